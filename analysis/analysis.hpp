@@ -1,0 +1,84 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headscope/corpus.hpp"
+#include "headscope/figure.hpp"
+#include "headscope/forward.hpp"
+#include "headscope/model.hpp"
+#include "headscope/results.hpp"
+#include "headscope/statistics.hpp"
+
+/// The interface every analysis implements. An analysis observes layers, keeps sums, finishes them
+/// to results, and draws from results alone; it knows no other analysis.
+namespace headscope {
+
+/// The options analyses read, one field each; the command line lists them with the same words.
+struct AnalysisSettings {
+  std::uint64_t seed = 0;          ///< for everything random
+  std::size_t n_bootstrap = 1000;  ///< resamples of documents behind each interval
+  bool fold_layer_norm = true;     ///< circuits: fold LayerNorm into the weights and centre them
+  std::size_t n_null = 100;        ///< parameters, circuits: random draws behind each null
+  std::size_t js_queries =
+      256;  ///< correlation: queries sampled per document for js_distance; 0 leaves it out
+  std::uint64_t prune_documents =
+      32;  ///< pruning: documents used, since it costs a pass per head; 0: all
+  std::size_t n_pattern_documents = 3;  ///< attention: documents whose patterns are kept
+};
+
+struct AnalysisInfo {
+  std::string name;  ///< as in `--analyses` and the results group
+  std::string title;
+  std::string purpose;              ///< one sentence
+  std::string source;               ///< the papers
+  bool needs_corpus = false;        ///< and with it a complete model
+  bool needs_dependencies = false;  ///< uses annotation where the corpus has it
+};
+
+/// What one document's pass gives beside the layers.
+struct DocumentEnd {
+  const Matrix& resid_final;  ///< d_model x n_token, after the last layer
+  Forward& forward;           ///< for the loss; not the object that is running the pass
+};
+
+class Analysis : public LayerObserver {
+ public:
+  virtual const AnalysisInfo& info() const = 0;
+
+  /// How many times it must see the corpus. Each pass sees the same documents in the same order.
+  virtual int n_pass() const { return 1; }
+  /// Called before the documents of a pass. `statistics` holds what earlier passes added.
+  virtual void begin_pass(int /*pass*/, Statistics& /*statistics*/) {}
+  /// Called before a document's layers; false skips this document. What observe_layer sees goes to
+  /// `statistics`.
+  virtual bool begin_document(const Document& /*document*/, Statistics& /*statistics*/) {
+    return true;
+  }
+  void observe_layer(const LayerView& /*view*/) override {}
+  virtual void end_document(const DocumentEnd& /*end*/) {}
+
+  /// Turns the sums into results. Weights-only analyses do all their work here.
+  virtual ResultsGroup finish(const Statistics& statistics) const = 0;
+};
+
+/// What an analysis is made with. All outlive it.
+struct AnalysisContext {
+  const Model& model;
+  const Corpus* corpus;  ///< null for weights-only runs
+  const AnalysisSettings& settings;
+};
+
+struct RegisteredAnalysis {
+  AnalysisInfo info;
+  std::function<std::unique_ptr<Analysis>(const AnalysisContext&)> make;
+  /// Figures from this analysis's group of a results file; no model is at hand.
+  std::function<std::vector<Figure>(const Results&)> draw;
+};
+
+/// Every analysis, in the order of the report. An explicit list: add a new analysis here.
+const std::vector<RegisteredAnalysis>& analysis_registry();
+
+}  // namespace headscope

@@ -1,0 +1,10 @@
+# Warnings and sanitizers for our own targets; never exported.
+add_library(headscope_compile_options INTERFACE)
+target_compile_options(headscope_compile_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wno-psabi
+  $<$<BOOL:${HEADSCOPE_WARNINGS_AS_ERRORS}>:-Werror>)
+if(HEADSCOPE_SANITIZE)
+  target_compile_options(headscope_compile_options INTERFACE
+    -fsanitize=${HEADSCOPE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(headscope_compile_options INTERFACE -fsanitize=${HEADSCOPE_SANITIZE})
+endif()

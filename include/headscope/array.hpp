@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace headscope {
+
+using Shape = std::vector<std::size_t>;
+
+/// A dense n-dimensional array of doubles, row-major as in the files: the last axis runs fastest.
+struct Array {
+  Shape shape;
+  std::vector<double> values;
+
+  Array() = default;
+  /// All elements `value`. @throws ShapeError if the size product overflows.
+  explicit Array(Shape shape, double value = 0);
+  /// @throws ShapeError if the count does not fit the shape.
+  Array(Shape shape, std::vector<double> values);
+
+  std::size_t size() const { return values.size(); }
+
+  template <typename... I>
+  double& operator()(I... index) {
+    return values[offset({static_cast<std::size_t>(index)...})];
+  }
+  template <typename... I>
+  double operator()(I... index) const {
+    return values[offset({static_cast<std::size_t>(index)...})];
+  }
+
+ private:
+  std::size_t offset(std::initializer_list<std::size_t> index) const;
+};
+
+}  // namespace headscope

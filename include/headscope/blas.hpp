@@ -1,0 +1,74 @@
+#pragma once
+
+#include "headscope/types.hpp"
+
+/// The few strided BLAS calls that heads need. A head is a block of rows of a larger matrix, so a
+/// view with a column stride serves it without a copy.
+namespace headscope::blas {
+
+/// Column-major view: element (r, c) is data[r + c * stride].
+struct ConstView {
+  const float* data = nullptr;
+  Index n_row = 0;
+  Index n_col = 0;
+  Index stride = 0;
+
+  ConstView() = default;
+  ConstView(const float* data, Index n_row, Index n_col, Index stride)
+      : data(data), n_row(n_row), n_col(n_col), stride(stride) {}
+  ConstView(
+      const Matrix& matrix)  // NOLINT(google-explicit-constructor): a matrix is a view of itself
+      : data(matrix.memptr()), n_row(matrix.n_rows), n_col(matrix.n_cols), stride(matrix.n_rows) {}
+
+  ConstView rows(Index first, Index count) const { return {data + first, count, n_col, stride}; }
+  ConstView cols(Index first, Index count) const {
+    return {data + first * stride, n_row, count, stride};
+  }
+};
+
+/// As ConstView, writable.
+struct View {
+  float* data = nullptr;
+  Index n_row = 0;
+  Index n_col = 0;
+  Index stride = 0;
+
+  View() = default;
+  View(float* data, Index n_row, Index n_col, Index stride)
+      : data(data), n_row(n_row), n_col(n_col), stride(stride) {}
+  View(Matrix& matrix)  // NOLINT(google-explicit-constructor): a matrix is a view of itself
+      : data(matrix.memptr()), n_row(matrix.n_rows), n_col(matrix.n_cols), stride(matrix.n_rows) {}
+
+  operator ConstView() const { return {data, n_row, n_col, stride}; }
+  View rows(Index first, Index count) const { return {data + first, count, n_col, stride}; }
+  View cols(Index first, Index count) const {
+    return {data + first * stride, n_row, count, stride};
+  }
+};
+
+enum class Transpose { no, yes };
+
+/// C = alpha * op(A) * op(B) + beta * C on the calling thread alone.
+/// @throws ShapeError giving the shapes.
+void multiply_serial(ConstView A, Transpose transpose_A, ConstView B, Transpose transpose_B, View C,
+                     float alpha = 1, float beta = 0);
+
+/// The same, its columns of C (or rows, when those are more) split over the OpenMP threads.
+/// OpenBLAS itself runs single-threaded, so that there is one thread pool.
+void multiply(ConstView A, Transpose transpose_A, ConstView B, Transpose transpose_B, View C,
+              float alpha = 1, float beta = 0);
+
+/// Y = W * X.
+inline void multiply(ConstView W, ConstView X, View Y) {
+  multiply(W, Transpose::no, X, Transpose::no, Y);
+}
+
+/// Sets the number of OpenMP threads and holds OpenBLAS to one. 0 means all cores the process may
+/// use.
+void set_thread_count(int count);
+int thread_count();
+
+/// `OpenBLAS 0.3.21 Zen`: version and the kernel chosen for this machine.
+std::string library_description();
+
+}  // namespace headscope::blas

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "headscope/types.hpp"
+
+namespace headscope {
+
+enum class Activation { gelu_new, gelu, relu };
+
+/// Hugging Face's name: `gelu_new` (tanh form), `gelu` (erf form), `relu`.
+std::string_view activation_name(Activation activation);
+/// @throws OptionError naming the three known activations.
+Activation parse_activation(std::string_view name);
+
+/// The shape of a GPT-2 model. Valid once `check()` has passed.
+struct ModelConfig {
+  Index n_layer = 0;
+  Index n_head = 0;
+  Index d_model = 0;  ///< Hugging Face's `n_embd`
+  Index d_mlp = 0;    ///< Hugging Face's `n_inner`; 4 * d_model in GPT-2
+  Index n_ctx = 0;    ///< Hugging Face's `n_positions`
+  Index d_vocab = 0;  ///< Hugging Face's `vocab_size`; 0 when the model has no token embedding
+  double layer_norm_epsilon = 1e-5;
+  Activation activation = Activation::gelu_new;
+  bool tied_unembedding = true;  ///< the unembedding is the token embedding
+
+  Index d_head() const { return d_model / n_head; }
+
+  /// @throws OptionError naming the field, its value and the constraint: counts >= 1, n_head
+  /// divides d_model.
+  void check() const;
+};
+
+/// A published architecture's attention shape, for the `parameters` table.
+struct NamedArchitecture {
+  std::string_view name;
+  Index d_model;
+  Index n_head;
+  bool has_output_projection;  ///< false for the baby GPTs without W_O
+};
+
+/// gpt2, gpt2-medium, gpt2-large, gpt2-xl, gpt3, llama-7b, babygpt-v3, babygpt-v4.
+std::span<const NamedArchitecture> named_architectures();
+
+}  // namespace headscope

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace headscope {
+
+/// Base of everything Headscope throws. `what()` is one line, fit to print after `headscope: `.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A file, or something inside one, is not what it should be.
+///
+///   model.h5:h.0.attn.c_attn.weight: expected shape [768, 2304], got [768, 2048]
+class DataError : public Error {
+ public:
+  /// @param file     path as the user gave it.
+  /// @param item     dataset, tensor or line inside the file; empty when the file itself is meant.
+  /// @param problem  what was expected and what was found.
+  DataError(std::string_view file, std::string_view item, std::string_view problem);
+};
+
+/// Arguments of a library call do not fit together.
+class ShapeError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// An option has a value it cannot have: `--seed: expected a whole number >= 0, got "-1"`.
+class OptionError : public Error {
+ public:
+  OptionError(std::string_view option, std::string_view problem);
+};
+
+/// `[768, 2304]`; `[]` for a scalar.
+std::string shape_text(std::span<const std::size_t> shape);
+
+/// Throws ShapeError `{what}: expected {expected}, got {got}` unless the two counts are equal.
+void check_count(std::string_view what, std::size_t expected, std::size_t got);
+
+}  // namespace headscope

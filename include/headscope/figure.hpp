@@ -1,0 +1,81 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "headscope/array.hpp"
+
+/// Figures as data: what to draw, not how. gnuplot draws them from a script and a data file left
+/// beside the picture.
+namespace headscope {
+
+enum class ColourScale {
+  sequential,   ///< perceptually uniform, low to high
+  diverging,    ///< centred on `centre`
+  categorical,  ///< whole numbers standing for `categories`; colour-blind safe
+};
+
+struct HeatmapPanel {
+  std::string title;
+  Array values;                                        ///< row x column; NaN is drawn as empty
+  std::vector<std::string> row_labels, column_labels;  ///< empty: numbered from 0
+};
+
+/// One or several heat maps under one colour scale.
+struct Heatmap {
+  std::vector<HeatmapPanel> panels;
+  std::string row_title, column_title, value_title;  ///< with units
+  ColourScale scale = ColourScale::sequential;
+  double centre = 0;                    ///< diverging only
+  std::optional<double> low, high;      ///< limits of the colour scale; from the data when absent
+  std::vector<std::string> categories;  ///< categorical only
+};
+
+struct Series {
+  enum class Style { line, points, bars };
+  std::string label;
+  std::vector<double> x, y;
+  std::vector<double> low, high;  ///< interval around y; empty: none
+  Style style = Style::line;
+  std::vector<std::string> point_labels;  ///< beside each point; empty: none
+};
+
+struct ReferenceLine {
+  std::string label;  ///< "chance", "baseline"
+  double y = 0;
+};
+
+struct ChartPanel {
+  std::string title;
+  std::vector<Series> series;
+  std::vector<ReferenceLine> reference_lines;
+  std::vector<std::string> x_labels;  ///< for bars: one per whole-number x
+};
+
+/// Lines, points or bars, in one or several panels with shared axes.
+struct Chart {
+  std::vector<ChartPanel> panels;
+  std::string x_title, y_title;  ///< with units
+  std::optional<double> y_low, y_high;
+  bool log_x = false, log_y = false;
+};
+
+struct Figure {
+  std::string name;   ///< file stem, named after its source: `michel2019_ablation`
+  std::string group;  ///< results group it is drawn from
+  std::string title;
+  std::string caption;  ///< what is shown, on what data, definition and units
+  std::string source;   ///< paper
+  std::variant<Heatmap, Chart> content;
+};
+
+/// Writes `{name}.gp`, `{name}.dat` and one picture per format, by running gnuplot (found on PATH)
+/// without a shell.
+/// @param formats  of "svg", "png", "pdf".
+/// @throws Error   if gnuplot is missing or fails, with its first line of output.
+void write_figure(const Figure& figure, const std::string& directory,
+                  const std::vector<std::string>& formats);
+
+}  // namespace headscope

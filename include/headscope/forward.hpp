@@ -1,0 +1,86 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "headscope/model.hpp"
+#include "headscope/ops.hpp"
+#include "headscope/types.hpp"
+
+namespace headscope {
+
+/// What one layer did to one document. References live only while the layer is being observed.
+struct LayerView {
+  Index layer;
+  Index n_token;
+  const Matrix& resid_pre;   ///< d_model x n_token, residual stream entering the layer
+  const Matrix& normalized;  ///< d_model x n_token, after ln_1
+  const Matrix& qkv;    ///< 3 d_model x n_token, rows Q | K | V, head h at rows h * d_head of each
+  const Cube& pattern;  ///< key x query x head, probability; empty unless some observer wants it
+  const Matrix& z;      ///< d_model x n_token, head h at rows h * d_head
+  const Matrix& attention_output;  ///< d_model x n_token, W_O z + b_O
+  const Matrix& resid_mid;         ///< d_model x n_token, after attention
+  const Matrix& resid_post;        ///< d_model x n_token, after the MLP
+};
+
+/// Watches a forward pass, a layer at a time.
+class LayerObserver {
+ public:
+  virtual ~LayerObserver() = default;
+  virtual bool wants_pattern(Index /*layer*/) const { return false; }
+  virtual void observe_layer(const LayerView& view) = 0;
+};
+
+/// Where a forward pass starts.
+struct StartPoint {
+  enum class Sublayer { attention, mlp };
+  Index layer = 0;
+  Sublayer sublayer = Sublayer::attention;  ///< `mlp`: the stream given is resid_mid of that layer
+};
+
+/// The GPT-2 forward pass. Keeps its buffers between calls, so one object serves one thread of
+/// control; the work inside is threaded. The model must outlive it and be complete.
+///
+/// Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners"; layout of
+/// Hugging Face's GPT-2.
+class Forward {
+ public:
+  /// @throws ShapeError if the model is attention-only.
+  explicit Forward(const Model& model);
+  ~Forward();
+  Forward(const Forward&) = delete;
+  Forward& operator=(const Forward&) = delete;
+
+  /// Token plus position embedding: d_model x n_token.
+  /// @throws ShapeError if there are no tokens, more than n_ctx, or an id outside the vocabulary.
+  Matrix embed(std::span<const TokenId> tokens) const;
+
+  /// Runs a document through all layers, showing each to the observers.
+  /// @return the residual stream after the last layer, d_model x n_token; valid until the next
+  /// call.
+  const Matrix& run(std::span<const TokenId> tokens,
+                    std::span<LayerObserver* const> observers = {});
+
+  /// Runs from a layer on, in place, without observers.
+  /// @param resid  d_model x (n_token n_sequence): sequences of equal length side by side, the
+  /// residual stream entering
+  ///               `start`; on return the stream after the last layer.
+  void run_from(StartPoint start, Matrix& resid, Index n_sequence = 1);
+
+  /// Loss of predicting tokens 1 .. T-1 from the residual stream after the last layer.
+  /// @param resid_final  d_model x n_token.
+  TokenLoss loss(blas::ConstView resid_final, std::span<const TokenId> tokens);
+
+  /// All logits, d_vocab x n_token; for tests and small models.
+  Matrix logits(const Matrix& resid_final);
+
+  const Model& model() const { return model_; }
+
+ private:
+  struct Workspace;
+  const Model& model_;
+  std::unique_ptr<Workspace> workspace_;
+};
+
+}  // namespace headscope

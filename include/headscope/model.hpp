@@ -1,0 +1,79 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headscope/config.hpp"
+#include "headscope/types.hpp"
+
+namespace headscope {
+
+/// One transformer layer. Weights are out x in; the shape stands beside each member.
+struct LayerWeights {
+  Vector ln_1_gain, ln_1_bias;  ///< d_model
+  Matrix W_QKV;  ///< 3 d_model x d_model; rows Q | K | V, head h at rows h * d_head of each
+  Vector b_QKV;  ///< 3 d_model
+  Matrix W_O;    ///< d_model x d_model; head h at columns h * d_head
+  Vector b_O;    ///< d_model
+  Vector ln_2_gain, ln_2_bias;  ///< d_model; empty in an attention-only model that lacks them
+  Matrix W_in;                  ///< d_mlp x d_model; empty in an attention-only model
+  Vector b_in;                  ///< d_mlp
+  Matrix W_out;                 ///< d_model x d_mlp; empty in an attention-only model
+  Vector b_out;                 ///< d_model
+};
+
+/// The weights of a GPT-2 model, all float32.
+struct Model {
+  ModelConfig config;
+  Matrix W_E;  ///< token embedding, d_model x d_vocab; empty in an attention-only model
+  Matrix W_P;  ///< position embedding, d_model x n_ctx
+  std::vector<LayerWeights> layers;
+  Vector ln_f_gain, ln_f_bias;  ///< d_model
+  Matrix W_U;                   ///< untied unembedding, d_model x d_vocab; empty when tied to W_E
+  Vector b_U;                   ///< unembedding bias, d_vocab; empty when there is none
+
+  std::string path;    ///< the file it came from, as the user gave it; empty when generated
+  std::string sha256;  ///< of that file, lower-case hexadecimal
+  std::optional<std::string> tokenizer_vocab;   ///< JSON text of the file's /tokenizer group
+  std::optional<std::string> tokenizer_merges;  ///< merges text of the file's /tokenizer group
+
+  /// Token embedding and MLP weights are there, so that text can be run through the model.
+  bool is_complete() const;
+
+  /// W_U, or W_E when tied: d_model x d_vocab.
+  const Matrix& unembedding() const { return config.tied_unembedding ? W_E : W_U; }
+};
+
+/// Views of one head's weights: d_head rows of W_QKV, d_head columns of W_O. Copies, in the same
+/// orientation.
+struct HeadWeights {
+  Matrix W_Q, W_K, W_V;  ///< d_head x d_model
+  Vector b_Q, b_K, b_V;  ///< d_head
+  Matrix W_O;            ///< d_model x d_head
+};
+HeadWeights head_weights(const Model& model, HeadIndex head);
+
+struct LoadOptions {
+  Index n_head = 0;  ///< used where no config says; 0 means d_model / 64
+};
+
+/// Reads a model from any recognised file: Keras `tf_model.h5`, flat HDF5, safetensors; complete or
+/// attention-only.
+///
+/// The config comes from root attributes, else `config.json` beside the file, else shapes and
+/// `options.n_head`.
+/// @throws DataError naming file, tensor, what was expected and what was found: unreadable or
+/// truncated file, missing
+///         tensor, wrong rank, shape or type, NaN or infinity, sizes beyond the file's own.
+Model load_model(const std::string& path, const LoadOptions& options = {});
+
+/// Writes the flat HDF5 form with Hugging Face names; the tokenizer goes along when the model has
+/// one. The file appears under its name only when it is whole.
+void save_model(const Model& model, const std::string& path);
+
+/// GPT-2's initialisation: normal(0, 0.02), residual projections scaled by 1/sqrt(2 n_layer),
+/// biases 0, gains 1. Repeatable from the seed.
+Model random_model(const ModelConfig& config, std::uint64_t seed);
+
+}  // namespace headscope

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "headscope/blas.hpp"
+#include "headscope/config.hpp"
+#include "headscope/types.hpp"
+
+/// Element-wise and per-token operations, vectorised for the machine at run time and threaded over
+/// tokens.
+namespace headscope {
+
+/// Y[:, t] = (X[:, t] - mean) / sqrt(variance + epsilon) * gain + bias, over each column. Y may be
+/// X.
+/// @param X, Y  d_model x n_token.
+/// @throws ShapeError
+void layer_norm(blas::ConstView X, const Vector& gain, const Vector& bias, double epsilon,
+                blas::View Y);
+
+/// X[:, t] += bias, then the activation, in place.
+void add_bias_activate(blas::View X, const Vector& bias, Activation activation);
+
+/// X[:, t] += bias, in place. An empty bias adds nothing.
+void add_bias(blas::View X, const Vector& bias);
+
+/// Turns `count` scores into probabilities, in place: exp(x - max) / sum. Relative error below
+/// 1e-6.
+/// @return log(sum exp(x))
+float softmax(float* scores, Index count);
+
+/// What next-token prediction cost on one document.
+struct TokenLoss {
+  std::vector<double> nll;             ///< nats, for predicted tokens 1 .. T-1
+  std::vector<unsigned char> correct;  ///< 1 where the most probable token was the right one
+
+  double sum() const;
+};
+
+/// Negative log likelihood of each target under the unembedded, layer-normed residual stream,
+/// without ever holding all logits: the vocabulary goes by in chunks under a running log-sum-exp.
+///
+/// @param normalized   d_model x n, after ln_f.
+/// @param unembedding  d_model x d_vocab.
+/// @param b_U          d_vocab, or empty.
+/// @param targets      n token ids.
+/// @throws ShapeError  if counts differ or a target is not below d_vocab.
+TokenLoss token_loss(blas::ConstView normalized, const Matrix& unembedding, const Vector& b_U,
+                     std::span<const TokenId> targets);
+
+}  // namespace headscope

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "headscope/array.hpp"
+
+namespace headscope {
+
+/// One dataset of a results group.
+struct Variable {
+  enum class Type { real, integer, flag, text };
+
+  std::string name;
+  std::vector<std::string>
+      dimensions;  ///< one per axis, outermost first; each must be a dimension of the group
+  Type type = Type::real;
+  Array values;                   ///< real, integer and flag; NaN where a real has no value
+  std::vector<std::string> text;  ///< for Type::text, row-major
+  std::string long_name;          ///< what it is, in words: the definition
+  std::string units;              ///< probability, nats, cosine, count, 1 for a pure ratio
+  std::string references;         ///< source
+  std::vector<std::string> flag_meanings;  ///< for Type::flag: meaning of 0, 1, ...
+};
+
+/// The labels along one axis: numbers or words.
+struct Dimension {
+  std::string name;
+  std::vector<std::string> text;  ///< labels in words; empty when `values` is used
+  std::vector<double> values;     ///< whole numbers or reals
+
+  std::size_t size() const { return text.empty() ? values.size() : text.size(); }
+  static Dimension count(std::string name, std::size_t n);  ///< 0 .. n-1
+  static Dimension labels(std::string name, std::vector<std::string> labels);
+  static Dimension numbers(std::string name, std::vector<double> numbers);
+};
+
+/// What became of a claim on the model that was run.
+enum class Verdict { holds, does_not_hold, undecided };
+
+struct Claim {
+  int number = 0;  ///< as in the list of claims, 1..10; the same number may have several parts
+  std::string statement;
+  Verdict verdict = Verdict::undecided;
+  std::string effect_name;  ///< what the effect size measures, with units
+  double effect = 0;
+  double ci_low = 0, ci_high = 0;  ///< NaN where the quantity is exact and has no sampling error
+  std::string evidence;            ///< one or two plain sentences with this model's numbers
+};
+
+/// One analysis's results: an HDF5 group that xarray opens as a dataset.
+struct ResultsGroup {
+  std::string name;  ///< may be nested: `control/correlation`
+  std::string title;
+  std::string summary;  ///< what it shows on this model, plain sentences for the report
+  std::map<std::string, Dimension> dimensions;
+  std::vector<Variable> variables;
+  std::vector<Claim> claims;
+
+  /// Adds a dimension, or checks that the one there is equal. @throws ShapeError
+  void add_dimension(Dimension dimension);
+  /// @throws ShapeError if a dimension is unknown or an extent differs; gives both.
+  void add(Variable variable);
+
+  bool has(const std::string& variable) const;
+  /// @throws Error naming group and variable if there is none.
+  const Variable& variable(const std::string& variable) const;
+};
+
+using AttributeValue = std::variant<std::string, std::int64_t, double>;
+
+/// Everything a run found, as in `results.h5`.
+struct Results {
+  /// version, git_commit, command_line, options, seeds, model_path, model_sha256, corpus_sha256,
+  /// blas, threads, date ...
+  std::map<std::string, AttributeValue> attributes;
+  std::vector<ResultsGroup> groups;
+
+  bool has(const std::string& group) const;
+  const ResultsGroup& group(const std::string& name) const;
+  ResultsGroup& group(const std::string& name);
+};
+
+/// Writes an HDF5 file that xarray opens with h5netcdf and netCDF4: every axis carries a dimension
+/// scale, coordinates are 1-D datasets named as their dimension, strings are variable-length UTF-8,
+/// flags are uint8 with flag_values and flag_meanings, and each variable has long_name, units and
+/// references. Data are checked by Fletcher32. The file appears under its name only when whole.
+/// @throws DataError if it cannot be written.
+void write_results(const Results& results, const std::string& path);
+
+/// @throws DataError naming file and dataset if it is not a results file, or is damaged.
+Results read_results(const std::string& path);
+
+/// Writes `{directory}/{group}.{variable}.csv` in long form: one row per element with a column per
+/// dimension, then the value. Variables that differ only by `_ci_low`, `_ci_high` share a table.
+void write_tables(const Results& results, const std::string& directory);
+
+}  // namespace headscope

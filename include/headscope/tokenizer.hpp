@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headscope/types.hpp"
+
+namespace headscope {
+
+/// GPT-2's byte-level byte-pair encoding, exact.
+///
+/// Source: Radford et al. 2019; the splitting pattern is GPT-2's own, with Unicode classes from
+/// PCRE2. Bytes that are not UTF-8 survive: decode(encode(bytes)) == bytes for every input.
+class Tokenizer {
+ public:
+  /// @param vocab_json  text of `vocab.json` / `encoder.json`: token to id.
+  /// @param merges      text of `merges.txt` / `vocab.bpe`: one merge a line, a `#version` line
+  /// ignored.
+  /// @param source      named in errors.
+  /// @throws DataError  on malformed text, a merge of unknown tokens, a byte without a token,
+  /// duplicate or absurd ids.
+  Tokenizer(std::string_view vocab_json, std::string_view merges, const std::string& source);
+  ~Tokenizer();
+  Tokenizer(Tokenizer&&) noexcept;
+  Tokenizer& operator=(Tokenizer&&) noexcept;
+
+  /// Reads `vocab.json` or `encoder.json`, and `merges.txt` or `vocab.bpe`, from a folder.
+  static Tokenizer from_directory(const std::string& directory);
+
+  struct Encoding {
+    TokenIds ids;
+    /// [begin, end) of each token in bytes of the text.
+    std::vector<std::pair<std::size_t, std::size_t>> spans;
+  };
+
+  /// Text is never read as special tokens: `<|endoftext|>` in a text is encoded like any other
+  /// characters.
+  Encoding encode(std::string_view text) const;
+
+  /// The bytes the tokens stand for. @throws ShapeError on an id outside the vocabulary.
+  std::string decode(const TokenIds& ids) const;
+  std::string decode(TokenId id) const;
+
+  std::size_t size() const;
+  /// The id of `<|endoftext|>`. @throws DataError if the vocabulary has none.
+  TokenId end_of_text() const;
+
+ private:
+  struct Data;
+  std::unique_ptr<Data> data_;
+};
+
+}  // namespace headscope

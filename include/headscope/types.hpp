@@ -1,0 +1,41 @@
+#pragma once
+
+#include <armadillo>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// Shapes, stated once.
+///
+/// Files are row-major: `[token, feature]`, Conv1D weights `[in, out]`. Armadillo is column-major,
+/// so the same bytes read with the axes reversed and nothing is ever transposed:
+///
+///   activations   feature x token      one contiguous column per token
+///   weights       out x in             Y = W * X
+///   patterns      key x query          one contiguous column per query: a distribution over keys
+///
+/// Head h of a layer owns rows (or columns, of W_O) [h * d_head, (h + 1) * d_head) of the larger
+/// matrix.
+namespace headscope {
+
+using Index = arma::uword;
+using Matrix = arma::fmat;
+using Vector = arma::fvec;
+using Cube = arma::fcube;
+using TokenId = std::int32_t;
+using TokenIds = std::vector<TokenId>;
+
+/// A head, zero-based. Printed `L5H1`.
+struct HeadIndex {
+  Index layer = 0;
+  Index head = 0;
+
+  auto operator<=>(const HeadIndex&) const = default;
+  std::string text() const;
+
+  /// Reads `L5H1`. @throws OptionError on any other form.
+  static HeadIndex parse(const std::string& text);
+};
+
+}  // namespace headscope

@@ -1,0 +1,63 @@
+#include "headscope/config.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "headscope/error.hpp"
+
+namespace headscope {
+
+std::string_view activation_name(Activation activation) {
+  switch (activation) {
+    case Activation::gelu_new:
+      return "gelu_new";
+    case Activation::gelu:
+      return "gelu";
+    case Activation::relu:
+      return "relu";
+  }
+  return "";
+}
+
+Activation parse_activation(std::string_view name) {
+  for (const Activation known : {Activation::gelu_new, Activation::gelu, Activation::relu}) {
+    if (name == activation_name(known)) return known;
+  }
+  throw OptionError("activation_function",
+                    "expected gelu_new, gelu or relu, got \"" + std::string(name) + "\"");
+}
+
+void ModelConfig::check() const {
+  const auto at_least_one = [](std::string_view field, Index value) {
+    if (value < 1) throw OptionError(field, "expected at least 1, got 0");
+  };
+  at_least_one("n_layer", n_layer);
+  at_least_one("n_head", n_head);
+  at_least_one("d_model", d_model);
+  at_least_one("d_mlp", d_mlp);
+  at_least_one("n_ctx", n_ctx);
+  if (d_model % n_head != 0) {
+    throw OptionError("n_head", "expected a divisor of d_model = " + std::to_string(d_model) +
+                                    ", got " + std::to_string(n_head));
+  }
+  if (!std::isfinite(layer_norm_epsilon) || layer_norm_epsilon <= 0) {
+    throw OptionError("layer_norm_epsilon",
+                      "expected a positive number, got " + std::to_string(layer_norm_epsilon));
+  }
+}
+
+std::span<const NamedArchitecture> named_architectures() {
+  static constexpr std::array<NamedArchitecture, 8> architectures{{
+      {"gpt2", 768, 12, true},
+      {"gpt2-medium", 1024, 16, true},
+      {"gpt2-large", 1280, 20, true},
+      {"gpt2-xl", 1600, 25, true},
+      {"gpt3", 12288, 96, true},
+      {"llama-7b", 4096, 32, true},
+      {"babygpt-v3", 32, 1, false},
+      {"babygpt-v4", 32, 4, false},
+  }};
+  return architectures;
+}
+
+}  // namespace headscope

@@ -1,0 +1,40 @@
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+std::string located(std::string_view file, std::string_view item, std::string_view problem) {
+  std::string text(file);
+  if (!item.empty()) {
+    text += ':';
+    text += item;
+  }
+  text += ": ";
+  text += problem;
+  return text;
+}
+
+}  // namespace
+
+DataError::DataError(std::string_view file, std::string_view item, std::string_view problem)
+    : Error(located(file, item, problem)) {}
+
+OptionError::OptionError(std::string_view option, std::string_view problem)
+    : Error(located(option, "", problem)) {}
+
+std::string shape_text(std::span<const std::size_t> shape) {
+  std::string text = "[";
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (axis > 0) text += ", ";
+    text += std::to_string(shape[axis]);
+  }
+  return text + "]";
+}
+
+void check_count(std::string_view what, std::size_t expected, std::size_t got) {
+  if (expected == got) return;
+  throw ShapeError(std::string(what) + ": expected " + std::to_string(expected) + ", got " +
+                   std::to_string(got));
+}
+
+}  // namespace headscope
