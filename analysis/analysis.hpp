@@ -32,10 +32,10 @@ struct AnalysisSettings {
 struct AnalysisInfo {
   std::string name;  ///< as in `--analyses` and the results group
   std::string title;
-  std::string purpose;              ///< one sentence
-  std::string source;               ///< the papers
-  bool needs_corpus = false;        ///< and with it a complete model
-  bool needs_dependencies = false;  ///< uses annotation where the corpus has it
+  std::string purpose;        ///< one sentence
+  std::string source;         ///< the papers
+  bool needs_corpus = false;  ///< and with it a complete model
+  bool has_control = false;   ///< `--control random` runs it again on an untrained model
 };
 
 /// What one document's pass gives beside the layers.
@@ -60,8 +60,14 @@ class Analysis : public LayerObserver {
   void observe_layer(const LayerView& /*view*/) override {}
   virtual void end_document(const DocumentEnd& /*end*/) {}
 
-  /// Turns the sums into results. Weights-only analyses do all their work here.
-  virtual ResultsGroup finish(const Statistics& statistics) const = 0;
+  /// Turns the sums into results: the group named as the analysis, and any nested ones
+  /// (`attention/0`). Weights-only analyses do all their work here.
+  virtual std::vector<ResultsGroup> finish(const Statistics& statistics) const = 0;
+
+  /// Adds to `group`, this analysis's own, what only a comparison with the same analysis of a
+  /// control model can say.
+  virtual void compare(const Statistics& /*statistics*/, const Statistics& /*control*/,
+                       ResultsGroup& /*group*/) const {}
 };
 
 /// What an analysis is made with. All outlive it.
