@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs every analysis on the model and the stories in data/.
+# Usage: tools/demo.sh [OUTPUT_DIR]     default: out/demo
+set -euo pipefail
+cd "$(dirname "$0")/.."
+output=${1:-out/demo}
+
+tools/setup.sh build
+cmake --preset release -DHEADSCOPE_BUILD_TESTS=OFF -DHEADSCOPE_BUILD_BENCH=OFF >/dev/null
+cmake --build --preset release --target headscope_cli
+build/headscope run --control random --output "$output"
+echo "Report: $output/report.html"

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Formats every C++ file, or with --check fails where one is not formatted.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+mode=-i
+[ "${1:-}" = --check ] && mode=(--dry-run --Werror)
+git ls-files -z '*.hpp' '*.cpp' | xargs -0 clang-format "${mode[@]}"

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Installs what Headscope needs from Debian's packages (root, or a user with sudo); does nothing where all is there.
+# Usage: tools/setup.sh [build|test]     build: compile and run; test: also what the tests and notebooks need.
+set -euo pipefail
+
+packages=(g++ cmake ninja-build pkg-config git
+  libarmadillo-dev libopenblas-dev libhdf5-dev libboost-program-options-dev
+  nlohmann-json3-dev libpcre2-dev gnuplot-nox)
+if [ "${1:-test}" = test ]; then
+  packages+=(libgtest-dev libgmock-dev libbenchmark-dev clang-format
+    python3-numpy python3-h5py python3-h5netcdf python3-netcdf4 python3-xarray python3-pandas
+    python3-matplotlib python3-nbclient python3-ipykernel)
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
+  [ "$status" = "install ok installed" ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || { echo "setup: root or sudo is needed to install: ${missing[*]}" >&2; exit 1; }
+  as_root=(sudo)
+fi
+echo "setup: installing ${missing[*]}" >&2
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+  ca-certificates "${missing[@]}" >&2

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds with warnings as errors, and runs every test.
+# Usage: tools/test.sh [CTEST_ARGUMENT...]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+tools/setup.sh test
+cmake --preset ci >/dev/null
+cmake --build --preset ci
+ctest --test-dir build-ci --output-on-failure -j "$(nproc)" "$@"
