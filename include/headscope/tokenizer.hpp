@@ -10,6 +10,18 @@
 
 namespace headscope {
 
+/// The texts of a tokenizer's two files.
+struct TokenizerFiles {
+  std::string vocab_json;  ///< `vocab.json` or `encoder.json`
+  std::string merges;      ///< `merges.txt` or `vocab.bpe`
+};
+
+/// Both files are in this folder (the current one when empty).
+bool has_tokenizer_files(const std::string& directory);
+
+/// @throws DataError naming the file that is missing or cannot be read.
+TokenizerFiles read_tokenizer_files(const std::string& directory);
+
 /// GPT-2's byte-level byte-pair encoding, exact.
 ///
 /// Source: Radford et al. 2019; the splitting pattern is GPT-2's own, with Unicode classes from

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace headscope {
+
+/// Runs `headscope ARGUMENTS`: parses, dispatches to a command, prints errors as one line on
+/// stderr.
+/// @param arguments  without the program's name.
+/// @return 0 done, 1 failed, 2 wrong usage.
+int run_command_line(const std::vector<std::string>& arguments);
+
+}  // namespace headscope

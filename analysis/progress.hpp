@@ -1,0 +1,41 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace headscope {
+
+/// Progress on stderr: a bar that redraws itself on a terminal, a plain line every ten seconds
+/// elsewhere.
+class Progress {
+ public:
+  enum class Style { quiet, lines, bar };
+
+  /// `bar` when stderr is a terminal, else `lines`; `quiet` when asked.
+  static Style detect(bool quiet);
+
+  Progress(Style style, std::string task, std::uint64_t n_document);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// One more document of `n_token` tokens is done.
+  void advance(std::uint64_t n_token);
+
+ private:
+  void print(bool last);
+  std::string text() const;
+
+  using Clock = std::chrono::steady_clock;
+  Style style_;
+  std::string task_;
+  std::uint64_t n_document_;
+  std::uint64_t done_ = 0;
+  std::uint64_t tokens_ = 0;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point printed_ = start_;
+  bool printed_any_ = false;
+};
+
+}  // namespace headscope

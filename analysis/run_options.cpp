@@ -1,0 +1,189 @@
+#include "run_options.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+std::vector<std::string> split_commas(const std::string& text) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (end > begin) parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+void check_known(const std::string& option, const std::string& value,
+                 const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), value) != known.end()) return;
+  std::string list;
+  for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
+  throw UsageError("--" + option + ": expected one of " + list + "; got \"" + value + "\"");
+}
+
+template <typename T>
+nlohmann::json json_of(const boost::any& value, bool& known) {
+  const T* typed = boost::any_cast<T>(&value);
+  if (typed == nullptr) return nullptr;
+  known = true;
+  return *typed;
+}
+
+/// Every option with its value, for the results file.
+std::string options_as_json(const po::variables_map& values) {
+  nlohmann::json json = nlohmann::json::object();
+  for (const auto& [name, variable] : values) {
+    const boost::any& value = variable.value();
+    bool known = false;
+    for (const auto& read : {json_of<std::string>, json_of<std::vector<std::string>>, json_of<bool>,
+                             json_of<int>, json_of<std::uint64_t>}) {
+      const nlohmann::json read_value = read(value, known);
+      if (!known) continue;
+      json[name] = read_value;
+      break;
+    }
+  }
+  return json.dump();
+}
+
+/// A whole number >= 0; Boost would wrap a negative one round.
+po::typed_value<std::string>* whole_number(const char* default_value) {
+  return po::value<std::string>()->default_value(default_value)->value_name("N");
+}
+
+std::uint64_t read_whole_number(const po::variables_map& values, const char* option) {
+  const std::string& text = values[option].as<std::string>();
+  const bool digits =
+      !text.empty() && text.size() <= 18 &&
+      std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (!digits) {
+    throw UsageError(std::string("--") + option + ": expected a whole number >= 0, got \"" + text +
+                     "\"");
+  }
+  return std::stoull(text);
+}
+
+po::options_description describe_options() {
+  po::options_description options;
+  const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
+  options.add_options()("model", text("FILE"),
+                        "tf_model.h5, flat HDF5 or safetensors, complete or attention weights only "
+                        "(default: the small model in data/)")(
+      "n-head", whole_number("0"), "heads per layer, for files that do not say (0: d_model / 64)")(
+      "corpus", po::value<std::vector<std::string>>()->multitoken()->value_name("PATH..."),
+      "plain text, CoNLL-U or token ids in HDF5, files or folders (default: the stories in data/ "
+      "with the default model; without one only weights are analysed)")(
+      "tokenizer", text("DIR"),
+      "folder with vocab.json and merges.txt (default: the model file's own)")(
+      "analyses", text("A,B"),
+      "which to run, separated by commas (default: all that model and corpus allow)")(
+      "output,o", text("DIR"), "where results.h5, tables, figures and the report go (required)")(
+      "control", po::value<std::string>()->default_value("none")->value_name("KIND"),
+      "none, or random: repeat the analyses that allow it on an untrained model of the same shape "
+      "(default none)")("config", text("FILE"),
+                        "read options from FILE, lines `name = value`; the command line wins")(
+      "no-bos", po::bool_switch(), "do not put <|endoftext|> before each document")(
+      "max-documents", whole_number("0"), "documents of the corpus to use (0: all)")(
+      "prune-documents", whole_number("32"),
+      "documents the pruning analysis uses, since it costs a pass per head (0: all; default 32)")(
+      "patterns", whole_number("3"), "documents whose attention patterns are kept (default 3)")(
+      "js-queries", whole_number("256"),
+      "queries sampled per document for distances between all pairs of heads (0: leave them out; "
+      "default 256)")("bootstrap", whole_number("1000"),
+                      "resamples of documents behind each interval (default 1000)")(
+      "nulls", whole_number("100"),
+      "random draws behind each null of the weights-only analyses (default 100)")(
+      "no-fold", po::bool_switch(),
+      "circuits: leave the weights raw, without folding LayerNorm in")(
+      "seed", whole_number("0"), "seed of everything random (default 0)")(
+      "threads", whole_number("0"), "threads (0: all cores)")(
+      "figures", po::value<std::string>()->default_value("svg,png")->value_name("FORMATS"),
+      "svg, png, pdf, separated by commas (default svg,png; the report needs svg)")(
+      "quiet,q", po::bool_switch(), "no progress on stderr");
+  return options;
+}
+
+/// The `--config` file's values, for options the command line left open.
+void read_config_file(const std::string& path, const po::options_description& options,
+                      po::variables_map& values) {
+  std::ifstream file(path);
+  if (!file) throw DataError(path, "", "cannot be read");
+  try {
+    po::store(po::parse_config_file(file, options), values);
+  } catch (const po::error& error) {
+    throw UsageError(path + ": " + error.what());
+  }
+}
+
+std::vector<std::string> analysis_names() {
+  std::vector<std::string> names;
+  for (const RegisteredAnalysis& analysis : analysis_registry())
+    names.push_back(analysis.info.name);
+  return names;
+}
+
+}  // namespace
+
+std::optional<RunOptions> parse_run_options(const std::vector<std::string>& arguments) {
+  const po::options_description options = describe_options();
+  po::variables_map values;
+  if (!parse_arguments(arguments, "run [--model M] [--corpus C...] --output DIR [OPTION...]",
+                       options, {}, false, values)) {
+    return std::nullopt;
+  }
+  if (values.count("config") > 0)
+    read_config_file(values["config"].as<std::string>(), options, values);
+
+  const auto text = [&](const char* name) {
+    return values.count(name) > 0 ? values[name].as<std::string>() : std::string();
+  };
+  RunOptions run;
+  run.model = text("model");
+  run.n_head = read_whole_number(values, "n-head");
+  if (values.count("corpus") > 0) run.corpus = values["corpus"].as<std::vector<std::string>>();
+  run.tokenizer = text("tokenizer");
+  run.analyses = split_commas(text("analyses"));
+  for (const std::string& name : run.analyses) check_known("analyses", name, analysis_names());
+  run.output = text("output");
+  if (run.output.empty()) throw UsageError("--output: expected a folder for the results, got none");
+  check_known("control", text("control"), {"none", "random"});
+  run.random_control = text("control") == "random";
+  run.prepend_bos = !values["no-bos"].as<bool>();
+  run.max_documents = read_whole_number(values, "max-documents");
+  const std::uint64_t threads = read_whole_number(values, "threads");
+  if (threads > 4096)
+    throw UsageError("--threads: expected at most 4096, got " + std::to_string(threads));
+  run.threads = static_cast<int>(threads);
+  run.figure_formats = split_commas(text("figures"));
+  for (const std::string& format : run.figure_formats)
+    check_known("figures", format, {"svg", "png", "pdf"});
+  if (std::find(run.figure_formats.begin(), run.figure_formats.end(), "svg") ==
+      run.figure_formats.end()) {
+    run.figure_formats.push_back("svg");
+  }
+  run.quiet = values["quiet"].as<bool>();
+
+  AnalysisSettings& settings = run.settings;
+  settings.seed = read_whole_number(values, "seed");
+  settings.n_bootstrap = read_whole_number(values, "bootstrap");
+  settings.fold_layer_norm = !values["no-fold"].as<bool>();
+  settings.n_null = read_whole_number(values, "nulls");
+  settings.js_queries = read_whole_number(values, "js-queries");
+  settings.prune_documents = read_whole_number(values, "prune-documents");
+  settings.n_pattern_documents = read_whole_number(values, "patterns");
+
+  run.command_line = "headscope run";
+  for (const std::string& argument : arguments) run.command_line += " " + argument;
+  run.as_json = options_as_json(values);
+  return run;
+}
+
+}  // namespace headscope
