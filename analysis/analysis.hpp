@@ -27,6 +27,7 @@ struct AnalysisSettings {
   std::uint64_t prune_documents =
       32;  ///< pruning: documents used, since it costs a pass per head; 0: all
   std::size_t n_pattern_documents = 3;  ///< attention: documents whose patterns are kept
+  Index n_pattern_tokens = 128;  ///< attention: tokens kept of each, from its beginning; 0: all
 };
 
 struct AnalysisInfo {

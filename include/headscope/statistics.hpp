@@ -26,6 +26,12 @@ class Statistics {
   Array& row(const std::string& name, std::uint64_t document, const Shape& shape);
 
   bool has(const std::string& name) const;
+  /// Names of all sums, sorted: for sums whose names come from the data, such as one per relation.
+  std::vector<std::string> sum_names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : sums_) names.push_back(entry.first);
+    return names;
+  }
   /// @throws Error if there is none of that name.
   const Array& sum(const std::string& name) const;
   const std::map<std::uint64_t, Array>& rows(const std::string& name) const;
