@@ -6,6 +6,7 @@ find_package(HDF5 REQUIRED COMPONENTS C HL)
 find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
 find_package(nlohmann_json 3.9 REQUIRED)
 pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
+pkg_check_modules(libcrypto REQUIRED IMPORTED_TARGET libcrypto)
 include(${CMAKE_CURRENT_LIST_DIR}/armadillo.cmake)
 
 if(NOT TARGET hdf5::hdf5)

@@ -5,7 +5,7 @@ set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config git
   libarmadillo-dev libopenblas-dev libhdf5-dev libboost-program-options-dev
-  nlohmann-json3-dev libpcre2-dev gnuplot-nox)
+  nlohmann-json3-dev libpcre2-dev libssl-dev gnuplot-nox)
 if [ "${1:-test}" = test ]; then
   packages+=(libgtest-dev libgmock-dev libbenchmark-dev clang-format
     python3-numpy python3-h5py python3-h5netcdf python3-netcdf4 python3-xarray python3-pandas

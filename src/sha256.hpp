@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+namespace headscope {
+
+/// SHA-256 of bytes given piece by piece. Source: FIPS 180-4.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(const Sha256&) = delete;
+  Sha256& operator=(const Sha256&) = delete;
+
+  void add(std::span<const char> bytes);
+  /// Adds a whole file. @throws DataError if it cannot be read.
+  void add_file(const std::string& path);
+  /// The digest, 64 lower-case hexadecimal digits. Nothing can be added afterwards.
+  std::string finish();
+
+ private:
+  struct Data;
+  std::unique_ptr<Data> data_;
+};
+
+/// SHA-256 of a file's bytes. @throws DataError if it cannot be read.
+std::string file_sha256(const std::string& path);
+
+}  // namespace headscope
