@@ -1,0 +1,31 @@
+#pragma once
+
+#include "analysis.hpp"
+
+namespace headscope {
+
+/// Rows of the statistics, in the order the arrays hold them.
+inline constexpr std::size_t n_ablation_row = 4;  ///< zero, mean, all but one, resample
+inline constexpr std::size_t n_importance = 3;    ///< per token, per example, signed
+inline constexpr std::size_t n_random_order = 5;
+inline constexpr std::size_t n_curve_order =
+    2 + n_random_order;                          ///< ablation, importance, random ones
+inline constexpr std::size_t n_curve_step = 11;  ///< 0, 0.1 ... 1 of the heads
+
+/// Heads left out at a curve step: floor(step / 10 * n_unit).
+inline Index n_pruned_at(std::size_t step, Index n_unit) {
+  return step * n_unit / (n_curve_step - 1);
+}
+
+/// The orders of the pruning curves: by zero ablation, by importance, and the random ones.
+/// @param statistics  with the rows `baseline`, `ablated` and `importance`.
+std::vector<std::vector<Index>> pruning_orders(const Statistics& statistics,
+                                               const ModelConfig& config, std::uint64_t seed);
+
+/// Group `pruning` from the summed statistics.
+ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& config,
+                             const AnalysisSettings& settings, const std::string& source);
+
+std::vector<Figure> draw_pruning(const Results& results);
+
+}  // namespace headscope
