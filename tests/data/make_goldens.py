@@ -1,0 +1,15 @@
+#!/usr/bin/env python3
+"""Make every golden file in this folder again. README.md says what each holds and the versions needed."""
+
+import make_forward
+import make_gradient
+import make_models
+import make_multihead
+import make_ops
+
+if __name__ == "__main__":
+    make_models.main()
+    make_forward.main()
+    make_multihead.main()
+    make_gradient.main()
+    make_ops.main()
