@@ -48,6 +48,25 @@ void embed_into(const Model& model, std::span<const TokenId> tokens, blas::View 
   }
 }
 
+void check_masks(std::span<const HeadMask> masks, const ModelConfig& config, Index n_sequence) {
+  if (masks.empty()) return;
+  check_count("head masks", n_sequence, masks.size());
+  for (const HeadMask& mask : masks) {
+    check_count("rows of a head mask", config.n_head, mask.n_rows);
+    check_count("columns of a head mask", config.n_layer, mask.n_cols);
+  }
+}
+
+/// Zeroes the rows of z whose head is masked, in the columns of one sequence.
+void mask_heads(const arma::Col<unsigned char>& mask, Matrix& z, Index first_column,
+                Index n_column) {
+  const Index d_head = z.n_rows / mask.n_elem;
+  for (Index head = 0; head < mask.n_elem; ++head) {
+    if (mask(head) != 0) continue;
+    z.submat(head * d_head, first_column, arma::size(d_head, n_column)).zeros();
+  }
+}
+
 }  // namespace
 
 struct Forward::Workspace {
@@ -56,13 +75,17 @@ struct Forward::Workspace {
 
   // Attention and MLP of one layer on a few sequences, in place.
   void run_layer(const ModelConfig& config, const LayerWeights& layer, bool with_attention,
-                 Index n_sequence, Matrix& stream) {
+                 Index n_sequence, std::span<const HeadMask> masks, Index index, Matrix& stream) {
     Matrix ln = normalized.matrix(stream.n_rows, stream.n_cols);
     if (with_attention) {
       Matrix projected = qkv.matrix(3 * stream.n_rows, stream.n_cols);
       Matrix mixed = z.matrix(stream.n_rows, stream.n_cols);
       project_qkv(config, layer, stream, ln, projected);
       causal_attention(projected, config.n_head, n_sequence, mixed);
+      for (Index s = 0; s < masks.size(); ++s) {
+        mask_heads(masks[s].col(index), mixed, s * stream.n_cols / n_sequence,
+                   stream.n_cols / n_sequence);
+      }
       add_bias(stream, layer.b_O);
       blas::multiply(layer.W_O, blas::Transpose::no, mixed, blas::Transpose::no, stream, 1, 1);
     }
@@ -126,17 +149,20 @@ const Matrix& Forward::run(std::span<const TokenId> tokens,
   return w.resid_final.emplace(last.memptr(), d_model, n_token, false, true);
 }
 
-void Forward::run_from(StartPoint start, Matrix& resid, Index n_sequence) {
+void Forward::run_from(StartPoint start, Matrix& resid, Index n_sequence,
+                       std::span<const HeadMask> masks) {
   const ModelConfig& config = model_.config;
   check_count("residual stream rows", config.d_model, resid.n_rows);
   const Index n_token = sequence_length(resid.n_cols, n_sequence);
+  check_masks(masks, config, n_sequence);
   for (Index first = 0; first < n_sequence; first += sequences_at_once(n_token)) {
     const Index count = std::min(sequences_at_once(n_token), n_sequence - first);
     Matrix group(resid.colptr(first * n_token), config.d_model, count * n_token, false, true);
     for (Index l = start.layer; l < config.n_layer; ++l) {
       const bool with_attention =
           l != start.layer || start.sublayer == StartPoint::Sublayer::attention;
-      workspace_->run_layer(config, model_.layers[l], with_attention, count, group);
+      workspace_->run_layer(config, model_.layers[l], with_attention, count,
+                            masks.empty() ? masks : masks.subspan(first, count), l, group);
     }
   }
 }

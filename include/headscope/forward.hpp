@@ -39,6 +39,9 @@ struct StartPoint {
   Sublayer sublayer = Sublayer::attention;  ///< `mlp`: the stream given is resid_mid of that layer
 };
 
+/// Which heads take part: n_head x n_layer, 0 where the head's z is set to zero.
+using HeadMask = arma::Mat<unsigned char>;
+
 /// The GPT-2 forward pass. Keeps its buffers between calls, so one object serves one thread of
 /// control; the work inside is threaded. The model must outlive it and be complete.
 ///
@@ -66,9 +69,12 @@ class Forward {
   /// @param resid  d_model x (n_token n_sequence): sequences of equal length side by side, the
   /// residual stream entering
   ///               `start`; on return the stream after the last layer.
+  /// @param masks  none, or one per sequence: the heads that take part in the layers run.
   /// Memory: does not grow with n_sequence, beyond `resid` itself.
-  /// @throws ShapeError if the rows are not d_model or n_sequence does not divide the columns.
-  void run_from(StartPoint start, Matrix& resid, Index n_sequence = 1);
+  /// @throws ShapeError if the rows are not d_model, n_sequence does not divide the columns, or a
+  ///         mask does not fit the model.
+  void run_from(StartPoint start, Matrix& resid, Index n_sequence = 1,
+                std::span<const HeadMask> masks = {});
 
   /// Loss of predicting tokens 1 .. T-1 from the residual stream after the last layer.
   /// @param resid_final  d_model x n_token.
