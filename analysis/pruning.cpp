@@ -187,7 +187,7 @@ class Pruning : public Analysis {
     const Index d_head = config.d_head();
     Array& row =
         statistics_->row("importance", document_, {n_importance, config.n_layer, config.n_head});
-    gradient_.run(tokens_, [&](const HeadGradientView& view) {
+    gradient_.run(tokens_, [&](const LayerGradient& view) {
       for (Index h = 0; h < config.n_head; ++h) {
         double magnitude = 0, total = 0;
         for (Index t = 0; t < view.z.n_cols; ++t) {

@@ -1,0 +1,234 @@
+// One measured case of Headscope for bench/compare_huggingface.py, which describes the options and
+// the line of JSON printed.
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "headscope/ablation.hpp"
+#include "headscope/attention.hpp"
+#include "headscope/error.hpp"
+#include "headscope/gradient.hpp"
+
+namespace headscope {
+namespace {
+
+using nlohmann::json;
+
+struct Arguments {
+  std::string model, tokens, which;
+  int threads = 0, runs = 1;
+};
+
+Arguments parse(int argc, char** argv) {
+  std::map<std::string, std::string> values;
+  for (int i = 1; i + 1 < argc; i += 2) values[argv[i]] = argv[i + 1];
+  return {values.at("--model"), values.at("--tokens"), values.at("--case"),
+          std::stoi(values.at("--threads")), std::stoi(values.at("--runs"))};
+}
+
+TokenIds read_tokens(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw DataError(path, "", "cannot be read");
+  return json::parse(file).at("tokens").get<TokenIds>();
+}
+
+double peak_resident_mb() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmHWM:", 0) == 0) return std::stod(line.substr(6)) / 1024;
+  }
+  return 0;
+}
+
+double square_sum(const float* values, Index count) {
+  double sum = 0;
+  for (Index i = 0; i < count; ++i) sum += static_cast<double>(values[i]) * values[i];
+  return sum;
+}
+
+json head_square_sums(const Cube& pattern) {
+  json sums = json::array();
+  for (Index h = 0; h < pattern.n_slices; ++h)
+    sums.push_back(square_sum(pattern.slice_memptr(h), pattern.n_elem_slice));
+  return sums;
+}
+
+/// Has every pattern written; sums their squares only when asked, outside the measured runs.
+class Patterns : public LayerObserver {
+ public:
+  bool wants_pattern(Index) const override { return true; }
+  void observe_layer(const LayerView& view) override {
+    if (sum_squares) sums.push_back(head_square_sums(view.pattern));
+    if (keep_qkv) qkv.push_back(view.qkv);
+  }
+  bool sum_squares = false, keep_qkv = false;
+  json sums = json::array();
+  std::vector<Matrix> qkv;
+};
+
+/// Runs `runs` times, after once to warm up.
+template <typename Work>
+json seconds_of(int runs, const Work& work, bool warm_up = true) {
+  json seconds = json::array();
+  if (warm_up) work();
+  for (int i = 0; i < runs; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    seconds.push_back(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return seconds;
+}
+
+double mean_loss(const TokenLoss& loss) {
+  return loss.sum() / static_cast<double>(loss.nll.size());
+}
+
+json forward_patterns(const Model& model, const TokenIds& tokens, int runs) {
+  Forward forward(model);
+  Patterns patterns;
+  LayerObserver* const observers[] = {&patterns};
+  double loss = 0;
+  const auto work = [&] { loss = mean_loss(forward.loss(forward.run(tokens, observers), tokens)); };
+  const json seconds = seconds_of(runs, work);
+  const double peak = peak_resident_mb();
+  patterns.sum_squares = true;
+  work();
+  return {{"seconds", seconds},
+          {"peak_rss_mb", peak},
+          {"loss", loss},
+          {"pattern_square_sum", patterns.sums}};
+}
+
+json attention_patterns(const Model& model, const TokenIds& tokens, int runs) {
+  const ModelConfig& config = model.config;
+  Forward forward(model);
+  Patterns inputs;
+  inputs.keep_qkv = true;
+  LayerObserver* const observers[] = {&inputs};
+  forward.run(tokens, observers);
+  const Index n_token = tokens.size();
+  std::vector<Cube> patterns(config.n_layer,
+                             Cube(n_token, n_token, config.n_head, arma::fill::zeros));
+  std::vector<Matrix> z(config.n_layer, Matrix(config.d_model, n_token, arma::fill::zeros));
+  const json seconds = seconds_of(runs, [&] {
+    for (Index l = 0; l < config.n_layer; ++l)
+      causal_attention(inputs.qkv[l], config.n_head, 1, z[l], &patterns[l]);
+  });
+  const double peak = peak_resident_mb();
+  json pattern_sums = json::array(), z_sums = json::array();
+  for (Index l = 0; l < config.n_layer; ++l) {
+    pattern_sums.push_back(head_square_sums(patterns[l]));
+    json layer = json::array();
+    for (Index h = 0; h < config.n_head; ++h) {
+      const Matrix z_h = z[l].rows(h * config.d_head(), (h + 1) * config.d_head() - 1);
+      layer.push_back(square_sum(z_h.memptr(), z_h.n_elem));
+    }
+    z_sums.push_back(layer);
+  }
+  return {{"seconds", seconds},
+          {"peak_rss_mb", peak},
+          {"pattern_square_sum", pattern_sums},
+          {"z_square_sum", z_sums}};
+}
+
+/// Zero-ablates every head of each layer as it goes by.
+class ZeroAblation : public LayerObserver {
+ public:
+  ZeroAblation(const Model& model, const TokenIds& tokens) : ablation_(model), tokens_(tokens) {
+    for (Index h = 0; h < model.config.n_head; ++h) variants_.push_back({{h}, nullptr});
+  }
+  void observe_layer(const LayerView& view) override {
+    json layer = json::array();
+    for (const TokenLoss& loss : ablation_.losses(view, tokens_, variants_))
+      layer.push_back(mean_loss(loss));
+    losses.push_back(layer);
+  }
+  json losses = json::array();
+
+ private:
+  HeadAblation ablation_;
+  const TokenIds& tokens_;
+  std::vector<HeadVariant> variants_;
+};
+
+json zero_ablation_all(const Model& model, const TokenIds& tokens, int runs) {
+  Forward forward(model);
+  ZeroAblation ablation(model, tokens);
+  LayerObserver* const observers[] = {&ablation};
+  double baseline = 0;
+  const auto work = [&] {
+    ablation.losses = json::array();
+    baseline = mean_loss(forward.loss(forward.run(tokens, observers), tokens));
+  };
+  const json seconds = seconds_of(runs, work, false);
+  return {{"seconds", seconds},
+          {"peak_rss_mb", peak_resident_mb()},
+          {"loss_baseline", baseline},
+          {"loss", ablation.losses}};
+}
+
+json importance(const Model& model, const TokenIds& tokens, int runs) {
+  const ModelConfig& config = model.config;
+  HeadGradient gradient(model);
+  json per_token, sign;
+  double loss = 0;
+  const json seconds = seconds_of(runs, [&] {
+    per_token = json::array();
+    sign = json::array();
+    for (Index l = 0; l < config.n_layer; ++l) {
+      per_token.push_back(std::vector<double>(config.n_head));
+      sign.push_back(std::vector<double>(config.n_head));
+    }
+    loss = mean_loss(gradient.run(tokens, [&](const LayerGradient& view) {
+      for (Index h = 0; h < config.n_head; ++h) {
+        double magnitude = 0, total = 0;
+        for (Index t = 0; t < view.z.n_cols; ++t) {
+          double product = 0;
+          for (Index i = h * config.d_head(); i < (h + 1) * config.d_head(); ++i) {
+            product += static_cast<double>(view.z(i, t)) * view.dz(i, t);
+          }
+          magnitude += std::abs(product);
+          total += product;
+        }
+        per_token[view.layer][h] = magnitude;
+        sign[view.layer][h] = -total;
+      }
+    }));
+  });
+  return {{"seconds", seconds},
+          {"peak_rss_mb", peak_resident_mb()},
+          {"loss", loss},
+          {"importance_per_token", per_token},
+          {"importance_signed", sign}};
+}
+
+json measure(const Arguments& arguments) {
+  blas::set_thread_count(arguments.threads);
+  const Model model = load_model(arguments.model);
+  const TokenIds tokens = read_tokens(arguments.tokens);
+  const std::map<std::string, json (*)(const Model&, const TokenIds&, int)> cases{
+      {"forward_patterns", forward_patterns},
+      {"attention_patterns", attention_patterns},
+      {"zero_ablation_all", zero_ablation_all},
+      {"importance", importance}};
+  json result = cases.at(arguments.which)(model, tokens, arguments.runs);
+  result["case"] = arguments.which;
+  result["versions"] = blas::library_description();
+  return result;
+}
+
+}  // namespace
+}  // namespace headscope
+
+int main(int argc, char** argv) {
+  try {
+    std::cout << headscope::measure(headscope::parse(argc, argv)).dump() << "\n";
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << "bench_compare: " << error.what() << "\n";
+    return 1;
+  }
+}
