@@ -124,7 +124,7 @@ void MentionReader::add_part(Open part) {
 }
 
 Index MentionReader::head_word(const Open& mention, const std::vector<Index>& words,
-                               const std::vector<Word>& document) const {
+                               const Heads& heads) const {
   std::vector<Index> candidates;
   for (const std::string_view text : split(mention.head, ',')) {
     const auto position = whole_number(text);
@@ -138,13 +138,13 @@ Index MentionReader::head_word(const Open& mention, const std::vector<Index>& wo
   }
   if (candidates.empty()) candidates = words;
   for (const Index word : candidates) {
-    const auto head = document[word].head;
+    const auto head = heads[word];
     if (!head || !std::binary_search(words.begin(), words.end(), *head)) return word;
   }
   return candidates[0];
 }
 
-std::vector<Mention> MentionReader::finish(const std::vector<Word>& document) {
+std::vector<Mention> MentionReader::finish(const Heads& heads) {
   if (whole_ && !open_.empty()) {
     fail(open_[0].line, "expected a closing bracket of entity " + quoted(open_[0].name.identity) +
                             " in the document, got none");
@@ -163,7 +163,7 @@ std::vector<Mention> MentionReader::finish(const std::vector<Word>& document) {
       if (word) mention.words.push_back(*word);
     }
     if (mention.words.empty()) continue;
-    mention.head_word = head_word(open, mention.words, document);
+    mention.head_word = head_word(open, mention.words, heads);
     mentions.push_back(std::move(mention));
   }
   std::stable_sort(mentions.begin(), mentions.end(),

@@ -33,6 +33,8 @@ struct EntityFields {
 /// Collects the mentions of one document, node by node.
 class MentionReader {
  public:
+  using Heads = std::vector<std::optional<Index>>;
+
   /// @param whole  whether the nodes are a whole document, in which every bracket must have its
   ///               other end; if not, mentions with a part elsewhere are left out in silence.
   MentionReader(std::string file, EntityFields fields, bool whole);
@@ -51,10 +53,10 @@ class MentionReader {
   /// of the listed words (or of all) whose syntactic head lies outside the mention; failing that,
   /// the first. Mentions of empty nodes alone are left out.
   ///
-  /// @param document  its words; their heads are used.
+  /// @param heads  the governing word of each word of the document.
   /// @throws DataError on a bracket left open, a missing part or a head position outside the
   /// mention.
-  std::vector<Mention> finish(const std::vector<Word>& document);
+  std::vector<Mention> finish(const Heads& heads);
 
  private:
   struct Name {
@@ -73,8 +75,7 @@ class MentionReader {
   void open(std::string_view content, std::optional<Index> word, std::size_t line);
   void close(std::string_view content, std::size_t line);
   void add_part(Open part);
-  Index head_word(const Open& mention, const std::vector<Index>& words,
-                  const std::vector<Word>& document) const;
+  Index head_word(const Open& mention, const std::vector<Index>& words, const Heads& heads) const;
 
   std::string file_;
   EntityFields fields_;
