@@ -60,7 +60,7 @@ std::vector<ByteSpan> words(std::string_view text, ByteSpan span) {
 // As many bytes of the text as make a piece, at least one.
 std::size_t longest_beginning(const Tokenizer& tokenizer, std::string_view text, Index max_tokens) {
   constexpr std::size_t bytes_considered_per_token = 8;
-  std::size_t window = std::min(text.size(), bytes_considered_per_token * max_tokens);
+  std::size_t window = std::min<std::size_t>(text.size(), bytes_considered_per_token * max_tokens);
   while (window < text.size() && window > 1 && unicode::is_continuation(text[window])) --window;
   const auto spans = tokenizer.encode(text.substr(0, window)).spans;
   for (std::size_t n = std::min<std::size_t>(spans.size(), max_tokens); n > 0; --n) {
