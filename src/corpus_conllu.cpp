@@ -79,7 +79,6 @@ class OpeningDocument {
     joined_.add(sentence, {0, sentence.surfaces.size()});
     sentences_.push_back({sentence.begin, sentence.end, sentence.line,
                           SurfaceRange{first, joined_.surfaces().size()}, id_, 0});
-    for (const conllu::Surface& surface : sentence.surfaces) lines_.push_back(surface.line);
     add_nodes(sentence, heads_.size(), mentions_, heads_);
     traits_.has_dependencies |= sentence.has_dependencies;
     traits_.has_coreference |=
@@ -126,11 +125,6 @@ class OpeningDocument {
     const std::vector<ByteSpan> spans(joined_.surfaces().begin() + sentence.part->first,
                                       joined_.surfaces().begin() + sentence.part->end);
     for (const auto& packed : pack(*context.tokenizer, joined_.text(), spans, context.max_tokens)) {
-      if (!packed.fits) {
-        throw DataError(path_, std::to_string(lines_[sentence.part->first + packed.first]),
-                        "expected a word of at most " + std::to_string(context.max_tokens) +
-                            " tokens, got a longer one");
-      }
       pieces.push_back(sentence);
       pieces.back().part = SurfaceRange{packed.first, packed.end};
     }
@@ -142,7 +136,6 @@ class OpeningDocument {
   MentionReader::Heads heads_;
   JoinedText joined_;
   std::vector<ConlluPiece> sentences_;  // parts count surfaces of the document
-  std::vector<std::size_t> lines_;      // of each surface
 };
 
 class ConlluFile : public CorpusFile {
@@ -272,8 +265,13 @@ Document ConlluFile::document(std::uint64_t index) const {
     document.mentions =
         mentions_within(mentions.finish(heads), kept_words.first, kept_words.second);
   }
-  const auto token_spans = tokenize(context_, joined.text(), document);
-  const auto word_of_token = align(joined.text(), token_spans, word_spans);
+  std::string_view text = joined.text();
+  // Only a word that is too long by itself makes a piece that does not fit.
+  if (piece.part && context_.tokenizer->encode(text).ids.size() > context_.max_tokens) {
+    text = text.substr(0, longest_beginning(*context_.tokenizer, text, context_.max_tokens));
+  }
+  const auto token_spans = tokenize(context_, text, document);
+  const auto word_of_token = align(text, token_spans, word_spans);
   for (std::size_t t = 0; t < word_of_token.size(); ++t) {
     if (word_of_token[t]) {
       document.words[*word_of_token[t]].tokens.push_back(t + (document.has_bos ? 1 : 0));

@@ -57,7 +57,8 @@ std::vector<ByteSpan> words(std::string_view text, ByteSpan span) {
   return spans;
 }
 
-// As many bytes of the text as make a piece, at least one.
+}  // namespace
+
 std::size_t longest_beginning(const Tokenizer& tokenizer, std::string_view text, Index max_tokens) {
   constexpr std::size_t bytes_considered_per_token = 8;
   std::size_t window = std::min<std::size_t>(text.size(), bytes_considered_per_token * max_tokens);
@@ -70,8 +71,6 @@ std::size_t longest_beginning(const Tokenizer& tokenizer, std::string_view text,
   }
   return std::min<std::size_t>(text.size(), max_tokens);
 }
-
-}  // namespace
 
 std::vector<PackedSegments> pack(const Tokenizer& tokenizer, std::string_view text,
                                  const std::vector<ByteSpan>& segments, Index max_tokens) {

@@ -24,6 +24,11 @@ struct PackedSegments {
 std::vector<PackedSegments> pack(const Tokenizer& tokenizer, std::string_view text,
                                  const std::vector<ByteSpan>& segments, Index max_tokens);
 
+/// Length in bytes of a beginning of a long text that makes at most `max_tokens` tokens and, but
+/// for characters that alone are too many, ends between characters; at least 1 unless the text is
+/// empty.
+std::size_t longest_beginning(const Tokenizer& tokenizer, std::string_view text, Index max_tokens);
+
 /// Cuts plain text into pieces of at most `max_tokens` tokens; one piece when all of it fits.
 ///
 /// Cuts fall between sentences: after a character that ends sentences (Unicode's Sentence_Terminal,

@@ -196,9 +196,18 @@ TEST_F(CorpusTest, LongSentencesAreCutBetweenWordsAndLoseWhatCrosses) {
   EXPECT_EQ(second.words[1].head, 0u);
   ASSERT_EQ(second.mentions.size(), 1u);
   EXPECT_EQ(second.mentions[0].head_word, 1u);
-  options.max_tokens = 2;
-  EXPECT_EQ(error_of(path, options).substr(path.size()),
-            ":1: expected a word of at most 1 tokens, got a longer one");
+}
+
+TEST_F(CorpusTest, AWordLongerThanTheContextIsShortened) {
+  const std::string path =
+      write("a.conllu", line("1", "the", "2", "det") + line("2", "qqqqqqqq", "0", "root") +
+                            line("3", "the", "2", "det"));
+  CorpusOptions options;
+  options.max_tokens = 4;
+  const Corpus corpus({path}, &tokenizer(), options);
+  EXPECT_EQ(texts_of(corpus), (Texts{"the", "qqq", "the"}));
+  EXPECT_EQ(corpus.document(1).words[0].form, "qqqqqqqq");
+  EXPECT_EQ(corpus.document(1).words[0].tokens, (std::vector<Index>{1, 2, 3}));
 }
 
 TEST_F(CorpusTest, CoreferenceIsCheckedInTheWholeDocument) {
@@ -325,6 +334,11 @@ TEST_F(CorpusTest, TreebanksFitTheContextAfterCutting) {
   if (!std::filesystem::exists(shared)) GTEST_SKIP() << "../shared is absent";
   const Tokenizer gpt2 = Tokenizer::from_directory(shared + "/tokenizer");
   CorpusOptions options;
+  options.max_tokens = 64;
+  const Corpus web({shared + "/treebanks/en_ewt-ud-dev.conllu"}, &gpt2, options);
+  for (std::uint64_t i = 0; i < web.n_document(); ++i) {
+    EXPECT_LE(web.document(i).tokens.size(), 64u);
+  }
   options.max_tokens = 128;
   const Corpus corpus({shared + "/treebanks/en_gum-ud-dev.conllu"}, &gpt2, options);
   std::size_t n_word = 0;

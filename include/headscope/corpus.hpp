@@ -64,8 +64,8 @@ struct CorpusOptions {
 /// Documents longer than the context are cut into several, each tokenised by itself, before they
 /// are numbered: CoNLL-U between sentences; plain text after a character that ends sentences, any
 /// closing quotes and brackets, and white space. A sentence too long for the context is cut between
-/// words, a word of plain text too long for it anywhere between tokens. Mentions and arcs with a
-/// part in another piece are dropped.
+/// words, a word of plain text too long for it anywhere between tokens; such a word of CoNLL-U is
+/// shortened to what fits. Mentions and arcs with a part in another piece are dropped.
 ///
 /// Plain text may hold any bytes but NUL. A CoNLL-U file without `# newdoc` is one document.
 ///
@@ -77,8 +77,8 @@ class Corpus {
   /// @param paths      files or folders; a folder stands for its .txt, .conllu and .h5 files in
   /// name order.
   /// @param tokenizer  may be null for token-id files only.
-  /// @throws DataError naming file and line: unreadable, malformed CoNLL-U (which must be UTF-8), a
-  /// CoNLL-U word longer than the context, ids outside the vocabulary, no documents.
+  /// @throws DataError naming file and line: unreadable, malformed CoNLL-U (which must be UTF-8),
+  /// ids outside the vocabulary, no documents.
   /// @throws OptionError if max_tokens leaves no room for text.
   Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer,
          const CorpusOptions& options);
