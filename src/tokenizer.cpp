@@ -149,8 +149,9 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 
 Tokenizer Tokenizer::from_directory(const std::string& directory) {
-  return Tokenizer(read_first_of(directory, "vocab.json", "encoder.json"),
-                   read_first_of(directory, "merges.txt", "vocab.bpe"), directory);
+  const std::string vocabulary = read_first_of(directory, "vocab.json", "encoder.json");
+  const std::string merges = read_first_of(directory, "merges.txt", "vocab.bpe");
+  return Tokenizer(vocabulary, merges, directory);
 }
 
 Tokenizer::Encoding Tokenizer::encode(std::string_view text) const {
