@@ -148,7 +148,9 @@ TEST_F(CorpusTest, WordsAlignWithTokensAcrossRangesAndGaps) {
   for (const Word& word : d.words) {
     std::string spelled;
     for (const Index t : word.tokens) spelled += d.token_text[t];
-    EXPECT_NE(spelled.find(word.form), std::string::npos) << word.form << " in " << spelled;
+    // GPT-2's pattern parts "isn't" before the apostrophe; "n" goes with the larger share, "is".
+    const std::string expected = word.form == "n't" ? "'t" : word.form;
+    EXPECT_NE(spelled.find(expected), std::string::npos) << word.form << " in " << spelled;
   }
   ASSERT_EQ(d.mentions.size(), 2u);
   EXPECT_EQ(d.mentions[0].head_word, 1u);
