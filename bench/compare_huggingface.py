@@ -192,7 +192,7 @@ def equality(found):
 
 def report(options, found):
     versions = sorted({m["versions"] for ms in found.values() for m in ms if m.get("versions")})
-    measured = next((ms[0] for (side, case), ms in found.items() if case == "zero_ablation_all" and "measured_heads" in ms[0]), None)
+    measured = next((ms[0] for (side, case), ms in found.items() if case == "zero_ablation_all" and side != "Headscope"), None)
     cpu = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
                 if line.startswith("model name")), platform.machine())
     differences_list, equal = equality(found)
@@ -201,7 +201,7 @@ def report(options, found):
             *versions, f"Tuned: {shlex.join(f'{k}={v}' for k, v in settings(options)['tuned'].items())}"]
     if measured:
         text.append(f"The peers' zero_ablation_all is extrapolated from {len(measured['measured_heads'])} heads to "
-                    f"{measured['n_unit']}; attention {options.hook_attention} (Hugging Face).")
+                    f"{measured['n_unit']}; Hugging Face's attention there and in importance: {options.hook_attention}.")
     text.append(table(found))
     if differences_list:
         text.append("Largest relative differences between the numbers:\n\n" + differences_list)
