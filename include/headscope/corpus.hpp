@@ -17,7 +17,9 @@ struct Word {
   std::vector<std::pair<std::string, std::string>> features;  ///< FEATS, name and value
   std::string
       relation;  ///< UD relation without subtype; empty when the document has no dependencies
-  std::optional<Index> head;  ///< index of the governing word in the document; none for the root
+  /// Index of the governing word in the document; none for a root, and for a word that a cut parted
+  /// from its head.
+  std::optional<Index> head;
   Index sentence = 0;
   std::vector<Index> tokens;  ///< indices into Document::tokens; empty: unaligned
 };
@@ -33,9 +35,12 @@ struct Mention {
 /// One document, cut to the model's context.
 struct Document {
   std::uint64_t index = 0;  ///< position in the corpus, from 0
-  std::string id;           ///< newdoc id, or file name and number
-  TokenIds tokens;          ///< with `<|endoftext|>` first when the corpus was opened so
-  bool has_bos = false;     ///< tokens[0] was prepended
+  /// `# newdoc` id, or the file's name and a number (`alice.txt:120`: the line where the document
+  /// begins, in token-id files its number from 0); then `/2` for the second piece of one that was
+  /// cut.
+  std::string id;
+  TokenIds tokens;       ///< with `<|endoftext|>` first when the corpus was opened so
+  bool has_bos = false;  ///< tokens[0] was prepended
   std::vector<std::string>
       token_text;  ///< bytes each token stands for; empty for token-id corpora without tokenizer
   std::vector<Word> words;        ///< empty without annotation
@@ -52,17 +57,29 @@ struct CorpusOptions {
 };
 
 /// Files or folders of plain text (a blank line ends a document), CoNLL-U, or token ids in HDF5,
-/// read a document at a time: opening finds where documents begin, memory holds one document.
+/// read a document at a time: opening checks everything and finds where documents begin, memory
+/// holds one document. Files ending in `.conllu` are CoNLL-U, files that begin as HDF5 does (or end
+/// in `.h5`) are token ids, all others are plain text.
+///
+/// Documents longer than the context are cut into several, each tokenised by itself, before they
+/// are numbered: CoNLL-U between sentences; plain text after a character that ends sentences, any
+/// closing quotes and brackets, and white space. A sentence too long for the context is cut between
+/// words, a word of plain text too long for it anywhere between tokens; such a word of CoNLL-U is
+/// shortened to what fits. Mentions and arcs with a part in another piece are dropped.
+///
+/// Plain text may hold any bytes but NUL. A CoNLL-U file without `# newdoc` is one document.
 ///
 /// Token-id HDF5 files hold `tokens` (whole numbers, all documents in a row) and `offsets`
-/// (n_document + 1 positions).
+/// (n_document + 1 positions); their ids are held in memory. They are cut where the context is
+/// full. A document that begins with `<|endoftext|>` is not given another.
 class Corpus {
  public:
   /// @param paths      files or folders; a folder stands for its .txt, .conllu and .h5 files in
   /// name order.
   /// @param tokenizer  may be null for token-id files only.
-  /// @throws DataError naming file and line: unreadable, not UTF-8 where it must be, malformed
-  /// CoNLL-U, no documents.
+  /// @throws DataError naming file and line: unreadable, malformed CoNLL-U (which must be UTF-8),
+  /// ids outside the vocabulary, no documents.
+  /// @throws OptionError if max_tokens leaves no room for text.
   Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer,
          const CorpusOptions& options);
   ~Corpus();

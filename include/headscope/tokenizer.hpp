@@ -24,16 +24,23 @@ TokenizerFiles read_tokenizer_files(const std::string& directory);
 
 /// GPT-2's byte-level byte-pair encoding, exact.
 ///
-/// Source: Radford et al. 2019; the splitting pattern is GPT-2's own, with Unicode classes from
-/// PCRE2. Bytes that are not UTF-8 survive: decode(encode(bytes)) == bytes for every input.
+/// Text is split by GPT-2's pattern, with Unicode classes from PCRE2, and each part is merged pair
+/// by pair, lowest rank first, leftmost first. Bytes that are not UTF-8 survive, so
+/// decode(encode(bytes)) == bytes for every input: each such byte is split as if it were U+FFFD (a
+/// character that is no letter, number or space) and encoded as itself.
+///
+/// Every method is safe to call from several threads at once.
+///
+/// Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
 class Tokenizer {
  public:
   /// @param vocab_json  text of `vocab.json` / `encoder.json`: token to id.
   /// @param merges      text of `merges.txt` / `vocab.bpe`: one merge a line, a `#version` line
   /// ignored.
   /// @param source      named in errors.
-  /// @throws DataError  on malformed text, a merge of unknown tokens, a byte without a token,
-  /// duplicate or absurd ids.
+  /// @throws DataError  on malformed text, a merge of unknown tokens, a byte without a token, or
+  /// ids
+  ///                    other than 0 to the number of tokens less one, each once.
   Tokenizer(std::string_view vocab_json, std::string_view merges, const std::string& source);
   ~Tokenizer();
   Tokenizer(Tokenizer&&) noexcept;
@@ -64,5 +71,9 @@ class Tokenizer {
   struct Data;
   std::unique_ptr<Data> data_;
 };
+
+/// Whether a token is only punctuation: at least one character, and all of them Unicode punctuation
+/// or symbols (classes P and S), white space around them aside. False for part of a character.
+bool is_punctuation(std::string_view token_bytes);
 
 }  // namespace headscope

@@ -1,0 +1,221 @@
+#include "headscope/tokenizer.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "byte_alphabet.hpp"
+#include "byte_pair_merger.hpp"
+#include "headscope/error.hpp"
+#include "unicode.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr std::string_view end_of_text_entry = "<|endoftext|>";
+
+// GPT-2's pattern. White space is spelled out as Unicode's White_Space property, since PCRE2's \s
+// also takes U+180E.
+const unicode::Pattern& splitting_pattern() {
+  static const std::string space =
+      R"(\x{9}-\x{D}\x{20}\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
+  static const unicode::Pattern pattern(R"('(?:s|t|re|ve|m|ll|d)| ?\p{L}++| ?\p{N}++| ?[^)" +
+                                        space + R"(\p{L}\p{N}]++|[)" + space + "]+(?![^" + space +
+                                        "])|[" + space + "]++");
+  return pattern;
+}
+
+std::vector<std::string> parse_vocabulary(std::string_view text, const std::string& source) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) {
+    throw DataError(source, "vocab",
+                    "expected a JSON object of tokens and ids, got " +
+                        std::string(json.is_discarded() ? "malformed JSON" : json.type_name()));
+  }
+  if (json.empty()) throw DataError(source, "vocab", "expected tokens, got none");
+  std::vector<std::string> entries(json.size());
+  std::vector<bool> taken(json.size());
+  for (const auto& [entry, id] : json.items()) {
+    const auto fail = [&](const std::string& got) {
+      throw DataError(source, "vocab",
+                      "expected ids 0 to " + std::to_string(json.size() - 1) + ", each once, got " +
+                          got + " for \"" + entry + "\"");
+    };
+    if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= json.size()) fail(id.dump());
+    const auto index = id.get<std::size_t>();
+    if (taken[index]) fail(id.dump() + " again");
+    taken[index] = true;
+    entries[index] = entry;
+  }
+  return entries;
+}
+
+using EntryIds = std::unordered_map<std::string, TokenId>;
+
+BytePairMerger make_merger(const EntryIds& ids, std::string_view merges,
+                           const std::string& source) {
+  BytePairMerger::ByteTokens byte_tokens(256);
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const std::string entry = byte_alphabet::encode(static_cast<unsigned char>(byte));
+    const auto found = ids.find(entry);
+    if (found == ids.end()) {
+      throw DataError(source, "vocab",
+                      "expected a token for every byte, got none for byte " + std::to_string(byte) +
+                          " (\"" + entry + "\")");
+    }
+    byte_tokens[byte] = found->second;
+  }
+  BytePairMerger merger(std::move(byte_tokens));
+  std::size_t line_number = 0;
+  std::int32_t rank = 0;
+  while (!merges.empty()) {
+    const std::size_t end = merges.find('\n');
+    std::string_view line = merges.substr(0, end);
+    merges.remove_prefix(end == std::string_view::npos ? merges.size() : end + 1);
+    ++line_number;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.starts_with("#version") || line.empty()) continue;
+    const auto fail = [&](const std::string& problem) {
+      throw DataError(source, "merges:" + std::to_string(line_number), problem);
+    };
+    const std::size_t space = line.find(' ');
+    if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos) {
+      fail("expected two tokens with a space between them, got \"" + std::string(line) + "\"");
+    }
+    const auto id = [&](const std::string& entry) {
+      const auto found = ids.find(entry);
+      if (found == ids.end()) fail("expected tokens of the vocabulary, got \"" + entry + "\"");
+      return found->second;
+    };
+    const std::string left(line.substr(0, space)), right(line.substr(space + 1));
+    merger.add(id(left), id(right), id(left + right), rank++);
+  }
+  return merger;
+}
+
+std::string read_text(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw DataError(path.string(), "", "expected a readable file, got an error");
+  return text;
+}
+
+std::string read_first_of(const std::string& directory, const char* name, const char* other_name) {
+  for (const char* const candidate : {name, other_name}) {
+    const auto path = std::filesystem::path(directory) / candidate;
+    if (std::filesystem::is_regular_file(path)) return read_text(path);
+  }
+  throw DataError(directory, "",
+                  std::string("expected ") + name + " or " + other_name + ", got neither");
+}
+
+}  // namespace
+
+struct Tokenizer::Data {
+  std::string source;
+  std::vector<std::string> bytes;  // of each token
+  BytePairMerger merger;
+  std::optional<TokenId> end_of_text;
+  // Parts of text that merge into one token, looked up whole; keys point into `bytes`.
+  std::unordered_map<std::string_view, TokenId> whole;
+};
+
+Tokenizer::Tokenizer(std::string_view vocab_json, std::string_view merges,
+                     const std::string& source) {
+  const std::vector<std::string> entries = parse_vocabulary(vocab_json, source);
+  EntryIds ids;
+  for (std::size_t id = 0; id < entries.size(); ++id) {
+    ids.emplace(entries[id], static_cast<TokenId>(id));
+  }
+  data_ = std::make_unique<Data>(Data{source, {}, make_merger(ids, merges, source), {}, {}});
+  data_->bytes.reserve(entries.size());
+  TokenIds merged;
+  std::vector<std::uint32_t> lengths;
+  for (std::size_t id = 0; id < entries.size(); ++id) {
+    const std::string& bytes = data_->bytes.emplace_back(byte_alphabet::decode(entries[id]));
+    merged.clear();
+    data_->merger.merge(bytes, merged, lengths);
+    if (merged.size() == 1) data_->whole.emplace(bytes, merged[0]);
+  }
+  if (const auto found = ids.find(std::string(end_of_text_entry)); found != ids.end()) {
+    data_->end_of_text = found->second;
+  }
+}
+
+Tokenizer::~Tokenizer() = default;
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
+
+Tokenizer Tokenizer::from_directory(const std::string& directory) {
+  const std::string vocabulary = read_first_of(directory, "vocab.json", "encoder.json");
+  const std::string merges = read_first_of(directory, "merges.txt", "vocab.bpe");
+  return Tokenizer(vocabulary, merges, directory);
+}
+
+Tokenizer::Encoding Tokenizer::encode(std::string_view text) const {
+  std::string placeholders;
+  std::string_view well_formed = text;
+  if (unicode::valid_prefix(text) < text.size()) {
+    placeholders = unicode::with_placeholders(text);
+    well_formed = placeholders;
+  }
+  Encoding encoding;
+  encoding.ids.reserve(text.size() / 4 + 1);
+  encoding.spans.reserve(text.size() / 4 + 1);
+  std::vector<std::uint32_t> lengths;
+  unicode::Pattern::Search search(splitting_pattern(), well_formed);
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = search.next(begin)->second;
+    const std::string_view part = text.substr(begin, end - begin);
+    if (const auto found = data_->whole.find(part); found != data_->whole.end()) {
+      encoding.ids.push_back(found->second);
+      encoding.spans.emplace_back(begin, end);
+    } else {
+      lengths.clear();
+      data_->merger.merge(part, encoding.ids, lengths);
+      std::size_t token_begin = begin;
+      for (const std::uint32_t length : lengths) {
+        encoding.spans.emplace_back(token_begin, token_begin + length);
+        token_begin += length;
+      }
+    }
+    begin = end;
+  }
+  return encoding;
+}
+
+std::string Tokenizer::decode(const TokenIds& ids) const {
+  std::string text;
+  for (const TokenId id : ids) text += decode(id);
+  return text;
+}
+
+std::string Tokenizer::decode(TokenId id) const {
+  if (id < 0 || static_cast<std::size_t>(id) >= size()) {
+    throw ShapeError("token id: expected 0 to " + std::to_string(size() - 1) + ", got " +
+                     std::to_string(id));
+  }
+  return data_->bytes[static_cast<std::size_t>(id)];
+}
+
+std::size_t Tokenizer::size() const {
+  return data_->bytes.size();
+}
+
+TokenId Tokenizer::end_of_text() const {
+  if (!data_->end_of_text) {
+    throw DataError(data_->source, "vocab",
+                    "expected the token " + std::string(end_of_text_entry) + ", got none");
+  }
+  return *data_->end_of_text;
+}
+
+bool is_punctuation(std::string_view token_bytes) {
+  static const unicode::Pattern pattern(R"(\A\s*+[\p{P}\p{S}]++\s*+\z)");
+  if (unicode::valid_prefix(token_bytes) < token_bytes.size()) return false;
+  return unicode::Pattern::Search(pattern, token_bytes).next(0).has_value();
+}
+
+}  // namespace headscope
