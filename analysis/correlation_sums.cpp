@@ -100,13 +100,19 @@ HeadProducts residual_space_products(const std::vector<Matrix>& z,
 }
 
 arma::mat pattern_overlap(const Cube& pattern) {
+  // Few queries at a time, so that single precision sums stay short.
+  constexpr Index queries_at_once = 32;
   const Index n_token = pattern.n_rows, n_head = pattern.n_slices;
-  // All of a head's pattern after query 0 is one long column.
-  const Index length = n_token * (pattern.n_cols - 1);
-  const blas::ConstView heads(pattern.memptr() + n_token, length, n_head, n_token * pattern.n_cols);
-  Matrix overlap(n_head, n_head);
-  blas::multiply(heads, blas::Transpose::yes, heads, blas::Transpose::no, overlap);
-  return arma::conv_to<arma::mat>::from(overlap);
+  arma::mat overlap(n_head, n_head, arma::fill::zeros);
+  Matrix part(n_head, n_head);
+  for (Index first = 1; first < pattern.n_cols; first += queries_at_once) {
+    const Index count = std::min(queries_at_once, pattern.n_cols - first);
+    const blas::ConstView heads(pattern.memptr() + first * n_token, count * n_token, n_head,
+                                n_token * pattern.n_cols);
+    blas::multiply_serial(heads, blas::Transpose::yes, heads, blas::Transpose::no, part);
+    overlap += arma::conv_to<arma::mat>::from(part);
+  }
+  return overlap;
 }
 
 double js_distance(const float* p, const float* q, Index n) {
