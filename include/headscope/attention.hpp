@@ -7,7 +7,8 @@
 
 namespace headscope {
 
-/// Which keys a query may attend to.
+/// Which keys a query may attend to. `causal`: query q sees keys 0 .. q, also where there are more
+/// or fewer keys than queries.
 enum class MaskKind { none, causal, custom };
 
 struct AttentionMask {

@@ -14,8 +14,8 @@ struct ConstView {
   Index stride = 0;
 
   ConstView() = default;
-  ConstView(const float* data, Index n_row, Index n_col, Index stride)
-      : data(data), n_row(n_row), n_col(n_col), stride(stride) {}
+  ConstView(const float* first, Index row_count, Index col_count, Index column_stride)
+      : data(first), n_row(row_count), n_col(col_count), stride(column_stride) {}
   ConstView(
       const Matrix& matrix)  // NOLINT(google-explicit-constructor): a matrix is a view of itself
       : data(matrix.memptr()), n_row(matrix.n_rows), n_col(matrix.n_cols), stride(matrix.n_rows) {}
@@ -34,8 +34,8 @@ struct View {
   Index stride = 0;
 
   View() = default;
-  View(float* data, Index n_row, Index n_col, Index stride)
-      : data(data), n_row(n_row), n_col(n_col), stride(stride) {}
+  View(float* first, Index row_count, Index col_count, Index column_stride)
+      : data(first), n_row(row_count), n_col(col_count), stride(column_stride) {}
   View(Matrix& matrix)  // NOLINT(google-explicit-constructor): a matrix is a view of itself
       : data(matrix.memptr()), n_row(matrix.n_rows), n_col(matrix.n_cols), stride(matrix.n_rows) {}
 

@@ -66,11 +66,20 @@ class Forward {
   /// @param resid  d_model x (n_token n_sequence): sequences of equal length side by side, the
   /// residual stream entering
   ///               `start`; on return the stream after the last layer.
+  /// Memory: does not grow with n_sequence, beyond `resid` itself.
+  /// @throws ShapeError if the rows are not d_model or n_sequence does not divide the columns.
   void run_from(StartPoint start, Matrix& resid, Index n_sequence = 1);
 
   /// Loss of predicting tokens 1 .. T-1 from the residual stream after the last layer.
   /// @param resid_final  d_model x n_token.
+  /// @throws ShapeError if the counts differ.
   TokenLoss loss(blas::ConstView resid_final, std::span<const TokenId> tokens);
+
+  /// The same for sequences of equal length side by side, all predicting `tokens`.
+  /// @param resid_final  d_model x (n_token n_sequence).
+  /// @return             one per sequence.
+  std::vector<TokenLoss> loss(blas::ConstView resid_final, std::span<const TokenId> tokens,
+                              Index n_sequence);
 
   /// All logits, d_vocab x n_token; for tests and small models.
   Matrix logits(const Matrix& resid_final);

@@ -24,15 +24,21 @@ void add_bias_activate(blas::View X, const Vector& bias, Activation activation);
 /// X[:, t] += bias, in place. An empty bias adds nothing.
 void add_bias(blas::View X, const Vector& bias);
 
+/// sum = X + Y, element by element; `sum` may be X or Y.
+/// @throws ShapeError
+void add(blas::ConstView X, blas::ConstView Y, blas::View sum);
+
 /// Turns `count` scores into probabilities, in place: exp(x - max) / sum. Relative error below
-/// 1e-6.
+/// 1e-6. Scores of -infinity get probability 0; when all are -infinity, so is the result and every
+/// probability is 0.
 /// @return log(sum exp(x))
 float softmax(float* scores, Index count);
 
 /// What next-token prediction cost on one document.
 struct TokenLoss {
   std::vector<double> nll;             ///< nats, for predicted tokens 1 .. T-1
-  std::vector<unsigned char> correct;  ///< 1 where the most probable token was the right one
+  std::vector<unsigned char> correct;  ///< 1 where the most probable token was the right one; the
+                                       ///< lowest id wins ties
 
   double sum() const;
 };

@@ -75,11 +75,12 @@ class DocumentBootstrap {
   std::uint64_t seed_;
 };
 
-/// The central 95 % of the values (linear interpolation between order statistics); NaN when there
-/// are none.
+/// The central 95 % of the values that are not NaN (linear interpolation between order statistics);
+/// NaN when there are none.
 Interval percentile_interval(std::vector<double> values, double coverage = 0.95);
 
-/// P(X >= successes), X ~ Binomial(trials, probability): one-sided, exact.
+/// P(X >= successes), X ~ Binomial(trials, probability): one-sided, exact to rounding.
+/// @throws Error if the probability is outside [0, 1].
 double binomial_upper_tail(std::uint64_t successes, std::uint64_t trials, double probability);
 
 /// Benjamini-Hochberg adjusted p-values (q-values), in the order given. NaN stays NaN and does not
@@ -87,10 +88,10 @@ double binomial_upper_tail(std::uint64_t successes, std::uint64_t trials, double
 std::vector<double> benjamini_hochberg(const std::vector<double>& p);
 
 /// Spearman's rank correlation with average ranks for ties; NaN with fewer than two distinct
-/// values.
+/// values, or with a NaN among them. @throws ShapeError if the lengths differ.
 double spearman(const std::vector<double>& x, const std::vector<double>& y);
 
-/// Pearson's correlation; NaN where either side is constant.
+/// Pearson's correlation; NaN where either side is constant or holds a NaN.
 double pearson(const std::vector<double>& x, const std::vector<double>& y);
 
 }  // namespace headscope

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "canvas.hpp"
+#include "headscope/figure.hpp"
+
+namespace headscope {
+
+/// How gnuplot is to draw the content under `title`.
+/// @param data_file  the name the script reads its data from.
+/// @throws ShapeError naming the figure if labels, values or intervals do not fit together.
+FigureScript heatmap_script(const std::string& name, const std::string& title,
+                            const Heatmap& heatmap, const std::string& data_file);
+FigureScript chart_script(const std::string& name, const std::string& title, const Chart& chart,
+                          const std::string& data_file);
+
+}  // namespace headscope

@@ -1,0 +1,209 @@
+#include "gnuplot.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "headscope/error.hpp"
+
+extern char** environ;
+
+namespace headscope {
+namespace {
+
+// Length of the UTF-8 sequence at the start of `text`, 0 if it is broken.
+std::size_t sequence_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xf5   ? 0
+                             : lead >= 0xf0 ? 4
+                             : lead >= 0xe0 ? 3
+                             : lead >= 0xc2 ? 2
+                                            : 0;
+  if (length == 0 || length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  const bool overlong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
+  const bool surrogate = lead == 0xed && byte(1) > 0x9f;
+  const bool too_large = lead == 0xf4 && byte(1) > 0x8f;
+  return overlong || surrogate || too_large ? 0 : length;
+}
+
+// C1 controls, line and paragraph separators, and the two non-characters XML refuses.
+bool is_control(std::string_view sequence) {
+  const unsigned char first = static_cast<unsigned char>(sequence[0]);
+  if (sequence.size() == 1) return first < 0x20 || first == 0x7f;
+  if (sequence.size() == 2) return first == 0xc2 && static_cast<unsigned char>(sequence[1]) < 0xa0;
+  return sequence == "\u2028" || sequence == "\u2029" || sequence == "\uFFFE" ||
+         sequence == "\uFFFF";
+}
+
+class ChildProcess {
+ public:
+  explicit ChildProcess(pid_t pid) : pid_(pid) {}
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+  ~ChildProcess() {
+    if (pid_ > 0) {
+      kill(-pid_, SIGKILL);
+      wait();
+    }
+  }
+
+  int wait() {
+    int status = 0;
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = 0;
+    return status;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+pid_t spawn_in(const std::string& directory, char* const arguments[], int output) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  pid_t pid = 0;
+  const int failure = posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments, environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failure != 0) {
+    throw Error(std::string("gnuplot: expected to run it from PATH, got ") +
+                std::strerror(failure));
+  }
+  return pid;
+}
+
+// Everything written until the other end closes; the wait ends at `deadline`.
+std::string read_all(int input, std::chrono::steady_clock::time_point deadline, bool& timed_out) {
+  std::string text;
+  char buffer[4096];
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    pollfd waiting{input, POLLIN, 0};
+    if (left.count() <= 0 || poll(&waiting, 1, static_cast<int>(left.count())) == 0) {
+      timed_out = true;
+      return text;
+    }
+    const ssize_t count = read(input, buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return text;
+    if (text.size() < 65536) text.append(buffer, static_cast<std::size_t>(count));
+  }
+}
+
+// gnuplot repeats the offending line and a caret before it says what is wrong.
+std::string complaint(const std::string& output) {
+  std::string first;
+  for (std::size_t start = 0; start < output.size();) {
+    const std::size_t end = std::min(output.find('\n', start), output.size());
+    const std::string line = one_line(std::string_view(output).substr(start, end - start));
+    if (line.find(" line ") != std::string::npos) return line;
+    if (first.empty() && line.find_first_not_of(" ^") != std::string::npos) first = line;
+    start = end + 1;
+  }
+  return first.empty() ? "no message" : first;
+}
+
+}  // namespace
+
+std::string one_line(std::string_view text) {
+  std::string clean;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = sequence_length(text.substr(i));
+    if (length == 0) {
+      clean += "\uFFFD";
+      ++i;
+      continue;
+    }
+    const std::string_view sequence = text.substr(i, length);
+    if (is_control(sequence)) {
+      clean += ' ';
+    } else {
+      clean += sequence;
+    }
+    i += length;
+  }
+  return clean;
+}
+
+std::string gnuplot_string(std::string_view text) {
+  const std::string clean = one_line(text);
+  if (clean.find_first_of("'`\\@") == std::string::npos) return "'" + clean + "'";
+  // A doubled quote inside single quotes does not always stand for one (at the start it ends the
+  // string), so everything that could mean something is written as a number.
+  std::string quoted = "\"";
+  for (const char c : clean) {
+    if (std::string_view("'\"`\\@$%{}").find(c) != std::string_view::npos) {
+      const auto byte = static_cast<unsigned char>(c);
+      quoted += '\\';
+      for (const int shift : {6, 3, 0}) quoted += static_cast<char>('0' + ((byte >> shift) & 7));
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+std::string gnuplot_number(double value) {
+  if (!std::isfinite(value)) return "NaN";
+  char buffer[40];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  return std::string(buffer, end);
+}
+
+void run_gnuplot(const std::string& directory, const std::string& script,
+                 const std::string& argument, int seconds) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    throw Error(std::string("gnuplot: expected a pipe, got ") + std::strerror(errno));
+  }
+  std::string words[] = {"gnuplot", "-d", "-c", script, argument};
+  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(),
+                       words[3].data(), words[4].data(), nullptr};
+  bool timed_out = false;
+  std::string output;
+  int status = 0;
+  try {
+    ChildProcess child(spawn_in(directory, arguments, ends[1]));
+    close(ends[1]);
+    ends[1] = -1;
+    output = read_all(ends[0], std::chrono::steady_clock::now() + std::chrono::seconds(seconds),
+                      timed_out);
+    if (!timed_out) status = child.wait();
+  } catch (...) {
+    close(ends[0]);
+    if (ends[1] >= 0) close(ends[1]);
+    throw;
+  }
+  close(ends[0]);
+  if (timed_out) {
+    throw Error(script + ": expected gnuplot to end within " + std::to_string(seconds) +
+                " s, it did not");
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    throw Error(script + ": expected gnuplot to draw it, got: " + complaint(output));
+  }
+}
+
+}  // namespace headscope

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace headscope {
+
+/// Printable UTF-8 on one line: control characters and line ends become spaces, broken UTF-8
+/// becomes U+FFFD.
+std::string one_line(std::string_view text);
+
+/// A gnuplot string constant that stands for `one_line(text)`; nothing in it is substituted or run.
+std::string gnuplot_string(std::string_view text);
+
+/// A number as gnuplot reads it, exact; `NaN` for all that is not finite.
+std::string gnuplot_number(double value);
+
+/// Runs `gnuplot -d -c {script} {argument}` in `directory`: no shell, no start-up file of the user.
+/// @param seconds  killed after this time.
+/// @throws Error   if gnuplot is missing, fails or takes too long; with its first line of output.
+void run_gnuplot(const std::string& directory, const std::string& script,
+                 const std::string& argument, int seconds);
+
+}  // namespace headscope

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "headscope/ops.hpp"
+
+namespace headscope {
+
+/// token_loss, and in the same sweep over the vocabulary its gradient.
+///
+/// @param gradient  d_model x n, overwritten: d nll[t] / d normalized[:, t] for each token by
+///                  itself.
+/// Memory: one copy of `gradient` and one chunk of logits per thread, for at most 1024 tokens at a
+/// time.
+TokenLoss token_loss_with_gradient(blas::ConstView normalized, const Matrix& unembedding,
+                                   const Vector& b_U, std::span<const TokenId> targets,
+                                   blas::View gradient);
+
+}  // namespace headscope

@@ -1,0 +1,259 @@
+#include "headscope/statistics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "headscope/error.hpp"
+#include "headscope/random.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+// What an analysis would keep of one document.
+void observe(Statistics& statistics, std::uint64_t document) {
+  const CounterRandom random(3, document);
+  Array& total = statistics.sum("total", {2, 3});
+  Array& row = statistics.row("loss", document, {2});
+  for (std::size_t i = 0; i < total.size(); ++i) {
+    total.values[i] += static_cast<double>(random.below(1000, i));
+  }
+  for (std::size_t i = 0; i < row.size(); ++i) row.values[i] += random.uniform(100 + i);
+}
+
+TEST(Statistics, MergedHalvesAreTheWhole) {
+  Statistics whole, first, second;
+  for (std::uint64_t document = 0; document < 9; ++document) {
+    observe(whole, document);
+    observe(document < 4 ? first : second, document);
+  }
+  second.merge(first);
+  EXPECT_EQ(second.sum("total").values, whole.sum("total").values);
+  ASSERT_EQ(second.rows("loss").size(), 9u);
+  for (const auto& [document, row] : whole.rows("loss")) {
+    EXPECT_EQ(second.rows("loss").at(document).values, row.values);
+  }
+}
+
+TEST(Statistics, MergingIntoNothingCopies) {
+  Statistics filled, empty;
+  observe(filled, 1);
+  empty.merge(filled);
+  EXPECT_EQ(empty.sum("total").values, filled.sum("total").values);
+  EXPECT_TRUE(empty.has("loss"));
+  EXPECT_FALSE(empty.has("lost"));
+}
+
+TEST(Statistics, RefusesADocumentCountedTwiceAndChangesNothing) {
+  Statistics a, b;
+  observe(a, 7);
+  observe(b, 7);
+  const std::vector<double> before = a.sum("total").values;
+  try {
+    a.merge(b);
+    FAIL() << "merged";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "statistic loss: expected each document once, got document 7 twice");
+  }
+  EXPECT_EQ(a.sum("total").values, before);
+}
+
+TEST(Statistics, RefusesAnotherShape) {
+  Statistics statistics;
+  statistics.sum("total", {2, 3});
+  statistics.row("loss", 0, {2});
+  try {
+    statistics.sum("total", {3, 2});
+    FAIL() << "accepted";
+  } catch (const ShapeError& error) {
+    EXPECT_STREQ(error.what(), "statistic total: expected shape [2, 3], got [3, 2]");
+  }
+  EXPECT_THROW(statistics.row("loss", 1, {4}), ShapeError);
+  EXPECT_EQ(statistics.rows("loss").size(), 1u);
+  Statistics other;
+  other.sum("total", {6});
+  EXPECT_THROW(statistics.merge(other), ShapeError);
+}
+
+TEST(Statistics, NamesWhatIsMissing) {
+  const Statistics statistics;
+  try {
+    statistics.sum("tokens");
+    FAIL() << "found";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "statistics: expected a sum tokens, found none");
+  }
+  EXPECT_THROW(statistics.rows("loss"), Error);
+}
+
+TEST(CounterRandom, IsTheSameOnEveryMachine) {
+  // From the header's formula with Python's integers.
+  EXPECT_EQ(CounterRandom(0).value(0), 2558736989570252433u);
+  EXPECT_EQ(CounterRandom(20240229, 5).value(17), 14771699717204622405u);
+}
+
+TEST(CounterRandom, IsUniform) {
+  const CounterRandom random(1);
+  std::vector<int> counts(10, 0);
+  double total = 0;
+  for (std::uint64_t i = 0; i < 100000; ++i) {
+    ++counts[random.below(10, i)];
+    total += random.uniform(i);
+  }
+  // Five standard deviations: sqrt(1e5 * 0.1 * 0.9) = 95, 1 / sqrt(12e5) = 0.0009.
+  for (const int count : counts) EXPECT_NEAR(count, 10000, 475);
+  EXPECT_NEAR(total / 100000, 0.5, 0.0046);
+}
+
+TEST(DocumentBootstrap, DrawsAsManyDocumentsAsThereAre) {
+  const DocumentBootstrap bootstrap(37, 50, 1);
+  for (std::size_t index = 0; index < bootstrap.n_resample(); ++index) {
+    const auto weights = bootstrap.draw(index);
+    ASSERT_EQ(weights.size(), 37u);
+    EXPECT_EQ(std::accumulate(weights.begin(), weights.end(), 0u), 37u);
+  }
+}
+
+TEST(DocumentBootstrap, RepeatsFromItsSeedAndDiffersBetweenSeeds) {
+  const DocumentBootstrap a(20, 10, 1), same(20, 10, 1), other(20, 10, 2);
+  EXPECT_EQ(a.draw(3), same.draw(3));
+  EXPECT_NE(a.draw(3), a.draw(4));
+  EXPECT_NE(a.draw(3), other.draw(3));
+}
+
+TEST(DocumentBootstrap, SpreadOfTheMeanIsTheStandardError) {
+  constexpr std::size_t n = 50;
+  std::vector<double> values(n);
+  for (std::size_t i = 0; i < n; ++i) values[i] = CounterRandom(9).uniform(i);
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  double variance = 0;
+  for (const double value : values) variance += (value - mean) * (value - mean) / n;
+
+  const DocumentBootstrap bootstrap(n, 4000, 11);
+  double spread = 0;
+  for (std::size_t index = 0; index < bootstrap.n_resample(); ++index) {
+    const auto weights = bootstrap.draw(index);
+    double resampled = 0;
+    for (std::size_t i = 0; i < n; ++i) resampled += weights[i] * values[i] / n;
+    spread += (resampled - mean) * (resampled - mean) / 4000;
+  }
+  // The spread of a variance over 4000 draws is 2.2 %; four of those.
+  EXPECT_NEAR(spread / (variance / n), 1, 0.09);
+}
+
+TEST(PercentileInterval, AgreesWithNumpy) {
+  // numpy.percentile 1.24, linear interpolation.
+  const Interval wide = percentile_interval({5, 1, 4, 2, 3, 9, 7});
+  EXPECT_NEAR(wide.low, 1.15, 1e-14);
+  EXPECT_NEAR(wide.high, 8.7, 1e-14);
+  const Interval narrow = percentile_interval({5, 1, 4, 2, 3, 9, 7}, 0.8);
+  EXPECT_NEAR(narrow.low, 1.6, 1e-14);
+  EXPECT_NEAR(narrow.high, 7.8, 1e-14);
+}
+
+TEST(PercentileInterval, LeavesOutWhatIsNotANumber) {
+  EXPECT_EQ(percentile_interval({nan, 2, nan}).low, 2);
+  EXPECT_TRUE(std::isnan(percentile_interval({nan}).low));
+  EXPECT_TRUE(std::isnan(percentile_interval({}).high));
+}
+
+struct TailCase {
+  std::uint64_t successes, trials;
+  double probability, expected;
+};
+
+TEST(BinomialUpperTail, AgreesWithFiftyDigits) {
+  // Summed with mpmath 1.2 at 50 digits; SciPy 1.10's binom.sf gives the same to its precision.
+  const TailCase cases[] = {
+      {7, 10, 0.5, 0.171875},
+      {1, 10, 0.1, 0.6513215599},
+      {60, 100, 0.5, 0.0284439668204904},
+      {360, 1000, 0.3, 2.659339394287031e-5},
+      {280, 1000, 0.3, 0.9221212564916836},
+      {500, 500, 0.9, 1.322070819480823e-23},
+      {3, 5, 0.999, 0.999999990014994},
+      {30200, 100000, 0.3, 0.084368866627384},
+      {31500, 100000, 0.3, 3.515781848095317e-25},
+      {29900, 100000, 0.3, 0.7559320813036711},
+  };
+  for (const TailCase& c : cases) {
+    SCOPED_TRACE(std::to_string(c.successes) + " of " + std::to_string(c.trials));
+    EXPECT_NEAR(binomial_upper_tail(c.successes, c.trials, c.probability) / c.expected, 1, 1e-11);
+  }
+}
+
+TEST(BinomialUpperTail, HasItsEnds) {
+  EXPECT_EQ(binomial_upper_tail(0, 10, 0.3), 1);
+  EXPECT_EQ(binomial_upper_tail(0, 0, 0.3), 1);
+  EXPECT_EQ(binomial_upper_tail(11, 10, 0.3), 0);
+  EXPECT_EQ(binomial_upper_tail(1, 10, 0), 0);
+  EXPECT_EQ(binomial_upper_tail(10, 10, 1), 1);
+  EXPECT_NEAR(binomial_upper_tail(10, 10, 0.5), std::pow(0.5, 10), 1e-17);
+  EXPECT_THROW(binomial_upper_tail(1, 10, 1.5), Error);
+  EXPECT_THROW(binomial_upper_tail(1, 10, nan), Error);
+}
+
+TEST(BinomialUpperTail, FallsAsSuccessesRise) {
+  double last = 1;
+  for (std::uint64_t successes = 1; successes <= 200; ++successes) {
+    const double tail = binomial_upper_tail(successes, 200, 0.37);
+    EXPECT_LT(tail, last + 1e-15);
+    EXPECT_GT(tail, 0);
+    last = tail;
+  }
+}
+
+TEST(BenjaminiHochberg, AgreesWithTheDefinition) {
+  // p sorted 0.01 0.02 0.03 0.2 0.9, times 5 / rank, then the running minimum from the top.
+  const auto q = benjamini_hochberg({0.2, 0.01, nan, 0.9, 0.03, 0.02});
+  const std::vector<double> expected{0.25, 0.05, nan, 0.9, 0.05, 0.05};
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    if (std::isnan(expected[i])) {
+      EXPECT_TRUE(std::isnan(q[i]));
+    } else {
+      EXPECT_NEAR(q[i], expected[i], 1e-15);
+    }
+  }
+}
+
+TEST(BenjaminiHochberg, KeepsTheOrderAndNeverLowersAPValue) {
+  std::vector<double> p(200);
+  for (std::size_t i = 0; i < p.size(); ++i) p[i] = CounterRandom(4).uniform(i);
+  const auto q = benjamini_hochberg(p);
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    EXPECT_GE(q[i], p[i]);
+    EXPECT_LE(q[i], 1);
+    for (std::size_t j = 0; j < i; ++j) EXPECT_GE((p[i] - p[j]) * (q[i] - q[j]), 0);
+  }
+  EXPECT_TRUE(benjamini_hochberg({}).empty());
+}
+
+TEST(Correlation, AgreesWithSciPy) {
+  // scipy.stats 1.10 spearmanr and pearsonr.
+  const std::vector<double> x{1, 2, 2, 3, 5, 4}, y{2, 1, 3, 3, 6, 7};
+  EXPECT_NEAR(spearman(x, y), 0.8088235294117647, 1e-14);
+  EXPECT_NEAR(pearson(x, y), 0.8523227286486655, 1e-14);
+}
+
+TEST(Correlation, SpearmanSeesOnlyOrder) {
+  const std::vector<double> x{3, 1, 4, 1.5, 9, 2}, y{1, 5, 2, 6, 5, 3};
+  std::vector<double> stretched;
+  for (const double value : x) stretched.push_back(std::exp(value));
+  EXPECT_DOUBLE_EQ(spearman(x, y), spearman(stretched, y));
+  EXPECT_NE(pearson(x, y), pearson(stretched, y));
+}
+
+TEST(Correlation, OfAConstantIsNotANumber) {
+  EXPECT_TRUE(std::isnan(pearson({0.1, 0.1, 0.1}, {1, 2, 3})));
+  EXPECT_TRUE(std::isnan(spearman({1, 2, 3}, {7, 7, 7})));
+  EXPECT_TRUE(std::isnan(spearman({1, nan, 3}, {1, 2, 3})));
+  EXPECT_TRUE(std::isnan(pearson({}, {})));
+  EXPECT_THROW(pearson({1, 2}, {1}), ShapeError);
+}
+
+}  // namespace
+}  // namespace headscope
