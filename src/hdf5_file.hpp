@@ -51,6 +51,9 @@ class InputFile {
   /// Whether a dataset or group of that name exists.
   bool has(const std::string& name) const;
   DatasetInfo info(const std::string& dataset) const;
+  /// Call it before making room for a dataset of a file that is not trusted.
+  /// @throws DataError if the file stores too little for the shape it declares.
+  void check_size(const std::string& dataset) const;
 
   /// Reads float16, float32 or float64 of either byte order, however stored. Before anything is
   /// allocated the size is checked against what the file can hold.

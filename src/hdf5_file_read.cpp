@@ -2,14 +2,13 @@
 
 #include <array>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <fstream>
-#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "finite.hpp"
 #include "hdf5_call.hpp"
 #include "hdf5_file.hpp"
 
@@ -118,15 +117,6 @@ OpenDataset open_dataset(hid_t file, const std::string& name, const Place& place
   return open;
 }
 
-std::string index_text(std::size_t position, const Shape& shape) {
-  Shape index(shape.size());
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    index[axis] = position % shape[axis];
-    position /= shape[axis];
-  }
-  return shape_text(index);
-}
-
 template <typename Real>
 void read_real(hid_t file, const Place& place, std::span<Real> out, Finite finite) {
   const std::string name(place.item);
@@ -145,14 +135,8 @@ void read_real(hid_t file, const Place& place, std::span<Real> out, Finite finit
   const hid_t memory_type = std::is_same_v<Real, float> ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
   place.check(H5Dread(open.dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()),
               damaged);
-  if (finite == Finite::optional) return;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (std::isfinite(out[i])) continue;
-    throw place.error("expected finite numbers, got " +
-                      std::string(std::isnan(out[i]) ? "NaN"
-                                  : out[i] > 0       ? "inf"
-                                                     : "-inf") +
-                      " at " + index_text(i, open.shape));
+  if (finite == Finite::required) {
+    check_finite<Real>(out, open.shape, place.file, place.item);
   }
 }
 
@@ -307,6 +291,12 @@ bool InputFile::has(const std::string& name) const {
 DatasetInfo InputFile::info(const std::string& dataset) const {
   OpenDataset open = open_dataset(data_->file, dataset, data_->at(dataset));
   return {dataset, std::move(open.shape), kind_of(open.type), type_text(open.type)};
+}
+
+void InputFile::check_size(const std::string& dataset) const {
+  const Place place = data_->at(dataset);
+  const OpenDataset open = open_dataset(data_->file, dataset, place);
+  check_stored(open.dataset, open.shape, H5Tget_size(open.type), place);
 }
 
 void InputFile::read(const std::string& dataset, std::span<float> out, Finite finite) const {

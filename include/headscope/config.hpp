@@ -22,7 +22,8 @@ struct ModelConfig {
   Index d_model = 0;  ///< Hugging Face's `n_embd`
   Index d_mlp = 0;    ///< Hugging Face's `n_inner`; 4 * d_model in GPT-2
   Index n_ctx = 0;    ///< Hugging Face's `n_positions`
-  Index d_vocab = 0;  ///< Hugging Face's `vocab_size`; 0 when the model has no token embedding
+  Index d_vocab = 0;  ///< Hugging Face's `vocab_size`; 0 when the model has no token embedding and
+                      ///< no config says
   double layer_norm_epsilon = 1e-5;
   Activation activation = Activation::gelu_new;
   bool tied_unembedding = true;  ///< the unembedding is the token embedding

@@ -68,9 +68,15 @@ struct LoadOptions {
 ///         tensor, wrong rank, shape or type, NaN or infinity, sizes beyond the file's own.
 Model load_model(const std::string& path, const LoadOptions& options = {});
 
+struct SaveOptions {
+  bool half_precision = false;  ///< float16 instead of float32
+  int gzip_level = 0;           ///< 0 to 9; 0 leaves the weights uncompressed
+};
+
 /// Writes the flat HDF5 form with Hugging Face names; the tokenizer goes along when the model has
 /// one. The file appears under its name only when it is whole.
-void save_model(const Model& model, const std::string& path);
+/// @throws DataError if it cannot be written, or a weight is beyond float16 when that is asked for.
+void save_model(const Model& model, const std::string& path, const SaveOptions& options = {});
 
 /// GPT-2's initialisation: normal(0, 0.02), residual projections scaled by 1/sqrt(2 n_layer),
 /// biases 0, gains 1. Repeatable from the seed.

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "headscope/model.hpp"
+#include "headscope/ops.hpp"
+
+namespace headscope {
+
+/// How the loss depends on one layer's heads. References live only while the layer is being
+/// observed.
+struct LayerGradient {
+  Index layer;
+  const Matrix& z;   ///< d_model x n_token, head h at rows h * d_head
+  const Matrix& dz;  ///< d_model x n_token, d L / d z in nats per unit of z; L is the mean loss
+                     ///< over the document's predicted tokens
+};
+
+using LayerGradientObserver = std::function<void(const LayerGradient&)>;
+
+/// One forward and one backward pass, for the importance of all heads at once:
+///
+///   g = dL / dz,   importance of head h = sum over t of |z[h, t] . g[h, t]|
+///
+/// Reverse-mode differentiation with respect to activations; weights have no gradients here. The
+/// forward pass keeps three residual-stream-sized matrices a layer; queries, keys, values, patterns
+/// and MLP activations are computed again where they are needed, patterns a block of queries at a
+/// time. Keeps its buffers between calls, so one object serves one thread of control. The model
+/// must outlive it and be complete.
+///
+/// Memory: 3 n_layer d_model n_token floats, and about 15 d_model n_token of work space.
+/// Source: Michel et al. 2019, "Are Sixteen Heads Really Better than One?".
+class HeadGradient {
+ public:
+  /// @throws ShapeError if the model is attention-only.
+  explicit HeadGradient(const Model& model);
+  ~HeadGradient();
+  HeadGradient(const HeadGradient&) = delete;
+  HeadGradient& operator=(const HeadGradient&) = delete;
+
+  /// Shows every layer's gradient to `observe`, the last layer first. A document of one token
+  /// predicts nothing: its gradients are zero.
+  /// @return the loss that was differentiated, token by token.
+  /// @throws ShapeError if there are no tokens, more than n_ctx, or an id outside the vocabulary.
+  TokenLoss run(std::span<const TokenId> tokens, const LayerGradientObserver& observe);
+
+ private:
+  struct Workspace;
+  const Model& model_;
+  std::unique_ptr<Workspace> workspace_;
+};
+
+}  // namespace headscope

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headscope/array.hpp"
+#include "headscope/config.hpp"
+#include "headscope/model.hpp"
+#include "headscope/parameters.hpp"
+
+namespace headscope {
+
+enum class FileKind {
+  keras_model,        ///< Keras `tf_model.h5`
+  flat_model,         ///< HDF5 with Hugging Face names
+  safetensors_model,  ///< safetensors
+  token_corpus,       ///< HDF5 with `tokens` and `offsets`
+  other_hdf5,         ///< results, statistics and all other HDF5
+};
+
+/// In words: `Keras model (HDF5)`.
+std::string_view file_kind_text(FileKind kind);
+
+/// An array in a file.
+struct TensorInfo {
+  std::string name;  ///< as in the file
+  Shape shape;       ///< row-major; empty for a scalar
+  std::string type;  ///< as the format calls it: `float32`, `BF16`
+};
+
+/// What a model file holds, apart from its numbers.
+struct ModelDescription {
+  ModelConfig config;
+  std::string config_file;           ///< where the config was read; empty: from the shapes alone
+  std::vector<std::string> missing;  ///< tensors that running text needs and the file lacks
+  std::uint64_t n_stored = 0;        ///< parameters in the file
+  ParameterCounts counts;            ///< parameters of the complete model
+  bool has_tokenizer = false;
+};
+
+struct FileDescription {
+  std::string path;
+  FileKind kind = FileKind::other_hdf5;
+  std::uint64_t n_byte = 0;
+  std::vector<TensorInfo> arrays;
+  std::map<std::string, std::string> attributes;  ///< of the root, as text; HDF5 only
+  std::optional<ModelDescription> model;          ///< for the three kinds of model files
+};
+
+/// What a model, corpus or results file holds, without reading its numbers.
+/// @throws DataError if the file is missing, damaged, of no known format, or a model whose tensors
+/// do not fit together.
+FileDescription describe_file(const std::string& path, const LoadOptions& options = {});
+
+}  // namespace headscope

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "headscope/array.hpp"
+#include "headscope/config.hpp"
+#include "headscope/types.hpp"
+
+/// The one table of GPT-2's tensors: what each is called, its shape, what it is counted as and
+/// where it is kept. Loader, writer, random models, parameter counts and tests all read it.
+namespace headscope {
+
+struct Model;
+struct LayerWeights;
+
+/// What a parameter belongs to.
+enum class Component {
+  token_embedding,
+  position_embedding,
+  attention_q,
+  attention_k,
+  attention_v,
+  attention_o,
+  attention_bias,
+  mlp,
+  layer_norm,
+  lm_head,
+};
+inline constexpr std::size_t n_component = 10;
+
+/// `token_embedding`, `attention_q`, ...
+std::string_view component_name(Component component);
+
+/// An axis of a tensor; its extent follows from the config.
+enum class Axis { d_model, d_qkv, d_mlp, n_ctx, d_vocab };
+/// `d_qkv` is 3 d_model.
+std::size_t axis_extent(Axis axis, const ModelConfig& config);
+
+enum class Presence {
+  required,  ///< in every model file
+  complete,  ///< in files that text can be run through
+  optional,  ///< the untied unembedding and its bias
+};
+
+struct TensorSpec {
+  /// Hugging Face's name, `h.{i}.attn.c_attn.weight`; `{i}` stands for the layer.
+  std::string_view name;
+  /// The last parts of its path in a Keras file, `h_._{i}/attn/c_attn/weight:0`; any of these.
+  std::vector<std::string_view> keras_names;
+  /// Row-major, as in the files.
+  std::vector<Axis> axes;
+  /// More than one: equal parts along the last axis.
+  std::vector<Component> components;
+  Presence presence;
+  /// Where it is kept. A Matrix has the axes reversed.
+  std::variant<Matrix Model::*, Vector Model::*, Matrix LayerWeights::*, Vector LayerWeights::*>
+      member;
+
+  bool per_layer() const { return member.index() >= 2; }
+  /// The name in one layer, `h.5.attn.c_attn.weight`.
+  std::string name_in(Index layer) const;
+  Shape shape(const ModelConfig& config) const;
+};
+
+/// Embeddings first, then a layer's tensors in the order they are used, then the end of the model.
+const std::vector<TensorSpec>& gpt2_tensors();
+/// The tensor of this name pattern. @throws Error if there is none.
+const TensorSpec& tensor_spec(std::string_view name);
+
+/// A tensor of the table, in one layer.
+struct TensorId {
+  const TensorSpec* spec;
+  Index layer;  ///< 0 where the tensor belongs to no layer
+};
+
+/// Recognises `h.5.attn.c_attn.weight`, also after `transformer.`.
+std::optional<TensorId> parse_tensor_name(std::string_view name);
+/// Recognises `any/group/h_._5/attn/c_attn/weight:0`.
+std::optional<TensorId> parse_keras_name(std::string_view path);
+
+/// The tensor's values in a model, row-major as in the files; empty when the model lacks it.
+std::span<const float> tensor_values(const Model& model, const TensorSpec& spec, Index layer = 0);
+std::span<float> tensor_values(Model& model, const TensorSpec& spec, Index layer = 0);
+/// Makes room for the tensor in a model, whose config gives its shape. Values are not set.
+void allocate_tensor(Model& model, const TensorSpec& spec, Index layer = 0);
+
+/// Names of the tensors that running text needs and the model lacks; layers are not told apart:
+/// `h.{i}.mlp.c_fc.weight`.
+std::vector<std::string> missing_tensors(const Model& model);
+
+struct ParameterCounts {
+  std::array<std::uint64_t, n_component> by_component{};
+
+  std::uint64_t operator[](Component component) const {
+    return by_component[static_cast<std::size_t>(component)];
+  }
+  std::uint64_t total() const;
+};
+
+/// Parameters of a complete model of this shape. A tied unembedding is the token embedding and
+/// counts once; GPT-2 small has 124,439,808.
+/// @param unembedding_bias  whether there is an `lm_head.bias`.
+ParameterCounts parameter_counts(const ModelConfig& config, bool unembedding_bias = false);
+
+}  // namespace headscope

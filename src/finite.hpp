@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cmath>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "headscope/array.hpp"
+#include "headscope/error.hpp"
+
+namespace headscope {
+
+/// @throws DataError naming file, item and the index of the first NaN or infinity.
+/// @param shape  of the values, row-major.
+template <typename Real>
+void check_finite(std::span<const Real> values, const Shape& shape, std::string_view file,
+                  std::string_view item) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    Shape index(shape.size());
+    std::size_t rest = i;
+    for (std::size_t axis = shape.size(); axis-- > 0; rest /= shape[axis]) {
+      index[axis] = rest % shape[axis];
+    }
+    const char* const text = std::isnan(values[i]) ? "NaN" : values[i] > 0 ? "inf" : "-inf";
+    throw DataError(
+        file, item,
+        std::string("expected finite numbers, got ") + text + " at " + shape_text(index));
+  }
+}
+
+}  // namespace headscope
