@@ -4,7 +4,7 @@ target_compile_options(headscope_compile_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wno-psabi
   $<$<BOOL:${HEADSCOPE_WARNINGS_AS_ERRORS}>:-Werror>
   # GCC 12 reports these falsely on std::string (its bug 105651).
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-stringop-overflow>)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-stringop-overflow;-Wno-array-bounds>)
 if(HEADSCOPE_SANITIZE)
   target_compile_options(headscope_compile_options INTERFACE
     -fsanitize=${HEADSCOPE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -15,9 +15,9 @@ struct Array {
 
   Array() = default;
   /// All elements `value`. @throws ShapeError if the size product overflows.
-  explicit Array(Shape shape, double value = 0);
+  explicit Array(Shape extents, double value = 0);
   /// @throws ShapeError if the count does not fit the shape.
-  Array(Shape shape, std::vector<double> values);
+  Array(Shape extents, std::vector<double> elements);
 
   std::size_t size() const { return values.size(); }
 
