@@ -130,7 +130,8 @@ TEST(HeadAblationGolden, EveryHeadAndMethodEqualsPyTorch) {
   const std::vector<std::int64_t> donors = golden.read_integers("donor");
   const auto document = [&](std::int64_t d) {
     TokenIds tokens;
-    for (const std::int64_t id : golden.read_integers("documents/" + std::to_string(d) + "/tokens")) {
+    for (const std::int64_t id :
+         golden.read_integers("documents/" + std::to_string(d) + "/tokens")) {
       tokens.push_back(static_cast<TokenId>(id));
     }
     return tokens;
@@ -140,7 +141,8 @@ TEST(HeadAblationGolden, EveryHeadAndMethodEqualsPyTorch) {
   for (std::size_t d = 0; d < donors.size(); ++d) {
     const TokenIds tokens = document(static_cast<std::int64_t>(d));
     std::vector<Matrix> donor_z;
-    for_each_layer(model, document(donors[d]), [&](const LayerView& view) { donor_z.push_back(view.z); });
+    for_each_layer(model, document(donors[d]),
+                   [&](const LayerView& view) { donor_z.push_back(view.z); });
     for_each_layer(model, tokens, [&](const LayerView& view) {
       Matrix mean(config.d_model, tokens.size());
       for (Index i = 0; i < config.d_model; ++i) {
@@ -150,7 +152,8 @@ TEST(HeadAblationGolden, EveryHeadAndMethodEqualsPyTorch) {
       const Index shared = std::min(donor.n_cols, donor_z[view.layer].n_cols);
       donor.head_cols(shared) = donor_z[view.layer].head_cols(shared);
       for (std::size_t method = 0; method < 4; ++method) {
-        const Array expected = golden.read_reals(std::string("loss_") + methods[method] + "_document");
+        const Array expected =
+            golden.read_reals(std::string("loss_") + methods[method] + "_document");
         std::vector<HeadVariant> variants(n_head);
         for (Index h = 0; h < n_head; ++h) {
           for (Index other = 0; other < n_head; ++other) {
