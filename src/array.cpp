@@ -19,13 +19,13 @@ std::size_t element_count(const Shape& shape) {
 
 }  // namespace
 
-Array::Array(Shape shape, double value)
-    : shape(std::move(shape)), values(element_count(this->shape), value) {}
+Array::Array(Shape extents, double value)
+    : shape(std::move(extents)), values(element_count(shape), value) {}
 
-Array::Array(Shape shape, std::vector<double> values)
-    : shape(std::move(shape)), values(std::move(values)) {
-  check_count("elements of an array of shape " + shape_text(this->shape),
-              element_count(this->shape), this->values.size());
+Array::Array(Shape extents, std::vector<double> elements)
+    : shape(std::move(extents)), values(std::move(elements)) {
+  check_count("elements of an array of shape " + shape_text(shape), element_count(shape),
+              values.size());
 }
 
 std::size_t Array::offset(std::initializer_list<std::size_t> index) const {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <regex>
 
-#include "gnuplot.hpp"
+#include "utf8.hpp"
 
 namespace headscope {
 namespace {

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "gnuplot.hpp"
 #include "headscope/version.hpp"
 #include "inline_svg.hpp"
 #include "long_table.hpp"

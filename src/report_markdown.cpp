@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "gnuplot.hpp"
 #include "headscope/version.hpp"
 #include "long_table.hpp"
 #include "report_pages.hpp"
+#include "utf8.hpp"
 
 namespace headscope {
 namespace {

@@ -1,6 +1,7 @@
 #include "headscope/results.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -11,6 +12,27 @@ namespace {
 
 bool same_labels(const Dimension& a, const Dimension& b) {
   return a.text == b.text && a.values == b.values;
+}
+
+void check_whole(const std::string& what, const Array& values) {
+  for (const double value : values.values) {
+    if (value == std::round(value) && std::abs(value) <= 0x1p53) continue;
+    throw ShapeError(what + ": expected whole numbers, got " + std::to_string(value));
+  }
+}
+
+void check_flags(const std::string& what, Variable& variable) {
+  check_whole(what, variable.values);
+  const auto n_meaning = static_cast<double>(variable.flag_meanings.size());
+  for (const double value : variable.values.values) {
+    if (value >= 0 && value < std::min(n_meaning, 256.0)) continue;
+    throw ShapeError(what + ": expected flags below " +
+                     std::to_string(variable.flag_meanings.size()) + ", got " +
+                     std::to_string(static_cast<long long>(value)));
+  }
+  for (std::string& meaning : variable.flag_meanings) {
+    std::replace(meaning.begin(), meaning.end(), ' ', '_');
+  }
 }
 
 }  // namespace
@@ -62,6 +84,8 @@ void ResultsGroup::add(Variable variable) {
     throw ShapeError(what + ": expected shape " + shape_text(expected) + ", got " +
                      shape_text(variable.values.shape));
   }
+  if (variable.type == Variable::Type::flag) check_flags(what, variable);
+  if (variable.type == Variable::Type::integer) check_whole(what, variable.values);
   variables.push_back(std::move(variable));
 }
 
