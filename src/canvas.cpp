@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "gnuplot.hpp"
+#include "utf8.hpp"
 
 namespace headscope {
 namespace {

@@ -13,40 +13,12 @@
 #include <cstring>
 
 #include "headscope/error.hpp"
+#include "utf8.hpp"
 
 extern char** environ;
 
 namespace headscope {
 namespace {
-
-// Length of the UTF-8 sequence at the start of `text`, 0 if it is broken.
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xf5   ? 0
-                             : lead >= 0xf0 ? 4
-                             : lead >= 0xe0 ? 3
-                             : lead >= 0xc2 ? 2
-                                            : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  const bool overlong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
-  const bool surrogate = lead == 0xed && byte(1) > 0x9f;
-  const bool too_large = lead == 0xf4 && byte(1) > 0x8f;
-  return overlong || surrogate || too_large ? 0 : length;
-}
-
-// C1 controls, line and paragraph separators, and the two non-characters XML refuses.
-bool is_control(std::string_view sequence) {
-  const unsigned char first = static_cast<unsigned char>(sequence[0]);
-  if (sequence.size() == 1) return first < 0x20 || first == 0x7f;
-  if (sequence.size() == 2) return first == 0xc2 && static_cast<unsigned char>(sequence[1]) < 0xa0;
-  return sequence == "\u2028" || sequence == "\u2029" || sequence == "\uFFFE" ||
-         sequence == "\uFFFF";
-}
 
 class ChildProcess {
  public:
@@ -126,26 +98,6 @@ std::string complaint(const std::string& output) {
 }
 
 }  // namespace
-
-std::string one_line(std::string_view text) {
-  std::string clean;
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = sequence_length(text.substr(i));
-    if (length == 0) {
-      clean += "\uFFFD";
-      ++i;
-      continue;
-    }
-    const std::string_view sequence = text.substr(i, length);
-    if (is_control(sequence)) {
-      clean += ' ';
-    } else {
-      clean += sequence;
-    }
-    i += length;
-  }
-  return clean;
-}
 
 std::string gnuplot_string(std::string_view text) {
   const std::string clean = one_line(text);

@@ -5,10 +5,6 @@
 
 namespace headscope {
 
-/// Printable UTF-8 on one line: control characters and line ends become spaces, broken UTF-8
-/// becomes U+FFFD.
-std::string one_line(std::string_view text);
-
 /// A gnuplot string constant that stands for `one_line(text)`; nothing in it is substituted or run.
 std::string gnuplot_string(std::string_view text);
 

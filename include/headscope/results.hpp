@@ -23,7 +23,9 @@ struct Variable {
   std::string long_name;          ///< what it is, in words: the definition
   std::string units;              ///< probability, nats, cosine, count, 1 for a pure ratio
   std::string references;         ///< source
-  std::vector<std::string> flag_meanings;  ///< for Type::flag: meaning of 0, 1, ...
+  /// For Type::flag: the meaning of 0, 1, ...; blanks become underscores, as CF files separate
+  /// meanings by blanks.
+  std::vector<std::string> flag_meanings;
 };
 
 /// The labels along one axis: numbers or words.
@@ -62,7 +64,8 @@ struct ResultsGroup {
 
   /// Adds a dimension, or checks that the one there is equal. @throws ShapeError
   void add_dimension(Dimension dimension);
-  /// @throws ShapeError if a dimension is unknown or an extent differs; gives both.
+  /// @throws ShapeError if a dimension is unknown, an extent differs (gives both), the name is
+  /// taken, an integer is not whole, or a flag has no meaning.
   void add(Variable variable);
 
   bool has(const std::string& variable) const;
@@ -87,15 +90,21 @@ struct Results {
 /// Writes an HDF5 file that xarray opens with h5netcdf and netCDF4: every axis carries a dimension
 /// scale, coordinates are 1-D datasets named as their dimension, strings are variable-length UTF-8,
 /// flags are uint8 with flag_values and flag_meanings, and each variable has long_name, units and
-/// references. Data are checked by Fletcher32. The file appears under its name only when whole.
-/// @throws DataError if it cannot be written.
+/// references. A group's title and summary are its attributes; all claims stand in a group
+/// `claims`. Numbers are checked by Fletcher32; text that is not UTF-8 is made so. The file appears
+/// under its name only when whole.
+/// @throws DataError if it cannot be written, Error if a group is called `claims`.
 void write_results(const Results& results, const std::string& path);
 
+/// What `write_results` wrote, exactly.
 /// @throws DataError naming file and dataset if it is not a results file, or is damaged.
 Results read_results(const std::string& path);
 
 /// Writes `{directory}/{group}.{variable}.csv` in long form: one row per element with a column per
-/// dimension, then the value. Variables that differ only by `_ci_low`, `_ci_high` share a table.
+/// dimension, then the value; a variable with `_ci_low` and `_ci_high` beside it has them as
+/// further columns. The slash of a nested group becomes a dot, flags are written as their meanings,
+/// missing numbers as NaN. Variables of more than a million elements (attention patterns) have no
+/// table.
 void write_tables(const Results& results, const std::string& directory);
 
 }  // namespace headscope

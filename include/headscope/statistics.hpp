@@ -1,12 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "headscope/array.hpp"
-#include "headscope/types.hpp"
 
 namespace headscope {
 

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headscope/results.hpp"
+
+namespace headscope {
+
+/// A variable as rows: one per element, a column per dimension, then the value and, where the group
+/// has them, the ends of its interval. Refers to the group, which must outlive it.
+class LongTable {
+ public:
+  struct Column {
+    std::string name;
+    bool number = true;
+  };
+
+  LongTable(const ResultsGroup& group, const Variable& variable);
+
+  const Variable& variable() const { return *variable_; }
+  const std::vector<Column>& columns() const { return columns_; }
+  std::size_t n_row() const { return n_row_; }
+
+  /// One text per column; numbers with `digits` significant digits, or exact when 0; a missing
+  /// number is `missing`.
+  std::vector<std::string> row(std::size_t index, int digits, const std::string& missing) const;
+
+  /// The indices of at most `most` rows: all in order if they fit, else those of largest |value|.
+  std::vector<std::size_t> leading_rows(std::size_t most) const;
+
+ private:
+  const Variable* variable_;
+  std::vector<const Dimension*> dimensions_;
+  std::vector<const Variable*> intervals_;  // low, high, or empty
+  std::vector<Column> columns_;
+  std::size_t n_row_ = 1;
+};
+
+/// The variables of a group that have a table of their own: all but the interval ends of others.
+std::vector<LongTable> long_tables(const ResultsGroup& group);
+
+/// `pruning.loss_increase.csv`; the slash of a nested group becomes a dot.
+std::string table_file_name(const std::string& group, const std::string& variable);
+
+/// A number in at most `digits` significant digits, or the shortest text that reads back the same
+/// when 0.
+std::string number_text(double value, int digits);
+
+}  // namespace headscope

@@ -1,0 +1,114 @@
+#include "headscope/report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "headscope/error.hpp"
+#include "inline_svg.hpp"
+#include "long_table.hpp"
+#include "pending_file.hpp"
+#include "report_pages.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_svg(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file) throw DataError(path.string(), "", "expected a figure, found no file");
+  text << file.rdbuf();
+  return text.str();
+}
+
+void fill(const PendingFile& file, const std::string& text) {
+  std::ofstream stream(file.temporary_path(), std::ios::binary);
+  stream << text;
+  stream.close();
+  if (!stream) throw DataError(file.path(), "", "cannot be written");
+}
+
+}  // namespace
+
+std::vector<const Figure*> ReportContent::figures_of(const std::string& group) const {
+  std::vector<const Figure*> found;
+  for (const Figure& figure : figures) {
+    if (figure.group == group) found.push_back(&figure);
+  }
+  return found;
+}
+
+std::vector<const Figure*> ReportContent::other_figures() const {
+  std::vector<const Figure*> found;
+  for (const Figure& figure : figures) {
+    if (!results.has(figure.group)) found.push_back(&figure);
+  }
+  return found;
+}
+
+std::vector<std::pair<const Claim*, const ResultsGroup*>> ReportContent::claims() const {
+  std::vector<std::pair<const Claim*, const ResultsGroup*>> found;
+  for (const ResultsGroup& group : results.groups) {
+    for (const Claim& claim : group.claims) found.emplace_back(&claim, &group);
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first->number < b.first->number; });
+  return found;
+}
+
+std::string_view verdict_text(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::holds:
+      return "holds";
+    case Verdict::does_not_hold:
+      return "does not hold";
+    case Verdict::undecided:
+      return "undecided";
+  }
+  return "";
+}
+
+std::string effect_text(const Claim& claim) {
+  if (std::isnan(claim.effect)) return "";
+  const std::string effect = number_text(claim.effect, 4);
+  if (std::isnan(claim.ci_low) || std::isnan(claim.ci_high)) return effect;
+  return effect + " [" + number_text(claim.ci_low, 4) + ", " + number_text(claim.ci_high, 4) + "]";
+}
+
+std::string attribute_text(const AttributeValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
+  return number_text(std::get<double>(value), 0);
+}
+
+std::string model_name(const Results& results) {
+  const auto found = results.attributes.find("model_path");
+  if (found == results.attributes.end()) return "a model";
+  const std::string name = fs::path(attribute_text(found->second)).filename().string();
+  return name.empty() ? "a model" : name;
+}
+
+void write_report(const Results& results, const std::vector<Figure>& figures,
+                  const std::string& directory) {
+  ReportContent content{results, figures, {}};
+  for (const Figure& figure : figures) {
+    const fs::path path = fs::path(directory) / "figures" / (figure.name + ".svg");
+    const std::string svg = inline_svg(read_svg(path), figure.name + "-", figure.title);
+    if (svg.empty()) {
+      throw DataError(path.string(), "", "expected an SVG without scripts or links, found another");
+    }
+    content.svg.emplace(figure.name, svg);
+  }
+  PendingFile html((fs::path(directory) / "report.html").string());
+  PendingFile markdown((fs::path(directory) / "report.md").string());
+  fill(html, html_report(content));
+  fill(markdown, markdown_report(content));
+  html.publish();
+  markdown.publish();
+}
+
+}  // namespace headscope

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "headscope/report.hpp"
+
+namespace headscope {
+
+/// What both reports are made of.
+struct ReportContent {
+  const Results& results;
+  const std::vector<Figure>& figures;
+  std::map<std::string, std::string> svg;  ///< by figure name, ready to stand in a page
+
+  std::vector<const Figure*> figures_of(const std::string& group) const;
+  /// Figures whose group is not in the results.
+  std::vector<const Figure*> other_figures() const;
+  /// Every claim with the group that settled it, by number.
+  std::vector<std::pair<const Claim*, const ResultsGroup*>> claims() const;
+};
+
+std::string html_report(const ReportContent& content);
+std::string markdown_report(const ReportContent& content);
+
+/// `holds`, `does not hold`, `undecided`.
+std::string_view verdict_text(Verdict verdict);
+/// `0.42 [0.4, 0.44]`, without the interval where it is exact; empty where there is no number.
+std::string effect_text(const Claim& claim);
+/// Name of a model's file without its folder, or what stands in for one.
+std::string model_name(const Results& results);
+std::string attribute_text(const AttributeValue& value);
+
+}  // namespace headscope

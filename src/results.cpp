@@ -1,0 +1,120 @@
+#include "headscope/results.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+bool same_labels(const Dimension& a, const Dimension& b) {
+  return a.text == b.text && a.values == b.values;
+}
+
+void check_whole(const std::string& what, const Array& values) {
+  for (const double value : values.values) {
+    if (value == std::round(value) && std::abs(value) <= 0x1p53) continue;
+    throw ShapeError(what + ": expected whole numbers, got " + std::to_string(value));
+  }
+}
+
+void check_flags(const std::string& what, Variable& variable) {
+  check_whole(what, variable.values);
+  const auto n_meaning = static_cast<double>(variable.flag_meanings.size());
+  for (const double value : variable.values.values) {
+    if (value >= 0 && value < std::min(n_meaning, 256.0)) continue;
+    throw ShapeError(what + ": expected flags below " +
+                     std::to_string(variable.flag_meanings.size()) + ", got " +
+                     std::to_string(static_cast<long long>(value)));
+  }
+  for (std::string& meaning : variable.flag_meanings) {
+    std::replace(meaning.begin(), meaning.end(), ' ', '_');
+  }
+}
+
+}  // namespace
+
+Dimension Dimension::count(std::string name, std::size_t n) {
+  std::vector<double> values(n);
+  std::iota(values.begin(), values.end(), 0.0);
+  return numbers(std::move(name), std::move(values));
+}
+
+Dimension Dimension::labels(std::string name, std::vector<std::string> labels) {
+  return {std::move(name), std::move(labels), {}};
+}
+
+Dimension Dimension::numbers(std::string name, std::vector<double> numbers) {
+  return {std::move(name), {}, std::move(numbers)};
+}
+
+void ResultsGroup::add_dimension(Dimension dimension) {
+  const auto found = dimensions.find(dimension.name);
+  if (found == dimensions.end()) {
+    const std::string key = dimension.name;
+    dimensions.emplace(key, std::move(dimension));
+    return;
+  }
+  const std::string what = "results " + name + " dimension " + dimension.name;
+  check_count(what, found->second.size(), dimension.size());
+  if (!same_labels(found->second, dimension)) {
+    throw ShapeError(what + ": expected the labels it has, got others");
+  }
+}
+
+void ResultsGroup::add(Variable variable) {
+  const std::string what = "results " + name + " variable " + variable.name;
+  if (has(variable.name) || dimensions.contains(variable.name)) {
+    throw ShapeError(what + ": expected a new name, got one that is taken");
+  }
+  Shape expected;
+  for (const std::string& dimension : variable.dimensions) {
+    const auto found = dimensions.find(dimension);
+    if (found == dimensions.end()) {
+      throw ShapeError(what + ": expected a known dimension, got " + dimension);
+    }
+    expected.push_back(found->second.size());
+  }
+  if (variable.type == Variable::Type::text) {
+    check_count(what, Array(expected).size(), variable.text.size());
+  } else if (variable.values.shape != expected) {
+    throw ShapeError(what + ": expected shape " + shape_text(expected) + ", got " +
+                     shape_text(variable.values.shape));
+  }
+  if (variable.type == Variable::Type::flag) check_flags(what, variable);
+  if (variable.type == Variable::Type::integer) check_whole(what, variable.values);
+  variables.push_back(std::move(variable));
+}
+
+bool ResultsGroup::has(const std::string& variable) const {
+  return std::any_of(variables.begin(), variables.end(),
+                     [&](const Variable& each) { return each.name == variable; });
+}
+
+const Variable& ResultsGroup::variable(const std::string& variable) const {
+  for (const Variable& each : variables) {
+    if (each.name == variable) return each;
+  }
+  throw Error("results " + name + ": expected a variable " + variable + ", found none");
+}
+
+bool Results::has(const std::string& group) const {
+  return std::any_of(groups.begin(), groups.end(),
+                     [&](const ResultsGroup& each) { return each.name == group; });
+}
+
+const ResultsGroup& Results::group(const std::string& name) const {
+  for (const ResultsGroup& each : groups) {
+    if (each.name == name) return each;
+  }
+  throw Error("results: expected a group " + name + ", found none");
+}
+
+ResultsGroup& Results::group(const std::string& name) {
+  return const_cast<ResultsGroup&>(std::as_const(*this).group(name));
+}
+
+}  // namespace headscope

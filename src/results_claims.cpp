@@ -1,0 +1,102 @@
+#include "results_claims.hpp"
+
+#include <functional>
+
+#include "headscope/error.hpp"
+#include "results_layout.hpp"
+
+namespace headscope {
+namespace {
+
+struct PlacedClaim {
+  const Claim* claim;
+  const std::string* group;
+};
+
+Variable claim_variable(const char* name, const char* long_name, Variable::Type type) {
+  Variable variable;
+  variable.name = name;
+  variable.dimensions = {"claim"};
+  variable.type = type;
+  variable.long_name = long_name;
+  variable.units = "1";
+  return variable;
+}
+
+Variable words(const char* name, const char* long_name, const std::vector<PlacedClaim>& claims,
+               const std::function<std::string(const PlacedClaim&)>& field) {
+  Variable variable = claim_variable(name, long_name, Variable::Type::text);
+  for (const PlacedClaim& each : claims) variable.text.push_back(field(each));
+  return variable;
+}
+
+Variable numbers(const char* name, const char* long_name, Variable::Type type,
+                 const std::vector<PlacedClaim>& claims,
+                 const std::function<double(const Claim&)>& field) {
+  Variable variable = claim_variable(name, long_name, type);
+  variable.values = Array({claims.size()});
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    variable.values.values[i] = field(*claims[i].claim);
+  }
+  return variable;
+}
+
+}  // namespace
+
+ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
+  std::vector<PlacedClaim> claims;
+  for (const ResultsGroup& group : groups) {
+    for (const Claim& claim : group.claims) claims.push_back({&claim, &group.name});
+  }
+  ResultsGroup group;
+  group.name = layout::claims;
+  group.title = "Claims";
+  if (claims.empty()) return group;
+  using Type = Variable::Type;
+  group.add_dimension(Dimension::count("claim", claims.size()));
+  group.add(numbers("number", "Number of the claim", Type::integer, claims,
+                    [](const Claim& claim) { return claim.number; }));
+  group.add(words("statement", "What is claimed", claims,
+                  [](const PlacedClaim& each) { return each.claim->statement; }));
+  Variable verdict =
+      numbers("verdict", "What became of the claim on this model", Type::flag, claims,
+              [](const Claim& claim) { return static_cast<double>(claim.verdict); });
+  verdict.flag_meanings = {"holds", "does_not_hold", "undecided"};
+  group.add(verdict);
+  group.add(words("effect_name", "What the effect measures, with units", claims,
+                  [](const PlacedClaim& each) { return each.claim->effect_name; }));
+  group.add(numbers("effect", "Effect size", Type::real, claims,
+                    [](const Claim& claim) { return claim.effect; }));
+  group.add(numbers("ci_low", "Lower end of the effect's 95 % interval; NaN where it is exact",
+                    Type::real, claims, [](const Claim& claim) { return claim.ci_low; }));
+  group.add(numbers("ci_high", "Upper end of the effect's 95 % interval; NaN where it is exact",
+                    Type::real, claims, [](const Claim& claim) { return claim.ci_high; }));
+  group.add(words("evidence", "This model's numbers in words", claims,
+                  [](const PlacedClaim& each) { return each.claim->evidence; }));
+  group.add(words("group", "Results group that settles the claim", claims,
+                  [](const PlacedClaim& each) { return *each.group; }));
+  return group;
+}
+
+void restore_claims(const ResultsGroup& claims, Results& results) {
+  const auto number = [&](const char* name, std::size_t i) {
+    return claims.variable(name).values.values.at(i);
+  };
+  const auto text = [&](const char* name, std::size_t i) {
+    return claims.variable(name).text.at(i);
+  };
+  for (std::size_t i = 0; i < claims.variable("number").values.size(); ++i) {
+    Claim claim;
+    claim.number = static_cast<int>(number("number", i));
+    claim.statement = text("statement", i);
+    claim.verdict = static_cast<Verdict>(static_cast<int>(number("verdict", i)));
+    claim.effect_name = text("effect_name", i);
+    claim.effect = number("effect", i);
+    claim.ci_low = number("ci_low", i);
+    claim.ci_high = number("ci_high", i);
+    claim.evidence = text("evidence", i);
+    results.group(text("group", i)).claims.push_back(std::move(claim));
+  }
+}
+
+}  // namespace headscope

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headscope/results.hpp"
+
+namespace headscope {
+
+/// All claims of all groups as one group `claims`, a variable per field; without variables if there
+/// are none.
+ResultsGroup claims_group(const std::vector<ResultsGroup>& groups);
+
+/// Gives each claim of `claims_group` back to its group.
+/// @throws Error if a variable is missing or a claim's group is.
+void restore_claims(const ResultsGroup& claims, Results& results);
+
+}  // namespace headscope

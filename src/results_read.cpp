@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <sstream>
+
+#include "hdf5_file.hpp"
+#include "headscope/error.hpp"
+#include "headscope/results.hpp"
+#include "results_claims.hpp"
+#include "results_layout.hpp"
+
+namespace headscope {
+namespace {
+
+std::string last_part(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// An attribute of the wanted type. @throws DataError if it is missing or of another.
+template <typename Wanted>
+Wanted required(const hdf5::InputFile& file, const std::string& object, const char* name) {
+  const std::optional<hdf5::Attribute> attribute = file.attribute(object, name);
+  if (attribute) {
+    if (const auto* value = std::get_if<Wanted>(&*attribute)) return *value;
+  }
+  throw DataError(file.path(), object.empty() ? name : object + "@" + name,
+                  attribute ? "expected an attribute of another type" : "no such attribute");
+}
+
+std::string text_attribute(const hdf5::InputFile& file, const std::string& object,
+                           const char* name) {
+  return required<std::string>(file, object, name);
+}
+
+// HDF5 does not tell a list of one from a single value apart, nor an empty list from none.
+std::vector<std::string> names_attribute(const hdf5::InputFile& file, const std::string& object,
+                                         const char* name) {
+  const std::optional<hdf5::Attribute> attribute = file.attribute(object, name);
+  if (!attribute) return {};
+  if (const auto* one = std::get_if<std::string>(&*attribute)) return {*one};
+  if (const auto* all = std::get_if<std::vector<std::string>>(&*attribute)) return *all;
+  throw DataError(file.path(), object.empty() ? name : object + "@" + name,
+                  "expected a list of names");
+}
+
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> parts;
+  for (std::string part; stream >> part;) parts.push_back(part);
+  return parts;
+}
+
+Dimension read_dimension(const hdf5::InputFile& file, const std::string& dataset) {
+  Dimension dimension;
+  dimension.name = last_part(dataset);
+  switch (file.info(dataset).kind) {
+    case hdf5::Kind::text:
+      dimension.text = file.read_strings(dataset);
+      break;
+    case hdf5::Kind::integer:
+      for (const std::int64_t value : file.read_integers(dataset)) {
+        dimension.values.push_back(static_cast<double>(value));
+      }
+      break;
+    default:
+      dimension.values = file.read_reals(dataset).values;
+  }
+  return dimension;
+}
+
+Array read_whole(const hdf5::InputFile& file, const std::string& dataset, const Shape& shape) {
+  const std::vector<std::int64_t> integers = file.read_integers(dataset);
+  return Array(shape, std::vector<double>(integers.begin(), integers.end()));
+}
+
+Variable read_variable(const hdf5::InputFile& file, const std::string& dataset) {
+  Variable variable;
+  variable.name = last_part(dataset);
+  const hdf5::DatasetInfo info = file.info(dataset);
+  for (const std::string& scale : file.scales(dataset)) {
+    variable.dimensions.push_back(last_part(scale));
+  }
+  variable.long_name = text_attribute(file, dataset, layout::long_name);
+  variable.units = text_attribute(file, dataset, layout::units);
+  variable.references = text_attribute(file, dataset, layout::references);
+  const bool flag = file.attribute(dataset, layout::flag_meanings).has_value();
+  switch (info.kind) {
+    case hdf5::Kind::text:
+      variable.type = Variable::Type::text;
+      variable.text = file.read_strings(dataset);
+      break;
+    case hdf5::Kind::integer:
+      variable.type = flag ? Variable::Type::flag : Variable::Type::integer;
+      if (flag)
+        variable.flag_meanings = words(text_attribute(file, dataset, layout::flag_meanings));
+      variable.values = read_whole(file, dataset, info.shape);
+      break;
+    case hdf5::Kind::real:
+      variable.values = file.read_reals(dataset);
+      break;
+    case hdf5::Kind::other:
+      throw DataError(file.path(), dataset, "expected numbers or text, got " + info.type);
+  }
+  return variable;
+}
+
+ResultsGroup read_group(const hdf5::InputFile& file, const std::string& name) {
+  ResultsGroup group;
+  group.name = name;
+  group.title = text_attribute(file, name, layout::title);
+  group.summary = text_attribute(file, name, layout::summary);
+  for (const hdf5::DatasetInfo& info : file.datasets(name)) {
+    const bool nested = info.name.find('/', name.size() + 1) != std::string::npos;
+    if (nested || !file.is_scale(info.name)) continue;
+    group.add_dimension(read_dimension(file, info.name));
+  }
+  for (const std::string& variable : names_attribute(file, name, layout::variables_attribute)) {
+    const std::string dataset = name + "/" + variable;
+    try {
+      group.add(read_variable(file, dataset));
+    } catch (const ShapeError& error) {
+      throw DataError(file.path(), dataset, error.what());
+    }
+  }
+  return group;
+}
+
+AttributeValue single(const hdf5::InputFile& file, const std::string& name) {
+  const std::optional<hdf5::Attribute> attribute = file.attribute("", name);
+  if (attribute) {
+    if (const auto* text = std::get_if<std::string>(&*attribute)) return *text;
+    if (const auto* integer = std::get_if<std::int64_t>(&*attribute)) return *integer;
+    if (const auto* real = std::get_if<double>(&*attribute)) return *real;
+  }
+  throw DataError(file.path(), name, "expected one number or text");
+}
+
+}  // namespace
+
+Results read_results(const std::string& path) {
+  const hdf5::InputFile file(path);
+  const std::optional<hdf5::Attribute> format = file.attribute("", layout::format_attribute);
+  if (!format || *format != hdf5::Attribute(std::string(layout::format))) {
+    throw DataError(path, "",
+                    "expected a results file (format \"" + std::string(layout::format) +
+                        "\"), found another HDF5 file");
+  }
+  Results results;
+  for (const std::string& name : file.attribute_names("")) {
+    if (name == layout::format_attribute || name == layout::groups_attribute) continue;
+    results.attributes.emplace(name, single(file, name));
+  }
+  for (const std::string& name : names_attribute(file, "", layout::groups_attribute)) {
+    results.groups.push_back(read_group(file, name));
+  }
+  if (file.has(layout::claims)) {
+    try {
+      restore_claims(read_group(file, layout::claims), results);
+    } catch (const DataError&) {
+      throw;
+    } catch (const Error& error) {
+      throw DataError(path, layout::claims, error.what());
+    }
+  }
+  return results;
+}
+
+}  // namespace headscope

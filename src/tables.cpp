@@ -1,0 +1,64 @@
+#include <filesystem>
+#include <fstream>
+
+#include "headscope/error.hpp"
+#include "headscope/results.hpp"
+#include "long_table.hpp"
+#include "pending_file.hpp"
+#include "utf8.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr std::size_t most_rows = 1'000'000;
+
+// RFC 4180: quotes around anything that holds a separator, quotes doubled.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    quoted += c;
+    if (c == '"') quoted += '"';
+  }
+  return quoted + "\"";
+}
+
+std::string csv_row(const std::vector<std::string>& cells) {
+  std::string row;
+  for (const std::string& cell : cells) {
+    if (!row.empty() || &cell != &cells.front()) row += ',';
+    row += csv_field(valid_utf8(cell));
+  }
+  return row + "\n";
+}
+
+void write_table(const LongTable& table, const std::string& path) {
+  PendingFile file(path);
+  std::ofstream stream(file.temporary_path(), std::ios::binary);
+  std::vector<std::string> names;
+  for (const LongTable::Column& column : table.columns()) names.push_back(column.name);
+  stream << csv_row(names);
+  for (std::size_t index = 0; index < table.n_row(); ++index) {
+    stream << csv_row(table.row(index, 0, "NaN"));
+  }
+  stream.close();
+  if (!stream) throw DataError(path, "", "cannot be written");
+  file.publish();
+}
+
+}  // namespace
+
+void write_tables(const Results& results, const std::string& directory) {
+  std::error_code failure;
+  std::filesystem::create_directories(directory, failure);
+  if (failure) throw DataError(directory, "", "cannot be made: " + failure.message());
+  for (const ResultsGroup& group : results.groups) {
+    for (const LongTable& table : long_tables(group)) {
+      if (table.n_row() > most_rows) continue;
+      const std::string name = table_file_name(group.name, table.variable().name);
+      write_table(table, (std::filesystem::path(directory) / name).string());
+    }
+  }
+}
+
+}  // namespace headscope

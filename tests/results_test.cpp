@@ -1,0 +1,308 @@
+#include "headscope/results.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "hdf5_file.hpp"
+#include "headscope/error.hpp"
+#include "headscope/statistics.hpp"
+#include "long_table.hpp"
+#include "results_sample.hpp"
+#include "temporary_folder.hpp"
+
+namespace headscope {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+// Bit for bit, so that NaN equals NaN.
+bool same_numbers(const std::vector<double>& a, const std::vector<double>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
+}
+
+bool same_number(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+template <typename Action>
+std::string message_of(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+Variable reals(const std::string& name, const std::vector<std::string>& dimensions, Array values) {
+  Variable variable;
+  variable.name = name;
+  variable.dimensions = dimensions;
+  variable.values = std::move(values);
+  return variable;
+}
+
+ResultsGroup small_group() {
+  ResultsGroup group;
+  group.name = "g";
+  group.add_dimension(Dimension::count("layer", 2));
+  group.add_dimension(Dimension::labels("kind", {"q", "k, v"}));
+  return group;
+}
+
+TEST(Results, RoundTripIsExact) {
+  const TemporaryFolder folder;
+  const Results written = test::results_sample();
+  write_results(written, folder.path("results.h5"));
+  const Results read = read_results(folder.path("results.h5"));
+  EXPECT_EQ(read.attributes, written.attributes);
+  ASSERT_EQ(read.groups.size(), written.groups.size());
+  for (std::size_t g = 0; g < read.groups.size(); ++g) {
+    const ResultsGroup &a = read.groups[g], &b = written.groups[g];
+    EXPECT_EQ(a.name, b.name);
+    EXPECT_EQ(a.title, b.title);
+    EXPECT_EQ(a.summary, b.summary);
+    ASSERT_EQ(a.dimensions.size(), b.dimensions.size());
+    for (const auto& [name, dimension] : b.dimensions) {
+      EXPECT_EQ(a.dimensions.at(name).text, dimension.text);
+      EXPECT_TRUE(same_numbers(a.dimensions.at(name).values, dimension.values)) << name;
+    }
+    ASSERT_EQ(a.variables.size(), b.variables.size());
+    for (std::size_t v = 0; v < a.variables.size(); ++v) {
+      const Variable &x = a.variables[v], &y = b.variables[v];
+      SCOPED_TRACE(y.name);
+      EXPECT_EQ(x.name, y.name);
+      EXPECT_EQ(x.dimensions, y.dimensions);
+      EXPECT_EQ(x.type, y.type);
+      EXPECT_EQ(x.values.shape, y.values.shape);
+      EXPECT_TRUE(same_numbers(x.values.values, y.values.values));
+      EXPECT_EQ(x.text, y.text);
+      EXPECT_EQ(x.long_name, y.long_name);
+      EXPECT_EQ(x.units, y.units);
+      EXPECT_EQ(x.references, y.references);
+      EXPECT_EQ(x.flag_meanings, y.flag_meanings);
+    }
+    ASSERT_EQ(a.claims.size(), b.claims.size());
+    for (std::size_t c = 0; c < a.claims.size(); ++c) {
+      const Claim &x = a.claims[c], &y = b.claims[c];
+      EXPECT_EQ(x.number, y.number);
+      EXPECT_EQ(x.statement, y.statement);
+      EXPECT_EQ(x.verdict, y.verdict);
+      EXPECT_EQ(x.effect_name, y.effect_name);
+      EXPECT_TRUE(same_number(x.effect, y.effect));
+      EXPECT_TRUE(same_number(x.ci_low, y.ci_low) && same_number(x.ci_high, y.ci_high));
+      EXPECT_EQ(x.evidence, y.evidence);
+    }
+  }
+}
+
+TEST(Results, EmptyResultsRoundTrip) {
+  const TemporaryFolder folder;
+  write_results({}, folder.path("results.h5"));
+  const Results read = read_results(folder.path("results.h5"));
+  EXPECT_TRUE(read.groups.empty());
+  EXPECT_TRUE(read.attributes.empty());
+}
+
+TEST(Results, TextThatIsNotUtf8IsMadeSo) {
+  const TemporaryFolder folder;
+  Results results;
+  ResultsGroup group = small_group();
+  Variable words = reals("word", {"kind"}, {});
+  words.type = Variable::Type::text;
+  words.text = {"\xc3 half a letter", std::string("a\0b", 3)};
+  group.add(words);
+  results.groups = {group};
+  write_results(results, folder.path("results.h5"));
+  EXPECT_THAT(read_results(folder.path("results.h5")).group("g").variable("word").text,
+              ElementsAre("\uFFFD half a letter", "a\uFFFDb"));
+}
+
+TEST(Results, DamageIsAnErrorNotAWrongNumber) {
+  const TemporaryFolder folder;
+  Results results;
+  ResultsGroup group;
+  group.name = "g";
+  group.add_dimension(Dimension::count("x", 500));
+  Array values({500});
+  for (std::size_t i = 0; i < 500; ++i) values.values[i] = std::sin(static_cast<double>(i));
+  group.add(reals("wave", {"x"}, values));
+  results.groups = {group};
+  const std::string path = folder.path("results.h5");
+  write_results(results, path);
+  const std::string whole = read_bytes(path);
+  int refused = 0;
+  for (std::size_t at = 600; at < whole.size(); at += 97) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
+    write_bytes(path, damaged);
+    try {
+      const Results read = read_results(path);
+      EXPECT_TRUE(same_numbers(read.group("g").variable("wave").values.values, values.values))
+          << "byte " << at;
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 10);
+}
+
+TEST(Results, RefusesOtherFiles) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("other.h5");
+  {
+    hdf5::OutputFile file(path);
+    file.create_group("pruning");
+    file.publish();
+  }
+  EXPECT_EQ(message_of([&] { read_results(path); }),
+            path +
+                ": expected a results file (format \"headscope results 1\"), found another "
+                "HDF5 file");
+  EXPECT_THAT(message_of([&] { read_results(folder.path("none.h5")); }), HasSubstr("none.h5"));
+}
+
+TEST(Results, NamesWhatIsMissingInAFile) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("results.h5");
+  {
+    hdf5::OutputFile file(path);
+    file.set_attribute("", "format", std::string("headscope results 1"));
+    file.set_attribute("", "groups", std::vector<std::string>{"pruning"});
+    file.create_group("pruning");
+    file.set_attribute("pruning", "title", std::string("t"));
+    file.publish();
+  }
+  EXPECT_EQ(message_of([&] { read_results(path); }), path + ":pruning@summary: no such attribute");
+}
+
+TEST(ResultsGroup, ChecksWhatIsAdded) {
+  ResultsGroup group = small_group();
+  EXPECT_EQ(message_of([&] { group.add(reals("v", {"head"}, Array({2}))); }),
+            "results g variable v: expected a known dimension, got head");
+  EXPECT_EQ(message_of([&] {
+              group.add(reals("v", {"layer", "kind"}, Array({2, 3})));
+            }),
+            "results g variable v: expected shape [2, 2], got [2, 3]");
+  EXPECT_EQ(message_of([&] { group.add_dimension(Dimension::count("layer", 3)); }),
+            "results g dimension layer: expected 2, got 3");
+  EXPECT_EQ(message_of([&] {
+              group.add_dimension(Dimension::numbers("layer", {1, 2}));
+            }),
+            "results g dimension layer: expected the labels it has, got others");
+  group.add_dimension(Dimension::count("layer", 2));
+  group.add(reals("v", {"layer"}, Array({2})));
+  EXPECT_EQ(message_of([&] { group.add(reals("v", {"layer"}, Array({2}))); }),
+            "results g variable v: expected a new name, got one that is taken");
+  Variable flag = reals("f", {"layer"}, Array({2}, {0, 2}));
+  flag.type = Variable::Type::flag;
+  flag.flag_meanings = {"no", "yes, of course"};
+  EXPECT_EQ(message_of([&] { group.add(flag); }),
+            "results g variable f: expected flags below 2, got 2");
+  flag.values.values[1] = 1;
+  group.add(flag);
+  EXPECT_THAT(group.variable("f").flag_meanings, ElementsAre("no", "yes,_of_course"));
+  Variable integer = reals("i", {"layer"}, Array({2}, {0, 0.5}));
+  integer.type = Variable::Type::integer;
+  EXPECT_THROW(group.add(integer), ShapeError);
+  EXPECT_EQ(message_of([&] { group.variable("w"); }),
+            "results g: expected a variable w, found none");
+  const Results results;
+  EXPECT_EQ(message_of([&] { results.group("h"); }), "results: expected a group h, found none");
+}
+
+TEST(Tables, AreLongWithAColumnPerDimensionAndTheInterval) {
+  const TemporaryFolder folder;
+  ResultsGroup group = small_group();
+  group.add(reals("loss", {"layer", "kind"}, Array({2, 2}, {0.1, 2, nan, -1e-7})));
+  group.add(reals("loss_ci_low", {"layer", "kind"}, Array({2, 2}, {0, 1, nan, -1})));
+  group.add(reals("loss_ci_high", {"layer", "kind"}, Array({2, 2}, {1, 3, nan, 1})));
+  group.add(reals("total", {}, Array(Shape{}, {1.0 / 3})));
+  Variable flag = reals("type", {"kind"}, Array({2}, {1, 0}));
+  flag.type = Variable::Type::flag;
+  flag.flag_meanings = {"none", "sink"};
+  group.add(flag);
+  Results results;
+  group.name = "control/g";
+  results.groups = {group};
+  write_tables(results, folder.path("tables"));
+  EXPECT_EQ(read_bytes(folder.path("tables/control.g.loss.csv")),
+            "layer,kind,loss,ci_low,ci_high\n0,q,0.1,0,1\n0,\"k, v\",2,1,3\n1,q,NaN,NaN,NaN\n"
+            "1,\"k, v\",-1e-07,-1,1\n");
+  EXPECT_EQ(read_bytes(folder.path("tables/control.g.total.csv")), "total\n0.3333333333333333\n");
+  EXPECT_EQ(read_bytes(folder.path("tables/control.g.type.csv")),
+            "kind,type\nq,sink\n\"k, v\",none\n");
+  EXPECT_THAT(read_bytes(folder.path("tables/control.g.loss_ci_low.csv")), "");
+}
+
+TEST(LongTable, LeadingRowsAreTheLargestWithoutGaps) {
+  ResultsGroup group;
+  group.add_dimension(Dimension::count("x", 5));
+  group.add(reals("v", {"x"}, Array({5}, {1, nan, -7, 3, -3})));
+  const LongTable table(group, group.variable("v"));
+  EXPECT_THAT(table.leading_rows(3), ElementsAre(2, 3, 4));
+  EXPECT_THAT(table.leading_rows(5), ElementsAre(0, 1, 2, 3, 4));
+}
+
+TEST(NumberText, IsShortAndReadsBack) {
+  EXPECT_EQ(number_text(2359296, 4), "2359296");
+  EXPECT_EQ(number_text(1.0 / 3, 4), "0.3333");
+  EXPECT_EQ(number_text(1.23456e-9, 3), "1.23e-09");
+  EXPECT_EQ(std::stod(number_text(0.1 + 0.2, 0)), 0.1 + 0.2);
+  EXPECT_EQ(number_text(nan, 4), "NaN");
+  EXPECT_EQ(number_text(std::numeric_limits<double>::infinity(), 4), "inf");
+}
+
+TEST(StatisticsFile, LoadsWhatWasSaved) {
+  const TemporaryFolder folder;
+  Statistics statistics;
+  statistics.sum("relation/nsubj:pass%2f", {2, 3}).values = {1, 2.5, -3, 1e300, 1e-300, 0};
+  statistics.sum("scalar", {}).values = {42};
+  statistics.row("loss", 3, {2}).values = {0.1, 0.2};
+  statistics.row("loss", 1000000007, {2}).values = {0.3, nan};
+  statistics.save(folder.path("s.h5"));
+  const Statistics loaded = Statistics::load(folder.path("s.h5"));
+  EXPECT_EQ(loaded.sum_names(), statistics.sum_names());
+  for (const std::string& name : statistics.sum_names()) {
+    EXPECT_EQ(loaded.sum(name).shape, statistics.sum(name).shape);
+    EXPECT_TRUE(same_numbers(loaded.sum(name).values, statistics.sum(name).values));
+  }
+  ASSERT_EQ(loaded.rows("loss").size(), 2u);
+  for (const auto& [document, row] : statistics.rows("loss")) {
+    EXPECT_EQ(loaded.rows("loss").at(document).shape, row.shape);
+    EXPECT_TRUE(same_numbers(loaded.rows("loss").at(document).values, row.values));
+  }
+}
+
+TEST(StatisticsFile, SavedHalvesMergeToTheWhole) {
+  const TemporaryFolder folder;
+  for (int half = 0; half < 2; ++half) {
+    Statistics statistics;
+    statistics.sum("n", {1}).values = {half + 1.0};
+    statistics.row("loss", static_cast<std::uint64_t>(half), {}).values = {half + 0.5};
+    statistics.save(folder.path(std::to_string(half)));
+  }
+  Statistics whole = Statistics::load(folder.path("0"));
+  whole.merge(Statistics::load(folder.path("1")));
+  EXPECT_EQ(whole.sum("n").values[0], 3);
+  EXPECT_EQ(whole.rows("loss").at(1).values[0], 1.5);
+}
+
+TEST(StatisticsFile, RefusesAResultsFile) {
+  const TemporaryFolder folder;
+  write_results({}, folder.path("r.h5"));
+  EXPECT_EQ(message_of([&] { Statistics::load(folder.path("r.h5")); }),
+            folder.path("r.h5") +
+                ": expected a statistics file (format \"headscope statistics "
+                "1\"), found another HDF5 file");
+}
+
+}  // namespace
+}  // namespace headscope
