@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "random_stream.hpp"
+#include "random_draws.hpp"
 
 namespace headscope {
 namespace {
@@ -33,19 +33,14 @@ double block_norm(const Matrix& product, Index first_row, Index first_col, Index
   return std::sqrt(sum);
 }
 
-CircuitWeights random_head(Index d_model, Index d_head, RandomStream& random) {
-  const auto gaussian = [&] {
-    arma::mat W(d_model, d_head);
-    random.fill_normal(W.memptr(), W.n_elem);
+/// An earlier and a later head, side by side in each matrix; stream 4 draw + projection.
+CircuitWeights random_heads(Index d_model, Index d_head, std::uint64_t seed, std::size_t draw) {
+  const auto gaussian = [&](std::size_t projection) {
+    arma::mat W(d_model, 2 * d_head);
+    fill_normal(W.memptr(), W.n_elem, CounterRandom(seed, 4 * draw + projection));
     return W;
   };
-  CircuitWeights weights;
-  weights.n_head = 1;
-  weights.W_Q = gaussian();
-  weights.W_K = gaussian();
-  weights.W_V = gaussian();
-  weights.W_O = gaussian();
-  return weights;
+  return {2, gaussian(0), gaussian(1), gaussian(2), gaussian(3)};
 }
 
 }  // namespace
@@ -101,12 +96,10 @@ CompositionNull composition_null(Index d_model, Index d_head, std::size_t n_null
   arma::mat scores(n_null, composition_kinds.size());
 #pragma omp parallel for schedule(dynamic)
   for (std::size_t draw = 0; draw < n_null; ++draw) {
-    RandomStream random(seed, draw);
-    const CompositionFactors earlier =
-        composition_factors(random_head(d_model, d_head, random));
-    const CompositionFactors later = composition_factors(random_head(d_model, d_head, random));
+    const CompositionFactors heads =
+        composition_factors(random_heads(d_model, d_head, seed, draw));
     for (std::size_t kind = 0; kind < composition_kinds.size(); ++kind) {
-      scores(draw, kind) = composition(earlier, later, kind)(0, 0);
+      scores(draw, kind) = composition(heads, heads, kind)(0, 1);
     }
   }
   CompositionNull null{{nan, nan, nan}, {nan, nan, nan}};

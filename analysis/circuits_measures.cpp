@@ -5,6 +5,8 @@
 #include <limits>
 #include <numbers>
 
+#include "random_draws.hpp"
+
 namespace headscope {
 namespace {
 
@@ -96,9 +98,9 @@ SubspaceAngles subspace_angles(const HeadSubspaces& subspaces) {
   return angles;
 }
 
-double random_subspace_overlap(Index d_model, Index d_head, RandomStream random) {
+double random_subspace_overlap(Index d_model, Index d_head, const CounterRandom& random) {
   arma::mat pair(d_model, 2 * d_head);
-  random.fill_normal(pair.memptr(), pair.n_elem);
+  fill_normal(pair.memptr(), pair.n_elem, random);
   return subspace_angles(head_subspaces(pair, 2)).overlap(0, 1);
 }
 

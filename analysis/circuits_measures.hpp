@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "circuits_weights.hpp"
-#include "random_stream.hpp"
+#include "headscope/random.hpp"
 
 namespace headscope {
 
@@ -49,6 +49,6 @@ SubspaceAngles subspace_angles(const HeadSubspaces& subspaces);
 
 /// Overlap of two independent random subspaces of dimension d_head in d_model: one draw. Its
 /// expectation is d_head / d_model.
-double random_subspace_overlap(Index d_model, Index d_head, RandomStream random);
+double random_subspace_overlap(Index d_model, Index d_head, const CounterRandom& random);
 
 }  // namespace headscope

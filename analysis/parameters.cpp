@@ -133,7 +133,7 @@ void add_block_energy(const Model& model, const AnalysisSettings& settings, Resu
                            ? layer.W_O
                            : Matrix(layer.W_QKV.rows(projection * d, (projection + 1) * d - 1));
       const BlockEnergy block = block_energy(W, model.config.n_head, settings.n_null,
-                                             RandomStream(settings.seed, projection * n_layer + l));
+                                             settings.seed, projection * n_layer + l);
       energy(projection, l) = block.energy;
       null_mean(projection, l) = block.null_mean;
       null_std(projection, l) = block.null_std;
@@ -205,7 +205,7 @@ class ParametersAnalysis : public Analysis {
 
   const AnalysisInfo& info() const override { return parameters_info; }
 
-  ResultsGroup finish(const Statistics& /*statistics*/) const override {
+  std::vector<ResultsGroup> finish(const Statistics& /*statistics*/) const override {
     ResultsGroup group;
     group.name = parameters_info.name;
     group.title = parameters_info.title;
@@ -215,7 +215,7 @@ class ParametersAnalysis : public Analysis {
     add_block_energy(model_, settings_, group);
     group.claims = parameter_claims(model_, settings_, group);
     group.summary = summary(model_.config, group);
-    return group;
+    return {std::move(group)};
   }
 
  private:

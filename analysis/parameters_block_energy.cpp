@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headscope/error.hpp"
+#include "random_draws.hpp"
 
 namespace headscope {
 namespace {
@@ -26,7 +27,8 @@ arma::mat energy_by_output_block(const Matrix& W, Index n_head) {
 
 }  // namespace
 
-BlockEnergy block_energy(const Matrix& W, Index n_head, std::size_t n_null, RandomStream random) {
+BlockEnergy block_energy(const Matrix& W, Index n_head, std::size_t n_null, std::uint64_t seed,
+                         std::uint64_t stream) {
   check_count("rows and columns of a projection", W.n_rows, W.n_cols);
   check_count("remainder of d_model by n_head", 0, W.n_rows % n_head);
   const Index width = W.n_rows / n_head;
@@ -46,10 +48,11 @@ BlockEnergy block_energy(const Matrix& W, Index n_head, std::size_t n_null, Rand
   const double as_much = result.energy * (1 - 1e-12);
   arma::vec null(n_null);
   std::size_t n_as_much = 0;
-  for (double& share : null) {
-    const std::vector<std::size_t> order = random.permutation(W.n_cols);
-    share = diagonal_share([&](Index row) { return order[row]; });
-    if (share >= as_much) ++n_as_much;
+  for (std::size_t draw = 0; draw < n_null; ++draw) {
+    const std::vector<std::size_t> order =
+        permutation(W.n_cols, CounterRandom(seed, stream * n_null + draw));
+    null[draw] = diagonal_share([&](Index row) { return order[row]; });
+    if (null[draw] >= as_much) ++n_as_much;
   }
   result.null_mean = arma::mean(null);
   result.p = static_cast<double>(1 + n_as_much) / static_cast<double>(1 + n_null);

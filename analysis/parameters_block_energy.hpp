@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "headscope/types.hpp"
-#include "random_stream.hpp"
 
 namespace headscope {
 
@@ -22,7 +22,9 @@ struct BlockEnergy {
 ///
 /// @param W       d x d, out x in.
 /// @param n_null  permutations of the inputs; with none the null is NaN.
+/// @param stream  which of the seed's random streams; another one for each matrix.
 /// @throws ShapeError if W is not square or n_head does not divide it.
-BlockEnergy block_energy(const Matrix& W, Index n_head, std::size_t n_null, RandomStream random);
+BlockEnergy block_energy(const Matrix& W, Index n_head, std::size_t n_null, std::uint64_t seed,
+                         std::uint64_t stream);
 
 }  // namespace headscope

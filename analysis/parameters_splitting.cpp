@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "headscope/attention.hpp"
-#include "random_stream.hpp"
+#include "random_draws.hpp"
 
 namespace headscope {
 namespace {
 
-Matrix random_input(const LayerWeights& layer, Index n_token, RandomStream random) {
+Matrix random_input(const LayerWeights& layer, Index n_token, const CounterRandom& random) {
   arma::mat X(layer.ln_1_gain.n_elem, n_token);
-  random.fill_normal(X.memptr(), X.n_elem);
+  fill_normal(X.memptr(), X.n_elem, random);
   X.each_col() %= arma::conv_to<arma::vec>::from(layer.ln_1_gain);
   X.each_col() += arma::conv_to<arma::vec>::from(layer.ln_1_bias);
   return arma::conv_to<Matrix>::from(X);
@@ -38,7 +38,7 @@ SplittingDifference splitting_difference(const Model& model, std::uint64_t seed)
   result.n_token = std::min<Index>(64, model.config.n_ctx);
   for (Index l = 0; l < model.layers.size(); ++l) {
     const LayerWeights& layer = model.layers[l];
-    const Matrix X = random_input(layer, result.n_token, RandomStream(seed, l));
+    const Matrix X = random_input(layer, result.n_token, CounterRandom(seed, l));
     const AttentionWeights weights = attention_weights(layer, model.config.n_head);
     const AttentionMask mask = AttentionMask::causal();
     const Matrix fused = multi_head_attention(X, X, weights, mask).output;
