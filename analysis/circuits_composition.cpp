@@ -3,18 +3,13 @@
 #include <cmath>
 #include <limits>
 
+#include "circuits_measures.hpp"
 #include "random_draws.hpp"
 
 namespace headscope {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-arma::mat triangular_factor(const arma::mat& W) {
-  arma::mat Q, R;
-  arma::qr_econ(Q, R, W);
-  return R;
-}
 
 /// Scales to norm 1; false for a zero matrix, which stays.
 bool normalize(arma::mat& A) {
@@ -60,13 +55,13 @@ CompositionFactors composition_factors(const CircuitWeights& weights) {
     const arma::mat W_V = weights.of(Projection::v, h);
     const arma::mat W_O = weights.of(Projection::o, h);
 
-    arma::mat written = triangular_factor(W_V) * W_O.t();
+    arma::mat written = gram_root(W_V) * W_O.t();
     factors.writes.push_back(normalize(written));
     factors.written.rows(first, last) = arma::conv_to<Matrix>::from(written);
 
-    std::array<arma::mat, 3> read{W_Q * triangular_factor(W_K).t(),
-                                  W_K * triangular_factor(W_Q).t(),
-                                  W_V * triangular_factor(W_O).t()};
+    std::array<arma::mat, 3> read{W_Q * gram_root(W_K).t(),
+                                  W_K * gram_root(W_Q).t(),
+                                  W_V * gram_root(W_O).t()};
     for (std::size_t kind = 0; kind < read.size(); ++kind) {
       factors.reads[kind].push_back(normalize(read[kind]));
       factors.read[kind].cols(first, last) = arma::conv_to<Matrix>::from(read[kind]);

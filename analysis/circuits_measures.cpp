@@ -12,17 +12,18 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-arma::mat triangular_factor(const arma::mat& W) {
-  arma::mat Q, R;
-  arma::qr_econ(Q, R, W);
-  return R;
-}
-
 double degrees_of_cosine_squared(double cosine_squared) {
   return std::acos(std::sqrt(std::clamp(cosine_squared, 0.0, 1.0))) * 180 / std::numbers::pi;
 }
 
 }  // namespace
+
+arma::mat gram_root(const arma::mat& W) {
+  arma::vec values;
+  arma::mat vectors;
+  arma::eig_sym(values, vectors, arma::mat(W.t() * W));
+  return arma::diagmat(arma::sqrt(arma::clamp(values, 0, arma::datum::inf))) * vectors.t();
+}
 
 double ov_copying(const arma::mat& W_V, const arma::mat& W_O) {
   arma::cx_vec eigenvalues;
@@ -41,9 +42,7 @@ Index rank90(arma::vec squares) {
 }
 
 Index qk_rank90(const arma::mat& W_Q, const arma::mat& W_K) {
-  // The bases of W_Q and W_K are orthonormal, so the triangular factors carry the singular values.
-  const arma::vec singular =
-      arma::svd(arma::mat(triangular_factor(W_Q) * triangular_factor(W_K).t()));
+  const arma::vec singular = arma::svd(arma::mat(gram_root(W_Q) * gram_root(W_K).t()));
   return rank90(arma::square(singular));
 }
 
@@ -62,10 +61,15 @@ HeadSubspaces head_subspaces(const arma::mat& W, Index n_head) {
   for (Index h = 0; h < n_head; ++h) {
     const Index first = h * d_head;
     arma::qr_econ(Q, R, W.cols(first, first + d_head - 1));
-    arma::svd(left, singular, right, R);
+    arma::svd(singular, R);
     const double least = singular[0] * std::numeric_limits<float>::epsilon();
     const Index rank = arma::accu(singular > least);
-    if (rank > 0) subspaces.basis.cols(first, first + rank - 1) = Q * left.head_cols(rank);
+    if (rank == d_head) {
+      subspaces.basis.cols(first, first + d_head - 1) = Q;
+    } else if (rank > 0) {
+      arma::svd(left, singular, right, R);
+      subspaces.basis.cols(first, first + rank - 1) = Q * left.head_cols(rank);
+    }
     subspaces.rank.push_back(rank);
   }
   return subspaces;

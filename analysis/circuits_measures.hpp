@@ -7,6 +7,12 @@
 
 namespace headscope {
 
+/// A small matrix S with S'S = W'W. It stands for the tall W wherever only the inner products of its
+/// columns count: norms and singular values of A W' are those of A S'.
+/// @param W  d_model x d_head.
+/// @return   d_head x d_head.
+arma::mat gram_root(const arma::mat& W);
+
 /// How far a head's OV circuit copies what it reads: in [-1, 1].
 ///
 ///   Re(sum of eigenvalues) / sum of |eigenvalues|   of W_O W_V, d_head x d_head
