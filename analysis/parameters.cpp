@@ -24,19 +24,26 @@ const AnalysisInfo parameters_info{
 std::vector<std::string> words(const auto& views) { return {views.begin(), views.end()}; }
 
 void add_counts(const Model& model, ResultsGroup& group) {
-  group.add_dimension(Dimension::labels("component", words(parameter_components)));
+  std::vector<std::string> components;
+  for (std::size_t c = 0; c < n_component; ++c) {
+    components.emplace_back(component_name(static_cast<Component>(c)));
+  }
+  components.emplace_back("total");
+  group.add_dimension(Dimension::labels("component", components));
   const auto add = [&](std::string name, const ParameterCounts& counts, std::string long_name) {
+    std::vector<double> values(counts.by_component.begin(), counts.by_component.end());
+    values.push_back(static_cast<double>(counts.total()));
     group.add({.name = std::move(name),
                .dimensions = {"component"},
                .type = Variable::Type::integer,
-               .values = Array({counts.size()}, {counts.begin(), counts.end()}),
+               .values = Array({values.size()}, values),
                .text = {},
                .long_name = std::move(long_name),
                .units = "count",
                .references = "Radford et al. 2019",
                .flag_meanings = {}});
   };
-  add("count", described_parameters(model.config),
+  add("count", parameter_counts(model.config, !model.b_U.is_empty()),
       "Parameters of the complete model that the config describes; attention_q, k, v, o are "
       "weights, attention_bias their biases; a tied unembedding counts once, as token_embedding");
   add("count_held", held_parameters(model),
@@ -170,23 +177,24 @@ void add_block_energy(const Model& model, const AnalysisSettings& settings, Resu
       "the number of matrices");
 }
 
-std::string summary(const ModelConfig& config, const ResultsGroup& group) {
-  const auto count = [&](std::string_view component) {
-    const auto* const at = std::ranges::find(parameter_components, component);
-    const auto index = static_cast<std::size_t>(at - parameter_components.begin());
-    return group.variable("count").values(index);
-  };
-  const auto whole = [](double value) { return grouped(static_cast<std::uint64_t>(value)); };
-  const double attention = count("attention_q") + count("attention_k") + count("attention_v") +
-                           count("attention_o") + count("attention_bias");
-  const double held = group.variable("count_held").values.values.back();
-  std::string text = "The model has " + whole(count("total")) + " parameters, " +
-                     whole(attention) + " of them (" + percent(attention / count("total")) +
-                     ") in attention and " + whole(count("mlp")) + " (" +
-                     percent(count("mlp") / count("total")) + ") in the MLPs.";
-  if (held < count("total")) {
-    text += " The file holds " + whole(held) + " of them.";
+std::string summary(const Model& model, const ResultsGroup& group) {
+  const ModelConfig& config = model.config;
+  const ParameterCounts counts = parameter_counts(config, !model.b_U.is_empty());
+  const std::uint64_t held = held_parameters(model).total();
+  std::uint64_t attention = 0;
+  for (const Component part : {Component::attention_q, Component::attention_k,
+                               Component::attention_v, Component::attention_o,
+                               Component::attention_bias}) {
+    attention += counts[part];
   }
+  const auto share = [&](std::uint64_t part) {
+    return grouped(part) + " (" +
+           percent(static_cast<double>(part) / static_cast<double>(counts.total())) + ")";
+  };
+  std::string text = "The model has " + grouped(counts.total()) + " parameters, " +
+                     share(attention) + " of them in attention and " +
+                     share(counts[Component::mlp]) + " in the MLPs.";
+  if (held < counts.total()) text += " The file holds " + grouped(held) + " of them.";
   const auto d = static_cast<std::uint64_t>(config.d_model);
   text += " One layer's attention has 4 x " + std::to_string(d) + "^2 = " + grouped(4 * d * d) +
           " weights with " + std::to_string(config.n_head) + " heads as with one.";
@@ -214,7 +222,7 @@ class ParametersAnalysis : public Analysis {
     add_costs(model_.config, group);
     add_block_energy(model_, settings_, group);
     group.claims = parameter_claims(model_, settings_, group);
-    group.summary = summary(model_.config, group);
+    group.summary = summary(model_, group);
     return {std::move(group)};
   }
 
