@@ -120,7 +120,8 @@ TEST(Subspaces, AreMeasuredByTheAngleBetweenThem) {
 
 TEST(Subspaces, OfLesserRankCountTheirOwnDimensions) {
   arma::mat W(6, 6, arma::fill::zeros);
-  W.col(0) = W.col(1) = gaussian(6, 1, 1);
+  W.col(0) = gaussian(6, 1, 1);
+  W.col(1) = W.col(0);
   W.cols(2, 3) = arma::join_rows(W.col(0), gaussian(6, 1, 2));
   const HeadSubspaces subspaces = head_subspaces(W, 3);
   EXPECT_EQ(subspaces.rank, (std::vector<Index>{1, 2, 0}));
@@ -299,7 +300,8 @@ TEST(CircuitsAnalysis, TellsOrthogonalFromSharedSubspaces) {
   Model model = random_model(small_config(), 1);
   for (LayerWeights& layer : model.layers) {
     layer.W_QKV.head_rows(24).eye();
-    layer.W_QKV.rows(24, 31) = layer.W_QKV.rows(32, 39) = layer.W_QKV.rows(40, 47);
+    layer.W_QKV.rows(24, 31) = layer.W_QKV.rows(40, 47);
+    layer.W_QKV.rows(32, 39) = layer.W_QKV.rows(40, 47);
   }
   AnalysisSettings raw;
   raw.fold_layer_norm = false;
