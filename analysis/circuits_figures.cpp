@@ -42,6 +42,20 @@ Figure copying_figure(const ResultsGroup& group) {
           .content = map};
 }
 
+/// The size that all but a few in a thousand stay below.
+double common_size(const std::vector<HeatmapPanel>& panels) {
+  std::vector<double> sizes;
+  for (const HeatmapPanel& panel : panels) {
+    for (const double value : panel.values.values) {
+      if (std::isfinite(value)) sizes.push_back(std::abs(value));
+    }
+  }
+  if (sizes.empty()) return 0;
+  const auto place = static_cast<std::ptrdiff_t>(0.995 * static_cast<double>(sizes.size() - 1));
+  std::nth_element(sizes.begin(), sizes.begin() + place, sizes.end());
+  return sizes[static_cast<std::size_t>(place)];
+}
+
 /// One label per layer, at its first head.
 std::vector<std::string> layer_labels(std::size_t n_layer, std::size_t n_head) {
   std::vector<std::string> labels(n_layer * n_head);
@@ -67,13 +81,17 @@ Figure composition_figure(const ResultsGroup& group) {
   map.column_title = "later head (layer)";
   map.value_title = "composition - random baseline";
   map.scale = ColourScale::diverging;
+  if (const double size = common_size(map.panels); size > 0) {
+    map.low = -size;
+    map.high = size;
+  }
   return {.name = "elhage2021_composition",
           .group = group.name,
           .title = "Which later heads read what earlier heads write",
           .caption = "|OV_1 X_2| / (|OV_1| |X_2|) for every earlier and later head, X_2 being QK "
                      "(Q), its transpose (K) or OV (V), minus the mean of random Gaussian matrices "
                      "of the same shapes. From the weights alone; empty where the second head is "
-                     "not in a later layer.",
+                     "not in a later layer. The largest 0.5 % lie beyond the ends of the scale.",
           .source = "Elhage et al. 2021",
           .content = map};
 }
@@ -105,7 +123,7 @@ Figure rank_figure(const ResultsGroup& group) {
   chart.log_y = true;
   return {.name = "cordonnier2020_rank",
           .group = group.name,
-          .title = "Ranks of the query-key products: one head, and the layer together",
+          .title = "Rank of the query-key products",
           .caption = "How many singular values of W_Q W_K' carry 90 % of the squared sum: for each "
                      "head, and for a layer's heads side by side in one d_model x d_model product. "
                      "Together below the sum means that heads share directions.",
@@ -116,31 +134,29 @@ Figure rank_figure(const ResultsGroup& group) {
 Figure overlap_figure(const ResultsGroup& group, std::size_t projection) {
   const Array overlap = slice(group.variable("subspace_overlap").values, projection);
   const double chance = group.variable("subspace_overlap_null_mean").values.values[0];
+  // The same scale for all projections: a head with itself, 1, is the most there can be.
+  const double limit = std::max(std::log2(1 / chance), 0.1);
   const std::string letter = group.dimensions.at("projection").text[projection];
   const std::string name = std::string("W_") + "QKVO"[projection];
   Heatmap map;
-  double high = chance;
   for (std::size_t layer = 0; layer < overlap.shape[0]; ++layer) {
     Array matrix = slice(overlap, layer);
+    for (double& value : matrix.values) value = std::max(std::log2(value / chance), -limit);
     for (std::size_t h = 0; h < overlap.shape[1]; ++h) matrix(h, h) = std::nan("");
-    for (const double value : matrix.values) {
-      if (value > high) high = value;
-    }
     map.panels.push_back({"layer " + std::to_string(layer), std::move(matrix), {}, {}});
   }
   map.row_title = map.column_title = "head";
-  map.value_title = "overlap (mean squared cosine)";
+  map.value_title = "overlap relative to chance (log2)";
   map.scale = ColourScale::diverging;
-  map.centre = chance;
-  map.low = 0;
-  map.high = high;
+  map.low = -limit;
+  map.high = limit;
   return {.name = "subspace_overlap_" + letter,
           .group = group.name,
           .title = "Overlap of the heads' subspaces: " + name,
           .caption = "Mean squared cosine of the principal angles between two heads' column spaces "
-                     "(row spaces of W_O) in the residual stream. The scale is centred on the "
-                     "overlap of random subspaces; 0 is orthogonal. A head with itself is left "
-                     "out.",
+                     "(row spaces of W_O) in the residual stream, relative to that of random "
+                     "subspaces: 0 is chance, 1 twice chance, the lower end of the scale anything "
+                     "down to orthogonal. A head with itself is left out.",
           .source = "Bjorck & Golub 1973",
           .content = map};
 }
@@ -158,7 +174,7 @@ Figure position_figure(const ResultsGroup& group) {
   map.high = 1;
   return {.name = "position_only",
           .group = group.name,
-          .title = "Attention from position embeddings alone",
+          .title = "Attention from position embeddings alone (exact for layer 0 only)",
           .caption = "Mean attention of positions 2 .. 127 when the layer's input is the position "
                      "embedding alone, through its ln_1. Only layer 0 is exact; deeper layers read "
                      "a residual stream, so for them this is what their weights would do with "

@@ -1,7 +1,7 @@
-#include <cmath>
+#include <cstdint>
 
+#include "number_text.hpp"
 #include "parameters.hpp"
-#include "parameters_cost.hpp"
 
 namespace headscope {
 namespace {
@@ -23,6 +23,9 @@ Figure counts_figure(const ResultsGroup& group) {
   ChartPanel panel;
   panel.x_labels = labels(group, "component");
   std::vector<double> millions = group.variable("count").values.values;
+  const auto total = static_cast<std::uint64_t>(millions.back());
+  panel.x_labels.pop_back();
+  millions.pop_back();
   for (double& value : millions) value /= 1e6;
   panel.series.push_back(bars("model", millions));
   Chart chart;
@@ -31,7 +34,7 @@ Figure counts_figure(const ResultsGroup& group) {
   chart.y_low = 0;
   return {.name = "parameter_counts",
           .group = group.name,
-          .title = "Where the parameters sit",
+          .title = "Where the " + grouped(total) + " parameters sit",
           .caption = "Parameters of the model by component; attention_q, k, v and o are weights of "
                      "all layers, attention_bias their biases. A tied unembedding counts as the "
                      "token embedding.",
