@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "analysis.hpp"
+
+namespace headscope {
+
+/// What the weights alone say about heads: copying, subspaces, ranks, composition, and attention
+/// from position embeddings. Weights only.
+RegisteredAnalysis circuits_analysis();
+
+/// Figures from the `circuits` group: elhage2021_copying, elhage2021_composition,
+/// cordonnier2020_rank, subspace_overlap_{q,k,v,o}, position_only, position_only_offsets. None
+/// where the results lack the group.
+std::vector<Figure> draw_circuits(const Results& results);
+
+}  // namespace headscope

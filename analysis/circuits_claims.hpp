@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headscope/results.hpp"
+
+namespace headscope {
+
+/// Claim 5 on this model, a part for each projection, from the finished datasets of `circuits`.
+std::vector<Claim> circuit_claims(const ResultsGroup& group);
+
+/// What the circuits show on this model, in sentences.
+std::string circuit_summary(const ResultsGroup& group);
+
+}  // namespace headscope

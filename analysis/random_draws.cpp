@@ -1,0 +1,26 @@
+#include "random_draws.hpp"
+
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <utility>
+
+namespace headscope {
+
+void fill_normal(double* values, std::size_t count, const CounterRandom& random) {
+  for (std::size_t i = 0; i < count; i += 2) {
+    const double radius = std::sqrt(-2 * std::log(1 - random.uniform(i)));
+    const double angle = 2 * std::numbers::pi * random.uniform(i + 1);
+    values[i] = radius * std::cos(angle);
+    if (i + 1 < count) values[i + 1] = radius * std::sin(angle);
+  }
+}
+
+std::vector<std::size_t> permutation(std::size_t n, const CounterRandom& random) {
+  std::vector<std::size_t> order(n);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::size_t i = n; i-- > 1;) std::swap(order[i], order[random.below(i + 1, i)]);
+  return order;
+}
+
+}  // namespace headscope
