@@ -1,0 +1,23 @@
+#pragma once
+
+#include "analysis.hpp"
+
+namespace headscope {
+
+/// ||W_O[h] v_k|| of every key: how large what a head reads from each token is.
+/// @param values  d_head x n_key, including b_V.
+/// @param W_O     d_model x d_head, this head's columns.
+/// @return        n_key; residual-stream units.
+/// Source: Kobayashi et al. 2020.
+std::vector<double> contribution_norms(const Matrix& values, const Matrix& W_O);
+
+/// One step of attention rollout: R <- R (0.5 mean_h A + 0.5 I), key x query.
+/// @param rollout  key x query; the identity before the first layer.
+/// @param pattern  key x query x head.
+/// Source: Abnar & Zuidema 2020.
+void extend_rollout(arma::mat& rollout, const Cube& pattern);
+
+/// Attention patterns of the first few documents, for viewers and notebooks.
+RegisteredAnalysis attention_patterns_analysis();
+
+}  // namespace headscope

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "analysis.hpp"
+
+namespace headscope {
+
+/// Which head does what: scores, baselines, held-out tests and types of heads.
+RegisteredAnalysis classification_analysis();
+
+}  // namespace headscope

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <array>
+#include <limits>
+#include <vector>
+
+#include "headscope/types.hpp"
+
+/// Scores of one head that need nothing but its attention pattern.
+///
+/// Patterns are n_token x n_token, key x query: column q is the distribution of query q over keys
+/// 0 .. q, and entries with key > query are zero. Position 0 is the sink. "Sink excluded" means
+/// keys 1 .. q of queries q >= 2.
+namespace headscope {
+
+/// A mean on its way: what adds up over documents, and over how much.
+struct Ratio {
+  double numerator = 0;
+  double denominator = 0;
+
+  /// NaN when there was nothing to average.
+  double value() const;
+  Ratio& operator+=(const Ratio& other);
+};
+
+/// Stands for "no such position".
+inline constexpr Index no_position = std::numeric_limits<Index>::max();
+
+/// Attention to position 0, queries q >= 1; probability.
+Ratio sink_mass(const Matrix& pattern);
+
+/// -sum A ln A of every query over all its keys, nats; element q.
+std::vector<double> query_entropy(const Matrix& pattern);
+
+/// Mean of query_entropy over q >= 1; nats.
+Ratio attention_entropy(const std::vector<double>& query_entropy);
+
+/// Mean over q >= 1 of the largest weight, all keys; probability.
+/// Source: Voita et al. 2019.
+Ratio attention_confidence(const Matrix& pattern);
+
+/// sum A (q - k) / sum A, sink excluded; tokens.
+/// Source: Vig & Belinkov 2019.
+Ratio attention_distance(const Matrix& pattern);
+
+/// attention_distance of a head that spreads evenly over all keys 0 .. q.
+Ratio uniform_attention_distance(Index n_token);
+
+/// attention_distance of a head that always looks at position 1: the largest there can be.
+Ratio furthest_attention_distance(Index n_token);
+
+/// Mean A[q, q-1], q >= 2; probability.
+Ratio previous_token_mass(const Matrix& pattern);
+
+/// For each query the key of its largest weight, sink excluded; the nearest wins ties.
+/// no_position for q < 2.
+std::vector<Index> largest_keys(const Matrix& pattern);
+
+inline constexpr Index n_offset = 9;
+
+/// How many queries have their largest weight at each offset q - k of 0 .. 8.
+/// @param largest  of largest_keys.
+std::array<double, n_offset> largest_offset_counts(const std::vector<Index>& largest);
+
+/// Positions over which variability is taken.
+inline constexpr Index n_variability_position = 10;
+
+/// sum |A - mean A| / (2 sum A) over the first 10 positions, sink excluded: 0 for a head that
+/// attends by position alone.
+/// @param mean_pattern  10 x 10, key x query: the head's mean pattern over all documents.
+/// Source: Vig & Belinkov 2019.
+Ratio attention_variability(const Matrix& pattern, const arma::mat& mean_pattern);
+
+}  // namespace headscope

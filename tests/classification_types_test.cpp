@@ -1,0 +1,265 @@
+#include "classification_types.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "classification_relations.hpp"
+#include "classification_results.hpp"
+
+namespace headscope {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr Index n_unit = 2;
+
+/// Sums of a corpus whose documents 0 and 1 are given by hand: one layer, two heads.
+class TypesTest : public testing::Test {
+ protected:
+  TypesTest() {
+    for (std::size_t i = 0; i < n_head_score; ++i) {
+      const std::string name = score_info(static_cast<HeadScore>(i)).name;
+      statistics_.sum(name, {n_block, 1, n_unit});
+      statistics_.sum(weight_name(name), {n_block, 1, n_unit});
+    }
+    for (std::size_t i = 0; i < n_baseline; ++i) {
+      const std::string name = baseline_info(static_cast<Baseline>(i)).name;
+      statistics_.sum(name, {n_block});
+      statistics_.sum(weight_name(name), {n_block});
+    }
+    for (const char* name : {"largest_offset", "largest_offset.weight"}) {
+      statistics_.sum(name, {n_block, n_offset, 1, n_unit});
+    }
+    for (const char* name :
+         {"sentence_sink", "sentence_sink.weight", "sentence_entropy", "sentence_entropy.weight"}) {
+      statistics_.sum(name, {n_block, 2, 1, n_unit});
+    }
+    for (const char* name : {"semantic_null", "semantic_null.weight"}) {
+      statistics_.sum(name, {3, 1, n_unit});
+    }
+    for (const char* name : {"n_document", "n_token", "n_word", "n_unaligned"}) {
+      statistics_.sum(name, {n_block});
+    }
+    Array& n_document = statistics_.sum("n_document", {n_block});
+    n_document(0) = n_document(1) = 1;
+  }
+
+  void set(const std::string& name, Index block, Index unit, double numerator, double denominator) {
+    statistics_.sum(name, {n_block, 1, n_unit})(block, 0, unit) = numerator;
+    statistics_.sum(weight_name(name), {n_block, 1, n_unit})(block, 0, unit) = denominator;
+  }
+  void set(HeadScore score, Index block, Index unit, double numerator, double denominator) {
+    set(score_info(score).name, block, unit, numerator, denominator);
+  }
+  void set(Baseline baseline, Index block, double numerator, double denominator) {
+    const std::string name = baseline_info(baseline).name;
+    statistics_.sum(name, {n_block})(block) = numerator;
+    statistics_.sum(weight_name(name), {n_block})(block) = denominator;
+  }
+
+  /// 40 arcs in each document, the dependent later. Document 0: 30 at offset 1, 10 at offset 2.
+  /// Document 1: 10 at offset 1, 30 at offset 2. Hits of the heads as given.
+  void add_relation(std::array<double, n_unit> even_hits, std::array<double, n_unit> odd_hits) {
+    Array& count = statistics_.sum(relation_count_name("nsubj"), {n_block, 2});
+    Array& offsets =
+        statistics_.sum(relation_offsets_name("nsubj"), {n_block, 2, longest_offset + 1});
+    Array& hits = statistics_.sum(relation_hits_name("nsubj"), {n_block, 2, 1, n_unit});
+    count(0, 0) = count(1, 0) = 40;
+    offsets(0, 0, 1) = offsets(1, 0, 2) = 30;
+    offsets(0, 0, 2) = offsets(1, 0, 1) = 10;
+    for (Index unit = 0; unit < n_unit; ++unit) {
+      hits(0, 0, 0, unit) = even_hits[unit];
+      hits(1, 0, 0, unit) = odd_hits[unit];
+    }
+  }
+
+  WeightedSums whole() const { return {statistics_, bootstrap_weights(statistics_, 0, 0)}; }
+
+  TypeMargins margins(std::array<double, n_unit> induction = {}) const {
+    const WeightedSums sums = whole();
+    arma::mat scores(n_unit, 1);
+    for (Index unit = 0; unit < n_unit; ++unit) scores(unit, 0) = induction[unit];
+    return type_margins(sums, test_relations(sums), test_coreference(sums), test_semantic(sums),
+                        scores);
+  }
+
+  Statistics statistics_;
+};
+
+TEST(ThresholdMargin, IsInUnitsOfTheRoomAbove) {
+  EXPECT_DOUBLE_EQ(threshold_margin(0.95, 0.9, 1), 0.5);
+  EXPECT_DOUBLE_EQ(threshold_margin(0.2, 0.6, 1), -1);
+  EXPECT_DOUBLE_EQ(threshold_margin(3, 2, 6), 0.25);
+}
+
+TEST(ThresholdMargin, AtAThresholdAboveTheCeilingOnlyReachingItCounts) {
+  EXPECT_DOUBLE_EQ(threshold_margin(1, 1, 1), 0);
+  EXPECT_LT(threshold_margin(1, 1.05, 1), 0);
+}
+
+TEST_F(TypesTest, EvenDocumentsChooseTheOffsetAndTheHeadOddOnesScoreThem) {
+  add_relation({5, 20}, {30, 12});
+  const RelationTests tests = test_relations(whole());
+  ASSERT_EQ(tests.size(), 2u);
+  const RelationTest& test = tests[0];
+  EXPECT_EQ(test.direction, ArcDirection::dependent_to_head);
+  EXPECT_EQ(test.offset, 1u);
+  EXPECT_EQ(test.chosen_unit, 1u);
+  EXPECT_DOUBLE_EQ(test.count, 80);
+  EXPECT_THAT(test.accuracy, ElementsAre(35.0 / 80, 32.0 / 80));
+  EXPECT_DOUBLE_EQ(test.baseline, 40.0 / 80);
+  EXPECT_DOUBLE_EQ(test.heldout_count, 40);
+  EXPECT_DOUBLE_EQ(test.heldout_baseline(0), 10.0 / 40);
+  EXPECT_DOUBLE_EQ(test.heldout_accuracy(0, 0), 30.0 / 40);
+}
+
+TEST_F(TypesTest, RelationsAreTestedByTheExactBinomialOverAllTests) {
+  add_relation({5, 20}, {30, 12});
+  const RelationTests tests = test_relations(whole());
+  // P(X >= 30) and P(X >= 12) for Binomial(40, 1/4), summed term by term elsewhere.
+  EXPECT_NEAR(tests[0].p[0] / 4.630880897739289e-11, 1, 1e-9);
+  EXPECT_NEAR(tests[0].p[1] / 0.2848556071018859, 1, 1e-9);
+  EXPECT_TRUE(std::isnan(tests[1].p[0])) << "no arc goes the other way";
+  EXPECT_NEAR(tests[0].q[0], 2 * tests[0].p[0], 1e-18);
+  EXPECT_DOUBLE_EQ(tests[0].q[1], tests[0].p[1]);
+}
+
+TEST_F(TypesTest, SyntacticNeedsGainSignificanceAndThirtyHeldOutArcs) {
+  add_relation({5, 20}, {30, 12});
+  const TypeMargins found = margins();
+  EXPECT_TRUE(found.has(HeadType::syntactic, 0));
+  EXPECT_NEAR(found.of(HeadType::syntactic)(0, 0), (0.75 - 0.35) / 0.65, 1e-12);
+  EXPECT_FALSE(found.has(HeadType::syntactic, 1)) << "0.30 is not 0.10 above 0.25";
+  EXPECT_EQ(primary_type(found, 0), 1 + static_cast<Index>(HeadType::syntactic));
+
+  add_relation({5, 20}, {29, 12});
+  statistics_.sum(relation_count_name("nsubj"), {n_block, 2})(1, 0) = 29;
+  EXPECT_FALSE(margins().has(HeadType::syntactic, 0));
+}
+
+TEST_F(TypesTest, ThresholdsAreThoseDefined) {
+  for (Index unit = 0; unit < n_unit; ++unit) {
+    const bool above = unit == 1;
+    statistics_.sum("largest_offset", {n_block, n_offset, 1, n_unit})(0, 3, 0, unit) =
+        above ? 90 : 89;
+    for (Index o = 0; o < n_offset; ++o) {
+      statistics_.sum("largest_offset.weight", {n_block, n_offset, 1, n_unit})(0, o, 0, unit) = 100;
+    }
+    set(HeadScore::delimiter, 0, unit, above ? 60 : 59, 100);
+    set(HeadScore::duplicate_token, 0, unit, above ? 40 : 39, 100);
+    set(HeadScore::rare_token, 0, unit, above ? 50 : 49, 100);
+    set(HeadScore::sink, 0, unit, above ? 90 : 89, 100);
+    set(HeadScore::distance, 0, unit, above ? 501 : 500, 100);
+  }
+  set(Baseline::delimiter_baseline, 0, 30, 100);
+  set(Baseline::distance_uniform, 0, 500, 100);
+  set(Baseline::distance_furthest, 0, 900, 100);
+  const TypeMargins found = margins({0.39, 0.4});
+  for (const HeadType type :
+       {HeadType::positional, HeadType::delimiter, HeadType::duplicate, HeadType::induction,
+        HeadType::rare, HeadType::sink, HeadType::long_range}) {
+    EXPECT_FALSE(found.has(type, 0)) << head_type_name(type);
+    EXPECT_TRUE(found.has(type, 1)) << head_type_name(type);
+  }
+  EXPECT_EQ(primary_type(found, 0), 0u);
+}
+
+TEST_F(TypesTest, PrimaryIsTheTypeWithTheLargestMargin) {
+  set(HeadScore::duplicate_token, 0, 0, 70, 100);  // margin 0.5
+  set(HeadScore::rare_token, 0, 0, 80, 100);       // margin 0.6
+  set(HeadScore::sink, 0, 0, 94, 100);             // margin 0.4
+  EXPECT_EQ(primary_type(margins(), 0), 1 + static_cast<Index>(HeadType::rare));
+}
+
+TEST_F(TypesTest, SemanticNeedsFiveStandardDeviationsFromTheNull) {
+  Array& null = statistics_.sum("semantic_null", {3, 1, n_unit});
+  Array& weight = statistics_.sum("semantic_null.weight", {3, 1, n_unit});
+  for (Index unit = 0; unit < n_unit; ++unit) {
+    set(HeadScore::semantic, 0, unit, 3, 10);
+    const double spread = unit == 0 ? 0.5 : 0.7;  // standard deviations 0.05 and 0.07
+    for (Index r = 0; r < 3; ++r) {
+      weight(r, 0, unit) = 10;
+      null(r, 0, unit) = spread * (static_cast<double>(r) - 1);
+    }
+  }
+  const SemanticTest test = test_semantic(whole());
+  EXPECT_NEAR(test.z[0], 6, 1e-9);
+  const TypeMargins found = margins();
+  EXPECT_NEAR(found.of(HeadType::semantic)(0, 0), (0.3 - 0.2) / 0.8, 1e-12);
+  EXPECT_FALSE(found.has(HeadType::semantic, 1));
+}
+
+TEST_F(TypesTest, CoreferenceIsScoredOnOddDocuments) {
+  for (const Index block : {0, 1}) {
+    set(Baseline::coreference_pronoun_baseline, block, block == 0 ? 0 : 15, 30);
+    set(HeadScore::coreference_pronoun, block, 0, block == 0 ? 0 : 27, 30);
+    set(HeadScore::coreference_pronoun, block, 1, block == 0 ? 30 : 17, 30);
+  }
+  const CoreferenceTest test = test_coreference(whole());
+  EXPECT_DOUBLE_EQ(test.baseline(0), 0.5);
+  EXPECT_DOUBLE_EQ(test.accuracy(0, 0), 0.9);
+  EXPECT_NEAR(test.p[0] / 4.215165972709656e-06, 1, 1e-9);
+  const TypeMargins found = margins();
+  EXPECT_NEAR(found.of(HeadType::coreference)(0, 0), (0.9 - 0.6) / 0.4, 1e-12);
+  EXPECT_FALSE(found.has(HeadType::coreference, 1));
+}
+
+TEST_F(TypesTest, ResamplesDrawDocumentsAndKeepTheWholeInFront) {
+  const arma::mat weights = bootstrap_weights(statistics_, 200, 1);
+  ASSERT_EQ(weights.n_cols, 201u);
+  EXPECT_EQ(arma::accu(weights.col(0)), static_cast<double>(n_block));
+  for (Index w = 1; w < 201; ++w) EXPECT_EQ(weights(0, w) + weights(1, w), 2);
+  set(HeadScore::sink, 0, 0, 1, 10);
+  set(HeadScore::sink, 1, 0, 9, 10);
+  const arma::mat sink = WeightedSums(statistics_, weights).ratio("sink");
+  EXPECT_DOUBLE_EQ(sink(0, 0), 0.5);
+  const Interval interval = row_interval(sink, 0);
+  EXPECT_DOUBLE_EQ(interval.low, 0.1);
+  EXPECT_DOUBLE_EQ(interval.high, 0.9);
+}
+
+TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsSinkMassIsHigherWithoutPronouns) {
+  for (const Index block : {0, 1}) {
+    set(Baseline::coreference_pronoun_baseline, block, 0, 30);
+    set(HeadScore::coreference_pronoun, block, 0, 30, 30);
+    set(HeadScore::coreference_pronoun, block, 1, 0, 30);
+    for (Index kind = 0; kind < 2; ++kind) {
+      const Shape shape{n_block, 2, 1, n_unit};
+      for (Index unit = 0; unit < n_unit; ++unit) {
+        statistics_.sum("sentence_sink", shape)(block, kind, 0, unit) = kind == 0 ? 8 : 3;
+        statistics_.sum("sentence_sink.weight", shape)(block, kind, 0, unit) = 10;
+        statistics_.sum("sentence_entropy", shape)(block, kind, 0, unit) = kind == 0 ? 5 : 5;
+        statistics_.sum("sentence_entropy.weight", shape)(block, kind, 0, unit) = 10;
+      }
+    }
+  }
+  const ResultsGroup group = classification_results(statistics_, Array({10, 1, n_unit}), 50, 0);
+  const Claim& sink = group.claims[group.claims.size() - 2];
+  const Claim& entropy = group.claims.back();
+  EXPECT_EQ(sink.number, 8);
+  EXPECT_EQ(sink.verdict, Verdict::holds);
+  EXPECT_NEAR(sink.effect, 0.5, 1e-12);
+  EXPECT_EQ(entropy.verdict, Verdict::undecided) << "no difference";
+}
+
+TEST_F(TypesTest, WithoutACoreferenceHeadClaimEightIsUndecided) {
+  const ResultsGroup group = classification_results(statistics_, Array({10, 1, n_unit}), 50, 0);
+  const Claim& claim = group.claims.back();
+  EXPECT_EQ(claim.verdict, Verdict::undecided);
+  EXPECT_EQ(claim.evidence, "Cannot be told: no head of this model is a coreference head.");
+}
+
+TEST_F(TypesTest, ClaimSevenCountsHeadsOfTheFiveTypes) {
+  add_relation({5, 20}, {30, 12});
+  const ResultsGroup group = classification_results(statistics_, Array({10, 1, n_unit}), 50, 0);
+  EXPECT_EQ(group.claims[0].number, 7);
+  EXPECT_DOUBLE_EQ(group.claims[0].effect, 0.5);
+  EXPECT_EQ(group.variable("type").values(static_cast<Index>(HeadType::syntactic), 0, 0), 1);
+  EXPECT_EQ(group.variable("primary").flag_meanings.at(
+                static_cast<std::size_t>(group.variable("primary").values(0, 0))),
+            "syntactic");
+}
+
+}  // namespace
+}  // namespace headscope
