@@ -1,13 +1,17 @@
 #include "analysis.hpp"
+#include "attention_patterns.hpp"
 #include "circuits.hpp"
+#include "classification.hpp"
+#include "correlation.hpp"
 #include "parameters.hpp"
+#include "pruning.hpp"
 
 namespace headscope {
 
 const std::vector<RegisteredAnalysis>& analysis_registry() {
   static const std::vector<RegisteredAnalysis> analyses{
-      parameters_analysis(),
-      circuits_analysis(),
+      parameters_analysis(), circuits_analysis(),       correlation_analysis(),
+      pruning_analysis(),    classification_analysis(), attention_patterns_analysis(),
   };
   return analyses;
 }
