@@ -91,7 +91,8 @@ void check_stored(hid_t dataset, const Shape& shape, std::size_t element_size, c
   }
   const bool filtered = layout == H5D_CHUNKED && H5Pget_nfilters(creation) > 0;
   const std::size_t stored = H5Dget_storage_size(dataset);
-  if (bytes / (filtered ? greatest_compression : 1) > stored) {
+  const std::size_t least = filtered ? bytes / greatest_compression : bytes;
+  if (bytes > 0 && (stored == 0 || least > stored)) {
     throw place.error("expected data for shape " + shape_text(shape) + " (" +
                       std::to_string(bytes) + " bytes), got " + std::to_string(stored) +
                       " stored bytes");
