@@ -182,7 +182,8 @@ void Canvas::ticks(std::string_view axis, const std::vector<Tick>& ticks,
     list += (list.empty() ? "" : ", ") + gnuplot_string(tick.label) + " " +
             gnuplot_number(tick.position);
   }
-  command("set " + std::string(axis) + " " + std::string(options) + " (" + list + ")");
+  command("set " + std::string(axis) + " " + std::string(options) + " (" + list + ") font '," +
+          fixed(tick_size, 0) + "' textcolor rgb '" + std::string(ink) + "'");
 }
 
 void Canvas::clear_furniture() {

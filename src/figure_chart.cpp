@@ -204,13 +204,13 @@ void measure_axes(const Chart& chart, Layout& layout) {
   for (const Tick& tick : layout.y_ticks) {
     layout.y_extent = std::max(layout.y_extent, text_width(tick.label, tick_size) + 14);
   }
-  layout.x_extent = tick_size * line_height + 8;
+  layout.x_extent = tick_size * line_height + 11;
   const std::vector<std::string>& first = chart.panels.front().x_labels;
   for (const ChartPanel& panel : chart.panels) {
     layout.shared = layout.shared && panel.x_labels == first;
     const double step = layout.grid.width / (layout.x.high - layout.x.low);
     layout.x_labels.push_back(horizontal_axis_labels(panel.x_labels, step, longest_label));
-    layout.x_extent = std::max(layout.x_extent, layout.x_labels.back().extent + 10);
+    layout.x_extent = std::max(layout.x_extent, layout.x_labels.back().extent + 13);
   }
 }
 
@@ -393,7 +393,7 @@ class ChartWriter {
   FigureScript write() {
     const std::string x_low = gnuplot_number(layout_.x.low), y_low = gnuplot_number(layout_.y.low);
     canvas_.command("set border 3 linewidth 0.8 linecolor rgb '#555555'");
-    canvas_.command("set tics out nomirror scale 0.4 font ',11' textcolor rgb '#222222'");
+    canvas_.command("set tics out nomirror scale 0.4");
     canvas_.command("set grid ytics back linetype 1 linewidth 0.6 linecolor rgb '#e6e6e6'");
     if (chart_.log_x) canvas_.command("set logscale x");
     if (chart_.log_y) canvas_.command("set logscale y");

@@ -130,7 +130,7 @@ void measure_labels(const Heatmap& heatmap, Layout& layout) {
         horizontal_axis_labels(labels_or_numbers(panel.column_labels, columns_of(panel)),
                                layout.cell_width, longest_label));
     layout.row_extent = std::max(layout.row_extent, layout.row_labels.back().extent + 10);
-    layout.column_extent = std::max(layout.column_extent, layout.column_labels.back().extent + 10);
+    layout.column_extent = std::max(layout.column_extent, layout.column_labels.back().extent + 13);
   }
 }
 
@@ -205,7 +205,7 @@ void draw_colour_bar(Canvas& canvas, const Heatmap& heatmap, const Layout& layou
   canvas.command("set colorbox vertical user origin screen " + canvas.across(layout.key_x) +
                  ", screen " + canvas.down(bottom) + " size screen " + canvas.across(bar_width) +
                  ", screen " + canvas.down(layout.height - layout.key_height) + " noborder");
-  canvas.ticks("cbtics", layout.key_ticks, "out scale 0.3 font ',11'");
+  canvas.ticks("cbtics", layout.key_ticks, "out scale 0.3");
   if (heatmap.value_title.empty()) return;
   canvas.text(layout.width - page_margin - axis_size / 2, layout.key_y + layout.key_height / 2,
               fit_text(heatmap.value_title, axis_size, layout.height - 2 * page_margin), axis_size,
@@ -290,7 +290,7 @@ FigureScript heatmap_script(const std::string& name, const std::string& title,
   canvas.command("set cbrange [" + gnuplot_number(range.low) + ":" + gnuplot_number(range.high) +
                  "]");
   canvas.command("set border linewidth 0.7 linecolor rgb '#666666'");
-  canvas.command("set tics out nomirror scale 0.3 font ',11' textcolor rgb '#222222'");
+  canvas.command("set tics out nomirror scale 0.3");
   layout.title.draw(canvas);
   draw_axis_titles(canvas, heatmap, layout);
   if (categorical) draw_categories(canvas, heatmap, layout);

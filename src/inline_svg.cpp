@@ -95,7 +95,7 @@ std::string inline_svg(std::string_view svg, std::string_view prefix, std::strin
     const std::size_t close = text.find('>', open);
     if (close == std::string::npos) return "";
     std::string tag = text.substr(open, close + 1 - open);
-    if (is_active(tag)) return "";
+    if (tag.find('<', 1) != std::string::npos || is_active(tag)) return "";
     prefix_ids(tag, std::string(prefix));
     if (open == 0) {
       tag.insert(4, " role=\"img\" aria-label=\"" + html_text(label) + "\"" + natural_width(tag));

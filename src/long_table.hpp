@@ -41,6 +41,10 @@ class LongTable {
 /// The variables of a group that have a table of their own: all but the interval ends of others.
 std::vector<LongTable> long_tables(const ResultsGroup& group);
 
+/// A variable with more elements (attention patterns) has no CSV: it would be larger than the
+/// results file many times over.
+inline constexpr std::size_t most_csv_rows = 1'000'000;
+
 /// `pruning.loss_increase.csv`; the slash of a nested group becomes a dot.
 std::string table_file_name(const std::string& group, const std::string& variable);
 

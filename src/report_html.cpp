@@ -67,12 +67,13 @@ std::string figure_html(const ReportContent& content, const Figure& figure) {
   std::string html = "<figure id=\"figure-" + html_text(figure.name) + "\">\n<div class=\"card\">" +
                      content.svg.at(figure.name) + "</div>\n<figcaption>" +
                      html_text(figure.caption);
-  if (!figure.source.empty()) html += " <span>Source: " + html_text(figure.source) + ".</span>";
+  if (!figure.source.empty()) html += " <span>Source: " + html_text(figure.source) + ".";
   return html + " <span class=\"faint\"><code>figures/" + html_text(figure.name) +
          "</code></span></figcaption>\n</figure>\n";
 }
 
-std::string definition_list(const Variable& variable, const std::string& group) {
+std::string definition_list(const LongTable& table, const std::string& group) {
+  const Variable& variable = table.variable();
   std::string html = "<dl>";
   const auto entry = [&](std::string_view term, const std::string& text) {
     if (text.empty()) return;
@@ -82,7 +83,9 @@ std::string definition_list(const Variable& variable, const std::string& group) 
   entry("Units", variable.units);
   entry("Source", variable.references);
   entry("Dataset", group + "/" + variable.name);
-  entry("Table", "tables/" + table_file_name(group, variable.name));
+  if (table.n_row() <= most_csv_rows) {
+    entry("Table", "tables/" + table_file_name(group, variable.name));
+  }
   return html + "</dl>\n";
 }
 
@@ -125,7 +128,7 @@ std::string variable_html(const LongTable& table, const std::string& group) {
   std::string html = "<details><summary><span class=\"name\">" + html_text(variable.name) +
                      "</span> " + html_text(variable.long_name);
   if (scalar) html += " <strong>" + html_text(scalar_text(table)) + "</strong>";
-  html += "</summary>\n" + definition_list(variable, group);
+  html += "</summary>\n" + definition_list(table, group);
   if (!scalar) html += table_html(table);
   return html + "</details>\n";
 }

@@ -72,8 +72,10 @@ std::string variable_text(const LongTable& table, const std::string& group) {
   std::string text = "### " + plain(variable.name) + "\n\n" + plain(variable.long_name);
   if (!variable.units.empty()) text += " Units: " + plain(variable.units) + ".";
   if (!variable.references.empty()) text += " Source: " + plain(variable.references) + ".";
-  text += " Table: `tables/" + table_file_name(group, variable.name) + "`.\n\n";
-  return text + table_text(table);
+  if (table.n_row() <= most_csv_rows) {
+    text += " Table: `tables/" + table_file_name(group, variable.name) + "`.";
+  }
+  return text + "\n\n" + table_text(table);
 }
 
 }  // namespace

@@ -10,8 +10,6 @@
 namespace headscope {
 namespace {
 
-constexpr std::size_t most_rows = 1'000'000;
-
 // RFC 4180: quotes around anything that holds a separator, quotes doubled.
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
@@ -54,7 +52,7 @@ void write_tables(const Results& results, const std::string& directory) {
   if (failure) throw DataError(directory, "", "cannot be made: " + failure.message());
   for (const ResultsGroup& group : results.groups) {
     for (const LongTable& table : long_tables(group)) {
-      if (table.n_row() > most_rows) continue;
+      if (table.n_row() > most_csv_rows) continue;
       const std::string name = table_file_name(group.name, table.variable().name);
       write_table(table, (std::filesystem::path(directory) / name).string());
     }

@@ -242,6 +242,20 @@ TEST(Tables, AreLongWithAColumnPerDimensionAndTheInterval) {
   EXPECT_THAT(read_bytes(folder.path("tables/control.g.loss_ci_low.csv")), "");
 }
 
+TEST(Tables, LeaveOutWhatIsTooLarge) {
+  const TemporaryFolder folder;
+  ResultsGroup group;
+  group.name = "attention";
+  group.add_dimension(Dimension::count("query", 1001));
+  group.add_dimension(Dimension::count("key", 1000));
+  group.add(reals("pattern", {"query", "key"}, Array({1001, 1000})));
+  group.add(reals("entropy", {"query"}, Array({1001})));
+  Results results;
+  results.groups = {group};
+  write_tables(results, folder.path(""));
+  EXPECT_THAT(folder.files(), ElementsAre("attention.entropy.csv"));
+}
+
 TEST(LongTable, LeadingRowsAreTheLargestWithoutGaps) {
   ResultsGroup group;
   group.add_dimension(Dimension::count("x", 5));
