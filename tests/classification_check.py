@@ -432,9 +432,6 @@ def main(results_path, model_path, corpus_path):
     seed = int(results.attrs["seed"])
     file = h5py.File(model_path)
     model = {name: file[name][()].astype(np.float64) for name in file if isinstance(file[name], h5py.Dataset)}
-    for layer_group in [name for name in file if isinstance(file[name], h5py.Group)]:
-        file[layer_group].visititems(lambda path, item, base=layer_group: isinstance(item, h5py.Dataset) and item.dtype.kind == "f"
-                                     and model.__setitem__(f"{base}.{path.replace('/', '.')}", item[()].astype(np.float64)))
     model.update(n_layer=int(file.attrs["n_layer"]), n_head=int(file.attrs["n_head"]), n_ctx=int(file.attrs["n_positions"]),
                  epsilon=float(file.attrs["layer_norm_epsilon"]))
     shape = (model["n_layer"], model["n_head"])
