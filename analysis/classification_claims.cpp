@@ -1,7 +1,8 @@
 #include "classification_claims.hpp"
 
 #include <cmath>
-#include <sstream>
+
+#include "number_text.hpp"
 
 namespace headscope {
 namespace {
@@ -37,20 +38,6 @@ arma::mat share_of(const TypeMargins& margins, const std::vector<HeadType>& type
     }
   }
   return share;
-}
-
-std::string percent(double share) {
-  std::ostringstream text;
-  text.precision(3);
-  text << 100 * share << " %";
-  return text.str();
-}
-
-std::string number(double value) {
-  std::ostringstream text;
-  text.precision(3);
-  text << value;
-  return text.str();
 }
 
 void set_effect(Claim& claim, const std::string& name, const arma::mat& values) {
@@ -161,8 +148,8 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
       claim.verdict = Verdict::does_not_hold;
     }
     claim.evidence = "Coreference heads (" + head_list(heads, n_head) + "): " + quantity + " " +
-                     number(without) + " on sentences without a pronoun, " + number(with) +
-                     " on those with one.";
+                     significant(without) + " on sentences without a pronoun, " +
+                     significant(with) + " on those with one.";
     return claim;
   };
   return {claim_of("sentence_sink",

@@ -1,22 +1,15 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <sstream>
 
 #include "classification_results.hpp"
 #include "classification_types.hpp"
+#include "number_text.hpp"
 
 namespace headscope {
 namespace {
 
 constexpr const char* group_name = "classification";
-
-std::string number(double value) {
-  std::ostringstream text;
-  text.precision(3);
-  text << value;
-  return text.str();
-}
 
 /// What the figures read of the group.
 class Scores {
@@ -245,7 +238,7 @@ Figure draw_dependency_alignment(const Scores& scores) {
       "vig2019_dependency_alignment", "Attention along dependency arcs",
       "Share of each head's word-level attention to earlier words that runs along a dependency "
       "arc, whichever end attends. A head that spreads evenly over the earlier words has " +
-          number(scores.scalar("dependency_alignment_baseline")) + ".",
+          significant(scores.scalar("dependency_alignment_baseline")) + ".",
       "Vig & Belinkov 2019, figure 6");
   Heatmap map =
       head_map("share of attention", {{"", scores.array("dependency_alignment"), {}, {}}});
@@ -259,7 +252,7 @@ Figure draw_distance(const Scores& scores) {
       "vig2019_distance", "How far back heads look",
       "Attention-weighted mean distance to the key, sink excluded, tokens. A head that spreads "
       "evenly over all keys has " +
-          number(scores.scalar("distance_uniform")) + " on these documents.",
+          significant(scores.scalar("distance_uniform")) + " on these documents.",
       "Vig & Belinkov 2019, figure 8");
   Heatmap map = head_map("distance, tokens", {{"", scores.array("distance"), {}, {}}});
   map.low = 0;

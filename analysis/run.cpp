@@ -57,7 +57,8 @@ RunningAnalyses make_analyses(const std::vector<const RegisteredAnalysis*>& chos
   return running;
 }
 
-/// Shows every document to the analyses, as often as the one that needs most passes wants.
+/// Shows every document to the analyses, as often as the one that needs most passes wants. All of
+/// them share the last pass, so that analyses whose first pass only counts cost one forward pass.
 /// @return tokens of the corpus that were run.
 std::uint64_t observe_corpus(const Model& model, const Corpus& corpus, RunningAnalyses& running,
                              Progress::Style progress_style, const std::string& task) {
@@ -72,10 +73,11 @@ std::uint64_t observe_corpus(const Model& model, const Corpus& corpus, RunningAn
   for (int pass = 0; pass < n_pass; ++pass) {
     std::vector<RunningAnalysis*> in_pass;
     for (RunningAnalysis& item : running) {
-      if (item.registered->info.needs_corpus && pass < item.analysis->n_pass())
-        in_pass.push_back(&item);
+      const int own_pass = pass - (n_pass - item.analysis->n_pass());
+      if (!item.registered->info.needs_corpus || own_pass < 0) continue;
+      item.analysis->begin_pass(own_pass, item.statistics);
+      in_pass.push_back(&item);
     }
-    for (RunningAnalysis* item : in_pass) item->analysis->begin_pass(pass, item->statistics);
     const std::string name = n_pass == 1 ? task
                                          : task + " (pass " + std::to_string(pass + 1) + " of " +
                                                std::to_string(n_pass) + ")";

@@ -95,6 +95,8 @@ po::options_description describe_options() {
       "prune-documents", whole_number("32"),
       "documents the pruning analysis uses, since it costs a pass per head (0: all; default 32)")(
       "patterns", whole_number("3"), "documents whose attention patterns are kept (default 3)")(
+      "pattern-tokens", whole_number("128"),
+      "tokens kept of each document's patterns, from its beginning (0: all; default 128)")(
       "js-queries", whole_number("256"),
       "queries sampled per document for distances between all pairs of heads (0: leave them out; "
       "default 256)")("bootstrap", whole_number("1000"),
@@ -179,6 +181,7 @@ std::optional<RunOptions> parse_run_options(const std::vector<std::string>& argu
   settings.js_queries = read_whole_number(values, "js-queries");
   settings.prune_documents = read_whole_number(values, "prune-documents");
   settings.n_pattern_documents = read_whole_number(values, "patterns");
+  settings.n_pattern_tokens = read_whole_number(values, "pattern-tokens");
 
   run.command_line = "headscope run";
   for (const std::string& argument : arguments) run.command_line += " " + argument;
