@@ -102,11 +102,18 @@ std::string read_text(const std::filesystem::path& path) {
   return text;
 }
 
-std::string read_first_of(const std::string& directory, const char* name, const char* other_name) {
+/// The first of the two names that the folder holds.
+std::optional<std::filesystem::path> first_of(const std::string& directory, const char* name,
+                                              const char* other_name) {
   for (const char* const candidate : {name, other_name}) {
     const auto path = std::filesystem::path(directory) / candidate;
-    if (std::filesystem::is_regular_file(path)) return read_text(path);
+    if (std::filesystem::is_regular_file(path)) return path;
   }
+  return std::nullopt;
+}
+
+std::string read_first_of(const std::string& directory, const char* name, const char* other_name) {
+  if (const auto path = first_of(directory, name, other_name)) return read_text(*path);
   throw DataError(directory, "",
                   std::string("expected ") + name + " or " + other_name + ", got neither");
 }
@@ -148,10 +155,19 @@ Tokenizer::~Tokenizer() = default;
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 
+bool has_tokenizer_files(const std::string& directory) {
+  return first_of(directory, "vocab.json", "encoder.json") &&
+         first_of(directory, "merges.txt", "vocab.bpe");
+}
+
+TokenizerFiles read_tokenizer_files(const std::string& directory) {
+  return {read_first_of(directory, "vocab.json", "encoder.json"),
+          read_first_of(directory, "merges.txt", "vocab.bpe")};
+}
+
 Tokenizer Tokenizer::from_directory(const std::string& directory) {
-  const std::string vocabulary = read_first_of(directory, "vocab.json", "encoder.json");
-  const std::string merges = read_first_of(directory, "merges.txt", "vocab.bpe");
-  return Tokenizer(vocabulary, merges, directory);
+  const TokenizerFiles files = read_tokenizer_files(directory);
+  return Tokenizer(files.vocab_json, files.merges, directory);
 }
 
 Tokenizer::Encoding Tokenizer::encode(std::string_view text) const {
