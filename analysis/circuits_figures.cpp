@@ -135,7 +135,7 @@ Figure overlap_figure(const ResultsGroup& group, std::size_t projection) {
   const Array overlap = slice(group.variable("subspace_overlap").values, projection);
   const double chance = group.variable("subspace_overlap_null_mean").values.values[0];
   // The same scale for all projections: a head with itself, 1, is the most there can be.
-  const double limit = std::max(std::log2(1 / chance), 0.1);
+  const double limit = std::max(0.1, std::log2(1 / chance));
   const std::string letter = group.dimensions.at("projection").text[projection];
   const std::string name = std::string("W_") + "QKVO"[projection];
   Heatmap map;

@@ -105,6 +105,25 @@ Claim cost_claim(const ModelConfig& config) {
   return claim;
 }
 
+/// How the matrices stand against permuted inputs.
+std::string permutation_text(const ResultsGroup& group, std::size_t n_null) {
+  std::vector<double> z, p;
+  for (const double value : group.variable("block_energy_z").values.values) {
+    if (std::isfinite(value)) z.push_back(value);
+  }
+  for (const double value : group.variable("block_energy_p").values.values) {
+    if (std::isfinite(value)) p.push_back(value);
+  }
+  if (z.empty() || p.empty()) return "";
+  const auto above = std::ranges::count_if(p, [](double value) { return value < 0.05; });
+  return " Against " + std::to_string(n_null) + " permutations of the input rows, " +
+         std::to_string(above) + " of " + std::to_string(p.size()) +
+         " matrices lie above chance at p < 0.05 (" +
+         decimals(0.05 * static_cast<double>(p.size()), 1) +
+         " expected by chance), the largest z being " +
+         decimals(*std::ranges::max_element(z), 1) + ".";
+}
+
 Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& settings,
                            const ResultsGroup& group) {
   Claim claim;
@@ -133,21 +152,11 @@ Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& se
   if (interval.low >= block_diagonal) claim.verdict = Verdict::holds;
   if (interval.high < block_diagonal) claim.verdict = Verdict::does_not_hold;
 
-  const std::vector<double>& p = group.variable("block_energy_p").values.values;
-  const std::vector<double>& z = group.variable("block_energy_z").values.values;
-  const auto above = std::ranges::count_if(p, [](double value) { return value < 0.05; });
-  const auto larger = [](double a, double b) { return std::isnan(a) || a < b; };
-  const double z_largest = *std::ranges::max_element(z, larger);
   claim.evidence = "Mean block energy " + decimals(claim.effect, 4) + ", chance " +
                    decimals(chance, 4) + ", largest " +
-                   decimals(*std::ranges::max_element(energy), 4) + ". Against " +
-                   std::to_string(settings.n_null) + " permutations of the input rows, " +
-                   std::to_string(above) + " of " + std::to_string(energy.size()) +
-                   " matrices lie above chance at p < 0.05 (" +
-                   decimals(0.05 * static_cast<double>(energy.size()), 1) +
-                   " expected by chance), the largest z being " + decimals(z_largest, 1) +
-                   ". Holds when the interval lies above " + decimals(block_diagonal, 1) +
-                   ", does not hold when below, else undecided.";
+                   decimals(*std::ranges::max_element(energy), 4) + "." +
+                   permutation_text(group, settings.n_null) + " Holds when the interval lies above " +
+                   decimals(block_diagonal, 1) + ", does not hold when below, else undecided.";
   return claim;
 }
 

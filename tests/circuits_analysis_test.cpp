@@ -28,7 +28,7 @@ arma::mat gaussian(Index rows, Index columns, std::uint64_t stream) {
   return W;
 }
 
-double norm(const arma::mat& A) { return std::sqrt(arma::accu(arma::square(A))); }
+double frobenius(const arma::mat& A) { return std::sqrt(arma::accu(arma::square(A))); }
 
 ModelConfig small_config(Index n_layer = 2, Index n_head = 3) {
   ModelConfig config;
@@ -42,6 +42,7 @@ ModelConfig small_config(Index n_layer = 2, Index n_head = 3) {
 }
 
 ResultsGroup circuits_of(const Model& model, const AnalysisSettings& settings = {}) {
+  blas::set_thread_count(0);  // OpenBLAS on one thread, as the command line has it
   return circuits_analysis().make({model, nullptr, settings})->finish(Statistics()).front();
 }
 
@@ -88,7 +89,7 @@ TEST(GramRoot, KeepsInnerProducts) {
   const arma::mat W = gaussian(20, 5, 3);
   const arma::mat S = gram_root(W);
   EXPECT_EQ(S.n_rows, 5U);
-  EXPECT_LT(norm(S.t() * S - W.t() * W), 1e-10);
+  EXPECT_LT(frobenius(S.t() * S - W.t() * W), 1e-10);
 }
 
 TEST(Subspaces, OrthogonalOverlapNotAtAllAndEqualFully) {
@@ -150,12 +151,12 @@ TEST(CircuitWeights, FoldingChangesNothingThatLayerNormLetsThrough) {
   x -= arma::mean(x);
   const arma::vec scaled = x % arma::conv_to<arma::vec>::from(layer.ln_1_gain);
   for (const Projection read : {Projection::q, Projection::k, Projection::v}) {
-    EXPECT_LT(norm(folded.of(read).t() * x - raw.of(read).t() * scaled), 1e-12);
-    EXPECT_LT(norm(arma::mean(folded.of(read), 0)), 1e-15);
+    EXPECT_LT(frobenius(folded.of(read).t() * x - raw.of(read).t() * scaled), 1e-12);
+    EXPECT_LT(frobenius(arma::mean(folded.of(read), 0)), 1e-15);
   }
   const arma::vec written = raw.W_O * gaussian(24, 1, 2);
   const arma::vec centred = folded.W_O * gaussian(24, 1, 2);
-  EXPECT_LT(norm(written - arma::mean(written) - centred), 1e-12);
+  EXPECT_LT(frobenius(written - arma::mean(written) - centred), 1e-12);
 }
 
 TEST(CircuitWeights, HeadsAreRowsOfQkvAndColumnsOfO) {
@@ -163,7 +164,7 @@ TEST(CircuitWeights, HeadsAreRowsOfQkvAndColumnsOfO) {
   const CircuitWeights weights = circuit_weights(model.layers[1], 3, false);
   const HeadWeights head = head_weights(model, {1, 2});
   const auto same = [](const arma::mat& got, const Matrix& expected) {
-    return norm(got - arma::conv_to<arma::mat>::from(expected)) == 0;
+    return frobenius(got - arma::conv_to<arma::mat>::from(expected)) == 0;
   };
   EXPECT_TRUE(same(weights.of(Projection::q, 2), head.W_Q.t()));
   EXPECT_TRUE(same(weights.of(Projection::k, 2), head.W_K.t()));
@@ -185,7 +186,7 @@ TEST(Composition, IsThePlainFormulaWithoutTheLargeMatrices) {
       const arma::mat next = second.of(Projection::v, j) * second.of(Projection::o, j).t();
       const std::array<arma::mat, 3> read{QK, QK.t(), next};
       for (std::size_t kind = 0; kind < 3; ++kind) {
-        const double naive = norm(OV * read[kind]) / (norm(OV) * norm(read[kind]));
+        const double naive = frobenius(OV * read[kind]) / (frobenius(OV) * frobenius(read[kind]));
         EXPECT_NEAR(composition(earlier, later, kind)(i, j), naive, float_rounding);
       }
     }
