@@ -19,8 +19,9 @@ constexpr std::uint64_t subspace_stream = std::uint64_t{1} << 32;
 const AnalysisInfo circuits_info{
     .name = "circuits",
     .title = "Circuits in the weights",
-    .purpose = "Reads copying, subspaces, ranks, composition and positional attention off the "
-               "weights of each head.",
+    .purpose =
+        "Reads copying, subspaces, ranks, composition and positional attention off the "
+        "weights of each head.",
     .source = "Elhage et al. 2021; Cordonnier et al. 2020",
 };
 
@@ -56,8 +57,8 @@ void measure_layer(const Model& model, std::size_t layer, const CircuitWeights& 
   for (std::size_t h = 0; h < n_head; ++h) {
     circuits.ov_copying(layer, h) =
         ov_copying(weights.of(Projection::v, h), weights.of(Projection::o, h));
-    circuits.rank(layer, h) = static_cast<double>(
-        qk_rank90(weights.of(Projection::q, h), weights.of(Projection::k, h)));
+    circuits.rank(layer, h) =
+        static_cast<double>(qk_rank90(weights.of(Projection::q, h), weights.of(Projection::k, h)));
     for (std::size_t offset = 0; offset < n_offset; ++offset) {
       circuits.share(layer, h, offset) = position.share(h, offset);
     }
@@ -108,8 +109,9 @@ std::pair<double, double> subspace_null(const ModelConfig& config,
   arma::vec overlap(settings.n_null);
 #pragma omp parallel for schedule(dynamic)
   for (std::size_t draw = 0; draw < settings.n_null; ++draw) {
-    overlap[draw] = random_subspace_overlap(config.d_model, config.d_head(),
-                                            CounterRandom(settings.seed, subspace_stream + draw));
+    overlap[draw] =
+        random_subspace_overlap(config.d_model, config.d_head(), settings.fold_layer_norm,
+                                CounterRandom(settings.seed, subspace_stream + draw));
   }
   return {settings.n_null > 0 ? arma::mean(overlap) : nan,
           settings.n_null > 1 ? arma::stddev(overlap) : nan};
@@ -212,11 +214,12 @@ void add_nulls(const ModelConfig& config, const AnalysisSettings& settings, Resu
       "Elhage et al. 2021");
   const auto [mean, deviation] = subspace_null(config, settings);
   add("subspace_overlap_null_mean", {}, Array(Shape{}, {mean}),
-      "Mean overlap of independent random subspaces of dimension d_head, " + draws,
+      "Mean overlap of the column spaces of independent Gaussian matrices, d_model x d_head, "
+      "centred where the weights are, " +
+          draws,
       "Bjorck & Golub 1973");
   add("subspace_overlap_null_std", {}, Array(Shape{}, {deviation}),
-      "Standard deviation of the overlap of independent random subspaces, " + draws,
-      "Bjorck & Golub 1973");
+      "Standard deviation of the overlap of such column spaces, " + draws, "Bjorck & Golub 1973");
 }
 
 class CircuitsAnalysis : public Analysis {
@@ -246,11 +249,10 @@ class CircuitsAnalysis : public Analysis {
 }  // namespace
 
 RegisteredAnalysis circuits_analysis() {
-  return {circuits_info,
-          [](const AnalysisContext& context) {
-            return std::make_unique<CircuitsAnalysis>(context);
-          },
-          draw_circuits};
+  return {
+      circuits_info,
+      [](const AnalysisContext& context) { return std::make_unique<CircuitsAnalysis>(context); },
+      draw_circuits};
 }
 
 }  // namespace headscope

@@ -13,9 +13,12 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
+/// Overlap above chance by less than this share is no more than chance.
+constexpr double margin = 0.1;
+
 /// Overlap of every two heads of a layer, relative to chance.
-std::vector<double> ratios_in_layer(const Array& overlap, std::size_t projection,
-                                    std::size_t layer, double chance) {
+std::vector<double> ratios_in_layer(const Array& overlap, std::size_t projection, std::size_t layer,
+                                    double chance) {
   std::vector<double> ratios;
   for (std::size_t j = 1; j < overlap.shape[3]; ++j) {
     for (std::size_t i = 0; i < j; ++i) {
@@ -26,7 +29,9 @@ std::vector<double> ratios_in_layer(const Array& overlap, std::size_t projection
   return ratios;
 }
 
-double mean(const std::vector<double>& values) { return arma::mean(arma::vec(values)); }
+double mean(const std::vector<double>& values) {
+  return arma::mean(arma::vec(values));
+}
 
 /// Of the mean over layers, layers resampled.
 Interval interval_over_layers(const std::vector<double>& layer_means) {
@@ -69,8 +74,11 @@ Claim subspace_claim(const ResultsGroup& group, std::size_t projection) {
     return claim;
   }
 
-  const double limit = 1 + 3 * deviation / chance;
-  const auto above = std::ranges::count_if(ratios, [&](double value) { return value > limit; });
+  const auto n_pair = static_cast<double>(ratios.size());
+  const double pair_limit = 1 + 3 * deviation / chance;
+  const double limit = 1 + std::max(margin, 3 * deviation / chance / std::sqrt(n_pair));
+  const auto above =
+      std::ranges::count_if(ratios, [&](double value) { return value > pair_limit; });
   const Interval spread = percentile_interval(ratios);
   claim.effect = mean(layer_means);
   if (layer_means.size() > 1) {
@@ -84,11 +92,12 @@ Claim subspace_claim(const ResultsGroup& group, std::size_t projection) {
       "Over " + std::to_string(ratios.size()) + " head pairs the overlap averages " +
       decimals(claim.effect * chance, 3) + " against " + decimals(chance, 3) +
       " of random subspaces; 95 % of the pairs lie between " + decimals(spread.low, 2) + " and " +
-      decimals(spread.high, 2) + " times chance, " +
-      percent(static_cast<double>(above) / static_cast<double>(ratios.size())) + " above " +
+      decimals(spread.high, 2) + " times chance, " + percent(static_cast<double>(above) / n_pair) +
+      " more than 3 standard deviations of random pairs above it. Holds when the interval of the "
+      "mean stays below " +
       decimals(limit, 2) +
-      " times, the most random subspaces reach (mean + 3 standard deviations). Holds when the "
-      "interval of the mean stays within that, does not hold when it lies above, else undecided.";
+      " times chance (a tenth above, or what the mean of as many random pairs reaches), does not "
+      "hold when it lies above, else undecided.";
   return claim;
 }
 

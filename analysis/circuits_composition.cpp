@@ -59,8 +59,7 @@ CompositionFactors composition_factors(const CircuitWeights& weights) {
     factors.writes.push_back(normalize(written));
     factors.written.rows(first, last) = arma::conv_to<Matrix>::from(written);
 
-    std::array<arma::mat, 3> read{W_Q * gram_root(W_K).t(),
-                                  W_K * gram_root(W_Q).t(),
+    std::array<arma::mat, 3> read{W_Q * gram_root(W_K).t(), W_K * gram_root(W_Q).t(),
                                   W_V * gram_root(W_O).t()};
     for (std::size_t kind = 0; kind < read.size(); ++kind) {
       factors.reads[kind].push_back(normalize(read[kind]));
@@ -91,8 +90,7 @@ CompositionNull composition_null(Index d_model, Index d_head, std::size_t n_null
   arma::mat scores(n_null, composition_kinds.size());
 #pragma omp parallel for schedule(dynamic)
   for (std::size_t draw = 0; draw < n_null; ++draw) {
-    const CompositionFactors heads =
-        composition_factors(random_heads(d_model, d_head, seed, draw));
+    const CompositionFactors heads = composition_factors(random_heads(d_model, d_head, seed, draw));
     for (std::size_t kind = 0; kind < composition_kinds.size(); ++kind) {
       scores(draw, kind) = composition(heads, heads, kind)(0, 1);
     }

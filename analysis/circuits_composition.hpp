@@ -15,8 +15,8 @@ inline constexpr std::array<std::string_view, 3> composition_kinds{"q", "k", "v"
 /// One layer's heads reduced to what composition scores need, every head's matrices scaled to
 /// Frobenius norm 1 so that a score is the norm of a product.
 ///
-/// With S the root of the far side's Gram matrix, OV = W_V W_O becomes S_V W_O (d_head x d_model) and
-/// the reading matrix A B' becomes A S_B' (d_model x d_head); no norm changes.
+/// With S the root of the far side's Gram matrix, OV = W_V W_O becomes S_V W_O (d_head x d_model)
+/// and the reading matrix A B' becomes A S_B' (d_model x d_head); no norm changes.
 struct CompositionFactors {
   Matrix written;              ///< (n_head d_head) x d_model: OV of head h at rows h * d_head
   std::array<Matrix, 3> read;  ///< d_model x (n_head d_head) for q (W_Q W_K'), k (W_K W_Q'), v (OV)

@@ -35,9 +35,10 @@ Figure copying_figure(const ResultsGroup& group) {
   return {.name = "elhage2021_copying",
           .group = group.name,
           .title = "Copying heads: eigenvalues of the OV circuit",
-          .caption = "Real part of the sum of the eigenvalues of W_O W_V over the sum of their "
-                     "absolute values: +1 writes back what it reads, -1 its opposite. "
-                     "From the weights alone.",
+          .caption =
+              "Real part of the sum of the eigenvalues of W_O W_V over the sum of their "
+              "absolute values: +1 writes back what it reads, -1 its opposite. "
+              "From the weights alone.",
           .source = "Elhage et al. 2021",
           .content = map};
 }
@@ -88,10 +89,11 @@ Figure composition_figure(const ResultsGroup& group) {
   return {.name = "elhage2021_composition",
           .group = group.name,
           .title = "Which later heads read what earlier heads write",
-          .caption = "|OV_1 X_2| / (|OV_1| |X_2|) for every earlier and later head, X_2 being QK "
-                     "(Q), its transpose (K) or OV (V), minus the mean of random Gaussian matrices "
-                     "of the same shapes. From the weights alone; empty where the second head is "
-                     "not in a later layer. The largest 0.5 % lie beyond the ends of the scale.",
+          .caption =
+              "|OV_1 X_2| / (|OV_1| |X_2|) for every earlier and later head, X_2 being QK "
+              "(Q), its transpose (K) or OV (V), minus the mean of random Gaussian matrices "
+              "of the same shapes. From the weights alone; empty where the second head is "
+              "not in a later layer. The largest 0.5 % lie beyond the ends of the scale.",
           .source = "Elhage et al. 2021",
           .content = map};
 }
@@ -124,9 +126,10 @@ Figure rank_figure(const ResultsGroup& group) {
   return {.name = "cordonnier2020_rank",
           .group = group.name,
           .title = "Rank of the query-key products",
-          .caption = "How many singular values of W_Q W_K' carry 90 % of the squared sum: for each "
-                     "head, and for a layer's heads side by side in one d_model x d_model product. "
-                     "Together below the sum means that heads share directions.",
+          .caption =
+              "How many singular values of W_Q W_K' carry 90 % of the squared sum: for each "
+              "head, and for a layer's heads side by side in one d_model x d_model product. "
+              "Together below the sum means that heads share directions.",
           .source = "Cordonnier et al. 2020",
           .content = chart};
 }
@@ -153,10 +156,11 @@ Figure overlap_figure(const ResultsGroup& group, std::size_t projection) {
   return {.name = "subspace_overlap_" + letter,
           .group = group.name,
           .title = "Overlap of the heads' subspaces: " + name,
-          .caption = "Mean squared cosine of the principal angles between two heads' column spaces "
-                     "(row spaces of W_O) in the residual stream, relative to that of random "
-                     "subspaces: 0 is chance, 1 twice chance, the lower end of the scale anything "
-                     "down to orthogonal. A head with itself is left out.",
+          .caption =
+              "Mean squared cosine of the principal angles between two heads' column spaces "
+              "(row spaces of W_O) in the residual stream, relative to that of random "
+              "subspaces: 0 is chance, 1 twice chance, the lower end of the scale anything "
+              "down to orthogonal. A head with itself is left out.",
           .source = "Bjorck & Golub 1973",
           .content = map};
 }
@@ -175,10 +179,11 @@ Figure position_figure(const ResultsGroup& group) {
   return {.name = "position_only",
           .group = group.name,
           .title = "Attention from position embeddings alone (exact for layer 0 only)",
-          .caption = "Mean attention of positions 2 .. 127 when the layer's input is the position "
-                     "embedding alone, through its ln_1. Only layer 0 is exact; deeper layers read "
-                     "a residual stream, so for them this is what their weights would do with "
-                     "positions.",
+          .caption =
+              "Mean attention of positions 2 .. 127 when the layer's input is the position "
+              "embedding alone, through its ln_1. Only layer 0 is exact; deeper layers read "
+              "a residual stream, so for them this is what their weights would do with "
+              "positions.",
           .source = "Definition of this project",
           .content = map};
 }
@@ -194,8 +199,9 @@ Figure offsets_figure(const ResultsGroup& group) {
   return {.name = "position_only_offsets",
           .group = group.name,
           .title = "Layer 0: attention to the last tokens from positions alone",
-          .caption = "Mean attention of positions 2 .. 127 to the key at each offset when layer 0 "
-                     "reads the position embeddings alone.",
+          .caption =
+              "Mean attention of positions 2 .. 127 to the key at each offset when layer 0 "
+              "reads the position embeddings alone.",
           .source = "Definition of this project",
           .content = map};
 }
@@ -205,8 +211,7 @@ Figure offsets_figure(const ResultsGroup& group) {
 std::vector<Figure> draw_circuits(const Results& results) {
   if (!results.has("circuits")) return {};
   const ResultsGroup& group = results.group("circuits");
-  std::vector<Figure> figures{copying_figure(group), composition_figure(group),
-                              rank_figure(group)};
+  std::vector<Figure> figures{copying_figure(group), composition_figure(group), rank_figure(group)};
   for (std::size_t projection = 0; projection < 4; ++projection) {
     figures.push_back(overlap_figure(group, projection));
   }

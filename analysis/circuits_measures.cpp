@@ -86,8 +86,7 @@ SubspaceAngles subspace_angles(const HeadSubspaces& subspaces) {
       const Index rank = std::min(subspaces.rank[i], subspaces.rank[j]);
       double overlap = nan, angle = nan;
       if (rank > 0) {
-        const arma::mat block =
-            cosines.submat(i * d_head, j * d_head, arma::size(d_head, d_head));
+        const arma::mat block = cosines.submat(i * d_head, j * d_head, arma::size(d_head, d_head));
         overlap = arma::accu(arma::square(block)) / static_cast<double>(rank);
         if (i == j) {
           angle = 0;
@@ -102,9 +101,11 @@ SubspaceAngles subspace_angles(const HeadSubspaces& subspaces) {
   return angles;
 }
 
-double random_subspace_overlap(Index d_model, Index d_head, const CounterRandom& random) {
+double random_subspace_overlap(Index d_model, Index d_head, bool centred,
+                               const CounterRandom& random) {
   arma::mat pair(d_model, 2 * d_head);
   fill_normal(pair.memptr(), pair.n_elem, random);
+  if (centred) pair.each_row() -= arma::mean(pair, 0);
   return subspace_angles(head_subspaces(pair, 2)).overlap(0, 1);
 }
 

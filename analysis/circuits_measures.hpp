@@ -7,8 +7,8 @@
 
 namespace headscope {
 
-/// A small matrix S with S'S = W'W. It stands for the tall W wherever only the inner products of its
-/// columns count: norms and singular values of A W' are those of A S'.
+/// A small matrix S with S'S = W'W. It stands for the tall W wherever only the inner products of
+/// its columns count: norms and singular values of A W' are those of A S'.
 /// @param W  d_model x d_head.
 /// @return   d_head x d_head.
 arma::mat gram_root(const arma::mat& W);
@@ -53,8 +53,10 @@ struct SubspaceAngles {
 };
 SubspaceAngles subspace_angles(const HeadSubspaces& subspaces);
 
-/// Overlap of two independent random subspaces of dimension d_head in d_model: one draw. Its
-/// expectation is d_head / d_model.
-double random_subspace_overlap(Index d_model, Index d_head, const CounterRandom& random);
+/// Overlap of the column spaces of two independent Gaussian matrices, d_model x d_head: one draw.
+/// Its expectation is d_head / d_model.
+/// @param centred  take from every column its mean, as folding does; then d_head / (d_model - 1).
+double random_subspace_overlap(Index d_model, Index d_head, bool centred,
+                               const CounterRandom& random);
 
 }  // namespace headscope

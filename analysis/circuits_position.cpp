@@ -10,7 +10,9 @@ namespace {
 constexpr Index n_offset = 9;
 constexpr Index first_query = 2;
 
-arma::vec as_double(const Vector& v) { return arma::conv_to<arma::vec>::from(v); }
+arma::vec as_double(const Vector& v) {
+  return arma::conv_to<arma::vec>::from(v);
+}
 
 arma::mat normalized_positions(const Model& model, const LayerWeights& layer, Index n_position) {
   arma::mat X = arma::conv_to<arma::mat>::from(model.W_P.head_cols(n_position));

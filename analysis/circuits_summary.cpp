@@ -20,7 +20,8 @@ std::vector<std::size_t> ranking(const std::vector<double>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) order.push_back(i);
   }
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return values[a] > values[b]; });
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return values[a] > values[b]; });
   return order;
 }
 
@@ -36,7 +37,9 @@ std::string largest_heads(const std::vector<double>& values, std::size_t n_head,
   return text;
 }
 
-double median(std::vector<double> values) { return arma::median(arma::vec(std::move(values))); }
+double median(std::vector<double> values) {
+  return arma::median(arma::vec(std::move(values)));
+}
 
 std::string copying_text(const ResultsGroup& group) {
   const Array& copying = group.variable("ov_copying").values;

@@ -22,10 +22,16 @@ std::string grouped(std::uint64_t count) {
   return text;
 }
 
-std::string decimals(double value, int count) { return printed("%.*f", count, value); }
+std::string decimals(double value, int count) {
+  return printed("%.*f", count, value);
+}
 
-std::string significant(double value) { return printed("%.*g", 3, value); }
+std::string significant(double value) {
+  return printed("%.*g", 3, value);
+}
 
-std::string percent(double share) { return decimals(100 * share, 1) + " %"; }
+std::string percent(double share) {
+  return decimals(100 * share, 1) + " %";
+}
 
 }  // namespace headscope

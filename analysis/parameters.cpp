@@ -16,12 +16,15 @@ namespace {
 const AnalysisInfo parameters_info{
     .name = "parameters",
     .title = "Parameters and cost",
-    .purpose = "Counts parameters and multiply-accumulates, and measures whether the projections "
-               "are block-diagonal over heads.",
+    .purpose =
+        "Counts parameters and multiply-accumulates, and measures whether the projections "
+        "are block-diagonal over heads.",
     .source = "Vaswani et al. 2017; Radford et al. 2019",
 };
 
-std::vector<std::string> words(const auto& views) { return {views.begin(), views.end()}; }
+std::vector<std::string> words(const auto& views) {
+  return {views.begin(), views.end()};
+}
 
 void add_counts(const Model& model, ResultsGroup& group) {
   std::vector<std::string> components;
@@ -63,9 +66,8 @@ void add_architectures(const ModelConfig& config, ResultsGroup& group) {
     const NamedArchitecture& architecture = architectures[a];
     names.emplace_back(architecture.name);
     for (std::size_t s = 0; s < projection_schemes.size(); ++s) {
-      weights(a, s) =
-          attention_parameters(static_cast<ProjectionScheme>(s), architecture.d_model,
-                               architecture.n_head, architecture.has_output_projection);
+      weights(a, s) = attention_parameters(static_cast<ProjectionScheme>(s), architecture.d_model,
+                                           architecture.n_head, architecture.has_output_projection);
     }
     d_model(a) = static_cast<double>(architecture.d_model);
     n_head(a) = static_cast<double>(architecture.n_head);
@@ -139,8 +141,8 @@ void add_block_energy(const Model& model, const AnalysisSettings& settings, Resu
       const Matrix W = projection == 3
                            ? layer.W_O
                            : Matrix(layer.W_QKV.rows(projection * d, (projection + 1) * d - 1));
-      const BlockEnergy block = block_energy(W, model.config.n_head, settings.n_null,
-                                             settings.seed, projection * n_layer + l);
+      const BlockEnergy block = block_energy(W, model.config.n_head, settings.n_null, settings.seed,
+                                             projection * n_layer + l);
       energy(projection, l) = block.energy;
       null_mean(projection, l) = block.null_mean;
       null_std(projection, l) = block.null_std;
@@ -182,9 +184,9 @@ std::string summary(const Model& model, const ResultsGroup& group) {
   const ParameterCounts counts = parameter_counts(config, !model.b_U.is_empty());
   const std::uint64_t held = held_parameters(model).total();
   std::uint64_t attention = 0;
-  for (const Component part : {Component::attention_q, Component::attention_k,
-                               Component::attention_v, Component::attention_o,
-                               Component::attention_bias}) {
+  for (const Component part :
+       {Component::attention_q, Component::attention_k, Component::attention_v,
+        Component::attention_o, Component::attention_bias}) {
     attention += counts[part];
   }
   const auto share = [&](std::uint64_t part) {
@@ -200,9 +202,9 @@ std::string summary(const Model& model, const ResultsGroup& group) {
           " weights with " + std::to_string(config.n_head) + " heads as with one.";
   const std::vector<double>& energy = group.variable("block_energy").values.values;
   const auto [low, high] = std::ranges::minmax(energy);
-  text += " The diagonal blocks of its projections hold " + percent(low) + " to " +
-          percent(high) + " of the squared weights, where " +
-          percent(1 / static_cast<double>(config.n_head)) + " is chance.";
+  text += " The diagonal blocks of its projections hold " + percent(low) + " to " + percent(high) +
+          " of the squared weights, where " + percent(1 / static_cast<double>(config.n_head)) +
+          " is chance.";
   return text;
 }
 
@@ -234,11 +236,10 @@ class ParametersAnalysis : public Analysis {
 }  // namespace
 
 RegisteredAnalysis parameters_analysis() {
-  return {parameters_info,
-          [](const AnalysisContext& context) {
-            return std::make_unique<ParametersAnalysis>(context);
-          },
-          draw_parameters};
+  return {
+      parameters_info,
+      [](const AnalysisContext& context) { return std::make_unique<ParametersAnalysis>(context); },
+      draw_parameters};
 }
 
 }  // namespace headscope

@@ -19,7 +19,9 @@ constexpr double rounding = 1e-4;
 /// Share of the squared weights from which a projection counts as block-diagonal.
 constexpr double block_diagonal = 0.9;
 
-std::string whole(double value) { return grouped(static_cast<std::uint64_t>(value)); }
+std::string whole(double value) {
+  return grouped(static_cast<std::uint64_t>(value));
+}
 
 std::string heads_text(const ModelConfig& config) {
   return config.n_head == 1 ? std::string("1 head") : std::to_string(config.n_head) + " heads";
@@ -35,12 +37,11 @@ Claim splitting_claim(const Model& model, const AnalysisSettings& settings) {
   claim.effect_name = "largest difference of the attention output, relative to its largest element";
   claim.effect = difference.relative;
   claim.ci_low = claim.ci_high = nan;
-  claim.evidence = "Attention of every layer was computed both ways on " +
-                   std::to_string(difference.n_token) +
-                   " random inputs; the largest relative difference is " +
-                   significant(difference.relative) + " (layer " +
-                   std::to_string(difference.layer) + "). Holds when at most " +
-                   significant(rounding) + ", which float32 rounding can explain.";
+  claim.evidence =
+      "Attention of every layer was computed both ways on " + std::to_string(difference.n_token) +
+      " random inputs; the largest relative difference is " + significant(difference.relative) +
+      " (layer " + std::to_string(difference.layer) + "). Holds when at most " +
+      significant(rounding) + ", which float32 rounding can explain.";
   return claim;
 }
 
@@ -62,14 +63,14 @@ Claim parameter_count_claim(const Model& model) {
   claim.effect_name = "attention weights of one layer, relative to one head of width d";
   claim.effect = largest_ratio;
   claim.ci_low = claim.ci_high = nan;
-  claim.evidence =
-      "Each layer with its " + heads_text(model.config) + " holds " + whole(largest_ratio * single) +
-      " attention weights (biases apart); one head of width " +
-      std::to_string(model.config.d_model) + " needs " + whole(single) +
-      ". Block-diagonal projections would need " +
-      whole(attention_parameters(ProjectionScheme::block_diagonal_all, model.config.d_model,
-                                 model.config.n_head)) +
-      ". Counted, hence exact: holds when equal.";
+  claim.evidence = "Each layer with its " + heads_text(model.config) + " holds " +
+                   whole(largest_ratio * single) +
+                   " attention weights (biases apart); one head of width " +
+                   std::to_string(model.config.d_model) + " needs " + whole(single) +
+                   ". Block-diagonal projections would need " +
+                   whole(attention_parameters(ProjectionScheme::block_diagonal_all,
+                                              model.config.d_model, model.config.n_head)) +
+                   ". Counted, hence exact: holds when equal.";
   return claim;
 }
 
@@ -120,8 +121,8 @@ std::string permutation_text(const ResultsGroup& group, std::size_t n_null) {
          std::to_string(above) + " of " + std::to_string(p.size()) +
          " matrices lie above chance at p < 0.05 (" +
          decimals(0.05 * static_cast<double>(p.size()), 1) +
-         " expected by chance), the largest z being " +
-         decimals(*std::ranges::max_element(z), 1) + ".";
+         " expected by chance), the largest z being " + decimals(*std::ranges::max_element(z), 1) +
+         ".";
 }
 
 Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& settings,
@@ -152,11 +153,11 @@ Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& se
   if (interval.low >= block_diagonal) claim.verdict = Verdict::holds;
   if (interval.high < block_diagonal) claim.verdict = Verdict::does_not_hold;
 
-  claim.evidence = "Mean block energy " + decimals(claim.effect, 4) + ", chance " +
-                   decimals(chance, 4) + ", largest " +
-                   decimals(*std::ranges::max_element(energy), 4) + "." +
-                   permutation_text(group, settings.n_null) + " Holds when the interval lies above " +
-                   decimals(block_diagonal, 1) + ", does not hold when below, else undecided.";
+  claim.evidence =
+      "Mean block energy " + decimals(claim.effect, 4) + ", chance " + decimals(chance, 4) +
+      ", largest " + decimals(*std::ranges::max_element(energy), 4) + "." +
+      permutation_text(group, settings.n_null) + " Holds when the interval lies above " +
+      decimals(block_diagonal, 1) + ", does not hold when below, else undecided.";
   return claim;
 }
 
@@ -164,8 +165,8 @@ Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& se
 
 std::vector<Claim> parameter_claims(const Model& model, const AnalysisSettings& settings,
                                     const ResultsGroup& group) {
-  return {splitting_claim(model, settings), parameter_count_claim(model),
-          cost_claim(model.config), block_diagonal_claim(model.config, settings, group)};
+  return {splitting_claim(model, settings), parameter_count_claim(model), cost_claim(model.config),
+          block_diagonal_claim(model.config, settings, group)};
 }
 
 }  // namespace headscope

@@ -29,8 +29,7 @@ double attention_parameters(ProjectionScheme scheme, Index d_model, Index n_head
 
 double attention_cost(ProjectionScheme scheme, CostTerm term, Index d_model, Index n_head,
                       double n_token) {
-  const auto heads =
-      scheme == ProjectionScheme::single_head ? 1.0 : static_cast<double>(n_head);
+  const auto heads = scheme == ProjectionScheme::single_head ? 1.0 : static_cast<double>(n_head);
   const double width = static_cast<double>(d_model) / heads;
   switch (term) {
     case CostTerm::projections:

@@ -35,9 +35,10 @@ Figure counts_figure(const ResultsGroup& group) {
   return {.name = "parameter_counts",
           .group = group.name,
           .title = "Where the " + grouped(total) + " parameters sit",
-          .caption = "Parameters of the model by component; attention_q, k, v and o are weights of "
-                     "all layers, attention_bias their biases. A tied unembedding counts as the "
-                     "token embedding.",
+          .caption =
+              "Parameters of the model by component; attention_q, k, v and o are weights of "
+              "all layers, attention_bias their biases. A tied unembedding counts as the "
+              "token embedding.",
           .source = "Radford et al. 2019",
           .content = chart};
 }
@@ -59,9 +60,10 @@ Figure architectures_figure(const ResultsGroup& group) {
   return {.name = "architecture_parameters",
           .group = group.name,
           .title = "Attention weights: many heads cost as much as one",
-          .caption = "Weights of one layer's attention, without biases, under four layouts. Dense "
-                     "multi-head projections (dense) have as many as one head of full width "
-                     "(single_head); only block-diagonal ones would have fewer.",
+          .caption =
+              "Weights of one layer's attention, without biases, under four layouts. Dense "
+              "multi-head projections (dense) have as many as one head of full width "
+              "(single_head); only block-diagonal ones would have fewer.",
           .source = "Vaswani et al. 2017",
           .content = chart};
 }
@@ -92,9 +94,10 @@ Figure costs_figure(const ResultsGroup& group) {
   return {.name = "attention_macs",
           .group = group.name,
           .title = "What attention costs, term by term",
-          .caption = "Multiply-accumulates of one layer of this model against the number of tokens; "
-                     "for the softmax, exponentials. qk and av cost the same under every layout and "
-                     "lie on one another; with h heads there are h times the exponentials of one.",
+          .caption =
+              "Multiply-accumulates of one layer of this model against the number of tokens; "
+              "for the softmax, exponentials. qk and av cost the same under every layout and "
+              "lie on one another; with h heads there are h times the exponentials of one.",
           .source = "Vaswani et al. 2017",
           .content = chart};
 }
@@ -129,9 +132,10 @@ Figure block_energy_figure(const ResultsGroup& group) {
   return {.name = "block_energy",
           .group = group.name,
           .title = "Are the projections block-diagonal over heads? Block energy against chance",
-          .caption = "Share of each projection's squared weights in its h diagonal blocks of d_head "
-                     "x d_head. A block-diagonal projection has 1, any other 1/h by chance; the "
-                     "band is the mean and two standard deviations over permuted input rows.",
+          .caption =
+              "Share of each projection's squared weights in its h diagonal blocks of d_head "
+              "x d_head. A block-diagonal projection has 1, any other 1/h by chance; the "
+              "band is the mean and two standard deviations over permuted input rows.",
           .source = "Definition of this project",
           .content = chart};
 }

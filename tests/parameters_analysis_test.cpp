@@ -69,7 +69,7 @@ TEST(RandomDraws, PermutationsAreAllEquallyLikely) {
 }
 
 TEST(AttentionParameters, MatchPublishedArchitectures) {
-  const std::vector<double> dense{2359296, 4194304,  6553600, 10240000,
+  const std::vector<double> dense{2359296,   4194304,  6553600, 10240000,
                                   603979776, 67108864, 3072,    3072};
   for (std::size_t i = 0; i < dense.size(); ++i) {
     const NamedArchitecture& a = named_architectures()[i];
@@ -143,8 +143,7 @@ TEST(HeldParameters, AreAllOfACompleteModelAndFewerOfAttentionAlone) {
   EXPECT_EQ(held_parameters(model).by_component, parameter_counts(config).by_component);
   model.W_E.reset();
   model.layers[1].W_in.reset();
-  EXPECT_EQ(held_parameters(model).total(),
-            parameter_counts(config).total() - 11 * 16 - 64 * 16);
+  EXPECT_EQ(held_parameters(model).total(), parameter_counts(config).total() - 11 * 16 - 64 * 16);
 }
 
 TEST(Splitting, OneLargeProjectionEqualsSeparateOnes) {

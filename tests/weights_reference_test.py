@@ -1,7 +1,7 @@
 """Recomputes the groups `parameters` and `circuits` from a model's weights with NumPy, by the plain
 formulas, and compares them with what the command line writes.
 
-    weights_reference.py HEADSCOPE_BINARY
+    weights_reference_test.py HEADSCOPE_BINARY
 
 Needs Debian's python3-numpy and python3-h5py. Makes small random models, runs
 `headscope run --analyses parameters,circuits` on each and exits 1 at the first dataset that is
@@ -243,6 +243,8 @@ def circuits(model, fold):
     random_overlap = []
     for r in range(N_NULL):
         pair = normal(2**32 + r, d, 2 * d_head)
+        if fold:
+            pair = pair - pair.mean(axis=0)
         product = np.linalg.qr(pair[:, :d_head])[0].T @ np.linalg.qr(pair[:, d_head:])[0]
         random_overlap.append(np.sum(product**2) / d_head)
     result["subspace_overlap_null_mean"] = np.mean(random_overlap)
