@@ -236,7 +236,7 @@ class CircuitsAnalysis : public Analysis {
     add_dimensions(model_.config, group);
     add_measures(measure(model_, settings_.fold_layer_norm), settings_.fold_layer_norm, group);
     add_nulls(model_.config, settings_, group);
-    group.claims = circuit_claims(group);
+    group.claims = circuit_claims(group, settings_);
     group.summary = circuit_summary(group);
     return {std::move(group)};
   }

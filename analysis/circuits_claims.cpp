@@ -34,8 +34,9 @@ double mean(const std::vector<double>& values) {
 }
 
 /// Of the mean over layers, layers resampled.
-Interval interval_over_layers(const std::vector<double>& layer_means) {
-  const DocumentBootstrap bootstrap(layer_means.size());
+Interval interval_over_layers(const std::vector<double>& layer_means,
+                              const AnalysisSettings& settings) {
+  const DocumentBootstrap bootstrap(layer_means.size(), settings.n_bootstrap, settings.seed);
   std::vector<double> means(bootstrap.n_resample());
   for (std::size_t resample = 0; resample < means.size(); ++resample) {
     const std::vector<std::uint32_t> drawn = bootstrap.draw(resample);
@@ -48,7 +49,8 @@ Interval interval_over_layers(const std::vector<double>& layer_means) {
   return percentile_interval(means);
 }
 
-Claim subspace_claim(const ResultsGroup& group, std::size_t projection) {
+Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings,
+                     std::size_t projection) {
   Claim claim;
   claim.number = 5;
   claim.statement = "Heads' subspaces are orthogonal, or overlap no more than chance: W_" +
@@ -82,7 +84,7 @@ Claim subspace_claim(const ResultsGroup& group, std::size_t projection) {
   const Interval spread = percentile_interval(ratios);
   claim.effect = mean(layer_means);
   if (layer_means.size() > 1) {
-    const Interval interval = interval_over_layers(layer_means);
+    const Interval interval = interval_over_layers(layer_means, settings);
     claim.ci_low = interval.low;
     claim.ci_high = interval.high;
     if (interval.high <= limit) claim.verdict = Verdict::holds;
@@ -103,10 +105,10 @@ Claim subspace_claim(const ResultsGroup& group, std::size_t projection) {
 
 }  // namespace
 
-std::vector<Claim> circuit_claims(const ResultsGroup& group) {
+std::vector<Claim> circuit_claims(const ResultsGroup& group, const AnalysisSettings& settings) {
   std::vector<Claim> claims;
   for (std::size_t projection = 0; projection < projections.size(); ++projection) {
-    claims.push_back(subspace_claim(group, projection));
+    claims.push_back(subspace_claim(group, settings, projection));
   }
   return claims;
 }

@@ -3,12 +3,12 @@
 #include <string>
 #include <vector>
 
-#include "headscope/results.hpp"
+#include "analysis.hpp"
 
 namespace headscope {
 
 /// Claim 5 on this model, a part for each projection, from the finished datasets of `circuits`.
-std::vector<Claim> circuit_claims(const ResultsGroup& group);
+std::vector<Claim> circuit_claims(const ResultsGroup& group, const AnalysisSettings& settings);
 
 /// What the circuits show on this model, in sentences.
 std::string circuit_summary(const ResultsGroup& group);

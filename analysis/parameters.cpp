@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "number_text.hpp"
 #include "parameters_block_energy.hpp"
@@ -200,7 +199,9 @@ std::string summary(const Model& model, const ResultsGroup& group) {
   const auto d = static_cast<std::uint64_t>(config.d_model);
   text += " One layer's attention has 4 x " + std::to_string(d) + "^2 = " + grouped(4 * d * d) +
           " weights with " + std::to_string(config.n_head) + " heads as with one.";
-  const std::vector<double>& energy = group.variable("block_energy").values.values;
+  std::vector<double> energy = group.variable("block_energy").values.values;
+  std::erase_if(energy, [](double share) { return std::isnan(share); });
+  if (energy.empty()) return text;
   const auto [low, high] = std::ranges::minmax(energy);
   text += " The diagonal blocks of its projections hold " + percent(low) + " to " + percent(high) +
           " of the squared weights, where " + percent(1 / static_cast<double>(config.n_head)) +
