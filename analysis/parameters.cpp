@@ -200,7 +200,7 @@ std::string summary(const Model& model, const ResultsGroup& group) {
   text += " One layer's attention has 4 x " + std::to_string(d) + "^2 = " + grouped(4 * d * d) +
           " weights with " + std::to_string(config.n_head) + " heads as with one.";
   std::vector<double> energy = group.variable("block_energy").values.values;
-  std::erase_if(energy, [](double share) { return std::isnan(share); });
+  std::erase_if(energy, [](double value) { return std::isnan(value); });
   if (energy.empty()) return text;
   const auto [low, high] = std::ranges::minmax(energy);
   text += " The diagonal blocks of its projections hold " + percent(low) + " to " + percent(high) +
