@@ -17,7 +17,7 @@ namespace {
 constexpr Index block_alignment = 16;
 
 // Below this many multiply-adds waking the threads costs more than it saves.
-constexpr double least_parallel_work = 1e6;
+constexpr double least_parallel_work = 4e6;
 
 void hold_openblas_to_one_thread() {
   static const bool held = [] {

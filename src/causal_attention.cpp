@@ -6,8 +6,8 @@
 namespace headscope {
 namespace {
 
-// With fewer scores than this the work is done sooner than threads wake up.
-constexpr Index least_parallel_scores = 1 << 14;
+// With fewer multiply-adds than this the work is done sooner than threads wake up.
+constexpr Index least_parallel_work = 4'000'000;
 
 }  // namespace
 
@@ -34,7 +34,8 @@ void causal_attention(const Matrix& qkv, Index n_head, Index n_sequence, blas::V
   const Index n_block = (n_token + query_block - 1) / query_block;
   const Index n_slice = n_head * n_sequence;
 
-#pragma omp parallel for schedule(dynamic) if (n_slice * n_token * n_token >= least_parallel_scores)
+#pragma omp parallel for schedule(dynamic) if (n_slice * n_token * n_token * d_head >= \
+                                               least_parallel_work)
   for (Index task = 0; task < n_block * n_slice; ++task) {
     // The last blocks have the most keys: they go first, so that the threads finish together.
     const Index block = n_block - 1 - task / n_slice, slice = task % n_slice;

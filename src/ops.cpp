@@ -33,10 +33,12 @@ HEADSCOPE_VECTORISED void normalize_column(const float* x, const float* gain, co
     squares += centred * centred;
   }
   const double inverse_deviation = 1.0 / std::sqrt(squares / static_cast<double>(n) + epsilon);
-  // In float from here: mean and scale are each one rounding away from exact.
-  const auto shift = static_cast<float>(mean), factor = static_cast<float>(inverse_deviation);
+  // The mean stays in double: features far from zero lose their deviations to a rounded one.
 #pragma omp simd
-  for (Index i = 0; i < n; ++i) y[i] = (x[i] - shift) * factor * gain[i] + bias[i];
+  for (Index i = 0; i < n; ++i) {
+    const double centred = static_cast<double>(x[i]) - mean;
+    y[i] = static_cast<float>(centred * inverse_deviation) * gain[i] + bias[i];
+  }
 }
 
 HEADSCOPE_VECTORISED void add_column(const float* x, const float* y, Index n, float* sum) {

@@ -42,9 +42,11 @@ namespace headscope::vector_math {
   return power * power_of_two(half) * power_of_two(exponent - half);
 }
 
-/// 1 / (1 + e^-x), within 4 units in the last place where the result is not denormal.
+/// 1 / (1 + e^-x), within 4 units in the last place; denormal results included.
 [[gnu::always_inline]] inline float logistic(float x) {
-  return 1.0F / (1.0F + exponential(-x));
+  // From e^-|x|, which cannot overflow: a large e^-x would leave nothing of a small result.
+  const float e = exponential(x < 0.0F ? x : -x);
+  return (x < 0.0F ? e : 1.0F) / (1.0F + e);
 }
 
 /// e^(-x^2 / 2), within 6 units in the last place where the result is not denormal.

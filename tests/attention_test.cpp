@@ -306,8 +306,10 @@ TEST_P(EitherForm, AgreesWithPyTorchMultiheadAttention) {
   const Matrix query = testing::narrow(testing::read_matrix(file, "query"));
   const Matrix context = testing::narrow(testing::read_matrix(file, "context"));
   const auto custom = [&](const char* name) {
-    return AttentionMask::custom(
-        arma::conv_to<arma::Mat<unsigned char>>::from(testing::read_matrix(file, name)));
+    const auto allowed = file.read_integers(name);
+    const Shape shape = file.info(name).shape;
+    return AttentionMask::custom(arma::conv_to<arma::Mat<unsigned char>>::from(
+        arma::Mat<std::int64_t>(allowed.data(), shape[1], shape[0])));
   };
   struct Setting {
     const char* name;

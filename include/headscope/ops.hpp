@@ -28,9 +28,11 @@ void add_bias(blas::View X, const Vector& bias);
 /// @throws ShapeError
 void add(blas::ConstView X, blas::ConstView Y, blas::View sum);
 
-/// Turns `count` scores into probabilities, in place: exp(x - max) / sum. Relative error below
-/// 1e-6. Scores of -infinity get probability 0; when all are -infinity, so is the result and every
-/// probability is 0.
+/// Turns `count` scores into probabilities, in place: exp(x - max) / sum.
+///
+/// Relative error below 5e-7 + 6e-8 |x - max|, the second part being the rounding of the
+/// difference. Scores of -infinity get probability 0; when all are -infinity, so is the result and
+/// every probability is 0.
 /// @return log(sum exp(x))
 float softmax(float* scores, Index count);
 
