@@ -64,7 +64,9 @@ HEADSCOPE_VECTORISED void gelu_column(const float* x, const float* bias, const f
 HEADSCOPE_VECTORISED void relu_column(const float* x, const float* bias, const float* dy, Index n,
                                       float* dx) {
 #pragma omp simd
-  for (Index i = 0; i < n; ++i) dx[i] = x[i] + bias[i] > 0.0F ? dy[i] : 0.0F;
+  for (Index i = 0; i < n; ++i) {
+    dx[i] = vector_math::select(x[i] + bias[i] > 0.0F, dy[i], 0.0F);
+  }
 }
 
 }  // namespace

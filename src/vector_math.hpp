@@ -18,11 +18,19 @@
 /// Source: polynomials fitted by weighted least squares iterated towards the minimax fit.
 namespace headscope::vector_math {
 
+/// `yes` where `condition` holds, else `no`; by masks, because a conditional expression may become
+/// a branch, which would keep the loop from being vectorised.
+[[gnu::always_inline]] inline float select(bool condition, float yes, float no) {
+  const auto mask = static_cast<std::uint32_t>(-static_cast<std::int32_t>(condition));
+  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(yes) & mask) |
+                              (std::bit_cast<std::uint32_t>(no) & ~mask));
+}
+
 /// e^x, within 2 units in the last place; denormal results included.
 [[gnu::always_inline]] inline float exponential(float x) {
   // Beyond these the result is infinity or zero already; the comparisons let NaN pass.
-  x = x > 89.0F ? 89.0F : x;
-  x = x < -104.0F ? -104.0F : x;
+  x = select(x > 89.0F, 89.0F, x);
+  x = select(x < -104.0F, -104.0F, x);
   // Adding 1.5 * 2^23 rounds to a whole number and leaves it in the low bits.
   constexpr float shift = 12582912.0F;
   const float shifted = x * 1.44269504F + shift;
@@ -45,8 +53,8 @@ namespace headscope::vector_math {
 /// 1 / (1 + e^-x), within 4 units in the last place; denormal results included.
 [[gnu::always_inline]] inline float logistic(float x) {
   // From e^-|x|, which cannot overflow: a large e^-x would leave nothing of a small result.
-  const float e = exponential(x < 0.0F ? x : -x);
-  return (x < 0.0F ? e : 1.0F) / (1.0F + e);
+  const float e = exponential(select(x < 0.0F, x, -x));
+  return select(x < 0.0F, e, 1.0F) / (1.0F + e);
 }
 
 /// e^(-x^2 / 2), within 6 units in the last place where the result is not denormal.
@@ -54,8 +62,8 @@ namespace headscope::vector_math {
   // x^2 is rounded by up to x^2 * 6e-8, which the exponential would turn into a relative error;
   // `lost` is what the rounding took away. Beyond 30 the result is zero anyway, and infinity would
   // turn into NaN.
-  x = x > 30.0F ? 30.0F : x;
-  x = x < -30.0F ? -30.0F : x;
+  x = select(x > 30.0F, 30.0F, x);
+  x = select(x < -30.0F, -30.0F, x);
   const float square = x * x;
   const float high = std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xFFFFF000U);
   const float low = x - high;
@@ -66,8 +74,8 @@ namespace headscope::vector_math {
 /// The standard normal distribution function Phi(x) = (1 + erf(x / sqrt 2)) / 2, within 8 units in
 /// the last place where the result is not denormal, in both tails.
 [[gnu::always_inline]] inline float normal_cdf(float x) {
-  float a = x < 0.0F ? -x : x;
-  a = a > 30.0F ? 30.0F : a;
+  float a = select(x < 0.0F, -x, x);
+  a = select(a > 30.0F, 30.0F, a);
   // Mills' ratio, smooth in t over the whole half line.
   const float t = 1.0F / (1.0F + 0.3F * a);
   const float upper =
@@ -82,7 +90,7 @@ namespace headscope::vector_math {
                                      t * (-0.22821367F +
                                           t * (0.11243564F + t * -0.020623473F))))))))) *
       gaussian(a);
-  return x < 0.0F ? upper : 1.0F - upper;
+  return select(x < 0.0F, upper, 1.0F - upper);
 }
 
 }  // namespace headscope::vector_math
