@@ -435,7 +435,7 @@ class Story:
                        right=[("xcomp", p.to_infinitive(attach(p.infinitive(act), right=[("obj", self.full(self.thing))])))])
         self.focus = self.thing
         second = attach(p.infinitive(act),
-                        left=[("nsubj", p.pronoun(who)), ("aux", p.modal("can", self.tense)), ("advmod", p.negation())],
+                        left=[("nsubj", p.pronoun(who)), ("aux", p.modal("can", self.tense)), ("advmod", p.negation(self.tense == "Pres"))],
                         right=[("obj", p.pronoun(self.thing, "Acc"))])
         self.add(p.conjoin(first, second, conjunction="but", comma=True))
 

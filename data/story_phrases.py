@@ -51,8 +51,8 @@ def adverb(form):
     return Word(form, form, "ADV")
 
 
-def negation():
-    return Word("not", "not", "PART", "Polarity=Neg")
+def negation(glued=False):
+    return Word("not", "not", "PART", "Polarity=Neg", glued=glued)
 
 
 def preposition(form):
