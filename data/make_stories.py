@@ -14,13 +14,18 @@ import sys
 from dependency_tree import text_of, to_conllu
 from story_grammar import Story
 
+LONGEST = 12
 ENTITY_HEADER = "# global.Entity = eid-etype-head-other\n"
 
 
 def make_story(seed, index):
-    """Story number `index` of `seed`: (identifier, list of sentence phrases)."""
+    """Story number `index` of `seed`: (identifier, list of sentence phrases). One that grew too long is told anew."""
     identifier = f"{index:05d}"
-    return identifier, Story(random.Random(f"{seed}/{index}"), identifier).tell()
+    rng = random.Random(f"{seed}/{index}")
+    while True:
+        sentences = Story(rng, identifier).tell()
+        if len(sentences) <= LONGEST:
+            return identifier, sentences
 
 
 def story_text(sentences):

@@ -235,24 +235,29 @@ class Story:
             return p.copula(subject, p.adjective(self.quality(subject.head.lemma)), self.tense, number)
         return attach(p.verb(self.pick(lexicon.RESTING if living else lexicon.SHOWING), self.tense, number), left=[("nsubj", subject)])
 
-    def scenery(self, count):
+    def unlike(self, number):
+        """A number, more often the other one, for nouns that stand between a subject and its verb."""
+        other = {"Sing": "Plur", "Plur": "Sing"}[number]
+        return other if self.rng.random() < 0.65 else number
+
+    def scenery(self, count, subject_number):
         """Nested prepositional phrases with `count` nouns: "near the boxes on the shelf"."""
-        number = self.rng.choice(["Sing", "Plur"])
+        number = self.unlike(subject_number)
         pool = self.rng.choice([lexicon.FURNITURE, lexicon.THINGS, lexicon.PLACES])
-        right = [("nmod", self.scenery(count - 1))] if count > 1 else []
+        right = [("nmod", self.scenery(count - 1, subject_number))] if count > 1 else []
         adjectives = [self.pick(lexicon.QUALITIES)] if self.rng.random() < 0.3 else []
         return p.prepositional(self.rng.choice(PREPOSITIONS), p.noun_phrase(self.pick(pool), number, "the", adjectives, right))
 
     def scene_subject(self):
         """(entity, phrase): a thing or animal, new or the story's own, with zero to two nouns behind it."""
         rng = self.rng
-        number = rng.choice(["Sing", "Plur"])
-        count = rng.choice([0, 1, 1, 2])
-        right = [("nmod", self.scenery(count))] if count else []
         known = [entity for entity in (self.thing, self.animal) if entity.introduced]
-        if known and rng.random() < 0.5:
-            seen = rng.choice(known)
-            return seen, mention(seen, p.noun_phrase(seen.noun, seen.number, "the", right=right))
+        seen = rng.choice(known) if known and rng.random() < 0.5 else None
+        number = seen.number if seen else rng.choice(["Sing", "Plur"])
+        count = rng.choice([0, 1, 1, 2, 2])
+        right = [("nmod", self.scenery(count, number))] if count else []
+        if seen:
+            return seen, mention(seen, p.noun_phrase(seen.noun, number, "the", right=right))
         lemma = self.pick(lexicon.ANIMALS + lexicon.THINGS)
         adjectives = [self.quality(lemma)] if rng.random() < 0.3 else []
         seen = self.entity("animal" if lemma in lexicon.ANIMALS else "object", lemma, number=number, introduced=True)
@@ -273,8 +278,7 @@ class Story:
         lemma = self.pick(lexicon.ANIMALS)
         head = self.entity("animal", lemma, number=number, introduced=True)
         if rng.random() < 0.5:
-            other_number = rng.choice(["Sing", "Plur"])
-            other = p.noun_phrase(self.pick(lexicon.ANIMALS + lexicon.FEMALE_NOUNS[:2] + lexicon.MALE_NOUNS[:2]), other_number, "the")
+            other = p.noun_phrase(self.pick(lexicon.ANIMALS + lexicon.FEMALE_NOUNS[:2] + lexicon.MALE_NOUNS[:2]), self.unlike(number), "the")
             clause = attach(p.verb(self.pick(lexicon.MEETING), self.tense, number), left=[("nsubj", p.relative("that"))], right=[("obj", other)])
         else:
             inner = self.full(who) if who.introduced else p.noun_phrase(self.pick(lexicon.MALE_NOUNS + lexicon.FEMALE_NOUNS), "Plur", "the")
