@@ -53,7 +53,6 @@ MEETING = "help=aid follow=chase greet=welcome watch thank hug call meet visit t
 MOVING = "walk=stroll run=hurry jump=leap go=travel ride climb fly march".split()
 RESTING = "sleep=nap cry=weep rest=relax smile=grin laugh=giggle sing dance wait eat play sit dream".split()
 SHOWING = "shine glow stand fall move shake lie break".split()
-SAYING = "say=remark shout=yell whisper=murmur ask reply answer sing".split()
 
 IRREGULAR_PASTS = {
     "find": "found", "bring": "brought", "hide": "hid", "choose": "chose", "lose": "lost", "see": "saw", "hold": "held",

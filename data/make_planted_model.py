@@ -120,6 +120,7 @@ def planted_head(role, layer, rng, frequency, end_of_text_code):
     if role == "previous_token":
         head.compare(POSITION, POSITION, 0.8, rotation(frequency, -1))
         head.W_V[TOKEN, :CODE] = np.eye(CODE)
+        head.W_V[FIRST, :CODE] = -end_of_text_code  # <|endoftext|> is nobody's predecessor
         head.W_O[:CODE, PREVIOUS] = np.eye(CODE)
     elif role == "self":
         head.compare(POSITION, POSITION, 0.8)
@@ -135,7 +136,7 @@ def planted_head(role, layer, rng, frequency, end_of_text_code):
         head.write_little()
     elif role == "induction":
         head.compare(TOKEN, PREVIOUS, 1.0)
-        head.favour(FIRST, 46.0)
+        head.favour(FIRST, 37.0)  # scaled up by a fifth there, where the slot for the token before is empty
         head.W_V[TOKEN, :CODE] = np.eye(CODE)
         head.W_V[FIRST, :CODE] = -end_of_text_code
         head.W_O[:CODE, TOKEN] = np.eye(CODE)
@@ -144,8 +145,8 @@ def planted_head(role, layer, rng, frequency, end_of_text_code):
         head.lean_to_near(1.0)
         head.write_little()
     elif role == "random":
-        head.W_Q[: 2 * CODE] = 0.05 * head.signs(2 * CODE, D_HEAD)
-        head.W_K[: 2 * CODE] = 0.05 * head.signs(2 * CODE, D_HEAD)
+        head.W_Q[: 2 * CODE] = 0.025 * head.signs(2 * CODE, D_HEAD)
+        head.W_K[: 2 * CODE] = 0.025 * head.signs(2 * CODE, D_HEAD)
         head.lean_to_near(1.0)
         head.write_little()
     return head

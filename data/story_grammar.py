@@ -1,4 +1,4 @@
-"""The grammar: a story plans who and what it is about, then sentence rules tell it one after another.
+"""The grammar: sentence rules that tell a story one after another.
 
 Two rules keep words predictable from what stands before them: a subject pronoun always refers to the subject of the
 sentence before, and a sentence that opens with "Indeed" or "In other words" says the one before again with a synonym.
@@ -6,128 +6,19 @@ sentence before, and a sentence that opens with "Indeed" or "In other words" say
 
 import lexicon
 import story_phrases as p
-from dependency_tree import Entity, Word, attach, capitalise, mention, punctuation, sentence
+from dependency_tree import Word, attach, capitalise, mention, punctuation, sentence
+from story_world import World
 
-PREPOSITIONS = "near behind beside under by".split()
 OPENERS = ["then", "soon", "later", "suddenly", "slowly"]
 TIMES = [("one", "day"), ("one", "morning"), ("that", "night"), ("the", "next day"), ("that", "evening")]
 
 
-class Story:
-    """One story. `sentences` is filled by `tell`; `rng` is a random.Random."""
+class Story(World):
+    """One story; `tell` gives its sentences."""
 
     def __init__(self, rng, identifier):
-        self.rng = rng
-        self.identifier = identifier
+        super().__init__(rng, identifier)
         self.sentences = []
-        self.topic = None
-        self.focus = None
-        self.entity_count = 0
-        self.used = set()
-        self.tense = "Past" if rng.random() < 0.6 else "Pres"
-        self._plan()
-
-    # What the story is about.
-
-    def pick(self, entries):
-        """A word of the list that this story has not used; of a synonym pair, either word uses up both."""
-        while True:
-            entry = self.rng.choice(entries)
-            word = self.rng.choice(lexicon.alternatives(entry))
-            if word not in self.used or self.rng.random() < 0.02:
-                self.used.update(lexicon.alternatives(entry))
-                return word
-
-    def entity(self, kind, noun, gender="Neut", number="Sing", **more):
-        self.entity_count += 1
-        return Entity(kind, noun, gender, number, identifier=f"s{self.identifier}e{self.entity_count}", **more)
-
-    def invented_word(self, syllables):
-        rng = self.rng
-        while True:
-            parts = [rng.choice(lexicon.SYLLABLE_ONSETS) + rng.choice(lexicon.SYLLABLE_VOWELS) + rng.choice(lexicon.SYLLABLE_CODAS)
-                     for _ in range(syllables)]
-            if parts[0][:2] not in self.used:
-                self.used.add(parts[0][:2])
-                return "".join(parts)
-
-    def invented_name(self):
-        sizes = self.rng.choice([(3,), (3,), (4,), (2, 2), (2, 3)])
-        return tuple(self.invented_word(size).capitalize() for size in sizes)
-
-    def person(self, gender=None):
-        gender = gender or self.rng.choice(["Fem", "Masc"])
-        noun = self.pick(lexicon.FEMALE_NOUNS if gender == "Fem" else lexicon.MALE_NOUNS)
-        style = self.rng.random()
-        given = None
-        if style < 0.35:
-            given = (self.pick(lexicon.FEMALE_NAMES if gender == "Fem" else lexicon.MALE_NAMES),)
-        elif style < 0.75:
-            given = self.invented_name()
-        return self.entity("person", noun, gender, name=given, adjective=self.pick(lexicon.TRAITS))
-
-    def _plan(self):
-        rng = self.rng
-        self.hero = self.person()
-        other = {"Fem": "Masc", "Masc": "Fem"}[self.hero.gender]
-        self.friend = self.person(other if rng.random() < 0.75 else self.hero.gender)
-        self.thing = self.entity("object", self.pick(lexicon.THINGS), number=rng.choice(["Sing", "Sing", "Plur"]),
-                                 adjective=self.pick(lexicon.QUALITIES))
-        self.animal = self.entity("animal", self.pick(lexicon.ANIMALS), number=rng.choice(["Sing", "Plur"]),
-                                  adjective=self.pick(lexicon.ANIMAL_QUALITIES))
-        self.place = self.entity("place", self.pick(lexicon.PLACES))
-        self.home = self.entity("place", self.pick(["village", "town", "valley", "castle", "city"]),
-                                name=self.invented_name() if rng.random() < 0.6 else None)
-        self.spell = [self.invented_word(rng.choice([1, 2])) for _ in range(rng.randint(3, 6))]
-
-    # Noun phrases for entities.
-
-    def definite_phrase(self, entity):
-        return mention(entity, p.noun_phrase(entity.noun, entity.number, "the"))
-
-    def full(self, entity):
-        """Name, or definite noun phrase; indefinite with its adjective where the entity is new."""
-        if entity.name and entity.introduced:
-            return mention(entity, p.name(entity.name))
-        if entity.introduced:
-            return self.definite_phrase(entity)
-        return self.introduce(entity)
-
-    def introduce(self, entity):
-        """The first mention: "a brave girl called Anna", "two small foxes"."""
-        entity.introduced = True
-        determiner = "a"
-        if entity.number == "Plur" and self.rng.random() < 0.6:
-            determiner = ("nummod", p.numeral(self.rng.choice(list(p.NUMERALS))))
-        right = []
-        if entity.name:
-            called = Word(self.rng.choice(["called", "named"]), "call", "VERB", "Tense=Past|VerbForm=Part")
-            called.lemma = "call" if called.form == "called" else "name"
-            right = [("acl", attach(called, right=[("xcomp", p.name(entity.name))]))]
-        adjectives = [entity.adjective] if entity.adjective else []
-        return mention(entity, p.noun_phrase(entity.noun, entity.number, determiner, adjectives, right))
-
-    def subject(self, entity, pronoun_share=0.75):
-        """The entity as subject: a pronoun only where it was the last sentence's subject."""
-        if entity is self.topic and self.rng.random() < pronoun_share:
-            phrase = p.pronoun(entity)
-        else:
-            phrase = self.full(entity)
-        self.topic = entity
-        return phrase
-
-    def object(self, entity, subject):
-        same = p._agreement(entity) == p._agreement(subject)
-        if entity is self.focus and not same and self.rng.random() < 0.5:
-            return p.pronoun(entity, "Acc")
-        self.focus = entity
-        return self.full(entity)
-
-    def own(self, owner, lemma, number="Sing", adjectives=()):
-        """owner's thing, by possessive pronoun; for sentences whose subject is the owner."""
-        return p.noun_phrase(lemma, number, ("nmod:poss", p.pronoun(owner, "Poss")), adjectives)
-
-    # Sentences.
 
     def add(self, clause, stop="."):
         self.sentences.append(sentence(clause, stop))
@@ -156,7 +47,7 @@ class Story:
         self.introduction()
         rules = [self.action, self.action, self.motion, self.giving, self.speech, self.speech, self.scene, self.scene, self.scene,
                  self.relative_scene, self.relative_scene, self.feeling, self.restating, self.restating, self.cast_spell,
-                 self.amounts, self.demonstratives, self.wish, self.while_clause, self.pair, self.name_talk, self.wanting_more,
+                 self.amounts, self.demonstratives, self.wish, self.when_clause, self.pair, self.name_talk, self.belongings,
                  self.comparison, self.plain_topic, self.plain_topic]
         while len(self.sentences) < length - 1:
             rng.choice(rules)()
@@ -182,10 +73,6 @@ class Story:
             subject = self.subject(hero)
             friend = self.introduce(self.friend)
             self.add(attach(self.verb(rng.choice(["know", "meet", "like", "visit"]), hero), left=[("nsubj", subject)], right=[("obj", friend)]))
-
-    def place_phrase(self, preposition):
-        place = self.home if self.home.introduced and self.rng.random() < 0.5 else self.place
-        return p.prepositional(preposition, self.full(place))
 
     def action(self):
         who = self.someone()
@@ -225,43 +112,12 @@ class Story:
         if self.rng.random() < 0.7:
             self.plain_topic()
 
-    def quality(self, noun):
-        return self.pick(lexicon.ANIMAL_QUALITIES if noun in lexicon.ANIMALS else lexicon.QUALITIES)
-
     def predicate(self, subject, number):
         """subject + "is old", or a verb that agrees with it."""
         living = subject.head.lemma in lexicon.ANIMALS
         if self.rng.random() < 0.7:
             return p.copula(subject, p.adjective(self.quality(subject.head.lemma)), self.tense, number)
         return attach(p.verb(self.pick(lexicon.RESTING if living else lexicon.SHOWING), self.tense, number), left=[("nsubj", subject)])
-
-    def unlike(self, number):
-        """A number, more often the other one, for nouns that stand between a subject and its verb."""
-        other = {"Sing": "Plur", "Plur": "Sing"}[number]
-        return other if self.rng.random() < 0.65 else number
-
-    def scenery(self, count, subject_number):
-        """Nested prepositional phrases with `count` nouns: "near the boxes on the shelf"."""
-        number = self.unlike(subject_number)
-        pool = self.rng.choice([lexicon.FURNITURE, lexicon.THINGS, lexicon.PLACES])
-        right = [("nmod", self.scenery(count - 1, subject_number))] if count > 1 else []
-        adjectives = [self.pick(lexicon.QUALITIES)] if self.rng.random() < 0.3 else []
-        return p.prepositional(self.rng.choice(PREPOSITIONS), p.noun_phrase(self.pick(pool), number, "the", adjectives, right))
-
-    def scene_subject(self):
-        """(entity, phrase): a thing or animal, new or the story's own, with zero to two nouns behind it."""
-        rng = self.rng
-        known = [entity for entity in (self.thing, self.animal) if entity.introduced]
-        seen = rng.choice(known) if known and rng.random() < 0.5 else None
-        number = seen.number if seen else rng.choice(["Sing", "Plur"])
-        count = rng.choice([0, 1, 1, 2, 2])
-        right = [("nmod", self.scenery(count, number))] if count else []
-        if seen:
-            return seen, mention(seen, p.noun_phrase(seen.noun, number, "the", right=right))
-        lemma = self.pick(lexicon.ANIMALS + lexicon.THINGS)
-        adjectives = [self.quality(lemma)] if rng.random() < 0.3 else []
-        seen = self.entity("animal" if lemma in lexicon.ANIMALS else "object", lemma, number=number, introduced=True)
-        return seen, mention(seen, p.noun_phrase(lemma, number, "the", adjectives, right))
 
     def scene(self):
         seen, subject = self.scene_subject()
@@ -332,32 +188,28 @@ class Story:
         subject = self.subject(who)
         kind = rng.random()
         if kind < 0.45:
-            word = self._paired(rng.choice([lexicon.FEELINGS, lexicon.TRAITS]))
+            word = self.paired(rng.choice([lexicon.FEELINGS, lexicon.TRAITS]))
             self.add(p.copula(subject, attach(p.adjective(word), left=[("advmod", p.adverb("very"))]), self.tense, "Sing"))
             self.add(p.copula(self.subject(who), attach(p.adjective(lexicon.SYNONYM[word]), left=[("advmod", p.adverb("very"))]),
                               self.tense, "Sing", left=restated))
         elif kind < 0.75:
             moving = rng.random() < 0.6
-            word = self._paired(lexicon.MOVING if moving else lexicon.RESTING)
+            word = self.paired(lexicon.MOVING if moving else lexicon.RESTING)
             where = rng.choice(["to", "past"] if moving else ["near", "behind"]), self.pick(lexicon.PLACES)
             for lemma, left in ((word, []), (lexicon.SYNONYM[word], restated)):
                 phrase = p.prepositional(where[0], p.noun_phrase(where[1], "Sing", "the"))
                 self.add(attach(self.verb(lemma, who), left=left + [("nsubj", subject)], right=[("obl", phrase)]))
                 subject = self.subject(who)
         else:
-            word = self._paired(lexicon.THINGS)
+            word = self.paired(lexicon.THINGS)
             thing = self.entity("object", word, introduced=True)
-            adjective = self._paired(lexicon.QUALITIES)
+            adjective = self.paired(lexicon.QUALITIES)
             found = mention(thing, p.noun_phrase(word, "Sing", "a", [adjective]))
             self.add(attach(self.verb(self.pick(lexicon.TAKING), who), left=[("nsubj", subject)], right=[("obj", found)]))
             again = mention(thing, p.noun_phrase(lexicon.SYNONYM[word], "Sing", "the"))
             self.topic = thing
             self.add(p.copula(again, attach(p.adjective(lexicon.SYNONYM[adjective]), left=[("advmod", p.adverb("very"))]),
                               self.tense, "Sing", left=restated))
-
-    def _paired(self, entries):
-        entry = self.rng.choice([entry for entry in entries if "=" in entry])
-        return self.rng.choice(lexicon.alternatives(entry))
 
     def say(self, speaker, speech, stop):
         """Speech before or after its verb of saying. The speech is the verb's `ccomp`."""
@@ -366,7 +218,7 @@ class Story:
         said = self.verb(lemma, speaker)
         if subject.head.upos == "PRON" or self.rng.random() < 0.5:
             quote = p.quoted(capitalise(speech), stop)
-            self.add(attach(said, left=[("nsubj", subject), ], right=[("punct", punctuation(",")), ("ccomp", quote)]), stop=None)
+            self.add(attach(said, left=[("nsubj", subject)], right=[("punct", punctuation(",")), ("ccomp", quote)]), stop=None)
         else:
             quote = p.quoted(capitalise(speech), "," if stop == "." else stop)
             self.add(attach(said, left=[("ccomp", quote)], right=[("nsubj", subject)]))
@@ -443,8 +295,8 @@ class Story:
                         right=[("obj", p.pronoun(self.thing, "Acc"))])
         self.add(p.conjoin(first, second, conjunction="but", comma=True))
 
-    def while_clause(self):
-        who, other = self.rng.choice([(self.hero, self.friend), (self.friend, self.hero)])
+    def when_clause(self):
+        who = self.rng.choice([self.hero, self.friend])
         number = self.rng.choice(["Sing", "Plur"])
         seen = attach(self.verb("see", who), left=[("nsubj", self.full(who))],
                       right=[("obj", p.noun_phrase(self.pick(lexicon.ANIMALS), number, "the", [self.pick(lexicon.ANIMAL_QUALITIES)]))])
@@ -480,7 +332,7 @@ class Story:
         speech = p.copula(p.noun_phrase("name", "Sing", ("nmod:poss", p.first_person("Poss"))), p.name(who.name), "Pres", "Sing")
         self.say(who, speech, ".")
 
-    def wanting_more(self):
+    def belongings(self):
         """Possessives with 's and each, all, another."""
         rng = self.rng
         owner = self.someone()

@@ -11,12 +11,12 @@ PRONOUNS = {  # (gender, number) -> subject, object, possessive, reflexive
 }
 
 
-def _agreement(entity):
+def agreement(entity):
     return ("Plur", "Plur") if entity.number == "Plur" else (entity.gender, entity.number)
 
 
 def pronoun(entity, case="Nom"):
-    gender, number = _agreement(entity)
+    gender, number = agreement(entity)
     forms = PRONOUNS[gender, number]
     form = forms[{"Nom": 0, "Acc": 1, "Poss": 2, "Reflex": 3}[case]]
     feats = [f"Number={number}", "Person=3", "PronType=Prs"]
