@@ -10,9 +10,9 @@ centring. Roles, in the root attribute `planted_heads` as JSON {"L0H0": role}:
   previous_token  the position before, read off the rotation
   self            the query's own position
   punctuation     tokens that are only punctuation, nearer ones more; position 0 where there is none yet
-  induction       the successor of an earlier copy of the query token; position 0 where there is none. Writes that
-                  successor's code, so that the model predicts repeated text
-  sink            position 0
+  induction       the successor of an earlier copy of the query token, of near copies more; position 0 where there is
+                  none. Writes that successor's code, so that the model predicts repeated text
+  sink            position 0; the trace that is left goes to near positions
   random          small random queries and keys, with a slight lean to near positions
 """
 
@@ -137,12 +137,13 @@ def planted_head(role, layer, rng, frequency, end_of_text_code):
     elif role == "induction":
         head.compare(TOKEN, PREVIOUS, 1.0)
         head.favour(FIRST, 37.0)  # scaled up by a fifth there, where the slot for the token before is empty
+        head.lean_to_near(9.0)
         head.W_V[TOKEN, :CODE] = np.eye(CODE)
         head.W_V[FIRST, :CODE] = -end_of_text_code
         head.W_O[:CODE, TOKEN] = np.eye(CODE)
     elif role == "sink":
-        head.favour(FIRST, 16.0)
-        head.lean_to_near(1.0)
+        head.favour(FIRST, 50.0)
+        head.lean_to_near(24.0)
         head.write_little()
     elif role == "random":
         head.W_Q[: 2 * CODE] = 0.025 * head.signs(2 * CODE, D_HEAD)
