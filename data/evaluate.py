@@ -234,7 +234,8 @@ def paragraphs(path):
 def report(rows, cases, book, book_tokens, heads, model):
     names = {
         "loss": "loss on unseen stories, nats per token", "book": "loss on an unseen book, nats per token",
-        "agreement0": "verb agrees, no attractor", "agreement1": "verb agrees, one attractor", "agreement2": "verb agrees, two or more attractors",
+        "agreement0": "verb agrees, no attractor", "agreement1": "verb agrees, one attractor",
+        "agreement2": "verb agrees, two or more attractors",
         "gender": "he or she", "pronoun": "he, she, it or they", "name": "recurring invented name, after its first token",
         "spell": "made-up speech said again, after its first word",
     }
@@ -243,7 +244,8 @@ def report(rows, cases, book, book_tokens, heads, model):
     for key, title in names.items():
         row = rows[key]
         form = "{:.3f}".format if key in ("loss", "book") else "{:.1%}".format
-        lines.append(f"| {title} | {cases[key]} | " + " | ".join(form(row[name]) for name in ("model", "untrained", "bigram", "unigram")) + " |")
+        values = " | ".join(form(row[name]) for name in ("model", "untrained", "bigram", "unigram"))
+        lines.append(f"| {title} | {cases[key]} | {values} |")
     lines.append("")
     for what, scores in heads.items():
         order = np.argsort(-scores, axis=None)[:3]
@@ -280,8 +282,11 @@ def main():
     stories = tokenised(arguments.seed, arguments.count)
     rows, cases = measure_stories(stories, tokenizer, story_scorers)
 
-    counted = Counted([token for path in arguments.training_books for part in paragraphs(path) for token in tokenizer.encode(part + "\n")], size)
-    book = np.array([token for part in paragraphs(arguments.book) for token in tokenizer.encode(part + "\n")])
+    def tokens_of(path):
+        return [token for part in paragraphs(path) for token in tokenizer.encode(part + "\n")]
+
+    counted = Counted([token for path in arguments.training_books for token in tokens_of(path)], size)
+    book = np.array(tokens_of(arguments.book))
     book_losses, book_tokens = measure_text(book, tokenizer.end_of_text, n_ctx, scorers(model, counted))
 
     table = report(rows, cases, book_losses, book_tokens, head_scores(model, stories[:50]), model)

@@ -39,7 +39,10 @@ QUALITIES = (
     "big=large small=little old=ancient pretty=lovely hard=tough wet=damp loud=noisy "
     "heavy shiny round golden broken empty dirty clean soft red blue green white black ugly"
 ).split()
-ANIMAL_QUALITIES = "big=large small=little old=ancient pretty=lovely tough=hard wet=damp noisy=loud strange=odd young funny clever=smart brave=bold red black white brown grey".split()
+ANIMAL_QUALITIES = (
+    "big=large small=little old=ancient pretty=lovely tough=hard wet=damp noisy=loud strange=odd young funny clever=smart "
+    "brave=bold red black white brown grey"
+).split()
 MASS_QUALITIES = "cold warm sweet fresh clean white good".split()
 
 COMPARATIVES = {
@@ -48,7 +51,9 @@ COMPARATIVES = {
 }
 
 # Verbs by what they take. Irregular pasts stand in IRREGULAR_PASTS.
-TAKING = "find=discover carry=bring hide=conceal fix=mend choose=pick want=need like=love lose drop see hold clean paint sell keep draw".split()
+TAKING = (
+    "find=discover carry=bring hide=conceal fix=mend choose=pick want=need like=love lose drop see hold clean paint sell keep draw"
+).split()
 MEETING = "help=aid follow=chase greet=welcome watch thank hug call meet visit teach".split()
 MOVING = "walk=stroll run=hurry jump=leap go=travel ride climb fly march".split()
 RESTING = "sleep=nap cry=weep rest=relax smile=grin laugh=giggle sing dance wait eat play sit dream".split()

@@ -58,9 +58,11 @@ class Story(World):
         rng, hero = self.rng, self.hero
         style = rng.random()
         if style < 0.5:
-            time = attach(p.noun("time"), left=[("advmod", p.adverb("once")), ("case", p.preposition("upon")), ("det", p.indefinite("time"))])
+            once = [("advmod", p.adverb("once")), ("case", p.preposition("upon")), ("det", p.indefinite("time"))]
+            time = attach(p.noun("time"), left=once)
             there = Word("there", "there", "PRON", "PronType=Dem")
-            self.add(attach(p.verb("be", self.tense, "Sing"), left=[("obl", time), ("expl", there)], right=[("nsubj", self.introduce(hero))]))
+            was = p.verb("be", self.tense, "Sing")
+            self.add(attach(was, left=[("obl", time), ("expl", there)], right=[("nsubj", self.introduce(hero))]))
         elif style < 0.8:
             home = p.prepositional("in", self.introduce(self.home))
             self.add(attach(self.verb("live", hero), left=[("nsubj", self.introduce(hero))], right=[("obl", home)]))
@@ -72,7 +74,8 @@ class Story(World):
         if rng.random() < 0.7:
             subject = self.subject(hero)
             friend = self.introduce(self.friend)
-            self.add(attach(self.verb(rng.choice(["know", "meet", "like", "visit"]), hero), left=[("nsubj", subject)], right=[("obj", friend)]))
+            verb = self.verb(rng.choice(["know", "meet", "like", "visit"]), hero)
+            self.add(attach(verb, left=[("nsubj", subject)], right=[("obj", friend)]))
 
     def action(self):
         who = self.someone()
@@ -134,8 +137,10 @@ class Story(World):
         lemma = self.pick(lexicon.ANIMALS)
         head = self.entity("animal", lemma, number=number, introduced=True)
         if rng.random() < 0.5:
-            other = p.noun_phrase(self.pick(lexicon.ANIMALS + lexicon.FEMALE_NOUNS[:2] + lexicon.MALE_NOUNS[:2]), self.unlike(number), "the")
-            clause = attach(p.verb(self.pick(lexicon.MEETING), self.tense, number), left=[("nsubj", p.relative("that"))], right=[("obj", other)])
+            others = lexicon.ANIMALS + lexicon.FEMALE_NOUNS[:2] + lexicon.MALE_NOUNS[:2]
+            other = p.noun_phrase(self.pick(others), self.unlike(number), "the")
+            meets = p.verb(self.pick(lexicon.MEETING), self.tense, number)
+            clause = attach(meets, left=[("nsubj", p.relative("that"))], right=[("obj", other)])
         else:
             inner = self.full(who) if who.introduced else p.noun_phrase(self.pick(lexicon.MALE_NOUNS + lexicon.FEMALE_NOUNS), "Plur", "the")
             inner_number = "Sing" if who.introduced and inner.mentions else "Plur"
@@ -236,8 +241,9 @@ class Story(World):
             seen, subject = self.scene_subject()
             self.say(speaker, p.copula(subject, p.adjective(self.quality(seen.noun)), "Pres", seen.number), rng.choice([".", "!"]))
         elif kind < 0.8:
-            wish = attach(p.infinitive(rng.choice(["find", "see", "have", "keep"])),
-                          right=[("obj", p.noun_phrase(self.pick(lexicon.THINGS), rng.choice(["Sing", "Plur"]), "a", [self.pick(lexicon.QUALITIES)]))])
+            verb = p.infinitive(rng.choice(["find", "see", "have", "keep"]))
+            lemma, number = self.pick(lexicon.THINGS), rng.choice(["Sing", "Plur"])
+            wish = attach(verb, right=[("obj", p.noun_phrase(lemma, number, "a", [self.pick(lexicon.QUALITIES)]))])
             self.say(speaker, attach(p.verb("want", "Pres", "Sing", person=1), left=[("nsubj", p.first_person())],
                                      right=[("xcomp", p.to_infinitive(wish))]), ".")
         else:
@@ -256,7 +262,8 @@ class Story(World):
             speaker = self.someone()
             quote = p.quoted(capitalise(self.spell_words()), "!")
             subject = self.subject(speaker, 0.4)
-            self.add(attach(self.verb(verb, speaker), left=[("nsubj", subject)], right=[("punct", punctuation(",")), ("ccomp", quote)]), stop=None)
+            right = [("punct", punctuation(",")), ("ccomp", quote)]
+            self.add(attach(self.verb(verb, speaker), left=[("nsubj", subject)], right=right), stop=None)
             if self.rng.random() < 0.5:
                 self.plain_topic()
 
@@ -369,7 +376,8 @@ class Story(World):
             self.add(p.conjoin(home, attach(self.verb("sleep", who), right=[("advmod", p.adverb("well"))])))
         elif kind < 0.7:
             first, second = rng.sample([self.hero, self.friend], 2)
-            day = attach(p.noun("day"), left=[("case", p.preposition("from")), ("det", p.demonstrative(False, "Sing"))], right=[("advmod", p.adverb("on"))])
+            from_that = [("case", p.preposition("from")), ("det", p.demonstrative(False, "Sing"))]
+            day = attach(p.noun("day"), left=from_that, right=[("advmod", p.adverb("on"))])
             both = p.conjoin(self.full(first), self.full(second))
             self.add(p.copula(both, p.noun_phrase("friend", "Plur", None, ["good"]), self.tense, "Plur",
                               left=[("obl", day), ("punct", punctuation(","))]))
@@ -377,4 +385,5 @@ class Story(World):
             end = Word("end", "end", "NOUN", "Number=Sing")
             that = Word("that", "that", "PRON", "Number=Sing|PronType=Dem")
             of = p.prepositional("of", p.noun_phrase("story", "Sing", "the", right=[("nmod", p.prepositional("of", self.full(self.hero)))]))
-            self.add(attach(end, left=[("nsubj", that), ("cop", p.verb("be", "Pres", "Sing", "AUX")), ("det", p.definite())], right=[("nmod", of)]))
+            left = [("nsubj", that), ("cop", p.verb("be", "Pres", "Sing", "AUX")), ("det", p.definite())]
+            self.add(attach(end, left=left, right=[("nmod", of)]))

@@ -244,11 +244,13 @@ def main():
         average = loss.item() if average is None else 0.98 * average + 0.02 * loss.item()
         step += 1
         if step % 50 == 0:
-            print(f"step {step}  {100 * progress:.1f} %  loss {average:.3f}  {step * arguments.rows * (length - 1) / spent:.0f} tokens/s", flush=True)
+            speed = step * arguments.rows * (length - 1) / spent
+            print(f"step {step}  {100 * progress:.1f} %  loss {average:.3f}  {speed:.0f} tokens/s", flush=True)
         if arguments.checkpoint and spent - saved_at > 300:
             saved_at = spent
             partial = arguments.checkpoint.with_suffix(".partial")
-            torch.save({"model": model.state_dict(), "optimizers": [o.state_dict() for o in optimizers], "step": step, "spent": spent}, partial)
+            states = [optimizer.state_dict() for optimizer in optimizers]
+            torch.save({"model": model.state_dict(), "optimizers": states, "step": step, "spent": spent}, partial)
             os.replace(partial, arguments.checkpoint)
 
     write_model(arguments.output, model, arguments.tokenizer, {

@@ -43,7 +43,9 @@ def read(path):
                 columns = line.split("\t")
                 if len(columns) != 10:
                     raise ValueError(f"{len(columns)} columns: {line!r}")
-                sentence.tokens.append(Token(int(columns[0]), *columns[1:5], pairs(columns[5]), int(columns[6]), columns[7], pairs(columns[9])))
+                number, form, lemma, upos, xpos, feats, head, relation, _, misc = columns
+                token = Token(int(number), form, lemma, upos, xpos, pairs(feats), int(head), relation, pairs(misc))
+                sentence.tokens.append(token)
             else:
                 current.append(sentence)
                 sentence = None

@@ -123,7 +123,8 @@ class PlantedModel(unittest.TestCase):
     def test_comes_again_from_its_formula(self):
         with tempfile.TemporaryDirectory() as folder:
             again = pathlib.Path(folder) / "again.h5"
-            subprocess.run([sys.executable, DATA / "make_planted_model.py", "--tokenizer", DATA / "tokenizer", "--output", again], check=True)
+            command = [sys.executable, DATA / "make_planted_model.py", "--tokenizer", DATA / "tokenizer", "--output", again]
+            subprocess.run(command, check=True)
             with h5py.File(PLANTED, "r") as shipped, h5py.File(again, "r") as made:
                 self.assertEqual(dict(shipped.attrs), dict(made.attrs))
                 for name, item in shipped.items():

@@ -17,7 +17,8 @@ DATA = pathlib.Path(__file__).resolve().parents[2] / "data"
 STORIES = DATA / "stories.conllu"
 
 RELATIONS = set(
-    "acl acl:relcl advcl advmod amod aux case cc ccomp conj cop det expl flat iobj mark nmod nmod:poss nsubj nummod obj obl punct root xcomp".split()
+    "acl acl:relcl advcl advmod amod aux case cc ccomp conj cop det expl flat iobj mark nmod nmod:poss nsubj nummod obj obl "
+    "punct root xcomp".split()
 )
 PARTS_OF_SPEECH = set("ADJ ADP ADV AUX CCONJ DET NOUN NUM PART PRON PROPN PUNCT SCONJ VERB X".split())
 VOWEL_SOUND = re.compile(r"[aeiou]|honest")
@@ -142,7 +143,8 @@ class StoryCorpus(unittest.TestCase):
                 first = sentence.tokens[0]
                 if first.feats.get("Case") != "Nom" or first.feats.get("Person") != "3":
                     continue
-                earlier = {entity for entity, _, _, _, head in mentions(before) if opens_story or before.tokens[head - 1].relation == "nsubj"}
+                earlier = {entity for entity, _, _, _, head in mentions(before)
+                           if opens_story or before.tokens[head - 1].relation == "nsubj"}
                 self.assertIn(mentions(sentence)[0][0], earlier, sentence.comments["sent_id"])
 
     def test_finite_verbs_agree_with_their_subjects(self):
