@@ -7,7 +7,6 @@ and unigram and bigram models counted on training text of the same kind. Needs n
 """
 
 import argparse
-import json
 import pathlib
 
 import numpy as np
@@ -253,7 +252,7 @@ def report(rows, cases, book, book_tokens, heads, model):
         lines.append(f"Heads that attend most by *{what}* (mean attention weight): {best}.  ")
     config = model.config
     lines.append(f"Trained for {int(config['training_steps'])} steps, {int(config['training_tokens']) / 1e6:.1f} M tokens "
-                 f"({json.loads(config['training_mixture'])}).")
+                 f"(rows until each share of the training: {config['training_mixture']}).")
     return "\n".join(lines)
 
 

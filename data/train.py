@@ -24,7 +24,8 @@ import torch.nn.functional as F
 from tokenizers import ByteLevelBPETokenizer
 
 CONFIG = {"n_layer": 4, "n_head": 8, "n_embd": 192, "n_positions": 256, "layer_norm_epsilon": 1e-5, "activation_function": "gelu_new"}
-SHARES = {"stories": 0.50, "books": 0.47, "repeats": 0.03}
+# Shares of the rows until this point of the training: the stories are learned first, so later rows are mostly books.
+MIXTURE = [[0.74, {"stories": 0.50, "books": 0.47, "repeats": 0.03}], [1.0, {"stories": 0.30, "books": 0.67, "repeats": 0.03}]]
 SHORT_UNTIL = 0.65  # share of the training with rows of half the length, twice as many of them
 
 
@@ -153,11 +154,12 @@ def book_rows(tokenizer, paths, end_of_text, length):
     return Rows(np.concatenate([np.array(piece, dtype=np.uint16) for piece in pieces]), starts, end_of_text, length)
 
 
-def batch(sources, seed, step, rows, end_of_text, length):
+def batch(sources, progress, seed, step, rows, end_of_text, length):
     rng = np.random.default_rng([seed, step])
+    shares = next(shares for until, shares in MIXTURE if progress < until)
     drawn = []
     for _ in range(rows):
-        kind = rng.choice(list(SHARES), p=list(SHARES.values()))
+        kind = rng.choice(list(shares), p=list(shares.values()))
         drawn.append(repeated_row(rng, end_of_text, length) if kind == "repeats" else sources[kind].draw(rng, length))
     return tuple(torch.from_numpy(np.stack(part)) for part in zip(*drawn))
 
@@ -235,7 +237,8 @@ def main():
             for group in optimizer.param_groups:
                 group["lr"] = peak * rate(progress)
         shorter = 2 if progress < SHORT_UNTIL else 1
-        tokens, targets = batch(sources, arguments.seed, step, arguments.rows * shorter, end_of_text, CONFIG["n_positions"] // shorter + 1)
+        rows, row_length = arguments.rows * shorter, CONFIG["n_positions"] // shorter + 1
+        tokens, targets = batch(sources, progress, arguments.seed, step, rows, end_of_text, row_length)
         loss = model.loss(tokens, targets)
         loss.backward()
         for optimizer in optimizers:
@@ -255,7 +258,7 @@ def main():
 
     write_model(arguments.output, model, arguments.tokenizer, {
         "training_steps": step, "training_tokens": step * arguments.rows * (length - 1), "training_loss": average,
-        "training_seed": arguments.seed, "training_mixture": json.dumps(SHARES),
+        "training_seed": arguments.seed, "training_mixture": json.dumps(MIXTURE),
         "training_books": json.dumps(sorted(path.name for path in arguments.books)), "pytorch_version": str(torch.__version__),
     })
 
