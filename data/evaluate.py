@@ -1,0 +1,300 @@
+"""Measure what the default model can do and write the table in README.md.
+
+    python3 evaluate.py --model default-model.h5 --book unseen.txt --training-books book1.txt book2.txt --readme README.md
+
+Stories come from a seed that training did not use. Each number stands beside an untrained copy (GPT-2's initialisation)
+and unigram and bigram models counted on training text of the same kind. Needs numpy and h5py.
+"""
+
+import argparse
+import pathlib
+
+import numpy as np
+
+import lexicon
+from gpt2 import Model, forward, log_probabilities, read_model
+from make_stories import make_story
+
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+PRONOUNS = [" He", " She", " It", " They"]
+
+
+class Counted:
+    """Unigram and bigram models: absolute discounting, backing off to the unigram, which is smoothed by one."""
+
+    def __init__(self, tokens, size, discount=0.75):
+        tokens = np.asarray(tokens, dtype=np.int64)
+        unigram = np.bincount(tokens, minlength=size) + 1.0
+        self.unigram = unigram / unigram.sum()
+        pairs, counts = np.unique(tokens[:-1] * size + tokens[1:], return_counts=True)
+        table = np.zeros((size, size), dtype=np.float32)
+        table[pairs // size, pairs % size] = counts
+        total, kinds = table.sum(axis=1, keepdims=True), (table > 0).sum(axis=1, keepdims=True)
+        seen = np.maximum(table - discount, 0) + discount * kinds * self.unigram
+        self.bigram = np.where(total > 0, seen / np.maximum(total, 1), self.unigram)
+
+
+class Scorer:
+    """Log probabilities [position, vocab] of the token after each position."""
+
+    def __init__(self, name, function):
+        self.name, self.of = name, function
+
+
+def untrained(model, seed=0):
+    """The same shape with GPT-2's initialisation."""
+    rng = np.random.default_rng(seed)
+    weights = {}
+    for name, value in model.weights.items():
+        if value.ndim == 2:
+            scale = 0.02 / np.sqrt(2 * model.n_layer) if name.endswith("c_proj.weight") else 0.02
+            weights[name] = rng.normal(0, scale, value.shape).astype(np.float32)
+        else:
+            weights[name] = np.full_like(value, 1.0 if "ln_" in name and name.endswith("weight") else 0.0)
+    return Model(model.config, weights, model.tokenizer)
+
+
+def scorers(model, counted):
+    random = untrained(model)
+    return [
+        Scorer("model", lambda tokens: log_probabilities(forward(model, tokens)[0])),
+        Scorer("untrained", lambda tokens: log_probabilities(forward(random, tokens)[0])),
+        Scorer("bigram", lambda tokens: np.log(counted.bigram[tokens])),
+        Scorer("unigram", lambda tokens: np.broadcast_to(np.log(counted.unigram), (len(tokens), len(counted.unigram)))),
+    ]
+
+
+class TokenisedStory:
+    """A story's tokens, <|endoftext|> first, and per sentence and word the range of tokens it covers."""
+
+    def __init__(self, sentences, tokenizer, n_ctx):
+        pieces, self.spans, text = [], [], ""
+        for sentence in sentences:
+            spans = []
+            for i, word in enumerate(sentence.words):
+                joined = not text or word.glued or (i and sentence.words[i - 1].glues_next)
+                text += "" if joined else " "
+                spans.append((len(text), len(text) + len(word.form)))
+                text += word.form
+            pieces.append(spans)
+        tokens = tokenizer.encode(text)
+        ends = np.cumsum([len(tokenizer.bytes_of(token)) for token in tokens])
+        for spans in pieces:
+            self.spans.append([(int(np.searchsorted(ends, start, "right")) + 1, int(np.searchsorted(ends, end, "left")) + 2)
+                               for start, end in spans])
+        self.tokens = np.array([tokenizer.end_of_text, *tokens])[:n_ctx]
+        self.sentences = sentences
+
+    def words(self):
+        """(sentence, word index, word, first token, end token) of every word inside the context."""
+        for sentence, spans in zip(self.sentences, self.spans):
+            for i, (word, (first, end)) in enumerate(zip(sentence.words, spans)):
+                if end <= len(self.tokens):
+                    yield sentence, i, word, first, end
+
+
+def subject_and_attractors(sentence, index):
+    """(number, attractors) of the finite verb at `index` where its subject stands before it, else None."""
+    words, verb = sentence.words, sentence.words[index]
+    clause = verb.head if verb.upos == "AUX" else verb
+    while True:
+        subject = next((word for word in words if word.head is clause and word.relation == "nsubj"), None)
+        if subject is not None or clause.relation != "conj":
+            break
+        clause = clause.head
+    if subject is None:
+        return None
+    plural_subject = any(word.head is subject and word.relation == "conj" for word in words)
+    if "PronType=Rel" in subject.feats:
+        subject = subject.head.head
+    if words.index(subject) > index:
+        return None
+    number = "Plur" if plural_subject or "Number=Plur" in subject.feats else "Sing"
+    other = "Number=Sing" if number == "Plur" else "Number=Plur"
+    between = words[words.index(subject) + 1 : index]
+    return number, sum(word.upos in ("NOUN", "PROPN") and other in word.feats and word.relation not in ("conj", "flat") for word in between)
+
+
+def agreement_sites(story, tokenizer):
+    """(position before the verb, right token, wrong token, attractors)."""
+    for sentence, i, word, first, end in story.words():
+        if "VerbForm=Fin" not in word.feats or "Person=3" not in word.feats:
+            continue
+        found = subject_and_attractors(sentence, i)
+        if found is None:
+            continue
+        number, attractors = found
+        tense = "Past" if "Tense=Past" in word.feats else "Pres"
+        wrong = lexicon.finite(word.lemma, tense, "Sing" if number == "Plur" else "Plur")
+        right, wrong = tokenizer.encode(" " + word.form), tokenizer.encode(" " + wrong)
+        if len(right) == len(wrong) == 1 and right != wrong:
+            yield first - 1, right[0], wrong[0], attractors
+
+
+def pronoun_sites(story):
+    """(position before, which of PRONOUNS) for subject pronouns that open a sentence."""
+    for _, i, word, first, _ in story.words():
+        if i == 0 and " " + word.form in PRONOUNS and "Case=Nom" in word.feats:
+            yield first - 1, PRONOUNS.index(" " + word.form)
+
+
+def name_sites(story):
+    """(position before, token) for every token after the first of an invented name that was told before."""
+    seen = set()
+    common = set(lexicon.FEMALE_NAMES + lexicon.MALE_NAMES)
+    spans = {word: (first, end) for _, _, word, first, end in story.words()}
+    for _, _, word, first, end in story.words():
+        if word.upos != "PROPN" or word.relation == "flat" or word.form in common:
+            continue
+        parts = [other for other in spans if other.head is word and other.relation == "flat"]
+        end = max([end] + [spans[part][1] for part in parts])
+        name = tuple(story.tokens[first:end])
+        if name in seen:
+            yield from ((at - 1, story.tokens[at]) for at in range(first + 1, end))
+        seen.add(name)
+
+
+def spell_sites(story):
+    """The same for the tokens after the first word of made-up speech said again."""
+    seen = set()
+    spans = {word: (first, end) for _, _, word, first, end in story.words()}
+    for _, _, word, first, end in story.words():
+        if word.upos != "X" or word.relation == "flat":
+            continue
+        last = max([end] + [spans[other][1] for other in spans if other.head is word and other.relation == "flat"])
+        if word.form in seen:
+            yield from ((at - 1, story.tokens[at]) for at in range(end, last))
+        seen.add(word.form)
+
+
+def measure_stories(stories, tokenizer, scorers):
+    """{row: {scorer: value}} and {row: number of cases}."""
+    rows, cases = {}, {}
+    pronouns = [tokenizer.encode(word)[0] for word in PRONOUNS]
+    for scorer in scorers:
+        kept = {}
+        for story in stories:
+            log_p = scorer.of(story.tokens[:-1])
+            at = np.arange(len(story.tokens) - 1)
+            kept.setdefault("loss", []).extend(-log_p[at, story.tokens[1:]])
+            for before, right, wrong, attractors in agreement_sites(story, tokenizer):
+                kept.setdefault(f"agreement{min(attractors, 2)}", []).append(_preferred(log_p[before], right, [wrong]))
+            for before, which in pronoun_sites(story):
+                others = [token for token in pronouns if token != pronouns[which]]
+                kept.setdefault("pronoun", []).append(_preferred(log_p[before], pronouns[which], others))
+                if which < 2:
+                    kept.setdefault("gender", []).append(_preferred(log_p[before], pronouns[which], [pronouns[1 - which]]))
+            for row, sites in (("name", name_sites(story)), ("spell", spell_sites(story))):
+                for before, token in sites:
+                    kept.setdefault(row, []).append(_preferred(log_p[before], token, np.delete(np.arange(log_p.shape[1]), token)))
+        for row, values in kept.items():
+            rows.setdefault(row, {})[scorer.name] = float(np.mean(values))
+            cases[row] = len(values)
+    return rows, cases
+
+
+def _preferred(log_p, right, wrong):
+    """1 where the right token is likelier than every wrong one, a half where it ties with the best."""
+    best = log_p[wrong].max()
+    return 1.0 if log_p[right] > best else 0.5 if log_p[right] == best else 0.0
+
+
+def measure_text(tokens, end_of_text, n_ctx, scorers):
+    """Mean loss over stretches of n_ctx - 1 tokens, each after <|endoftext|>; the number of tokens scored."""
+    stretches = [np.concatenate([[end_of_text], tokens[i : i + n_ctx - 1]]) for i in range(0, len(tokens), n_ctx - 1)]
+    result = {}
+    for scorer in scorers:
+        losses = [-scorer.of(part[:-1])[np.arange(len(part) - 1), part[1:]] for part in stretches]
+        result[scorer.name] = float(np.concatenate(losses).mean())
+    return result, len(tokens)
+
+
+def head_scores(model, stories, seed=0):
+    """Best head and score: attention to the token before (stories), induction (random tokens twice)."""
+    shape = (model.n_layer, model.n_head)
+    previous, induction = np.zeros(shape), np.zeros(shape)
+    for story in stories:
+        patterns = forward(model, story.tokens)[1]
+        at = np.arange(1, len(story.tokens))
+        previous += np.array([[head[at, at - 1].mean() for head in layer] for layer in patterns]) / len(stories)
+    rng = np.random.default_rng(seed)
+    queries = np.arange(51, 101)
+    for _ in range(10):
+        half = rng.integers(0, model.tokenizer.end_of_text, 50)
+        patterns = forward(model, np.concatenate([[model.tokenizer.end_of_text], half, half]))[1]
+        induction += np.array([[head[queries, queries - 49].mean() for head in layer] for layer in patterns]) / 10
+    return {"previous token": previous, "induction": induction}
+
+
+def paragraphs(path):
+    return [" ".join(part.split()) for part in path.read_text(encoding="utf-8").split("\n\n") if part.strip()]
+
+
+def report(rows, cases, book, book_tokens, heads, model):
+    names = {
+        "loss": "loss on unseen stories, nats per token", "book": "loss on an unseen book, nats per token",
+        "agreement0": "verb agrees, no attractor", "agreement1": "verb agrees, one attractor",
+        "agreement2": "verb agrees, two or more attractors",
+        "gender": "he or she", "pronoun": "he, she, it or they", "name": "recurring invented name, after its first token",
+        "spell": "made-up speech said again, after its first word",
+    }
+    rows, cases = {**rows, "book": book}, {**cases, "book": book_tokens}
+    lines = ["| what | cases | model | untrained copy | bigram | unigram |", "|---|---:|---:|---:|---:|---:|"]
+    for key, title in names.items():
+        row = rows[key]
+        form = "{:.3f}".format if key in ("loss", "book") else "{:.1%}".format
+        values = " | ".join(form(row[name]) for name in ("model", "untrained", "bigram", "unigram"))
+        lines.append(f"| {title} | {cases[key]} | {values} |")
+    lines.append("")
+    for what, scores in heads.items():
+        order = np.argsort(-scores, axis=None)[:3]
+        best = ", ".join(f"L{i // model.n_head}H{i % model.n_head} {scores.flat[i]:.2f}" for i in order)
+        lines.append(f"Heads that attend most by *{what}* (mean attention weight): {best}.  ")
+    config = model.config
+    lines.append(f"Trained for {int(config['training_steps'])} steps, {int(config['training_tokens']) / 1e6:.1f} M tokens "
+                 f"(rows until each share of the training: {config['training_mixture']}).")
+    return "\n".join(lines)
+
+
+def main():
+    here = pathlib.Path(__file__).resolve().parent
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--model", type=pathlib.Path, default=here / "default-model.h5")
+    parser.add_argument("--book", type=pathlib.Path, required=True, help="a text that training did not see")
+    parser.add_argument("--training-books", type=pathlib.Path, nargs="+", required=True, help="for the unigram and bigram models")
+    parser.add_argument("--seed", type=int, default=7, help="of the unseen stories (default 7, the shipped ones and more)")
+    parser.add_argument("--count", type=int, default=600, help="unseen stories")
+    parser.add_argument("--training-seed", type=int, default=1000)
+    parser.add_argument("--training-count", type=int, default=10000, help="stories for the unigram and bigram models")
+    parser.add_argument("--readme", type=pathlib.Path, help="write the table between the marks in this file")
+    arguments = parser.parse_args()
+
+    model = read_model(arguments.model)
+    tokenizer, n_ctx = model.tokenizer, int(model.config["n_positions"])
+    size = int(model.config["vocab_size"])
+
+    def tokenised(seed, count):
+        return [TokenisedStory(make_story(seed, i)[1], tokenizer, n_ctx) for i in range(count)]
+
+    training = tokenised(arguments.training_seed, arguments.training_count)
+    story_scorers = scorers(model, Counted(np.concatenate([story.tokens for story in training]), size))
+    stories = tokenised(arguments.seed, arguments.count)
+    rows, cases = measure_stories(stories, tokenizer, story_scorers)
+
+    def tokens_of(path):
+        return [token for part in paragraphs(path) for token in tokenizer.encode(part + "\n")]
+
+    counted = Counted([token for path in arguments.training_books for token in tokens_of(path)], size)
+    book = np.array(tokens_of(arguments.book))
+    book_losses, book_tokens = measure_text(book, tokenizer.end_of_text, n_ctx, scorers(model, counted))
+
+    table = report(rows, cases, book_losses, book_tokens, head_scores(model, stories[:50]), model)
+    print(table)
+    if arguments.readme:
+        text = arguments.readme.read_text(encoding="utf-8")
+        before, after = text.split(BEGIN)[0], text.split(END)[1]
+        arguments.readme.write_text(before + BEGIN + "\n" + table + "\n" + END + after, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""The words of the stories: a few hundred lemmas, their classes and their forms.
+
+A synonym pair is written "a=b"; both words take part in the grammar, and a later sentence may restate one by the other.
+"""
+
+FEMALE_NAMES = "Anna Lucy Emma Mary Alice Clara Rose Nora Ella Ivy Grace Lily".split()
+MALE_NAMES = "Ben Tom Jack Peter Oliver Henry Sam Max Hugo Leo Arthur Felix".split()
+
+FEMALE_NOUNS = "girl woman queen princess mother aunt sister grandmother daughter witch lady".split()
+MALE_NOUNS = "boy man king prince father uncle brother grandfather son wizard knight".split()
+
+ANIMALS = "dog cat fox bear rabbit bird horse mouse goat duck owl frog sheep wolf hen pig ant eagle".split()
+
+THINGS = (
+    "stone=rock gift=present ship=boat bag=sack cup=mug hat=cap coat=jacket path=trail box=chest "
+    "lamp key book ring bell rope basket ball drum flute mirror apple egg orange shell coin feather letter "
+    "knife spoon shoe flower leaf blanket candle clock umbrella map crown button"
+).split()
+
+PLACES = (
+    "forest=wood road=street house=cottage hill river lake garden tower castle bridge cave field barn market "
+    "school mill kitchen island village town mountain beach"
+).split()
+
+FURNITURE = "door window table chair wall gate tree bush fence roof shelf bench well fire wheel".split()
+
+MASS_NOUNS = "water milk bread honey sand snow gold rain grass soup salt wool".split()
+
+BODY_PARTS = {"hand": "Plur", "foot": "Plur", "ear": "Plur", "face": "Sing", "nose": "Sing", "head": "Sing"}
+
+IRREGULAR_PLURALS = {
+    "woman": "women", "man": "men", "mouse": "mice", "sheep": "sheep", "wolf": "wolves", "knife": "knives",
+    "leaf": "leaves", "shelf": "shelves", "foot": "feet", "child": "children", "roof": "roofs",
+}
+
+FEELINGS = "happy=glad sad=unhappy tired=weary angry=cross scared=afraid ill=sick calm=quiet hungry proud sleepy".split()
+TRAITS = "brave=bold clever=smart kind=gentle rich=wealthy strange=odd funny shy honest young careful".split()
+QUALITIES = (
+    "big=large small=little old=ancient pretty=lovely hard=tough wet=damp loud=noisy "
+    "heavy shiny round golden broken empty dirty clean soft red blue green white black ugly"
+).split()
+ANIMAL_QUALITIES = (
+    "big=large small=little old=ancient pretty=lovely tough=hard wet=damp noisy=loud strange=odd young funny clever=smart "
+    "brave=bold red black white brown grey"
+).split()
+MASS_QUALITIES = "cold warm sweet fresh clean white good".split()
+
+COMPARATIVES = {
+    "big": "bigger", "large": "larger", "small": "smaller", "old": "older", "heavy": "heavier", "pretty": "prettier",
+    "shiny": "shinier", "soft": "softer", "clean": "cleaner", "dirty": "dirtier", "loud": "louder", "wet": "wetter",
+}
+
+# Verbs by what they take. Irregular pasts stand in IRREGULAR_PASTS.
+TAKING = (
+    "find=discover carry=bring hide=conceal fix=mend choose=pick want=need like=love lose drop see hold clean paint sell keep draw"
+).split()
+MEETING = "help=aid follow=chase greet=welcome watch thank hug call meet visit teach".split()
+MOVING = "walk=stroll run=hurry jump=leap go=travel ride climb fly march".split()
+RESTING = "sleep=nap cry=weep rest=relax smile=grin laugh=giggle sing dance wait eat play sit dream".split()
+SHOWING = "shine glow stand fall move shake lie break".split()
+
+IRREGULAR_PASTS = {
+    "find": "found", "bring": "brought", "hide": "hid", "choose": "chose", "lose": "lost", "see": "saw", "hold": "held",
+    "sell": "sold", "keep": "kept", "draw": "drew", "meet": "met", "teach": "taught", "run": "ran", "leap": "leapt",
+    "go": "went", "ride": "rode", "fly": "flew", "sleep": "slept", "weep": "wept", "sing": "sang", "eat": "ate",
+    "sit": "sat", "shine": "shone", "stand": "stood", "rise": "rose", "fall": "fell", "shake": "shook", "lie": "lay",
+    "break": "broke", "say": "said", "have": "had", "give": "gave", "tell": "told", "know": "knew", "live": "lived",
+    "think": "thought", "begin": "began", "put": "put", "take": "took", "feel": "felt", "come": "came", "make": "made",
+    "wake": "woke", "leave": "left", "do": "did", "can": "could",
+}
+
+DOUBLING = {"hug", "drop", "nap", "grin", "chat", "plan", "stop"}
+
+SYLLABLE_ONSETS = "b d f g h j k l m n p r s t v w z b d f g k l m n r s t v br dr gr kr tr sh fl pl st".split()
+SYLLABLE_VOWELS = "a e i o u".split()
+SYLLABLE_CODAS = ["", "", "", "", "", "", "l", "n", "r", "m", "k", "x"]
+
+
+def alternatives(entry):
+    """The words of a lexicon entry: one, or the two of a synonym pair."""
+    return entry.split("=")
+
+
+def _pairs():
+    partner = {}
+    for entries in (THINGS, PLACES, FEELINGS, TRAITS, QUALITIES, TAKING, MEETING, MOVING, RESTING):
+        for entry in entries:
+            words = alternatives(entry)
+            if len(words) == 2:
+                partner[words[0]], partner[words[1]] = words[1], words[0]
+    return partner
+
+
+SYNONYM = _pairs()
+
+
+def plural(noun):
+    if noun in IRREGULAR_PLURALS:
+        return IRREGULAR_PLURALS[noun]
+    if noun.endswith(("s", "x", "ch", "sh")):
+        return noun + "es"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return noun[:-1] + "ies"
+    return noun + "s"
+
+
+def third_person(verb):
+    """The present form that goes with a singular subject."""
+    if verb in ("have", "be", "do", "can"):
+        return {"have": "has", "be": "is", "do": "does", "can": "can"}[verb]
+    if verb.endswith(("s", "x", "ch", "sh", "o")):
+        return verb + "es"
+    if verb.endswith("y") and verb[-2] not in "aeiou":
+        return verb[:-1] + "ies"
+    return verb + "s"
+
+
+def past(verb):
+    if verb in IRREGULAR_PASTS:
+        return IRREGULAR_PASTS[verb]
+    if verb.endswith("e"):
+        return verb + "d"
+    if verb.endswith("y") and verb[-2] not in "aeiou":
+        return verb[:-1] + "ied"
+    return verb + (verb[-1] if verb in DOUBLING else "") + "ed"
+
+
+def finite(verb, tense, number):
+    """The form of `verb` in `tense` ("Past", "Pres") for a third-person subject of `number` ("Sing", "Plur")."""
+    if verb == "be":
+        return {("Past", "Sing"): "was", ("Past", "Plur"): "were", ("Pres", "Sing"): "is", ("Pres", "Plur"): "are"}[tense, number]
+    if tense == "Past":
+        return past(verb)
+    return third_person(verb) if number == "Sing" else verb
+
+
+def article(next_word):
+    return "an" if next_word[0].lower() in "aeiou" or next_word == "honest" else "a"

@@ -1,0 +1,267 @@
+"""Train the default model: a GPT-2 of 4 layers, 8 heads, d_model 192, on stories, books and repeated sequences.
+
+    python3 train.py --tokenizer tokenizer --stories stories.txt --books book1.txt book2.txt --steps 5300 --output default-model.h5
+
+Every row of a batch begins with <|endoftext|>: stories back to back, a stretch of a book from the
+start of a paragraph, or a random token sequence over and over (its first copy is not scored). Weight matrices
+are stepped by Muon (orthogonalised momentum), everything else by Adam. The batch of a step depends on (seed, step) alone.
+With --minutes the learning rate follows the clock and not the step, and --checkpoint lets a killed run go on.
+
+Needs PyTorch (2.13), numpy, h5py and tokenizers (0.23).
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import time
+
+import h5py
+import numpy as np
+import torch
+import torch.nn.functional as F
+from tokenizers import ByteLevelBPETokenizer
+
+CONFIG = {"n_layer": 4, "n_head": 8, "n_embd": 192, "n_positions": 256, "layer_norm_epsilon": 1e-5, "activation_function": "gelu_new"}
+# Shares of the rows until this point of the training: the stories are learned first, so later rows are mostly books.
+MIXTURE = [[0.77, {"stories": 0.50, "books": 0.47, "repeats": 0.03}], [1.0, {"stories": 0.30, "books": 0.67, "repeats": 0.03}]]
+SHORT_UNTIL = 0.65  # share of the training with rows of half the length, twice as many of them
+
+
+class GPT2(torch.nn.Module):
+    """GPT-2 with Hugging Face's parameter names; Conv1D weights are [in, out]."""
+
+    def __init__(self, config, seed):
+        super().__init__()
+        self.config = config
+        d, layers = config["n_embd"], config["n_layer"]
+        generator = torch.Generator().manual_seed(seed)
+        residual = 0.02 / math.sqrt(2 * layers)
+        shapes = {"wte.weight": ([config["vocab_size"], d], 0.02), "wpe.weight": ([config["n_positions"], d], 0.02)}
+        for i in range(layers):
+            shapes |= {
+                f"h.{i}.ln_1.weight": ([d], 1), f"h.{i}.ln_1.bias": ([d], 0),
+                f"h.{i}.attn.c_attn.weight": ([d, 3 * d], 0.02), f"h.{i}.attn.c_attn.bias": ([3 * d], 0),
+                f"h.{i}.attn.c_proj.weight": ([d, d], residual), f"h.{i}.attn.c_proj.bias": ([d], 0),
+                f"h.{i}.ln_2.weight": ([d], 1), f"h.{i}.ln_2.bias": ([d], 0),
+                f"h.{i}.mlp.c_fc.weight": ([d, 4 * d], 0.02), f"h.{i}.mlp.c_fc.bias": ([4 * d], 0),
+                f"h.{i}.mlp.c_proj.weight": ([4 * d, d], residual), f"h.{i}.mlp.c_proj.bias": ([d], 0),
+            }
+        shapes |= {"ln_f.weight": ([d], 1), "ln_f.bias": ([d], 0)}
+        self.values = torch.nn.ParameterDict()
+        for name, (shape, scale) in shapes.items():
+            value = torch.full(shape, float(scale)) if len(shape) == 1 else torch.randn(shape, generator=generator) * scale
+            self.values[name.replace(".", "/")] = torch.nn.Parameter(value)
+
+    def __getitem__(self, name):
+        return self.values[name.replace(".", "/")]
+
+    def norm(self, x, name):
+        return F.layer_norm(x, x.shape[-1:], self[name + ".weight"], self[name + ".bias"], self.config["layer_norm_epsilon"])
+
+    def linear(self, x, name):
+        return F.linear(x, self[name + ".weight"].t(), self[name + ".bias"])
+
+    def forward(self, tokens):
+        """Logits [row, position, vocab] of tokens [row, position]."""
+        rows, length = tokens.shape
+        heads = self.config["n_head"]
+        x = F.embedding(tokens, self["wte.weight"]) + self["wpe.weight"][:length]
+        for i in range(self.config["n_layer"]):
+            qkv = self.linear(self.norm(x, f"h.{i}.ln_1"), f"h.{i}.attn.c_attn")
+            q, k, v = (part.view(rows, length, heads, -1).transpose(1, 2) for part in qkv.chunk(3, dim=-1))
+            z = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + self.linear(z.transpose(1, 2).reshape(rows, length, -1), f"h.{i}.attn.c_proj")
+            hidden = F.gelu(self.linear(self.norm(x, f"h.{i}.ln_2"), f"h.{i}.mlp.c_fc"), approximate="tanh")
+            x = x + self.linear(hidden, f"h.{i}.mlp.c_proj")
+        return self.norm(x, "ln_f") @ self["wte.weight"].t()
+
+    def loss(self, tokens, targets):
+        return F.cross_entropy(self(tokens).flatten(0, 1), targets.flatten(), ignore_index=-1)
+
+
+def orthogonalise(matrix, iterations=5):
+    """The nearest semi-orthogonal matrix, by a quintic Newton-Schulz iteration (Jordan et al. 2024)."""
+    wide = matrix.shape[0] <= matrix.shape[1]
+    x = matrix if wide else matrix.t()
+    x = x / (x.norm() + 1e-7)
+    for _ in range(iterations):
+        gram = x @ x.t()
+        x = 3.4445 * x + (-4.7750 * gram + 2.0315 * gram @ gram) @ x
+    return x if wide else x.t()
+
+
+class Muon(torch.optim.Optimizer):
+    """Nesterov momentum whose update is orthogonalised; c_attn's Q, K and V are three matrices."""
+
+    def __init__(self, parameters, lr, momentum=0.95, decay=0.01):
+        super().__init__(parameters, {"lr": lr, "momentum": momentum, "decay": decay})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                state = self.state[parameter]
+                if not state:
+                    state["momentum"] = torch.zeros_like(parameter)
+                state["momentum"].lerp_(parameter.grad, 1 - group["momentum"])
+                update = parameter.grad.lerp(state["momentum"], group["momentum"])
+                rows, columns = update.shape
+                parts = update.chunk(3, dim=1) if columns == 3 * rows else [update]
+                update = torch.cat([orthogonalise(part) * max(1.0, part.shape[1] / part.shape[0]) ** 0.5 for part in parts], dim=1)
+                parameter.mul_(1 - group["lr"] * group["decay"]).add_(update, alpha=-group["lr"])
+
+
+class Rows:
+    """Rows drawn from a source, each beginning with <|endoftext|>."""
+
+    def __init__(self, tokens, starts, end_of_text, longest):
+        self.tokens, self.end_of_text = tokens, end_of_text
+        self.starts = starts[starts + longest < len(tokens)]
+
+    def draw(self, rng, length):
+        start = self.starts[rng.integers(len(self.starts))]
+        row = self.tokens[start : start + length].astype(np.int64)
+        if row[0] != self.end_of_text:
+            row = np.concatenate([[self.end_of_text], row[:-1]])
+        return row[:-1], row[1:].copy()
+
+
+def repeated_row(rng, end_of_text, length):
+    """A random sequence again and again; targets in its first copy are -1, not scored."""
+    period = int(rng.integers(10, 70))
+    sequence = rng.integers(0, end_of_text, period)
+    row = np.concatenate([[end_of_text], np.tile(sequence, length // period + 1)])[:length]
+    targets = row[1:].copy()
+    targets[:period] = -1
+    return row[:-1], targets
+
+
+def story_rows(tokenizer, path, end_of_text, length):
+    stories = path.read_text(encoding="utf-8").split("\n\n")
+    pieces = [encoded.ids for encoded in tokenizer.encode_batch([story for story in stories if story])]
+    tokens = np.concatenate([np.array([end_of_text, *piece], dtype=np.uint16) for piece in pieces])
+    return Rows(tokens, np.flatnonzero(tokens == end_of_text), end_of_text, length)
+
+
+def book_rows(tokenizer, paths, end_of_text, length):
+    pieces = []
+    for path in paths:
+        paragraphs = [part.replace("\n", " ").strip() for part in path.read_text(encoding="utf-8").split("\n\n")]
+        pieces += [encoded.ids for encoded in tokenizer.encode_batch([part + "\n" for part in paragraphs if part])]
+    starts = np.cumsum([0] + [len(piece) for piece in pieces[:-1]])
+    return Rows(np.concatenate([np.array(piece, dtype=np.uint16) for piece in pieces]), starts, end_of_text, length)
+
+
+def batch(sources, progress, seed, step, rows, end_of_text, length):
+    rng = np.random.default_rng([seed, step])
+    shares = next(shares for until, shares in MIXTURE if progress < until)
+    drawn = []
+    for _ in range(rows):
+        kind = rng.choice(list(shares), p=list(shares.values()))
+        drawn.append(repeated_row(rng, end_of_text, length) if kind == "repeats" else sources[kind].draw(rng, length))
+    return tuple(torch.from_numpy(np.stack(part)) for part in zip(*drawn))
+
+
+def rate(progress):
+    """Learning rate as a share of its peak: a short warm-up, level, then down to nothing over the last half."""
+    return min(1.0, progress / 0.01 + 0.02, max(0.0, (1 - progress) / 0.5))
+
+
+def write_model(path, model, tokenizer_folder, provenance):
+    with h5py.File(path, "w") as file:
+        for name, value in model.config.items():
+            file.attrs[name] = value
+        for name, value in provenance.items():
+            file.attrs[name] = value
+        for name, value in model.values.items():
+            data = value.detach().numpy().astype(np.float16)
+            file.create_dataset(name.replace("/", "."), data=data, compression="gzip", compression_opts=9, shuffle=True)
+        text = h5py.string_dtype("utf-8")
+        group = file.create_group("tokenizer")
+        group.create_dataset("vocab", data=(tokenizer_folder / "vocab.json").read_text(encoding="utf-8"), dtype=text)
+        group.create_dataset("merges", data=(tokenizer_folder / "merges.txt").read_text(encoding="utf-8"), dtype=text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--tokenizer", type=pathlib.Path, required=True, help="folder with vocab.json and merges.txt")
+    parser.add_argument("--stories", type=pathlib.Path, required=True, help="plain text, a blank line between stories")
+    parser.add_argument("--books", type=pathlib.Path, nargs="+", required=True, help="plain text, a blank line between paragraphs")
+    parser.add_argument("--output", type=pathlib.Path, required=True, help="model file to write (HDF5)")
+    parser.add_argument("--steps", type=int, default=5300, help="steps to train for")
+    parser.add_argument("--minutes", type=float, help="train for this long instead of --steps")
+    parser.add_argument("--checkpoint", type=pathlib.Path, help="saved every five minutes; read at the start where it exists")
+    parser.add_argument("--rows", type=int, default=8, help="rows of n_ctx tokens in a batch")
+    parser.add_argument("--muon-rate", type=float, default=0.02)
+    parser.add_argument("--adam-rate", type=float, default=0.004)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
+    arguments = parser.parse_args()
+
+    torch.set_num_threads(arguments.threads)
+    vocabulary, merges = str(arguments.tokenizer / "vocab.json"), str(arguments.tokenizer / "merges.txt")
+    tokenizer = ByteLevelBPETokenizer(vocabulary, merges)
+    size = len(json.loads(pathlib.Path(vocabulary).read_text(encoding="utf-8")))
+    end_of_text = size - 1
+    model = GPT2(CONFIG | {"vocab_size": size}, arguments.seed)
+    length = CONFIG["n_positions"] + 1
+    sources = {
+        "stories": story_rows(tokenizer, arguments.stories, end_of_text, length),
+        "books": book_rows(tokenizer, arguments.books, end_of_text, length),
+    }
+    for name, source in sources.items():
+        print(f"{name}: {len(source.tokens)} tokens", flush=True)
+
+    matrices = [value for name, value in model.values.items() if value.ndim == 2 and name.startswith("h")]
+    others = [value for name, value in model.values.items() if value.ndim == 1 or not name.startswith("h")]
+    optimizers = [Muon(matrices, arguments.muon_rate), torch.optim.Adam(others, arguments.adam_rate, betas=(0.9, 0.95), fused=True)]
+    peaks = [arguments.muon_rate, arguments.adam_rate]
+    step, spent = 0, 0.0
+    if arguments.checkpoint and arguments.checkpoint.exists():
+        saved = torch.load(arguments.checkpoint)
+        model.load_state_dict(saved["model"])
+        for optimizer, state in zip(optimizers, saved["optimizers"]):
+            optimizer.load_state_dict(state)
+        step, spent = saved["step"], saved["spent"]
+
+    started = time.monotonic() - spent
+    saved_at, average = spent, None
+    while True:
+        spent = time.monotonic() - started
+        progress = spent / (60 * arguments.minutes) if arguments.minutes else step / arguments.steps
+        if progress >= 1:
+            break
+        for optimizer, peak in zip(optimizers, peaks):
+            for group in optimizer.param_groups:
+                group["lr"] = peak * rate(progress)
+        shorter = 2 if progress < SHORT_UNTIL else 1
+        rows, row_length = arguments.rows * shorter, CONFIG["n_positions"] // shorter + 1
+        tokens, targets = batch(sources, progress, arguments.seed, step, rows, end_of_text, row_length)
+        loss = model.loss(tokens, targets)
+        loss.backward()
+        for optimizer in optimizers:
+            optimizer.step()
+        model.zero_grad(set_to_none=True)
+        average = loss.item() if average is None else 0.98 * average + 0.02 * loss.item()
+        step += 1
+        if step % 50 == 0:
+            speed = step * arguments.rows * (length - 1) / spent
+            print(f"step {step}  {100 * progress:.1f} %  loss {average:.3f}  {speed:.0f} tokens/s", flush=True)
+        if arguments.checkpoint and spent - saved_at > 300:
+            saved_at = spent
+            partial = arguments.checkpoint.with_suffix(".partial")
+            states = [optimizer.state_dict() for optimizer in optimizers]
+            torch.save({"model": model.state_dict(), "optimizers": states, "step": step, "spent": spent}, partial)
+            os.replace(partial, arguments.checkpoint)
+
+    write_model(arguments.output, model, arguments.tokenizer, {
+        "training_steps": step, "training_tokens": step * arguments.rows * (length - 1), "training_loss": average,
+        "training_seed": arguments.seed, "training_mixture": json.dumps(MIXTURE),
+        "training_books": json.dumps(sorted(path.name for path in arguments.books)), "pytorch_version": str(torch.__version__),
+    })
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""The default model is complete, small, carries the shipped tokenizer and still does what data/README.md says.
+
+    python3 -m unittest discover -s tests/data_scripts
+"""
+
+import json
+import pathlib
+import sys
+import unittest
+
+import numpy as np
+
+DATA = pathlib.Path(__file__).resolve().parents[2] / "data"
+
+sys.path.insert(0, str(DATA))
+from evaluate import TokenisedStory, agreement_sites, head_scores, name_sites, pronoun_sites, PRONOUNS  # noqa: E402
+from gpt2 import forward, log_probabilities, read_model  # noqa: E402
+from make_stories import make_story  # noqa: E402
+
+
+class DefaultModel(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.model = read_model(DATA / "default-model.h5")
+        cls.stories = [TokenisedStory(make_story(7, i)[1], cls.model.tokenizer, 256) for i in range(40)]
+        cls.log_p = [log_probabilities(forward(cls.model, story.tokens)[0]) for story in cls.stories]
+
+    def test_is_at_most_eight_megabytes(self):
+        self.assertLessEqual((DATA / "default-model.h5").stat().st_size, 8_000_000)
+
+    def test_has_every_tensor_of_its_configuration(self):
+        config = self.model.config
+        d, n_vocab = int(config["n_embd"]), int(config["vocab_size"])
+        expected = {"wte.weight": (n_vocab, d), "wpe.weight": (int(config["n_positions"]), d), "ln_f.weight": (d,), "ln_f.bias": (d,)}
+        for i in range(self.model.n_layer):
+            for norm in ("ln_1", "ln_2"):
+                expected |= {f"h.{i}.{norm}.weight": (d,), f"h.{i}.{norm}.bias": (d,)}
+            for name, n_in, n_out in (("attn.c_attn", d, 3 * d), ("attn.c_proj", d, d), ("mlp.c_fc", d, 4 * d), ("mlp.c_proj", 4 * d, d)):
+                expected |= {f"h.{i}.{name}.weight": (n_in, n_out), f"h.{i}.{name}.bias": (n_out,)}
+        self.assertEqual(expected, {name: value.shape for name, value in self.model.weights.items()})
+        self.assertTrue(all(np.isfinite(value).all() for value in self.model.weights.values()))
+
+    def test_carries_the_shipped_tokenizer(self):
+        self.assertEqual(json.loads((DATA / "tokenizer" / "vocab.json").read_text(encoding="utf-8")), self.model.tokenizer.ids)
+
+    def test_predicts_stories_it_never_saw(self):
+        losses = [-log_p[np.arange(len(story.tokens) - 1), story.tokens[1:]] for story, log_p in zip(self.stories, self.log_p)]
+        self.assertLess(np.concatenate(losses).mean(), 1.5)
+
+    def test_solves_agreement_pronouns_and_recurring_names(self):
+        right = {"agreement": [], "pronoun": [], "name": []}
+        pronouns = [self.model.tokenizer.encode(word)[0] for word in PRONOUNS]
+        for story, log_p in zip(self.stories, self.log_p):
+            for before, good, bad, _ in agreement_sites(story, self.model.tokenizer):
+                right["agreement"].append(log_p[before, good] > log_p[before, bad])
+            for before, which in pronoun_sites(story):
+                right["pronoun"].append(np.argmax(log_p[before, pronouns]) == which)
+            for before, token in name_sites(story):
+                right["name"].append(np.argmax(log_p[before]) == token)
+        self.assertGreaterEqual(np.mean(right["agreement"]), 0.95)
+        self.assertGreaterEqual(np.mean(right["pronoun"]), 0.90)
+        self.assertGreaterEqual(np.mean(right["name"]), 0.95)
+
+    def test_has_induction_and_previous_token_heads(self):
+        scores = head_scores(self.model, self.stories[:10])
+        self.assertGreater(scores["induction"].max(), 0.8)
+        self.assertGreater(scores["previous token"].max(), 0.4)
+
+
+if __name__ == "__main__":
+    unittest.main()
