@@ -119,7 +119,8 @@ std::vector<Tick> nice_ticks(double low, double high, int count) {
 std::vector<Tick> log_ticks(double low, double high) {
   const int first = static_cast<int>(std::floor(std::log10(low)));
   const int last = static_cast<int>(std::ceil(std::log10(high)));
-  const bool few = last - first <= 2;
+  const bool few = high < 100 * low;
+  const bool plain = low >= 1e-3 && high < 1e5;
   const int stride = std::max(1, (last - first) / 6);
   std::vector<Tick> ticks;
   for (int exponent = first; exponent <= last; exponent += stride) {
@@ -127,7 +128,6 @@ std::vector<Tick> log_ticks(double low, double high) {
       if (multiple > 1 && !few) continue;
       const double position = multiple * std::pow(10.0, exponent);
       if (position < low * 0.999 || position > high * 1.001) continue;
-      const bool plain = exponent >= -3 && exponent <= 4;
       std::string label =
           plain ? fixed(position, std::max(0, -exponent))
                 : (multiple > 1 ? std::to_string(multiple) + "·10" : "10") + superscript(exponent);
