@@ -113,7 +113,7 @@ Figure draw_type_counts(const Scores& scores) {
       "types no head is of are left out.",
       "Voita et al. 2019");
   const Array& types = scores.array("type");
-  const std::vector<std::string>& names = scores.labels("type");
+  const std::vector<std::string>& names = scores.labels("head_type");
   ChartPanel panel;
   for (Index type = 0; type < names.size(); ++type) {
     Series series;

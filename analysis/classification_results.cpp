@@ -270,10 +270,13 @@ void ResultsBuilder::add_types(const TypeMargins& margins) {
     primary.push_back(static_cast<double>(primary_type(margins, unit)));
   }
   std::vector<std::string> meanings{"none"};
-  for (const std::string& name : group_.dimensions.at("type").text) meanings.push_back(name);
-  add_flag("type", {"type", "layer", "head"}, is_type, "Whether the head is of the type. " + rules,
+  for (const std::string& name : group_.dimensions.at("head_type").text) meanings.push_back(name);
+  add_flag("type", {"head_type", "layer", "head"}, is_type,
+           "Whether the head is of the type (a coordinate may not be named as a variable, so that "
+           "the types lie along head_type). " +
+               rules,
            {"no", "yes"});
-  add_real("type_margin", {"type", "layer", "head"}, margin,
+  add_real("type_margin", {"head_type", "layer", "head"}, margin,
            "Margin over the type's threshold in units of the room left above it: 0 at the "
            "threshold, 1 at the highest value; no value where the type's significance test failed "
            "or could not be made",
@@ -302,7 +305,7 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
   for (std::size_t i = 0; i < n_head_type; ++i) {
     type_names.push_back(head_type_name(static_cast<HeadType>(i)));
   }
-  group.add_dimension(Dimension::labels("type", type_names));
+  group.add_dimension(Dimension::labels("head_type", type_names));
   const std::vector<std::string> relations = relations_of(statistics);
   if (!relations.empty()) {
     group.add_dimension(Dimension::labels("relation", relations));

@@ -12,14 +12,23 @@ namespace {
 
 constexpr Index least_keys = 5;
 
+// What float32 rounding leaves of values that are all the same, relative to their size.
+constexpr double rounding = 1e-6;
+
 /// Subtracts the mean over eligible keys and zeroes the others, so that products with it need no
 /// mask.
-/// @return the norm of what is left.
+/// @param scale  size of the values where it is known beforehand; 0: their root mean square.
+/// @return       the norm of what is left; 0 when that is but rounding.
 double centre(const float* values, const unsigned char* eligible, Index n_key, double n_eligible,
-              float* centred) {
+              double scale, float* centred) {
   double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (Index k = 0; k < n_key; ++k) sum += eligible[k] != 0 ? static_cast<double>(values[k]) : 0.0;
+  double squared_size = 0;
+#pragma omp simd reduction(+ : sum, squared_size)
+  for (Index k = 0; k < n_key; ++k) {
+    const double value = eligible[k] != 0 ? static_cast<double>(values[k]) : 0.0;
+    sum += value;
+    squared_size += value * value;
+  }
   const double mean = sum / n_eligible;
   double squares = 0;
 #pragma omp simd reduction(+ : squares)
@@ -28,7 +37,9 @@ double centre(const float* values, const unsigned char* eligible, Index n_key, d
     centred[k] = static_cast<float>(difference);
     squares += difference * difference;
   }
-  return std::sqrt(squares);
+  const double size = scale > 0 ? scale * std::sqrt(n_eligible) : std::sqrt(squared_size);
+  const double norm = std::sqrt(squares);
+  return norm > rounding * size ? norm : 0;
 }
 
 /// 0 .. n-1 in random order: Fisher-Yates from the end, the swap for place i drawn at counter i.
@@ -119,11 +130,12 @@ std::vector<SemanticScore> semantic_scores(const Cube& pattern, const TokenSimil
         } else {
           similarity.permuted_column(c - 1, q, raw.data());
         }
-        norms[c] = centre(raw.data(), eligible.data(), n_key, n_eligible, columns[c].data());
+        norms[c] = centre(raw.data(), eligible.data(), n_key, n_eligible, 1, columns[c].data());
       }
       for (Index h = 0; h < n_head; ++h) {
         const float* attention = pattern.slice_memptr(h) + q * pattern.n_rows;
-        const double norm = centre(attention, eligible.data(), n_key, n_eligible, weights.data());
+        const double norm =
+            centre(attention, eligible.data(), n_key, n_eligible, 0, weights.data());
         double* result = first_of(q, h);
         for (std::size_t c = 0; c < n_column; ++c) {
           if (norm > 0 && norms[c] > 0) {

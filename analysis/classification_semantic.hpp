@@ -44,7 +44,7 @@ struct SemanticScore {
 
 /// Mean over queries of the correlation between attention and the similarity of token embeddings,
 /// over keys 1 .. q-2 that hold another token than the query. Queries with fewer than 5 such keys,
-/// or where either side is constant, are left out.
+/// or where either side is constant up to float32 rounding (1e-6), are left out.
 /// @param pattern  key x query x head.
 /// @return         one score per head.
 std::vector<SemanticScore> semantic_scores(const Cube& pattern, const TokenSimilarity& similarity);

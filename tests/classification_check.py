@@ -288,7 +288,7 @@ def semantic_scores(A, tokens, wte, seed, stream):
             a = A[q, keys] - A[q, keys].mean()
             s = cosine[rename[types[q]], rename[types[keys]]]
             s = s - s.mean()
-            if (a == 0).all() or (s == 0).all():
+            if np.linalg.norm(a) <= 1e-6 * np.linalg.norm(A[q, keys]) or np.linalg.norm(s) <= 1e-6 * math.sqrt(len(keys)):
                 continue
             total += (a @ s) / math.sqrt((a @ a) * (s @ s))
             n += 1

@@ -8,6 +8,7 @@
 #include "classification.hpp"
 #include "classification_types.hpp"
 #include "hdf5_file.hpp"
+#include "headscope/error.hpp"
 #include "headscope/model.hpp"
 #include "headscope/tokenizer.hpp"
 #include "subprocess.hpp"
@@ -22,7 +23,7 @@ std::string data_file(const std::string& name) {
 constexpr std::uint64_t n_document = 16;
 
 /// The model with planted heads on the first stories.
-class PlantedModel : public testing::Test {
+class PlantedModel : public ::testing::Test {
  protected:
   PlantedModel()
       : model_(load_model(data_file("planted-model.h5"))),

@@ -88,7 +88,7 @@ class TypesTest : public testing::Test {
 };
 
 TEST(ThresholdMargin, IsInUnitsOfTheRoomAbove) {
-  EXPECT_DOUBLE_EQ(threshold_margin(0.95, 0.9, 1), 0.5);
+  EXPECT_NEAR(threshold_margin(0.95, 0.9, 1), 0.5, 1e-12);
   EXPECT_DOUBLE_EQ(threshold_margin(0.2, 0.6, 1), -1);
   EXPECT_DOUBLE_EQ(threshold_margin(3, 2, 6), 0.25);
 }
