@@ -2,8 +2,12 @@
 
 namespace headscope {
 
-std::string version() { return HEADSCOPE_VERSION; }
+std::string version() {
+  return HEADSCOPE_VERSION;
+}
 
-std::string git_commit() { return HEADSCOPE_GIT_COMMIT; }
+std::string git_commit() {
+  return HEADSCOPE_GIT_COMMIT;
+}
 
 }  // namespace headscope
