@@ -67,7 +67,7 @@ std::string figure_html(const ReportContent& content, const Figure& figure) {
   std::string html = "<figure id=\"figure-" + html_text(figure.name) + "\">\n<div class=\"card\">" +
                      content.svg.at(figure.name) + "</div>\n<figcaption>" +
                      html_text(figure.caption);
-  if (!figure.source.empty()) html += " <span>Source: " + html_text(figure.source) + ".";
+  if (!figure.source.empty()) html += " Source: " + html_text(figure.source) + ".";
   return html + " <span class=\"faint\"><code>figures/" + html_text(figure.name) +
          "</code></span></figcaption>\n</figure>\n";
 }
