@@ -213,14 +213,15 @@ class Pruning : public Analysis {
     const Index n_unit = config.n_layer * config.n_head;
     masks_.clear();
     mask_users_.clear();
-    std::map<std::vector<unsigned char>, std::size_t> known;
+    std::map<std::string, std::size_t> known;
     const std::vector<std::vector<Index>> orders =
         pruning_orders(statistics, config, settings_.seed);
     for (std::size_t order = 0; order < orders.size(); ++order) {
       for (std::size_t step = 0; step < n_curve_step; ++step) {
         const HeadMask mask =
             mask_without(orders[order], n_pruned_at(step, n_unit), config.n_layer, config.n_head);
-        const auto [place, is_new] = known.try_emplace({mask.begin(), mask.end()}, masks_.size());
+        const auto [place, is_new] =
+            known.try_emplace(std::string(mask.begin(), mask.end()), masks_.size());
         if (is_new) {
           masks_.push_back(mask);
           mask_users_.emplace_back();
