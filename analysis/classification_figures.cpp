@@ -97,7 +97,7 @@ Figure draw_type_map(const Scores& scores) {
   Figure figure =
       make_figure("head_types", "What each head does",
                   "Each head's primary type: the one whose threshold it passes by most, in units "
-                  "of the room left above the threshold. Empty type: no threshold passed.",
+                  "of the room left above the threshold; none: it passes no threshold.",
                   "Headscope, after Voita et al. 2019");
   Heatmap map = head_map("type", {{"", scores.array("primary"), {}, {}}});
   map.scale = ColourScale::categorical;
@@ -151,9 +151,10 @@ Figure draw_type_counts(const Scores& scores) {
   return figure;
 }
 
-/// `nsubj ->`: the dependent attends to its head; `nsubj <-`: the head attends to its dependent.
+/// `nsubj → head`: the dependent attends back to its head; `head → nsubj`: the other way round.
 std::string relation_label(const Scores& scores, Index relation, Index direction) {
-  return scores.labels("relation")[relation] + (direction == 0 ? " → head" : " → dependent");
+  const std::string& name = scores.labels("relation")[relation];
+  return direction == 0 ? name + " → head" : "head → " + name;
 }
 
 Figure draw_relations(const Scores& scores) {
@@ -161,7 +162,9 @@ Figure draw_relations(const Scores& scores) {
       "clark2019_relations", "The head that finds each relation best, on held-out documents",
       "For each relation and direction the head that is most accurate on documents of even number, "
       "and its accuracy on those of odd number with a 95 % interval (documents resampled), beside "
-      "the best fixed word offset chosen and scored in the same way. Relations with at least 30 "
+      "the best fixed word offset chosen and scored in the same way. `det → head`: the determiner "
+      "attends back to its head; `head → det`: the head back to its determiner. Relations with at "
+      "least 30 "
       "held-out arcs, largest gain over the baseline first.",
       "Clark et al. 2019");
   constexpr std::size_t most_relations = 24;
@@ -263,9 +266,9 @@ Figure draw_distance(const Scores& scores) {
 Figure draw_induction(const Scores& scores) {
   Figure figure = make_figure(
       "olsson2022_induction", "Previous-token, duplicate-token and induction heads",
-      "Left: mean attention to the previous token. Middle: mean attention to earlier copies of the "
-      "token. Right: on repeated random sequences, mean attention to the token after the query "
-      "token's first occurrence. Probability.",
+      "Previous token: mean attention to the token before. Duplicate token: mean attention to "
+      "earlier copies of the token. Induction: on repeated random sequences, mean attention to the "
+      "token after the query token's first occurrence. Probability.",
       "Olsson et al. 2022; TransformerLens");
   Heatmap map = head_map("attention, probability",
                          {{"previous token", scores.array("previous_token"), {}, {}},
