@@ -105,7 +105,8 @@ TEST_F(HeadAblationTest, MaskingHeadsOfSeveralLayersEqualsZeroingTheirOutputColu
     const std::vector<TokenLoss> losses = ablation_.masked_losses(view, tokens_, {{mask, mask}});
     ASSERT_EQ(losses.size(), 2u);
     EXPECT_NEAR(losses[0].sum(), expected, tolerance * expected);
-    EXPECT_EQ(losses[0].sum(), losses[1].sum());
+    // Not to the bit: sgemm rounds by a column's place in the stack.
+    EXPECT_NEAR(losses[0].sum(), losses[1].sum(), tolerance * expected);
   });
 }
 
