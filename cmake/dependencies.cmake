@@ -1,4 +1,6 @@
 # Every outside library, found here and nowhere else.
+# FindHDF5 compiles a C program, also in a consumer that has C++ alone.
+enable_language(C)
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED)
