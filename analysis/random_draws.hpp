@@ -12,7 +12,7 @@ namespace headscope {
 /// and v are uniform values 2i and 2i + 1.
 void fill_normal(double* values, std::size_t count, const CounterRandom& random);
 
-/// 0 .. n-1 in random order: Fisher-Yates from the end, step i swapping with below(i + 1, i).
+/// 0 .. n-1 in random order: Fisher-Yates from the end, place i - 1 swapping with below(i, i).
 std::vector<std::size_t> permutation(std::size_t n, const CounterRandom& random);
 
 }  // namespace headscope

@@ -1,10 +1,10 @@
 #include "analysis.hpp"
-#include "attention_patterns.hpp"
-#include "circuits.hpp"
-#include "classification.hpp"
-#include "correlation.hpp"
-#include "parameters.hpp"
-#include "pruning.hpp"
+#include "attention/attention.hpp"
+#include "circuits/circuits.hpp"
+#include "classification/classification.hpp"
+#include "correlation/correlation.hpp"
+#include "parameters/parameters.hpp"
+#include "pruning/pruning.hpp"
 
 namespace headscope {
 

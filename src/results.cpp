@@ -37,6 +37,18 @@ void check_flags(const std::string& what, Variable& variable) {
 
 }  // namespace
 
+Variable Variable::real(std::string name, std::vector<std::string> dimensions, Array values,
+                        std::string long_name, std::string units, std::string references) {
+  Variable variable;
+  variable.name = std::move(name);
+  variable.dimensions = std::move(dimensions);
+  variable.values = std::move(values);
+  variable.long_name = std::move(long_name);
+  variable.units = std::move(units);
+  variable.references = std::move(references);
+  return variable;
+}
+
 Dimension Dimension::count(std::string name, std::size_t n) {
   std::vector<double> values(n);
   std::iota(values.begin(), values.end(), 0.0);

@@ -1,9 +1,8 @@
-#include "attention_patterns.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "attention/attention.hpp"
 #include "classification_example.hpp"
 #include "text_display.hpp"
 

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <numbers>
 
-#include "circuits.hpp"
-#include "circuits_composition.hpp"
-#include "circuits_measures.hpp"
-#include "circuits_position.hpp"
+#include "circuits/circuits.hpp"
+#include "circuits/composition.hpp"
+#include "circuits/measures.hpp"
+#include "circuits/position.hpp"
 #include "headscope/statistics.hpp"
 #include "random_draws.hpp"
 

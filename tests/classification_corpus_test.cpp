@@ -5,13 +5,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "classification.hpp"
-#include "classification_types.hpp"
+#include "classification/classification.hpp"
+#include "classification/types.hpp"
 #include "hdf5_file.hpp"
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
 #include "headscope/tokenizer.hpp"
 #include "subprocess.hpp"
+#include "temporary_directory.hpp"
 
 namespace headscope {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
+#include "classification/pattern.hpp"
+#include "classification/tokens.hpp"
 #include "classification_example.hpp"
-#include "classification_pattern.hpp"
-#include "classification_tokens.hpp"
 
 namespace headscope {
 namespace {

@@ -1,12 +1,11 @@
-#include "classification_semantic.hpp"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
-#include "classification_induction.hpp"
+#include "classification/induction.hpp"
+#include "classification/semantic.hpp"
 
 namespace headscope {
 namespace {

@@ -1,11 +1,10 @@
-#include "classification_types.hpp"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
 
-#include "classification_relations.hpp"
-#include "classification_results.hpp"
+#include "classification/relations.hpp"
+#include "classification/results.hpp"
+#include "classification/types.hpp"
 
 namespace headscope {
 namespace {

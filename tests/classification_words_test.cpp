@@ -1,9 +1,8 @@
-#include "classification_words.hpp"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
 
+#include "classification/words.hpp"
 #include "classification_example.hpp"
 
 namespace headscope {

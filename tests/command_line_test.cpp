@@ -6,6 +6,7 @@
 #include "analysis.hpp"
 #include "headscope/model.hpp"
 #include "subprocess.hpp"
+#include "temporary_directory.hpp"
 
 namespace headscope {
 namespace {

@@ -8,7 +8,7 @@
 #include "../src/hdf5_file.hpp"
 #include "../src/sha256.hpp"
 #include "headscope/error.hpp"
-#include "temporary_folder.hpp"
+#include "temporary_directory.hpp"
 
 namespace headscope {
 namespace {
@@ -24,8 +24,8 @@ const Tokenizer& tokenizer() {
 class CorpusTest : public testing::Test {
  protected:
   std::string write(const std::string& name, const std::string& bytes) {
-    write_bytes(folder_.path(name), bytes);
-    return folder_.path(name);
+    testing::write_file(folder_.file(name), bytes);
+    return folder_.file(name);
   }
   std::string error_of(const std::string& path, const CorpusOptions& options = {},
                        const Tokenizer* with = &tokenizer()) {
@@ -36,7 +36,7 @@ class CorpusTest : public testing::Test {
     }
     return "no error";
   }
-  TemporaryFolder folder_;
+  testing::TemporaryDirectory folder_;
 };
 
 std::string text_of(const Document& document) {
@@ -98,7 +98,7 @@ TEST_F(CorpusTest, LongTextIsCutAfterSentences) {
   EXPECT_EQ(texts_of(corpus), (Texts{a + "  " + b, c}));
   EXPECT_EQ(corpus.document(1).id, "a.txt:1/2");
   options.max_tokens = room;
-  EXPECT_EQ(texts_of(Corpus({folder_.path("a.txt")}, &tokenizer(), options)),
+  EXPECT_EQ(texts_of(Corpus({folder_.file("a.txt")}, &tokenizer(), options)),
             (Texts{a, b + "\n" + c}));
 }
 
@@ -225,24 +225,24 @@ TEST_F(CorpusTest, FoldersGiveTheirFilesInNameOrder) {
   write("b.txt", "second");
   write("a.conllu", line("1", "first", "0", "root"));
   write("c.md", "not read");
-  Corpus corpus({folder_.path("")}, &tokenizer(), {});
+  Corpus corpus({folder_.file("")}, &tokenizer(), {});
   EXPECT_EQ(texts_of(corpus), (Texts{"first", "second"}));
   Sha256 both;
-  both.add(read_bytes(folder_.path("a.conllu")) + "second");
+  both.add(testing::read_file(folder_.file("a.conllu")) + "second");
   EXPECT_EQ(corpus.sha256(), both.finish());
   CorpusOptions one;
   one.max_documents = 1;
-  EXPECT_EQ(texts_of(Corpus({folder_.path("")}, &tokenizer(), one)), Texts{"first"});
+  EXPECT_EQ(texts_of(Corpus({folder_.file("")}, &tokenizer(), one)), Texts{"first"});
 }
 
 TEST_F(CorpusTest, TokenIdsAreReadCutAndChecked) {
   const auto write_ids = [&](const std::string& name, const std::vector<std::int64_t>& tokens,
                              const std::vector<std::int64_t>& offsets) {
-    hdf5::OutputFile file(folder_.path(name));
+    hdf5::OutputFile file(folder_.file(name));
     file.write("tokens", {tokens.size()}, std::span(tokens));
     file.write("offsets", {offsets.size()}, std::span(offsets));
     file.publish();
-    return folder_.path(name);
+    return folder_.file(name);
   };
   const std::int64_t bos = tokenizer().end_of_text();
   CorpusOptions options;
@@ -268,20 +268,20 @@ TEST_F(CorpusTest, TokenIdsAreReadCutAndChecked) {
                 ": expected a tokenizer that knows the id of <|endoftext|>, got none (needed "
                 "unless nothing is prepended)");
   EXPECT_EQ(error_of(write_ids("b.h5", {1, 600}, {0, 2})),
-            folder_.path("b.h5") + ":tokens: expected ids from 0 to " +
+            folder_.file("b.h5") + ":tokens: expected ids from 0 to " +
                 std::to_string(tokenizer().size() - 1) + ", got 600 at position 1");
   EXPECT_EQ(error_of(write_ids("c.h5", {1, 2}, {0, 3})),
-            folder_.path("c.h5") +
+            folder_.file("c.h5") +
                 ":offsets: expected positions that rise from 0 to at most 2, got 3 as number 1");
   EXPECT_EQ(error_of(write_ids("d.h5", {1, 2}, {0})),
-            folder_.path("d.h5") + ": expected at least one document, got none");
+            folder_.file("d.h5") + ": expected at least one document, got none");
 }
 
 TEST_F(CorpusTest, UnfitFilesAreNamed) {
-  EXPECT_EQ(error_of(folder_.path("none.txt")),
-            folder_.path("none.txt") + ": expected a file or folder, got nothing there");
-  EXPECT_EQ(error_of(folder_.path("")),
-            folder_.path("") + ": expected .txt, .conllu or .h5 files, got none");
+  EXPECT_EQ(error_of(folder_.file("none.txt")),
+            folder_.file("none.txt") + ": expected a file or folder, got nothing there");
+  EXPECT_EQ(error_of(folder_.file("")),
+            folder_.file("") + ": expected .txt, .conllu or .h5 files, got none");
   const std::string empty = write("empty.txt", "\n\n");
   EXPECT_EQ(error_of(empty), empty + ": expected at least one document, got none");
   EXPECT_EQ(error_of(empty, {}, nullptr),
@@ -299,7 +299,7 @@ TEST_F(CorpusTest, TreebanksHoldWhatAPlainCountFinds) {
   if (!std::filesystem::exists(shared)) GTEST_SKIP() << "../shared is absent";
   const Tokenizer gpt2 = Tokenizer::from_directory(shared + "/tokenizer");
   const auto expected =
-      nlohmann::json::parse(read_bytes(HEADSCOPE_TEST_DATA "/corpus/treebank_counts.json"));
+      nlohmann::json::parse(testing::read_file(HEADSCOPE_TEST_DATA "/corpus/treebank_counts.json"));
   CorpusOptions options;
   options.max_tokens = 1 << 20;  // nothing is cut
   for (const auto& [name, counts] : expected.items()) {

@@ -1,11 +1,12 @@
 #include <gtest/gtest.h>
 
-#include "correlation_sums.hpp"
+#include "correlation/sums.hpp"
 #include "hdf5_file.hpp"
 #include "headscope/results.hpp"
 #include "headscope/statistics.hpp"
 #include "random_weights.hpp"
 #include "subprocess.hpp"
+#include "temporary_directory.hpp"
 #include "token_corpus.hpp"
 
 namespace headscope {

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "headscope/error.hpp"
-#include "temporary_folder.hpp"
+#include "temporary_directory.hpp"
 
 namespace headscope::hdf5 {
 namespace {
@@ -18,8 +18,8 @@ using testing::ElementsAre;
 
 class Hdf5File : public testing::Test {
  protected:
-  const TemporaryFolder folder_;
-  const std::string path_ = folder_.path("file.h5");
+  const testing::TemporaryDirectory folder_;
+  const std::string path_ = folder_.file("file.h5");
 
   template <typename Action>
   static std::string error_of(Action action) {
@@ -148,10 +148,10 @@ TEST_F(Hdf5File, NothingAppearsBeforePublish) {
 }
 
 TEST_F(Hdf5File, UnwritablePlacesAreNamed) {
-  const std::string missing = folder_.path("no/such/file.h5");
+  const std::string missing = folder_.file("no/such/file.h5");
   EXPECT_EQ(error_of([&] { OutputFile out(missing); }),
             missing + ": cannot be written: No such file or directory");
-  const std::string folder = folder_.path("");
+  const std::string folder = folder_.file("");
   EXPECT_EQ(error_of([&] { OutputFile out(folder); }),
             folder + ": cannot be written: it is a folder");
 }
@@ -195,13 +195,13 @@ TEST_F(Hdf5File, DamagedBytesAreAnErrorNotAnotherNumber) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i) * 1.25;
   out.write("data", {1000}, values, {.gzip_level = 0});
   out.publish();
-  const std::string bytes = read_bytes(path_);
+  const std::string bytes = testing::read_file(path_);
   const double marker = 700 * 1.25;
   const std::size_t at = bytes.find(std::string(reinterpret_cast<const char*>(&marker), 8));
   ASSERT_NE(at, std::string::npos);
   std::string changed = bytes;
   changed[at + 3] = static_cast<char>(changed[at + 3] ^ 1);
-  write_bytes(path_, changed);
+  testing::write_file(path_, changed);
   EXPECT_EQ(error_of([&] { InputFile(path_).read_reals("data"); }),
             path_ + ":data: cannot be read: the file is damaged or cut short");
 }

@@ -10,7 +10,7 @@
 #include "headscope/inspect.hpp"
 #include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
-#include "temporary_folder.hpp"
+#include "temporary_directory.hpp"
 
 namespace headscope {
 namespace {
@@ -102,24 +102,24 @@ TEST(ModelLoad, UnembeddingIsTiedUnlessTheFileHasItsOwn) {
 }
 
 TEST(ModelLoad, ConfigBesideTheFileIsHonoured) {
-  const TemporaryFolder folder;
-  const std::string path = folder.path("model.safetensors");
+  const testing::TemporaryDirectory folder;
+  const std::string path = folder.file("model.safetensors");
   std::filesystem::copy(data("tiny_safetensors/model.safetensors"), path);
   for (const auto& [name, activation] :
        {std::pair{"gelu", Activation::gelu}, std::pair{"relu", Activation::relu}}) {
     std::filesystem::copy_file(data(std::string("tiny_safetensors/config_") + name + ".json"),
-                               folder.path("config.json"),
+                               folder.file("config.json"),
                                std::filesystem::copy_options::overwrite_existing);
     EXPECT_EQ(load_model(path).config.activation, activation);
   }
   std::filesystem::copy_file(data("tiny_safetensors/config_epsilon.json"),
-                             folder.path("config.json"),
+                             folder.file("config.json"),
                              std::filesystem::copy_options::overwrite_existing);
   EXPECT_EQ(load_model(path).config.layer_norm_epsilon, 0.01);
 }
 
 TEST(ModelLoad, RecordsTheFileItCameFrom) {
-  const TemporaryFolder folder;
+  const testing::TemporaryDirectory folder;
   const std::string path = data("tiny_flat/float16.h5");
   const Model model = load_model(path);
   EXPECT_EQ(model.path, path);

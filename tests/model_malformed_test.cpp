@@ -13,7 +13,7 @@
 #include "headscope/inspect.hpp"
 #include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
-#include "temporary_folder.hpp"
+#include "temporary_directory.hpp"
 
 namespace headscope {
 namespace {
@@ -80,8 +80,8 @@ void declare_unwritten(const std::string& path, const std::string& name, std::ve
 
 class ModelMalformed : public testing::Test {
  protected:
-  const TemporaryFolder folder_;
-  const std::string path_ = folder_.path("model.h5");
+  const testing::TemporaryDirectory folder_;
+  const std::string path_ = folder_.file("model.h5");
 
   // The error of loading, with the file's path left out; nothing may be printed.
   std::string error_of(const std::string& path, const LoadOptions& options = {}) const {
@@ -93,7 +93,7 @@ class ModelMalformed : public testing::Test {
       text = error.what();
     }
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
-    const std::string folder = folder_.path("");
+    const std::string folder = folder_.file("");
     for (std::size_t at = 0; (at = text.find(folder)) != std::string::npos;) {
       text.erase(at, folder.size());
     }
@@ -113,19 +113,19 @@ TEST_F(ModelMalformed, TheUnspoiltFileLoads) {
 }
 
 TEST_F(ModelMalformed, FilesThatAreNoModelSaySo) {
-  EXPECT_EQ(error_of(folder_.path("none.h5")),
+  EXPECT_EQ(error_of(folder_.file("none.h5")),
             "none.h5: cannot be opened: No such file or directory");
-  std::filesystem::create_directory(folder_.path("folder"));
-  EXPECT_EQ(error_of(folder_.path("folder")), "folder: expected a file, got a folder");
-  write_bytes(path_, "");
+  std::filesystem::create_directory(folder_.file("folder"));
+  EXPECT_EQ(error_of(folder_.file("folder")), "folder: expected a file, got a folder");
+  testing::write_file(path_, "");
   EXPECT_EQ(error_of(path_), "model.h5: expected an HDF5 or safetensors file, got an empty one");
-  write_bytes(path_, "plain text, longer than any signature");
+  testing::write_file(path_, "plain text, longer than any signature");
   EXPECT_EQ(error_of(path_), "model.h5: expected an HDF5 or safetensors file, got something else");
-  write_bytes(path_, "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
+  testing::write_file(path_, "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
   EXPECT_EQ(error_of(path_),
             "model.h5: expected an HDF5 or safetensors file, got a Git LFS pointer: the file "
             "itself was not downloaded");
-  write_bytes(path_, std::string("PK\x03\x04") + std::string(60, '\0'));
+  testing::write_file(path_, std::string("PK\x03\x04") + std::string(60, '\0'));
   EXPECT_EQ(error_of(path_),
             "model.h5: expected an HDF5 or safetensors file, got a PyTorch checkpoint or other zip "
             "archive");
@@ -137,15 +137,16 @@ TEST_F(ModelMalformed, FilesThatAreNoModelSaySo) {
 
 TEST_F(ModelMalformed, CutFilesAreErrorsAtEveryLength) {
   FileContent().write(path_);
-  const std::string whole = read_bytes(path_);
-  const std::string cut = folder_.path("cut.h5");
+  const std::string whole = testing::read_file(path_);
+  const std::string cut = folder_.file("cut.h5");
   for (std::size_t length = 8; length < whole.size(); length += 1 + whole.size() / 97) {
-    write_bytes(cut, whole.substr(0, length));
+    testing::write_file(cut, whole.substr(0, length));
     ASSERT_EQ(error_of(cut), "cut.h5: cannot be read: the file is damaged or cut short") << length;
   }
-  const std::string tf = read_bytes(std::string(HEADSCOPE_TEST_DATA) + "/tiny_tf/tf_model.h5");
+  const std::string tf =
+      testing::read_file(std::string(HEADSCOPE_TEST_DATA) + "/tiny_tf/tf_model.h5");
   for (std::size_t length = 8; length < tf.size(); length += 1 + tf.size() / 31) {
-    write_bytes(cut, tf.substr(0, length));
+    testing::write_file(cut, tf.substr(0, length));
     ASSERT_EQ(error_of(cut), "cut.h5: cannot be read: the file is damaged or cut short") << length;
   }
 }
@@ -283,7 +284,7 @@ TEST_F(ModelMalformed, ConfigJsonIsCheckedLikeAttributes) {
   EXPECT_EQ(error_of(path_, {2}), "no error");
   EXPECT_EQ(error_of(path_, {3}), "model.h5:n_head: expected a divisor of d_model = 4, got 3");
   const auto with = [&](const std::string& text) {
-    write_bytes(folder_.path("config.json"), text);
+    testing::write_file(folder_.file("config.json"), text);
     return error_of(path_);
   };
   EXPECT_EQ(with(R"({"n_head": 2})"), "no error");
@@ -303,16 +304,16 @@ TEST_F(ModelMalformed, AbsurdSizesAreRefusedBeforeAllocation) {
   content.tensors.erase("wte.weight");
   content.attributes.erase("vocab_size");
   content.write(path_);
-  const std::string small = read_bytes(path_);
+  const std::string small = testing::read_file(path_);
   declare_unwritten(path_, "wte.weight", {std::size_t{1} << 40, 4}, {1024, 4});
   EXPECT_EQ(error_of(path_),
             "model.h5:wte.weight: expected data for shape [1099511627776, 4] (17592186044416 "
             "bytes), got 0 stored bytes");
-  write_bytes(path_, small);
+  testing::write_file(path_, small);
   declare_unwritten(path_, "wte.weight", {std::size_t{1} << 62, 4}, {1024, 4});
   EXPECT_EQ(error_of(path_),
             "model.h5:wte.weight: shape [4611686018427387904, 4] is too large for this machine");
-  write_bytes(path_, small);
+  testing::write_file(path_, small);
   declare_unwritten(path_, "wte.weight", {5, 4}, {5, 4});
   EXPECT_EQ(error_of(path_),
             "model.h5:wte.weight: expected data for shape [5, 4] (80 bytes), got 0 stored bytes");

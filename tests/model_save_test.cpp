@@ -6,7 +6,7 @@
 #include "headscope/inspect.hpp"
 #include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
-#include "temporary_folder.hpp"
+#include "temporary_directory.hpp"
 
 namespace headscope {
 namespace {
@@ -27,8 +27,8 @@ ModelConfig odd_config() {
 
 class ModelSave : public testing::Test {
  protected:
-  const TemporaryFolder folder_;
-  const std::string path_ = folder_.path("model.h5");
+  const testing::TemporaryDirectory folder_;
+  const std::string path_ = folder_.file("model.h5");
 
   static void expect_same_weights(const Model& a, const Model& b, double relative) {
     for (const TensorSpec& spec : gpt2_tensors()) {

@@ -8,11 +8,11 @@
 #include "headscope/parameters.hpp"
 #include "headscope/statistics.hpp"
 #include "number_text.hpp"
-#include "parameters.hpp"
-#include "parameters_block_energy.hpp"
-#include "parameters_cost.hpp"
-#include "parameters_count.hpp"
-#include "parameters_splitting.hpp"
+#include "parameters/block_energy.hpp"
+#include "parameters/cost.hpp"
+#include "parameters/count.hpp"
+#include "parameters/parameters.hpp"
+#include "parameters/splitting.hpp"
 #include "random_draws.hpp"
 
 namespace headscope {

@@ -6,8 +6,9 @@
 #include "hdf5_file.hpp"
 #include "headscope/results.hpp"
 #include "headscope/statistics.hpp"
-#include "pruning_orders.hpp"
+#include "pruning/orders.hpp"
 #include "subprocess.hpp"
+#include "temporary_directory.hpp"
 #include "token_corpus.hpp"
 
 namespace headscope {
@@ -19,16 +20,6 @@ using testing::TemporaryDirectory;
 TEST(PruningOrders, AscendInScoreWithTiesInOrderAndNanLast) {
   const Array scores({2, 3}, {0.5, -1, 0.5, std::nan(""), 0, 2});
   EXPECT_THAT(ascending_units(scores), ElementsAre(1, 4, 0, 2, 5, 3));
-}
-
-TEST(PruningOrders, RandomOrdersArePermutationsThatTheSeedRepeats) {
-  std::vector<Index> order = random_units(50, 3);
-  EXPECT_EQ(order, random_units(50, 3));
-  EXPECT_NE(order, random_units(50, 4));
-  std::sort(order.begin(), order.end());
-  std::vector<Index> all(50);
-  std::iota(all.begin(), all.end(), Index{0});
-  EXPECT_EQ(order, all);
 }
 
 TEST(PruningOrders, MaskLeavesOutTheFirstUnitsOfAnOrder) {

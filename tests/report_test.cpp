@@ -9,7 +9,7 @@
 #include "headscope/error.hpp"
 #include "inline_svg.hpp"
 #include "results_sample.hpp"
-#include "temporary_folder.hpp"
+#include "temporary_directory.hpp"
 
 namespace headscope {
 namespace {
@@ -44,9 +44,9 @@ TEST(InlineSvg, RefusesWhatIsActive) {
 }
 
 TEST(Report, NeedsEveryFigure) {
-  const TemporaryFolder folder;
+  const testing::TemporaryDirectory folder;
   try {
-    write_report(test::results_sample(), {small_figure()}, folder.path(""));
+    write_report(test::results_sample(), {small_figure()}, folder.file(""));
     FAIL() << "written";
   } catch (const DataError& error) {
     EXPECT_THAT(error.what(), HasSubstr("small.svg: expected a figure, found no file"));
@@ -55,18 +55,18 @@ TEST(Report, NeedsEveryFigure) {
 }
 
 TEST(Report, HasFigureDefinitionSourceAndProvenance) {
-  const TemporaryFolder folder;
-  write_figure(small_figure(), folder.path("figures"), {"svg"});
-  write_report(test::results_sample(), {small_figure()}, folder.path(""));
+  const testing::TemporaryDirectory folder;
+  write_figure(small_figure(), folder.file("figures"), {"svg"});
+  write_report(test::results_sample(), {small_figure()}, folder.file(""));
   EXPECT_THAT(folder.files(), testing::ElementsAre("figures", "report.html", "report.md"));
-  const std::string html = read_bytes(folder.path("report.html"));
+  const std::string html = testing::read_file(folder.file("report.html"));
   for (const char* const part :
        {"<h2>Pruning heads</h2>", "What it shows.", "Source 2020", "Definition of loss_increase",
         "Michel et al. 2019", "tiny &lt;b&gt;.h5", "20240229", "0.4 [0.3, 0.5]", "not_measured"}) {
     EXPECT_THAT(html, HasSubstr(part));
   }
   EXPECT_THAT(html, Not(HasSubstr("<td class=\"number\">nan")));
-  const std::string markdown = read_bytes(folder.path("report.md"));
+  const std::string markdown = testing::read_file(folder.file("report.md"));
   for (const char* const part :
        {"![Small](figures/small.svg)", "| 9 | Many heads can be pruned | holds |",
         "share of heads: 0.4 \\[0.3, 0.5\\]"}) {
@@ -75,13 +75,13 @@ TEST(Report, HasFigureDefinitionSourceAndProvenance) {
 }
 
 TEST(Report, AFigureOfNoGroupIsNotLost) {
-  const TemporaryFolder folder;
+  const testing::TemporaryDirectory folder;
   Figure figure = small_figure();
   figure.group = "elsewhere";
-  write_figure(figure, folder.path("figures"), {"svg"});
-  write_report(test::results_sample(), {figure}, folder.path(""));
-  EXPECT_THAT(read_bytes(folder.path("report.html")), HasSubstr("Further figures"));
-  EXPECT_THAT(read_bytes(folder.path("report.md")), HasSubstr("figures/small.svg"));
+  write_figure(figure, folder.file("figures"), {"svg"});
+  write_report(test::results_sample(), {figure}, folder.file(""));
+  EXPECT_THAT(testing::read_file(folder.file("report.html")), HasSubstr("Further figures"));
+  EXPECT_THAT(testing::read_file(folder.file("report.md")), HasSubstr("figures/small.svg"));
 }
 
 }  // namespace

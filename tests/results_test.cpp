@@ -12,7 +12,7 @@
 #include "headscope/statistics.hpp"
 #include "long_table.hpp"
 #include "results_sample.hpp"
-#include "temporary_folder.hpp"
+#include "temporary_directory.hpp"
 
 namespace headscope {
 namespace {
@@ -58,10 +58,10 @@ ResultsGroup small_group() {
 }
 
 TEST(Results, RoundTripIsExact) {
-  const TemporaryFolder folder;
+  const testing::TemporaryDirectory folder;
   const Results written = test::results_sample();
-  write_results(written, folder.path("results.h5"));
-  const Results read = read_results(folder.path("results.h5"));
+  write_results(written, folder.file("results.h5"));
+  const Results read = read_results(folder.file("results.h5"));
   EXPECT_EQ(read.attributes, written.attributes);
   ASSERT_EQ(read.groups.size(), written.groups.size());
   for (std::size_t g = 0; g < read.groups.size(); ++g) {
@@ -104,15 +104,15 @@ TEST(Results, RoundTripIsExact) {
 }
 
 TEST(Results, EmptyResultsRoundTrip) {
-  const TemporaryFolder folder;
-  write_results({}, folder.path("results.h5"));
-  const Results read = read_results(folder.path("results.h5"));
+  const testing::TemporaryDirectory folder;
+  write_results({}, folder.file("results.h5"));
+  const Results read = read_results(folder.file("results.h5"));
   EXPECT_TRUE(read.groups.empty());
   EXPECT_TRUE(read.attributes.empty());
 }
 
 TEST(Results, TextThatIsNotUtf8IsMadeSo) {
-  const TemporaryFolder folder;
+  const testing::TemporaryDirectory folder;
   Results results;
   ResultsGroup group = small_group();
   Variable words = reals("word", {"kind"}, {});
@@ -120,13 +120,13 @@ TEST(Results, TextThatIsNotUtf8IsMadeSo) {
   words.text = {"\xc3 half a letter", std::string("a\0b", 3)};
   group.add(words);
   results.groups = {group};
-  write_results(results, folder.path("results.h5"));
-  EXPECT_THAT(read_results(folder.path("results.h5")).group("g").variable("word").text,
+  write_results(results, folder.file("results.h5"));
+  EXPECT_THAT(read_results(folder.file("results.h5")).group("g").variable("word").text,
               ElementsAre("\uFFFD half a letter", "a\uFFFDb"));
 }
 
 TEST(Results, DamageIsAnErrorNotAWrongNumber) {
-  const TemporaryFolder folder;
+  const testing::TemporaryDirectory folder;
   Results results;
   ResultsGroup group;
   group.name = "g";
@@ -135,14 +135,14 @@ TEST(Results, DamageIsAnErrorNotAWrongNumber) {
   for (std::size_t i = 0; i < 500; ++i) values.values[i] = std::sin(static_cast<double>(i));
   group.add(reals("wave", {"x"}, values));
   results.groups = {group};
-  const std::string path = folder.path("results.h5");
+  const std::string path = folder.file("results.h5");
   write_results(results, path);
-  const std::string whole = read_bytes(path);
+  const std::string whole = testing::read_file(path);
   int refused = 0;
   for (std::size_t at = 600; at < whole.size(); at += 97) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
-    write_bytes(path, damaged);
+    testing::write_file(path, damaged);
     try {
       const Results read = read_results(path);
       EXPECT_TRUE(same_numbers(read.group("g").variable("wave").values.values, values.values))
@@ -155,8 +155,8 @@ TEST(Results, DamageIsAnErrorNotAWrongNumber) {
 }
 
 TEST(Results, RefusesOtherFiles) {
-  const TemporaryFolder folder;
-  const std::string path = folder.path("other.h5");
+  const testing::TemporaryDirectory folder;
+  const std::string path = folder.file("other.h5");
   {
     hdf5::OutputFile file(path);
     file.create_group("pruning");
@@ -166,12 +166,12 @@ TEST(Results, RefusesOtherFiles) {
             path +
                 ": expected a results file (format \"headscope results 1\"), found another "
                 "HDF5 file");
-  EXPECT_THAT(message_of([&] { read_results(folder.path("none.h5")); }), HasSubstr("none.h5"));
+  EXPECT_THAT(message_of([&] { read_results(folder.file("none.h5")); }), HasSubstr("none.h5"));
 }
 
 TEST(Results, NamesWhatIsMissingInAFile) {
-  const TemporaryFolder folder;
-  const std::string path = folder.path("results.h5");
+  const testing::TemporaryDirectory folder;
+  const std::string path = folder.file("results.h5");
   {
     hdf5::OutputFile file(path);
     file.set_attribute("", "format", std::string("headscope results 1"));
@@ -219,7 +219,7 @@ TEST(ResultsGroup, ChecksWhatIsAdded) {
 }
 
 TEST(Tables, AreLongWithAColumnPerDimensionAndTheInterval) {
-  const TemporaryFolder folder;
+  const testing::TemporaryDirectory folder;
   ResultsGroup group = small_group();
   group.add(reals("loss", {"layer", "kind"}, Array({2, 2}, {0.1, 2, nan, -1e-7})));
   group.add(reals("loss_ci_low", {"layer", "kind"}, Array({2, 2}, {0, 1, nan, -1})));
@@ -232,18 +232,19 @@ TEST(Tables, AreLongWithAColumnPerDimensionAndTheInterval) {
   Results results;
   group.name = "control/g";
   results.groups = {group};
-  write_tables(results, folder.path("tables"));
-  EXPECT_EQ(read_bytes(folder.path("tables/control.g.loss.csv")),
+  write_tables(results, folder.file("tables"));
+  EXPECT_EQ(testing::read_file(folder.file("tables/control.g.loss.csv")),
             "layer,kind,loss,ci_low,ci_high\n0,q,0.1,0,1\n0,\"k, v\",2,1,3\n1,q,NaN,NaN,NaN\n"
             "1,\"k, v\",-1e-07,-1,1\n");
-  EXPECT_EQ(read_bytes(folder.path("tables/control.g.total.csv")), "total\n0.3333333333333333\n");
-  EXPECT_EQ(read_bytes(folder.path("tables/control.g.type.csv")),
+  EXPECT_EQ(testing::read_file(folder.file("tables/control.g.total.csv")),
+            "total\n0.3333333333333333\n");
+  EXPECT_EQ(testing::read_file(folder.file("tables/control.g.type.csv")),
             "kind,type\nq,sink\n\"k, v\",none\n");
-  EXPECT_THAT(read_bytes(folder.path("tables/control.g.loss_ci_low.csv")), "");
+  EXPECT_THAT(testing::read_file(folder.file("tables/control.g.loss_ci_low.csv")), "");
 }
 
 TEST(Tables, LeaveOutWhatIsTooLarge) {
-  const TemporaryFolder folder;
+  const testing::TemporaryDirectory folder;
   ResultsGroup group;
   group.name = "attention";
   group.add_dimension(Dimension::count("query", 1001));
@@ -252,7 +253,7 @@ TEST(Tables, LeaveOutWhatIsTooLarge) {
   group.add(reals("entropy", {"query"}, Array({1001})));
   Results results;
   results.groups = {group};
-  write_tables(results, folder.path(""));
+  write_tables(results, folder.file(""));
   EXPECT_THAT(folder.files(), ElementsAre("attention.entropy.csv"));
 }
 
@@ -275,14 +276,14 @@ TEST(NumberText, IsShortAndReadsBack) {
 }
 
 TEST(StatisticsFile, LoadsWhatWasSaved) {
-  const TemporaryFolder folder;
+  const testing::TemporaryDirectory folder;
   Statistics statistics;
   statistics.sum("relation/nsubj:pass%2f", {2, 3}).values = {1, 2.5, -3, 1e300, 1e-300, 0};
   statistics.sum("scalar", {}).values = {42};
   statistics.row("loss", 3, {2}).values = {0.1, 0.2};
   statistics.row("loss", 1000000007, {2}).values = {0.3, nan};
-  statistics.save(folder.path("s.h5"));
-  const Statistics loaded = Statistics::load(folder.path("s.h5"));
+  statistics.save(folder.file("s.h5"));
+  const Statistics loaded = Statistics::load(folder.file("s.h5"));
   EXPECT_EQ(loaded.sum_names(), statistics.sum_names());
   for (const std::string& name : statistics.sum_names()) {
     EXPECT_EQ(loaded.sum(name).shape, statistics.sum(name).shape);
@@ -296,24 +297,24 @@ TEST(StatisticsFile, LoadsWhatWasSaved) {
 }
 
 TEST(StatisticsFile, SavedHalvesMergeToTheWhole) {
-  const TemporaryFolder folder;
+  const testing::TemporaryDirectory folder;
   for (int half = 0; half < 2; ++half) {
     Statistics statistics;
     statistics.sum("n", {1}).values = {half + 1.0};
     statistics.row("loss", static_cast<std::uint64_t>(half), {}).values = {half + 0.5};
-    statistics.save(folder.path(std::to_string(half)));
+    statistics.save(folder.file(std::to_string(half)));
   }
-  Statistics whole = Statistics::load(folder.path("0"));
-  whole.merge(Statistics::load(folder.path("1")));
+  Statistics whole = Statistics::load(folder.file("0"));
+  whole.merge(Statistics::load(folder.file("1")));
   EXPECT_EQ(whole.sum("n").values[0], 3);
   EXPECT_EQ(whole.rows("loss").at(1).values[0], 1.5);
 }
 
 TEST(StatisticsFile, RefusesAResultsFile) {
-  const TemporaryFolder folder;
-  write_results({}, folder.path("r.h5"));
-  EXPECT_EQ(message_of([&] { Statistics::load(folder.path("r.h5")); }),
-            folder.path("r.h5") +
+  const testing::TemporaryDirectory folder;
+  write_results({}, folder.file("r.h5"));
+  EXPECT_EQ(message_of([&] { Statistics::load(folder.file("r.h5")); }),
+            folder.file("r.h5") +
                 ": expected a statistics file (format \"headscope statistics "
                 "1\"), found another HDF5 file");
 }

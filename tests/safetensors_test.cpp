@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "headscope/error.hpp"
-#include "temporary_folder.hpp"
+#include "temporary_directory.hpp"
 
 namespace headscope {
 namespace {
@@ -24,11 +24,11 @@ std::string bytes_of(const std::vector<Number>& numbers) {
 
 class Safetensors : public testing::Test {
  protected:
-  const TemporaryFolder folder_;
-  const std::string path_ = folder_.path("x.safetensors");
+  const testing::TemporaryDirectory folder_;
+  const std::string path_ = folder_.file("x.safetensors");
 
   void write(const std::string& header, const std::string& data) const {
-    write_bytes(path_, bytes_of<std::uint64_t>({header.size()}) + header + data);
+    testing::write_file(path_, bytes_of<std::uint64_t>({header.size()}) + header + data);
   }
 
   std::vector<float> read(const std::string& header, const std::string& data) const {
@@ -117,7 +117,7 @@ TEST_F(Safetensors, HeadersMustMakeSense) {
 
 TEST_F(Safetensors, HostileHeaderLengthsAreRefused) {
   const auto error_with_bytes = [&](const std::string& bytes) -> std::string {
-    write_bytes(path_, bytes);
+    testing::write_file(path_, bytes);
     try {
       const SafetensorsFile file(path_);
     } catch (const DataError& error) {
@@ -134,9 +134,9 @@ TEST_F(Safetensors, HostileHeaderLengthsAreRefused) {
 
 TEST_F(Safetensors, CutFilesAreErrorsAtEveryLength) {
   write(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", bytes_of<float>({1, 2}));
-  const std::string whole = read_bytes(path_);
+  const std::string whole = testing::read_file(path_);
   for (std::size_t length = 0; length < whole.size(); ++length) {
-    write_bytes(path_, whole.substr(0, length));
+    testing::write_file(path_, whole.substr(0, length));
     EXPECT_THROW(SafetensorsFile{path_}, DataError) << length;
   }
 }

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "headscope/error.hpp"
-#include "temporary_folder.hpp"
+#include "temporary_directory.hpp"
 
 namespace headscope {
 namespace {
@@ -22,9 +22,9 @@ TEST(Sha256, AgreesWithThePublishedExamples) {
 }
 
 TEST(Sha256, OfAFileIsThatOfItsBytes) {
-  const TemporaryFolder folder;
-  write_bytes(folder.path("a"), std::string(1000000, 'a'));
-  EXPECT_EQ(file_sha256(folder.path("a")), digest_of_million_a);
+  const testing::TemporaryDirectory folder;
+  testing::write_file(folder.file("a"), std::string(1000000, 'a'));
+  EXPECT_EQ(file_sha256(folder.file("a")), digest_of_million_a);
 }
 
 TEST(Sha256, NamesAMissingFile) {

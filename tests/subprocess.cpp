@@ -10,6 +10,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "temporary_directory.hpp"
+
 extern char** environ;
 
 namespace headscope::testing {
@@ -50,32 +52,6 @@ Finished run_headscope(const std::vector<std::string>& arguments) {
   std::vector<std::string> all{HEADSCOPE_BINARY};
   all.insert(all.end(), arguments.begin(), arguments.end());
   return run_program(all);
-}
-
-TemporaryDirectory::TemporaryDirectory() {
-  std::string pattern = (fs::temp_directory_path() / "headscope-test-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make " + pattern);
-  path_ = pattern;
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error("cannot read " + path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-void write_file(const std::string& path, const std::string& bytes) {
-  std::ofstream file(path, std::ios::binary);
-  file << bytes;
-  file.flush();
-  if (!file) throw std::runtime_error("cannot write " + path);
 }
 
 }  // namespace headscope::testing

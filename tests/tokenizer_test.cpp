@@ -10,7 +10,7 @@
 #include "../src/sha256.hpp"
 #include "../src/unicode.hpp"
 #include "headscope/error.hpp"
-#include "temporary_folder.hpp"
+#include "temporary_directory.hpp"
 
 namespace headscope {
 namespace {
@@ -24,7 +24,7 @@ const Tokenizer& small_tokenizer() {
 }
 
 nlohmann::json read_json(const std::string& name) {
-  return nlohmann::json::parse(read_bytes(golden + "/" + name));
+  return nlohmann::json::parse(testing::read_file(golden + "/" + name));
 }
 
 // SHA-256 of the ids as little-endian 32-bit integers, as the golden script has it.
@@ -102,7 +102,7 @@ TEST(Tokenizer, EncodesTheSharedTextsAsHuggingFaceDoes) {
   std::size_t n_file = 0;
   const auto files = read_json("shared_files.json");
   for (const auto& [name, expected] : files.items()) {
-    const std::string text = read_bytes(shared + "/" + name);
+    const std::string text = testing::read_file(shared + "/" + name);
     const auto encoding = gpt2.encode(text);
     EXPECT_EQ(encoding.ids.size(), expected["n_token"].get<std::size_t>()) << name;
     EXPECT_EQ(digest(encoding.ids), expected["sha256"]) << name;
@@ -236,12 +236,12 @@ TEST(Tokenizer, MalformedFilesAreNamed) {
 }
 
 TEST(Tokenizer, MissingFilesAndTokensAreNamed) {
-  const TemporaryFolder folder;
+  const testing::TemporaryDirectory folder;
   try {
-    Tokenizer::from_directory(folder.path(""));
+    Tokenizer::from_directory(folder.file(""));
     FAIL() << "no error";
   } catch (const DataError& error) {
-    EXPECT_EQ(error.what(), folder.path("") + ": expected vocab.json or encoder.json, got neither");
+    EXPECT_EQ(error.what(), folder.file("") + ": expected vocab.json or encoder.json, got neither");
   }
   const Tokenizer bytes_only(byte_vocabulary().dump(), "", "tokens");
   EXPECT_THROW(bytes_only.end_of_text(), DataError);

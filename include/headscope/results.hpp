@@ -26,6 +26,9 @@ struct Variable {
   /// For Type::flag: the meaning of 0, 1, ...; blanks become underscores, as CF files separate
   /// meanings by blanks.
   std::vector<std::string> flag_meanings;
+
+  static Variable real(std::string name, std::vector<std::string> dimensions, Array values,
+                       std::string long_name, std::string units, std::string references);
 };
 
 /// The labels along one axis: numbers or words.

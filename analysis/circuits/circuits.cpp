@@ -1,0 +1,258 @@
+#include "circuits/circuits.hpp"
+
+#include <limits>
+
+#include "circuits/claims.hpp"
+#include "circuits/composition.hpp"
+#include "circuits/measures.hpp"
+#include "circuits/position.hpp"
+#include "circuits/weights.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t n_offset = 9;
+/// Keeps the draws of the subspace null apart from those of the composition null.
+constexpr std::uint64_t subspace_stream = std::uint64_t{1} << 32;
+
+const AnalysisInfo circuits_info{
+    .name = "circuits",
+    .title = "Circuits in the weights",
+    .purpose =
+        "Reads copying, subspaces, ranks, composition and positional attention off the "
+        "weights of each head.",
+    .source = "Elhage et al. 2021; Cordonnier et al. 2020",
+};
+
+/// Every per-layer and per-pair number, filled layer by layer.
+struct Circuits {
+  Array ov_copying, overlap, angle_min, rank, rank_joint, share, sink, composition;
+
+  Circuits(std::size_t n_layer, std::size_t n_head)
+      : ov_copying({n_layer, n_head}),
+        overlap({projections.size(), n_layer, n_head, n_head}),
+        angle_min({projections.size(), n_layer, n_head, n_head}),
+        rank({n_layer, n_head}),
+        rank_joint({n_layer}),
+        share({n_layer, n_head, n_offset}),
+        sink({n_layer, n_head}),
+        composition({composition_kinds.size(), n_layer * n_head, n_layer * n_head}, nan) {}
+};
+
+void measure_layer(const Model& model, std::size_t layer, const CircuitWeights& weights,
+                   Circuits& circuits) {
+  const std::size_t n_head = weights.n_head;
+  for (const Projection projection : projections) {
+    const SubspaceAngles angles =
+        subspace_angles(head_subspaces(weights.of(projection), weights.n_head));
+    for (std::size_t i = 0; i < n_head; ++i) {
+      for (std::size_t j = 0; j < n_head; ++j) {
+        circuits.overlap(projection, layer, i, j) = angles.overlap(i, j);
+        circuits.angle_min(projection, layer, i, j) = angles.angle_min(i, j);
+      }
+    }
+  }
+  const PositionOnlyAttention position = position_only_attention(model, layer);
+  for (std::size_t h = 0; h < n_head; ++h) {
+    circuits.ov_copying(layer, h) =
+        ov_copying(weights.of(Projection::v, h), weights.of(Projection::o, h));
+    circuits.rank(layer, h) =
+        static_cast<double>(qk_rank90(weights.of(Projection::q, h), weights.of(Projection::k, h)));
+    for (std::size_t offset = 0; offset < n_offset; ++offset) {
+      circuits.share(layer, h, offset) = position.share(h, offset);
+    }
+    circuits.sink(layer, h) = position.sink(h);
+  }
+  circuits.rank_joint(layer) = static_cast<double>(qk_rank90_joint(weights.W_Q, weights.W_K));
+}
+
+void measure_composition(const std::vector<CompositionFactors>& factors, std::size_t n_head,
+                         Array& scores) {
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (std::size_t later = 1; later < factors.size(); ++later) {
+    for (std::size_t earlier = 0; earlier < later; ++earlier) pairs.emplace_back(earlier, later);
+  }
+#pragma omp parallel for collapse(2) schedule(dynamic)
+  for (std::size_t kind = 0; kind < composition_kinds.size(); ++kind) {
+    for (std::size_t p = 0; p < pairs.size(); ++p) {
+      const auto [earlier, later] = pairs[p];
+      const arma::mat block = composition(factors[earlier], factors[later], kind);
+      for (std::size_t i = 0; i < n_head; ++i) {
+        for (std::size_t j = 0; j < n_head; ++j) {
+          scores(kind, earlier * n_head + i, later * n_head + j) = block(i, j);
+        }
+      }
+    }
+  }
+}
+
+Circuits measure(const Model& model, bool fold_layer_norm) {
+  const std::size_t n_layer = model.layers.size();
+  const std::size_t n_head = model.config.n_head;
+  Circuits circuits(n_layer, n_head);
+  std::vector<CompositionFactors> factors(n_layer);
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t layer = 0; layer < n_layer; ++layer) {
+    const CircuitWeights weights =
+        circuit_weights(model.layers[layer], model.config.n_head, fold_layer_norm);
+    measure_layer(model, layer, weights, circuits);
+    factors[layer] = composition_factors(weights);
+  }
+  measure_composition(factors, n_head, circuits.composition);
+  return circuits;
+}
+
+/// Mean and standard deviation of the overlap of random subspaces.
+std::pair<double, double> subspace_null(const ModelConfig& config,
+                                        const AnalysisSettings& settings) {
+  arma::vec overlap(settings.n_null);
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t draw = 0; draw < settings.n_null; ++draw) {
+    overlap[draw] =
+        random_subspace_overlap(config.d_model, config.d_head(), settings.fold_layer_norm,
+                                CounterRandom(settings.seed, subspace_stream + draw));
+  }
+  return {settings.n_null > 0 ? arma::mean(overlap) : nan,
+          settings.n_null > 1 ? arma::stddev(overlap) : nan};
+}
+
+void add_dimensions(const ModelConfig& config, ResultsGroup& group) {
+  group.add_dimension(Dimension::labels("projection", {"q", "k", "v", "o"}));
+  group.add_dimension(Dimension::labels("kind", {"q", "k", "v"}));
+  group.add_dimension(Dimension::count("layer", config.n_layer));
+  for (const char* const name : {"head", "head_i", "head_j"}) {
+    group.add_dimension(Dimension::count(name, config.n_head));
+  }
+  for (const char* const name : {"unit_from", "unit_to"}) {
+    group.add_dimension(Dimension::count(name, config.n_layer * config.n_head));
+  }
+  group.add_dimension(Dimension::count("offset", n_offset));
+}
+
+std::string folding_text(bool fold_layer_norm) {
+  return fold_layer_norm ? "; LayerNorm folded in, weights centred" : "; raw weights, not folded";
+}
+
+void add_measures(Circuits circuits, bool fold_layer_norm, ResultsGroup& group) {
+  const std::string folding = folding_text(fold_layer_norm);
+  const auto add = [&](std::string name, std::vector<std::string> dimensions, Array values,
+                       std::string long_name, std::string units, std::string references,
+                       Variable::Type type = Variable::Type::real) {
+    group.add({.name = std::move(name),
+               .dimensions = std::move(dimensions),
+               .type = type,
+               .values = std::move(values),
+               .text = {},
+               .long_name = std::move(long_name),
+               .units = std::move(units),
+               .references = std::move(references),
+               .flag_meanings = {}});
+  };
+  add("ov_copying", {"layer", "head"}, std::move(circuits.ov_copying),
+      "Copying of the OV circuit: real part of the sum of the eigenvalues of W_O W_V over the sum "
+      "of their absolute values, in [-1, 1]" +
+          folding,
+      "1", "Elhage et al. 2021");
+  add("subspace_overlap", {"projection", "layer", "head_i", "head_j"}, std::move(circuits.overlap),
+      "Mean squared cosine of the principal angles between the column spaces of two heads (for o "
+      "the row spaces) in the residual stream, |U_i' U_j|^2 / d_head (the smaller rank where a "
+      "head has less); chance is d_head / d_model" +
+          folding,
+      "1", "Bjorck & Golub 1973");
+  add("principal_angle_min", {"projection", "layer", "head_i", "head_j"},
+      std::move(circuits.angle_min),
+      "Smallest principal angle between the subspaces of two heads" + folding, "degrees",
+      "Bjorck & Golub 1973");
+  add("qk_rank90", {"layer", "head"}, std::move(circuits.rank),
+      "Singular values of W_Q W_K' of a head that carry 90 % of the squared sum" + folding, "count",
+      "Cordonnier et al. 2020", Variable::Type::integer);
+  add("qk_rank90_joint", {"layer"}, std::move(circuits.rank_joint),
+      "Singular values that carry 90 % of the squared sum of W_Q W_K' with the heads side by side "
+      "in both, d_model x d_model" +
+          folding,
+      "count", "Cordonnier et al. 2020", Variable::Type::integer);
+  add("composition", {"kind", "unit_from", "unit_to"}, std::move(circuits.composition),
+      "Composition |OV_1 X_2| / (|OV_1| |X_2|) of an earlier head with a later layer's, Frobenius "
+      "norms, OV = W_V W_O; X_2 = QK for q, its transpose for k, OV for v; unit = layer * n_head + "
+      "head; NaN where the second is not in a later layer" +
+          folding,
+      "1", "Elhage et al. 2021");
+  const std::string position =
+      ", with the position embeddings 0 .. 127 alone put through the layer's ln_1: exact for layer "
+      "0, while deeper layers read a residual stream; mean over queries >= 2";
+  add("position_only_share", {"layer", "head", "offset"}, std::move(circuits.share),
+      "Attention mass on the key this many positions back (none where there is no such key)" +
+          position,
+      "probability", "Definition of this project");
+  add("position_only_sink", {"layer", "head"}, std::move(circuits.sink),
+      "Attention mass on position 0" + position, "probability", "Definition of this project");
+}
+
+void add_nulls(const ModelConfig& config, const AnalysisSettings& settings, ResultsGroup& group) {
+  const auto add = [&](std::string name, std::vector<std::string> dimensions, Array values,
+                       std::string long_name, std::string references) {
+    group.add({.name = std::move(name),
+               .dimensions = std::move(dimensions),
+               .type = Variable::Type::real,
+               .values = std::move(values),
+               .text = {},
+               .long_name = std::move(long_name),
+               .units = "1",
+               .references = std::move(references),
+               .flag_meanings = {}});
+  };
+  const CompositionNull composition =
+      composition_null(config.d_model, config.d_head(), settings.n_null, settings.seed);
+  const std::string draws = std::to_string(settings.n_null) + " seeded draws";
+  add("composition_null", {"kind"}, Array({3}, {composition.mean.begin(), composition.mean.end()}),
+      "Mean composition of independent Gaussian matrices of the same shapes, " + draws,
+      "Elhage et al. 2021");
+  add("composition_null_std", {"kind"},
+      Array({3}, {composition.std.begin(), composition.std.end()}),
+      "Standard deviation of the composition of independent Gaussian matrices, " + draws,
+      "Elhage et al. 2021");
+  const auto [mean, deviation] = subspace_null(config, settings);
+  add("subspace_overlap_null_mean", {}, Array(Shape{}, {mean}),
+      "Mean overlap of the column spaces of independent Gaussian matrices, d_model x d_head, "
+      "centred where the weights are, " +
+          draws,
+      "Bjorck & Golub 1973");
+  add("subspace_overlap_null_std", {}, Array(Shape{}, {deviation}),
+      "Standard deviation of the overlap of such column spaces, " + draws, "Bjorck & Golub 1973");
+}
+
+class CircuitsAnalysis : public Analysis {
+ public:
+  explicit CircuitsAnalysis(const AnalysisContext& context)
+      : model_(context.model), settings_(context.settings) {}
+
+  const AnalysisInfo& info() const override { return circuits_info; }
+
+  std::vector<ResultsGroup> finish(const Statistics& /*statistics*/) const override {
+    ResultsGroup group;
+    group.name = circuits_info.name;
+    group.title = circuits_info.title;
+    add_dimensions(model_.config, group);
+    add_measures(measure(model_, settings_.fold_layer_norm), settings_.fold_layer_norm, group);
+    add_nulls(model_.config, settings_, group);
+    group.claims = circuit_claims(group, settings_);
+    group.summary = circuit_summary(group);
+    return {std::move(group)};
+  }
+
+ private:
+  const Model& model_;
+  AnalysisSettings settings_;
+};
+
+}  // namespace
+
+RegisteredAnalysis circuits_analysis() {
+  return {
+      circuits_info,
+      [](const AnalysisContext& context) { return std::make_unique<CircuitsAnalysis>(context); },
+      draw_circuits};
+}
+
+}  // namespace headscope

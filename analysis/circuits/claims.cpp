@@ -1,0 +1,116 @@
+#include "circuits/claims.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "circuits/weights.hpp"
+#include "headscope/statistics.hpp"
+#include "number_text.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// Overlap above chance by less than this share is no more than chance.
+constexpr double margin = 0.1;
+
+/// Overlap of every two heads of a layer, relative to chance.
+std::vector<double> ratios_in_layer(const Array& overlap, std::size_t projection, std::size_t layer,
+                                    double chance) {
+  std::vector<double> ratios;
+  for (std::size_t j = 1; j < overlap.shape[3]; ++j) {
+    for (std::size_t i = 0; i < j; ++i) {
+      const double value = overlap(projection, layer, i, j);
+      if (std::isfinite(value)) ratios.push_back(value / chance);
+    }
+  }
+  return ratios;
+}
+
+double mean(const std::vector<double>& values) {
+  return arma::mean(arma::vec(values));
+}
+
+/// Of the mean over layers, layers resampled.
+Interval interval_over_layers(const std::vector<double>& layer_means,
+                              const AnalysisSettings& settings) {
+  const DocumentBootstrap bootstrap(layer_means.size(), settings.n_bootstrap, settings.seed);
+  std::vector<double> means(bootstrap.n_resample());
+  for (std::size_t resample = 0; resample < means.size(); ++resample) {
+    const std::vector<std::uint32_t> drawn = bootstrap.draw(resample);
+    double sum = 0;
+    for (std::size_t layer = 0; layer < drawn.size(); ++layer) {
+      sum += drawn[layer] * layer_means[layer];
+    }
+    means[resample] = sum / static_cast<double>(layer_means.size());
+  }
+  return percentile_interval(means);
+}
+
+Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings,
+                     std::size_t projection) {
+  Claim claim;
+  claim.number = 5;
+  claim.statement = "Heads' subspaces are orthogonal, or overlap no more than chance: W_" +
+                    std::string(1, "QKVO"[projection]) + ".";
+  claim.effect_name =
+      "mean overlap of two heads of a layer relative to chance (0: orthogonal, 1: chance); "
+      "interval: 95 %, layers resampled";
+  claim.effect = claim.ci_low = claim.ci_high = nan;
+
+  const Array& overlap = group.variable("subspace_overlap").values;
+  const double chance = group.variable("subspace_overlap_null_mean").values.values[0];
+  const double deviation = group.variable("subspace_overlap_null_std").values.values[0];
+  std::vector<double> ratios, layer_means;
+  for (std::size_t layer = 0; layer < overlap.shape[1]; ++layer) {
+    const std::vector<double> in_layer = ratios_in_layer(overlap, projection, layer, chance);
+    if (in_layer.empty()) continue;
+    layer_means.push_back(mean(in_layer));
+    ratios.insert(ratios.end(), in_layer.begin(), in_layer.end());
+  }
+  if (ratios.empty() || !std::isfinite(deviation)) {
+    claim.evidence = ratios.empty() ? "The layers have no two heads to compare."
+                                    : "Without random draws there is no chance to compare with.";
+    return claim;
+  }
+
+  const auto n_pair = static_cast<double>(ratios.size());
+  const double pair_limit = 1 + 3 * deviation / chance;
+  const double limit = 1 + std::max(margin, 3 * deviation / chance / std::sqrt(n_pair));
+  const auto above =
+      std::ranges::count_if(ratios, [&](double value) { return value > pair_limit; });
+  const Interval spread = percentile_interval(ratios);
+  claim.effect = mean(layer_means);
+  if (layer_means.size() > 1) {
+    const Interval interval = interval_over_layers(layer_means, settings);
+    claim.ci_low = interval.low;
+    claim.ci_high = interval.high;
+    if (interval.high <= limit) claim.verdict = Verdict::holds;
+    if (interval.low > limit) claim.verdict = Verdict::does_not_hold;
+  }
+  claim.evidence =
+      "Over " + std::to_string(ratios.size()) + " head pairs the overlap averages " +
+      decimals(claim.effect * chance, 3) + " against " + decimals(chance, 3) +
+      " of random subspaces; 95 % of the pairs lie between " + decimals(spread.low, 2) + " and " +
+      decimals(spread.high, 2) + " times chance, " + percent(static_cast<double>(above) / n_pair) +
+      " more than 3 standard deviations of random pairs above it. Holds when the interval of the "
+      "mean stays below " +
+      decimals(limit, 2) +
+      " times chance (a tenth above, or what the mean of as many random pairs reaches), does not "
+      "hold when it lies above, else undecided.";
+  return claim;
+}
+
+}  // namespace
+
+std::vector<Claim> circuit_claims(const ResultsGroup& group, const AnalysisSettings& settings) {
+  std::vector<Claim> claims;
+  for (std::size_t projection = 0; projection < projections.size(); ++projection) {
+    claims.push_back(subspace_claim(group, settings, projection));
+  }
+  return claims;
+}
+
+}  // namespace headscope

@@ -1,0 +1,106 @@
+#include "circuits/composition.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "circuits/measures.hpp"
+#include "random_draws.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// Scales to norm 1; false for a zero matrix, which stays.
+bool normalize(arma::mat& A) {
+  const double norm = std::sqrt(arma::accu(arma::square(A)));
+  if (norm == 0) return false;
+  A /= norm;
+  return true;
+}
+
+double block_norm(const Matrix& product, Index first_row, Index first_col, Index d_head) {
+  double sum = 0;
+  for (Index col = first_col; col < first_col + d_head; ++col) {
+    const float* const block = product.colptr(col) + first_row;
+    for (Index row = 0; row < d_head; ++row) sum += static_cast<double>(block[row]) * block[row];
+  }
+  return std::sqrt(sum);
+}
+
+/// An earlier and a later head, side by side in each matrix; stream 4 draw + projection.
+CircuitWeights random_heads(Index d_model, Index d_head, std::uint64_t seed, std::size_t draw) {
+  const auto gaussian = [&](std::size_t projection) {
+    arma::mat W(d_model, 2 * d_head);
+    fill_normal(W.memptr(), W.n_elem, CounterRandom(seed, 4 * draw + projection));
+    return W;
+  };
+  return {2, gaussian(0), gaussian(1), gaussian(2), gaussian(3)};
+}
+
+}  // namespace
+
+CompositionFactors composition_factors(const CircuitWeights& weights) {
+  const Index d_model = weights.W_Q.n_rows;
+  const Index d_head = weights.d_head();
+  CompositionFactors factors;
+  factors.written.set_size(weights.W_Q.n_cols, d_model);
+  for (Matrix& read : factors.read) read.set_size(d_model, weights.W_Q.n_cols);
+
+  for (Index h = 0; h < weights.n_head; ++h) {
+    const Index first = h * d_head;
+    const Index last = first + d_head - 1;
+    const arma::mat W_Q = weights.of(Projection::q, h);
+    const arma::mat W_K = weights.of(Projection::k, h);
+    const arma::mat W_V = weights.of(Projection::v, h);
+    const arma::mat W_O = weights.of(Projection::o, h);
+
+    arma::mat written = gram_root(W_V) * W_O.t();
+    factors.writes.push_back(normalize(written));
+    factors.written.rows(first, last) = arma::conv_to<Matrix>::from(written);
+
+    std::array<arma::mat, 3> read{W_Q * gram_root(W_K).t(), W_K * gram_root(W_Q).t(),
+                                  W_V * gram_root(W_O).t()};
+    for (std::size_t kind = 0; kind < read.size(); ++kind) {
+      factors.reads[kind].push_back(normalize(read[kind]));
+      factors.read[kind].cols(first, last) = arma::conv_to<Matrix>::from(read[kind]);
+    }
+  }
+  return factors;
+}
+
+arma::mat composition(const CompositionFactors& earlier, const CompositionFactors& later,
+                      std::size_t kind) {
+  const Index n_head = earlier.writes.size();
+  const Index d_head = earlier.written.n_rows / n_head;
+  const Matrix product = earlier.written * later.read[kind];
+  arma::mat scores(n_head, n_head);
+  for (Index i = 0; i < n_head; ++i) {
+    for (Index j = 0; j < n_head; ++j) {
+      scores(i, j) = earlier.writes[i] && later.reads[kind][j]
+                         ? block_norm(product, i * d_head, j * d_head, d_head)
+                         : nan;
+    }
+  }
+  return scores;
+}
+
+CompositionNull composition_null(Index d_model, Index d_head, std::size_t n_null,
+                                 std::uint64_t seed) {
+  arma::mat scores(n_null, composition_kinds.size());
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t draw = 0; draw < n_null; ++draw) {
+    const CompositionFactors heads = composition_factors(random_heads(d_model, d_head, seed, draw));
+    for (std::size_t kind = 0; kind < composition_kinds.size(); ++kind) {
+      scores(draw, kind) = composition(heads, heads, kind)(0, 1);
+    }
+  }
+  CompositionNull null{{nan, nan, nan}, {nan, nan, nan}};
+  for (std::size_t kind = 0; kind < composition_kinds.size(); ++kind) {
+    if (n_null > 0) null.mean[kind] = arma::mean(scores.col(kind));
+    if (n_null > 1) null.std[kind] = arma::stddev(scores.col(kind));
+  }
+  return null;
+}
+
+}  // namespace headscope

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "circuits/weights.hpp"
+
+namespace headscope {
+
+/// Which input of the later head reads what the earlier one writes.
+inline constexpr std::array<std::string_view, 3> composition_kinds{"q", "k", "v"};
+
+/// One layer's heads reduced to what composition scores need, every head's matrices scaled to
+/// Frobenius norm 1 so that a score is the norm of a product.
+///
+/// With S the root of the far side's Gram matrix, OV = W_V W_O becomes S_V W_O (d_head x d_model)
+/// and the reading matrix A B' becomes A S_B' (d_model x d_head); no norm changes.
+struct CompositionFactors {
+  Matrix written;              ///< (n_head d_head) x d_model: OV of head h at rows h * d_head
+  std::array<Matrix, 3> read;  ///< d_model x (n_head d_head) for q (W_Q W_K'), k (W_K W_Q'), v (OV)
+  std::vector<bool> writes;    ///< per head, OV is not zero
+  std::array<std::vector<bool>, 3> reads;  ///< the same of each reading matrix
+};
+CompositionFactors composition_factors(const CircuitWeights& weights);
+
+/// |OV_1 X_2| / (|OV_1| |X_2|), Frobenius norms, for every head of an earlier and a later layer.
+/// @param kind  0, 1, 2: q, k, v.
+/// @return earlier head x later head, in [0, 1]; NaN where either side is zero.
+/// Source: Elhage et al. 2021.
+arma::mat composition(const CompositionFactors& earlier, const CompositionFactors& later,
+                      std::size_t kind);
+
+/// Composition scores of independent Gaussian matrices of the same shapes.
+struct CompositionNull {
+  std::array<double, 3> mean;
+  std::array<double, 3> std;  ///< over draws (n - 1 in the denominator)
+};
+/// @param n_null  draws of an earlier and a later head; NaN with none.
+CompositionNull composition_null(Index d_model, Index d_head, std::size_t n_null,
+                                 std::uint64_t seed);
+
+}  // namespace headscope

@@ -1,0 +1,223 @@
+#include <algorithm>
+#include <cmath>
+
+#include "circuits/circuits.hpp"
+
+namespace headscope {
+namespace {
+
+/// Part `index` of the first axis.
+Array slice(const Array& array, std::size_t index) {
+  Shape shape(array.shape.begin() + 1, array.shape.end());
+  const std::size_t size = array.size() / array.shape[0];
+  const auto first = array.values.begin() + static_cast<std::ptrdiff_t>(index * size);
+  return Array(std::move(shape), {first, first + static_cast<std::ptrdiff_t>(size)});
+}
+
+/// Layer x head (or one head x offset matrix) at one place of the last axis.
+Array at_last(const Array& array, std::size_t index) {
+  Array part({array.shape[0], array.shape[1]});
+  for (std::size_t i = 0; i < array.shape[0]; ++i) {
+    for (std::size_t j = 0; j < array.shape[1]; ++j) part(i, j) = array(i, j, index);
+  }
+  return part;
+}
+
+Figure copying_figure(const ResultsGroup& group) {
+  Heatmap map;
+  map.panels = {{"", group.variable("ov_copying").values, {}, {}}};
+  map.row_title = "layer";
+  map.column_title = "head";
+  map.value_title = "OV copying";
+  map.scale = ColourScale::diverging;
+  map.low = -1;
+  map.high = 1;
+  return {.name = "elhage2021_copying",
+          .group = group.name,
+          .title = "Copying heads: eigenvalues of the OV circuit",
+          .caption =
+              "Real part of the sum of the eigenvalues of W_O W_V over the sum of their "
+              "absolute values: +1 writes back what it reads, -1 its opposite. "
+              "From the weights alone.",
+          .source = "Elhage et al. 2021",
+          .content = map};
+}
+
+/// The size that all but a few in a thousand stay below.
+double common_size(const std::vector<HeatmapPanel>& panels) {
+  std::vector<double> sizes;
+  for (const HeatmapPanel& panel : panels) {
+    for (const double value : panel.values.values) {
+      if (std::isfinite(value)) sizes.push_back(std::abs(value));
+    }
+  }
+  if (sizes.empty()) return 0;
+  const auto place = static_cast<std::ptrdiff_t>(0.995 * static_cast<double>(sizes.size() - 1));
+  std::nth_element(sizes.begin(), sizes.begin() + place, sizes.end());
+  return sizes[static_cast<std::size_t>(place)];
+}
+
+/// One label per layer, at its first head.
+std::vector<std::string> layer_labels(std::size_t n_layer, std::size_t n_head) {
+  std::vector<std::string> labels(n_layer * n_head);
+  for (std::size_t layer = 0; layer < n_layer; ++layer) {
+    labels[layer * n_head] = "L" + std::to_string(layer);
+  }
+  return labels;
+}
+
+Figure composition_figure(const ResultsGroup& group) {
+  const Array& scores = group.variable("composition").values;
+  const Array& null = group.variable("composition_null").values;
+  const Shape& heads = group.variable("ov_copying").values.shape;
+  const std::vector<std::string> labels = layer_labels(heads[0], heads[1]);
+  Heatmap map;
+  for (std::size_t kind = 0; kind < scores.shape[0]; ++kind) {
+    Array above = slice(scores, kind);
+    for (double& value : above.values) value -= null(kind);
+    map.panels.push_back(
+        {std::string(1, "QKV"[kind]) + "-composition", std::move(above), labels, labels});
+  }
+  map.row_title = "earlier head (layer)";
+  map.column_title = "later head (layer)";
+  map.value_title = "composition - random baseline";
+  map.scale = ColourScale::diverging;
+  if (const double size = common_size(map.panels); size > 0) {
+    map.low = -size;
+    map.high = size;
+  }
+  return {.name = "elhage2021_composition",
+          .group = group.name,
+          .title = "Which later heads read what earlier heads write",
+          .caption =
+              "|OV_1 X_2| / (|OV_1| |X_2|) for every earlier and later head, X_2 being QK "
+              "(Q), its transpose (K) or OV (V), minus the mean of random Gaussian matrices "
+              "of the same shapes. From the weights alone; empty where the second head is "
+              "not in a later layer. The largest 0.5 % lie beyond the ends of the scale.",
+          .source = "Elhage et al. 2021",
+          .content = map};
+}
+
+Figure rank_figure(const ResultsGroup& group) {
+  const Array& rank = group.variable("qk_rank90").values;
+  const Array& joint = group.variable("qk_rank90_joint").values;
+  Series heads, sum, together;
+  heads.label = "each head";
+  heads.style = Series::Style::points;
+  sum.label = "heads added up";
+  together.label = "heads together";
+  for (std::size_t layer = 0; layer < rank.shape[0]; ++layer) {
+    double added = 0;
+    for (std::size_t head = 0; head < rank.shape[1]; ++head) {
+      heads.x.push_back(static_cast<double>(layer));
+      heads.y.push_back(rank(layer, head));
+      added += rank(layer, head);
+    }
+    sum.x.push_back(static_cast<double>(layer));
+    sum.y.push_back(added);
+    together.x.push_back(static_cast<double>(layer));
+    together.y.push_back(joint(layer));
+  }
+  Chart chart;
+  chart.panels = {{"", {heads, together, sum}, {}, {}}};
+  chart.x_title = "layer";
+  chart.y_title = "singular values for 90 %";
+  chart.log_y = true;
+  return {.name = "cordonnier2020_rank",
+          .group = group.name,
+          .title = "Rank of the query-key products",
+          .caption =
+              "How many singular values of W_Q W_K' carry 90 % of the squared sum: for each "
+              "head, and for a layer's heads side by side in one d_model x d_model product. "
+              "Together below the sum means that heads share directions.",
+          .source = "Cordonnier et al. 2020",
+          .content = chart};
+}
+
+Figure overlap_figure(const ResultsGroup& group, std::size_t projection) {
+  const Array overlap = slice(group.variable("subspace_overlap").values, projection);
+  const double chance = group.variable("subspace_overlap_null_mean").values.values[0];
+  // The same scale for all projections: a head with itself, 1, is the most there can be.
+  const double limit = std::max(0.1, std::log2(1 / chance));
+  const std::string letter = group.dimensions.at("projection").text[projection];
+  const std::string name = std::string("W_") + "QKVO"[projection];
+  Heatmap map;
+  for (std::size_t layer = 0; layer < overlap.shape[0]; ++layer) {
+    Array matrix = slice(overlap, layer);
+    for (double& value : matrix.values) value = std::max(std::log2(value / chance), -limit);
+    for (std::size_t h = 0; h < overlap.shape[1]; ++h) matrix(h, h) = std::nan("");
+    map.panels.push_back({"layer " + std::to_string(layer), std::move(matrix), {}, {}});
+  }
+  map.row_title = map.column_title = "head";
+  map.value_title = "overlap relative to chance (log2)";
+  map.scale = ColourScale::diverging;
+  map.low = -limit;
+  map.high = limit;
+  return {.name = "subspace_overlap_" + letter,
+          .group = group.name,
+          .title = "Overlap of the heads' subspaces: " + name,
+          .caption =
+              "Mean squared cosine of the principal angles between two heads' column spaces "
+              "(row spaces of W_O) in the residual stream, relative to that of random "
+              "subspaces: 0 is chance, 1 twice chance, the lower end of the scale anything "
+              "down to orthogonal. A head with itself is left out.",
+          .source = "Bjorck & Golub 1973",
+          .content = map};
+}
+
+Figure position_figure(const ResultsGroup& group) {
+  const Array& share = group.variable("position_only_share").values;
+  Heatmap map;
+  map.panels = {{"same token", at_last(share, 0), {}, {}},
+                {"previous token", at_last(share, 1), {}, {}},
+                {"position 0", group.variable("position_only_sink").values, {}, {}}};
+  map.row_title = "layer";
+  map.column_title = "head";
+  map.value_title = "attention (probability)";
+  map.low = 0;
+  map.high = 1;
+  return {.name = "position_only",
+          .group = group.name,
+          .title = "Attention from position embeddings alone (exact for layer 0 only)",
+          .caption =
+              "Mean attention of positions 2 .. 127 when the layer's input is the position "
+              "embedding alone, through its ln_1. Only layer 0 is exact; deeper layers read "
+              "a residual stream, so for them this is what their weights would do with "
+              "positions.",
+          .source = "Definition of this project",
+          .content = map};
+}
+
+Figure offsets_figure(const ResultsGroup& group) {
+  const Array& share = group.variable("position_only_share").values;
+  Heatmap map;
+  map.panels = {{"layer 0 (exact)", slice(share, 0), {}, {}}};
+  map.row_title = "head";
+  map.column_title = "offset (tokens back)";
+  map.value_title = "attention (probability)";
+  map.low = 0;
+  return {.name = "position_only_offsets",
+          .group = group.name,
+          .title = "Layer 0: attention to the last tokens from positions alone",
+          .caption =
+              "Mean attention of positions 2 .. 127 to the key at each offset when layer 0 "
+              "reads the position embeddings alone.",
+          .source = "Definition of this project",
+          .content = map};
+}
+
+}  // namespace
+
+std::vector<Figure> draw_circuits(const Results& results) {
+  if (!results.has("circuits")) return {};
+  const ResultsGroup& group = results.group("circuits");
+  std::vector<Figure> figures{copying_figure(group), composition_figure(group), rank_figure(group)};
+  for (std::size_t projection = 0; projection < 4; ++projection) {
+    figures.push_back(overlap_figure(group, projection));
+  }
+  figures.push_back(position_figure(group));
+  figures.push_back(offsets_figure(group));
+  return figures;
+}
+
+}  // namespace headscope

@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "circuits/claims.hpp"
+#include "circuits/composition.hpp"
+#include "headscope/types.hpp"
+#include "number_text.hpp"
+
+namespace headscope {
+namespace {
+
+std::string unit_text(std::size_t unit, std::size_t n_head) {
+  return HeadIndex{unit / n_head, unit % n_head}.text();
+}
+
+/// Positions of the finite values, largest first.
+std::vector<std::size_t> ranking(const std::vector<double>& values) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) order.push_back(i);
+  }
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return values[a] > values[b]; });
+  return order;
+}
+
+/// `L1H2 (0.98), L0H0 (0.90)`: the largest values of a layer x head array.
+std::string largest_heads(const std::vector<double>& values, std::size_t n_head, std::size_t n) {
+  std::vector<std::size_t> order = ranking(values);
+  order.resize(std::min(n, order.size()));
+  std::string text;
+  for (const std::size_t unit : order) {
+    if (!text.empty()) text += ", ";
+    text += unit_text(unit, n_head) + " (" + decimals(values[unit], 2) + ")";
+  }
+  return text;
+}
+
+double median(std::vector<double> values) {
+  return arma::median(arma::vec(std::move(values)));
+}
+
+std::string copying_text(const ResultsGroup& group) {
+  const Array& copying = group.variable("ov_copying").values;
+  if (ranking(copying.values).empty()) return "No head has a value circuit.";
+  const auto strong =
+      std::ranges::count_if(copying.values, [](double value) { return value > 0.5; });
+  const auto negative =
+      std::ranges::count_if(copying.values, [](double value) { return value < -0.5; });
+  return "Of " + std::to_string(copying.size()) + " heads " + std::to_string(strong) +
+         " copy (OV copying above 0.5) and " + std::to_string(negative) +
+         " write the opposite (below -0.5); strongest: " +
+         largest_heads(copying.values, copying.shape[1], 5) + ".";
+}
+
+std::string rank_text(const ResultsGroup& group) {
+  const Array& rank = group.variable("qk_rank90").values;
+  const Array& joint = group.variable("qk_rank90_joint").values;
+  const double of_heads = std::accumulate(rank.values.begin(), rank.values.end(), 0.0) /
+                          static_cast<double>(rank.shape[0]);
+  return " A head's query-key product needs " + decimals(median(rank.values), 0) +
+         " singular values (median) for 90 % of its squared sum, a layer's heads together " +
+         decimals(median(joint.values), 0) + ", where they add up to " + decimals(of_heads, 0) +
+         " one by one.";
+}
+
+std::string composition_text(const ResultsGroup& group) {
+  const Array& scores = group.variable("composition").values;
+  const std::size_t n_unit = scores.shape[1];
+  const std::size_t n_head = group.variable("ov_copying").values.shape[1];
+  const Array& null = group.variable("composition_null").values;
+  std::string text;
+  for (std::size_t kind = 0; kind < composition_kinds.size(); ++kind) {
+    const auto first = scores.values.begin() + static_cast<std::ptrdiff_t>(kind * n_unit * n_unit);
+    const std::vector<double> pairs(first, first + static_cast<std::ptrdiff_t>(n_unit * n_unit));
+    const std::vector<std::size_t> order = ranking(pairs);
+    if (order.empty()) return " There are no two layers to compose.";
+    text += text.empty() ? " Strongest composition: " : "; ";
+    text += std::string(composition_kinds[kind]) + " " + unit_text(order[0] / n_unit, n_head) +
+            " to " + unit_text(order[0] % n_unit, n_head) + " (" + decimals(pairs[order[0]], 3) +
+            ", random " + decimals(null(kind), 3) + ")";
+  }
+  return text + ".";
+}
+
+std::string position_text(const ResultsGroup& group) {
+  const Array& share = group.variable("position_only_share").values;
+  const std::size_t n_head = share.shape[1];
+  std::vector<double> previous;
+  for (std::size_t h = 0; h < n_head; ++h) previous.push_back(share(0, h, 1));
+  if (ranking(previous).empty()) return "";
+  return " From positions alone, the layer 0 heads that look most at the previous token are " +
+         largest_heads(previous, n_head, 3) + ".";
+}
+
+}  // namespace
+
+std::string circuit_summary(const ResultsGroup& group) {
+  return copying_text(group) + rank_text(group) + composition_text(group) + position_text(group);
+}
+
+}  // namespace headscope

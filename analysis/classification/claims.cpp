@@ -1,0 +1,181 @@
+#include "classification/claims.hpp"
+
+#include <cmath>
+
+#include "number_text.hpp"
+
+namespace headscope {
+namespace {
+
+/// `L0H1, L2H3`.
+std::string head_list(const std::vector<Index>& units, Index n_head) {
+  std::string list;
+  for (const Index unit : units) {
+    list += (list.empty() ? "" : ", ") + HeadIndex{unit / n_head, unit % n_head}.text();
+  }
+  return list;
+}
+
+std::vector<Index> units_of(const TypeMargins& margins, HeadType type) {
+  std::vector<Index> units;
+  for (Index unit = 0; unit < margins.of(type).n_rows; ++unit) {
+    if (margins.has(type, unit)) units.push_back(unit);
+  }
+  return units;
+}
+
+/// Share of heads of any of `types`, 1 x n_weighting.
+arma::mat share_of(const TypeMargins& margins, const std::vector<HeadType>& types) {
+  const arma::mat& any = margins.of(types.front());
+  arma::mat share(1, any.n_cols, arma::fill::zeros);
+  for (Index w = 0; w < any.n_cols; ++w) {
+    for (Index unit = 0; unit < any.n_rows; ++unit) {
+      for (const HeadType type : types) {
+        if (!margins.has(type, unit, w)) continue;
+        share(0, w) += 1.0 / static_cast<double>(any.n_rows);
+        break;
+      }
+    }
+  }
+  return share;
+}
+
+void set_effect(Claim& claim, const std::string& name, const arma::mat& values) {
+  const Interval interval = row_interval(values, 0);
+  claim.effect_name = name;
+  claim.effect = values(0, 0);
+  claim.ci_low = interval.low;
+  claim.ci_high = interval.high;
+}
+
+/// Why a type could not be looked for, empty where it could.
+std::string missing_annotation(HeadType type, const WeightedSums& sums) {
+  if (type == HeadType::syntactic && relations_of(sums.statistics()).empty()) {
+    return "the corpus has no dependencies";
+  }
+  const std::string pronouns = baseline_info(Baseline::coreference_pronoun_baseline).name;
+  if (type == HeadType::coreference && sums.total(weight_name(pronouns), Half::odd)(0, 0) == 0) {
+    return "no odd document of the corpus has an annotated non-first pronoun";
+  }
+  const std::string delimiter = baseline_info(Baseline::delimiter_baseline).name;
+  if (type == HeadType::delimiter && sums.total(weight_name(delimiter))(0, 0) == 0) {
+    return "the corpus has no text, only token ids";
+  }
+  return "";
+}
+
+Claim type_claim(HeadType type, const TypeMargins& margins, const WeightedSums& sums) {
+  Claim claim;
+  claim.number = 7;
+  claim.statement = std::string("Some heads are ") + head_type_name(type) + ".";
+  set_effect(claim, std::string("share of heads that are ") + head_type_name(type),
+             share_of(margins, {type}));
+  const std::string missing = missing_annotation(type, sums);
+  if (!missing.empty()) {
+    claim.verdict = Verdict::undecided;
+    claim.evidence = "Cannot be told: " + missing + ".";
+    claim.effect = claim.ci_low = claim.ci_high = std::numeric_limits<double>::quiet_NaN();
+    return claim;
+  }
+  const std::size_t n = units_of(margins, type).size();
+  claim.evidence = std::to_string(n) + " of " + std::to_string(margins.of(type).n_rows) +
+                   " heads pass the rule: " + head_type_rule(type) + ".";
+  if (n == 0) {
+    claim.verdict = Verdict::does_not_hold;
+  } else {
+    claim.verdict = claim.ci_low > 0 ? Verdict::holds : Verdict::undecided;
+    if (claim.verdict == Verdict::undecided) {
+      claim.evidence += " Not every resample of the documents keeps one.";
+    }
+  }
+  return claim;
+}
+
+}  // namespace
+
+std::vector<Claim> specialisation_claims(const TypeMargins& margins, const WeightedSums& sums) {
+  const std::vector<HeadType> named{HeadType::positional, HeadType::syntactic, HeadType::semantic,
+                                    HeadType::coreference, HeadType::delimiter};
+  Claim any;
+  any.number = 7;
+  any.statement =
+      "Heads specialise: most are positional, syntactic, semantic, coreference or delimiter heads.";
+  set_effect(any, "share of heads of at least one of the five types", share_of(margins, named));
+  any.verdict = any.ci_low > 0.5    ? Verdict::holds
+                : any.ci_high < 0.5 ? Verdict::does_not_hold
+                                    : Verdict::undecided;
+  any.evidence = percent(any.effect) +
+                 " of the heads pass the threshold of at least one of the five types; the claim is "
+                 "taken to hold where more than half do.";
+  std::vector<Claim> claims{any};
+  for (const HeadType type : named) claims.push_back(type_claim(type, margins, sums));
+  return claims;
+}
+
+std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& sums, Index n_head) {
+  const std::vector<Index> heads = units_of(margins, HeadType::coreference);
+  const auto claim_of = [&](const std::string& sum, const std::string& statement,
+                            const std::string& quantity, const std::string& units, double sign) {
+    Claim claim;
+    claim.number = 8;
+    claim.statement = statement;
+    claim.effect_name = quantity + " without a pronoun minus with one, " + units;
+    claim.effect = claim.ci_low = claim.ci_high = std::numeric_limits<double>::quiet_NaN();
+    claim.verdict = Verdict::undecided;
+    if (heads.empty()) {
+      claim.evidence = "Cannot be told: no head of this model is a coreference head.";
+      return claim;
+    }
+    const arma::mat means = sums.ratio(sum);
+    const Index n_unit = means.n_rows / 2;
+    arma::mat difference(1, means.n_cols, arma::fill::zeros);
+    double without = 0;
+    double with = 0;
+    for (const Index unit : heads) {
+      difference +=
+          (means.row(unit) - means.row(n_unit + unit)) / static_cast<double>(heads.size());
+      without += means(unit, 0) / static_cast<double>(heads.size());
+      with += means(n_unit + unit, 0) / static_cast<double>(heads.size());
+    }
+    set_effect(claim, claim.effect_name, difference);
+    if (std::isnan(claim.effect)) {
+      claim.evidence = "Cannot be told: the corpus lacks sentences of one of the two kinds.";
+      return claim;
+    }
+    if (sign * claim.ci_low > 0 && sign * claim.ci_high > 0) {
+      claim.verdict = Verdict::holds;
+    } else if (sign * claim.ci_low < 0 && sign * claim.ci_high < 0) {
+      claim.verdict = Verdict::does_not_hold;
+    }
+    claim.evidence = "Coreference heads (" + head_list(heads, n_head) + "): " + quantity + " " +
+                     significant(without) + " on sentences without a pronoun, " +
+                     significant(with) + " on those with one.";
+    return claim;
+  };
+  return {claim_of("sentence_sink",
+                   "A coreference head rests on sentences without pronouns: it attends more to the "
+                   "sink there.",
+                   "sink mass", "probability", 1),
+          claim_of("sentence_entropy",
+                   "A coreference head rests on sentences without pronouns: its attention has less "
+                   "entropy there.",
+                   "entropy", "nats", -1)};
+}
+
+std::string type_summary(const TypeMargins& margins, Index n_head) {
+  const Index n_unit = margins.margin[0].n_rows;
+  std::string summary = "Of " + std::to_string(n_unit) + " heads: ";
+  Index n_none = 0;
+  for (Index unit = 0; unit < n_unit; ++unit) n_none += primary_type(margins, unit) == 0 ? 1 : 0;
+  for (std::size_t i = 0; i < n_head_type; ++i) {
+    const auto type = static_cast<HeadType>(i);
+    const std::vector<Index> units = units_of(margins, type);
+    if (units.empty()) continue;
+    summary += std::to_string(units.size()) + " " + head_type_name(type);
+    if (units.size() <= 6) summary += " (" + head_list(units, n_head) + ")";
+    summary += ", ";
+  }
+  return summary + std::to_string(n_none) + " of no type. A head may be of several types.";
+}
+
+}  // namespace headscope

@@ -1,0 +1,355 @@
+#include "classification/classification.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "classification/induction.hpp"
+#include "classification/pattern.hpp"
+#include "classification/results.hpp"
+#include "classification/semantic.hpp"
+#include "classification/sums.hpp"
+#include "classification/tokens.hpp"
+#include "classification/words.hpp"
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr std::size_t n_semantic_permutation = 20;
+
+const AnalysisInfo& classification_info() {
+  static const AnalysisInfo info = [] {
+    AnalysisInfo made;
+    made.name = "classification";
+    made.title = "Which head does what";
+    made.purpose =
+        "Scores every head for position, delimiters, syntax, coreference, meaning, repetition, "
+        "induction, rarity and rest, each against a baseline, and names its type.";
+    made.source =
+        "Voita et al. 2019; Clark et al. 2019; Vig & Belinkov 2019; Olsson et al. 2022; "
+        "TransformerLens";
+    made.needs_corpus = true;
+    return made;
+  }();
+  return info;
+}
+
+/// Adds up the patterns of the first positions, for the mean that variability is taken from.
+class FirstPositions : public LayerObserver {
+ public:
+  explicit FirstPositions(Array& sum) : sum_(sum) {}
+
+  bool wants_pattern(Index /*layer*/) const override { return true; }
+  void observe_layer(const LayerView& view) override {
+    for (Index h = 0; h < view.pattern.n_slices; ++h) {
+      for (Index q = 0; q < view.n_token; ++q) {
+        for (Index k = 0; k <= q; ++k) sum_(view.layer, h, q, k) += view.pattern(k, q, h);
+      }
+    }
+  }
+
+ private:
+  Array& sum_;  // layer x head x query x key
+};
+
+/// A sum and its denominators, block first.
+struct RatioSum {
+  Array* numerator = nullptr;
+  Array* denominator = nullptr;
+
+  template <typename... I>
+  void add(const Ratio& ratio, I... index) const {
+    (*numerator)(index...) += ratio.numerator;
+    (*denominator)(index...) += ratio.denominator;
+  }
+};
+
+/// What every head of the current document is scored against.
+struct DocumentTraits {
+  TokenIds tokens;
+  Index block = 0;
+  std::vector<unsigned char> is_punctuation;
+  std::vector<std::vector<Index>> copies;
+  std::vector<std::optional<TokenId>> rarest;
+  WordStructure words;
+  std::vector<Arc> scored_arcs;
+  std::vector<Array*> arc_hits;  ///< the sum of each scored arc's relation
+  std::optional<TokenSimilarity> similarity;
+};
+
+class Classification : public Analysis {
+ public:
+  explicit Classification(const AnalysisContext& context)
+      : model_(context.model), corpus_(context.corpus), settings_(context.settings) {}
+
+  const AnalysisInfo& info() const override { return classification_info(); }
+
+  /// First pass: token counts and the mean pattern of the first positions. Second: the scores.
+  int n_pass() const override { return 2; }
+  void begin_pass(int pass, Statistics& statistics) override;
+  bool begin_document(const Document& document, Statistics& statistics) override;
+  bool wants_pattern(Index /*layer*/) const override { return true; }
+  void observe_layer(const LayerView& view) override;
+  std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
+
+ private:
+  Shape per_head(Shape leading = {n_block}) const;
+  RatioSum ratio_sum(Statistics& statistics, const std::string& name, const Shape& shape) const;
+  void count_tokens(const Document& document, Statistics& statistics);
+  void open_sums(Statistics& statistics);
+  void add_baselines(const Document& document, Statistics& statistics);
+  void open_relations(Statistics& statistics);
+  void observe_head(const LayerView& view, Index head, arma::mat& word_buffer);
+  void observe_words(const Matrix& pattern, Index layer, Index head, arma::mat& word_buffer);
+  void observe_sentences(const Matrix& pattern, const std::vector<double>& entropy, Index layer,
+                         Index head);
+
+  const Model& model_;
+  const Corpus* corpus_;
+  const AnalysisSettings& settings_;
+  int pass_ = 0;
+  std::unique_ptr<Forward> first_forward_;
+  std::vector<double> token_counts_;
+  std::vector<arma::mat> mean_first_;  // by unit, key x query
+  DocumentTraits document_;
+  std::array<RatioSum, n_head_score> scores_;
+  RatioSum offsets_, semantic_null_, sentence_sink_, sentence_entropy_;
+  std::vector<arma::mat> word_buffers_;  // by thread
+};
+
+Shape Classification::per_head(Shape leading) const {
+  leading.push_back(model_.config.n_layer);
+  leading.push_back(model_.config.n_head);
+  return leading;
+}
+
+RatioSum Classification::ratio_sum(Statistics& statistics, const std::string& name,
+                                   const Shape& shape) const {
+  return {&statistics.sum(name, shape), &statistics.sum(weight_name(name), shape)};
+}
+
+void Classification::begin_pass(int pass, Statistics& statistics) {
+  pass_ = pass;
+  const ModelConfig& config = model_.config;
+  Array& counts = statistics.sum("token_count", {config.d_vocab});
+  Array& first = statistics.sum("first_pattern", {config.n_layer, config.n_head,
+                                                  n_variability_position, n_variability_position});
+  Array& first_count = statistics.sum("first_pattern_count", {n_variability_position});
+  if (pass == 0) {
+    first_forward_ = std::make_unique<Forward>(model_);
+    return;
+  }
+  first_forward_.reset();
+  token_counts_ = counts.values;
+  mean_first_.clear();
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    for (Index head = 0; head < config.n_head; ++head) {
+      arma::mat mean(n_variability_position, n_variability_position, arma::fill::zeros);
+      for (Index q = 0; q < n_variability_position; ++q) {
+        for (Index k = 0; k <= q; ++k) {
+          if (first_count(q) > 0) mean(k, q) = first(layer, head, q, k) / first_count(q);
+        }
+      }
+      mean_first_.push_back(std::move(mean));
+    }
+  }
+  open_sums(statistics);
+}
+
+void Classification::count_tokens(const Document& document, Statistics& statistics) {
+  Array& counts = statistics.sum("token_count", {model_.config.d_vocab});
+  for (const TokenId token : document.tokens) {
+    if (token < 0 || static_cast<Index>(token) >= model_.config.d_vocab) {
+      throw ShapeError("token ids of document " + document.id + ": expected below " +
+                       std::to_string(model_.config.d_vocab) + ", got " + std::to_string(token));
+    }
+    ++counts(token);
+  }
+  const Index n_first = std::min<Index>(document.tokens.size(), n_variability_position);
+  Array& first_count = statistics.sum("first_pattern_count", {n_variability_position});
+  for (Index q = 0; q < n_first; ++q) ++first_count(q);
+  FirstPositions observer(
+      statistics.sum("first_pattern", {model_.config.n_layer, model_.config.n_head,
+                                       n_variability_position, n_variability_position}));
+  LayerObserver* const observers[] = {&observer};
+  first_forward_->run(std::span(document.tokens).first(n_first), observers);
+}
+
+void Classification::open_sums(Statistics& statistics) {
+  for (std::size_t i = 0; i < n_head_score; ++i) {
+    scores_[i] = ratio_sum(statistics, score_info(static_cast<HeadScore>(i)).name, per_head());
+  }
+  offsets_ = ratio_sum(statistics, "largest_offset", per_head({n_block, n_offset}));
+  semantic_null_ = ratio_sum(statistics, "semantic_null", per_head({n_semantic_permutation}));
+  sentence_sink_ = ratio_sum(statistics, "sentence_sink", per_head({n_block, 2}));
+  sentence_entropy_ = ratio_sum(statistics, "sentence_entropy", per_head({n_block, 2}));
+  for (std::size_t i = 0; i < n_baseline; ++i) {
+    ratio_sum(statistics, baseline_info(static_cast<Baseline>(i)).name, {n_block});
+  }
+  for (const char* name : {"n_document", "n_token", "n_word", "n_unaligned"}) {
+    statistics.sum(name, {n_block});
+  }
+}
+
+bool Classification::begin_document(const Document& document, Statistics& statistics) {
+  if (pass_ == 0) {
+    count_tokens(document, statistics);
+    return false;
+  }
+  document_.tokens = document.tokens;
+  document_.block = document.index % n_block;
+  document_.is_punctuation = punctuation_tokens(document);
+  document_.copies = earlier_copies(document.tokens);
+  document_.rarest = rarest_tokens(document.tokens, token_counts_);
+  document_.words = word_structure(document);
+  document_.similarity.emplace(document.tokens, model_.W_E, n_semantic_permutation, settings_.seed,
+                               document.index * n_semantic_permutation);
+  add_baselines(document, statistics);
+  open_relations(statistics);
+  return true;
+}
+
+void Classification::add_baselines(const Document& document, Statistics& statistics) {
+  const Index n_token = document.tokens.size();
+  const auto& references = document_.words.references;
+  const auto add = [&](Baseline baseline, const Ratio& ratio) {
+    ratio_sum(statistics, baseline_info(baseline).name, {n_block}).add(ratio, document_.block);
+  };
+  add(Baseline::delimiter_baseline, delimiter_baseline(document_.is_punctuation));
+  add(Baseline::distance_uniform, uniform_attention_distance(n_token));
+  add(Baseline::distance_furthest, furthest_attention_distance(n_token));
+  if (document.has_dependencies) {
+    add(Baseline::dependency_alignment_baseline, dependency_alignment_baseline(document_.words));
+  }
+  add(Baseline::coreference_baseline, coreference_baseline(references, false));
+  add(Baseline::coreference_pronoun_baseline, coreference_baseline(references, true));
+  const auto count = [&](const char* name, Index n) {
+    statistics.sum(name, {n_block})(document_.block) += static_cast<double>(n);
+  };
+  count("n_document", 1);
+  count("n_token", n_token);
+  count("n_word", document.words.size());
+  count("n_unaligned", document_.words.n_unaligned);
+}
+
+void Classification::open_relations(Statistics& statistics) {
+  document_.scored_arcs.clear();
+  document_.arc_hits.clear();
+  for (const Arc& arc : document_.words.arcs) {
+    if (!is_scored_relation(arc.relation)) continue;
+    const auto direction = static_cast<Index>(arc.direction);
+    ++statistics.sum(relation_count_name(arc.relation), {n_block, 2})(document_.block, direction);
+    Array& offsets =
+        statistics.sum(relation_offsets_name(arc.relation), {n_block, 2, longest_offset + 1});
+    const Index offset = arc.later - arc.earlier;
+    if (offset <= longest_offset) ++offsets(document_.block, direction, offset);
+    document_.scored_arcs.push_back(arc);
+    document_.arc_hits.push_back(
+        &statistics.sum(relation_hits_name(arc.relation), per_head({n_block, 2})));
+  }
+}
+
+void Classification::observe_layer(const LayerView& view) {
+  if (pass_ == 0) return;
+  const Index n_head = view.pattern.n_slices;
+  word_buffers_.resize(static_cast<std::size_t>(omp_get_max_threads()));
+#pragma omp parallel for schedule(dynamic, 1)
+  for (Index head = 0; head < n_head; ++head) {
+    observe_head(view, head, word_buffers_[static_cast<std::size_t>(omp_get_thread_num())]);
+  }
+  const std::vector<SemanticScore> semantic = semantic_scores(view.pattern, *document_.similarity);
+  for (Index head = 0; head < semantic.size(); ++head) {
+    scores_[static_cast<std::size_t>(HeadScore::semantic)].add(semantic[head].correlation,
+                                                               document_.block, view.layer, head);
+    for (std::size_t r = 0; r < semantic[head].permuted.size(); ++r) {
+      semantic_null_.add(semantic[head].permuted[r], r, view.layer, head);
+    }
+  }
+}
+
+void Classification::observe_head(const LayerView& view, Index head, arma::mat& word_buffer) {
+  const Matrix pattern(const_cast<float*>(view.pattern.slice_memptr(head)), view.pattern.n_rows,
+                       view.pattern.n_cols, false, true);
+  const Index layer = view.layer;
+  const auto add = [&](HeadScore score, const Ratio& ratio) {
+    scores_[static_cast<std::size_t>(score)].add(ratio, document_.block, layer, head);
+  };
+  const std::vector<double> entropy = query_entropy(pattern);
+  const std::vector<Index> largest = largest_keys(pattern);
+  add(HeadScore::sink, sink_mass(pattern));
+  add(HeadScore::entropy, attention_entropy(entropy));
+  add(HeadScore::confidence, attention_confidence(pattern));
+  add(HeadScore::distance, attention_distance(pattern));
+  add(HeadScore::variability,
+      attention_variability(pattern, mean_first_[layer * model_.config.n_head + head]));
+  add(HeadScore::previous_token, previous_token_mass(pattern));
+  add(HeadScore::duplicate_token, duplicate_token_mass(pattern, document_.copies));
+  add(HeadScore::rare_token, rare_token_share(largest, document_.tokens, document_.rarest));
+  if (!document_.is_punctuation.empty()) {
+    add(HeadScore::delimiter, delimiter_share(pattern, document_.is_punctuation));
+  }
+  const std::array<double, n_offset> offsets = largest_offset_counts(largest);
+  const double n_query = view.n_token > 2 ? static_cast<double>(view.n_token - 2) : 0;
+  for (Index offset = 0; offset < n_offset; ++offset) {
+    offsets_.add({offsets[offset], n_query}, document_.block, offset, layer, head);
+  }
+  if (!document_.words.tokens.empty()) {
+    observe_words(pattern, layer, head, word_buffer);
+    observe_sentences(pattern, entropy, layer, head);
+  }
+}
+
+void Classification::observe_words(const Matrix& pattern, Index layer, Index head,
+                                   arma::mat& word_buffer) {
+  const WordStructure& words = document_.words;
+  word_attention(pattern, words, word_buffer);
+  const std::vector<Index> largest = largest_earlier_words(word_buffer, words);
+  const auto add = [&](HeadScore score, const Ratio& ratio) {
+    scores_[static_cast<std::size_t>(score)].add(ratio, document_.block, layer, head);
+  };
+  if (!words.arcs.empty()) {
+    add(HeadScore::dependency_alignment, dependency_alignment(word_buffer, words));
+  }
+  add(HeadScore::coreference, coreference_accuracy(largest, words.references, false));
+  add(HeadScore::coreference_pronoun, coreference_accuracy(largest, words.references, true));
+  for (std::size_t i = 0; i < document_.scored_arcs.size(); ++i) {
+    const Arc& arc = document_.scored_arcs[i];
+    if (largest[arc.later] == arc.earlier) {
+      ++(*document_.arc_hits[i])(document_.block, static_cast<Index>(arc.direction), layer, head);
+    }
+  }
+}
+
+void Classification::observe_sentences(const Matrix& pattern, const std::vector<double>& entropy,
+                                       Index layer, Index head) {
+  for (Index q = 1; q < pattern.n_cols; ++q) {
+    const SentencePronoun sentence = document_.words.sentence[q];
+    if (sentence == SentencePronoun::unknown) continue;
+    const auto kind = static_cast<Index>(sentence);
+    sentence_sink_.add({pattern(0, q), 1}, document_.block, kind, layer, head);
+    sentence_entropy_.add({entropy[q], 1}, document_.block, kind, layer, head);
+  }
+}
+
+std::vector<ResultsGroup> Classification::finish(const Statistics& statistics) const {
+  // GPT-2's vocabulary ends in <|endoftext|>; a corpus that begins its documents so knows better.
+  auto first_token = static_cast<TokenId>(model_.config.d_vocab - 1);
+  if (corpus_ != nullptr && corpus_->n_document() > 0) {
+    const Document document = corpus_->document(0);
+    if (document.has_bos) first_token = document.tokens.front();
+  }
+  const Array induction = induction_scores(model_, first_token, settings_.seed);
+  return {classification_results(statistics, induction, settings_.n_bootstrap, settings_.seed)};
+}
+
+}  // namespace
+
+RegisteredAnalysis classification_analysis() {
+  return {classification_info(),
+          [](const AnalysisContext& context) { return std::make_unique<Classification>(context); },
+          classification_figures};
+}
+
+}  // namespace headscope

@@ -1,0 +1,301 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "classification/results.hpp"
+#include "classification/types.hpp"
+#include "number_text.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr const char* group_name = "classification";
+
+/// What the figures read of the group.
+class Scores {
+ public:
+  explicit Scores(const Results& results) : group_(results.group(group_name)) {}
+
+  Index n_layer() const { return group_.dimensions.at("layer").size(); }
+  Index n_head() const { return group_.dimensions.at("head").size(); }
+  bool has(const std::string& name) const { return group_.has(name); }
+  const Array& array(const std::string& name) const { return group_.variable(name).values; }
+  double scalar(const std::string& name) const { return array(name).values.front(); }
+  const std::vector<std::string>& labels(const std::string& dimension) const {
+    return group_.dimensions.at(dimension).text;
+  }
+  const std::vector<std::string>& meanings(const std::string& name) const {
+    return group_.variable(name).flag_meanings;
+  }
+  bool has_values(const std::string& name) const {
+    if (!group_.has(name)) return false;
+    const std::vector<double>& values = array(name).values;
+    return std::any_of(values.begin(), values.end(), [](double v) { return !std::isnan(v); });
+  }
+
+ private:
+  const ResultsGroup& group_;
+};
+
+Figure make_figure(const std::string& name, const std::string& title, const std::string& caption,
+                   const std::string& source) {
+  Figure figure;
+  figure.name = name;
+  figure.group = group_name;
+  figure.title = title;
+  figure.caption = caption;
+  figure.source = source;
+  return figure;
+}
+
+Heatmap head_map(const std::string& value_title, std::vector<HeatmapPanel> panels) {
+  Heatmap map;
+  map.panels = std::move(panels);
+  map.row_title = "layer";
+  map.column_title = "head";
+  map.value_title = value_title;
+  return map;
+}
+
+/// One point per head, and the layer's mean as a line.
+std::vector<Series> by_layer(const Scores& scores, const std::string& variable,
+                             const std::string& label) {
+  const Array& values = scores.array(variable);
+  Series points;
+  points.label = label + ", one point a head";
+  points.style = Series::Style::points;
+  Series mean;
+  mean.label = label + ", mean of the layer";
+  for (Index layer = 0; layer < scores.n_layer(); ++layer) {
+    Ratio layer_mean;
+    for (Index head = 0; head < scores.n_head(); ++head) {
+      if (std::isnan(values(layer, head))) continue;
+      points.x.push_back(static_cast<double>(layer));
+      points.y.push_back(values(layer, head));
+      layer_mean += {values(layer, head), 1};
+    }
+    mean.x.push_back(static_cast<double>(layer));
+    mean.y.push_back(layer_mean.value());
+  }
+  return {points, mean};
+}
+
+Chart layer_chart(const std::string& y_title, std::vector<Series> series,
+                  std::vector<ReferenceLine> lines = {}) {
+  ChartPanel panel;
+  panel.series = std::move(series);
+  panel.reference_lines = std::move(lines);
+  Chart chart;
+  chart.panels = {std::move(panel)};
+  chart.x_title = "layer";
+  chart.y_title = y_title;
+  chart.y_low = 0;
+  return chart;
+}
+
+Figure draw_type_map(const Scores& scores) {
+  Figure figure =
+      make_figure("head_types", "What each head does",
+                  "Each head's primary type: the one whose threshold it passes by most, in units "
+                  "of the room left above the threshold; none: it passes no threshold.",
+                  "Headscope, after Voita et al. 2019");
+  Heatmap map = head_map("type", {{"", scores.array("primary"), {}, {}}});
+  map.scale = ColourScale::categorical;
+  map.categories = scores.meanings("primary");
+  figure.content = std::move(map);
+  return figure;
+}
+
+Figure draw_type_counts(const Scores& scores) {
+  Figure figure = make_figure(
+      "voita2019_head_types", "Heads of each type, by layer",
+      "How many heads of each layer pass each type's threshold. A head may be of several types; "
+      "types no head is of are left out.",
+      "Voita et al. 2019");
+  const Array& types = scores.array("type");
+  const std::vector<std::string>& names = scores.labels("head_type");
+  ChartPanel panel;
+  for (Index type = 0; type < names.size(); ++type) {
+    Series series;
+    series.label = names[type];
+    series.style = Series::Style::bars;
+    double total = 0;
+    for (Index layer = 0; layer < scores.n_layer(); ++layer) {
+      double n = 0;
+      for (Index head = 0; head < scores.n_head(); ++head) n += types(type, layer, head);
+      series.x.push_back(static_cast<double>(layer));
+      series.y.push_back(n);
+      total += n;
+    }
+    if (total > 0) panel.series.push_back(std::move(series));
+  }
+  if (panel.series.empty()) {
+    Series none;
+    none.label = "no head of any type";
+    none.style = Series::Style::bars;
+    for (Index layer = 0; layer < scores.n_layer(); ++layer) {
+      none.x.push_back(static_cast<double>(layer));
+      none.y.push_back(0);
+    }
+    panel.series.push_back(std::move(none));
+  }
+  for (Index layer = 0; layer < scores.n_layer(); ++layer) {
+    panel.x_labels.push_back(std::to_string(layer));
+  }
+  Chart chart;
+  chart.panels = {std::move(panel)};
+  chart.x_title = "layer";
+  chart.y_title = "heads";
+  chart.y_low = 0;
+  figure.content = std::move(chart);
+  return figure;
+}
+
+/// `nsubj → head`: the dependent attends back to its head; `head → nsubj`: the other way round.
+std::string relation_label(const Scores& scores, Index relation, Index direction) {
+  const std::string& name = scores.labels("relation")[relation];
+  return direction == 0 ? name + " → head" : "head → " + name;
+}
+
+Figure draw_relations(const Scores& scores) {
+  Figure figure = make_figure(
+      "clark2019_relations", "The head that finds each relation best, on held-out documents",
+      "For each relation and direction the head that is most accurate on documents of even number, "
+      "and its accuracy on those of odd number with a 95 % interval (documents resampled), beside "
+      "the best fixed word offset chosen and scored in the same way. `det → head`: the determiner "
+      "attends back to its head; `head → det`: the head back to its determiner. Relations with at "
+      "least 30 "
+      "held-out arcs, largest gain over the baseline first.",
+      "Clark et al. 2019");
+  constexpr std::size_t most_relations = 24;
+  const Array& accuracy = scores.array("relation_best_accuracy_heldout");
+  const Array& baseline = scores.array("relation_baseline_heldout");
+  const Array& count = scores.array("relation_count_heldout");
+  std::vector<Index> order;
+  for (Index i = 0; i < accuracy.size(); ++i) {
+    if (count.values[i] >= 30 && !std::isnan(accuracy.values[i])) order.push_back(i);
+  }
+  const auto gain = [&](Index i) { return accuracy.values[i] - baseline.values[i]; };
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return gain(a) > gain(b); });
+  if (order.size() > most_relations) order.resize(most_relations);
+
+  Series heads, offsets;
+  heads.label = "best head";
+  offsets.label = "best fixed offset";
+  heads.style = offsets.style = Series::Style::bars;
+  ChartPanel panel;
+  for (const Index i : order) {
+    const double x = static_cast<double>(panel.x_labels.size());
+    heads.x.push_back(x);
+    heads.y.push_back(accuracy.values[i]);
+    heads.low.push_back(scores.array("relation_best_accuracy_heldout_ci_low").values[i]);
+    heads.high.push_back(scores.array("relation_best_accuracy_heldout_ci_high").values[i]);
+    offsets.x.push_back(x);
+    offsets.y.push_back(baseline.values[i]);
+    const HeadIndex head{static_cast<Index>(scores.array("relation_best_layer").values[i]),
+                         static_cast<Index>(scores.array("relation_best_head").values[i])};
+    panel.x_labels.push_back(relation_label(scores, i / 2, i % 2) + " " + head.text());
+  }
+  panel.series = {std::move(heads), std::move(offsets)};
+  Chart chart;
+  chart.panels = {std::move(panel)};
+  chart.x_title = "relation, direction and head";
+  chart.y_title = "accuracy";
+  chart.y_low = 0;
+  chart.y_high = 1;
+  figure.content = std::move(chart);
+  return figure;
+}
+
+Figure draw_entropy(const Scores& scores) {
+  Figure figure = make_figure(
+      "clark2019_entropy", "Entropy of attention, by layer",
+      "Mean entropy of each head's attention distributions, all keys, queries 1 and later, nats.",
+      "Clark et al. 2019, figure 4");
+  figure.content = layer_chart("entropy, nats", by_layer(scores, "entropy", "entropy"));
+  return figure;
+}
+
+Figure draw_sink(const Scores& scores) {
+  Figure figure = make_figure(
+      "clark2019_sink", "Attention to the sink and to punctuation, by layer",
+      "Mean attention to position 0 (probability), and the share of the remaining attention on "
+      "tokens that are only punctuation, with those tokens' share of the keys as its baseline.",
+      "Clark et al. 2019, figure 2");
+  std::vector<Series> series = by_layer(scores, "sink", "sink");
+  std::vector<ReferenceLine> lines;
+  if (scores.has_values("delimiter")) {
+    for (Series& more : by_layer(scores, "delimiter", "punctuation")) {
+      series.push_back(std::move(more));
+    }
+    lines.push_back({"punctuation's share of keys", scores.scalar("delimiter_baseline")});
+  }
+  Chart chart = layer_chart("share of attention", std::move(series), std::move(lines));
+  chart.y_high = 1;
+  figure.content = std::move(chart);
+  return figure;
+}
+
+Figure draw_dependency_alignment(const Scores& scores) {
+  Figure figure = make_figure(
+      "vig2019_dependency_alignment", "Attention along dependency arcs",
+      "Share of each head's word-level attention to earlier words that runs along a dependency "
+      "arc, whichever end attends. A head that spreads evenly over the earlier words has " +
+          significant(scores.scalar("dependency_alignment_baseline")) + ".",
+      "Vig & Belinkov 2019, figure 6");
+  Heatmap map =
+      head_map("share of attention", {{"", scores.array("dependency_alignment"), {}, {}}});
+  map.low = 0;
+  figure.content = std::move(map);
+  return figure;
+}
+
+Figure draw_distance(const Scores& scores) {
+  Figure figure = make_figure(
+      "vig2019_distance", "How far back heads look",
+      "Attention-weighted mean distance to the key, sink excluded, tokens. A head that spreads "
+      "evenly over all keys has " +
+          significant(scores.scalar("distance_uniform")) + " on these documents.",
+      "Vig & Belinkov 2019, figure 8");
+  Heatmap map = head_map("distance, tokens", {{"", scores.array("distance"), {}, {}}});
+  map.low = 0;
+  figure.content = std::move(map);
+  return figure;
+}
+
+Figure draw_induction(const Scores& scores) {
+  Figure figure = make_figure(
+      "olsson2022_induction", "Previous-token, duplicate-token and induction heads",
+      "Previous token: mean attention to the token before. Duplicate token: mean attention to "
+      "earlier copies of the token. Induction: on repeated random sequences, mean attention to the "
+      "token after the query token's first occurrence. Probability.",
+      "Olsson et al. 2022; TransformerLens");
+  Heatmap map = head_map("attention, probability",
+                         {{"previous token", scores.array("previous_token"), {}, {}},
+                          {"duplicate token", scores.array("duplicate_token"), {}, {}},
+                          {"induction", scores.array("induction"), {}, {}}});
+  map.low = 0;
+  map.high = 1;
+  figure.content = std::move(map);
+  return figure;
+}
+
+}  // namespace
+
+std::vector<Figure> classification_figures(const Results& results) {
+  const Scores scores(results);
+  std::vector<Figure> figures{draw_type_map(scores), draw_type_counts(scores)};
+  if (scores.has_values("relation_best_accuracy_heldout")) {
+    figures.push_back(draw_relations(scores));
+  }
+  figures.push_back(draw_entropy(scores));
+  figures.push_back(draw_sink(scores));
+  if (scores.has_values("dependency_alignment")) {
+    figures.push_back(draw_dependency_alignment(scores));
+  }
+  figures.push_back(draw_distance(scores));
+  figures.push_back(draw_induction(scores));
+  return figures;
+}
+
+}  // namespace headscope

@@ -1,0 +1,84 @@
+#include "classification/induction.hpp"
+
+#include <algorithm>
+
+#include "headscope/forward.hpp"
+#include "headscope/random.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr Index n_sequence = 10;
+constexpr Index longest_half = 50;
+
+class InductionObserver : public LayerObserver {
+ public:
+  InductionObserver(Index half_length, Array& scores)
+      : half_length_(half_length), scores_(scores) {}
+
+  void begin_sequence(Index sequence) { sequence_ = sequence; }
+  bool wants_pattern(Index /*layer*/) const override { return true; }
+  void observe_layer(const LayerView& view) override {
+    for (Index h = 0; h < view.pattern.n_slices; ++h) {
+      scores_(sequence_, view.layer, h) =
+          induction_mass(view.pattern.slice(h), half_length_).value();
+    }
+  }
+
+ private:
+  Index half_length_;
+  Array& scores_;
+  Index sequence_ = 0;
+};
+
+}  // namespace
+
+std::vector<TokenIds> induction_sequences(Index d_vocab, TokenId first_token, Index half_length,
+                                          Index sequence_count, std::uint64_t seed) {
+  const bool all_different = d_vocab > half_length;
+  std::vector<TokenIds> sequences;
+  for (Index i = 0; i < sequence_count; ++i) {
+    const CounterRandom random(seed, i);
+    std::uint64_t counter = 0;
+    TokenIds half;
+    while (half.size() < half_length) {
+      const auto token = static_cast<TokenId>(random.below(d_vocab, counter++));
+      if (all_different &&
+          (token == first_token || std::find(half.begin(), half.end(), token) != half.end())) {
+        continue;
+      }
+      half.push_back(token);
+    }
+    TokenIds sequence{first_token};
+    sequence.insert(sequence.end(), half.begin(), half.end());
+    sequence.insert(sequence.end(), half.begin(), half.end());
+    sequences.push_back(std::move(sequence));
+  }
+  return sequences;
+}
+
+Ratio induction_mass(const Matrix& pattern, Index half_length) {
+  Ratio mass;
+  for (Index q = half_length + 1; q < pattern.n_cols; ++q) {
+    mass += {pattern(q - half_length + 1, q), 1};
+  }
+  return mass;
+}
+
+Array induction_scores(const Model& model, TokenId first_token, std::uint64_t seed) {
+  const ModelConfig& config = model.config;
+  const Index half_length = std::min(longest_half, (config.n_ctx - 1) / 2);
+  Array scores({n_sequence, config.n_layer, config.n_head});
+  Forward forward(model);
+  InductionObserver observer(half_length, scores);
+  LayerObserver* const observers[] = {&observer};
+  Index index = 0;
+  for (const TokenIds& tokens :
+       induction_sequences(config.d_vocab, first_token, half_length, n_sequence, seed)) {
+    observer.begin_sequence(index++);
+    forward.run(tokens, observers);
+  }
+  return scores;
+}
+
+}  // namespace headscope

@@ -1,0 +1,340 @@
+#include "classification/results.hpp"
+
+#include <cmath>
+
+#include "classification/claims.hpp"
+#include "classification/relations.hpp"
+#include "classification/types.hpp"
+
+namespace headscope {
+namespace {
+
+using Dimensions = std::vector<std::string>;
+
+std::vector<double> column(const arma::mat& values, Index weighting = 0) {
+  return {values.begin_col(weighting), values.end_col(weighting)};
+}
+
+/// Mean over sequences, unit x weighting: all of them in column 0, then resamples.
+arma::mat resampled_induction(const Array& scores, Index n_weighting, std::uint64_t seed) {
+  const Index n_sequence = scores.shape[0];
+  const Index n_unit = scores.size() / n_sequence;
+  const DocumentBootstrap bootstrap(n_sequence, n_weighting - 1, seed);
+  arma::mat means(n_unit, n_weighting, arma::fill::zeros);
+  for (Index w = 0; w < n_weighting; ++w) {
+    const std::vector<std::uint32_t> times =
+        w == 0 ? std::vector<std::uint32_t>(n_sequence, 1) : bootstrap.draw(w - 1);
+    for (Index s = 0; s < n_sequence; ++s) {
+      for (Index unit = 0; unit < n_unit; ++unit) {
+        means(unit, w) += times[s] * scores.values[s * n_unit + unit];
+      }
+    }
+  }
+  return means / static_cast<double>(n_sequence);
+}
+
+/// Fills the group, one kind of variable a function.
+class ResultsBuilder {
+ public:
+  ResultsBuilder(ResultsGroup& group, const WeightedSums& sums, Index n_layer, Index n_head)
+      : group_(group), sums_(sums), n_layer_(n_layer), n_head_(n_head) {}
+
+  Index n_unit() const { return n_layer_ * n_head_; }
+
+  void add_real(const std::string& name, const Dimensions& dimensions, std::vector<double> values,
+                const std::string& definition, const std::string& units,
+                const std::string& references) {
+    Variable variable;
+    variable.name = name;
+    variable.dimensions = dimensions;
+    variable.values = Array(shape_of(dimensions), std::move(values));
+    variable.long_name = definition;
+    variable.units = units;
+    variable.references = references;
+    group_.add(std::move(variable));
+  }
+
+  void add_integer(const std::string& name, const Dimensions& dimensions,
+                   std::vector<double> values, const std::string& definition,
+                   const std::string& units) {
+    Variable variable;
+    variable.name = name;
+    variable.dimensions = dimensions;
+    variable.type = Variable::Type::integer;
+    variable.values = Array(shape_of(dimensions), std::move(values));
+    variable.long_name = definition;
+    variable.units = units;
+    variable.references = "Headscope";
+    group_.add(std::move(variable));
+  }
+
+  void add_flag(const std::string& name, const Dimensions& dimensions, std::vector<double> values,
+                const std::string& definition, std::vector<std::string> meanings) {
+    Variable variable;
+    variable.name = name;
+    variable.dimensions = dimensions;
+    variable.type = Variable::Type::flag;
+    variable.values = Array(shape_of(dimensions), std::move(values));
+    variable.long_name = definition;
+    variable.units = "1";
+    variable.references = "Headscope";
+    variable.flag_meanings = std::move(meanings);
+    group_.add(std::move(variable));
+  }
+
+  /// Rows of `values` (elements x weighting) with `_ci_low` and `_ci_high`.
+  void add_with_interval(const std::string& name, const Dimensions& dimensions,
+                         const arma::mat& values, const std::string& definition,
+                         const std::string& units, const std::string& references) {
+    std::vector<double> low, high;
+    for (Index row = 0; row < values.n_rows; ++row) {
+      const Interval interval = row_interval(values, row);
+      low.push_back(interval.low);
+      high.push_back(interval.high);
+    }
+    add_real(name, dimensions, column(values), definition, units, references);
+    add_real(name + "_ci_low", dimensions, low,
+             definition + "; low end of the 95 % interval, documents resampled", units, references);
+    add_real(name + "_ci_high", dimensions, high,
+             definition + "; high end of the 95 % interval, documents resampled", units,
+             references);
+  }
+
+  void add_scores();
+  void add_relations(const RelationTests& tests);
+  void add_coreference(const CoreferenceTest& test);
+  void add_semantic(const SemanticTest& test);
+  void add_sentences();
+  void add_types(const TypeMargins& margins);
+
+ private:
+  Shape shape_of(const Dimensions& dimensions) const {
+    Shape shape;
+    for (const std::string& name : dimensions) shape.push_back(group_.dimensions.at(name).size());
+    return shape;
+  }
+
+  ResultsGroup& group_;
+  const WeightedSums& sums_;
+  Index n_layer_;
+  Index n_head_;
+};
+
+const Dimensions per_head{"layer", "head"};
+const Dimensions per_relation{"relation", "direction"};
+const Dimensions per_relation_head{"relation", "direction", "layer", "head"};
+
+void ResultsBuilder::add_scores() {
+  for (std::size_t i = 0; i < n_head_score; ++i) {
+    const ScoreInfo& info = score_info(static_cast<HeadScore>(i));
+    add_with_interval(info.name, per_head, sums_.ratio(info.name), info.definition, info.units,
+                      info.references);
+  }
+  for (std::size_t i = 0; i < n_baseline; ++i) {
+    const ScoreInfo& info = baseline_info(static_cast<Baseline>(i));
+    add_real(info.name, {}, column(sums_.ratio(info.name)), info.definition, info.units,
+             info.references);
+  }
+  add_with_interval("offset_share", {"offset", "layer", "head"}, sums_.ratio("largest_offset"),
+                    "Share of queries, sink excluded, whose largest weight is on the key at this "
+                    "offset before the query; the nearest key wins ties",
+                    "1", "Voita et al. 2019");
+  const auto count = [&](const char* name, const char* sum, const char* definition) {
+    double all = 0;
+    for (const double value : sums_.statistics().sum(sum).values) all += value;
+    add_integer(name, {}, {all}, definition, "count");
+  };
+  count("n_document", "n_document", "Documents seen");
+  count("n_token", "n_token", "Tokens seen, with those prepended");
+  count("n_word", "n_word", "Annotated words seen");
+  count("unaligned_words", "n_unaligned",
+        "Words to which no token belongs; they take part in no arc and no mention");
+}
+
+void ResultsBuilder::add_relations(const RelationTests& tests) {
+  std::vector<double> count, baseline, heldout_count, heldout_baseline, offset, best_layer,
+      best_head;
+  std::vector<double> accuracy, heldout, p, q;
+  arma::mat best(tests.size(), sums_.n_weighting());
+  best.fill(std::numeric_limits<double>::quiet_NaN());
+  for (Index i = 0; i < tests.size(); ++i) {
+    const RelationTest& test = tests[i];
+    count.push_back(test.count);
+    baseline.push_back(test.baseline);
+    heldout_count.push_back(test.heldout_count);
+    heldout_baseline.push_back(test.heldout_baseline(0));
+    offset.push_back(static_cast<double>(test.offset));
+    const bool is_chosen = test.chosen_unit != no_position;
+    best_layer.push_back(is_chosen ? static_cast<double>(test.chosen_unit / n_head_) : -1);
+    best_head.push_back(is_chosen ? static_cast<double>(test.chosen_unit % n_head_) : -1);
+    if (is_chosen) best.row(i) = test.heldout_accuracy.row(test.chosen_unit);
+    accuracy.insert(accuracy.end(), test.accuracy.begin(), test.accuracy.end());
+    const std::vector<double> now = column(test.heldout_accuracy);
+    heldout.insert(heldout.end(), now.begin(), now.end());
+    p.insert(p.end(), test.p.begin(), test.p.end());
+    q.insert(q.end(), test.q.begin(), test.q.end());
+  }
+  const std::string source = "Clark et al. 2019";
+  const std::string arcs =
+      "UD arcs of this relation whose later word attends back to the earlier one, which is the "
+      "head (dependent_to_head) or the dependent (head_to_dependent)";
+  add_real("relation_accuracy", per_relation_head, accuracy,
+           "Share of " + arcs +
+               ", in which the earlier word of the document with the largest word-level attention "
+               "is the arc's other end",
+           "1", source);
+  add_integer("relation_count", per_relation, count, "Number of " + arcs, "count");
+  add_real("relation_baseline", per_relation, baseline,
+           "The accuracy of the best fixed word offset, all documents", "1", source);
+  add_real("relation_accuracy_heldout", per_relation_head, heldout,
+           "relation_accuracy over documents of odd number", "1", source);
+  add_real("relation_baseline_heldout", per_relation, heldout_baseline,
+           "Accuracy over documents of odd number of the word offset that is best over those of "
+           "even number",
+           "1", source);
+  add_integer("relation_count_heldout", per_relation, heldout_count,
+              "relation_count over documents of odd number", "count");
+  add_integer("relation_offset", per_relation, offset,
+              "The word offset that is best over documents of even number; 0 when there is none",
+              "words");
+  add_real("relation_p", per_relation_head, p,
+           "One-sided exact binomial p-value of relation_accuracy_heldout against "
+           "relation_baseline_heldout",
+           "probability", "Headscope");
+  add_real("relation_q", per_relation_head, q,
+           "relation_p adjusted over all relations, directions and heads", "probability",
+           "Benjamini & Hochberg 1995");
+  add_integer("relation_best_layer", per_relation, best_layer,
+              "Layer of the head most accurate on documents of even number; -1 when there is none",
+              "1");
+  add_integer("relation_best_head", per_relation, best_head,
+              "Number within its layer of the head most accurate on documents of even number; -1 "
+              "when there is none",
+              "1");
+  add_with_interval("relation_best_accuracy_heldout", per_relation, best,
+                    "relation_accuracy_heldout of the head that documents of even number chose",
+                    "1", source);
+}
+
+void ResultsBuilder::add_coreference(const CoreferenceTest& test) {
+  const std::string source = "Clark et al. 2019";
+  add_with_interval("coreference_pronoun_heldout", per_head, test.accuracy,
+                    "coreference_pronoun over documents of odd number", "1", source);
+  add_real("coreference_pronoun_baseline_heldout", {}, {test.baseline(0)},
+           "coreference_pronoun_baseline over documents of odd number", "1", source);
+  add_integer("coreference_pronoun_count_heldout", {}, {test.n_pronoun},
+              "Non-first pronouns in documents of odd number", "count");
+  add_real("coreference_p", per_head, test.p,
+           "One-sided exact binomial p-value of coreference_pronoun_heldout against its baseline",
+           "probability", "Headscope");
+  add_real("coreference_q", per_head, test.q, "coreference_p adjusted over all heads",
+           "probability", "Benjamini & Hochberg 1995");
+}
+
+void ResultsBuilder::add_semantic(const SemanticTest& test) {
+  add_real("semantic_null", per_head, test.null_mean,
+           "Mean of semantic when the document's different tokens exchange their embeddings at "
+           "random, 20 times",
+           "correlation", "Headscope");
+  add_real("semantic_null_std", per_head, test.null_std,
+           "Standard deviation of semantic over those 20 exchanges", "correlation", "Headscope");
+  add_real("semantic_z", per_head, test.z, "(semantic - semantic_null) / semantic_null_std", "1",
+           "Headscope");
+}
+
+void ResultsBuilder::add_sentences() {
+  const Dimensions dimensions{"pronoun", "layer", "head"};
+  add_with_interval("sentence_sink", dimensions, sums_.ratio("sentence_sink"),
+                    "Mean attention to position 0 from tokens of sentences without and with a "
+                    "pronoun (PRON)",
+                    "probability", "Headscope");
+  add_with_interval("sentence_entropy", dimensions, sums_.ratio("sentence_entropy"),
+                    "Mean entropy of attention from tokens of sentences without and with a pronoun "
+                    "(PRON)",
+                    "nats", "Headscope");
+}
+
+void ResultsBuilder::add_types(const TypeMargins& margins) {
+  std::vector<double> is_type, margin;
+  std::string rules;
+  for (std::size_t i = 0; i < n_head_type; ++i) {
+    const auto type = static_cast<HeadType>(i);
+    rules += (i == 0 ? "" : "; ") + std::string(head_type_name(type)) + ": " + head_type_rule(type);
+    for (Index unit = 0; unit < n_unit(); ++unit) {
+      is_type.push_back(margins.has(type, unit) ? 1 : 0);
+      margin.push_back(margins.of(type)(unit, 0));
+    }
+  }
+  std::vector<double> primary;
+  for (Index unit = 0; unit < n_unit(); ++unit) {
+    primary.push_back(static_cast<double>(primary_type(margins, unit)));
+  }
+  std::vector<std::string> meanings{"none"};
+  for (const std::string& name : group_.dimensions.at("head_type").text) meanings.push_back(name);
+  add_flag("type", {"head_type", "layer", "head"}, is_type,
+           "Whether the head is of the type (a coordinate may not be named as a variable, so that "
+           "the types lie along head_type). " +
+               rules,
+           {"no", "yes"});
+  add_real("type_margin", {"head_type", "layer", "head"}, margin,
+           "Margin over the type's threshold in units of the room left above it: 0 at the "
+           "threshold, 1 at the highest value; no value where the type's significance test failed "
+           "or could not be made",
+           "1", "Headscope");
+  add_flag("primary", per_head, primary,
+           "The head's type with the largest margin over its threshold; none when it is of no type",
+           meanings);
+}
+
+}  // namespace
+
+ResultsGroup classification_results(const Statistics& statistics, const Array& induction,
+                                    std::size_t n_bootstrap, std::uint64_t seed) {
+  const Index n_layer = induction.shape[1];
+  const Index n_head = induction.shape[2];
+  const WeightedSums sums(statistics, bootstrap_weights(statistics, n_bootstrap, seed));
+
+  ResultsGroup group;
+  group.name = "classification";
+  group.title = "Which head does what";
+  group.add_dimension(Dimension::count("layer", n_layer));
+  group.add_dimension(Dimension::count("head", n_head));
+  group.add_dimension(Dimension::count("offset", n_offset));
+  group.add_dimension(Dimension::labels("pronoun", {"without", "with"}));
+  std::vector<std::string> type_names;
+  for (std::size_t i = 0; i < n_head_type; ++i) {
+    type_names.push_back(head_type_name(static_cast<HeadType>(i)));
+  }
+  group.add_dimension(Dimension::labels("head_type", type_names));
+  const std::vector<std::string> relations = relations_of(statistics);
+  if (!relations.empty()) {
+    group.add_dimension(Dimension::labels("relation", relations));
+    group.add_dimension(Dimension::labels("direction", {"dependent_to_head", "head_to_dependent"}));
+  }
+
+  ResultsBuilder builder(group, sums, n_layer, n_head);
+  builder.add_scores();
+  const RelationTests relation_tests = test_relations(sums);
+  if (!relations.empty()) builder.add_relations(relation_tests);
+  const CoreferenceTest coreference = test_coreference(sums);
+  builder.add_coreference(coreference);
+  const SemanticTest semantic = test_semantic(sums);
+  builder.add_semantic(semantic);
+  const arma::mat induction_means = resampled_induction(induction, sums.n_weighting(), seed);
+  builder.add_with_interval(
+      "induction", per_head, induction_means,
+      "Mean attention from the second half of a repeated random sequence to the token after the "
+      "query token's first occurrence; the interval is over sequences",
+      "probability", "Olsson et al. 2022; TransformerLens");
+  builder.add_sentences();
+
+  const TypeMargins margins =
+      type_margins(sums, relation_tests, coreference, semantic, induction_means);
+  builder.add_types(margins);
+  group.summary = type_summary(margins, n_head);
+  group.claims = specialisation_claims(margins, sums);
+  for (Claim& claim : rest_claims(margins, sums, n_head)) group.claims.push_back(std::move(claim));
+  return group;
+}
+
+}  // namespace headscope

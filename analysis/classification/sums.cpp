@@ -1,0 +1,156 @@
+#include "classification/sums.hpp"
+
+#include <cmath>
+
+namespace headscope {
+namespace {
+
+constexpr const char* count_prefix = "relation_count.";
+
+constexpr std::array<ScoreInfo, n_head_score> scores{{
+    {"sink", "Mean attention to position 0, queries 1 and later", "probability",
+     "Clark et al. 2019; Vig & Belinkov 2019"},
+    {"entropy",
+     "Mean entropy -sum A ln A of the attention distribution, all keys, queries 1 and later",
+     "nats", "Clark et al. 2019"},
+    {"confidence", "Mean largest attention weight, all keys, queries 1 and later", "probability",
+     "Voita et al. 2019"},
+    {"distance", "Attention-weighted distance to the key, sum A (q - k) / sum A, sink excluded",
+     "tokens", "Vig & Belinkov 2019"},
+    {"variability",
+     "sum |A - mean A| / (2 sum A) over the first 10 positions, sink excluded; the mean is over "
+     "documents",
+     "1", "Vig & Belinkov 2019"},
+    {"previous_token", "Mean attention to the previous token, queries 2 and later", "probability",
+     "Voita et al. 2019; Olsson et al. 2022"},
+    {"delimiter",
+     "Share of the attention, sink excluded, on tokens that are only punctuation (Unicode category "
+     "P and white space)",
+     "1", "Clark et al. 2019"},
+    {"dependency_alignment",
+     "Share of the word-level attention from words to earlier words of the document that runs "
+     "along a dependency arc",
+     "1", "Vig & Belinkov 2019"},
+    {"coreference",
+     "Share of non-first mentions whose head word's largest earlier word is the head word of an "
+     "antecedent of the same entity",
+     "1", "Clark et al. 2019"},
+    {"coreference_pronoun", "As coreference, over mentions whose head word is a pronoun (PRON)",
+     "1", "Clark et al. 2019"},
+    {"semantic",
+     "Mean over queries with at least 5 eligible keys of Pearson's r between attention and the "
+     "cosine of token embeddings, over keys 1 .. q-2 that hold another token",
+     "correlation", "Headscope"},
+    {"duplicate_token",
+     "Mean attention to earlier copies of the query's token, over queries that have one",
+     "probability", "Wang et al. 2022; TransformerLens"},
+    {"rare_token",
+     "Share of queries whose largest weight, sink excluded, lies on the token rarest in the "
+     "corpus; queries whose rarest token is tied with another are left out",
+     "1", "Voita et al. 2019"},
+}};
+
+constexpr std::array<ScoreInfo, n_baseline> baselines{{
+    {"delimiter_baseline", "Punctuation tokens' share of the keys available, sink excluded", "1",
+     "Headscope"},
+    {"distance_uniform", "The distance of a head that spreads evenly over all keys", "tokens",
+     "Vig & Belinkov 2019"},
+    {"distance_furthest", "The distance of a head that always looks at position 1", "tokens",
+     "Headscope"},
+    {"dependency_alignment_baseline",
+     "The dependency alignment of a head that spreads evenly over the earlier words", "1",
+     "Vig & Belinkov 2019"},
+    {"coreference_baseline", "The coreference score of taking the nearest preceding mention", "1",
+     "Clark et al. 2019"},
+    {"coreference_pronoun_baseline",
+     "The coreference score on pronouns of taking the nearest preceding mention", "1",
+     "Clark et al. 2019"},
+}};
+
+}  // namespace
+
+const ScoreInfo& score_info(HeadScore score) {
+  return scores[static_cast<std::size_t>(score)];
+}
+
+const ScoreInfo& baseline_info(Baseline baseline) {
+  return baselines[static_cast<std::size_t>(baseline)];
+}
+
+std::string weight_name(const std::string& name) {
+  return name + ".weight";
+}
+
+std::string relation_hits_name(const std::string& relation) {
+  return "relation_hits." + relation;
+}
+
+std::string relation_count_name(const std::string& relation) {
+  return count_prefix + relation;
+}
+
+std::string relation_offsets_name(const std::string& relation) {
+  return "relation_offsets." + relation;
+}
+
+WeightedSums::WeightedSums(const Statistics& statistics, arma::mat weights)
+    : statistics_(statistics), weights_(std::move(weights)) {}
+
+arma::mat WeightedSums::total(const std::string& name, Half half) const {
+  const Array& sums = statistics_.sum(name);
+  const arma::mat by_block(const_cast<double*>(sums.values.data()), sums.size() / n_block, n_block,
+                           false, true);
+  if (half == Half::all) return by_block * weights_;
+  arma::mat weights = weights_;
+  for (Index block = half == Half::even ? 1 : 0; block < n_block; block += 2) {
+    weights.row(block).zeros();
+  }
+  return by_block * weights;
+}
+
+arma::mat WeightedSums::ratio(const std::string& name, Half half) const {
+  arma::mat numerator = total(name, half);
+  const arma::mat denominator = total(weight_name(name), half);
+  for (Index i = 0; i < numerator.n_elem; ++i) {
+    numerator[i] = Ratio{numerator[i], denominator[i]}.value();
+  }
+  return numerator;
+}
+
+arma::mat bootstrap_weights(const Statistics& statistics, std::size_t n_bootstrap,
+                            std::uint64_t seed) {
+  const Array& n_document = statistics.sum("n_document");
+  std::vector<Index> used;
+  for (Index block = 0; block < n_block; ++block) {
+    if (n_document(block) > 0) used.push_back(block);
+  }
+  const std::size_t n_resample = used.size() < 2 ? 0 : n_bootstrap;
+  arma::mat weights(n_block, 1 + n_resample, arma::fill::zeros);
+  weights.col(0).ones();
+  const DocumentBootstrap bootstrap(used.size(), n_resample, seed);
+  for (std::size_t i = 0; i < n_resample; ++i) {
+    const std::vector<std::uint32_t> draw = bootstrap.draw(i);
+    for (std::size_t b = 0; b < used.size(); ++b) weights(used[b], 1 + i) = draw[b];
+  }
+  return weights;
+}
+
+Interval row_interval(const arma::mat& values, Index row) {
+  std::vector<double> resampled;
+  for (Index i = 1; i < values.n_cols; ++i) {
+    if (!std::isnan(values(row, i))) resampled.push_back(values(row, i));
+  }
+  return percentile_interval(std::move(resampled));
+}
+
+std::vector<std::string> relations_of(const Statistics& statistics) {
+  std::vector<std::string> relations;
+  const std::string prefix = count_prefix;
+  for (const std::string& name : statistics.sum_names()) {
+    if (name.compare(0, prefix.size(), prefix) == 0)
+      relations.push_back(name.substr(prefix.size()));
+  }
+  return relations;
+}
+
+}  // namespace headscope

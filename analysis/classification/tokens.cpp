@@ -1,0 +1,139 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "classification/tokens.hpp"
+
+#include <pcre2.h>
+
+#include <memory>
+#include <unordered_map>
+
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+enum class ByteClass : unsigned char { other, space, punctuation };
+
+/// Marks the bytes of every match of `pattern` in `text`; bytes that are not UTF-8 never match.
+void mark_matches(const char* pattern, const std::string& text, ByteClass mark,
+                  std::vector<ByteClass>& classes) {
+  int error_code = 0;
+  PCRE2_SIZE error_offset = 0;
+  const std::unique_ptr<pcre2_code, decltype(&pcre2_code_free)> code(
+      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern), PCRE2_ZERO_TERMINATED,
+                    PCRE2_UCP | PCRE2_MATCH_INVALID_UTF, &error_code, &error_offset, nullptr),
+      &pcre2_code_free);
+  if (!code) throw Error(std::string("punctuation: PCRE2 cannot compile ") + pattern);
+  const std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> match(
+      pcre2_match_data_create_from_pattern(code.get(), nullptr), &pcre2_match_data_free);
+  const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
+  PCRE2_SIZE position = 0;
+  while (pcre2_match(code.get(), subject, text.size(), position, 0, match.get(), nullptr) > 0) {
+    const PCRE2_SIZE* span = pcre2_get_ovector_pointer(match.get());
+    std::fill(classes.begin() + static_cast<std::ptrdiff_t>(span[0]),
+              classes.begin() + static_cast<std::ptrdiff_t>(span[1]), mark);
+    position = span[1];
+  }
+}
+
+}  // namespace
+
+std::vector<unsigned char> punctuation_tokens(const Document& document) {
+  if (document.token_text.empty()) return {};
+  const Index n_token = document.tokens.size();
+  const Index first = document.has_bos ? 1 : 0;
+  std::string text;
+  for (Index t = first; t < n_token; ++t) text += document.token_text[t];
+  std::vector<ByteClass> classes(text.size(), ByteClass::other);
+  mark_matches("\\p{P}+", text, ByteClass::punctuation, classes);
+  mark_matches("\\s+", text, ByteClass::space, classes);
+
+  std::vector<unsigned char> is_punctuation(n_token, 0);
+  auto byte = classes.begin();
+  for (Index t = first; t < n_token; ++t) {
+    const auto end = byte + static_cast<std::ptrdiff_t>(document.token_text[t].size());
+    const bool any = std::find(byte, end, ByteClass::punctuation) != end;
+    const bool pure = std::find(byte, end, ByteClass::other) == end;
+    is_punctuation[t] = any && pure ? 1 : 0;
+    byte = end;
+  }
+  return is_punctuation;
+}
+
+Ratio delimiter_share(const Matrix& pattern, const std::vector<unsigned char>& is_punctuation) {
+  Ratio share;
+  for (Index q = 2; q < pattern.n_cols; ++q) {
+    const float* weights = pattern.colptr(q);
+    const unsigned char* marks = is_punctuation.data();
+    double marked = 0;
+    double mass = 0;
+#pragma omp simd reduction(+ : marked, mass)
+    for (Index k = 1; k <= q; ++k) {
+      mass += weights[k];
+      marked += marks[k] != 0 ? static_cast<double>(weights[k]) : 0.0;
+    }
+    share += {marked, mass};
+  }
+  return share;
+}
+
+Ratio delimiter_baseline(const std::vector<unsigned char>& is_punctuation) {
+  Ratio share;
+  double marked = is_punctuation.size() > 1 ? is_punctuation[1] : 0;
+  for (Index q = 2; q < is_punctuation.size(); ++q) {
+    marked += is_punctuation[q];
+    share += {marked, static_cast<double>(q)};
+  }
+  return share;
+}
+
+std::vector<std::vector<Index>> earlier_copies(const TokenIds& tokens) {
+  std::vector<std::vector<Index>> copies(tokens.size());
+  std::unordered_map<TokenId, std::vector<Index>> seen;
+  for (Index t = 1; t < tokens.size(); ++t) {
+    std::vector<Index>& positions = seen[tokens[t]];
+    copies[t] = positions;
+    positions.push_back(t);
+  }
+  return copies;
+}
+
+Ratio duplicate_token_mass(const Matrix& pattern, const std::vector<std::vector<Index>>& copies) {
+  Ratio mass;
+  for (Index q = 2; q < pattern.n_cols; ++q) {
+    if (copies[q].empty()) continue;
+    double on_copies = 0;
+    for (const Index k : copies[q]) on_copies += pattern(k, q);
+    mass += {on_copies, 1};
+  }
+  return mass;
+}
+
+std::vector<std::optional<TokenId>> rarest_tokens(const TokenIds& tokens,
+                                                  const std::vector<double>& counts) {
+  std::vector<std::optional<TokenId>> rarest(tokens.size());
+  if (tokens.size() < 2) return rarest;
+  const auto count_of = [&](TokenId token) { return counts.at(static_cast<std::size_t>(token)); };
+  TokenId least = tokens[1];
+  bool tied = false;
+  for (Index t = 2; t < tokens.size(); ++t) {
+    if (count_of(tokens[t]) < count_of(least)) {
+      least = tokens[t];
+      tied = false;
+    } else if (tokens[t] != least && count_of(tokens[t]) == count_of(least)) {
+      tied = true;
+    }
+    if (!tied) rarest[t] = least;
+  }
+  return rarest;
+}
+
+Ratio rare_token_share(const std::vector<Index>& largest, const TokenIds& tokens,
+                       const std::vector<std::optional<TokenId>>& rarest) {
+  Ratio share;
+  for (Index q = 2; q < largest.size(); ++q) {
+    if (rarest[q]) share += {tokens[largest[q]] == *rarest[q] ? 1.0 : 0.0, 1};
+  }
+  return share;
+}
+
+}  // namespace headscope

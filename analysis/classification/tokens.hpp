@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "classification/pattern.hpp"
+#include "headscope/corpus.hpp"
+
+/// Scores of one head that also look at which token stands where. Patterns as in
+/// classification/pattern.hpp.
+namespace headscope {
+
+/// 1 for each token that is only punctuation: it takes part in at least one character of Unicode
+/// category P, and in nothing else but white space. Characters split over several tokens count for
+/// each of them; bytes that are not UTF-8 are no punctuation. Empty when the text is not known.
+std::vector<unsigned char> punctuation_tokens(const Document& document);
+
+/// Share of the sink-excluded mass that lies on the marked tokens.
+Ratio delimiter_share(const Matrix& pattern, const std::vector<unsigned char>& is_punctuation);
+
+/// The marked tokens' share of the keys 1 .. q, over all queries q >= 2.
+Ratio delimiter_baseline(const std::vector<unsigned char>& is_punctuation);
+
+/// For each query the earlier positions, from 1, that hold the same token.
+std::vector<std::vector<Index>> earlier_copies(const TokenIds& tokens);
+
+/// Mean attention to earlier copies of the query's token, over queries q >= 2 that have one;
+/// probability.
+Ratio duplicate_token_mass(const Matrix& pattern, const std::vector<std::vector<Index>>& copies);
+
+/// For each query the token among its keys 1 .. q that is rarest in the corpus; none where two
+/// different tokens are equally rare, and for q < 2.
+/// @param counts  how often each token of the vocabulary occurs in the corpus.
+std::vector<std::optional<TokenId>> rarest_tokens(const TokenIds& tokens,
+                                                  const std::vector<double>& counts);
+
+/// Share of queries whose largest weight lies on the rarest token, queries with ties left out.
+/// @param largest  of largest_keys.
+Ratio rare_token_share(const std::vector<Index>& largest, const TokenIds& tokens,
+                       const std::vector<std::optional<TokenId>>& rarest);
+
+}  // namespace headscope

@@ -1,0 +1,205 @@
+#include "classification/types.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headscope {
+namespace {
+
+constexpr double largest_q = 0.05;
+constexpr double least_gain = 0.10;
+constexpr double least_semantic_z = 5;
+// Keeps a head that is uniform up to float32 rounding from counting as further than uniform.
+constexpr double rounding = 1 + 1e-6;
+
+struct TypeInfo {
+  const char* name;
+  const char* rule;
+};
+
+constexpr std::array<TypeInfo, n_head_type> types{{
+    {"positional", "the largest weight is at one fixed offset for >= 0.90 of queries"},
+    {"delimiter", "delimiter >= 0.5 and >= 2 x delimiter_baseline"},
+    {"syntactic",
+     "for some relation with >= 30 held-out arcs, accuracy >= baseline + 0.10 with q < 0.05"},
+    {"coreference", "held-out pronouns beat the nearest mention by 0.10 with q < 0.05"},
+    {"semantic", "semantic >= 0.2 and z >= 5"},
+    {"duplicate", "duplicate_token >= 0.4"},
+    {"induction", "induction >= 0.4"},
+    {"rare", "rare_token >= 0.5"},
+    {"sink", "sink >= 0.9"},
+    {"long_range", "distance above that of uniform attention"},
+}};
+
+double not_a_number() {
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+arma::mat fixed_threshold_margins(arma::mat values, double threshold) {
+  values.transform([=](double value) { return threshold_margin(value, threshold, 1); });
+  return values;
+}
+
+arma::mat positional_margins(const WeightedSums& sums) {
+  const arma::mat shares = sums.ratio("largest_offset");
+  arma::mat margins(shares.n_rows / n_offset, shares.n_cols);
+  for (Index w = 0; w < shares.n_cols; ++w) {
+    for (Index unit = 0; unit < margins.n_rows; ++unit) {
+      double best = shares(unit, w);
+      for (Index o = 1; o < n_offset; ++o)
+        best = std::max(best, shares(o * margins.n_rows + unit, w));
+      margins(unit, w) = threshold_margin(best, 0.9, 1);
+    }
+  }
+  return margins;
+}
+
+arma::mat delimiter_margins(const WeightedSums& sums) {
+  arma::mat margins = sums.ratio(score_info(HeadScore::delimiter).name);
+  const arma::mat baseline = sums.ratio(baseline_info(Baseline::delimiter_baseline).name);
+  for (Index w = 0; w < margins.n_cols; ++w) {
+    const double threshold = std::max(0.5, 2 * baseline(0, w));
+    for (double& margin : margins.col(w)) margin = threshold_margin(margin, threshold, 1);
+  }
+  return margins;
+}
+
+arma::mat long_range_margins(const WeightedSums& sums) {
+  arma::mat margins = sums.ratio(score_info(HeadScore::distance).name);
+  const arma::mat uniform = sums.ratio(baseline_info(Baseline::distance_uniform).name);
+  const arma::mat furthest = sums.ratio(baseline_info(Baseline::distance_furthest).name);
+  for (Index w = 0; w < margins.n_cols; ++w) {
+    for (double& margin : margins.col(w)) {
+      margin = threshold_margin(margin, uniform(0, w) * rounding, furthest(0, w));
+    }
+  }
+  return margins;
+}
+
+arma::mat syntactic_margins(const WeightedSums& sums, const RelationTests& relations,
+                            Index n_unit) {
+  arma::mat margins(n_unit, sums.n_weighting());
+  margins.fill(not_a_number());
+  for (const RelationTest& test : relations) {
+    if (test.heldout_count < least_heldout_arcs) continue;
+    for (Index unit = 0; unit < n_unit; ++unit) {
+      if (!(test.q[unit] < largest_q)) continue;
+      for (Index w = 0; w < margins.n_cols; ++w) {
+        const double margin = threshold_margin(test.heldout_accuracy(unit, w),
+                                               test.heldout_baseline(w) + least_gain, 1);
+        if (!(margins(unit, w) >= margin)) margins(unit, w) = margin;
+      }
+    }
+  }
+  return margins;
+}
+
+arma::mat coreference_margins(const CoreferenceTest& test) {
+  arma::mat margins = test.accuracy;
+  for (Index unit = 0; unit < margins.n_rows; ++unit) {
+    for (Index w = 0; w < margins.n_cols; ++w) {
+      margins(unit, w) = test.q[unit] < largest_q
+                             ? threshold_margin(margins(unit, w), test.baseline(w) + least_gain, 1)
+                             : not_a_number();
+    }
+  }
+  return margins;
+}
+
+arma::mat semantic_margins(const WeightedSums& sums, const SemanticTest& test) {
+  arma::mat margins =
+      fixed_threshold_margins(sums.ratio(score_info(HeadScore::semantic).name), 0.2);
+  for (Index unit = 0; unit < margins.n_rows; ++unit) {
+    if (!(test.z[unit] >= least_semantic_z)) margins.row(unit).fill(not_a_number());
+  }
+  return margins;
+}
+
+}  // namespace
+
+const char* head_type_name(HeadType type) {
+  return types[static_cast<std::size_t>(type)].name;
+}
+
+const char* head_type_rule(HeadType type) {
+  return types[static_cast<std::size_t>(type)].rule;
+}
+
+double threshold_margin(double value, double threshold, double ceiling) {
+  const double room = ceiling - threshold;
+  if (room > 0) return (value - threshold) / room;
+  return value >= threshold ? 0 : value - threshold;
+}
+
+CoreferenceTest test_coreference(const WeightedSums& sums) {
+  const std::string name = score_info(HeadScore::coreference_pronoun).name;
+  const std::string baseline_name = baseline_info(Baseline::coreference_pronoun_baseline).name;
+  CoreferenceTest test;
+  test.accuracy = sums.ratio(name, Half::odd);
+  test.baseline = sums.ratio(baseline_name, Half::odd).row(0);
+  test.n_pronoun = sums.total(weight_name(baseline_name), Half::odd)(0, 0);
+  const arma::mat hits = sums.total(name, Half::odd);
+  for (Index unit = 0; unit < hits.n_rows; ++unit) {
+    test.p.push_back(
+        test.n_pronoun > 0
+            ? binomial_upper_tail(static_cast<std::uint64_t>(std::llround(hits(unit, 0))),
+                                  static_cast<std::uint64_t>(std::llround(test.n_pronoun)),
+                                  test.baseline(0))
+            : not_a_number());
+  }
+  test.q = benjamini_hochberg(test.p);
+  return test;
+}
+
+SemanticTest test_semantic(const WeightedSums& sums) {
+  const arma::mat observed = sums.ratio(score_info(HeadScore::semantic).name);
+  const Array& totals = sums.statistics().sum("semantic_null");
+  const Array& weights = sums.statistics().sum(weight_name("semantic_null"));
+  const Index n_unit = observed.n_rows;
+  const Index n_permutation = totals.size() / n_unit;
+  SemanticTest test;
+  for (Index unit = 0; unit < n_unit; ++unit) {
+    arma::vec null(n_permutation);
+    for (Index r = 0; r < n_permutation; ++r) {
+      const Index i = r * n_unit + unit;
+      null(r) = Ratio{totals.values[i], weights.values[i]}.value();
+    }
+    test.null_mean.push_back(arma::mean(null));
+    test.null_std.push_back(arma::stddev(null));
+    test.z.push_back((observed(unit, 0) - test.null_mean.back()) / test.null_std.back());
+  }
+  return test;
+}
+
+TypeMargins type_margins(const WeightedSums& sums, const RelationTests& relations,
+                         const CoreferenceTest& coreference, const SemanticTest& semantic,
+                         const arma::mat& induction) {
+  const auto score = [&](HeadScore which) { return sums.ratio(score_info(which).name); };
+  TypeMargins margins;
+  const auto set = [&](HeadType type, arma::mat values) {
+    margins.margin[static_cast<std::size_t>(type)] = std::move(values);
+  };
+  set(HeadType::positional, positional_margins(sums));
+  set(HeadType::delimiter, delimiter_margins(sums));
+  set(HeadType::syntactic, syntactic_margins(sums, relations, induction.n_rows));
+  set(HeadType::coreference, coreference_margins(coreference));
+  set(HeadType::semantic, semantic_margins(sums, semantic));
+  set(HeadType::duplicate, fixed_threshold_margins(score(HeadScore::duplicate_token), 0.4));
+  set(HeadType::induction, fixed_threshold_margins(induction, 0.4));
+  set(HeadType::rare, fixed_threshold_margins(score(HeadScore::rare_token), 0.5));
+  set(HeadType::sink, fixed_threshold_margins(score(HeadScore::sink), 0.9));
+  set(HeadType::long_range, long_range_margins(sums));
+  return margins;
+}
+
+Index primary_type(const TypeMargins& margins, Index unit) {
+  Index primary = 0;
+  for (Index type = 0; type < n_head_type; ++type) {
+    const double margin = margins.margin[type](unit, 0);
+    if (!(margin >= 0)) continue;
+    if (primary == 0 || margin > margins.margin[primary - 1](unit, 0)) primary = type + 1;
+  }
+  return primary;
+}
+
+}  // namespace headscope

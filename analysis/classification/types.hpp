@@ -1,0 +1,67 @@
+#pragma once
+
+#include <array>
+
+#include "classification/relations.hpp"
+#include "classification/sums.hpp"
+
+/// From scores to types of heads.
+namespace headscope {
+
+enum class HeadType {
+  positional,
+  delimiter,
+  syntactic,
+  coreference,
+  semantic,
+  duplicate,
+  induction,
+  rare,
+  sink,
+  long_range,
+};
+inline constexpr std::size_t n_head_type = 10;
+const char* head_type_name(HeadType type);
+/// The rule in words, with its threshold.
+const char* head_type_rule(HeadType type);
+
+/// (value - threshold) / (ceiling - threshold): 0 at the threshold, 1 at the highest value there
+/// can be. At a ceiling no higher than the threshold, 0 for a value that reaches it, else negative.
+double threshold_margin(double value, double threshold, double ceiling);
+
+/// Coreference on pronouns of odd documents against the nearest mention.
+struct CoreferenceTest {
+  arma::mat accuracy;     ///< unit x weighting
+  arma::rowvec baseline;  ///< weighting
+  double n_pronoun = 0;
+  std::vector<double> p, q;  ///< unit
+};
+CoreferenceTest test_coreference(const WeightedSums& sums);
+
+/// Correlation with token similarity against renamed tokens.
+struct SemanticTest {
+  std::vector<double> null_mean, null_std, z;  ///< unit
+};
+SemanticTest test_semantic(const WeightedSums& sums);
+
+/// Margins over thresholds, unit x weighting for each type; NaN where the type's tests failed or
+/// could not be made. A head is of a type where its margin is >= 0. The tests (q, z) are those of
+/// the whole corpus under every weighting.
+struct TypeMargins {
+  std::array<arma::mat, n_head_type> margin;
+
+  const arma::mat& of(HeadType type) const { return margin[static_cast<std::size_t>(type)]; }
+  bool has(HeadType type, Index unit, Index weighting = 0) const {
+    return of(type)(unit, weighting) >= 0;
+  }
+};
+
+/// @param induction  unit x weighting.
+TypeMargins type_margins(const WeightedSums& sums, const RelationTests& relations,
+                         const CoreferenceTest& coreference, const SemanticTest& semantic,
+                         const arma::mat& induction);
+
+/// 0 for no type, else 1 + the type with the largest margin, the first on ties.
+Index primary_type(const TypeMargins& margins, Index unit);
+
+}  // namespace headscope

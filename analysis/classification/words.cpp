@@ -1,0 +1,173 @@
+#include "classification/words.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace headscope {
+namespace {
+
+void add_arcs(const Document& document, WordStructure& words) {
+  if (!document.has_dependencies) return;
+  for (Index dependent = 0; dependent < document.words.size(); ++dependent) {
+    const Word& word = document.words[dependent];
+    if (!word.head || *word.head == dependent) continue;
+    const Index head = *word.head;
+    if (words.tokens[dependent].empty() || words.tokens[head].empty()) continue;
+    words.arcs.push_back(
+        {std::max(head, dependent), std::min(head, dependent), word.relation,
+         dependent > head ? ArcDirection::dependent_to_head : ArcDirection::head_to_dependent});
+  }
+}
+
+void add_references(const Document& document, WordStructure& words) {
+  if (!document.has_coreference) return;
+  std::map<Index, std::set<std::string>> entities_at;
+  for (const Mention& mention : document.mentions) {
+    if (!words.tokens[mention.head_word].empty()) {
+      entities_at[mention.head_word].insert(mention.entity);
+    }
+  }
+  for (const Mention& mention : document.mentions) {
+    const auto here = entities_at.find(mention.head_word);
+    if (here == entities_at.end()) continue;
+    CoreferenceQuery query;
+    query.word = mention.head_word;
+    for (auto earlier = entities_at.begin(); earlier != here; ++earlier) {
+      if (earlier->second.count(mention.entity) > 0) query.antecedents.push_back(earlier->first);
+    }
+    if (query.antecedents.empty()) continue;
+    query.is_pronoun = document.words[mention.head_word].upos == "PRON";
+    query.nearest_is_right = query.antecedents.back() == std::prev(here)->first;
+    words.references.push_back(std::move(query));
+  }
+}
+
+void mark_sentences(const Document& document, WordStructure& words) {
+  std::set<Index> with_pronoun;
+  bool tagged = false;
+  for (const Word& word : document.words) {
+    tagged = tagged || !word.upos.empty();
+    if (word.upos == "PRON") with_pronoun.insert(word.sentence);
+  }
+  if (!tagged) return;
+  for (Index i = 0; i < document.words.size(); ++i) {
+    const bool with = with_pronoun.count(document.words[i].sentence) > 0;
+    for (const Index token : words.tokens[i]) {
+      words.sentence[token] = with ? SentencePronoun::with : SentencePronoun::without;
+    }
+  }
+}
+
+}  // namespace
+
+WordStructure word_structure(const Document& document) {
+  WordStructure words;
+  words.sentence.assign(document.tokens.size(), SentencePronoun::unknown);
+  for (const Word& word : document.words) {
+    std::vector<Index> tokens = word.tokens;
+    tokens.erase(std::remove(tokens.begin(), tokens.end(), Index{0}), tokens.end());
+    if (tokens.empty()) ++words.n_unaligned;
+    words.tokens.push_back(std::move(tokens));
+  }
+  add_arcs(document, words);
+  add_references(document, words);
+  mark_sentences(document, words);
+  return words;
+}
+
+bool is_scored_relation(const std::string& relation) {
+  return !relation.empty() && relation != "root" && relation != "punct";
+}
+
+void word_attention(const Matrix& pattern, const WordStructure& words, arma::mat& attention) {
+  const Index n_word = words.tokens.size();
+  attention.set_size(n_word, n_word);
+  std::vector<double> from(pattern.n_rows);
+  for (Index later = 0; later < n_word; ++later) {
+    const std::vector<Index>& queries = words.tokens[later];
+    if (queries.empty()) {
+      std::fill_n(attention.colptr(later), later, 0.0);
+      continue;
+    }
+    const Index n_key = queries.back() + 1;
+    std::fill_n(from.begin(), n_key, 0.0);
+    for (const Index q : queries) {
+      const float* weights = pattern.colptr(q);
+      for (Index k = 0; k <= q; ++k) from[k] += weights[k];
+    }
+    const double scale = 1.0 / static_cast<double>(queries.size());
+    double* to = attention.colptr(later);
+    for (Index earlier = 0; earlier < later; ++earlier) {
+      double sum = 0;
+      for (const Index k : words.tokens[earlier]) sum += k < n_key ? from[k] : 0.0;
+      to[earlier] = sum * scale;
+    }
+  }
+}
+
+std::vector<Index> largest_earlier_words(const arma::mat& attention, const WordStructure& words) {
+  const Index n_word = words.tokens.size();
+  std::vector<Index> largest(n_word, no_position);
+  for (Index later = 0; later < n_word; ++later) {
+    if (words.tokens[later].empty()) continue;
+    const double* to = attention.colptr(later);
+    Index best = no_position;
+    for (Index earlier = 0; earlier < later; ++earlier) {
+      if (words.tokens[earlier].empty()) continue;
+      if (best == no_position || to[earlier] >= to[best]) best = earlier;
+    }
+    largest[later] = best;
+  }
+  return largest;
+}
+
+Ratio dependency_alignment(const arma::mat& attention, const WordStructure& words) {
+  Ratio alignment;
+  for (Index later = 1; later < attention.n_cols; ++later) {
+    const double* to = attention.colptr(later);
+    double mass = 0;
+#pragma omp simd reduction(+ : mass)
+    for (Index earlier = 0; earlier < later; ++earlier) mass += to[earlier];
+    alignment.denominator += mass;
+  }
+  for (const Arc& arc : words.arcs) alignment.numerator += attention(arc.earlier, arc.later);
+  return alignment;
+}
+
+Ratio dependency_alignment_baseline(const WordStructure& words) {
+  std::vector<double> n_partner(words.tokens.size(), 0);
+  for (const Arc& arc : words.arcs) ++n_partner[arc.later];
+  Ratio alignment;
+  double n_earlier = 0;
+  for (Index later = 0; later < words.tokens.size(); ++later) {
+    if (words.tokens[later].empty()) continue;
+    if (n_earlier > 0) alignment += {n_partner[later] / n_earlier, 1};
+    ++n_earlier;
+  }
+  return alignment;
+}
+
+Ratio coreference_accuracy(const std::vector<Index>& largest,
+                           const std::vector<CoreferenceQuery>& references, bool pronouns_only) {
+  Ratio accuracy;
+  for (const CoreferenceQuery& query : references) {
+    if (pronouns_only && !query.is_pronoun) continue;
+    const auto& antecedents = query.antecedents;
+    const bool hit =
+        std::find(antecedents.begin(), antecedents.end(), largest[query.word]) != antecedents.end();
+    accuracy += {hit ? 1.0 : 0.0, 1};
+  }
+  return accuracy;
+}
+
+Ratio coreference_baseline(const std::vector<CoreferenceQuery>& references, bool pronouns_only) {
+  Ratio accuracy;
+  for (const CoreferenceQuery& query : references) {
+    if (pronouns_only && !query.is_pronoun) continue;
+    accuracy += {query.nearest_is_right ? 1.0 : 0.0, 1};
+  }
+  return accuracy;
+}
+
+}  // namespace headscope

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "classification/pattern.hpp"
+#include "headscope/corpus.hpp"
+
+/// Scores of one head between words: syntax and coreference. Patterns as in
+/// classification/pattern.hpp; the sink is no word, so position 0 belongs to none.
+namespace headscope {
+
+/// Which end of an arc comes later and attends back to the other.
+enum class ArcDirection { dependent_to_head, head_to_dependent };
+
+/// A dependency arc, read from its later word to its earlier one.
+struct Arc {
+  Index later = 0;
+  Index earlier = 0;
+  std::string relation;
+  ArcDirection direction = ArcDirection::dependent_to_head;
+};
+
+/// A mention that has been mentioned before.
+struct CoreferenceQuery {
+  Index word = 0;                  ///< head word of the mention
+  std::vector<Index> antecedents;  ///< earlier head words of the same entity
+  bool is_pronoun = false;
+  bool nearest_is_right = false;  ///< the nearest preceding mention is of the same entity
+};
+
+/// What a sentence has, for tokens: nothing known, no pronoun, a pronoun.
+enum class SentencePronoun : signed char { unknown = -1, without = 0, with = 1 };
+
+/// What the annotation of one document asks of a head.
+struct WordStructure {
+  std::vector<std::vector<Index>> tokens;  ///< of each word, without position 0
+  std::vector<Arc> arcs;                   ///< between words that have tokens, every relation
+  std::vector<CoreferenceQuery> references;
+  std::vector<SentencePronoun> sentence;  ///< of each token of the document
+  Index n_unaligned = 0;                  ///< words without a token
+};
+
+WordStructure word_structure(const Document& document);
+
+/// `root` and `punct` are left out of the relation scores.
+bool is_scored_relation(const std::string& relation);
+
+/// Word-level attention: to a word, the sum over its tokens; from a word, the mean over its tokens.
+/// @param attention  n_word x n_word, earlier word x later word, overwritten; only entries of an
+///                   earlier row are set.
+void word_attention(const Matrix& pattern, const WordStructure& words, arma::mat& attention);
+
+/// For each word the earlier word with the largest attention, the nearest on ties; no_position
+/// where the word or every earlier one has no token.
+std::vector<Index> largest_earlier_words(const arma::mat& attention, const WordStructure& words);
+
+/// Share of the attention from words to earlier words that runs along a dependency arc.
+/// Source: Vig & Belinkov 2019, "dependency alignment".
+Ratio dependency_alignment(const arma::mat& attention, const WordStructure& words);
+
+/// The same for a head that spreads evenly over the earlier words.
+Ratio dependency_alignment_baseline(const WordStructure& words);
+
+/// Share of mentions whose largest earlier word is the head word of an antecedent.
+Ratio coreference_accuracy(const std::vector<Index>& largest,
+                           const std::vector<CoreferenceQuery>& references, bool pronouns_only);
+
+/// The same for taking the nearest preceding mention.
+Ratio coreference_baseline(const std::vector<CoreferenceQuery>& references, bool pronouns_only);
+
+}  // namespace headscope

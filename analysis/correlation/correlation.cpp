@@ -1,0 +1,185 @@
+#include "correlation/correlation.hpp"
+
+#include <cmath>
+#include <map>
+
+#include "correlation/results.hpp"
+#include "correlation/sums.hpp"
+#include "headscope/error.hpp"
+#include "headscope/random.hpp"
+
+namespace headscope {
+namespace {
+
+/// Adds a matrix into block `layer` of a layer x head x head array.
+void add_block(const arma::mat& values, Index layer, Array& sums) {
+  for (Index i = 0; i < values.n_rows; ++i) {
+    for (Index j = 0; j < values.n_cols; ++j) sums(layer, i, j) += values(i, j);
+  }
+}
+
+class Correlation : public Analysis {
+ public:
+  explicit Correlation(const AnalysisContext& context)
+      : model_(context.model),
+        settings_(context.settings),
+        info_(correlation_analysis().info),
+        n_unit_(context.model.config.n_layer * context.model.config.n_head) {
+    for (const LayerWeights& layer : model_.layers) W_O_.push_back(&layer.W_O);
+    sample_queries(context.corpus->n_document());
+  }
+
+  const AnalysisInfo& info() const override { return info_; }
+  bool wants_pattern(Index) const override { return true; }
+
+  bool begin_document(const Document& document, Statistics& statistics) override {
+    // Without a token beside position 0 there is nothing to compare.
+    if (document.tokens.size() < 2) return false;
+    statistics_ = &statistics;
+    document_ = document.index;
+    z_.assign(model_.config.n_layer, Matrix());
+    start_queries(document.tokens.size());
+    statistics.sum("n_token", {1})(0) += static_cast<double>(document.tokens.size() - 1);
+    return true;
+  }
+
+  void observe_layer(const LayerView& view) override {
+    const ModelConfig& config = model_.config;
+    const Shape heads{config.n_layer, config.n_head, config.n_head};
+    const HeadProducts z_products = head_space_products(view.z, config.n_head);
+    add_block(z_products.total, view.layer, statistics_->row("head_total", document_, heads));
+    add_block(z_products.cosine, view.layer, statistics_->sum("head_cosine", heads));
+    const blas::ConstView V = blas::ConstView(view.qkv).rows(2 * config.d_model, config.d_model);
+    add_block(head_space_products(V, config.n_head).total, view.layer,
+              statistics_->sum("value_total", heads));
+    add_block(pattern_overlap(view.pattern), view.layer, statistics_->sum("overlap", heads));
+    add_covariance(view);
+    z_[view.layer] = view.z;
+    for (Query& query : queries_) {
+      for (Index h = 0; h < config.n_head; ++h) {
+        const float* const column = view.pattern.slice_colptr(h, query.position);
+        std::copy(column, column + query.position + 1,
+                  query.patterns.colptr(view.layer * config.n_head + h));
+      }
+    }
+  }
+
+  void end_document(const DocumentEnd&) override {
+    const ModelConfig& config = model_.config;
+    const Index n_head = config.n_head;
+    const HeadProducts products = residual_space_products(z_, W_O_, n_head);
+    const Shape heads{config.n_layer, n_head, n_head};
+    Array& total = statistics_->row("residual_total", document_, heads);
+    Array& cosine = statistics_->sum("residual_cosine", heads);
+    for (Index layer = 0; layer < config.n_layer; ++layer) {
+      const arma::span block(layer * n_head, (layer + 1) * n_head - 1);
+      add_block(products.total(block, block), layer, total);
+      add_block(products.cosine(block, block), layer, cosine);
+    }
+    Array& all = statistics_->sum("all_total", {n_unit_, n_unit_});
+    for (Index i = 0; i < n_unit_; ++i) {
+      for (Index j = 0; j < n_unit_; ++j) all(i, j) += products.total(i, j);
+    }
+    for (const Query& query : queries_) add_distances(query);
+    z_.clear();
+    queries_.clear();
+  }
+
+  std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
+    return {correlation_results(statistics, model_.config, settings_)};
+  }
+
+  void compare(const Statistics& statistics, const Statistics& control,
+               ResultsGroup& group) const override {
+    add_control_comparison(statistics, control, model_.config, settings_, group);
+  }
+
+ private:
+  /// One query whose attention is kept for every head: keys 0 .. position x unit.
+  struct Query {
+    Index position;
+    Matrix patterns;
+  };
+
+  /// Draws the documents, and the place in each, of the queries that distances are averaged over.
+  void sample_queries(std::uint64_t n_document) {
+    const CounterRandom random(settings_.seed, 1);
+    for (std::uint64_t i = 0; i < settings_.js_queries && n_document > 0; ++i) {
+      sampled_[random.below(n_document, 2 * i)].push_back(random.uniform(2 * i + 1));
+    }
+  }
+
+  void start_queries(std::size_t n_token) {
+    queries_.clear();
+    const auto sampled = sampled_.find(document_);
+    if (sampled == sampled_.end()) return;
+    for (const double place : sampled->second) {
+      const Index position = 1 + static_cast<Index>(place * static_cast<double>(n_token - 1));
+      queries_.push_back({position, Matrix(position + 1, n_unit_, arma::fill::none)});
+    }
+  }
+
+  void add_covariance(const LayerView& view) {
+    const Index d_model = model_.config.d_model, n_layer = model_.config.n_layer;
+    const blas::ConstView z = blas::ConstView(view.z).cols(1, view.n_token - 1);
+    product_.set_size(d_model, d_model);
+    blas::multiply(z, blas::Transpose::no, z, blas::Transpose::yes, product_);
+    Array& products = statistics_->sum("z_product", {n_layer, d_model, d_model});
+    double* const product = &products(view.layer, 0, 0);
+    for (Index i = 0; i < product_.n_elem; ++i)
+      product[i] += product_(i);  // symmetric: order does not matter
+    Array& sum = statistics_->sum("z_sum", {n_layer, d_model});
+    for (Index t = 1; t < view.n_token; ++t) {
+      for (Index i = 0; i < d_model; ++i) sum(view.layer, i) += view.z(i, t);
+    }
+  }
+
+  void add_distances(const Query& query) {
+    Array& sums = statistics_->sum("js_distance", {n_unit_, n_unit_});
+    const Index n_key = query.position + 1;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(blas::thread_count())
+    for (Index i = 0; i < n_unit_; ++i) {
+      for (Index j = 0; j < i; ++j) {
+        const double distance =
+            js_distance(query.patterns.colptr(i), query.patterns.colptr(j), n_key);
+        sums(i, j) += distance;
+        sums(j, i) += distance;
+      }
+    }
+    statistics_->sum("js_count", {1})(0) += 1;
+  }
+
+  const Model& model_;
+  const AnalysisSettings& settings_;
+  AnalysisInfo info_;
+  Index n_unit_;
+  std::vector<const Matrix*> W_O_;
+  std::map<std::uint64_t, std::vector<double>> sampled_;  // per document, places in [0, 1)
+
+  Statistics* statistics_ = nullptr;
+  std::uint64_t document_ = 0;
+  std::vector<Matrix> z_;  // per layer, d_model x n_token
+  std::vector<Query> queries_;
+  Matrix product_;
+};
+
+}  // namespace
+
+RegisteredAnalysis correlation_analysis() {
+  AnalysisInfo info;
+  info.name = "correlation";
+  info.title = "Head correlation";
+  info.purpose =
+      "How alike the heads' outputs and attention are, within a layer and across layers.";
+  info.source =
+      "Li et al. 2018, Multi-Head Attention with Disagreement Regularization; Kornblith et al. "
+      "2019, Similarity of "
+      "Neural Network Representations Revisited; Clark et al. 2019, What Does BERT Look At?";
+  info.needs_corpus = true;
+  info.has_control = true;
+  return {info,
+          [](const AnalysisContext& context) { return std::make_unique<Correlation>(context); },
+          draw_correlation};
+}
+
+}  // namespace headscope

@@ -1,0 +1,206 @@
+#include <cmath>
+
+#include "correlation/results.hpp"
+
+namespace headscope {
+namespace {
+
+Figure correlation_figure(std::string name, std::string title, std::string caption,
+                          std::string source) {
+  Figure figure;
+  figure.name = std::move(name);
+  figure.group = "correlation";
+  figure.title = std::move(title);
+  figure.caption = std::move(caption);
+  figure.source = std::move(source);
+  return figure;
+}
+
+/// The heads' matrix of one layer: `values` at `offset` runs over head_i, head_j.
+Array head_matrix(const Array& values, std::size_t offset, std::size_t n_head) {
+  const auto begin = values.values.begin() + static_cast<std::ptrdiff_t>(offset * n_head * n_head);
+  return Array({n_head, n_head},
+               std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(n_head * n_head)));
+}
+
+Figure layer_matrices(const ResultsGroup& group, const std::string& name, const Variable& variable,
+                      std::size_t first, Heatmap map, Figure figure) {
+  const std::size_t n_layer = group.dimensions.at("layer").size(),
+                    n_head = group.dimensions.at("head").size();
+  map.row_title = "head";
+  map.column_title = "head";
+  for (std::size_t layer = 0; layer < n_layer; ++layer) {
+    map.panels.push_back({"layer " + std::to_string(layer),
+                          head_matrix(variable.values, first + layer, n_head),
+                          {},
+                          {}});
+  }
+  figure.name = name;
+  figure.content = std::move(map);
+  return figure;
+}
+
+Heatmap cosine_scale() {
+  Heatmap map;
+  map.value_title = "cosine";
+  map.scale = ColourScale::diverging;
+  map.low = -1;
+  map.high = 1;
+  return map;
+}
+
+Figure across_layers(const ResultsGroup& group) {
+  Figure figure = correlation_figure("cosine_all_layers", "Cosine of head outputs across layers",
+                                     "Cosine in residual space between the outputs of all heads of "
+                                     "all layers, stacked over tokens. Heads are in order "
+                                     "of layer, then head.",
+                                     "");
+  Heatmap map = cosine_scale();
+  const std::size_t n_head = group.dimensions.at("head").size(),
+                    n_unit = group.dimensions.at("unit_i").size();
+  std::vector<std::string> labels;
+  for (std::size_t unit = 0; unit < n_unit; ++unit) {
+    labels.push_back(HeadIndex{unit / n_head, unit % n_head}.text());
+  }
+  map.row_title = "head";
+  map.column_title = "head";
+  map.panels.push_back({"", group.variable("cosine_all").values, labels, labels});
+  figure.content = std::move(map);
+  return figure;
+}
+
+/// One line per space over layers with its interval.
+void add_lines(const ResultsGroup& group, const std::string& variable, const std::string& label,
+               ChartPanel& panel, std::size_t space) {
+  const std::size_t n_layer = group.dimensions.at("layer").size();
+  Series series;
+  series.label = label;
+  for (std::size_t layer = 0; layer < n_layer; ++layer) {
+    series.x.push_back(static_cast<double>(layer));
+    series.y.push_back(group.variable(variable).values(space, layer));
+    series.low.push_back(group.variable(variable + "_ci_low").values(space, layer));
+    series.high.push_back(group.variable(variable + "_ci_high").values(space, layer));
+  }
+  panel.series.push_back(std::move(series));
+}
+
+Figure mean_cosine(const Results& results, const ResultsGroup& group) {
+  Figure figure = correlation_figure(
+      "mean_abs_cosine", "How alike the heads of a layer are",
+      "Mean absolute cosine of different heads' outputs per layer, in head space (z) and residual "
+      "space (z W_O), with 95 % "
+      "intervals over documents; beside an untrained model of the same shape where one was run.",
+      "");
+  Chart chart;
+  chart.x_title = "layer";
+  chart.y_title = "mean |cosine|";
+  chart.y_low = 0;
+  const std::vector<std::string>& spaces = group.dimensions.at("space").text;
+  for (std::size_t space = 0; space < spaces.size(); ++space) {
+    ChartPanel panel;
+    panel.title = spaces[space] + " space";
+    add_lines(group, "mean_abs_cosine", "model", panel, space);
+    if (results.has("control/correlation")) {
+      add_lines(results.group("control/correlation"), "mean_abs_cosine", "untrained", panel, space);
+    }
+    chart.panels.push_back(std::move(panel));
+  }
+  figure.content = std::move(chart);
+  return figure;
+}
+
+Figure disagreement(const ResultsGroup& group) {
+  Figure figure = correlation_figure(
+      "li2018_disagreement", "Disagreement of heads",
+      "Minus the mean over pairs of heads of the cosine of their values (subspace), the overlap "
+      "of their attention (position), and the cosine of their outputs (output). Higher is more "
+      "different; -1 is identical heads.",
+      "Li et al. 2018");
+  Chart chart;
+  chart.x_title = "layer";
+  chart.y_title = "disagreement";
+  ChartPanel panel;
+  const std::vector<std::string>& kinds = group.dimensions.at("kind").text;
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    Series series;
+    series.label = kinds[kind];
+    for (std::size_t layer = 0; layer < group.dimensions.at("layer").size(); ++layer) {
+      series.x.push_back(static_cast<double>(layer));
+      series.y.push_back(group.variable("disagreement").values(kind, layer));
+    }
+    panel.series.push_back(std::move(series));
+  }
+  chart.panels.push_back(std::move(panel));
+  figure.content = std::move(chart);
+  return figure;
+}
+
+Figure clusters(const ResultsGroup& group) {
+  Figure figure =
+      correlation_figure("clark2019_clusters", "Heads by the likeness of their attention",
+                         "Two-dimensional metric multidimensional scaling of the Jensen-Shannon "
+                         "distance between the heads' attention. Near "
+                         "heads attend alike; the axes have no meaning of their own.",
+                         "Clark et al. 2019, figure 6");
+  Chart chart;
+  chart.x_title = "first axis (sqrt nats)";
+  chart.y_title = "second axis (sqrt nats)";
+  ChartPanel panel;
+  const Array& mds = group.variable("mds").values;
+  const std::size_t n_layer = group.dimensions.at("layer").size(),
+                    n_head = group.dimensions.at("head").size();
+  for (std::size_t layer = 0; layer < n_layer; ++layer) {
+    Series series;
+    series.style = Series::Style::points;
+    series.label = "layer " + std::to_string(layer);
+    for (std::size_t head = 0; head < n_head; ++head) {
+      series.x.push_back(mds(layer * n_head + head, 0));
+      series.y.push_back(mds(layer * n_head + head, 1));
+      series.point_labels.push_back(HeadIndex{layer, head}.text());
+    }
+    panel.series.push_back(std::move(series));
+  }
+  chart.panels.push_back(std::move(panel));
+  figure.content = std::move(chart);
+  return figure;
+}
+
+}  // namespace
+
+std::vector<Figure> draw_correlation(const Results& results) {
+  const ResultsGroup& group = results.group("correlation");
+  const std::size_t n_layer = group.dimensions.at("layer").size();
+  const Variable& cosine = group.variable("cosine");
+  Heatmap alignment;
+  alignment.value_title = "linear CKA";
+  alignment.low = 0;
+  alignment.high = 1;
+  std::vector<Figure> figures{
+      mean_cosine(results, group),
+      layer_matrices(
+          group, "cosine_residual_space", cosine, n_layer, cosine_scale(),
+          correlation_figure(
+              "", "Cosine of head outputs in residual space",
+              "Cosine between the outputs z W_O of two heads of a layer, stacked over tokens.",
+              "")),
+      layer_matrices(
+          group, "cosine_head_space", cosine, 0, cosine_scale(),
+          correlation_figure("", "Cosine of head outputs in head space",
+                             "Cosine between the values z of two heads of a layer, stacked over "
+                             "tokens. Each head's "
+                             "basis is its own, so the sign and size have no absolute meaning.",
+                             "")),
+      layer_matrices(
+          group, "kornblith2019_cka", group.variable("cka"), 0, std::move(alignment),
+          correlation_figure(
+              "", "Linear CKA of heads",
+              "Linear centred kernel alignment between the z of two heads of a layer: does not "
+              "depend on either head's basis.",
+              "Kornblith et al. 2019")),
+      across_layers(group),
+      disagreement(group)};
+  if (group.has("mds")) figures.push_back(clusters(group));
+  return figures;
+}
+
+}  // namespace headscope

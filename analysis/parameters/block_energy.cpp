@@ -1,0 +1,65 @@
+#include "parameters/block_energy.hpp"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "headscope/error.hpp"
+#include "random_draws.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// Sums of squares, head of the output x input feature.
+arma::mat energy_by_output_block(const Matrix& W, Index n_head) {
+  const Index width = W.n_rows / n_head;
+  arma::mat energy(n_head, W.n_cols, arma::fill::zeros);
+  for (Index in = 0; in < W.n_cols; ++in) {
+    const float* column = W.colptr(in);
+    for (Index out = 0; out < W.n_rows; ++out) {
+      energy(out / width, in) += static_cast<double>(column[out]) * column[out];
+    }
+  }
+  return energy;
+}
+
+}  // namespace
+
+BlockEnergy block_energy(const Matrix& W, Index n_head, std::size_t n_null, std::uint64_t seed,
+                         std::uint64_t stream) {
+  check_count("rows and columns of a projection", W.n_rows, W.n_cols);
+  check_count("remainder of d_model by n_head", 0, W.n_rows % n_head);
+  const Index width = W.n_rows / n_head;
+  const arma::mat energy = energy_by_output_block(W, n_head);
+  const double total = arma::accu(energy);
+  if (total == 0) return {nan, nan, nan, nan, nan};
+
+  const auto diagonal_share = [&](const auto& input_at) {
+    double sum = 0;
+    for (Index row = 0; row < W.n_cols; ++row) sum += energy(row / width, input_at(row));
+    return sum / total;
+  };
+  BlockEnergy result{diagonal_share([](Index row) { return row; }), nan, nan, nan, nan};
+  if (n_null == 0) return result;
+
+  // Sums in another order differ by rounding; that must not count as less block-diagonal.
+  const double as_much = result.energy * (1 - 1e-12);
+  arma::vec null(n_null);
+  std::size_t n_as_much = 0;
+  for (std::size_t draw = 0; draw < n_null; ++draw) {
+    const std::vector<std::size_t> order =
+        permutation(W.n_cols, CounterRandom(seed, stream * n_null + draw));
+    null[draw] = diagonal_share([&](Index row) { return order[row]; });
+    if (null[draw] >= as_much) ++n_as_much;
+  }
+  result.null_mean = arma::mean(null);
+  result.p = static_cast<double>(1 + n_as_much) / static_cast<double>(1 + n_null);
+  if (n_null < 2) return result;
+  result.null_std = arma::stddev(null);
+  if (result.null_std > 1e-12) result.z = (result.energy - result.null_mean) / result.null_std;
+  return result;
+}
+
+}  // namespace headscope

@@ -1,0 +1,172 @@
+#include "parameters/claims.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "number_text.hpp"
+#include "parameters/cost.hpp"
+#include "parameters/splitting.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// float32 keeps 7 digits; sums of d_model products and the softmax may lose three of them.
+constexpr double rounding = 1e-4;
+
+/// Share of the squared weights from which a projection counts as block-diagonal.
+constexpr double block_diagonal = 0.9;
+
+std::string whole(double value) {
+  return grouped(static_cast<std::uint64_t>(value));
+}
+
+std::string heads_text(const ModelConfig& config) {
+  return config.n_head == 1 ? std::string("1 head") : std::to_string(config.n_head) + " heads";
+}
+
+Claim splitting_claim(const Model& model, const AnalysisSettings& settings) {
+  const SplittingDifference difference = splitting_difference(model, settings.seed);
+  Claim claim;
+  claim.number = 1;
+  claim.statement =
+      "Splitting one large projection equals separate per-head projections (to rounding).";
+  claim.verdict = difference.relative <= rounding ? Verdict::holds : Verdict::does_not_hold;
+  claim.effect_name = "largest difference of the attention output, relative to its largest element";
+  claim.effect = difference.relative;
+  claim.ci_low = claim.ci_high = nan;
+  claim.evidence =
+      "Attention of every layer was computed both ways on " + std::to_string(difference.n_token) +
+      " random inputs; the largest relative difference is " + significant(difference.relative) +
+      " (layer " + std::to_string(difference.layer) + "). Holds when at most " +
+      significant(rounding) + ", which float32 rounding can explain.";
+  return claim;
+}
+
+Claim parameter_count_claim(const Model& model) {
+  const auto d = static_cast<double>(model.config.d_model);
+  const double single = 4 * d * d;
+  double largest_ratio = 0;
+  bool equal = true;
+  for (const LayerWeights& layer : model.layers) {
+    const auto held = static_cast<double>(layer.W_QKV.n_elem + layer.W_O.n_elem);
+    largest_ratio = std::max(largest_ratio, held / single);
+    equal = equal && held == single;
+  }
+  Claim claim;
+  claim.number = 2;
+  claim.statement =
+      "Multi-head attention has as many parameters as single-head: 4d^2 (3d^2 without W_O).";
+  claim.verdict = equal ? Verdict::holds : Verdict::does_not_hold;
+  claim.effect_name = "attention weights of one layer, relative to one head of width d";
+  claim.effect = largest_ratio;
+  claim.ci_low = claim.ci_high = nan;
+  claim.evidence = "Each layer with its " + heads_text(model.config) + " holds " +
+                   whole(largest_ratio * single) +
+                   " attention weights (biases apart); one head of width " +
+                   std::to_string(model.config.d_model) + " needs " + whole(single) +
+                   ". Block-diagonal projections would need " +
+                   whole(attention_parameters(ProjectionScheme::block_diagonal_all,
+                                              model.config.d_model, model.config.n_head)) +
+                   ". Counted, hence exact: holds when equal.";
+  return claim;
+}
+
+Claim cost_claim(const ModelConfig& config) {
+  const auto n_token = static_cast<double>(config.n_ctx);
+  const auto cost = [&](ProjectionScheme scheme, CostTerm term) {
+    return attention_cost(scheme, term, config.d_model, config.n_head, n_token);
+  };
+  const auto mixing = [&](ProjectionScheme scheme) {
+    return cost(scheme, CostTerm::qk) + cost(scheme, CostTerm::av);
+  };
+  const double many = mixing(ProjectionScheme::dense);
+  const double one = mixing(ProjectionScheme::single_head);
+  const double projections = cost(ProjectionScheme::dense, CostTerm::projections) +
+                             cost(ProjectionScheme::dense, CostTerm::output);
+  Claim claim;
+  claim.number = 3;
+  claim.statement =
+      "QK' and AV cost the same for one head or many; projections and softmax do not vanish.";
+  claim.verdict = many == one && projections > 0 ? Verdict::holds : Verdict::does_not_hold;
+  claim.effect_name = "multiply-accumulates of QK' and AV, many heads relative to one";
+  claim.effect = many / one;
+  claim.ci_low = claim.ci_high = nan;
+  claim.evidence =
+      "At T = " + std::to_string(config.n_ctx) + ", QK' and AV take " + whole(many) +
+      " multiply-accumulates a layer with " + heads_text(config) + " and " + whole(one) +
+      " with one. The projections take " + whole(projections) + " more (" +
+      percent(projections / (projections + many)) + " of the sum), and the softmax " +
+      whole(cost(ProjectionScheme::dense, CostTerm::softmax_exponentials)) +
+      " exponentials instead of " +
+      whole(cost(ProjectionScheme::single_head, CostTerm::softmax_exponentials)) +
+      ". Arithmetic, hence exact: holds when QK' and AV are equal and the rest is not zero.";
+  return claim;
+}
+
+/// How the matrices stand against permuted inputs.
+std::string permutation_text(const ResultsGroup& group, std::size_t n_null) {
+  std::vector<double> z, p;
+  for (const double value : group.variable("block_energy_z").values.values) {
+    if (std::isfinite(value)) z.push_back(value);
+  }
+  for (const double value : group.variable("block_energy_p").values.values) {
+    if (std::isfinite(value)) p.push_back(value);
+  }
+  if (z.empty() || p.empty()) return "";
+  const auto above = std::ranges::count_if(p, [](double value) { return value < 0.05; });
+  return " Against " + std::to_string(n_null) + " permutations of the input rows, " +
+         std::to_string(above) + " of " + std::to_string(p.size()) +
+         " matrices lie above chance at p < 0.05 (" +
+         decimals(0.05 * static_cast<double>(p.size()), 1) +
+         " expected by chance), the largest z being " + decimals(*std::ranges::max_element(z), 1) +
+         ".";
+}
+
+Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& settings,
+                           const ResultsGroup& group) {
+  Claim claim;
+  claim.number = 4;
+  claim.statement = "The projections are block-diagonal over input dimensions.";
+  claim.effect_name =
+      "share of the squared weights in the diagonal blocks (1: block-diagonal; chance 1/h); mean "
+      "over projections and layers, interval: central 95 % of them";
+
+  std::vector<double> energy;
+  for (const double value : group.variable("block_energy").values.values) {
+    if (std::isfinite(value)) energy.push_back(value);
+  }
+  const double chance = 1 / static_cast<double>(config.n_head);
+  if (energy.empty() || config.n_head == 1) {
+    claim.effect = claim.ci_low = claim.ci_high = nan;
+    claim.evidence = energy.empty() ? "All projections are zero."
+                                    : "With one head a projection is a single block, so there is "
+                                      "nothing to tell apart.";
+    return claim;
+  }
+  claim.effect = arma::mean(arma::vec(energy));
+  const Interval interval = percentile_interval(energy);
+  claim.ci_low = interval.low;
+  claim.ci_high = interval.high;
+  if (interval.low >= block_diagonal) claim.verdict = Verdict::holds;
+  if (interval.high < block_diagonal) claim.verdict = Verdict::does_not_hold;
+
+  claim.evidence =
+      "Mean block energy " + decimals(claim.effect, 4) + ", chance " + decimals(chance, 4) +
+      ", largest " + decimals(*std::ranges::max_element(energy), 4) + "." +
+      permutation_text(group, settings.n_null) + " Holds when the interval lies above " +
+      decimals(block_diagonal, 1) + ", does not hold when below, else undecided.";
+  return claim;
+}
+
+}  // namespace
+
+std::vector<Claim> parameter_claims(const Model& model, const AnalysisSettings& settings,
+                                    const ResultsGroup& group) {
+  return {splitting_claim(model, settings), parameter_count_claim(model), cost_claim(model.config),
+          block_diagonal_claim(model.config, settings, group)};
+}
+
+}  // namespace headscope

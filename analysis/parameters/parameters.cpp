@@ -1,0 +1,246 @@
+#include "parameters/parameters.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "number_text.hpp"
+#include "parameters/block_energy.hpp"
+#include "parameters/claims.hpp"
+#include "parameters/cost.hpp"
+#include "parameters/count.hpp"
+
+namespace headscope {
+namespace {
+
+const AnalysisInfo parameters_info{
+    .name = "parameters",
+    .title = "Parameters and cost",
+    .purpose =
+        "Counts parameters and multiply-accumulates, and measures whether the projections "
+        "are block-diagonal over heads.",
+    .source = "Vaswani et al. 2017; Radford et al. 2019",
+};
+
+std::vector<std::string> words(const auto& views) {
+  return {views.begin(), views.end()};
+}
+
+void add_counts(const Model& model, ResultsGroup& group) {
+  std::vector<std::string> components;
+  for (std::size_t c = 0; c < n_component; ++c) {
+    components.emplace_back(component_name(static_cast<Component>(c)));
+  }
+  components.emplace_back("total");
+  group.add_dimension(Dimension::labels("component", components));
+  const auto add = [&](std::string name, const ParameterCounts& counts, std::string long_name) {
+    std::vector<double> values(counts.by_component.begin(), counts.by_component.end());
+    values.push_back(static_cast<double>(counts.total()));
+    group.add({.name = std::move(name),
+               .dimensions = {"component"},
+               .type = Variable::Type::integer,
+               .values = Array({values.size()}, values),
+               .text = {},
+               .long_name = std::move(long_name),
+               .units = "count",
+               .references = "Radford et al. 2019",
+               .flag_meanings = {}});
+  };
+  add("count", parameter_counts(model.config, !model.b_U.is_empty()),
+      "Parameters of the complete model that the config describes; attention_q, k, v, o are "
+      "weights, attention_bias their biases; a tied unembedding counts once, as token_embedding");
+  add("count_held", held_parameters(model),
+      "Parameters that the model file holds; fewer than count in an attention-only file");
+}
+
+void add_architectures(const ModelConfig& config, ResultsGroup& group) {
+  std::vector<NamedArchitecture> architectures(named_architectures().begin(),
+                                               named_architectures().end());
+  architectures.push_back({"loaded_model", config.d_model, config.n_head, true});
+
+  const std::size_t n = architectures.size();
+  std::vector<std::string> names;
+  Array weights({n, projection_schemes.size()}), biases({n}), d_model({n}), n_head({n}),
+      d_head({n});
+  for (std::size_t a = 0; a < n; ++a) {
+    const NamedArchitecture& architecture = architectures[a];
+    names.emplace_back(architecture.name);
+    for (std::size_t s = 0; s < projection_schemes.size(); ++s) {
+      weights(a, s) = attention_parameters(static_cast<ProjectionScheme>(s), architecture.d_model,
+                                           architecture.n_head, architecture.has_output_projection);
+    }
+    d_model(a) = static_cast<double>(architecture.d_model);
+    n_head(a) = static_cast<double>(architecture.n_head);
+    d_head(a) = d_model(a) / n_head(a);
+    biases(a) = (architecture.has_output_projection ? 4 : 3) * d_model(a);
+  }
+
+  group.add_dimension(Dimension::labels("architecture", names));
+  group.add_dimension(Dimension::labels("scheme", words(projection_schemes)));
+  const auto add = [&](std::string name, std::vector<std::string> dimensions, Array values,
+                       std::string long_name) {
+    group.add({.name = std::move(name),
+               .dimensions = std::move(dimensions),
+               .type = Variable::Type::integer,
+               .values = std::move(values),
+               .text = {},
+               .long_name = std::move(long_name),
+               .units = "count",
+               .references = "Vaswani et al. 2017, section 3.2.2",
+               .flag_meanings = {}});
+  };
+  add("architecture_parameters", {"architecture", "scheme"}, weights,
+      "Weights of one layer's attention, without biases: dense and single_head 4d^2, "
+      "block_diagonal_qkv 3d^2/h + d^2, block_diagonal_all 4d^2/h; without W_O the output's part "
+      "is left out (babygpt-v3, babygpt-v4: 3d^2)");
+  add("architecture_biases", {"architecture"}, biases,
+      "Biases of one layer's attention if every projection has one, counted apart: 4d, or 3d "
+      "without W_O; the same under every scheme");
+  add("d_model", {"architecture"}, d_model, "Width of the residual stream");
+  add("n_head", {"architecture"}, n_head, "Heads per layer");
+  add("d_head", {"architecture"}, d_head, "Width of one head, d_model / n_head");
+}
+
+void add_costs(const ModelConfig& config, ResultsGroup& group) {
+  const std::vector<double> n_token{16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
+  Array macs({projection_schemes.size(), cost_terms.size(), n_token.size()});
+  for (std::size_t s = 0; s < projection_schemes.size(); ++s) {
+    for (std::size_t c = 0; c < cost_terms.size(); ++c) {
+      for (std::size_t t = 0; t < n_token.size(); ++t) {
+        macs(s, c, t) = attention_cost(static_cast<ProjectionScheme>(s), static_cast<CostTerm>(c),
+                                       config.d_model, config.n_head, n_token[t]);
+      }
+    }
+  }
+  group.add_dimension(Dimension::labels("term", words(cost_terms)));
+  group.add_dimension(Dimension::numbers("n_token", n_token));
+  group.add({.name = "macs",
+             .dimensions = {"scheme", "term", "n_token"},
+             .type = Variable::Type::integer,
+             .values = std::move(macs),
+             .text = {},
+             .long_name =
+                 "Multiply-accumulates of one layer of this model: Q, K, V projections 3Td^2, QK' "
+                 "and AV T^2 d each, output Td^2, with no causal saving; softmax_exponentials "
+                 "counts exponentials, hT^2. dense: h heads of width d/h; single_head: one head of "
+                 "width d; block-diagonal projections cost 1/h",
+             .units = "count",
+             .references = "Vaswani et al. 2017, section 3.2.2",
+             .flag_meanings = {}});
+}
+
+void add_block_energy(const Model& model, const AnalysisSettings& settings, ResultsGroup& group) {
+  const std::size_t n_layer = model.layers.size();
+  const Index d = model.config.d_model;
+  const Shape shape{4, n_layer};
+  Array energy(shape), null_mean(shape), null_std(shape), z(shape), p(shape);
+#pragma omp parallel for collapse(2) schedule(dynamic)
+  for (std::size_t projection = 0; projection < 4; ++projection) {
+    for (std::size_t l = 0; l < n_layer; ++l) {
+      const LayerWeights& layer = model.layers[l];
+      const Matrix W = projection == 3
+                           ? layer.W_O
+                           : Matrix(layer.W_QKV.rows(projection * d, (projection + 1) * d - 1));
+      const BlockEnergy block = block_energy(W, model.config.n_head, settings.n_null, settings.seed,
+                                             projection * n_layer + l);
+      energy(projection, l) = block.energy;
+      null_mean(projection, l) = block.null_mean;
+      null_std(projection, l) = block.null_std;
+      z(projection, l) = block.z;
+      p(projection, l) = block.p;
+    }
+  }
+
+  group.add_dimension(Dimension::labels("projection", {"q", "k", "v", "o"}));
+  group.add_dimension(Dimension::count("layer", n_layer));
+  const auto add = [&](std::string name, Array values, std::string units, std::string long_name) {
+    group.add({.name = std::move(name),
+               .dimensions = {"projection", "layer"},
+               .type = Variable::Type::real,
+               .values = std::move(values),
+               .text = {},
+               .long_name = std::move(long_name),
+               .units = std::move(units),
+               .references = "Definition of this project",
+               .flag_meanings = {}});
+  };
+  const std::string permutations =
+      std::to_string(settings.n_null) + " seeded permutations of the input rows";
+  add("block_energy", energy, "1",
+      "Share of the squared weights in the diagonal blocks, the projection (input x output) seen "
+      "as h x h blocks of d_head x d_head; chance is 1/h");
+  add("block_energy_null_mean", null_mean, "1", "Mean of block_energy over " + permutations);
+  add("block_energy_null_std", null_std, "1",
+      "Standard deviation of block_energy over " + permutations);
+  add("block_energy_z", z, "standard deviations",
+      "(block_energy - block_energy_null_mean) / block_energy_null_std");
+  add("block_energy_p", p, "probability",
+      "(1 + permutations with at least this block_energy) / (1 + permutations), not corrected for "
+      "the number of matrices");
+}
+
+std::string summary(const Model& model, const ResultsGroup& group) {
+  const ModelConfig& config = model.config;
+  const ParameterCounts counts = parameter_counts(config, !model.b_U.is_empty());
+  const std::uint64_t held = held_parameters(model).total();
+  std::uint64_t attention = 0;
+  for (const Component part :
+       {Component::attention_q, Component::attention_k, Component::attention_v,
+        Component::attention_o, Component::attention_bias}) {
+    attention += counts[part];
+  }
+  const auto share = [&](std::uint64_t part) {
+    return grouped(part) + " (" +
+           percent(static_cast<double>(part) / static_cast<double>(counts.total())) + ")";
+  };
+  std::string text = "The model has " + grouped(counts.total()) + " parameters, " +
+                     share(attention) + " of them in attention and " +
+                     share(counts[Component::mlp]) + " in the MLPs.";
+  if (held < counts.total()) text += " The file holds " + grouped(held) + " of them.";
+  const auto d = static_cast<std::uint64_t>(config.d_model);
+  text += " One layer's attention has 4 x " + std::to_string(d) + "^2 = " + grouped(4 * d * d) +
+          " weights with " + std::to_string(config.n_head) + " heads as with one.";
+  std::vector<double> energy = group.variable("block_energy").values.values;
+  std::erase_if(energy, [](double value) { return std::isnan(value); });
+  if (energy.empty()) return text;
+  const auto [low, high] = std::ranges::minmax(energy);
+  text += " The diagonal blocks of its projections hold " + percent(low) + " to " + percent(high) +
+          " of the squared weights, where " + percent(1 / static_cast<double>(config.n_head)) +
+          " is chance.";
+  return text;
+}
+
+class ParametersAnalysis : public Analysis {
+ public:
+  explicit ParametersAnalysis(const AnalysisContext& context)
+      : model_(context.model), settings_(context.settings) {}
+
+  const AnalysisInfo& info() const override { return parameters_info; }
+
+  std::vector<ResultsGroup> finish(const Statistics& /*statistics*/) const override {
+    ResultsGroup group;
+    group.name = parameters_info.name;
+    group.title = parameters_info.title;
+    add_counts(model_, group);
+    add_architectures(model_.config, group);
+    add_costs(model_.config, group);
+    add_block_energy(model_, settings_, group);
+    group.claims = parameter_claims(model_, settings_, group);
+    group.summary = summary(model_, group);
+    return {std::move(group)};
+  }
+
+ private:
+  const Model& model_;
+  AnalysisSettings settings_;
+};
+
+}  // namespace
+
+RegisteredAnalysis parameters_analysis() {
+  return {
+      parameters_info,
+      [](const AnalysisContext& context) { return std::make_unique<ParametersAnalysis>(context); },
+      draw_parameters};
+}
+
+}  // namespace headscope

@@ -1,0 +1,136 @@
+#include <algorithm>
+
+#include "pruning/results.hpp"
+
+namespace headscope {
+namespace {
+
+/// One entry of the first axis of a three-dimensional variable.
+Array slice(const Variable& variable, std::size_t index) {
+  const std::size_t size = variable.values.shape[1] * variable.values.shape[2];
+  const auto begin = variable.values.values.begin() + static_cast<std::ptrdiff_t>(index * size);
+  return Array({variable.values.shape[1], variable.values.shape[2]},
+               std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(size)));
+}
+
+Figure pruning_figure(std::string name, std::string title, std::string caption) {
+  Figure figure;
+  figure.name = std::move(name);
+  figure.group = "pruning";
+  figure.title = std::move(title);
+  figure.caption = std::move(caption);
+  figure.source = "Michel et al. 2019";
+  return figure;
+}
+
+Figure ablation_figure(const ResultsGroup& group) {
+  Figure figure = pruning_figure("michel2019_ablation", "Loss increase when one head is ablated",
+                                 "Mean loss with one head ablated minus the loss of the whole "
+                                 "model, nats per token, by method. Blue heads help less "
+                                 "than nothing: without them the loss falls.");
+  Heatmap map;
+  map.row_title = "layer";
+  map.column_title = "head";
+  map.value_title = "loss increase (nats per token)";
+  map.scale = ColourScale::diverging;
+  const Variable& increase = group.variable("loss_increase");
+  const Dimension& methods = group.dimensions.at("method");
+  for (std::size_t method = 0; method < methods.size(); ++method) {
+    map.panels.push_back({methods.text[method], slice(increase, method), {}, {}});
+  }
+  figure.content = std::move(map);
+  return figure;
+}
+
+Figure all_but_one_figure(const ResultsGroup& group) {
+  const double baseline = group.variable("loss_baseline").values.values[0];
+  Figure figure = pruning_figure(
+      "michel2019_all_but_one", "Loss when a layer keeps one head",
+      "Mean loss with every other head of the layer set to zero, minus the loss of the whole "
+      "model, nats per token.");
+  Heatmap map;
+  map.row_title = "layer";
+  map.column_title = "head that stays";
+  map.value_title = "loss increase (nats per token)";
+  map.scale = ColourScale::diverging;
+  Array values = group.variable("loss_all_but_one").values;
+  for (double& value : values.values) value -= baseline;
+  map.panels.push_back({"", std::move(values), {}, {}});
+  figure.content = std::move(map);
+  return figure;
+}
+
+Figure curve_figure(const ResultsGroup& group) {
+  Figure figure = pruning_figure("michel2019_curve", "Loss as heads are pruned",
+                                 "Mean loss with a growing share of heads set to zero, in "
+                                 "ascending order of ablation loss, of layer-normalized "
+                                 "first-order importance, and in random order (mean of 5 orders, "
+                                 "band: one standard deviation).");
+  Chart chart;
+  chart.x_title = "share of heads pruned";
+  chart.y_title = "loss (nats per token)";
+  ChartPanel panel;
+  const Variable& curve = group.variable("curve");
+  const Dimension& orders = group.dimensions.at("order");
+  const std::vector<double>& steps = group.dimensions.at("step").values;
+  const std::vector<double>& deviation = group.variable("curve_random_std").values.values;
+  for (std::size_t order = 0; order < orders.size(); ++order) {
+    Series series;
+    series.label = orders.text[order];
+    series.x = steps;
+    for (std::size_t step = 0; step < steps.size(); ++step) {
+      const double loss = curve.values(order, step);
+      series.y.push_back(loss);
+      if (orders.text[order] != "random") continue;
+      series.low.push_back(loss - deviation[step]);
+      series.high.push_back(loss + deviation[step]);
+    }
+    panel.series.push_back(std::move(series));
+  }
+  panel.reference_lines.push_back(
+      {"whole model", group.variable("loss_baseline").values.values[0]});
+  chart.panels.push_back(std::move(panel));
+  figure.content = std::move(chart);
+  return figure;
+}
+
+Figure importance_figure(const ResultsGroup& group) {
+  Figure figure = pruning_figure("michel2019_importance", "First-order importance against ablation",
+                                 "Each point is a head: the loss increase that the gradient "
+                                 "predicts for zero ablation (signed importance), and the "
+                                 "one measured. The six heads furthest out are named.");
+  Chart chart;
+  chart.x_title = "predicted loss increase (nats per token)";
+  chart.y_title = "measured loss increase (nats per token)";
+  const Array predicted = slice(group.variable("importance"), 2),
+              measured = slice(group.variable("loss_increase"), 0);
+  const std::size_t n_head = predicted.shape[1];
+  std::vector<double> sizes;
+  for (const double value : measured.values) sizes.push_back(std::abs(value));
+  std::sort(sizes.rbegin(), sizes.rend());
+  const double named_from = sizes[std::min<std::size_t>(5, sizes.size() - 1)];
+  Series heads;
+  heads.label = "heads";
+  heads.style = Series::Style::points;
+  for (std::size_t unit = 0; unit < predicted.size(); ++unit) {
+    heads.x.push_back(predicted.values[unit]);
+    heads.y.push_back(measured.values[unit]);
+    const bool named = std::abs(measured.values[unit]) >= named_from;
+    heads.point_labels.push_back(named ? HeadIndex{unit / n_head, unit % n_head}.text() : "");
+  }
+  chart.panels.push_back({"", {std::move(heads)}, {}, {}});
+  figure.content = std::move(chart);
+  return figure;
+}
+
+}  // namespace
+
+std::vector<Figure> draw_pruning(const Results& results) {
+  const ResultsGroup& group = results.group("pruning");
+  std::vector<Figure> figures{ablation_figure(group), all_but_one_figure(group),
+                              importance_figure(group)};
+  if (group.has("curve")) figures.push_back(curve_figure(group));
+  return figures;
+}
+
+}  // namespace headscope

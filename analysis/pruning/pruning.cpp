@@ -1,0 +1,297 @@
+#include "pruning/pruning.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "headscope/ablation.hpp"
+#include "headscope/error.hpp"
+#include "headscope/gradient.hpp"
+#include "headscope/random.hpp"
+#include "pruning/orders.hpp"
+#include "pruning/results.hpp"
+#include "random_draws.hpp"
+
+namespace headscope {
+namespace {
+
+/// Keeps the z of every layer of one document.
+class KeepZ : public LayerObserver {
+ public:
+  void observe_layer(const LayerView& view) override { z.push_back(view.z); }
+  std::vector<Matrix> z;  ///< per layer, d_model x n_token
+};
+
+/// Passes: 0 sums z for its mean and notes lengths; 1 ablates every head and takes the gradient; 2
+/// prunes along the orders that pass 1 gave.
+class Pruning : public Analysis {
+ public:
+  explicit Pruning(const AnalysisContext& context)
+      : model_(context.model),
+        corpus_(context.corpus),
+        settings_(context.settings),
+        info_(pruning_analysis().info),
+        ablation_(context.model),
+        gradient_(context.model),
+        donor_forward_(context.model) {}
+
+  const AnalysisInfo& info() const override { return info_; }
+  int n_pass() const override { return 3; }
+
+  void begin_pass(int pass, Statistics& statistics) override {
+    pass_ = pass;
+    statistics_ = &statistics;
+    if (pass == 1) mean_z_ = mean_z(statistics);
+    if (pass == 2) plan_curves(statistics);
+  }
+
+  bool begin_document(const Document& document, Statistics&) override {
+    if (document.index >= n_document_used() || document.tokens.size() < 2) return false;
+    document_ = document.index;
+    tokens_ = document.tokens;
+    if (pass_ == 1) collect_donor_z();
+    return true;
+  }
+
+  void observe_layer(const LayerView& view) override {
+    if (pass_ == 0) add_mean_z(view);
+    if (pass_ == 1) ablate(view);
+    if (pass_ == 2) prune(view);
+  }
+
+  void end_document(const DocumentEnd& end) override {
+    const ModelConfig& config = model_.config;
+    if (pass_ == 0) {
+      statistics_->row("length", document_, {1})(0) = static_cast<double>(tokens_.size());
+      return;
+    }
+    const TokenLoss loss = end.forward.loss(end.resid_final, tokens_);
+    if (pass_ == 1) {
+      Array& row = statistics_->row("baseline", document_, {2});
+      row(0) = loss.sum();
+      row(1) = static_cast<double>(loss.nll.size());
+      add_importance();
+    } else {
+      // Masks that keep every head cost the baseline.
+      for (std::size_t mask = 0; mask < masks_.size(); ++mask) {
+        if (first_masked_layer(masks_[mask]) == config.n_layer) add_curve_loss(mask, loss);
+      }
+    }
+  }
+
+  std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
+    return {pruning_results(statistics, model_.config, settings_, info_.source)};
+  }
+
+ private:
+  std::uint64_t n_document_used() const {
+    const std::uint64_t all = corpus_->n_document();
+    return settings_.prune_documents == 0 ? all : std::min(all, settings_.prune_documents);
+  }
+
+  // Pass 0 ----------------------------------------------------------------------------------------
+
+  void add_mean_z(const LayerView& view) {
+    const Index d_model = model_.config.d_model;
+    Array& sum = statistics_->sum("z", {model_.config.n_layer, d_model});
+    for (Index t = 1; t < view.n_token; ++t) {
+      for (Index i = 0; i < d_model; ++i) sum(view.layer, i) += view.z(i, t);
+    }
+    if (view.layer == 0)
+      statistics_->sum("z_count", {1})(0) += static_cast<double>(view.n_token - 1);
+  }
+
+  /// Per layer, d_model.
+  std::vector<Vector> mean_z(const Statistics& statistics) const {
+    std::vector<Vector> means(model_.config.n_layer,
+                              Vector(model_.config.d_model, arma::fill::zeros));
+    if (!statistics.has("z")) return means;
+    const double count = statistics.sum("z_count")(0);
+    for (Index l = 0; l < means.size(); ++l) {
+      for (Index i = 0; i < means[l].n_elem; ++i) {
+        means[l](i) = static_cast<float>(statistics.sum("z")(l, i) / count);
+      }
+    }
+    return means;
+  }
+
+  // Pass 1 ----------------------------------------------------------------------------------------
+
+  /// Fills donor_z_ from other documents at the same positions: a seeded order of the others, each
+  /// giving the positions that those before it were too short for. Positions that no other document
+  /// reaches keep their own z.
+  void collect_donor_z() {
+    const Index n_token = tokens_.size();
+    donor_z_.clear();
+    donor_length_ = 0;
+    const auto& lengths = statistics_->rows("length");
+    std::vector<std::uint64_t> others;
+    for (const auto& [document, length] : lengths) {
+      if (document != document_) others.push_back(document);
+    }
+    for (const Index choice : permutation(
+             others.size(), CounterRandom(CounterRandom(settings_.seed, document_).value(0)))) {
+      if (donor_length_ == n_token) break;
+      const std::uint64_t donor = others[choice];
+      if (lengths.at(donor)(0) <= static_cast<double>(donor_length_)) continue;
+      KeepZ kept;
+      LayerObserver* const observers[] = {&kept};
+      donor_forward_.run(corpus_->document(donor).tokens, observers);
+      const Index reach = std::min<Index>(n_token, kept.z[0].n_cols);
+      if (donor_z_.empty()) {
+        donor_z_.assign(model_.config.n_layer,
+                        Matrix(model_.config.d_model, n_token, arma::fill::zeros));
+      }
+      for (Index l = 0; l < donor_z_.size(); ++l) {
+        donor_z_[l].cols(donor_length_, reach - 1) = kept.z[l].cols(donor_length_, reach - 1);
+      }
+      donor_length_ = reach;
+    }
+  }
+
+  void ablate(const LayerView& view) {
+    const ModelConfig& config = model_.config;
+    const Index n_head = config.n_head, n_token = view.n_token;
+    Matrix mean(config.d_model, n_token);
+    mean.each_col() = mean_z_[view.layer];
+    Matrix donor;
+    if (!donor_z_.empty()) {
+      donor = donor_z_[view.layer];
+      if (donor_length_ < n_token) {
+        donor.cols(donor_length_, n_token - 1) = view.z.cols(donor_length_, n_token - 1);
+      }
+    }
+
+    std::vector<HeadVariant> variants;
+    for (Index h = 0; h < n_head; ++h) variants.push_back({{h}, nullptr});
+    for (Index h = 0; h < n_head; ++h) variants.push_back({{h}, &mean});
+    for (Index h = 0; h < n_head; ++h) {
+      HeadVariant others;
+      for (Index other = 0; other < n_head; ++other) {
+        if (other != h) others.heads.push_back(other);
+      }
+      variants.push_back(std::move(others));
+    }
+    if (!donor.empty()) {
+      for (Index h = 0; h < n_head; ++h) variants.push_back({{h}, &donor});
+    }
+    const std::vector<TokenLoss> losses = ablation_.losses(view, tokens_, variants);
+
+    Array& row = statistics_->row("ablated", document_, {n_ablation_row, config.n_layer, n_head});
+    for (std::size_t v = 0; v < n_ablation_row * n_head; ++v) {
+      row(v / n_head, view.layer, v % n_head) = v < losses.size() ? losses[v].sum() : std::nan("");
+    }
+  }
+
+  void add_importance() {
+    const ModelConfig& config = model_.config;
+    const Index d_head = config.d_head();
+    Array& row =
+        statistics_->row("importance", document_, {n_importance, config.n_layer, config.n_head});
+    gradient_.run(tokens_, [&](const LayerGradient& view) {
+      for (Index h = 0; h < config.n_head; ++h) {
+        double magnitude = 0, total = 0;
+        for (Index t = 0; t < view.z.n_cols; ++t) {
+          double product = 0;
+          for (Index i = h * d_head; i < (h + 1) * d_head; ++i) {
+            product += static_cast<double>(view.z(i, t)) * view.dz(i, t);
+          }
+          magnitude += std::abs(product);
+          total += product;
+        }
+        row(0, view.layer, h) = magnitude;
+        row(1, view.layer, h) = std::abs(total);
+        row(2, view.layer, h) = -total;
+      }
+    });
+  }
+
+  // Pass 2 ----------------------------------------------------------------------------------------
+
+  /// The masks of all orders and steps, each kept once.
+  void plan_curves(const Statistics& statistics) {
+    const ModelConfig& config = model_.config;
+    const Index n_unit = config.n_layer * config.n_head;
+    masks_.clear();
+    mask_users_.clear();
+    std::map<std::string, std::size_t> known;
+    const std::vector<std::vector<Index>> orders =
+        pruning_orders(statistics, config, settings_.seed);
+    for (std::size_t order = 0; order < orders.size(); ++order) {
+      for (std::size_t step = 0; step < n_curve_step; ++step) {
+        const HeadMask mask =
+            mask_without(orders[order], n_pruned_at(step, n_unit), config.n_layer, config.n_head);
+        const auto [place, is_new] =
+            known.try_emplace(std::string(mask.begin(), mask.end()), masks_.size());
+        if (is_new) {
+          masks_.push_back(mask);
+          mask_users_.emplace_back();
+        }
+        mask_users_[place->second].push_back({order, step});
+      }
+    }
+  }
+
+  void prune(const LayerView& view) {
+    std::vector<HeadMask> starting_here;
+    std::vector<std::size_t> which;
+    for (std::size_t mask = 0; mask < masks_.size(); ++mask) {
+      if (first_masked_layer(masks_[mask]) != view.layer) continue;
+      starting_here.push_back(masks_[mask]);
+      which.push_back(mask);
+    }
+    const std::vector<TokenLoss> losses = ablation_.masked_losses(view, tokens_, starting_here);
+    for (std::size_t i = 0; i < which.size(); ++i) add_curve_loss(which[i], losses[i]);
+  }
+
+  void add_curve_loss(std::size_t mask, const TokenLoss& loss) {
+    Array& row = statistics_->row("curve", document_, {2, n_curve_order, n_curve_step});
+    const auto correct = std::count(loss.correct.begin(), loss.correct.end(), 1);
+    for (const CurvePoint& point : mask_users_[mask]) {
+      row(0, point.order, point.step) = loss.sum();
+      row(1, point.order, point.step) = static_cast<double>(correct);
+    }
+  }
+
+  struct CurvePoint {
+    std::size_t order, step;
+  };
+
+  const Model& model_;
+  const Corpus* corpus_;
+  const AnalysisSettings& settings_;
+  AnalysisInfo info_;
+  HeadAblation ablation_;
+  HeadGradient gradient_;
+  Forward donor_forward_;
+
+  int pass_ = 0;
+  Statistics* statistics_ = nullptr;
+  std::uint64_t document_ = 0;
+  TokenIds tokens_;
+  std::vector<Vector> mean_z_;  // per layer, d_model
+  std::vector<Matrix>
+      donor_z_;             // per layer, d_model x n_token; empty when there is no other document
+  Index donor_length_ = 0;  // positions that donors reached
+  std::vector<HeadMask> masks_;
+  std::vector<std::vector<CurvePoint>> mask_users_;  // of each mask
+};
+
+}  // namespace
+
+RegisteredAnalysis pruning_analysis() {
+  AnalysisInfo info;
+  info.name = "pruning";
+  info.title = "Head pruning";
+  info.purpose =
+      "The loss when a head is ablated, its first-order prediction, and how many heads can go.";
+  info.source =
+      "Michel et al. 2019, Are Sixteen Heads Really Better than One?; Voita et al. 2019, Analyzing "
+      "Multi-Head "
+      "Self-Attention";
+  info.needs_corpus = true;
+  return {info, [](const AnalysisContext& context) { return std::make_unique<Pruning>(context); },
+          draw_pruning};
+}
+
+}  // namespace headscope
