@@ -10,8 +10,8 @@ template <typename Action>
 void for_each_stored(const TensorSpec& spec, const ModelConfig& config, Index layer,
                      Action action) {
   const bool is_vector = spec.axes.size() == 1;
-  const auto rows = is_vector ? std::vector<std::size_t>{0}
-                              : stored_places(spec.axes.front(), config, layer);
+  const auto rows =
+      is_vector ? std::vector<std::size_t>{0} : stored_places(spec.axes.front(), config, layer);
   const auto columns = stored_places(spec.axes.back(), config, layer);
   const std::size_t n_column = axis_extent(spec.axes.back(), config);
   std::size_t stored = 0;

@@ -78,7 +78,7 @@ void declare_unwritten(const std::string& path, const std::string& name, std::ve
       H5Dclose);
 }
 
-class ModelMalformed : public testing::Test {
+class ModelMalformed : public ::testing::Test {
  protected:
   const testing::TemporaryDirectory folder_;
   const std::string path_ = folder_.file("model.h5");

@@ -120,8 +120,7 @@ TEST_F(Prune, HeadsPrunedBeforeStayPruned) {
 }
 
 TEST(PruneGolden, RemovingHeadsEqualsHuggingFacesPruneHeads) {
-  const Model theirs =
-      load_model(testing::data_path("tiny_safetensors_pruned/model.safetensors"));
+  const Model theirs = load_model(testing::data_path("tiny_safetensors_pruned/model.safetensors"));
   EXPECT_EQ(theirs.config.pruned_heads, golden_heads);
   Model ours = load_model(testing::data_path("tiny_safetensors/model.safetensors"));
   prune_heads(ours, golden_heads, PruneMode::remove);
@@ -147,16 +146,19 @@ TEST_F(Prune, ConfigThatNamesOtherHeadsThanTheShapesIsRefused) {
   };
   const std::string model = folder_.file("model/model.safetensors");
   EXPECT_EQ(with(R"({"0": [1], "1": [0, 2]})"), "loaded");
-  EXPECT_EQ(with(R"({"0": [1]})"), model + ":transformer.h.1.attn.c_attn.weight: expected shape "
-                                           "[18, 54], got [18, 18]");
+  EXPECT_EQ(with(R"({"0": [1]})"), model +
+                                       ":transformer.h.1.attn.c_attn.weight: expected shape "
+                                       "[18, 54], got [18, 18]");
   EXPECT_EQ(with(R"({"0": [3]})"),
             config + ":pruned_heads: expected heads of a model with 2 layers of 3 heads, got L0H3");
   EXPECT_EQ(with(R"({"0": [1, 1]})"),
-            config + ":pruned_heads: expected each head once, in ascending order, got L0H1 after "
-                     "L0H1");
+            config +
+                ":pruned_heads: expected each head once, in ascending order, got L0H1 after "
+                "L0H1");
   for (const char* malformed : {R"({"x": [1]})", R"({"0": 1})", R"({"0": [-1]})", "[1]", "7"}) {
-    EXPECT_THAT(with(malformed),
-                HasSubstr(config + R"(:pruned_heads: expected heads by layer, as in {"5": [1, 2]},)"))
+    EXPECT_THAT(
+        with(malformed),
+        HasSubstr(config + R"(:pruned_heads: expected heads by layer, as in {"5": [1, 2]},)"))
         << malformed;
   }
 }
@@ -187,8 +189,7 @@ TEST_F(Prune, CommandRefusesWhatIsNoHeadOrMode) {
   };
   EXPECT_EQ(refusal({"--heads", "L2H0"}),
             "headscope: head: expected a head of a model with 2 layers of 3 heads, got L2H0\n");
-  EXPECT_EQ(refusal({"--heads", "5.1"}),
-            "headscope: head: expected the form L5H1, got \"5.1\"\n");
+  EXPECT_EQ(refusal({"--heads", "5.1"}), "headscope: head: expected the form L5H1, got \"5.1\"\n");
   EXPECT_EQ(refusal({}), "headscope: prune: expected --heads L5H1,...\n");
   EXPECT_EQ(refusal({"--heads", "L0H0", "--mode", "drop"}),
             "headscope: --mode: expected remove or zero, got \"drop\"\n");

@@ -12,7 +12,8 @@ enum class PruneMode {
   remove,  ///< they are zeros in memory, and files written from the model leave them out
 };
 
-/// Takes heads out of a model: their rows of W_Q, W_K, W_V and the biases, and their columns of W_O.
+/// Takes heads out of a model: their rows of W_Q, W_K, W_V and the biases, and their columns of
+/// W_O.
 ///
 /// With W_V, b_V and W_O at zero a head writes nothing, so the loss is that of masking it. Heads
 /// keep their numbers. Heads pruned before stay pruned.
