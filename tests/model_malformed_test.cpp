@@ -85,14 +85,14 @@ class ModelMalformed : public ::testing::Test {
 
   // The error of loading, with the file's path left out; nothing may be printed.
   std::string error_of(const std::string& path, const LoadOptions& options = {}) const {
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     std::string text = "no error";
     try {
       load_model(path, options);
     } catch (const DataError& error) {
       text = error.what();
     }
-    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
     const std::string folder = folder_.file("");
     for (std::size_t at = 0; (at = text.find(folder)) != std::string::npos;) {
       text.erase(at, folder.size());

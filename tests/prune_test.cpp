@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <filesystem>
 
 #include "golden.hpp"
 #include "headscope/ablation.hpp"
