@@ -100,7 +100,7 @@ Shape TensorSpec::shape(const ModelConfig& config) const {
 
 Shape TensorSpec::stored_shape(const ModelConfig& config, Index layer) const {
   Shape extents;
-  for (const Axis axis : axes) extents.push_back(stored_places(axis, config, layer).size());
+  for (const Axis axis : axes) extents.push_back(stored_extent(axis, config, layer));
   return extents;
 }
 

@@ -5,6 +5,22 @@
 namespace headscope {
 namespace {
 
+bool holds_heads(Axis axis) {
+  return axis == Axis::d_z || axis == Axis::d_qkv;
+}
+
+// The places along an axis that a file holds, ascending.
+std::vector<std::size_t> stored_places(Axis axis, const ModelConfig& config, Index layer) {
+  std::vector<std::size_t> places;
+  for (std::size_t place = 0; place < axis_extent(axis, config); ++place) {
+    const HeadIndex head{layer, place % config.d_model / config.d_head()};
+    const auto& pruned = config.pruned_heads;
+    if (holds_heads(axis) && std::binary_search(pruned.begin(), pruned.end(), head)) continue;
+    places.push_back(place);
+  }
+  return places;
+}
+
 // Calls action(place in the file, place in memory) for every element that the file holds.
 template <typename Action>
 void for_each_stored(const TensorSpec& spec, const ModelConfig& config, Index layer,
@@ -22,16 +38,13 @@ void for_each_stored(const TensorSpec& spec, const ModelConfig& config, Index la
 
 }  // namespace
 
-std::vector<std::size_t> stored_places(Axis axis, const ModelConfig& config, Index layer) {
-  const bool holds_heads = axis == Axis::d_z || axis == Axis::d_qkv;
-  std::vector<std::size_t> places;
-  for (std::size_t place = 0; place < axis_extent(axis, config); ++place) {
-    const HeadIndex head{layer, place % config.d_model / config.d_head()};
-    const auto& pruned = config.pruned_heads;
-    if (holds_heads && std::binary_search(pruned.begin(), pruned.end(), head)) continue;
-    places.push_back(place);
-  }
-  return places;
+std::size_t stored_extent(Axis axis, const ModelConfig& config, Index layer) {
+  const std::size_t extent = axis_extent(axis, config);
+  if (!holds_heads(axis)) return extent;
+  const auto& pruned = config.pruned_heads;
+  const auto n_pruned = static_cast<Index>(std::count_if(
+      pruned.begin(), pruned.end(), [&](HeadIndex head) { return head.layer == layer; }));
+  return extent / config.n_head * (config.n_head - n_pruned);
 }
 
 void spread_stored(std::span<const float> stored, const TensorSpec& spec, const ModelConfig& config,

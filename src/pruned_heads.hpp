@@ -8,9 +8,8 @@
 /// Model files leave out the rows and columns of pruned heads; models in memory hold zeros there.
 namespace headscope {
 
-/// The places along an axis that a file holds, ascending: all but those of the layer's pruned
-/// heads.
-std::vector<std::size_t> stored_places(Axis axis, const ModelConfig& config, Index layer);
+/// How much of an axis a file holds: all but the places of the layer's pruned heads.
+std::size_t stored_extent(Axis axis, const ModelConfig& config, Index layer);
 
 /// Puts what a file holds of a tensor in its places; the rest becomes zero.
 /// @param stored  row-major, spec.stored_shape(config, layer).

@@ -72,8 +72,10 @@ TEST_F(Prune, WrittenModelHasTheLossOfMaskingTheHeads) {
     Forward forward(loaded);
     const std::vector<double> nll = forward.loss(forward.run(tokens_), tokens_).nll;
     ASSERT_EQ(nll.size(), expected.size());
-    // The same sums in float32, up to terms that are zero.
-    for (std::size_t t = 0; t < nll.size(); ++t) EXPECT_NEAR(nll[t], expected[t], 1e-6);
+    // The same float32 sums, but for terms that are zero and the order that these leave.
+    for (std::size_t t = 0; t < nll.size(); ++t) {
+      EXPECT_NEAR(nll[t], expected[t], 1e-6 * expected[t]);
+    }
   }
 }
 
