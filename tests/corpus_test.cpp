@@ -214,7 +214,8 @@ TEST_F(CorpusTest, AWordLongerThanTheContextIsShortened) {
 
 TEST_F(CorpusTest, HeadsOfMentionsAreFoundInEverySentence) {
   const std::string path = write(
-      "a.conllu", line("1", "he", "2", "nsubj") + line("2", "saw", "0", "root") + "\n" +
+      "a.conllu", line("1", "now", "3", "advmod") + line("2", "he", "3", "nsubj") +
+                      line("3", "saw", "0", "root") + line("4", "it", "3", "obj") + "\n" +
                       line("1", "the", "3", "det", "Entity=(e1") + line("2", "old", "3", "amod") +
                       line("3", "man", "0", "root", "Entity=e1)"));
   const Document document = Corpus({path}, &tokenizer(), {}).document(0);
