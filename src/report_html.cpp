@@ -4,6 +4,7 @@
 #include "inline_svg.hpp"
 #include "long_table.hpp"
 #include "report_assets.hpp"
+#include "report_heads.hpp"
 #include "report_pages.hpp"
 
 namespace headscope {
@@ -12,13 +13,19 @@ namespace {
 constexpr std::size_t most_rows = 400;  // a table of every head of a 24 x 16 model
 constexpr std::size_t rows_of_large_table = 50;
 
-std::string anchor(const std::string& group) {
-  std::string id = "group-";
-  for (const char c : group) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+// Letters, digits and '_' as they are, any other byte as '-'.
+std::string id_text(const std::string& name) {
+  std::string id;
+  for (const char c : name) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     id += plain ? c : '-';
   }
   return id;
+}
+
+std::string anchor(const std::string& group) {
+  return "group-" + id_text(group);
 }
 
 std::string title_of(const ResultsGroup& group) {
@@ -125,7 +132,8 @@ std::string table_html(const LongTable& table) {
 std::string variable_html(const LongTable& table, const std::string& group) {
   const Variable& variable = table.variable();
   const bool scalar = variable.dimensions.empty();
-  std::string html = "<details><summary><span class=\"name\">" + html_text(variable.name) +
+  std::string html = "<details id=\"" + variable_anchor(group, variable.name) +
+                     "\"><summary><span class=\"name\">" + html_text(variable.name) +
                      "</span> " + html_text(variable.long_name);
   if (scalar) html += " <strong>" + html_text(scalar_text(table)) + "</strong>";
   html += "</summary>\n" + definition_list(table, group);
@@ -157,6 +165,9 @@ std::string provenance_section(const Results& results) {
 
 std::string navigation(const ReportContent& content) {
   std::string html = "<nav aria-label=\"Sections\"><ul>\n";
+  if (!summary_section(content.results).empty()) {
+    html += "<li><a href=\"#summary\">Summary</a></li>\n";
+  }
   if (!content.claims().empty()) html += "<li><a href=\"#claims\">Claims</a></li>\n";
   for (const ResultsGroup& group : content.results.groups) {
     html +=
@@ -165,7 +176,18 @@ std::string navigation(const ReportContent& content) {
   return html + "<li><a href=\"#provenance\">Provenance</a></li>\n</ul></nav>\n";
 }
 
+// Read by the page's script; a data block is never run.
+std::string head_data(const Results& results) {
+  const std::string json = head_data_json(results);
+  if (json.empty()) return "";
+  return "<script type=\"application/json\" id=\"head-data\">" + json + "</script>\n";
+}
+
 }  // namespace
+
+std::string variable_anchor(const std::string& group, const std::string& variable) {
+  return "variable-" + id_text(group) + "." + id_text(variable);
+}
 
 std::string html_report(const ReportContent& content) {
   const std::string name = html_text(model_name(content.results));
@@ -184,7 +206,8 @@ std::string html_report(const ReportContent& content) {
     html += ", " + html_text(attribute_text(date->second));
   }
   html +=
-      "</p>\n</header>\n" + navigation(content) + "<main id=\"main\">\n" + claims_section(content);
+      "</p>\n</header>\n" + navigation(content) + "<main id=\"main\">\n" +
+      summary_section(content.results) + claims_section(content);
   for (const ResultsGroup& group : content.results.groups) html += group_section(content, group);
   const std::vector<const Figure*> others = content.other_figures();
   if (!others.empty()) {
@@ -192,7 +215,8 @@ std::string html_report(const ReportContent& content) {
     for (const Figure* figure : others) html += figure_html(content, *figure);
     html += "</section>\n";
   }
-  html += provenance_section(content.results) + "</main>\n<script>\n";
+  html += provenance_section(content.results) + "</main>\n" + head_data(content.results) +
+          "<script>\n";
   html += report_js;
   return html + "</script>\n</body>\n</html>\n";
 }
