@@ -12,7 +12,7 @@ namespace headscope {
 namespace {
 
 std::string percent(double share) {
-  return number_text(100 * share, std::abs(share) < 0.1 ? 2 : 3) + " %";
+  return number_text(100 * share, std::abs(share) < 0.1 ? 2 : 3) + "\u00a0%";
 }
 
 std::string count_of(std::size_t n, const std::string& one, const std::string& many) {
@@ -36,6 +36,12 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+// 28830 as 28,830.
+std::string thousands(std::string digits) {
+  for (std::size_t place = digits.size(); place > 3;) digits.insert(place -= 3, ",");
+  return digits;
+}
+
 std::string spaced(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
@@ -52,7 +58,8 @@ std::string model_line(const Results& results, const HeadShape& shape) {
   const std::string tokens = attribute(results, "n_token");
   const std::string documents = attribute(results, "n_document");
   if (!tokens.empty() && !documents.empty()) {
-    text += " It was watched reading " + tokens + " tokens in " + documents + " documents";
+    text +=
+        " It was watched reading " + thousands(tokens) + " tokens in " + documents + " documents";
     if (const auto loss = find_number(results, contract::loss_baseline)) {
       text += "; its loss is " + number_text(*loss, 3) + " nats per token";
     }
@@ -132,8 +139,8 @@ std::string repetition_line(const Results& results, const HeadShape& shape) {
   }
   if (!previous.empty()) {
     const std::size_t head = largest(previous);
-    text += shape.text(head) + " looks at the previous token most (" + percent(previous[head]) +
-            ").";
+    text +=
+        shape.text(head) + " looks at the previous token most (" + percent(previous[head]) + ").";
   }
   return text;
 }
@@ -142,9 +149,8 @@ std::string sink_line(const Results& results, const HeadShape& shape) {
   const std::vector<double> sink = head_values(results, contract::sink, shape);
   if (sink.empty()) return "";
   const std::size_t head = largest(sink);
-  return "Heads leave " + percent(mean(sink)) +
-         " of their attention on the first token, where it does nothing much; " + shape.text(head) +
-         " leaves the most (" + percent(sink[head]) + ").";
+  return "Heads park " + percent(mean(sink)) + " of their attention on the first token; " +
+         shape.text(head) + " parks the most (" + percent(sink[head]) + ").";
 }
 
 std::string pruning_line(const Results& results, const HeadShape& shape) {
@@ -184,10 +190,10 @@ std::string curve_line(const Results& results) {
   if (curve == nullptr || !baseline) return "";
   if (curve->dimensions != std::vector<std::string>{"order", "step"}) return "";
   const ResultsGroup& group = *find_group(results, contract::pruning_curve.group);
-  return percent(prunable_share(*curve, group, 1.01 * *baseline)) +
-         " of all heads can go together, the least important first, before the loss rises by 1 %, "
-         "and " +
-         percent(prunable_share(*curve, group, 1.05 * *baseline)) + " before it rises by 5 %.";
+  return "Taken together, the least important first, " +
+         percent(prunable_share(*curve, group, 1.01 * *baseline)) +
+         " of the heads can go before the loss rises by 1\u00a0%, and " +
+         percent(prunable_share(*curve, group, 1.05 * *baseline)) + " before it rises by 5\u00a0%.";
 }
 
 std::optional<double> mean_cosine(const Results& results, VariableName name) {
@@ -195,7 +201,8 @@ std::optional<double> mean_cosine(const Results& results, VariableName name) {
   if (variable == nullptr || variable->dimensions != std::vector<std::string>{"space", "layer"}) {
     return std::nullopt;
   }
-  const std::vector<std::string> spaces = dimension_labels(*find_group(results, name.group), "space");
+  const std::vector<std::string> spaces =
+      dimension_labels(*find_group(results, name.group), "space");
   const auto residual = std::find(spaces.begin(), spaces.end(), "residual");
   if (residual == spaces.end()) return std::nullopt;
   const auto n_layer = static_cast<std::ptrdiff_t>(variable->values.shape[1]);
@@ -206,8 +213,8 @@ std::optional<double> mean_cosine(const Results& results, VariableName name) {
 std::string likeness_line(const Results& results) {
   const std::optional<double> trained = mean_cosine(results, contract::mean_abs_cosine);
   if (!trained) return "";
-  std::string text = "What two heads of a layer write has a mean absolute cosine of " +
-                     number_text(*trained, 3);
+  std::string text =
+      "What two heads of a layer write has a mean absolute cosine of " + number_text(*trained, 3);
   const std::optional<double> untrained = mean_cosine(results, contract::control_cosine);
   if (untrained) {
     text += "; in an untrained model of this shape it is " + number_text(*untrained, 3);
@@ -227,7 +234,7 @@ std::string weights_line(const Results& results, const HeadShape& shape) {
   const std::size_t head = largest(copying);
   return "By their weights alone " + count_of(static_cast<std::size_t>(n_copy), "head", "heads") +
          " copy what they attend to (OV copying above 0.5) and " + std::to_string(n_opposite) +
-         " write the opposite (below -0.5); " + shape.text(head) + " copies most (" +
+         " write the opposite (below −0.5); " + shape.text(head) + " copies most (" +
          number_text(copying[head], 2) + ").";
 }
 
@@ -258,7 +265,7 @@ std::vector<Finding> findings(const Results& results) {
     add("Jobs", type_line(results, *shape));
     add("Syntax", syntax_line(results, *shape));
     add("Repetition and position", repetition_line(results, *shape));
-    add("Resting", sink_line(results, *shape));
+    add("Resting place", sink_line(results, *shape));
     add("Pruning one head", pruning_line(results, *shape));
     add("Pruning many", curve_line(results));
     add("Likeness", likeness_line(results));

@@ -21,9 +21,9 @@ using nlohmann::json;
 constexpr std::size_t most_slices = 12;  // the offsets 0 to 8, the ten types
 constexpr std::size_t n_neighbour = 5, n_composition = 3, n_relation = 3;
 
-json number(double value) {
+json number(double value, int digits = 4) {
   if (!std::isfinite(value)) return nullptr;
-  return std::stod(number_text(value, 4));
+  return std::stod(number_text(value, digits));
 }
 
 json numbers(const std::vector<double>& values) {
@@ -85,7 +85,8 @@ class Scores {
   std::map<std::string, std::vector<std::size_t>> places_;
 };
 
-// The first of `candidates` by `value`, largest first, as [unit, value]; those without are left out.
+// The first of `candidates` by `value`, largest first, as [unit, value]; those without are left
+// out.
 template <typename Value>
 json leading(std::vector<std::size_t> candidates, std::size_t most, Value value, bool smallest) {
   std::erase_if(candidates, [&](std::size_t unit) { return !std::isfinite(value(unit)); });
@@ -94,7 +95,7 @@ json leading(std::vector<std::size_t> candidates, std::size_t most, Value value,
   });
   json list = json::array();
   for (std::size_t i = 0; i < std::min(most, candidates.size()); ++i) {
-    list.push_back({candidates[i], number(value(candidates[i]))});
+    list.push_back({candidates[i], number(value(candidates[i]), 3)});
   }
   return list;
 }
@@ -144,12 +145,11 @@ void add_composition(const Results& results, const HeadShape& shape, json& lists
             },
             false));
       }
-      json list = {{"title", one_line((reads ? "Reads from, by its " : "Read by others' ") +
-                                      kinds[kind])},
+      json list = {{"title", one_line(kinds[kind]) + "-composition, " + (reads ? "from" : "to")},
                    {"about", one_line(pairs->long_name)},
                    {"units", by_unit}};
       if (null != nullptr && null->values.size() == kinds.size()) {
-        list["chance"] = number(null->values.values[kind]);
+        list["chance"] = number(null->values.values[kind], 3);
       }
       lists.push_back(std::move(list));
     }
@@ -240,9 +240,8 @@ std::string head_data_json(const Results& results) {
   if (!shape) return "";
   const Scores scores(results, *shape);
   json lists = json::array();
-  add_closest(results, *shape, contract::js_distance, "Most alike in where they attend", true,
-              lists);
-  add_closest(results, *shape, contract::cosine_all, "Most alike in what they write", false, lists);
+  add_closest(results, *shape, contract::js_distance, "Attend most alike (distance)", true, lists);
+  add_closest(results, *shape, contract::cosine_all, "Write most alike (cosine)", false, lists);
   add_composition(results, *shape, lists);
   const json data = {
       {"layers", shape->n_layer},
@@ -252,14 +251,13 @@ std::string head_data_json(const Results& results) {
       {"types", types(results, *shape)},
       {"scores", scores.list()},
       {"sections",
-       {scores.section("What pruning it costs", {contract::loss_increase, contract::loss_all_but_one,
-                                                 contract::importance}),
-        scores.section("Where it attends",
-                       {contract::sink, contract::entropy, contract::distance,
-                        contract::previous_token, contract::induction}),
-        scores.section("OV and QK circuits", {contract::ov_copying, contract::qk_rank90,
-                                              contract::position_only_sink,
-                                              contract::output_share})}},
+       {scores.section("What pruning it costs",
+                       {contract::loss_increase, contract::loss_all_but_one, contract::importance}),
+        scores.section("Where it attends", {contract::sink, contract::entropy, contract::distance,
+                                            contract::previous_token, contract::induction}),
+        scores.section("OV and QK circuits",
+                       {contract::ov_copying, contract::qk_rank90, contract::position_only_sink,
+                        contract::output_share})}},
       {"relations", relations(results, *shape)},
       {"neighbours", lists},
       {"documents", pattern_documents(results, *shape)}};

@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <optional>
 
+#include "figure_script.hpp"
 #include "headscope/version.hpp"
 #include "inline_svg.hpp"
 #include "long_table.hpp"
 #include "report_assets.hpp"
+#include "report_contract.hpp"
 #include "report_heads.hpp"
 #include "report_pages.hpp"
 
@@ -28,8 +31,13 @@ std::string anchor(const std::string& group) {
   return "group-" + id_text(group);
 }
 
+bool is_control(const ResultsGroup& group) {
+  return group.name.starts_with("control/");
+}
+
 std::string title_of(const ResultsGroup& group) {
-  return group.title.empty() ? group.name : group.title;
+  const std::string title = group.title.empty() ? group.name : group.title;
+  return is_control(group) ? title + ", untrained control" : title;
 }
 
 std::string paragraphs(const std::string& text) {
@@ -70,8 +78,29 @@ std::string claims_section(const ReportContent& content) {
   return html + "</tbody></table></div>\n</section>\n";
 }
 
+// Where a figure's cells are heads, for the page's script: `x y width height;...`.
+std::string head_cells(const Figure& figure, const std::optional<HeadShape>& shape) {
+  const auto* const map = std::get_if<Heatmap>(&figure.content);
+  if (map == nullptr || !shape || map->row_title != "layer" ||
+      !map->column_title.starts_with("head")) {
+    return "";
+  }
+  const Shape extents{shape->n_layer, shape->n_head};
+  for (const HeatmapPanel& panel : map->panels) {
+    if (panel.values.shape != extents) return "";
+  }
+  std::string places;
+  for (const Rectangle& area : heatmap_panels(figure.title, *map)) {
+    if (!places.empty()) places += ";";
+    places += number_text(area.x, 6) + " " + number_text(area.y, 6) + " " +
+              number_text(area.width, 6) + " " + number_text(area.height, 6);
+  }
+  return " data-maps=\"" + places + "\"";
+}
+
 std::string figure_html(const ReportContent& content, const Figure& figure) {
-  std::string html = "<figure id=\"figure-" + html_text(figure.name) + "\">\n<div class=\"card\">" +
+  std::string html = "<figure id=\"figure-" + html_text(figure.name) + "\">\n<div class=\"card\"" +
+                     head_cells(figure, head_shape(content.results)) + ">" +
                      content.svg.at(figure.name) + "</div>\n<figcaption>" +
                      html_text(figure.caption);
   if (!figure.source.empty()) html += " Source: " + html_text(figure.source) + ".";
@@ -133,8 +162,8 @@ std::string variable_html(const LongTable& table, const std::string& group) {
   const Variable& variable = table.variable();
   const bool scalar = variable.dimensions.empty();
   std::string html = "<details id=\"" + variable_anchor(group, variable.name) +
-                     "\"><summary><span class=\"name\">" + html_text(variable.name) +
-                     "</span> " + html_text(variable.long_name);
+                     "\"><summary><span class=\"name\">" + html_text(variable.name) + "</span> " +
+                     html_text(variable.long_name);
   if (scalar) html += " <strong>" + html_text(scalar_text(table)) + "</strong>";
   html += "</summary>\n" + definition_list(table, group);
   if (!scalar) html += table_html(table);
@@ -170,6 +199,7 @@ std::string navigation(const ReportContent& content) {
   }
   if (!content.claims().empty()) html += "<li><a href=\"#claims\">Claims</a></li>\n";
   for (const ResultsGroup& group : content.results.groups) {
+    if (group.name.find('/') != std::string::npos && !is_control(group)) continue;
     html +=
         "<li><a href=\"#" + anchor(group.name) + "\">" + html_text(title_of(group)) + "</a></li>\n";
   }
@@ -205,9 +235,8 @@ std::string html_report(const ReportContent& content) {
   if (date != content.results.attributes.end()) {
     html += ", " + html_text(attribute_text(date->second));
   }
-  html +=
-      "</p>\n</header>\n" + navigation(content) + "<main id=\"main\">\n" +
-      summary_section(content.results) + claims_section(content);
+  html += "</p>\n</header>\n" + navigation(content) + "<main id=\"main\">\n" +
+          summary_section(content.results) + claims_section(content);
   for (const ResultsGroup& group : content.results.groups) html += group_section(content, group);
   const std::vector<const Figure*> others = content.other_figures();
   if (!others.empty()) {
@@ -215,8 +244,8 @@ std::string html_report(const ReportContent& content) {
     for (const Figure* figure : others) html += figure_html(content, *figure);
     html += "</section>\n";
   }
-  html += provenance_section(content.results) + "</main>\n" + head_data(content.results) +
-          "<script>\n";
+  html +=
+      provenance_section(content.results) + "</main>\n" + head_data(content.results) + "<script>\n";
   html += report_js;
   return html + "</script>\n</body>\n</html>\n";
 }

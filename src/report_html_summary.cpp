@@ -19,8 +19,7 @@ std::string findings_list(const Results& results) {
 std::string head_map(const HeadShape& shape) {
   std::string html =
       "<div id=\"head-map\">\n<div class=\"wide\"><table class=\"head-map\">\n"
-      "<caption>Every head of the model. Choose one to see its scores and patterns; arrow keys move "
-      "between heads.</caption>\n<thead><tr><td></td>";
+      "<caption>Choose a head to see its scores and patterns.</caption>\n<thead><tr><td></td>";
   for (std::size_t head = 0; head < shape.n_head; ++head) {
     html += "<th scope=\"col\">H" + std::to_string(head) + "</th>";
   }
@@ -43,7 +42,8 @@ std::string summary_section(const Results& results) {
   std::string html = findings_list(results);
   if (const std::optional<HeadShape> shape = head_shape(results)) html += head_map(*shape);
   if (html.empty()) return "";
-  return "<section id=\"summary\">\n<h2>What its heads do</h2>\n" + html + "</section>\n";
+  return "<section id=\"summary\">\n<h2>Summary</h2>\n<div class=\"overview\">\n" + html +
+         "</div>\n</section>\n";
 }
 
 }  // namespace headscope

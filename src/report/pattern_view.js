@@ -92,8 +92,15 @@ class PatternView {
         element("label", { for: "pattern-receiving" }, " show which tokens attend to the chosen one")),
       this.text, this.readout,
       element("div", { class: "matrix" }, element("span", { class: "query-axis" }, "query ↓"),
-        element("span", {}, "key →"), this.canvas),
+        element("span", {}, "key →"), this.canvas, this.colourBar()),
       this.note = element("p", { class: "faint" }));
+  }
+
+  // Colours are spaced by the square root of the weight, so that small weights can be told apart.
+  colourBar() {
+    const bar = element("span", { class: "colour-bar" });
+    bar.style.backgroundImage = `linear-gradient(to right, ${headData.sequential.join(", ")})`;
+    return element("div", {}, "attention 0", bar, "1, on a square-root scale");
   }
 
   listen() {
@@ -146,8 +153,8 @@ class PatternView {
     this.options = tokens.map((token, i) => element("span",
       { role: "option", id: `token-${i}`, "aria-selected": false }, token.trim() ? token : "␣"));
     this.text.replaceChildren(...this.options);
-    this.note.textContent = `Colours follow the square root of the weight, dark 0 to light 1. ${
-      tokens.length < of ? `The first ${tokens.length} of ${of} tokens kept in the results.` : ""}`;
+    this.note.textContent = tokens.length < of
+      ? `The first ${tokens.length} of the ${of} tokens in the results file.` : "";
     this.show(null);
   }
 
