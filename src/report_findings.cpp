@@ -165,8 +165,8 @@ std::string pruning_line(const Results& results, const HeadShape& shape) {
   if (low.empty()) return text;
   const auto n_free = static_cast<std::size_t>(
       std::count_if(low.begin(), low.end(), [](double end) { return end <= 0; }));
-  return text + " " + count_of(n_free, "head", "heads") +
-         " can each go without a measurable increase.";
+  return text + " Heads that can each go without a measurable increase: " + std::to_string(n_free) +
+         " of " + std::to_string(shape.n_unit()) + ".";
 }
 
 // The most heads that can go before the loss exceeds `limit`, over the orders that look.
@@ -232,10 +232,10 @@ std::string weights_line(const Results& results, const HeadShape& shape) {
   const auto n_opposite =
       std::count_if(copying.begin(), copying.end(), [](double score) { return score < -0.5; });
   const std::size_t head = largest(copying);
-  return "By their weights alone " + count_of(static_cast<std::size_t>(n_copy), "head", "heads") +
-         " copy what they attend to (OV copying above 0.5) and " + std::to_string(n_opposite) +
-         " write the opposite (below −0.5); " + shape.text(head) + " copies most (" +
-         number_text(copying[head], 2) + ").";
+  return "Heads whose weights copy what they attend to (OV copying above 0.5): " +
+         std::to_string(n_copy) +
+         "; that write the opposite (below −0.5): " + std::to_string(n_opposite) + ". " +
+         shape.text(head) + " copies most (" + number_text(copying[head], 2) + ").";
 }
 
 std::string claims_line(const Results& results) {

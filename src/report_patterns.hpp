@@ -13,6 +13,6 @@ namespace headscope {
 nlohmann::json pattern_documents(const Results& results, const HeadShape& shape);
 
 inline constexpr std::size_t most_pattern_documents = 4;
-inline constexpr std::size_t most_pattern_bytes = 3'000'000;
+inline constexpr std::size_t most_pattern_bytes = 2'000'000;
 
 }  // namespace headscope

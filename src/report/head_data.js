@@ -22,8 +22,8 @@ function numberText(value) {
 }
 
 function percentText(share) {
-  if (share > 0 && share < 0.01) return "< 1 %";
-  return `${Math.round(100 * share)} %`;
+  if (share > 0 && share < 0.01) return "<\u00a01\u00a0%";
+  return `${Math.round(100 * share)}\u00a0%`;
 }
 
 function typesOf(unit) {
