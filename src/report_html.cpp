@@ -31,15 +31,6 @@ std::string anchor(const std::string& group) {
   return "group-" + id_text(group);
 }
 
-bool is_control(const ResultsGroup& group) {
-  return group.name.starts_with("control/");
-}
-
-std::string title_of(const ResultsGroup& group) {
-  const std::string title = group.title.empty() ? group.name : group.title;
-  return is_control(group) ? title + ", untrained control" : title;
-}
-
 std::string paragraphs(const std::string& text) {
   std::string html;
   for (std::size_t start = 0; start < text.size();) {
@@ -172,7 +163,7 @@ std::string variable_html(const LongTable& table, const std::string& group) {
 
 std::string group_section(const ReportContent& content, const ResultsGroup& group) {
   std::string html = "<section id=\"" + anchor(group.name) + "\">\n<h2>" +
-                     html_text(title_of(group)) + "</h2>\n" + paragraphs(group.summary);
+                     html_text(group_title(group)) + "</h2>\n" + paragraphs(group.summary);
   for (const Figure* figure : content.figures_of(group.name)) html += figure_html(content, *figure);
   if (!group.variables.empty()) {
     html += "<h3>Numbers</h3>\n";
@@ -200,8 +191,8 @@ std::string navigation(const ReportContent& content) {
   if (!content.claims().empty()) html += "<li><a href=\"#claims\">Claims</a></li>\n";
   for (const ResultsGroup& group : content.results.groups) {
     if (group.name.find('/') != std::string::npos && !is_control(group)) continue;
-    html +=
-        "<li><a href=\"#" + anchor(group.name) + "\">" + html_text(title_of(group)) + "</a></li>\n";
+    html += "<li><a href=\"#" + anchor(group.name) + "\">" + html_text(group_title(group)) +
+            "</a></li>\n";
   }
   return html + "<li><a href=\"#provenance\">Provenance</a></li>\n</ul></nav>\n";
 }

@@ -31,6 +31,10 @@ std::string summary_section(const Results& results);
 /// The id of a variable's place in the page.
 std::string variable_anchor(const std::string& group, const std::string& variable);
 
+/// Whether a group describes the untrained model beside the one that was run.
+bool is_control(const ResultsGroup& group);
+std::string group_title(const ResultsGroup& group);
+
 /// `holds`, `does not hold`, `undecided`.
 std::string_view verdict_text(Verdict verdict);
 /// `0.42 [0.4, 0.44]`, without the interval where it is exact; empty where there is no number.

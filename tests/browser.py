@@ -89,7 +89,7 @@ class Browser:
 
     def open(self, path):
         loads = self.loaded
-        self.command("Page.navigate", url="file://" + os.path.abspath(path))
+        self.command("Page.navigate", url=path if path == "about:blank" else "file://" + os.path.abspath(path))
         deadline = time.monotonic() + 60
         while self.loaded == loads:
             self.receive(deadline)
