@@ -18,13 +18,15 @@ struct Command {
   void (*run)(const Arguments&);
 };
 
-constexpr std::array<Command, 5> commands{{
+constexpr std::array<Command, 6> commands{{
     {"run", "[--model M] [--corpus C...] --output DIR", "analyse a model's heads", run_command},
     {"report", "DIR|results.h5", "redraw tables, figures and report from a results file",
      report_command},
     {"inspect", "FILE...", "show what a model, corpus or results file holds", inspect_command},
     {"convert", "IN OUT.h5", "write safetensors or tf_model.h5 as one flat HDF5 file",
      convert_command},
+    {"prune", "MODEL --heads L5H1,... OUT.h5", "write a model without some of its heads",
+     prune_command},
     {"list", "", "show the analyses, what each needs, and its source", list_command},
 }};
 

@@ -233,7 +233,7 @@ TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsSinkMassIsHigherWithoutPronouns) 
       }
     }
   }
-  const ResultsGroup group = classification_results(statistics_, Array({10, 1, n_unit}), 50, 0);
+  const ResultsGroup group = classification_results(statistics_, Array({10, 1, n_unit}), {}, 50, 0);
   const Claim& sink = group.claims[group.claims.size() - 2];
   const Claim& entropy = group.claims.back();
   EXPECT_EQ(sink.number, 8);
@@ -243,7 +243,7 @@ TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsSinkMassIsHigherWithoutPronouns) 
 }
 
 TEST_F(TypesTest, WithoutACoreferenceHeadClaimEightIsUndecided) {
-  const ResultsGroup group = classification_results(statistics_, Array({10, 1, n_unit}), 50, 0);
+  const ResultsGroup group = classification_results(statistics_, Array({10, 1, n_unit}), {}, 50, 0);
   const Claim& claim = group.claims.back();
   EXPECT_EQ(claim.verdict, Verdict::undecided);
   EXPECT_EQ(claim.evidence, "Cannot be told: no head of this model is a coreference head.");
@@ -251,7 +251,7 @@ TEST_F(TypesTest, WithoutACoreferenceHeadClaimEightIsUndecided) {
 
 TEST_F(TypesTest, ClaimSevenCountsHeadsOfTheFiveTypes) {
   add_relation({5, 20}, {30, 12});
-  const ResultsGroup group = classification_results(statistics_, Array({10, 1, n_unit}), 50, 0);
+  const ResultsGroup group = classification_results(statistics_, Array({10, 1, n_unit}), {}, 50, 0);
   EXPECT_EQ(group.claims[0].number, 7);
   EXPECT_DOUBLE_EQ(group.claims[0].effect, 0.5);
   EXPECT_EQ(group.variable("type").values(static_cast<Index>(HeadType::syntactic), 0, 0), 1);
