@@ -81,6 +81,29 @@ function scoreMenu() {
   return menu;
 }
 
+// Every head in a row, with its types and the scores of the panel's sections; built when opened.
+function allHeadsTable() {
+  const scores = headData.sections.flatMap((part) => part.scores.map((index) => headData.scores[index]));
+  const header = (name, number) => element("th", { scope: "col", class: number ? "number" : null },
+    element("button", { type: "button" }, name));
+  const rows = Array.from({ length: headCount }, (_, unit) => element("tr", {},
+    element("td", { class: "number", "data-number": unit }, headButton(unit)),
+    element("td", {}, typesOf(unit).map(words).join(", ")),
+    ...scores.map((score) => element("td", { class: "number" }, numberText(score.values[unit])))));
+  const table = element("table", { class: "sortable" },
+    element("thead", {}, element("tr", {}, header("head", true), header("types", false),
+      ...scores.map((score) => header(scoreTitle(score), true)))),
+    element("tbody", {}, ...rows));
+  makeSortable(table);
+  return element("div", { class: "wide" }, table);
+}
+
+function makeHeadTable(place) {
+  const details = element("details", {}, element("summary", {}, "All heads as a table"));
+  details.addEventListener("toggle", () => details.append(allHeadsTable()), { once: true });
+  place.append(details);
+}
+
 function makeHeadMap(place) {
   const buttons = Array.from(place.querySelectorAll("button[data-unit]"));
   const legend = element("div", { id: "head-map-legend" });
@@ -108,4 +131,7 @@ function makeHeadMap(place) {
   });
 }
 
-if (headData) makeHeadMap(document.getElementById("head-map"));
+if (headData) {
+  makeHeadMap(document.getElementById("head-map"));
+  makeHeadTable(document.getElementById("summary"));
+}

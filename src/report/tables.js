@@ -23,8 +23,10 @@ function sortTable(header, index) {
   header.setAttribute("aria-sort", descending ? "descending" : "ascending");
 }
 
-for (const table of document.querySelectorAll("table.sortable")) {
+function makeSortable(table) {
   Array.from(table.tHead.rows[0].cells).forEach((header, index) => {
     header.querySelector("button").addEventListener("click", () => sortTable(header, index));
   });
 }
+
+document.querySelectorAll("table.sortable").forEach(makeSortable);
