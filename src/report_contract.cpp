@@ -92,6 +92,10 @@ std::vector<HeadSlice> head_slices(const ResultsGroup& group, const Variable& va
   return slices;
 }
 
+bool has_number(const std::vector<double>& values) {
+  return std::any_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+}
+
 std::vector<double> head_values(const Results& results, VariableName name, const HeadShape& shape,
                                 std::string_view label) {
   const Variable* const variable = find_variable(results, name);
@@ -99,7 +103,7 @@ std::vector<double> head_values(const Results& results, VariableName name, const
   constexpr std::size_t all_slices = 1000;
   const ResultsGroup& group = *find_group(results, name.group);
   for (HeadSlice& slice : head_slices(group, *variable, shape, all_slices)) {
-    if (slice.label == label) return std::move(slice.values);
+    if (slice.label == label && has_number(slice.values)) return std::move(slice.values);
   }
   return {};
 }
@@ -121,10 +125,10 @@ std::optional<HeadTypes> head_types(const Results& results, const HeadShape& sha
     for (std::size_t i = 0; i < types.names.size(); ++i) {
       types.of_head[unit][i] = type->values.values[i * n_unit + unit] == 1;
     }
-    const auto code = static_cast<std::size_t>(primary->values.values[unit]);
-    if (code >= primary->flag_meanings.size()) continue;
-    const auto found =
-        std::find(types.names.begin(), types.names.end(), primary->flag_meanings[code]);
+    const double code = primary->values.values[unit];
+    if (!(code >= 0 && code < static_cast<double>(primary->flag_meanings.size()))) continue;
+    const auto found = std::find(types.names.begin(), types.names.end(),
+                                 primary->flag_meanings[static_cast<std::size_t>(code)]);
     if (found != types.names.end()) {
       types.primary[unit] = static_cast<std::size_t>(found - types.names.begin());
     }

@@ -44,7 +44,6 @@ inline constexpr VariableName induction{"classification", "induction"};
 inline constexpr VariableName relation_accuracy{"classification", "relation_accuracy_heldout"};
 inline constexpr VariableName relation_baseline{"classification", "relation_baseline_heldout"};
 inline constexpr VariableName relation_count{"classification", "relation_count_heldout"};
-inline constexpr VariableName relation_q{"classification", "relation_q"};
 inline constexpr VariableName relation_best{"classification", "relation_best_accuracy_heldout"};
 inline constexpr VariableName relation_best_layer{"classification", "relation_best_layer"};
 inline constexpr VariableName relation_best_head{"classification", "relation_best_head"};
@@ -85,7 +84,10 @@ struct HeadSlice {
 std::vector<HeadSlice> head_slices(const ResultsGroup& group, const Variable& variable,
                                    const HeadShape& shape, std::size_t most_slices);
 
-/// The slice of that label; empty where there is none.
+/// Whether any of them is finite.
+bool has_number(const std::vector<double>& values);
+
+/// The slice of that label; empty where there is none, or no number in it.
 std::vector<double> head_values(const Results& results, VariableName name, const HeadShape& shape,
                                 std::string_view label = "");
 

@@ -32,7 +32,9 @@ std::size_t largest(const std::vector<double>& values) {
   return best;
 }
 
-double mean(const std::vector<double>& values) {
+// Of those that are numbers: a pruned head has none.
+double mean(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return std::isnan(value); });
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 

@@ -64,6 +64,7 @@ class Scores {
     };
     const std::vector<HeadSlice> low = ends("_ci_low"), high = ends("_ci_high");
     for (std::size_t i = 0; i < slices.size(); ++i) {
+      if (!has_number(slices[i].values)) continue;
       json score = {{"group", one_line(group.name)},
                     {"name", one_line(variable.name)},
                     {"label", one_line(slices[i].label)},
