@@ -38,10 +38,11 @@ bool holds_patterns(const ResultsGroup& group, const HeadShape& shape) {
          extents[2] == extents[3] && extents[2] > 0;
 }
 
+// The largest n with n (n + 1) / 2 weights a head within the budget.
 std::size_t most_tokens(std::size_t n_document, const HeadShape& shape) {
-  const double weights =
+  const double n_weight =
       static_cast<double>(most_pattern_bytes) / static_cast<double>(n_document * shape.n_unit());
-  return std::max<std::size_t>(2, static_cast<std::size_t>(std::sqrt(2 * weights)));
+  return std::max<std::size_t>(2, static_cast<std::size_t>((std::sqrt(8 * n_weight + 1) - 1) / 2));
 }
 
 std::vector<std::string> token_labels(const ResultsGroup& group, std::size_t n_token) {

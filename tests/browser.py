@@ -17,7 +17,8 @@ class Browser:
     """One page. What the console or an uncaught error says is gathered in `complaints`."""
 
     def __init__(self, program, width=1200, height=900):
-        self.folder = tempfile.TemporaryDirectory()
+        # Chromium's helpers may still write while the folder goes.
+        self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, self.output = os.pipe()
         self.input, from_browser = os.pipe()
 
