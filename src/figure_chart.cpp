@@ -123,7 +123,8 @@ std::vector<KeyEntry> key_entries(const Chart& chart) {
   for (const ChartPanel& panel : chart.panels) {
     for (const Series& series : panel.series) {
       if (known(series.label, false)) continue;
-      entries.push_back({series.label, series.style, std::string(series_colour(entries.size())),
+      entries.push_back({series.label, series.style,
+                         std::string(series_colour(series.colour.value_or(entries.size()))),
                          entries.size() < 8 ? "1" : "4"});
     }
   }

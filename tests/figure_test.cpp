@@ -146,6 +146,15 @@ TEST_F(Figures, IntervalsAndReferenceLinesAreDrawnAndNamed) {
   EXPECT_THAT(file("line.svg"), HasSubstr(">chance</text>"));
 }
 
+TEST_F(Figures, ASeriesKeepsTheColourItIsGiven) {
+  Figure figure = one_line_chart();
+  auto& series = std::get<Chart>(figure.content).panels[0].series;
+  series[0].colour = 3;
+  draw(figure);
+  EXPECT_THAT(file(figure.name + ".gp"), HasSubstr("#d55e00"));
+  EXPECT_THAT(file(figure.name + ".gp"), Not(HasSubstr("#0072b2")));
+}
+
 TEST_F(Figures, SameNameHasTheSameColourInEveryPanel) {
   Figure figure = one_line_chart();
   auto& panels = std::get<Chart>(figure.content).panels;
