@@ -119,6 +119,7 @@ Figure draw_type_counts(const Scores& scores) {
     Series series;
     series.label = names[type];
     series.style = Series::Style::bars;
+    series.colour = type;  // as in the map of types
     double total = 0;
     for (Index layer = 0; layer < scores.n_layer(); ++layer) {
       double n = 0;
