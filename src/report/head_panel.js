@@ -34,7 +34,7 @@ function scoreRow(score, unit) {
 function scoreTable(scores, unit) {
   return element("div", { class: "wide" }, element("table", {},
     element("thead", {}, element("tr", {}, ...["Score", "Value", "Rank", "Among all heads"].map(
-      (name) => element("th", { scope: "col" }, name)))),
+      (name, i) => element("th", { scope: "col", class: i === 1 || i === 2 ? "number" : null }, name)))),
     element("tbody", {}, ...scores.map((score) => scoreRow(score, unit)))));
 }
 
@@ -66,7 +66,7 @@ function relationSection(unit) {
     element("td", { class: "number" }, String(item.count))));
   return section("Relations it finds best", element("div", { class: "wide" }, element("table", {},
     element("thead", {}, element("tr", {}, ...["Relation", "Held-out accuracy", "Best fixed offset", "Arcs"].map(
-      (name) => element("th", { scope: "col" }, name)))),
+      (name, i) => element("th", { scope: "col", class: i > 0 ? "number" : null }, name)))),
     element("tbody", {}, ...rows))));
 }
 
