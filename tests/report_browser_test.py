@@ -101,6 +101,14 @@ class HeadPanel(InABrowser):
         self.assertIn("loss increase, zero nats2.5[2.4, 2.6]1 of 6", rows)
         self.assertTrue(self.texts("#head-panel dd")[0].startswith("L0H0 1"))
 
+    def test_all_scores_unfold(self):
+        self.click_head(L1H2)
+        self.browser.click("#head-panel details summary")
+        self.browser.middle_of("#head-panel details tbody tr")
+        scores = self.browser.evaluate("headData.scores.length")
+        self.assertEqual(len(self.texts("#head-panel details tbody tr")), scores)
+        self.assertEqual(len(self.texts("#head-panel details .strip .own")), scores)
+
     def test_closest_heads_lead_to_their_panels(self):
         self.click_head(L1H2)
         self.browser.click("#head-panel dd button")

@@ -9,13 +9,12 @@ function scoreStrip(score, unit) {
   const present = score.values.filter((value) => value !== null);
   const low = Math.min(...present), high = Math.max(...present);
   const strip = svgElement("svg", { viewBox: "0 0 104 16", class: "strip", "aria-hidden": "true" });
-  const tick = (value, kind) => {
-    const x = 2 + (high > low ? 100 * (value - low) / (high - low) : 50);
-    strip.append(svgElement("line", { x1: x, x2: x, y1: kind ? 0 : 4, y2: kind ? 16 : 12, class: kind }));
-  };
-  if (low < 0 && high > 0) tick(0, "zero");
-  for (const value of present) tick(value, "");
-  if (score.values[unit] !== null) tick(score.values[unit], "own");
+  const place = (value) => (2 + (high > low ? 100 * (value - low) / (high - low) : 50)).toFixed(1);
+  const ticks = (values, from, to, kind) => strip.append(svgElement("path",
+    { d: values.map((value) => `M${place(value)} ${from}V${to}`).join(""), class: kind }));
+  if (low < 0 && high > 0) ticks([0], 0, 16, "zero");
+  ticks(present, 4, 12, "others");
+  if (score.values[unit] !== null) ticks([score.values[unit]], 0, 16, "own");
   return strip;
 }
 
@@ -35,7 +34,7 @@ function scoreRow(score, unit) {
 function scoreTable(scores, unit) {
   return element("div", { class: "wide" }, element("table", {},
     element("thead", {}, element("tr", {}, ...["Score", "Value", "Rank", "Among all heads"].map(
-      (name) => element("th", { scope: "col" }, name)))),
+      (name, i) => element("th", { scope: "col", class: i === 1 || i === 2 ? "number" : null }, name)))),
     element("tbody", {}, ...scores.map((score) => scoreRow(score, unit)))));
 }
 
@@ -67,7 +66,7 @@ function relationSection(unit) {
     element("td", { class: "number" }, String(item.count))));
   return section("Relations it finds best", element("div", { class: "wide" }, element("table", {},
     element("thead", {}, element("tr", {}, ...["Relation", "Held-out accuracy", "Best fixed offset", "Arcs"].map(
-      (name) => element("th", { scope: "col" }, name)))),
+      (name, i) => element("th", { scope: "col", class: i > 0 ? "number" : null }, name)))),
     element("tbody", {}, ...rows))));
 }
 
@@ -122,15 +121,19 @@ const headPanel = {
     this.patterns?.showHead(unit);
     const sections = headData.sections.flatMap(({ title: name, scores }) => (
       scores.length === 0 ? [] : [section(name, scoreTable(scores.map((i) => headData.scores[i]), unit))]));
-    const all = element("details", {}, element("summary", {}, `All ${headData.scores.length} scores`),
-      scoreTable(headData.scores, unit));
+    const all = element("details", {}, element("summary", {}, `All ${headData.scores.length} scores`));
+    all.addEventListener("toggle", () => all.append(scoreTable(headData.scores, unit)), { once: true });
     this.rest.replaceChildren(...[...sections, relationSection(unit), neighbourSection(unit),
       headData.scores.length > 0 ? all : null].filter(Boolean));
     this.node.hidden = false;
     document.body.classList.add("with-panel");
-    for (const cell of document.querySelectorAll("#head-map [aria-current]")) cell.removeAttribute("aria-current");
+    this.unmark();
     document.querySelector(`#head-map [data-unit="${unit}"]`).setAttribute("aria-current", "true");
     history.replaceState(null, "", `#${title}`);
+  },
+
+  unmark() {
+    document.querySelector("#head-map [aria-current]")?.removeAttribute("aria-current");
   },
 
   openFrom(opener) {
@@ -142,6 +145,7 @@ const headPanel = {
 
   close() {
     this.node.hidden = true;
+    this.unmark();
     document.body.classList.remove("with-panel");
     history.replaceState(null, "", " ");
     this.opener?.focus();
