@@ -16,9 +16,9 @@ void fill_normal(double* values, std::size_t count, const CounterRandom& random)
   }
 }
 
-std::vector<std::size_t> permutation(std::size_t n, const CounterRandom& random) {
-  std::vector<std::size_t> order(n);
-  std::iota(order.begin(), order.end(), std::size_t{0});
+std::vector<Index> permutation(std::size_t n, const CounterRandom& random) {
+  std::vector<Index> order(n);
+  std::iota(order.begin(), order.end(), Index{0});
   for (std::size_t i = n; i > 1; --i) std::swap(order[i - 1], order[random.below(i, i)]);
   return order;
 }

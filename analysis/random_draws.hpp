@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "headscope/random.hpp"
+#include "headscope/types.hpp"
 
 namespace headscope {
 
@@ -13,6 +14,6 @@ namespace headscope {
 void fill_normal(double* values, std::size_t count, const CounterRandom& random);
 
 /// 0 .. n-1 in random order: Fisher-Yates from the end, place i - 1 swapping with below(i, i).
-std::vector<std::size_t> permutation(std::size_t n, const CounterRandom& random);
+std::vector<Index> permutation(std::size_t n, const CounterRandom& random);
 
 }  // namespace headscope

@@ -60,7 +60,7 @@ TEST(RandomDraws, NormalsHaveMeanZeroAndUnitVariance) {
 }
 
 TEST(RandomDraws, PermutationsAreAllEquallyLikely) {
-  std::map<std::vector<std::size_t>, int> counts;
+  std::map<std::vector<Index>, int> counts;
   for (std::uint64_t draw = 0; draw < 6000; ++draw) {
     ++counts[permutation(3, CounterRandom(1, draw))];
   }

@@ -49,7 +49,7 @@ BlockEnergy block_energy(const Matrix& W, Index n_head, std::size_t n_null, std:
   arma::vec null(n_null);
   std::size_t n_as_much = 0;
   for (std::size_t draw = 0; draw < n_null; ++draw) {
-    const std::vector<std::size_t> order =
+    const std::vector<Index> order =
         permutation(W.n_cols, CounterRandom(seed, stream * n_null + draw));
     null[draw] = diagonal_share([&](Index row) { return order[row]; });
     if (null[draw] >= as_much) ++n_as_much;
