@@ -1,16 +1,29 @@
 #pragma once
 
-#include "progress.hpp"
-#include "run_options.hpp"
+#include "corpus_run.hpp"
+#include "pass_files.hpp"
+#include "run_setup.hpp"
 
 namespace headscope {
 
-/// Loads model and corpus, shows every document to every analysis in one pass (or as many as one of
-/// them needs), and finishes to results with their provenance.
-Results run_analyses(const RunOptions& options);
+/// How many passes a run has: over the corpus by its model, then by its control.
+struct PassCounts {
+  int trained = 0, control = 0;
+};
+PassCounts count_passes(const RunSetup& setup);
 
-/// Writes tables, figures and report of a results file into `directory`, in place of older ones.
-void draw_results(const Results& results, const std::string& directory,
-                  const std::vector<std::string>& figure_formats);
+/// The label of the pass files of the shard that the options name.
+PassLabel pass_label(const RunSetup& setup);
+
+/// The analyses of a run's control and the untrained model they run on.
+class ControlRun {
+ public:
+  explicit ControlRun(const RunSetup& setup);
+  CorpusRun& corpus_run() { return corpus_run_; }
+
+ private:
+  Model model_;
+  CorpusRun corpus_run_;
+};
 
 }  // namespace headscope

@@ -5,7 +5,6 @@
 #include "headscope/error.hpp"
 
 namespace headscope {
-namespace {
 
 std::size_t element_count(const Shape& shape) {
   std::size_t count = 1;
@@ -16,8 +15,6 @@ std::size_t element_count(const Shape& shape) {
   }
   return count;
 }
-
-}  // namespace
 
 Array::Array(Shape extents, double value)
     : shape(std::move(extents)), values(element_count(shape), value) {}

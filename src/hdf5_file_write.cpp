@@ -65,6 +65,8 @@ Handle creation_list(const Shape& shape, std::size_t element_size, const Storage
   Handle list = place.own(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, unwritten);
   place.check(H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
               unwritten);
+  // A scalar lies in the dataset's header, which HDF5 itself checks.
+  if (shape.empty()) place.check(H5Pset_layout(list, H5D_COMPACT), unwritten);
   if (shape.empty() || count_of(shape) == 0 || element_size == 0) return list;
   const std::vector<hsize_t> chunk = chunk_shape(shape, element_size);
   place.check(H5Pset_chunk(list, static_cast<int>(chunk.size()), chunk.data()), unwritten);
