@@ -23,7 +23,8 @@ struct AnalysisSettings {
   bool fold_layer_norm = true;     ///< circuits: fold LayerNorm into the weights and centre them
   std::size_t n_null = 100;        ///< parameters, circuits: random draws behind each null
   std::size_t js_queries =
-      256;  ///< correlation: queries sampled per document for js_distance; 0 leaves it out
+      256;  ///< correlation: queries sampled from the corpus for js_distance; 0 leaves it out
+  bool cosine_all = true;  ///< correlation: also between heads of different layers
   std::uint64_t prune_documents =
       32;  ///< pruning: documents used, since it costs a pass per head; 0: all
   std::size_t n_pattern_documents = 3;  ///< attention: documents whose patterns are kept

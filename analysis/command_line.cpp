@@ -19,7 +19,7 @@ struct Command {
   void (*run)(const Arguments&);
 };
 
-constexpr std::array<Command, 6> commands{{
+constexpr std::array<Command, 7> commands{{
     {"run", "[--model M] [--corpus C...] --output DIR", "analyse a model's heads", run_command},
     {"merge", "SHARD... --output DIR", "finish a run whose shards were run apart", merge_command},
     {"report", "DIR|results.h5", "redraw tables, figures and report from a results file",
@@ -27,6 +27,8 @@ constexpr std::array<Command, 6> commands{{
     {"inspect", "FILE...", "show what a model, corpus or results file holds", inspect_command},
     {"convert", "IN OUT.h5", "write safetensors or tf_model.h5 as one flat HDF5 file",
      convert_command},
+    {"prune", "MODEL --heads L5H1,... OUT.h5", "write a model without some of its heads",
+     prune_command},
     {"list", "", "show the analyses, what each needs, and its source", list_command},
 }};
 

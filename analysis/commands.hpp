@@ -24,6 +24,7 @@ void merge_command(const Arguments& arguments);
 void report_command(const Arguments& arguments);
 void inspect_command(const Arguments& arguments);
 void convert_command(const Arguments& arguments);
+void prune_command(const Arguments& arguments);
 void list_command(const Arguments& arguments);
 
 /// Parses without guessing abbreviations; `--help` prints usage and options to stdout.

@@ -63,9 +63,11 @@ class PassFolder {
   PassFile read_saved(int pass) const;
 
   /// Saves a pass that goes on after `n_done` documents.
-  void save(int pass, std::uint64_t n_done, const std::map<std::string, Statistics>& statistics) const;
+  void save(int pass, std::uint64_t n_done,
+            const std::map<std::string, Statistics>& statistics) const;
   /// Saves a pass that is finished.
-  void finish(int pass, std::uint64_t n_done, const std::map<std::string, Statistics>& statistics) const;
+  void finish(int pass, std::uint64_t n_done,
+              const std::map<std::string, Statistics>& statistics) const;
 
   /// Removes this shard's files, and the folder if nothing else is in it.
   void remove_own() const;

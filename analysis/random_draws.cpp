@@ -16,10 +16,10 @@ void fill_normal(double* values, std::size_t count, const CounterRandom& random)
   }
 }
 
-std::vector<Index> permutation(std::size_t n, const CounterRandom& random) {
+std::vector<Index> permutation(Index n, const CounterRandom& random) {
   std::vector<Index> order(n);
   std::iota(order.begin(), order.end(), Index{0});
-  for (std::size_t i = n; i > 1; --i) std::swap(order[i - 1], order[random.below(i, i)]);
+  for (Index i = n; i > 1; --i) std::swap(order[i - 1], order[random.below(i, i)]);
   return order;
 }
 

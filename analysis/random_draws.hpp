@@ -14,6 +14,6 @@ namespace headscope {
 void fill_normal(double* values, std::size_t count, const CounterRandom& random);
 
 /// 0 .. n-1 in random order: Fisher-Yates from the end, place i - 1 swapping with below(i, i).
-std::vector<Index> permutation(std::size_t n, const CounterRandom& random);
+std::vector<Index> permutation(Index n, const CounterRandom& random);
 
 }  // namespace headscope

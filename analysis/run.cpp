@@ -14,38 +14,79 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// @return false if the shard must wait for others.
-bool run_all_passes(const RunSetup& setup, const PassFolder& folder, CorpusRun& trained,
-                    std::unique_ptr<ControlRun>& control) {
-  PassRunner passes(setup, folder);
-  if (!passes.run(trained, 1, "model")) return false;
-  if (setup.controlled_analyses().empty()) return true;
-  control = std::make_unique<ControlRun>(setup);
-  return passes.run(control->corpus_run(), 1 + trained.n_pass(), "untrained control");
+AnalysisContext context_of(const RunSetup& setup, const Model& model) {
+  return {model, setup.corpus(), setup.options().settings};
+}
+
+/// The analyses of a run's control and the untrained model they run on.
+struct Control {
+  Model model;
+  CorpusRun corpus_run;
+
+  explicit Control(const RunSetup& setup)
+      : model(random_model(setup.model().config, setup.options().settings.seed)),
+        corpus_run(setup.controlled_analyses(), context_of(setup, model)) {}
+};
+
+/// None unless the control was asked for.
+std::unique_ptr<Control> make_control(const RunSetup& setup) {
+  if (setup.controlled_analyses().empty()) return nullptr;
+  return std::make_unique<Control>(setup);
+}
+
+Results results_of(const RunSetup& setup, const CorpusRun& trained, const Control* control) {
+  return finish_results(setup, trained, control == nullptr ? nullptr : &control->corpus_run);
+}
+
+void say_finished(const RunOptions& options, const PassFolder& folder) {
+  if (options.quiet) return;
+  std::cerr << "shard " << options.shard << " of " << options.n_shard
+            << " is finished; when all are: headscope merge " << folder.folder()
+            << " --output DIR\n";
 }
 
 }  // namespace
 
-PassCounts count_passes(const RunSetup& setup) {
-  const AnalysisContext context{setup.model(), setup.corpus(), setup.options().settings};
-  return {CorpusRun(setup.analyses(), context).n_pass(),
-          CorpusRun(setup.controlled_analyses(), context).n_pass()};
-}
-
 PassLabel pass_label(const RunSetup& setup) {
-  const PassCounts counts = count_passes(setup);
+  const AnalysisContext context = context_of(setup, setup.model());
   PassLabel label;
   label.identity = run_identity(setup);
   label.shard = setup.options().shard;
   label.n_shard = setup.options().n_shard;
-  label.n_pass = counts.trained + counts.control;
+  label.n_pass = CorpusRun(setup.analyses(), context).n_pass() +
+                 CorpusRun(setup.controlled_analyses(), context).n_pass();
   label.options = setup.options().with_absolute_paths();
   return label;
 }
 
-ControlRun::ControlRun(const RunSetup& setup)
-    : model_(random_model(setup.model().config, setup.options().settings.seed)),
-      corpus_run_(setup.controlled_analyses(), {model_, setup.corpus(), setup.options().settings}) {
+std::optional<Results> run_shard(const RunSetup& setup, const PassFolder& folder) {
+  const RunOptions& options = setup.options();
+  auto trained = std::make_unique<CorpusRun>(setup.analyses(), context_of(setup, setup.model()));
+  std::unique_ptr<Control> control;
+  {
+    PassRunner passes(setup, folder);
+    if (!passes.run(*trained, 1, "model")) return std::nullopt;
+    const int n_pass = trained->n_pass();
+    if (options.n_shard > 1) trained.reset();
+    control = make_control(setup);
+    if (control && !passes.run(control->corpus_run, 1 + n_pass, "untrained control")) {
+      return std::nullopt;
+    }
+  }
+  if (options.n_shard > 1) {
+    say_finished(options, folder);
+    return std::nullopt;
+  }
+  return results_of(setup, *trained, control.get());
+}
+
+Results merge_shards(const RunSetup& setup, const ShardTable& shards) {
+  check_identity(run_identity(setup), shards.label().identity, shards.first_path());
+  CorpusRun trained(setup.analyses(), context_of(setup, setup.model()));
+  shards.merge_into(trained, 1);
+  const std::unique_ptr<Control> control = make_control(setup);
+  if (control) shards.merge_into(control->corpus_run, 1 + trained.n_pass());
+  return results_of(setup, trained, control.get());
 }
 
 void run_command(const Arguments& arguments) {
@@ -57,18 +98,9 @@ void run_command(const Arguments& arguments) {
 
   const RunSetup setup(*options);
   const PassFolder folder(options->output, pass_label(setup));
-  CorpusRun trained(setup.analyses(), {setup.model(), setup.corpus(), options->settings});
-  std::unique_ptr<ControlRun> control;
-  if (!run_all_passes(setup, folder, trained, control)) return;
-  if (options->n_shard > 1) {
-    if (!options->quiet) {
-      std::cerr << "shard " << options->shard << " of " << options->n_shard
-                << " is finished; when all are: headscope merge " << folder.folder()
-                << " --output DIR\n";
-    }
-    return;
-  }
-  write_run(finish_results(setup, trained, control ? &control->corpus_run() : nullptr), *options);
+  const std::optional<Results> results = run_shard(setup, folder);
+  if (!results) return;
+  write_run(*results, *options);
   folder.remove_own();
 }
 

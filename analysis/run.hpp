@@ -1,29 +1,23 @@
 #pragma once
 
-#include "corpus_run.hpp"
+#include <optional>
+
 #include "pass_files.hpp"
 #include "run_setup.hpp"
+#include "shard_table.hpp"
 
 namespace headscope {
 
-/// How many passes a run has: over the corpus by its model, then by its control.
-struct PassCounts {
-  int trained = 0, control = 0;
-};
-PassCounts count_passes(const RunSetup& setup);
-
-/// The label of the pass files of the shard that the options name.
+/// The label of the pass files of the shard that a run's options name.
 PassLabel pass_label(const RunSetup& setup);
 
-/// The analyses of a run's control and the untrained model they run on.
-class ControlRun {
- public:
-  explicit ControlRun(const RunSetup& setup);
-  CorpusRun& corpus_run() { return corpus_run_; }
+/// Takes the shard through all passes that can be run now, and a run of one shard to its results.
+/// @return none for a shard of several; `headscope merge` finishes those.
+/// @throws Interrupted after saving, when SIGINT or SIGTERM came.
+std::optional<Results> run_shard(const RunSetup& setup, const PassFolder& folder);
 
- private:
-  Model model_;
-  CorpusRun corpus_run_;
-};
+/// Finishes a run whose shards were run apart.
+/// @throws DataError if the shards are of another run than `setup`.
+Results merge_shards(const RunSetup& setup, const ShardTable& shards);
 
 }  // namespace headscope

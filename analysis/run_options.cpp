@@ -100,9 +100,15 @@ po::options_description describe_options() {
       "pattern-tokens", whole_number("128"),
       "tokens kept of each document's patterns, from its beginning (0: all; default 128)")(
       "js-queries", whole_number("256"),
-      "queries sampled per document for distances between all pairs of heads (0: leave them out; "
-      "default 256)")("bootstrap", whole_number("1000"),
-                      "resamples of documents behind each interval (default 1000)")(
+      "queries sampled from the corpus for the distances between all pairs of heads' attention; "
+      "each "
+      "costs (n_layer n_head)^2 / 2 comparisons of its keys (0: leave them out; default 256)")(
+      "no-cosine-all", po::bool_switch(),
+      "leave out the cosines between heads of different layers; they cost (n_layer n_head)^2 "
+      "d_model "
+      "multiply-adds per token, an eighth of a forward pass for GPT-2 small and 1.5 for XL")(
+      "bootstrap", whole_number("1000"),
+      "resamples of documents behind each interval (default 1000)")(
       "nulls", whole_number("100"),
       "random draws behind each null of the weights-only analyses (default 100)")(
       "no-fold", po::bool_switch(),
@@ -207,6 +213,7 @@ std::optional<RunOptions> parse_run_options(const std::vector<std::string>& argu
   settings.fold_layer_norm = !values["no-fold"].as<bool>();
   settings.n_null = read_whole_number(values, "nulls");
   settings.js_queries = read_whole_number(values, "js-queries");
+  settings.cosine_all = !values["no-cosine-all"].as<bool>();
   settings.prune_documents = read_whole_number(values, "prune-documents");
   settings.n_pattern_documents = read_whole_number(values, "patterns");
   settings.n_pattern_tokens = read_whole_number(values, "pattern-tokens");

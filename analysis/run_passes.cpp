@@ -119,8 +119,7 @@ bool PassRunner::wait_for_others(int pass) const {
   if (missing.empty()) return true;
   if (!options_.quiet) {
     std::cerr << "shard " << options_.shard << " of " << options_.n_shard << ": pass " << pass
-              << " is finished; the next needs pass " << pass << " of shard "
-              << shard_list(missing)
+              << " is finished; the next needs pass " << pass << " of shard " << shard_list(missing)
               << (options_.wait ? "; waiting\n" : "; run this command again when it is there\n");
   }
   while (options_.wait && !missing.empty()) {

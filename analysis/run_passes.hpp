@@ -7,7 +7,8 @@
 
 namespace headscope {
 
-/// Takes analyses through the corpus, or a shard's part of it, keeping in files what each pass gave.
+/// Takes analyses through the corpus, or a shard's part of it, keeping in files what each pass
+/// gave.
 ///
 /// A pass whose file is there is not repeated, and one that was saved goes on behind the last
 /// document saved. Sums are exact, so that whatever was cut off, resumed or run apart ends in the

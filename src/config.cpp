@@ -44,6 +44,18 @@ void ModelConfig::check() const {
     throw OptionError("layer_norm_epsilon",
                       "expected a positive number, got " + std::to_string(layer_norm_epsilon));
   }
+  for (std::size_t i = 0; i < pruned_heads.size(); ++i) {
+    const HeadIndex head = pruned_heads[i];
+    if (head.layer >= n_layer || head.head >= n_head) {
+      throw OptionError("pruned_heads", "expected heads of a model with " +
+                                            std::to_string(n_layer) + " layers of " +
+                                            std::to_string(n_head) + " heads, got " + head.text());
+    }
+    if (i > 0 && head <= pruned_heads[i - 1]) {
+      throw OptionError("pruned_heads", "expected each head once, in ascending order, got " +
+                                            head.text() + " after " + pruned_heads[i - 1].text());
+    }
+  }
 }
 
 std::span<const NamedArchitecture> named_architectures() {

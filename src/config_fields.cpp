@@ -1,6 +1,8 @@
 #include "config_fields.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -50,6 +52,31 @@ class Fields {
     if (value == nullptr) return std::nullopt;
     if (!value->is_string()) throw wrong(name, "text", *value);
     return value->get<std::string>();
+  }
+
+  // {"5": [1, 2]}: heads by layer. An HDF5 attribute holds it as text.
+  std::optional<std::vector<HeadIndex>> heads(const char* name) const {
+    const json* const value = find(name);
+    if (value == nullptr) return std::nullopt;
+    const json layers =
+        value->is_string() ? json::parse(value->get<std::string>(), nullptr, false) : *value;
+    const auto malformed = [&] {
+      return wrong(name, "heads by layer, as in {\"5\": [1, 2]}", *value);
+    };
+    if (!layers.is_object()) throw malformed();
+    std::vector<HeadIndex> result;
+    for (const auto& [layer, heads] : layers.items()) {
+      std::uint32_t number = 0;
+      const char* const end = layer.data() + layer.size();
+      const auto [stop, error] = std::from_chars(layer.data(), end, number);
+      if (error != std::errc() || stop != end || !heads.is_array()) throw malformed();
+      for (const json& head : heads) {
+        if (!head.is_number_unsigned()) throw malformed();
+        result.push_back({number, head.get<Index>()});
+      }
+    }
+    std::sort(result.begin(), result.end());
+    return result;
   }
 
   DataError wrong(const char* name, const std::string& expected, const json& got) const {
@@ -113,6 +140,7 @@ ConfigFields ConfigFields::from_json(const json& config, const std::string& file
   result.layer_norm_epsilon = fields.real("layer_norm_epsilon");
   result.activation_function = parse_activation_field(fields, file);
   result.tie_word_embeddings = fields.flag("tie_word_embeddings");
+  result.pruned_heads = fields.heads("pruned_heads");
   return result;
 }
 

@@ -17,6 +17,7 @@ struct ConfigFields {
   std::optional<double> layer_norm_epsilon;
   std::optional<Activation> activation_function;
   std::optional<bool> tie_word_embeddings;
+  std::optional<std::vector<HeadIndex>> pruned_heads;  ///< ascending
 
   /// Hugging Face's config. @throws DataError naming file and field: a value of the wrong kind, out
   /// of range, or one that changes what attention computes.

@@ -26,9 +26,10 @@ ModelDescription describe_model(const TensorSource& source, const LoadOptions& o
       description.missing.emplace_back(spec.name);
     }
     if (!there) continue;
-    std::uint64_t count = spec.per_layer() ? description.config.n_layer : 1;
-    for (const std::size_t extent : spec.shape(description.config)) count *= extent;
-    description.n_stored += count;
+    const Index n_layer = spec.per_layer() ? description.config.n_layer : 1;
+    for (Index layer = 0; layer < n_layer; ++layer) {
+      description.n_stored += element_count(spec.stored_shape(description.config, layer));
+    }
     if (spec.presence != Presence::optional) continue;
     if (spec.axes.size() == 1) unembedding_bias = true;
     // Whether it repeats the token embedding is only known once both are read.

@@ -3,6 +3,7 @@
 
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
+#include "pruned_heads.hpp"
 #include "sha256.hpp"
 #include "tensor_index.hpp"
 
@@ -22,7 +23,15 @@ void read_tensors(const TensorSource& source, const TensorIndex& index, Model& m
         throw DataError(source.path(), tensor->name,
                         "shape " + shape_text(tensor->shape) + " needs more memory than there is");
       }
-      source.read(*tensor, tensor_values(model, spec, layer));
+      const std::span<float> values = tensor_values(model, spec, layer);
+      const Shape stored = spec.stored_shape(model.config, layer);
+      if (stored == spec.shape(model.config)) {
+        source.read(*tensor, values);
+      } else {
+        std::vector<float> kept(element_count(stored));
+        source.read(*tensor, kept);
+        spread_stored(kept, spec, model.config, layer, values);
+      }
     }
   }
 }

@@ -1,9 +1,11 @@
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "hdf5_file.hpp"
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
+#include "pruned_heads.hpp"
 
 namespace headscope {
 namespace {
@@ -23,6 +25,13 @@ void write_config(const ModelConfig& config, hdf5::OutputFile& file) {
   file.set_attribute("", "layer_norm_epsilon", config.layer_norm_epsilon);
   file.set_attribute("", "activation_function", std::string(activation_name(config.activation)));
   count("tie_word_embeddings", config.tied_unembedding ? 1 : 0);
+  if (!config.pruned_heads.empty()) {
+    nlohmann::json layers = nlohmann::json::object();
+    for (const HeadIndex head : config.pruned_heads) {
+      layers[std::to_string(head.layer)].push_back(head.head);
+    }
+    file.set_attribute("", "pruned_heads", layers.dump());
+  }
 }
 
 void check_half_precision(std::span<const float> values, const std::string& path,
@@ -50,7 +59,13 @@ void save_model(const Model& model, const std::string& path, const SaveOptions& 
       if (values.empty()) continue;
       const std::string name = spec.name_in(layer);
       if (options.half_precision) check_half_precision(values, path, name);
-      file.write(name, spec.shape(model.config), values, storage);
+      const Shape stored = spec.stored_shape(model.config, layer);
+      if (stored == spec.shape(model.config)) {
+        file.write(name, stored, values, storage);
+      } else {
+        const std::vector<float> kept = gather_stored(values, spec, model.config, layer);
+        file.write(name, stored, std::span<const float>(kept), storage);
+      }
     }
   }
   const auto write_text = [&](const char* name, const std::optional<std::string>& text) {

@@ -7,6 +7,7 @@
 
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
+#include "pruned_heads.hpp"
 
 namespace headscope {
 namespace {
@@ -70,6 +71,7 @@ std::string_view component_name(Component component) {
 std::size_t axis_extent(Axis axis, const ModelConfig& config) {
   switch (axis) {
     case Axis::d_model:
+    case Axis::d_z:
       return config.d_model;
     case Axis::d_qkv:
       return 3 * config.d_model;
@@ -93,6 +95,12 @@ std::string TensorSpec::name_in(Index layer) const {
 Shape TensorSpec::shape(const ModelConfig& config) const {
   Shape extents;
   for (const Axis axis : axes) extents.push_back(axis_extent(axis, config));
+  return extents;
+}
+
+Shape TensorSpec::stored_shape(const ModelConfig& config, Index layer) const {
+  Shape extents;
+  for (const Axis axis : axes) extents.push_back(stored_extent(axis, config, layer));
   return extents;
 }
 
@@ -140,7 +148,7 @@ const std::vector<TensorSpec>& gpt2_tensors() {
        &L::b_QKV},
       {"h.{i}.attn.c_proj.weight",
        {"h_._{i}/attn/c_proj/weight:0"},
-       {A::d_model, A::d_model},
+       {A::d_z, A::d_model},
        {C::attention_o},
        P::required,
        &L::W_O},
@@ -274,8 +282,10 @@ ParameterCounts parameter_counts(const ModelConfig& config, bool unembedding_bia
         (bias ? !unembedding_bias : config.tied_unembedding)) {
       continue;
     }
-    std::uint64_t count = spec.per_layer() ? config.n_layer : 1;
-    for (const std::size_t extent : spec.shape(config)) count *= extent;
+    std::uint64_t count = 0;
+    for (Index layer = 0; layer < (spec.per_layer() ? config.n_layer : 1); ++layer) {
+      count += element_count(spec.stored_shape(config, layer));
+    }
     for (const Component component : spec.components) {
       counts.by_component[static_cast<std::size_t>(component)] += count / spec.components.size();
     }

@@ -121,6 +121,7 @@ ModelConfig TensorIndex::resolve(const ConfigFields& fields, const LoadOptions& 
   config.layer_norm_epsilon = fields.layer_norm_epsilon.value_or(config.layer_norm_epsilon);
   config.activation = fields.activation_function.value_or(config.activation);
   config.tied_unembedding = fields.tie_word_embeddings.value_or(true);
+  config.pruned_heads = fields.pruned_heads.value_or(std::vector<HeadIndex>());
   config.n_head = fields.n_head.value_or(options.n_head);
   if (config.n_head == 0) {
     if (config.d_model % 64 != 0) {
@@ -161,15 +162,14 @@ void TensorIndex::check(const ModelConfig& config) const {
     for (const TensorSpec& spec : specs) {
       if (!spec.per_layer() && layer > 0) continue;
       const TensorInfo* const tensor = find(spec, layer);
+      const Shape expected = spec.stored_shape(config, layer);
       if (tensor == nullptr) {
         const bool needed = spec.presence == Presence::required ||
                             (spec.presence == Presence::complete && (complete || is_there(spec)));
         if (!needed) continue;
-        throw DataError(
-            source_.path(), spec.name_in(layer),
-            "expected shape " + shape_text(spec.shape(config)) + ", got no such tensor");
+        throw DataError(source_.path(), spec.name_in(layer),
+                        "expected shape " + shape_text(expected) + ", got no such tensor");
       }
-      const Shape expected = spec.shape(config);
       if (stored_shape(*tensor, spec) != expected) {
         throw DataError(
             source_.path(), tensor->name,

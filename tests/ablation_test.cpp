@@ -120,6 +120,42 @@ TEST_F(HeadAblationTest, RefusesHeadsAndReplacementsThatDoNotFit) {
   });
 }
 
+TEST(HeadAblationDefaultModel, EveryHeadAndMethodEqualsANaiveForward) {
+  const Model model = load_model(std::string(HEADSCOPE_PROJECT_DIR) + "/data/default-model.h5");
+  const Index n_head = model.config.n_head, d_head = model.config.d_head();
+  const TokenIds tokens = testing::Normal(5).tokens(40, model.config.d_vocab);
+  const Matrix replacement = testing::Normal(3).matrix(model.config.d_model, tokens.size());
+  HeadAblation ablation(model);
+  for_each_layer(model, tokens, [&](const LayerView& view) {
+    std::vector<HeadVariant> variants;
+    for (Index h = 0; h < n_head; ++h) {
+      variants.push_back({{h}, nullptr});
+      variants.push_back({{h}, &replacement});
+      variants.emplace_back();
+      for (Index other = 0; other < n_head; ++other) {
+        if (other != h) variants.back().heads.push_back(other);
+      }
+    }
+    const std::vector<TokenLoss> losses = ablation.losses(view, tokens, variants);
+    ASSERT_EQ(losses.size(), variants.size());
+    for (std::size_t v = 0; v < variants.size(); ++v) {
+      const auto naive = reference_run(model, tokens, [&](Index layer, arma::mat& z) {
+        if (layer != view.layer) return;
+        for (const Index h : variants[v].heads) {
+          const Index first = h * d_head, last = first + d_head - 1;
+          if (variants[v].z == nullptr) {
+            z.rows(first, last).zeros();
+          } else {
+            z.rows(first, last) = testing::widen(Matrix(replacement.rows(first, last)));
+          }
+        }
+      });
+      EXPECT_NEAR(mean_of(losses[v].nll), mean_of(naive.nll), tolerance * mean_of(naive.nll))
+          << "layer " << view.layer << " variant " << v;
+    }
+  });
+}
+
 /// Losses that PyTorch gave with a full masked forward for every head, in double precision.
 TEST(HeadAblationGolden, EveryHeadAndMethodEqualsPyTorch) {
   const std::string data = HEADSCOPE_TEST_DATA;

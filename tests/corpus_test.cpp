@@ -21,7 +21,7 @@ const Tokenizer& tokenizer() {
   return instance;
 }
 
-class CorpusTest : public testing::Test {
+class CorpusTest : public ::testing::Test {
  protected:
   std::string write(const std::string& name, const std::string& bytes) {
     testing::write_file(folder_.file(name), bytes);

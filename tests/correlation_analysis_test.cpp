@@ -175,6 +175,26 @@ TEST_F(CorrelationAnalysis, AcrossLayersContainsEachLayersMatrix) {
   }
 }
 
+TEST_F(CorrelationAnalysis, CosinesAcrossLayersCanBeLeftOut) {
+  const testing::Finished finished = testing::run_headscope(
+      {"run", "--model", std::string(HEADSCOPE_TEST_DATA) + "/tiny_safetensors/model.safetensors",
+       "--corpus", directory_->file("corpus.h5"), "--no-bos", "--analyses", "correlation",
+       "--no-cosine-all", "--output", directory_->file("within"), "--figures", "svg"});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  const Results results = read_results(directory_->file("within/results.h5"));
+  const ResultsGroup& within = results.group("correlation");
+  EXPECT_FALSE(within.has("cosine_all"));
+  for (const char* name : {"cosine", "cosine_token", "mean_abs_cosine"}) {
+    const Array& expected = group().variable(name).values;
+    const Array& found = within.variable(name).values;
+    ASSERT_EQ(found.shape, expected.shape);
+    // Single precision products of other shapes, summed in double.
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_NEAR(found.values[i], expected.values[i], 1e-6) << name;
+    }
+  }
+}
+
 TEST_F(CorrelationAnalysis, ControlIsReportedAndTheDifferenceIsBetweenTheTwo) {
   const ResultsGroup& control = results_->group("control/correlation");
   const Array& difference = group().variable("mean_abs_cosine_difference").values;

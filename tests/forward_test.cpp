@@ -377,6 +377,8 @@ TEST(ForwardGolden, LogitsAndLossesAgreeWithHuggingFaceForEveryVariant) {
                 "variants/untied");
   expect_losses(load_model(testing::data_path("tiny_flat/untied_bias.h5")), file,
                 "variants/untied_bias");
+  expect_losses(load_model(testing::data_path("tiny_safetensors_pruned/model.safetensors")), file,
+                "variants/pruned");
 }
 
 }  // namespace

@@ -14,9 +14,9 @@
 namespace headscope::hdf5 {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
-class Hdf5File : public testing::Test {
+class Hdf5File : public ::testing::Test {
  protected:
   const testing::TemporaryDirectory folder_;
   const std::string path_ = folder_.file("file.h5");

@@ -133,14 +133,15 @@ TEST(DescribeFile, SaysWhatAModelHoldsWithoutReadingIt) {
   ASSERT_TRUE(tf.model);
   EXPECT_EQ(tf.model->config.n_head, 3U);
   EXPECT_EQ(tf.model->config_file, data("tiny_tf/config.json"));
-  EXPECT_THAT(tf.model->missing, testing::IsEmpty());
+  EXPECT_THAT(tf.model->missing, ::testing::IsEmpty());
   EXPECT_EQ(tf.model->counts.total(), tf.model->n_stored);
   EXPECT_FALSE(tf.model->has_tokenizer);
 
   const FileDescription attention = describe_file(data("tiny_flat/attention_only.h5"));
   EXPECT_EQ(attention.kind, FileKind::flat_model);
-  EXPECT_THAT(attention.model->missing, testing::ElementsAre("wte.weight", "h.{i}.mlp.c_fc.weight",
-                                                             "h.{i}.mlp.c_proj.weight"));
+  EXPECT_THAT(
+      attention.model->missing,
+      ::testing::ElementsAre("wte.weight", "h.{i}.mlp.c_fc.weight", "h.{i}.mlp.c_proj.weight"));
   EXPECT_EQ(attention.attributes.at("n_embd"), "18");
   EXPECT_EQ(attention.attributes.at("activation_function"), "gelu_new");
 
@@ -157,8 +158,8 @@ TEST(ModelLoad, RealGPT2SmallAttentionWeights) {
   EXPECT_EQ(model.layers.size(), 12U);
   EXPECT_EQ(model.config.n_head, 12U);
   EXPECT_FALSE(model.is_complete());
-  EXPECT_THAT(missing_tensors(model), testing::ElementsAre("wte.weight", "h.{i}.mlp.c_fc.weight",
-                                                           "h.{i}.mlp.c_proj.weight"));
+  EXPECT_THAT(missing_tensors(model), ::testing::ElementsAre("wte.weight", "h.{i}.mlp.c_fc.weight",
+                                                             "h.{i}.mlp.c_proj.weight"));
   EXPECT_EQ(parameter_counts(model.config).total(), 124439808U);
 }
 

@@ -78,21 +78,21 @@ void declare_unwritten(const std::string& path, const std::string& name, std::ve
       H5Dclose);
 }
 
-class ModelMalformed : public testing::Test {
+class ModelMalformed : public ::testing::Test {
  protected:
   const testing::TemporaryDirectory folder_;
   const std::string path_ = folder_.file("model.h5");
 
   // The error of loading, with the file's path left out; nothing may be printed.
   std::string error_of(const std::string& path, const LoadOptions& options = {}) const {
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     std::string text = "no error";
     try {
       load_model(path, options);
     } catch (const DataError& error) {
       text = error.what();
     }
-    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
     const std::string folder = folder_.file("");
     for (std::size_t at = 0; (at = text.find(folder)) != std::string::npos;) {
       text.erase(at, folder.size());

@@ -25,7 +25,7 @@ ModelConfig odd_config() {
   return config;
 }
 
-class ModelSave : public testing::Test {
+class ModelSave : public ::testing::Test {
  protected:
   const testing::TemporaryDirectory folder_;
   const std::string path_ = folder_.file("model.h5");
@@ -60,7 +60,7 @@ TEST_F(ModelSave, LoadGivesBackTheModel) {
   EXPECT_EQ(back.tokenizer_vocab, model.tokenizer_vocab);
   EXPECT_EQ(back.tokenizer_merges, model.tokenizer_merges);
   EXPECT_TRUE(describe_file(path_).model->has_tokenizer);
-  EXPECT_THAT(folder_.files(), testing::ElementsAre("model.h5"));
+  EXPECT_THAT(folder_.files(), ::testing::ElementsAre("model.h5"));
 }
 
 TEST_F(ModelSave, AConvertedKerasFileIsTheSameModel) {
@@ -110,7 +110,7 @@ TEST_F(ModelSave, AFailureLeavesNoFile) {
   Model model = random_model(odd_config(), 9);
   model.layers[1].W_O.set_size(5, 6);
   EXPECT_THROW(save_model(model, path_), ShapeError);
-  EXPECT_THAT(folder_.files(), testing::IsEmpty());
+  EXPECT_THAT(folder_.files(), ::testing::IsEmpty());
 }
 
 }  // namespace

@@ -14,8 +14,8 @@
 namespace headscope {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 Figure small_figure() {
   Heatmap map;
@@ -58,7 +58,7 @@ TEST(Report, HasFigureDefinitionSourceAndProvenance) {
   const testing::TemporaryDirectory folder;
   write_figure(small_figure(), folder.file("figures"), {"svg"});
   write_report(test::results_sample(), {small_figure()}, folder.file(""));
-  EXPECT_THAT(folder.files(), testing::ElementsAre("figures", "report.html", "report.md"));
+  EXPECT_THAT(folder.files(), ::testing::ElementsAre("figures", "report.html", "report.md"));
   const std::string html = testing::read_file(folder.file("report.html"));
   for (const char* const part :
        {"<h2>Pruning heads</h2>", "What it shows.", "Source 2020", "Definition of loss_increase",

@@ -13,7 +13,7 @@
 namespace headscope {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 template <typename Number>
 std::string bytes_of(const std::vector<Number>& numbers) {
@@ -22,7 +22,7 @@ std::string bytes_of(const std::vector<Number>& numbers) {
   return bytes;
 }
 
-class Safetensors : public testing::Test {
+class Safetensors : public ::testing::Test {
  protected:
   const testing::TemporaryDirectory folder_;
   const std::string path_ = folder_.file("x.safetensors");

@@ -91,9 +91,10 @@ TEST(StatisticsFile, RefusesAResultsFile) {
     load_statistics(folder.file("r.h5"));
     FAIL() << "loaded";
   } catch (const DataError& error) {
-    EXPECT_EQ(std::string(error.what()), folder.file("r.h5") +
-                                ": expected a statistics file (format \"headscope statistics "
-                                "2\"), found another HDF5 file");
+    EXPECT_EQ(std::string(error.what()),
+              folder.file("r.h5") +
+                  ": expected a statistics file (format \"headscope statistics "
+                  "2\"), found another HDF5 file");
   }
 }
 

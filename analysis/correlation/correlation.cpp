@@ -57,7 +57,13 @@ class Correlation : public Analysis {
               view.layer);
     add_block(pattern_overlap(view.pattern), statistics_->sum("overlap", heads), view.layer);
     add_covariance(view);
-    z_[view.layer] = view.z;
+    if (settings_.cosine_all) {
+      z_[view.layer] = view.z;
+    } else {
+      const HeadProducts products =
+          residual_space_products({view.z}, {W_O_[view.layer]}, config.n_head);
+      add_residual_products(products, view.layer, 0);
+    }
     for (Query& query : queries_) {
       for (Index h = 0; h < config.n_head; ++h) {
         const float* const column = view.pattern.slice_colptr(h, query.position);
@@ -68,19 +74,15 @@ class Correlation : public Analysis {
   }
 
   void end_document(const DocumentEnd&) override {
-    const ModelConfig& config = model_.config;
-    const Index n_head = config.n_head;
-    const HeadProducts products = residual_space_products(z_, W_O_, n_head);
-    Array& total = block_sum("residual_total");
-    Array& cosine = statistics_->sum("residual_cosine", {config.n_layer, n_head, n_head});
-    for (Index layer = 0; layer < config.n_layer; ++layer) {
-      const arma::span own(layer * n_head, (layer + 1) * n_head - 1);
-      add_block(products.total(own, own), total, block_, layer);
-      add_block(products.cosine(own, own), cosine, layer);
-    }
-    Array& all = statistics_->sum("all_total", {n_unit_, n_unit_});
-    for (Index i = 0; i < n_unit_; ++i) {
-      for (Index j = 0; j < n_unit_; ++j) all(i, j) += products.total(i, j);
+    if (settings_.cosine_all) {
+      const HeadProducts products = residual_space_products(z_, W_O_, model_.config.n_head);
+      for (Index layer = 0; layer < z_.size(); ++layer) {
+        add_residual_products(products, layer, layer);
+      }
+      Array& all = statistics_->sum("all_total", {n_unit_, n_unit_});
+      for (Index i = 0; i < n_unit_; ++i) {
+        for (Index j = 0; j < n_unit_; ++j) all(i, j) += products.total(i, j);
+      }
     }
     for (const Query& query : queries_) add_distances(query);
     z_.clear();
@@ -127,6 +129,15 @@ class Correlation : public Analysis {
     }
   }
 
+  /// @param block  which of the layers in `products` it is.
+  void add_residual_products(const HeadProducts& products, Index layer, Index block) {
+    const ModelConfig& config = model_.config;
+    const Shape heads{config.n_layer, config.n_head, config.n_head};
+    const arma::span own(block * config.n_head, (block + 1) * config.n_head - 1);
+    add_block(products.total(own, own), block_sum("residual_total"), block_, layer);
+    add_block(products.cosine(own, own), statistics_->sum("residual_cosine", heads), layer);
+  }
+
   void add_covariance(const LayerView& view) {
     const Index d_model = model_.config.d_model, n_layer = model_.config.n_layer;
     const blas::ConstView z = blas::ConstView(view.z).cols(1, view.n_token - 1);
@@ -165,7 +176,7 @@ class Correlation : public Analysis {
   Statistics* statistics_ = nullptr;
   std::uint64_t document_ = 0;
   Index block_ = 0;        // of documents
-  std::vector<Matrix> z_;  // per layer, d_model x n_token
+  std::vector<Matrix> z_;  // per layer, d_model x n_token; kept for cosine_all alone
   std::vector<Query> queries_;
   Matrix product_;
 };

@@ -197,8 +197,8 @@ std::vector<Figure> draw_correlation(const Results& results) {
               "Linear centred kernel alignment between the z of two heads of a layer: does not "
               "depend on either head's basis.",
               "Kornblith et al. 2019")),
-      across_layers(group),
       disagreement(group)};
+  if (group.has("cosine_all")) figures.push_back(across_layers(group));
   if (group.has("mds")) figures.push_back(clusters(group));
   return figures;
 }

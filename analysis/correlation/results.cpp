@@ -148,7 +148,9 @@ void add_cosines(const Statistics& statistics, const ModelConfig& config, Result
   group.add(Variable::real("cosine_token", dimensions, cosine_token,
                            "mean over tokens but position 0 of the cosine of two heads' outputs",
                            "cosine", ""));
+}
 
+void add_cosine_all(const Statistics& statistics, ResultsGroup& group) {
   const Array& all = statistics.sum("all_total");
   arma::mat products(all.shape[0], all.shape[1]);
   for (Index i = 0; i < products.n_rows; ++i) {
@@ -346,6 +348,7 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
   group.add_dimension(Dimension::count("axis", 2));
 
   add_cosines(statistics, config, group);
+  if (statistics.has("all_total")) add_cosine_all(statistics, group);
   add_cka(statistics, config, group);
   add_disagreement(statistics, config, group);
   add_output_share(statistics, config, group);

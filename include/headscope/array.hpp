@@ -8,7 +8,7 @@ namespace headscope {
 
 using Shape = std::vector<std::size_t>;
 
-/// The product of the extents; 1 for a scalar. @throws ShapeError if it overflows.
+/// The product of the extents. @throws ShapeError if it overflows.
 std::size_t element_count(const Shape& shape);
 
 /// A dense n-dimensional array of doubles, row-major as in the files: the last axis runs fastest.

@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headscope/types.hpp"
 
@@ -27,11 +28,14 @@ struct ModelConfig {
   double layer_norm_epsilon = 1e-5;
   Activation activation = Activation::gelu_new;
   bool tied_unembedding = true;  ///< the unembedding is the token embedding
+  /// Heads whose weights the file leaves out, ascending. In memory they are zero, so that heads
+  /// keep their numbers. Hugging Face's `pruned_heads`.
+  std::vector<HeadIndex> pruned_heads;
 
   Index d_head() const { return d_model / n_head; }
 
   /// @throws OptionError naming the field, its value and the constraint: counts >= 1, n_head
-  /// divides d_model.
+  /// divides d_model, pruned heads are heads of the model, each once, ascending.
   void check() const;
 };
 

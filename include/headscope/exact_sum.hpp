@@ -9,9 +9,9 @@ namespace headscope {
 
 /// Sums that come out the same to the last bit in whatever order and grouping they are added up.
 ///
-/// Each is a fixed-point number of 128 bits, a multiple of 2^-70 (8.5e-22): whole-number addition is
-/// associative. A value is cut to that multiple, towards zero, when it is added. One that is not a
-/// number makes its sum not a number for good.
+/// Each is a fixed-point number of 128 bits, a multiple of 2^-70 (8.5e-22): whole-number addition
+/// is associative. A value is cut to that multiple, towards zero, when it is added. One that is not
+/// a number makes its sum not a number for good.
 class ExactSums {
  public:
   explicit ExactSums(std::size_t size = 0) : limbs_(2 * size, 0) {}

@@ -39,8 +39,8 @@ inline constexpr std::size_t n_component = 10;
 std::string_view component_name(Component component);
 
 /// An axis of a tensor; its extent follows from the config.
-enum class Axis { d_model, d_qkv, d_mlp, n_ctx, d_vocab };
-/// `d_qkv` is 3 d_model.
+enum class Axis { d_model, d_z, d_qkv, d_mlp, n_ctx, d_vocab };
+/// `d_z` is n_head d_head, `d_qkv` 3 n_head d_head: those along which heads lie.
 std::size_t axis_extent(Axis axis, const ModelConfig& config);
 
 enum class Presence {
@@ -66,7 +66,10 @@ struct TensorSpec {
   bool per_layer() const { return member.index() >= 2; }
   /// The name in one layer, `h.5.attn.c_attn.weight`.
   std::string name_in(Index layer) const;
+  /// In memory.
   Shape shape(const ModelConfig& config) const;
+  /// In a file, which leaves out the rows and columns of the layer's pruned heads.
+  Shape stored_shape(const ModelConfig& config, Index layer) const;
 };
 
 /// Embeddings first, then a layer's tensors in the order they are used, then the end of the model.
@@ -104,8 +107,8 @@ struct ParameterCounts {
   std::uint64_t total() const;
 };
 
-/// Parameters of a complete model of this shape. A tied unembedding is the token embedding and
-/// counts once; GPT-2 small has 124,439,808.
+/// Parameters of a complete model of this shape, those of pruned heads left out. A tied unembedding
+/// is the token embedding and counts once; GPT-2 small has 124,439,808.
 /// @param unembedding_bias  whether there is an `lm_head.bias`.
 ParameterCounts parameter_counts(const ModelConfig& config, bool unembedding_bias = false);
 

@@ -32,6 +32,7 @@ def main():
                     for name, changes in config_variants().items()}
         variants["untied"] = (untied, 0.0)
         variants["untied_bias"] = (untied, tiny_model.random_weights()["lm_head.bias"].double())
+        variants["pruned"] = (tiny_model.pruned_model(torch.float64), 0.0)
         for name, (gpt2, lm_head_bias) in variants.items():
             put_variant(file.create_group(f"variants/{name}"), gpt2, lm_head_bias, documents)
 

@@ -29,6 +29,7 @@ def make_safetensors():
     save(tiny_model.model(tie_word_embeddings=False), "tiny_safetensors_untied")
     save(tiny_model.model(torch.float16), "tiny_safetensors_float16")
     save(tiny_model.model(torch.bfloat16), "tiny_safetensors_bfloat16")
+    save(tiny_model.pruned_model(), "tiny_safetensors_pruned")
 
 
 def config_variants():

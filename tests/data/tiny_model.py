@@ -49,6 +49,16 @@ def model(dtype=torch.float32, **changes):
     return result.to(dtype).eval()
 
 
+PRUNED_HEADS = {0: [1], 1: [0, 2]}
+
+
+def pruned_model(dtype=torch.float32):
+    """`model` after Hugging Face's prune_heads: rows and columns are gone."""
+    result = model()
+    result.prune_heads(PRUNED_HEADS)  # makes float32 layers
+    return result.to(dtype)
+
+
 def documents(lengths, seed):
     """Random token ids, one array per length."""
     generator = numpy.random.default_rng(seed)
