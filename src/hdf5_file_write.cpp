@@ -244,6 +244,13 @@ void OutputFile::set_attribute(const std::string& object, const std::string& nam
   data_->write_attribute(object, name, {values.size()}, H5T_NATIVE_UINT8, values.data());
 }
 
+void OutputFile::add_text_checksum() {
+  silence();
+  data_->at("").check(H5Fflush(data_->file, H5F_SCOPE_GLOBAL), unwritten);
+  const std::int64_t sum = InputFile(data_->pending.temporary_path()).text_checksum();
+  set_attribute("", text_checksum_attribute, sum);
+}
+
 void OutputFile::make_scale(const std::string& dataset) {
   const Handle opened = data_->open_object(dataset);
   const std::string name = dataset.substr(dataset.rfind('/') + 1);

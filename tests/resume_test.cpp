@@ -123,8 +123,8 @@ class Signal : public ::testing::TestWithParam<int> {};
 TEST_P(Signal, SavesSaysHowToResumeAndExits) {
   const TemporaryDirectory folder;
   const std::string output = folder.file("out");
-  const Finished stopped =
-      run_until(output + "/shards/1-of-1.pass-1.h5", GetParam(), run_arguments(output, {"--quiet"}));
+  const Finished stopped = run_until(output + "/shards/1-of-1.pass-1.h5", GetParam(),
+                                     run_arguments(output, {"--quiet"}));
   EXPECT_EQ(stopped.exit_status, 128 + GetParam());
   EXPECT_THAT(stopped.err, HasSubstr(GetParam() == SIGINT ? "headscope: SIGINT: saved after "
                                                           : "headscope: SIGTERM: saved after "));
@@ -157,9 +157,10 @@ TEST(Resume, RefusesWhatChangedAndNamesIt) {
               HasSubstr(begun + ":model SHA-256: expected "));
   EXPECT_THAT(refused("--corpus", HEADSCOPE_TEST_DATA "/classification.conllu", {"--resume"}),
               HasSubstr(begun + ":corpus SHA-256: expected "));
-  EXPECT_EQ(refused("--figures", "svg", {}), "headscope: " + begun +
-                             ": left by a run that was not finished; continue it with --resume, or "
-                             "remove it to begin again\n");
+  EXPECT_EQ(refused("--figures", "svg", {}),
+            "headscope: " + begun +
+                ": left by a run that was not finished; continue it with --resume, or "
+                "remove it to begin again\n");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
@@ -15,23 +16,27 @@ namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::EndsWith;
 using testing::first_difference;
+using ::testing::HasSubstr;
 using testing::Running;
 using testing::TemporaryDirectory;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
 
 const std::string corpus_file = HEADSCOPE_TEST_DATA "/classification.conllu";
 const std::string model_file = HEADSCOPE_PROJECT_DIR "/data/planted-model.h5";
 
 using Words = std::vector<std::string>;
 
+/// @param more  options with their values, in place of those here or after them.
 Words run_arguments(const std::string& output, const Words& more = {}) {
-  Words arguments{"--model",           model_file, "--corpus",    corpus_file, "--max-documents", "5",
-                  "--prune-documents", "3",        "--patterns",  "2",         "--bootstrap",     "20",
-                  "--nulls",           "3",        "--js-queries", "9",        "--threads",       "1",
-                  "--quiet",           "--output", output};
-  arguments.insert(arguments.end(), more.begin(), more.end());
+  std::map<std::string, std::string> options{{"--model", model_file},  {"--corpus", corpus_file},
+                                             {"--max-documents", "5"}, {"--prune-documents", "3"},
+                                             {"--patterns", "2"},      {"--bootstrap", "20"},
+                                             {"--nulls", "3"},         {"--js-queries", "9"},
+                                             {"--threads", "1"},       {"--output", output}};
+  for (std::size_t i = 0; i + 1 < more.size(); i += 2) options[more[i]] = more[i + 1];
+  Words arguments{"--quiet"};
+  for (const auto& [name, value] : options) arguments.insert(arguments.end(), {name, value});
   return arguments;
 }
 
@@ -132,9 +137,9 @@ class MergeRefusal : public ::testing::Test {
 TemporaryDirectory* MergeRefusal::folder_ = nullptr;
 
 TEST_F(MergeRefusal, NamesAMissingShard) {
-  EXPECT_EQ(error_of_merging({shard("a", 2)}),
-            folder_->file("a/shards") +
-                ": expected 1 passes of 2 shards, missing pass 1 of shard 1");
+  EXPECT_EQ(
+      error_of_merging({shard("a", 2)}),
+      folder_->file("a/shards") + ": expected 1 passes of 2 shards, missing pass 1 of shard 1");
 }
 
 TEST_F(MergeRefusal, NamesADuplicateShard) {
@@ -148,12 +153,12 @@ TEST_F(MergeRefusal, NamesWhatIsForeign) {
   run_shards(folder_->file("b"), 2, one_pass({"--seed", "4"}));
   EXPECT_EQ(error_of_merging({shard("a", 1), shard("b", 2)}),
             shard("b", 2) + ":--seed: expected 0, got 4");
-  run_shards(folder_->file("c"), 2, one_pass({"--corpus", HEADSCOPE_PROJECT_DIR
-                                              "/data/stories.conllu"}));
+  run_shards(folder_->file("c"), 2,
+             one_pass({"--corpus", HEADSCOPE_PROJECT_DIR "/data/stories.conllu"}));
   EXPECT_THAT(error_of_merging({shard("a", 1), shard("c", 2)}),
               HasSubstr(shard("c", 2) + ":corpus SHA-256: expected "));
-  run_shards(folder_->file("d"), 2, one_pass({"--model", HEADSCOPE_PROJECT_DIR
-                                              "/data/default-model.h5"}));
+  run_shards(folder_->file("d"), 2,
+             one_pass({"--model", HEADSCOPE_PROJECT_DIR "/data/default-model.h5"}));
   EXPECT_THAT(error_of_merging({shard("a", 1), shard("d", 2)}),
               HasSubstr(shard("d", 2) + ":model SHA-256: expected "));
   run_shards(folder_->file("e"), 3, one_pass());
@@ -186,8 +191,8 @@ TEST_F(MergeRefusal, NamesWhatIsNoShard) {
 
 TEST(ShardOption, RefusesWhatIsNoShard) {
   for (const char* wrong : {"0/3", "4/3", "1", "1/", "/3", "1/3x", "-1/3", "1/0", "99999999/9"}) {
-    const testing::Finished finished = testing::run_headscope({"run", "--output", "x", "--shard",
-                                                               wrong});
+    const testing::Finished finished =
+        testing::run_headscope({"run", "--output", "x", "--shard", wrong});
     EXPECT_EQ(finished.exit_status, 2);
     EXPECT_EQ(finished.err, std::string("headscope: --shard: expected K/N with K from 1 to N, got "
                                         "\"") +
@@ -207,12 +212,14 @@ TEST(ShardsFromTheCommandLine, StopOrWaitForOneAnotherAndMerge) {
   };
   const testing::Finished alone = testing::run_program(call("2/2", false));
   EXPECT_EQ(alone.exit_status, 0);
-  EXPECT_THAT(alone.err, EndsWith("shard 2 of 2: pass 1 is finished; the next needs pass 1 of shard "
-                                  "1; run this command again when it is there\n"));
+  EXPECT_THAT(alone.err,
+              EndsWith("shard 2 of 2: pass 1 is finished; the next needs pass 1 of shard "
+                       "1; run this command again when it is there\n"));
   Running first(call("1/2", true)), second(call("2/2", true));
   EXPECT_EQ(first.wait().exit_status, 0);
-  EXPECT_THAT(second.wait().err, HasSubstr("shard 2 of 2 is finished; when all are: headscope merge " +
-                                           output + "/shards --output DIR\n"));
+  EXPECT_THAT(second.wait().err,
+              HasSubstr("shard 2 of 2 is finished; when all are: headscope merge " + output +
+                        "/shards --output DIR\n"));
   const testing::Finished merged =
       testing::run_headscope({"merge", output, "--output", output, "--figures", "svg"});
   ASSERT_EQ(merged.exit_status, 0) << merged.err;

@@ -51,17 +51,18 @@ void Running::send(int signal) const {
 }
 
 bool Running::has_ended() {
-  if (!ended_) ended_ = waitpid(child_, &status_, WNOHANG) == child_;
+  if (!ended_) ended_ = wait4(child_, &status_, WNOHANG, &usage_) == child_;
   return ended_;
 }
 
 Finished Running::wait() {
-  if (!ended_) waitpid(child_, &status_, 0);
+  if (!ended_) wait4(child_, &status_, 0, &usage_);
   ended_ = true;
   Finished finished;
   finished.exit_status = WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
   finished.out = read_file(captured_->file("out"));
   finished.err = read_file(captured_->file("err"));
+  finished.peak_kib = usage_.ru_maxrss;
   return finished;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <memory>
@@ -14,6 +15,7 @@ struct Finished {
   int exit_status = -1;  ///< 128 + signal number when killed
   std::string out;
   std::string err;
+  long peak_kib = 0;  ///< most memory held at once (resident set)
 };
 
 /// A program on its way, found on PATH and started without a shell; killed when it goes out of
@@ -33,6 +35,7 @@ class Running {
   std::unique_ptr<TemporaryDirectory> captured_;
   pid_t child_ = 0;
   int status_ = 0;
+  struct rusage usage_ {};
   bool ended_ = false;
 };
 
