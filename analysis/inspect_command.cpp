@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 void print_line(const std::string& label, const std::string& value) {
-  std::cout << "  " << std::left << std::setw(22) << label << value << "\n";
+  std::cout << "  " << std::left << std::setw(24) << label << value << "\n";
 }
 
 void print_line(const std::string& label, std::uint64_t value) {

@@ -9,6 +9,7 @@
 #include "headscope/ablation.hpp"
 #include "headscope/error.hpp"
 #include "headscope/inspect.hpp"
+#include "headscope/results.hpp"
 #include "random_weights.hpp"
 #include "subprocess.hpp"
 #include "temporary_directory.hpp"
@@ -177,6 +178,27 @@ TEST_F(Prune, CommandWritesAModelThatRuns) {
   const Finished run =
       run_headscope({"run", "--model", path_, "--output", folder_.file("out"), "--quiet"});
   EXPECT_EQ(run.exit_status, 0) << run.err;
+}
+
+TEST_F(Prune, RemovedHeadsAreOfNoType) {
+  const std::string model = std::string(HEADSCOPE_PROJECT_DIR) + "/data/planted-model.h5";
+  const auto types = [&](const std::string& file) {
+    const std::string output = folder_.file("out");
+    const Finished finished = run_headscope(
+        {"run", "--model", file, "--corpus",
+         std::string(HEADSCOPE_PROJECT_DIR) + "/data/stories.conllu", "--max-documents", "8",
+         "--analyses", "classification", "--output", output, "--quiet"});
+    EXPECT_EQ(finished.exit_status, 0) << finished.err;
+    return read_results(output + "/results.h5").group("classification").variable("type").values;
+  };
+  const auto flags = [](const Array& type, std::size_t layer, std::size_t head) {
+    double sum = 0;
+    for (std::size_t t = 0; t < type.shape[0]; ++t) sum += type(t, layer, head);
+    return sum;
+  };
+  EXPECT_GT(flags(types(model), 0, 0), 0);
+  run_headscope({"prune", model, path_, "--heads", "L0H0"});
+  EXPECT_EQ(flags(types(path_), 0, 0), 0);
 }
 
 TEST_F(Prune, CommandRefusesWhatIsNoHeadOrMode) {

@@ -3,8 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
-#include <cstring>
+#include <filesystem>
 #include <limits>
 
 #include "hdf5_file.hpp"
@@ -23,7 +24,9 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 // Bit for bit, so that NaN equals NaN.
 bool same_numbers(const std::vector<double>& a, const std::vector<double>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
+    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+  });
 }
 
 bool same_number(double a, double b) {
@@ -239,7 +242,7 @@ TEST(Tables, AreLongWithAColumnPerDimensionAndTheInterval) {
             "total\n0.3333333333333333\n");
   EXPECT_EQ(testing::read_file(folder.file("tables/control.g.type.csv")),
             "kind,type\nq,sink\n\"k, v\",none\n");
-  EXPECT_THAT(testing::read_file(folder.file("tables/control.g.loss_ci_low.csv")), "");
+  EXPECT_FALSE(std::filesystem::exists(folder.file("tables/control.g.loss_ci_low.csv")));
 }
 
 TEST(Tables, LeaveOutWhatIsTooLarge) {

@@ -167,6 +167,12 @@ TEST(DocumentBootstrap, RepeatsFromItsSeedAndDiffersBetweenSeeds) {
   EXPECT_NE(a.draw(3), other.draw(3));
 }
 
+// Its resamples would all be the document itself, and their interval a false certainty.
+TEST(DocumentBootstrap, OneDocumentIsNotResampled) {
+  EXPECT_EQ(DocumentBootstrap(1, 100).n_resample(), 0u);
+  EXPECT_EQ(DocumentBootstrap(2, 100).n_resample(), 100u);
+}
+
 TEST(DocumentBootstrap, SpreadOfTheMeanIsTheStandardError) {
   constexpr std::size_t n = 50;
   std::vector<double> values(n);

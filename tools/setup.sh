@@ -8,7 +8,7 @@ packages=(g++ cmake ninja-build pkg-config git
   libarmadillo-dev libopenblas-dev libhdf5-dev libboost-program-options-dev
   nlohmann-json3-dev libpcre2-dev libssl-dev gnuplot-nox)
 if [ "${1:-test}" != build ]; then
-  packages+=(libgtest-dev libgmock-dev libbenchmark-dev clang-format
+  packages+=(libgtest-dev libgmock-dev libbenchmark-dev clang-format chromium
     python3-numpy python3-h5py python3-h5netcdf python3-netcdf4 python3-xarray python3-pandas
     python3-matplotlib python3-nbclient python3-ipykernel)
 fi

@@ -343,7 +343,8 @@ std::vector<ResultsGroup> Classification::finish(const Statistics& statistics) c
     if (document.has_bos) first_token = document.tokens.front();
   }
   const Array induction = induction_scores(model_, first_token, settings_.seed);
-  return {classification_results(statistics, induction, settings_.n_bootstrap, settings_.seed)};
+  return {classification_results(statistics, induction, model_.config.pruned_heads,
+                                 settings_.n_bootstrap, settings_.seed)};
 }
 
 }  // namespace

@@ -289,6 +289,7 @@ void ResultsBuilder::add_types(const TypeMargins& margins) {
 }  // namespace
 
 ResultsGroup classification_results(const Statistics& statistics, const Array& induction,
+                                    const std::vector<HeadIndex>& pruned_heads,
                                     std::size_t n_bootstrap, std::uint64_t seed) {
   const Index n_layer = induction.shape[1];
   const Index n_head = induction.shape[2];
@@ -328,8 +329,8 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
       "probability", "Olsson et al. 2022; TransformerLens");
   builder.add_sentences();
 
-  const TypeMargins margins =
-      type_margins(sums, relation_tests, coreference, semantic, induction_means);
+  TypeMargins margins = type_margins(sums, relation_tests, coreference, semantic, induction_means);
+  leave_out_heads(pruned_heads, n_head, margins);
   builder.add_types(margins);
   group.summary = type_summary(margins, n_head);
   group.claims = specialisation_claims(margins, sums);

@@ -8,8 +8,10 @@
 namespace headscope {
 
 /// The group `classification` from the sums of a corpus.
-/// @param induction  n_sequence x n_layer x n_head, of induction_scores.
+/// @param induction     n_sequence x n_layer x n_head, of induction_scores.
+/// @param pruned_heads  heads taken out of the model: they are of no type.
 ResultsGroup classification_results(const Statistics& statistics, const Array& induction,
+                                    const std::vector<HeadIndex>& pruned_heads,
                                     std::size_t n_bootstrap, std::uint64_t seed);
 
 /// Figures from a results file that holds the group.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace headscope {
 namespace {
@@ -190,6 +191,14 @@ TypeMargins type_margins(const WeightedSums& sums, const RelationTests& relation
   set(HeadType::sink, fixed_threshold_margins(score(HeadScore::sink), 0.9));
   set(HeadType::long_range, long_range_margins(sums));
   return margins;
+}
+
+void leave_out_heads(const std::vector<HeadIndex>& pruned, Index n_head, TypeMargins& margins) {
+  for (const HeadIndex head : pruned) {
+    for (arma::mat& margin : margins.margin) {
+      margin.row(head.layer * n_head + head.head).fill(std::numeric_limits<double>::quiet_NaN());
+    }
+  }
 }
 
 Index primary_type(const TypeMargins& margins, Index unit) {

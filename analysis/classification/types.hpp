@@ -61,6 +61,10 @@ TypeMargins type_margins(const WeightedSums& sums, const RelationTests& relation
                          const CoreferenceTest& coreference, const SemanticTest& semantic,
                          const arma::mat& induction);
 
+/// Takes the heads that were pruned from the model out of every type: attention that reads nothing
+/// is uniform, which would pass for a property of the head.
+void leave_out_heads(const std::vector<HeadIndex>& pruned, Index n_head, TypeMargins& margins);
+
 /// 0 for no type, else 1 + the type with the largest margin, the first on ties.
 Index primary_type(const TypeMargins& margins, Index unit);
 

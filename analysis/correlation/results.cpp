@@ -321,10 +321,13 @@ std::string summary_text(const ResultsGroup& group, const Estimate& cosine) {
       }
     }
   }
+  const std::string interval = std::isnan(cosine.mean_interval.low)
+                                   ? ""
+                                   : " (95 % interval " + number(cosine.mean_interval.low) +
+                                         " to " + number(cosine.mean_interval.high) + ")";
   return "In residual space the outputs of two heads of a layer have a mean absolute cosine of " +
-         number(cosine.mean) + " (95 % interval " + number(cosine.mean_interval.low) + " to " +
-         number(cosine.mean_interval.high) + "). The most alike pair of one layer is " +
-         first.text() + " and " + second.text() + " with a cosine of " + number(strongest) + ".";
+         number(cosine.mean) + interval + ". The most alike pair of one layer is " + first.text() +
+         " and " + second.text() + " with a cosine of " + number(strongest) + ".";
 }
 
 }  // namespace

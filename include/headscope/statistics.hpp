@@ -98,6 +98,7 @@ class DocumentBootstrap {
   DocumentBootstrap(std::size_t n_document, std::size_t n_resample = 1000,
                     std::uint64_t seed = 20240229);
 
+  /// None of fewer than two documents: all would be the same, and their interval a point.
   std::size_t n_resample() const { return n_resample_; }
   /// How often each document was drawn in resample `index`.
   std::vector<std::uint32_t> draw(std::size_t index) const;
