@@ -103,8 +103,19 @@ class Browser:
         return answer["result"].get("value")
 
     def middle_of(self, selector):
-        """Where a pointer meets the element, scrolled into view; fails if another lies over it."""
-        place = self.evaluate(f"""(() => {{
+        """Where a pointer meets the element, scrolled into view, once it is there and nothing lies
+        over it."""
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            place = self.evaluate(self.place_of(selector))
+            if place is not None:
+                return place
+            time.sleep(0.05)
+        raise BrowserError(f"{selector}: not to be seen")
+
+    @staticmethod
+    def place_of(selector):
+        return f"""(() => {{
             const element = document.querySelector({json.dumps(selector)});
             if (!element) return null;
             element.scrollIntoView({{ block: "center", inline: "center", behavior: "instant" }});
@@ -113,10 +124,7 @@ class Browser:
             const x = box.left + box.width / 2, y = box.top + box.height / 2;
             const top = document.elementFromPoint(x, y);
             return top && (element.contains(top) || top.contains(element)) ? [x, y] : null;
-        }})()""")
-        if place is None:
-            raise BrowserError(f"{selector}: not to be seen")
-        return place
+        }})()"""
 
     def mouse(self, kind, x, y, **more):
         self.command("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)

@@ -300,7 +300,7 @@ TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsEntropyIsLowerWithoutPronouns) {
     }
   }
   const auto entropy_claim = [&] {
-    return classification_results(statistics_, Array({10, 1, n_unit}), 50, 0).claims.back();
+    return classification_results(statistics_, Array({10, 1, n_unit}), {}, 50, 0).claims.back();
   };
   EXPECT_EQ(entropy_claim().verdict, Verdict::holds);
   EXPECT_NEAR(entropy_claim().effect, -0.3, 1e-12);

@@ -237,6 +237,23 @@ class Tables(InABrowser):
         self.assertEqual(sort(1), ("ascending", ["mean"] * 6 + ["zero"] * 6))
 
 
+    def test_missing_numbers_stay_last_either_way(self):
+        orders = self.browser.evaluate("""(() => {
+            const button = element("button", {}, "value");
+            const rows = ["–", "3", "–", "1", "−2", "1e-7", "–", "0", "10"].map(
+                (text) => element("tr", {}, element("td", {}, text)));
+            const table = element("table", {},
+                element("thead", {}, element("tr", {}, element("th", { class: "number" }, button))),
+                element("tbody", {}, ...rows));
+            makeSortable(table);
+            return [0, 1].map(() => {
+                button.click();
+                return Array.from(table.tBodies[0].rows, (row) => row.textContent).join(" ");
+            });
+        })()""")
+        self.assertEqual(orders, ["−2 0 1e-7 1 3 10 – – –", "10 3 1 1e-7 0 −2 – – –"])
+
+
 class Everyone(InABrowser):
     def test_whatever_can_be_used_has_a_name(self):
         self.click_head(L1H2)
