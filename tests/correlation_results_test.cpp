@@ -17,16 +17,19 @@ using ::testing::HasSubstr;
 Statistics sums_of(const std::vector<double>& head, const std::vector<double>& residual) {
   Statistics statistics;
   const Shape heads{1, 2, 2};
-  const auto fill = [](Array& products, double cosine) {
-    products(0, 0, 0) = products(0, 1, 1) = 1;
-    products(0, 0, 1) = products(0, 1, 0) = cosine;
+  const auto fill = [](Array& products, std::size_t block, double cosine) {
+    double* const product = products.values.data() + block * 4;
+    product[0] = product[3] = 1;
+    product[1] = product[2] = cosine;
   };
+  const Shape blocks{n_document_block, 1, 2, 2};
   for (std::size_t d = 0; d < head.size(); ++d) {
-    fill(statistics.row("head_total", d, heads), head[d]);
-    fill(statistics.row("residual_total", d, heads), residual[d]);
+    fill(statistics.sum("head_total", blocks), d, head[d]);
+    fill(statistics.sum("residual_total", blocks), d, residual[d]);
+    statistics.sum("n_document", {n_document_block})(d) = 1;
   }
   for (const char* name : {"head_cosine", "residual_cosine", "value_total", "overlap"}) {
-    fill(statistics.sum(name, heads), 0);
+    fill(statistics.sum(name, heads), 0, 0);
   }
   statistics.sum("all_total", {2, 2});
   statistics.sum("z_product", heads);
