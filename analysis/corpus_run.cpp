@@ -58,6 +58,12 @@ void CorpusRun::observe(const Document& document) {
   for (auto& [name, statistics] : statistics_) statistics.end_document();
 }
 
+void CorpusRun::end() {
+  for (auto& [name, statistics] : statistics_) statistics.seal();
+  forward_.reset();
+  end_forward_.reset();
+}
+
 void CorpusRun::merge(const StatisticsByName& part) {
   for (const auto& [name, statistics] : part) statistics_[name].merge(statistics);
 }

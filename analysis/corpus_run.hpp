@@ -23,6 +23,8 @@ class CorpusRun {
   void begin_pass(int pass);
   /// Shows a document to the analyses of the pass.
   void observe(const Document& document);
+  /// After the last pass: gives back what only passes need.
+  void end();
 
   /// Statistics by the analysis's name; `corpus` holds the sum `n_token` of the tokens run.
   using StatisticsByName = std::map<std::string, Statistics>;

@@ -83,6 +83,7 @@ bool PassRunner::run(CorpusRun& corpus_run, int first_pass, const std::string& t
       corpus_run.merge(folder_.read_finished(shard, pass).statistics);
     }
   }
+  corpus_run.end();
   return true;
 }
 

@@ -14,6 +14,16 @@ void check_shape(const std::string& name, const Shape& expected, const Shape& go
                    shape_text(got));
 }
 
+bool is_zero(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double value) { return value == 0; });
+}
+
+Array values_of(const ExactSums& sums, const Shape& shape) {
+  Array values(shape);
+  for (std::size_t i = 0; i < values.size(); ++i) values.values[i] = sums.value(i);
+  return values;
+}
+
 Error too_large(const std::string& name) {
   return Error("statistic " + name +
                ": expected sums below 2^57 of values below 2^55, got a larger one or infinity");
@@ -76,10 +86,15 @@ const Array& Statistics::sum(const std::string& name) const {
   const auto found = sums_.find(name);
   if (found == sums_.end()) throw Error("statistics: expected a sum " + name + ", found none");
   Sum& sum = found->second;
-  add_document(name, sum);
-  if (!sum.value) {
-    sum.value = Array(sum.shape);
-    for (std::size_t i = 0; i < sum.value->size(); ++i) sum.value->values[i] = sum.total.value(i);
+  const std::vector<double>& part = sum.of_document.values;
+  // Whoever holds the document's part may have changed it since the value was made.
+  if (sum.value && part.empty()) return *sum.value;
+  if (is_zero(part)) {
+    sum.value = values_of(sum.total, sum.shape);
+  } else {
+    ExactSums whole = sum.total;
+    if (!whole.add(std::span<const double>(part))) throw too_large(name);
+    sum.value = values_of(whole, sum.shape);
   }
   return *sum.value;
 }
@@ -92,7 +107,7 @@ const std::map<std::uint64_t, Array>& Statistics::rows(const std::string& name) 
 
 void Statistics::add_document(const std::string& name, Sum& sum) {
   std::vector<double>& part = sum.of_document.values;
-  if (std::all_of(part.begin(), part.end(), [](double value) { return value == 0; })) return;
+  if (is_zero(part)) return;
   sum.value.reset();
   const bool fits = sum.total.add(std::span<const double>(part));
   std::fill(part.begin(), part.end(), 0);
@@ -107,6 +122,7 @@ void Statistics::seal() {
   end_document();
   for (auto& [name, sum] : sums_) {
     sum.of_document = Array();
+    sum.value.reset();
     sealed_.insert(name);
   }
   for (const auto& entry : rows_) sealed_.insert(entry.first);
