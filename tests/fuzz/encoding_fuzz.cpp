@@ -29,7 +29,8 @@ TokenIds merge_plainly(TokenIds ids, const std::vector<std::array<TokenId, 3>>& 
 void check_merger(Bytes& bytes) {
   BytePairMerger merger(BytePairMerger::ByteTokens(256, 0));
   BytePairMerger::ByteTokens letters(256);
-  for (std::size_t byte = 0; byte < 256; ++byte) letters[byte] = static_cast<TokenId>(byte % n_letter);
+  for (std::size_t byte = 0; byte < 256; ++byte)
+    letters[byte] = static_cast<TokenId>(byte % n_letter);
   merger = BytePairMerger(letters);
   std::vector<std::array<TokenId, 3>> merges;
   for (TokenId token = n_letter; token < static_cast<TokenId>(n_token); ++token) {
@@ -67,9 +68,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(begin == end && text.substr(begin, next - begin) == tokenizer.decode(encoding.ids[t]),
             "a token's span holds its bytes");
     end = next;
-    is_punctuation(text.substr(begin, next - begin));
   }
   require(end == text.size(), "spans cover the text");
+  is_punctuation(text.substr(0, 64));
   Bytes bytes(data, size);
   check_merger(bytes);
   return 0;

@@ -67,9 +67,9 @@ MemoryFile::MemoryFile() : descriptor_(::memfd_create("headscope_fuzz", MFD_CLOE
 }
 
 void MemoryFile::fill(std::string_view bytes) const {
-  const bool filled = ::ftruncate(descriptor_, 0) == 0 &&
-                      ::pwrite(descriptor_, bytes.data(), bytes.size(), 0) ==
-                          static_cast<ssize_t>(bytes.size());
+  const bool filled =
+      ::ftruncate(descriptor_, 0) == 0 &&
+      ::pwrite(descriptor_, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
   require(filled, "a file in memory can be filled");
 }
 

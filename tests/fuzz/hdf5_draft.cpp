@@ -11,11 +11,24 @@ namespace {
 using hdf5::Handle;
 
 constexpr std::size_t most_elements = 4096;
+constexpr ssize_t most_bytes = 1 << 22;
 
-constexpr std::array<double, 16> reals{
-    0,     1,       -1,   0.5,   2,     3,        1e-5,     65504,
-    1e-40, 0x1p53, 1e39, 1e300, -0.25, 7,
-    std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()};
+constexpr std::array<double, 16> reals{0,
+                                       1,
+                                       -1,
+                                       0.5,
+                                       2,
+                                       3,
+                                       1e-5,
+                                       65504,
+                                       1e-40,
+                                       0x1p53,
+                                       1e39,
+                                       1e300,
+                                       -0.25,
+                                       7,
+                                       std::numeric_limits<double>::quiet_NaN(),
+                                       std::numeric_limits<double>::infinity()};
 constexpr std::array<std::int64_t, 14> integers{0,
                                                 1,
                                                 2,
@@ -30,9 +43,26 @@ constexpr std::array<std::int64_t, 14> integers{0,
                                                 std::int64_t{1} << 40,
                                                 std::numeric_limits<std::int64_t>::max(),
                                                 std::numeric_limits<std::int64_t>::min()};
-constexpr std::array<hsize_t, 20> extents{
-    1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 24, 0, 2, 4, 12, 1, hsize_t{1} << 20, hsize_t{1} << 31,
-    hsize_t{1} << 40, hsize_t{1} << 62};
+constexpr std::array<hsize_t, 20> extents{1,
+                                          2,
+                                          3,
+                                          4,
+                                          5,
+                                          6,
+                                          8,
+                                          9,
+                                          12,
+                                          16,
+                                          24,
+                                          0,
+                                          2,
+                                          4,
+                                          12,
+                                          1,
+                                          hsize_t{1} << 20,
+                                          hsize_t{1} << 31,
+                                          hsize_t{1} << 40,
+                                          hsize_t{1} << 62};
 
 Handle copy_of(hid_t type) {
   return {H5Tcopy(type), H5Tclose};
@@ -171,8 +201,6 @@ Handle draw_storage(const std::vector<hsize_t>& shape, bool chunked, Bytes& byte
   if (filters & 1) H5Pset_shuffle(list);
   if (filters & 2) H5Pset_deflate(list, 1);
   if (filters & 4) H5Pset_fletcher32(list);
-  if ((filters & 24) == 24) H5Pset_scaleoffset(list, H5Z_SO_INT, 0);
-  if ((filters & 96) == 96) H5Pset_nbit(list);
   return list;
 }
 
@@ -196,6 +224,7 @@ std::string Hdf5Draft::image() {
   H5Fflush(file_, H5F_SCOPE_GLOBAL);
   const ssize_t size = H5Fget_file_image(file_, nullptr, 0);
   require(size > 0, "a draft can be read back");
+  if (size > most_bytes) return "";
   std::string bytes(static_cast<std::size_t>(size), '\0');
   H5Fget_file_image(file_, bytes.data(), bytes.size());
   file_.close();
@@ -317,8 +346,8 @@ void Hdf5Draft::write_dataset(const std::string& name, Bytes& bytes) {
   const Handle storage = draw_storage(shape, chunked, bytes);
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_create_intermediate_group(links, 1);
-  const Handle dataset(
-      H5Dcreate2(file_, name.c_str(), type, space, links, storage, H5P_DEFAULT), H5Dclose);
+  const Handle dataset(H5Dcreate2(file_, name.c_str(), type, space, links, storage, H5P_DEFAULT),
+                       H5Dclose);
   if (dataset < 0 || count == 0 || count > most_elements || (traits & 96) == 96) return;
   with_values(type, count, bytes, [&](hid_t memory_type, const void* values) {
     H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
@@ -347,20 +376,22 @@ void Hdf5Draft::write_attribute(const std::string& name, Bytes& bytes) {
   const Handle type = draw_type(bytes);
   std::vector<hsize_t> shape = draw_extents(bytes);
   if (count_of(shape) > 256 || bytes.below(2) == 0) shape.clear();
-  const Handle space = bytes.below(16) == 15 ? Handle(H5Screate(H5S_NULL), H5Sclose)
-                                             : make_space(shape, false);
-  const Handle made(
-      H5Acreate2(object, attribute.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  const Handle space =
+      bytes.below(16) == 15 ? Handle(H5Screate(H5S_NULL), H5Sclose) : make_space(shape, false);
+  const Handle made(H5Acreate2(object, attribute.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT),
+                    H5Aclose);
   if (made < 0) return;
-  with_values(type, count_of(shape), bytes, [&](hid_t memory_type, const void* values) {
-    H5Awrite(made, memory_type, values);
-  });
+  with_values(type, count_of(shape), bytes,
+              [&](hid_t memory_type, const void* values) { H5Awrite(made, memory_type, values); });
 }
 
 // A stored chunk may hold anything, whatever its filters would have made.
 void Hdf5Draft::write_chunk(const std::string& name, Bytes& bytes) {
   const Handle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
   if (dataset < 0) return;
+  const Handle space(H5Dget_space(dataset), H5Sclose);
+  // HDF5 makes room for every chunk before it writes one.
+  if (H5Sget_simple_extent_npoints(space) > static_cast<hssize_t>(most_elements)) return;
   const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
   if (H5Pget_layout(creation) != H5D_CHUNKED || H5Pget_nfilters(creation) == 0) return;
   const std::array<hsize_t, H5S_MAX_RANK> origin{};

@@ -64,9 +64,9 @@ void write_tensor(hid_t file, const std::string& name, const Shape& shape,
       H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose);
   const hdf5::Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_create_intermediate_group(links, 1);
-  const hdf5::Handle dataset(H5Dcreate2(file, name.c_str(), H5T_IEEE_F32LE, space, links,
-                                        H5P_DEFAULT, H5P_DEFAULT),
-                             H5Dclose);
+  const hdf5::Handle dataset(
+      H5Dcreate2(file, name.c_str(), H5T_IEEE_F32LE, space, links, H5P_DEFAULT, H5P_DEFAULT),
+      H5Dclose);
   H5Dwrite(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
 }
 
@@ -82,14 +82,14 @@ std::string model_image(bool keras) {
     for (const TensorSpec& spec : gpt2_tensors()) {
       if (spec.presence == Presence::optional) continue;
       Shape shape = spec.shape(config);
-      if (keras && shape.size() == 1 && spec.name.ends_with(".bias")) shape.insert(shape.begin(), 1);
+      if (keras && shape.size() == 1 && spec.name.ends_with(".bias"))
+        shape.insert(shape.begin(), 1);
       write_tensor(file, stored_name(spec, keras), shape, tensor_values(model, spec));
     }
     if (keras) return;
     const hdf5::Handle space(H5Screate(H5S_SCALAR), H5Sclose);
-    const hdf5::Handle heads(H5Acreate2(file, "n_head", H5T_STD_I64LE, space, H5P_DEFAULT,
-                                        H5P_DEFAULT),
-                             H5Aclose);
+    const hdf5::Handle heads(
+        H5Acreate2(file, "n_head", H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
     const std::int64_t two = 2;
     H5Awrite(heads, H5T_NATIVE_INT64, &two);
   });
@@ -128,19 +128,38 @@ std::string results_image() {
 
 DraftWords results_words() {
   DraftWords words;
-  for (const char* const name :
-       {"pruning", "control/pruning", "claims", "control", "pruning/loss_increase",
-        "pruning/loss_increase_ci_low", "pruning/documents", "pruning/primary", "pruning/example",
-        "pruning/layer", "pruning/head", "pruning/method", "pruning/type", "pruning/fraction",
-        "pruning/curve", "pruning/loss_baseline", "control/pruning/cosine_all", "claims/number",
-        "claims/verdict", "claims/statement", "claims/effect", "claims/group", "claims/evidence",
-        "claims/effect_name", "claims/claim", "claims/ci_low"}) {
+  for (const char* const name : {"pruning",
+                                 "control/pruning",
+                                 "claims",
+                                 "control",
+                                 "pruning/loss_increase",
+                                 "pruning/loss_increase_ci_low",
+                                 "pruning/documents",
+                                 "pruning/primary",
+                                 "pruning/example",
+                                 "pruning/layer",
+                                 "pruning/head",
+                                 "pruning/method",
+                                 "pruning/type",
+                                 "pruning/fraction",
+                                 "pruning/curve",
+                                 "pruning/loss_baseline",
+                                 "control/pruning/cosine_all",
+                                 "claims/number",
+                                 "claims/verdict",
+                                 "claims/statement",
+                                 "claims/effect",
+                                 "claims/group",
+                                 "claims/evidence",
+                                 "claims/effect_name",
+                                 "claims/claim",
+                                 "claims/ci_low"}) {
     words.objects.emplace_back(name);
   }
-  words.attributes = {"format",     "groups",         "title",        "summary",
-                      "variables",  "long_name",      "units",        "references",
-                      "flag_values", "flag_meanings", "CLASS",        "NAME",
-                      "DIMENSION_LIST", "REFERENCE_LIST", "seed",     "_Netcdf4Dimid"};
+  words.attributes = {"format",         "groups",         "title", "summary",
+                      "variables",      "long_name",      "units", "references",
+                      "flag_values",    "flag_meanings",  "CLASS", "NAME",
+                      "DIMENSION_LIST", "REFERENCE_LIST", "seed",  "_Netcdf4Dimid"};
   words.texts = texts;
   return words;
 }

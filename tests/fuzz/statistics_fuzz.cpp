@@ -27,9 +27,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(again.sum_names() == statistics.sum_names(), "saved sums are loaded again");
   for (const std::string& name : statistics.sum_names()) {
     const auto &ours = statistics.sum(name).values, &theirs = again.sum(name).values;
-    require(std::equal(ours.begin(), ours.end(), theirs.begin(), theirs.end(),
-                       [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }),
-            "saved numbers are loaded as they were");
+    require(
+        std::equal(ours.begin(), ours.end(), theirs.begin(), theirs.end(),
+                   [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }),
+        "saved numbers are loaded as they were");
   }
   return 0;
 }

@@ -9,7 +9,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const MemoryFile file;
   Bytes bytes(data, size);
   const std::size_t room = bytes.below(256);
-  const CorpusContext context{&small_tokenizer(), room % 2 == 0, room < 128 ? 1 + room : 1024, 1000};
+  const CorpusContext context{&small_tokenizer(), room % 2 == 0, room < 128 ? 1 + room : 1024,
+                              1000};
   file.fill(bytes.rest());
   read_or_refuse([&] {
     const auto corpus = open_plain_text(file.path(), context);
