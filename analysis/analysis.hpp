@@ -52,7 +52,8 @@ class Analysis : public LayerObserver {
 
   /// How many times it must see the corpus. Each pass sees the same documents in the same order.
   virtual int n_pass() const { return 1; }
-  /// Called before the documents of a pass. `statistics` holds what earlier passes added.
+  /// Called before the documents of a pass. `statistics` holds what earlier passes added, over the
+  /// whole corpus; they are read, and not added to. It may be the first call to this object.
   virtual void begin_pass(int /*pass*/, Statistics& /*statistics*/) {}
   /// Called before a document's layers; false skips this document. What observe_layer sees goes to
   /// `statistics`.

@@ -7,6 +7,7 @@
 #include "commands.hpp"
 #include "headscope/error.hpp"
 #include "headscope/version.hpp"
+#include "interrupt.hpp"
 
 namespace headscope {
 namespace {
@@ -18,8 +19,9 @@ struct Command {
   void (*run)(const Arguments&);
 };
 
-constexpr std::array<Command, 6> commands{{
+constexpr std::array<Command, 7> commands{{
     {"run", "[--model M] [--corpus C...] --output DIR", "analyse a model's heads", run_command},
+    {"merge", "SHARD... --output DIR", "finish a run whose shards were run apart", merge_command},
     {"report", "DIR|results.h5", "redraw tables, figures and report from a results file",
      report_command},
     {"inspect", "FILE...", "show what a model, corpus or results file holds", inspect_command},
@@ -95,6 +97,9 @@ int run_command_line(const std::vector<std::string>& arguments) {
       return 0;
     }
     throw UsageError("unknown command \"" + name + "\"; `headscope --help` lists the commands");
+  } catch (const Interrupted& stopped) {
+    std::cerr << "headscope: " << stopped.what() << "\n";
+    return 128 + stopped.signal();
   } catch (const UsageError& error) {
     std::cerr << "headscope: " << error.what() << "\n";
     return 2;

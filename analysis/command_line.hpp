@@ -8,7 +8,7 @@ namespace headscope {
 /// Runs `headscope ARGUMENTS`: parses, dispatches to a command, prints errors as one line on
 /// stderr.
 /// @param arguments  without the program's name.
-/// @return 0 done, 1 failed, 2 wrong usage.
+/// @return 0 done, 1 failed, 2 wrong usage, 128 + signal stopped by one.
 int run_command_line(const std::vector<std::string>& arguments);
 
 }  // namespace headscope

@@ -20,6 +20,7 @@ class UsageError : public std::runtime_error {
 using Arguments = std::vector<std::string>;
 
 void run_command(const Arguments& arguments);
+void merge_command(const Arguments& arguments);
 void report_command(const Arguments& arguments);
 void inspect_command(const Arguments& arguments);
 void convert_command(const Arguments& arguments);

@@ -22,8 +22,12 @@ Progress::Style Progress::detect(bool quiet) {
   return isatty(STDERR_FILENO) != 0 ? Style::bar : Style::lines;
 }
 
-Progress::Progress(Style style, std::string task, std::uint64_t n_document)
-    : style_(style), task_(std::move(task)), n_document_(n_document) {}
+Progress::Progress(Style style, std::string task, std::uint64_t n_document, std::uint64_t n_done)
+    : style_(style),
+      task_(std::move(task)),
+      n_document_(n_document),
+      done_before_(n_done),
+      done_(n_done) {}
 
 Progress::~Progress() {
   if (printed_any_) print(true);
@@ -66,8 +70,9 @@ std::string Progress::text() const {
     line += ", " + std::to_string(std::llround(static_cast<double>(tokens_) / elapsed.count())) +
             " tokens/s";
   }
-  if (done_ < n_document_ && done_ > 0) {
-    line += ", " + duration_text(elapsed.count() * (1 - share) / share) + " left";
+  if (done_ < n_document_ && done_ > done_before_) {
+    const double per_document = elapsed.count() / static_cast<double>(done_ - done_before_);
+    line += ", " + duration_text(per_document * static_cast<double>(n_document_ - done_)) + " left";
   } else {
     line += ", " + duration_text(elapsed.count());
   }

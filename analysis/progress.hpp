@@ -15,7 +15,8 @@ class Progress {
   /// `bar` when stderr is a terminal, else `lines`; `quiet` when asked.
   static Style detect(bool quiet);
 
-  Progress(Style style, std::string task, std::uint64_t n_document);
+  /// @param n_done  documents done before, whose time is not known.
+  Progress(Style style, std::string task, std::uint64_t n_document, std::uint64_t n_done = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -31,7 +32,8 @@ class Progress {
   Style style_;
   std::string task_;
   std::uint64_t n_document_;
-  std::uint64_t done_ = 0;
+  std::uint64_t done_before_;
+  std::uint64_t done_;
   std::uint64_t tokens_ = 0;
   Clock::time_point start_ = Clock::now();
   Clock::time_point printed_ = start_;

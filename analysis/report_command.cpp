@@ -1,7 +1,7 @@
 #include <filesystem>
 
 #include "commands.hpp"
-#include "run.hpp"
+#include "run_results.hpp"
 
 namespace headscope {
 

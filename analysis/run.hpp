@@ -1,16 +1,23 @@
 #pragma once
 
-#include "progress.hpp"
-#include "run_options.hpp"
+#include <optional>
+
+#include "pass_files.hpp"
+#include "run_setup.hpp"
+#include "shard_table.hpp"
 
 namespace headscope {
 
-/// Loads model and corpus, shows every document to every analysis in one pass (or as many as one of
-/// them needs), and finishes to results with their provenance.
-Results run_analyses(const RunOptions& options);
+/// The label of the pass files of the shard that a run's options name.
+PassLabel pass_label(const RunSetup& setup);
 
-/// Writes tables, figures and report of a results file into `directory`, in place of older ones.
-void draw_results(const Results& results, const std::string& directory,
-                  const std::vector<std::string>& figure_formats);
+/// Takes the shard through all passes that can be run now, and a run of one shard to its results.
+/// @return none for a shard of several; `headscope merge` finishes those.
+/// @throws Interrupted after saving, when SIGINT or SIGTERM came.
+std::optional<Results> run_shard(const RunSetup& setup, const PassFolder& folder);
+
+/// Finishes a run whose shards were run apart.
+/// @throws DataError if the shards are of another run than `setup`.
+Results merge_shards(const RunSetup& setup, const ShardTable& shards);
 
 }  // namespace headscope

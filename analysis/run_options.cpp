@@ -1,6 +1,8 @@
 #include "run_options.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -115,7 +117,16 @@ po::options_description describe_options() {
       "threads", whole_number("0"), "threads (0: all cores)")(
       "figures", po::value<std::string>()->default_value("svg,png")->value_name("FORMATS"),
       "svg, png, pdf, separated by commas (default svg,png; the report needs svg)")(
-      "quiet,q", po::bool_switch(), "no progress on stderr");
+      "shard", text("K/N"),
+      "run only documents K, K + N, K + 2 N ... of the corpus, K from 1 to N, for `headscope "
+      "merge` "
+      "(default 1/1: all)")(
+      "wait", po::bool_switch(),
+      "wait for the other shards between passes, instead of stopping until run again")(
+      "resume", po::bool_switch(), "go on where a run into the same folder was cut off")(
+      "save-every", whole_number("0"),
+      "documents after which to save what a cut-off run resumes from (0: as often as takes about "
+      "1 % of the time; default 0)")("quiet,q", po::bool_switch(), "no progress on stderr");
   return options;
 }
 
@@ -136,6 +147,19 @@ std::vector<std::string> analysis_names() {
   for (const RegisteredAnalysis& analysis : analysis_registry())
     names.push_back(analysis.info.name);
   return names;
+}
+
+/// Sets the shard from `K/N`.
+void read_shard(const std::string& text, RunOptions& run) {
+  int shard = 0, n_shard = 0, end = -1;
+  const bool read = text.size() <= 15 && text.find_first_not_of("0123456789/") == text.npos &&
+                    std::sscanf(text.c_str(), "%6d/%6d%n", &shard, &n_shard, &end) == 2 &&
+                    static_cast<std::size_t>(end) == text.size();
+  if (!read || shard < 1 || shard > n_shard) {
+    throw UsageError("--shard: expected K/N with K from 1 to N, got \"" + text + "\"");
+  }
+  run.shard = shard;
+  run.n_shard = n_shard;
 }
 
 }  // namespace
@@ -177,6 +201,10 @@ std::optional<RunOptions> parse_run_options(const std::vector<std::string>& argu
       run.figure_formats.end()) {
     run.figure_formats.push_back("svg");
   }
+  if (values.count("shard") > 0) read_shard(text("shard"), run);
+  run.wait = values["wait"].as<bool>();
+  run.resume = values["resume"].as<bool>();
+  run.save_every = read_whole_number(values, "save-every");
   run.quiet = values["quiet"].as<bool>();
 
   AnalysisSettings& settings = run.settings;
@@ -194,6 +222,43 @@ std::optional<RunOptions> parse_run_options(const std::vector<std::string>& argu
   for (const std::string& argument : arguments) run.command_line += " " + argument;
   run.as_json = options_as_json(values);
   return run;
+}
+
+std::string RunOptions::with_absolute_paths() const {
+  nlohmann::json json = nlohmann::json::parse(as_json);
+  const auto absolute = [](const nlohmann::json& path) {
+    return std::filesystem::absolute(path.get<std::string>()).lexically_normal().string();
+  };
+  for (const char* name : {"model", "tokenizer"}) {
+    if (json.contains(name)) json[name] = absolute(json[name]);
+  }
+  if (json.contains("corpus")) {
+    for (nlohmann::json& path : json["corpus"]) path = absolute(path);
+  }
+  return json.dump();
+}
+
+RunOptions stored_run_options(const std::string& json,
+                              const std::map<std::string, std::vector<std::string>>& changed) {
+  std::map<std::string, std::vector<std::string>> values;
+  const nlohmann::json stored = nlohmann::json::parse(json);
+  for (const auto& [name, value] : stored.items()) {
+    if (value.is_array()) {
+      values[name] = value.get<std::vector<std::string>>();
+    } else if (value.is_string()) {
+      values[name] = {value.get<std::string>()};
+    } else if (value == true) {
+      values[name] = {};
+    }
+  }
+  for (const char* name : {"shard", "wait", "resume", "config"}) values.erase(name);
+  for (const auto& [name, value] : changed) values[name] = value;
+  std::vector<std::string> arguments;
+  for (const auto& [name, value] : values) {
+    arguments.push_back("--" + name);
+    arguments.insert(arguments.end(), value.begin(), value.end());
+  }
+  return *parse_run_options(arguments);
 }
 
 }  // namespace headscope

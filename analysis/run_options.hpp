@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,17 +22,28 @@ struct RunOptions {
   bool prepend_bos = true;
   std::uint64_t max_documents = 0;  ///< 0: all
   int threads = 0;                  ///< 0: all cores
+  int shard = 1, n_shard = 1;    ///< shard k of N takes documents k - 1, k - 1 + N, k - 1 + 2 N ...
+  bool wait = false;             ///< for other shards' passes, instead of stopping
+  bool resume = false;           ///< go on where a run left off
+  std::uint64_t save_every = 0;  ///< documents; 0: as often as takes a hundredth of the time
   std::vector<std::string> figure_formats;
   bool quiet = false;
   AnalysisSettings settings;
 
   std::string command_line;  ///< as typed
   std::string as_json;       ///< every option with the value used
+
+  /// as_json with paths that hold from any folder.
+  std::string with_absolute_paths() const;
 };
 
 /// Reads the arguments of `headscope run` and its `--config` file; the command line wins.
 /// @return none when help was asked for and printed.
 /// @throws UsageError
 std::optional<RunOptions> parse_run_options(const std::vector<std::string>& arguments);
+
+/// The options of a run from their JSON, some of them changed; as one shard.
+RunOptions stored_run_options(const std::string& json,
+                              const std::map<std::string, std::vector<std::string>>& changed);
 
 }  // namespace headscope

@@ -1,8 +1,16 @@
-# The report's style sheet and script are kept as files of their own and become string constants here.
-file(READ ${PROJECT_SOURCE_DIR}/src/report/report.css report_css)
-file(READ ${PROJECT_SOURCE_DIR}/src/report/report.js report_js)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-  ${PROJECT_SOURCE_DIR}/src/report/report.css ${PROJECT_SOURCE_DIR}/src/report/report.js)
+# The report's style sheets and scripts are kept as files of their own and become string constants here.
+function(join_files result)
+  set(joined "")
+  foreach(name IN LISTS ARGN)
+    set(file ${PROJECT_SOURCE_DIR}/src/report/${name})
+    file(READ ${file} text)
+    string(APPEND joined "${text}\n")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  endforeach()
+  set(${result} "${joined}" PARENT_SCOPE)
+endfunction()
+join_files(report_css report.css heads.css)
+join_files(report_js dom.js tables.js head_data.js head_map.js pattern_view.js head_panel.js head_links.js)
 configure_file(${PROJECT_SOURCE_DIR}/src/report/assets.cpp.in
   ${PROJECT_BINARY_DIR}/report_assets.cpp @ONLY)
 target_sources(headscope PRIVATE ${PROJECT_BINARY_DIR}/report_assets.cpp)

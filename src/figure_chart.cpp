@@ -4,6 +4,7 @@
 
 #include "figure_colours.hpp"
 #include "figure_grid.hpp"
+#include "figure_labels.hpp"
 #include "figure_script.hpp"
 #include "gnuplot.hpp"
 #include "headscope/error.hpp"
@@ -122,7 +123,8 @@ std::vector<KeyEntry> key_entries(const Chart& chart) {
   for (const ChartPanel& panel : chart.panels) {
     for (const Series& series : panel.series) {
       if (known(series.label, false)) continue;
-      entries.push_back({series.label, series.style, std::string(series_colour(entries.size())),
+      entries.push_back({series.label, series.style,
+                         std::string(series_colour(series.colour.value_or(entries.size()))),
                          entries.size() < 8 ? "1" : "4"});
     }
   }
@@ -158,6 +160,15 @@ struct Layout {
   double width = 0, height = 0;
 };
 
+bool has_point_labels(const Chart& chart) {
+  for (const ChartPanel& panel : chart.panels) {
+    for (const Series& series : panel.series) {
+      if (!series.point_labels.empty()) return true;
+    }
+  }
+  return false;
+}
+
 void size_panels(const Chart& chart, Layout& layout) {
   Grid& grid = layout.grid;
   grid.n_panel = chart.panels.size();
@@ -169,8 +180,10 @@ void size_panels(const Chart& chart, Layout& layout) {
   if (grid.n_panel == 1) {
     grid.n_column = 1;
     const double step = std::max(15.0, 6.0 * static_cast<double>(bar_series));
-    grid.width = std::clamp(step * static_cast<double>(labels), 400.0, 800.0);
-    grid.height = 240;
+    const bool points_named = has_point_labels(chart);
+    grid.width =
+        std::clamp(step * static_cast<double>(labels), points_named ? 560.0 : 400.0, 800.0);
+    grid.height = points_named ? 420 : 240;
   } else {
     grid.n_column = grid_columns(grid.n_panel, 1.35, 1, 4);
     grid.width = std::min(320.0, 760 / static_cast<double>(grid.n_column));
@@ -372,13 +385,40 @@ void draw_reference_lines(Canvas& canvas, const ChartPanel& panel, const Layout&
   }
 }
 
-void draw_point_labels(Canvas& canvas, const Series& series) {
-  for (std::size_t i = 0; i < series.point_labels.size(); ++i) {
-    if (!std::isfinite(series.x[i]) || !std::isfinite(series.y[i])) continue;
-    canvas.command(
-        "set label " + gnuplot_string(fit_text(series.point_labels[i], tick_size, longest_label)) +
-        " at first " + gnuplot_number(series.x[i]) + ", first " + gnuplot_number(series.y[i]) +
-        " left offset character 0.5, 0.35 font ',9' textcolor rgb '#444444' front");
+// How far along an axis a value lies, from 0 to 1.
+double share_of(const Range& range, double value, bool log) {
+  if (log) return std::log(value / range.low) / std::log(range.high / range.low);
+  return (value - range.low) / (range.high - range.low);
+}
+
+void draw_point_labels(Canvas& canvas, const Chart& chart, const Layout& layout,
+                       const ChartPanel& panel, const Rectangle& area) {
+  constexpr double label_size = 9;
+  // A label may reach into the margin on the right.
+  LabelPlacer placer({area.x, area.y, layout.width - area.x - 2, area.height});
+  const auto x_of = [&](double x) {
+    return area.x + area.width * share_of(layout.x, x, chart.log_x);
+  };
+  const auto y_of = [&](double y) {
+    return area.bottom() - area.height * share_of(layout.y, y, chart.log_y);
+  };
+  for (const Series& series : panel.series) {
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      placer.add_point(x_of(series.x[i]), y_of(series.y[i]));
+    }
+  }
+  for (const Series& series : panel.series) {
+    for (std::size_t i = 0; i < series.point_labels.size(); ++i) {
+      if (series.point_labels[i].empty()) continue;
+      const double x = x_of(series.x[i]), y = y_of(series.y[i]);
+      if (!std::isfinite(x) || !std::isfinite(y)) continue;
+      const std::string label = fit_text(series.point_labels[i], label_size, longest_label);
+      const auto place =
+          placer.place(x, y, text_width(label, label_size), label_size * line_height);
+      if (!place) continue;
+      canvas.text(place->x, place->y + place->height / 2, label, label_size, Align::left, 0,
+                  "#444444");
+    }
   }
 }
 
@@ -430,10 +470,10 @@ class ChartWriter {
         elements += (elements.empty() ? "" : ", \\\n  ") +
                     series_elements(series, entry_of(layout_.key, series.label, false), source,
                                     width, std::clamp(0.0, layout_.y.low, layout_.y.high));
-        draw_point_labels(canvas_, series);
       }
       if (bars) offset += width;
     }
+    draw_point_labels(canvas_, chart_, layout_, panel, area);
     canvas_.command("plot " + (elements.empty() ? "NaN" : elements));
     canvas_.clear_furniture();
   }

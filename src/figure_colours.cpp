@@ -43,6 +43,11 @@ std::vector<std::string> category_colours(const std::vector<std::string>& catego
   return colours;
 }
 
+std::vector<std::string> continuous_colours(ColourScale scale) {
+  const auto& colours = scale == ColourScale::diverging ? diverging : sequential;
+  return {colours.begin(), colours.end()};
+}
+
 std::string continuous_palette(ColourScale scale) {
   return "set palette maxcolors 0 " +
          (scale == ColourScale::diverging ? palette(diverging) : palette(sequential));

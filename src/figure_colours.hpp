@@ -16,6 +16,9 @@ std::string_view series_colour(std::size_t index);
 /// One colour per category; one called `none` is grey.
 std::vector<std::string> category_colours(const std::vector<std::string>& categories);
 
+/// Colours at equal steps of a sequential or diverging scale, low to high.
+std::vector<std::string> continuous_colours(ColourScale scale);
+
 /// gnuplot's `set palette …` for a sequential or diverging scale.
 std::string continuous_palette(ColourScale scale);
 

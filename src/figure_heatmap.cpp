@@ -15,7 +15,9 @@ namespace {
 constexpr double largest_cell = 32;
 constexpr double bar_width = 13;
 constexpr double longest_label = 150;
-// Beyond this many cells a picture of pixels is smaller than a polygon each.
+// Said with every axis: gnuplot forgets it when ticks are unset.
+constexpr std::string_view tick_style = "nomirror out scale 0.3";
+// Beyond this many cells in all panels, pictures of pixels are smaller than a polygon each.
 constexpr std::size_t most_polygons = 4096;
 
 std::size_t rows_of(const HeatmapPanel& panel) {
@@ -226,7 +228,7 @@ void write_ticks(Canvas& canvas, const Layout& layout, std::size_t index) {
   const bool rows_shown = !layout.shared || layout.grid.leftmost(index);
   const bool columns_shown = !layout.shared || layout.grid.lowest(index);
   if (rows_shown) {
-    canvas.ticks("ytics", layout.row_labels[index].ticks());
+    canvas.ticks("ytics", layout.row_labels[index].ticks(), tick_style);
   } else {
     canvas.command("unset ytics");
   }
@@ -236,9 +238,9 @@ void write_ticks(Canvas& canvas, const Layout& layout, std::size_t index) {
   }
   const double rotation = layout.column_labels[index].rotation;
   canvas.ticks("xtics", layout.column_labels[index].ticks(),
-               rotation == 0    ? "norotate"
-               : rotation == 90 ? "rotate by 90 right"
-                                : "rotate by 40 right");
+               std::string(tick_style) + (rotation == 0    ? " norotate"
+                                          : rotation == 90 ? " rotate by 90 right"
+                                                           : " rotate by 40 right"));
 }
 
 bool has_finite(const Array& values) {
@@ -257,12 +259,17 @@ std::string data_block(const HeatmapPanel& panel) {
   return block;
 }
 
-void draw_panel(Canvas& canvas, const Heatmap& heatmap, const Layout& layout, std::size_t index,
-                std::string_view plot) {
-  const HeatmapPanel& panel = heatmap.panels[index];
+Rectangle cells_of(const HeatmapPanel& panel, const Layout& layout, std::size_t index) {
   Rectangle area = layout.grid.panel(index);
   area.width = layout.cell_width * static_cast<double>(columns_of(panel));
   area.height = layout.cell_height * static_cast<double>(rows_of(panel));
+  return area;
+}
+
+void draw_panel(Canvas& canvas, const Heatmap& heatmap, const Layout& layout, std::size_t index,
+                std::string_view plot) {
+  const HeatmapPanel& panel = heatmap.panels[index];
+  const Rectangle area = cells_of(panel, layout, index);
   canvas.axes(area);
   canvas.fill(area, empty_cell);
   canvas.text(area.x, area.y - axis_size * line_height / 2 - 2,
@@ -290,11 +297,13 @@ FigureScript heatmap_script(const std::string& name, const std::string& title,
   canvas.command("set cbrange [" + gnuplot_number(range.low) + ":" + gnuplot_number(range.high) +
                  "]");
   canvas.command("set border linewidth 0.7 linecolor rgb '#666666'");
-  canvas.command("set tics out nomirror scale 0.3");
   layout.title.draw(canvas);
   draw_axis_titles(canvas, heatmap, layout);
   if (categorical) draw_categories(canvas, heatmap, layout);
 
+  std::size_t n_cell = 0;
+  for (const HeatmapPanel& panel : heatmap.panels) n_cell += panel.values.size();
+  const bool image = n_cell > most_polygons;
   std::string data;
   std::size_t block = 0;
   bool bar_drawn = categorical;
@@ -309,7 +318,6 @@ FigureScript heatmap_script(const std::string& name, const std::string& title,
     if (draws_bar) draw_colour_bar(canvas, heatmap, layout);
     bar_drawn = true;
     // Polygons leave empty cells out; an image needs its whole grid and makes them transparent.
-    const bool image = panel.values.size() > most_polygons;
     canvas.command(image ? "unset datafile" : "set datafile missing NaN");
     draw_panel(canvas, heatmap, layout, i,
                "plot " + gnuplot_string(data_file) + " index " + std::to_string(block++) +
@@ -320,6 +328,15 @@ FigureScript heatmap_script(const std::string& name, const std::string& title,
     data += (data.empty() ? "" : "\n\n") + data_block(panel);
   }
   return {canvas.script(), data, layout.width, layout.height};
+}
+
+std::vector<Rectangle> heatmap_panels(const std::string& title, const Heatmap& heatmap) {
+  const Layout layout = lay_out(title, heatmap, colour_range(heatmap));
+  std::vector<Rectangle> panels;
+  for (std::size_t i = 0; i < heatmap.panels.size(); ++i) {
+    panels.push_back(cells_of(heatmap.panels[i], layout, i));
+  }
+  return panels;
 }
 
 }  // namespace headscope

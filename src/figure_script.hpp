@@ -13,4 +13,7 @@ FigureScript heatmap_script(const std::string& name, const std::string& title,
 FigureScript chart_script(const std::string& name, const std::string& title, const Chart& chart,
                           const std::string& data_file);
 
+/// Where the panels' cells lie in the picture, in pixels from its top left corner.
+std::vector<Rectangle> heatmap_panels(const std::string& title, const Heatmap& heatmap);
+
 }  // namespace headscope

@@ -28,6 +28,9 @@ struct DatasetInfo {
 using Attribute = std::variant<std::string, std::int64_t, double, std::vector<std::string>,
                                std::vector<std::int64_t>, std::vector<double>>;
 
+/// The root attribute that `OutputFile::add_text_checksum` leaves.
+inline constexpr const char* text_checksum_attribute = "text_checksum";
+
 /// Whether NaN and infinity are errors.
 enum class Finite { required, optional };
 
@@ -77,6 +80,12 @@ class InputFile {
   /// Nothing if there is none of that name, or it is neither numbers nor text.
   std::optional<Attribute> attribute(const std::string& object, const std::string& name) const;
 
+  /// A checksum of all text in the file, attributes included, with the names of what holds it. HDF5
+  /// checks numbers (Fletcher32) and what describes them, but not text of variable length.
+  std::int64_t text_checksum() const;
+  /// @throws DataError if `OutputFile::add_text_checksum` left one and the text does not fit it.
+  void check_text() const;
+
   /// Whether the dataset is a dimension scale.
   bool is_scale(const std::string& dataset) const;
   /// The name of the dimension scale on each axis; empty where an axis has none.
@@ -124,6 +133,9 @@ class OutputFile {
   /// Bytes, as `flag_values` of a uint8 dataset needs them.
   void set_attribute(const std::string& object, const std::string& name,
                      std::span<const std::uint8_t> values);
+
+  /// Leaves the checksum of all text written so far as a root attribute, `text_checksum`.
+  void add_text_checksum();
 
   /// Declares a written 1-D dataset the coordinate of the dimension of its own name.
   void make_scale(const std::string& dataset);

@@ -65,6 +65,8 @@ Handle creation_list(const Shape& shape, std::size_t element_size, const Storage
   Handle list = place.own(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, unwritten);
   place.check(H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
               unwritten);
+  // A scalar lies in the dataset's header, which HDF5 itself checks.
+  if (shape.empty()) place.check(H5Pset_layout(list, H5D_COMPACT), unwritten);
   if (shape.empty() || count_of(shape) == 0 || element_size == 0) return list;
   const std::vector<hsize_t> chunk = chunk_shape(shape, element_size);
   place.check(H5Pset_chunk(list, static_cast<int>(chunk.size()), chunk.data()), unwritten);
@@ -240,6 +242,13 @@ void OutputFile::set_attribute(const std::string& object, const std::string& nam
                                std::span<const std::uint8_t> values) {
   silence();
   data_->write_attribute(object, name, {values.size()}, H5T_NATIVE_UINT8, values.data());
+}
+
+void OutputFile::add_text_checksum() {
+  silence();
+  data_->at("").check(H5Fflush(data_->file, H5F_SCOPE_GLOBAL), unwritten);
+  const std::int64_t sum = InputFile(data_->pending.temporary_path()).text_checksum();
+  set_attribute("", text_checksum_attribute, sum);
 }
 
 void OutputFile::make_scale(const std::string& dataset) {

@@ -60,6 +60,15 @@ std::vector<std::pair<const Claim*, const ResultsGroup*>> ReportContent::claims(
   return found;
 }
 
+bool is_control(const ResultsGroup& group) {
+  return group.name.starts_with("control/");
+}
+
+std::string group_title(const ResultsGroup& group) {
+  const std::string title = group.title.empty() ? group.name : group.title;
+  return is_control(group) ? title + ", untrained control" : title;
+}
+
 std::string_view verdict_text(Verdict verdict) {
   switch (verdict) {
     case Verdict::holds:

@@ -4,7 +4,7 @@
 
 namespace headscope {
 
-/// `src/report/report.css` and `src/report/report.js`, embedded when the library is configured.
+/// The style sheets and scripts of `src/report/`, embedded when the library is configured.
 extern const std::string_view report_css, report_js;
 
 }  // namespace headscope

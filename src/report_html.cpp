@@ -1,9 +1,13 @@
 #include <algorithm>
+#include <optional>
 
+#include "figure_script.hpp"
 #include "headscope/version.hpp"
 #include "inline_svg.hpp"
 #include "long_table.hpp"
 #include "report_assets.hpp"
+#include "report_contract.hpp"
+#include "report_heads.hpp"
 #include "report_pages.hpp"
 
 namespace headscope {
@@ -12,17 +16,19 @@ namespace {
 constexpr std::size_t most_rows = 400;  // a table of every head of a 24 x 16 model
 constexpr std::size_t rows_of_large_table = 50;
 
-std::string anchor(const std::string& group) {
-  std::string id = "group-";
-  for (const char c : group) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+// Letters, digits and '_' as they are, any other byte as '-'.
+std::string id_text(const std::string& name) {
+  std::string id;
+  for (const char c : name) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     id += plain ? c : '-';
   }
   return id;
 }
 
-std::string title_of(const ResultsGroup& group) {
-  return group.title.empty() ? group.name : group.title;
+std::string anchor(const std::string& group) {
+  return "group-" + id_text(group);
 }
 
 std::string paragraphs(const std::string& text) {
@@ -63,8 +69,29 @@ std::string claims_section(const ReportContent& content) {
   return html + "</tbody></table></div>\n</section>\n";
 }
 
+// Where a figure's cells are heads, for the page's script: `x y width height;...`.
+std::string head_cells(const Figure& figure, const std::optional<HeadShape>& shape) {
+  const auto* const map = std::get_if<Heatmap>(&figure.content);
+  if (map == nullptr || !shape || map->row_title != "layer" ||
+      !map->column_title.starts_with("head")) {
+    return "";
+  }
+  const Shape extents{shape->n_layer, shape->n_head};
+  for (const HeatmapPanel& panel : map->panels) {
+    if (panel.values.shape != extents) return "";
+  }
+  std::string places;
+  for (const Rectangle& area : heatmap_panels(figure.title, *map)) {
+    if (!places.empty()) places += ";";
+    places += number_text(area.x, 6) + " " + number_text(area.y, 6) + " " +
+              number_text(area.width, 6) + " " + number_text(area.height, 6);
+  }
+  return " data-maps=\"" + places + "\"";
+}
+
 std::string figure_html(const ReportContent& content, const Figure& figure) {
-  std::string html = "<figure id=\"figure-" + html_text(figure.name) + "\">\n<div class=\"card\">" +
+  std::string html = "<figure id=\"figure-" + html_text(figure.name) + "\">\n<div class=\"card\"" +
+                     head_cells(figure, head_shape(content.results)) + ">" +
                      content.svg.at(figure.name) + "</div>\n<figcaption>" +
                      html_text(figure.caption);
   if (!figure.source.empty()) html += " Source: " + html_text(figure.source) + ".";
@@ -125,8 +152,9 @@ std::string table_html(const LongTable& table) {
 std::string variable_html(const LongTable& table, const std::string& group) {
   const Variable& variable = table.variable();
   const bool scalar = variable.dimensions.empty();
-  std::string html = "<details><summary><span class=\"name\">" + html_text(variable.name) +
-                     "</span> " + html_text(variable.long_name);
+  std::string html = "<details id=\"" + variable_anchor(group, variable.name) +
+                     "\"><summary><span class=\"name\">" + html_text(variable.name) + "</span> " +
+                     html_text(variable.long_name);
   if (scalar) html += " <strong>" + html_text(scalar_text(table)) + "</strong>";
   html += "</summary>\n" + definition_list(table, group);
   if (!scalar) html += table_html(table);
@@ -135,7 +163,7 @@ std::string variable_html(const LongTable& table, const std::string& group) {
 
 std::string group_section(const ReportContent& content, const ResultsGroup& group) {
   std::string html = "<section id=\"" + anchor(group.name) + "\">\n<h2>" +
-                     html_text(title_of(group)) + "</h2>\n" + paragraphs(group.summary);
+                     html_text(group_title(group)) + "</h2>\n" + paragraphs(group.summary);
   for (const Figure* figure : content.figures_of(group.name)) html += figure_html(content, *figure);
   if (!group.variables.empty()) {
     html += "<h3>Numbers</h3>\n";
@@ -157,15 +185,30 @@ std::string provenance_section(const Results& results) {
 
 std::string navigation(const ReportContent& content) {
   std::string html = "<nav aria-label=\"Sections\"><ul>\n";
+  if (!summary_section(content.results).empty()) {
+    html += "<li><a href=\"#summary\">Summary</a></li>\n";
+  }
   if (!content.claims().empty()) html += "<li><a href=\"#claims\">Claims</a></li>\n";
   for (const ResultsGroup& group : content.results.groups) {
-    html +=
-        "<li><a href=\"#" + anchor(group.name) + "\">" + html_text(title_of(group)) + "</a></li>\n";
+    if (group.name.find('/') != std::string::npos && !is_control(group)) continue;
+    html += "<li><a href=\"#" + anchor(group.name) + "\">" + html_text(group_title(group)) +
+            "</a></li>\n";
   }
   return html + "<li><a href=\"#provenance\">Provenance</a></li>\n</ul></nav>\n";
 }
 
+// Read by the page's script; a data block is never run.
+std::string head_data(const Results& results) {
+  const std::string json = head_data_json(results);
+  if (json.empty()) return "";
+  return "<script type=\"application/json\" id=\"head-data\">" + json + "</script>\n";
+}
+
 }  // namespace
+
+std::string variable_anchor(const std::string& group, const std::string& variable) {
+  return "variable-" + id_text(group) + "." + id_text(variable);
+}
 
 std::string html_report(const ReportContent& content) {
   const std::string name = html_text(model_name(content.results));
@@ -183,8 +226,8 @@ std::string html_report(const ReportContent& content) {
   if (date != content.results.attributes.end()) {
     html += ", " + html_text(attribute_text(date->second));
   }
-  html +=
-      "</p>\n</header>\n" + navigation(content) + "<main id=\"main\">\n" + claims_section(content);
+  html += "</p>\n</header>\n" + navigation(content) + "<main id=\"main\">\n" +
+          summary_section(content.results) + claims_section(content);
   for (const ResultsGroup& group : content.results.groups) html += group_section(content, group);
   const std::vector<const Figure*> others = content.other_figures();
   if (!others.empty()) {
@@ -192,7 +235,8 @@ std::string html_report(const ReportContent& content) {
     for (const Figure* figure : others) html += figure_html(content, *figure);
     html += "</section>\n";
   }
-  html += provenance_section(content.results) + "</main>\n<script>\n";
+  html +=
+      provenance_section(content.results) + "</main>\n" + head_data(content.results) + "<script>\n";
   html += report_js;
   return html + "</script>\n</body>\n</html>\n";
 }

@@ -1,15 +1,14 @@
-#include <algorithm>
+#include <optional>
 
 #include "headscope/version.hpp"
 #include "long_table.hpp"
+#include "report_contract.hpp"
+#include "report_findings.hpp"
 #include "report_pages.hpp"
 #include "utf8.hpp"
 
 namespace headscope {
 namespace {
-
-constexpr std::size_t most_rows = 40;
-constexpr std::size_t rows_of_large_table = 10;
 
 // Text that no Markdown reader takes for markup.
 std::string plain(std::string_view text) {
@@ -48,46 +47,70 @@ std::string figure_text(const Figure& figure) {
   return text + "\n\n";
 }
 
-std::string table_text(const LongTable& table) {
-  const std::vector<std::size_t> rows =
-      table.leading_rows(table.n_row() <= most_rows ? most_rows : rows_of_large_table);
-  std::string text;
-  if (rows.size() < table.n_row()) {
-    text += "The " + std::to_string(rows.size()) + " of " + std::to_string(table.n_row()) +
-            " rows with the largest absolute value:\n\n";
+std::string value_or_place(const LongTable& table, const std::string& group) {
+  if (table.n_row() > most_csv_rows) return "in results.h5";
+  if (!table.variable().dimensions.empty()) {
+    const std::string file = "tables/" + table_file_name(group, table.variable().name);
+    return "[" + plain(file) + "](<" + plain(file) + ">)";
   }
-  std::vector<std::string> names;
-  std::string rule = "|";
-  for (const LongTable::Column& column : table.columns()) {
-    names.push_back(column.name);
-    rule += column.number ? "---:|" : "---|";
+  const std::vector<std::string> row = table.row(0, 5, "–");
+  return plain(row.size() == 3 ? row[0] + " [" + row[1] + ", " + row[2] + "]" : row[0]);
+}
+
+std::string variables_text(const ResultsGroup& group) {
+  const std::vector<LongTable> tables = long_tables(group);
+  if (tables.empty()) return "";
+  std::string text =
+      "| Variable | Value or table | Units | Definition | Source |\n|---|---|---|---|---|\n";
+  for (const LongTable& table : tables) {
+    const Variable& variable = table.variable();
+    text += "| " + plain(variable.name) + " | " + value_or_place(table, group.name) + " | " +
+            plain(variable.units) + " | " + plain(variable.long_name) + " | " +
+            plain(variable.references) + " |\n";
   }
-  text += row_text(names) + rule + "\n";
-  for (const std::size_t index : rows) text += row_text(table.row(index, 5, "–"));
   return text + "\n";
 }
 
-std::string variable_text(const LongTable& table, const std::string& group) {
-  const Variable& variable = table.variable();
-  std::string text = "### " + plain(variable.name) + "\n\n" + plain(variable.long_name);
-  if (!variable.units.empty()) text += " Units: " + plain(variable.units) + ".";
-  if (!variable.references.empty()) text += " Source: " + plain(variable.references) + ".";
-  if (table.n_row() <= most_csv_rows) {
-    text += " Table: `tables/" + table_file_name(group, variable.name) + "`.";
+std::string findings_text(const Results& results) {
+  std::string text;
+  for (const Finding& finding : findings(results)) {
+    text += "- **" + plain(finding.about) + ".** " + plain(finding.text) + "\n";
   }
-  return text + "\n\n" + table_text(table);
+  return text.empty() ? "" : "## Summary\n\n" + text + "\n";
+}
+
+// Each head's main type, a row for each layer.
+std::string head_map(const Results& results) {
+  const std::optional<HeadShape> shape = head_shape(results);
+  const std::optional<HeadTypes> types =
+      shape ? head_types(results, *shape) : std::optional<HeadTypes>();
+  if (!types) return "";
+  std::string names = "| |", rule = "|---|", rows;
+  for (std::size_t head = 0; head < shape->n_head; ++head) {
+    names += " H" + std::to_string(head) + " |";
+    rule += "---|";
+  }
+  for (std::size_t unit = 0; unit < shape->n_unit(); ++unit) {
+    if (unit % shape->n_head == 0) {
+      rows += (unit > 0 ? "\n" : "") + ("| **L" + std::to_string(unit / shape->n_head) + "** |");
+    }
+    rows += " " + (types->primary[unit] ? plain(types->names[*types->primary[unit]]) : "–") + " |";
+  }
+  return names + "\n" + rule + "\n" + rows + "\n\n";
 }
 
 }  // namespace
 
 std::string markdown_report(const ReportContent& content) {
   std::string text = "# What the attention heads of " + plain(model_name(content.results)) +
-                     " do\n\nHeadscope " + plain(version()) + "\n\n" + claims_section(content);
+                     " do\n\nHeadscope " + plain(version()) + "\n\n" +
+                     findings_text(content.results) + head_map(content.results) +
+                     claims_section(content);
   for (const ResultsGroup& group : content.results.groups) {
-    text += "## " + plain(group.title.empty() ? group.name : group.title) + "\n\n";
+    text += "## " + plain(group_title(group)) + "\n\n";
     if (!group.summary.empty()) text += plain(group.summary) + "\n\n";
     for (const Figure* figure : content.figures_of(group.name)) text += figure_text(*figure);
-    for (const LongTable& table : long_tables(group)) text += variable_text(table, group.name);
+    text += variables_text(group);
   }
   for (const Figure* figure : content.other_figures()) text += figure_text(*figure);
   text += "## Provenance\n\n| | |\n|---|---|\n";

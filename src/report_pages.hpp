@@ -24,6 +24,17 @@ struct ReportContent {
 std::string html_report(const ReportContent& content);
 std::string markdown_report(const ReportContent& content);
 
+/// The first section: what this model's heads do in plain words, and a map of all heads to choose
+/// from. Empty where the results hold nothing by head and nothing can be said.
+std::string summary_section(const Results& results);
+
+/// The id of a variable's place in the page.
+std::string variable_anchor(const std::string& group, const std::string& variable);
+
+/// Whether a group describes the untrained model beside the one that was run.
+bool is_control(const ResultsGroup& group);
+std::string group_title(const ResultsGroup& group);
+
 /// `holds`, `does not hold`, `undecided`.
 std::string_view verdict_text(Verdict verdict);
 /// `0.42 [0.4, 0.44]`, without the interval where it is exact; empty where there is no number.

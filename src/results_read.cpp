@@ -161,9 +161,13 @@ Results read_results(const std::string& path) {
                     "expected a results file (format \"" + std::string(layout::format) +
                         "\"), found another HDF5 file");
   }
+  file.check_text();
   Results results;
   for (const std::string& name : file.attribute_names("")) {
-    if (name == layout::format_attribute || name == layout::groups_attribute) continue;
+    if (name == layout::format_attribute || name == layout::groups_attribute ||
+        name == hdf5::text_checksum_attribute) {
+      continue;
+    }
     results.attributes.emplace(name, single(file, name));
   }
   const Contents contents{file.datasets(), file.groups()};

@@ -1,5 +1,7 @@
 #include "headscope/statistics.hpp"
 
+#include <algorithm>
+
 #include "headscope/error.hpp"
 #include "headscope/random.hpp"
 
@@ -12,21 +14,47 @@ void check_shape(const std::string& name, const Shape& expected, const Shape& go
                    shape_text(got));
 }
 
-Array& zero_on_first_use(std::map<std::string, Array>::iterator place, bool inserted,
-                         const Shape& shape) {
-  if (inserted) place->second = Array(shape);
-  check_shape(place->first, place->second.shape, shape);
-  return place->second;
+Error too_large(const std::string& name) {
+  return Error("statistic " + name +
+               ": expected sums below 2^57 of values below 2^55, got a larger one or infinity");
 }
 
 }  // namespace
 
-Array& Statistics::sum(const std::string& name, const Shape& shape) {
+void Statistics::check_open(const std::string& name) const {
+  if (!sealed_.contains(name)) return;
+  throw Error("statistic " + name + ": expected a name of this pass's own, got one of an earlier");
+}
+
+Statistics::Sum& Statistics::open_sum(const std::string& name, const Shape& shape) {
+  check_open(name);
   const auto [place, inserted] = sums_.try_emplace(name);
-  return zero_on_first_use(place, inserted, shape);
+  Sum& sum = place->second;
+  if (inserted) {
+    sum.shape = shape;
+    sum.total = ExactSums(element_count(shape));
+  }
+  check_shape(name, sum.shape, shape);
+  return sum;
+}
+
+Array& Statistics::sum(const std::string& name, const Shape& shape) {
+  Sum& sum = open_sum(name, shape);
+  if (sum.of_document.shape != shape || sum.of_document.size() != sum.total.size()) {
+    sum.of_document = Array(shape);
+  }
+  return sum.of_document;
+}
+
+void Statistics::add(const std::string& name, const Shape& shape, std::size_t first,
+                     std::span<const float> values) {
+  Sum& sum = open_sum(name, shape);
+  sum.value.reset();
+  if (!sum.total.add(values, first)) throw too_large(name);
 }
 
 Array& Statistics::row(const std::string& name, std::uint64_t document, const Shape& shape) {
+  check_open(name);
   auto& rows = rows_[name];
   if (!rows.empty()) check_shape(name, rows.begin()->second.shape, shape);
   const auto [place, inserted] = rows.try_emplace(document);
@@ -38,16 +66,50 @@ bool Statistics::has(const std::string& name) const {
   return sums_.contains(name) || rows_.contains(name);
 }
 
+std::vector<std::string> Statistics::sum_names() const {
+  std::vector<std::string> names;
+  for (const auto& entry : sums_) names.push_back(entry.first);
+  return names;
+}
+
 const Array& Statistics::sum(const std::string& name) const {
   const auto found = sums_.find(name);
   if (found == sums_.end()) throw Error("statistics: expected a sum " + name + ", found none");
-  return found->second;
+  Sum& sum = found->second;
+  add_document(name, sum);
+  if (!sum.value) {
+    sum.value = Array(sum.shape);
+    for (std::size_t i = 0; i < sum.value->size(); ++i) sum.value->values[i] = sum.total.value(i);
+  }
+  return *sum.value;
 }
 
 const std::map<std::uint64_t, Array>& Statistics::rows(const std::string& name) const {
   const auto found = rows_.find(name);
   if (found == rows_.end()) throw Error("statistics: expected rows " + name + ", found none");
   return found->second;
+}
+
+void Statistics::add_document(const std::string& name, Sum& sum) {
+  std::vector<double>& part = sum.of_document.values;
+  if (std::all_of(part.begin(), part.end(), [](double value) { return value == 0; })) return;
+  sum.value.reset();
+  const bool fits = sum.total.add(std::span<const double>(part));
+  std::fill(part.begin(), part.end(), 0);
+  if (!fits) throw too_large(name);
+}
+
+void Statistics::end_document() {
+  for (auto& [name, sum] : sums_) add_document(name, sum);
+}
+
+void Statistics::seal() {
+  end_document();
+  for (auto& [name, sum] : sums_) {
+    sum.of_document = Array();
+    sealed_.insert(name);
+  }
+  for (const auto& entry : rows_) sealed_.insert(entry.first);
 }
 
 void Statistics::merge(const Statistics& other) {
@@ -66,18 +128,21 @@ void Statistics::merge(const Statistics& other) {
       }
     }
   }
-  for (const auto& [name, theirs] : other.sums_) {
-    Array& ours = sum(name, theirs.shape);
-    for (std::size_t i = 0; i < ours.size(); ++i) ours.values[i] += theirs.values[i];
+  for (auto& [name, theirs] : other.sums_) {
+    add_document(name, theirs);
+    Sum& ours = open_sum(name, theirs.shape);
+    ours.value.reset();
+    if (!ours.total.add(theirs.total)) throw too_large(name);
   }
   for (const auto& [name, theirs] : other.rows_) {
+    check_open(name);
     rows_[name].insert(theirs.begin(), theirs.end());
   }
 }
 
 DocumentBootstrap::DocumentBootstrap(std::size_t n_document, std::size_t n_resample,
                                      std::uint64_t seed)
-    : n_document_(n_document), n_resample_(n_resample), seed_(seed) {}
+    : n_document_(n_document), n_resample_(n_document < 2 ? 0 : n_resample), seed_(seed) {}
 
 std::vector<std::uint32_t> DocumentBootstrap::draw(std::size_t index) const {
   const CounterRandom random(seed_, index);

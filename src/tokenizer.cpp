@@ -10,6 +10,7 @@
 #include "byte_pair_merger.hpp"
 #include "headscope/error.hpp"
 #include "json_text.hpp"
+#include "sha256.hpp"
 #include "unicode.hpp"
 
 namespace headscope {
@@ -53,6 +54,13 @@ std::vector<std::string> parse_vocabulary(std::string_view text, const std::stri
     entries[index] = entry;
   }
   return entries;
+}
+
+std::string sha256_of(std::string_view vocab_json, std::string_view merges) {
+  Sha256 hash;
+  hash.add(vocab_json);
+  hash.add(merges);
+  return hash.finish();
 }
 
 using EntryIds = std::unordered_map<std::string, TokenId>;
@@ -125,6 +133,7 @@ std::string read_first_of(const std::string& directory, const char* name, const 
 
 struct Tokenizer::Data {
   std::string source;
+  std::string sha256;
   std::vector<std::string> bytes;  // of each token
   BytePairMerger merger;
   std::optional<TokenId> end_of_text;
@@ -139,7 +148,8 @@ Tokenizer::Tokenizer(std::string_view vocab_json, std::string_view merges,
   for (std::size_t id = 0; id < entries.size(); ++id) {
     ids.emplace(entries[id], static_cast<TokenId>(id));
   }
-  data_ = std::make_unique<Data>(Data{source, {}, make_merger(ids, merges, source), {}, {}});
+  data_ = std::make_unique<Data>(
+      Data{source, sha256_of(vocab_json, merges), {}, make_merger(ids, merges, source), {}, {}});
   data_->bytes.reserve(entries.size());
   TokenIds merged;
   std::vector<std::uint32_t> lengths;
@@ -157,6 +167,10 @@ Tokenizer::Tokenizer(std::string_view vocab_json, std::string_view merges,
 Tokenizer::~Tokenizer() = default;
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
+
+const std::string& Tokenizer::sha256() const {
+  return data_->sha256;
+}
 
 bool has_tokenizer_files(const std::string& directory) {
   return first_of(directory, "vocab.json", "encoder.json") &&

@@ -110,6 +110,58 @@ TEST_F(HeadAblationTest, MaskingHeadsOfSeveralLayersEqualsZeroingTheirOutputColu
   });
 }
 
+// So many that they go through in several groups, each group in several stacks.
+class ManyVariants : public HeadAblationTest {
+ protected:
+  static constexpr Index n_variant = 60;
+  const TokenIds document_ = testing::Normal(6).tokens(160, model_.config.d_vocab);
+
+  static void expect_equal(const TokenLoss& loss, const TokenLoss& expected, Index variant) {
+    ASSERT_EQ(loss.nll.size(), expected.nll.size());
+    for (std::size_t t = 0; t < loss.nll.size(); ++t) {
+      ASSERT_NEAR(loss.nll[t], expected.nll[t], tolerance * expected.nll[t])
+          << "variant " << variant;
+    }
+  }
+};
+
+TEST_F(ManyVariants, OfMasksEachGiveWhatTheyGiveByThemselves) {
+  static_assert(n_variant * 160 > HeadAblation::columns_at_once);
+  std::vector<HeadMask> masks;
+  for (Index i = 0; i < n_variant; ++i) {
+    HeadMask mask(model_.config.n_head, model_.config.n_layer, arma::fill::ones);
+    for (Index unit = 0; unit < mask.n_elem; ++unit) mask(unit) = (i * 37 + 5) >> unit & 1;
+    masks.push_back(mask);
+  }
+  for_each_layer(model_, document_, [&](const LayerView& view) {
+    if (view.layer != 0) return;
+    const std::vector<TokenLoss> losses = ablation_.masked_losses(view, document_, masks);
+    ASSERT_EQ(losses.size(), masks.size());
+    HeadAblation alone(model_);
+    for (Index i = 0; i < n_variant; ++i) {
+      expect_equal(losses[i], alone.masked_losses(view, document_, {{masks[i]}}).front(), i);
+    }
+  });
+}
+
+TEST_F(ManyVariants, OfReplacementsEachGiveWhatTheyGiveByThemselves) {
+  std::vector<Matrix> replacements;
+  std::vector<HeadVariant> variants;
+  for (Index i = 0; i < n_variant; ++i) {
+    replacements.push_back(testing::Normal(40 + i).matrix(model_.config.d_model, document_.size()));
+  }
+  for (Index i = 0; i < n_variant; ++i) variants.push_back({{i % 4}, &replacements[i]});
+  for_each_layer(model_, document_, [&](const LayerView& view) {
+    if (view.layer != 1) return;
+    const std::vector<TokenLoss> losses = ablation_.losses(view, document_, variants);
+    ASSERT_EQ(losses.size(), variants.size());
+    HeadAblation alone(model_);
+    for (Index i = 0; i < n_variant; ++i) {
+      expect_equal(losses[i], alone.losses(view, document_, {{variants[i]}}).front(), i);
+    }
+  });
+}
+
 TEST_F(HeadAblationTest, RefusesHeadsAndReplacementsThatDoNotFit) {
   for_each_layer(model_, tokens_, [&](const LayerView& view) {
     const std::vector<HeadVariant> no_such_head{{{model_.config.n_head}, nullptr}};

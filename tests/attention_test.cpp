@@ -207,6 +207,16 @@ TEST(HeadOutput, WithoutAnOutputProjectionIsEachHeadInItsOwnRows) {
   EXPECT_EQ(arma::abs(out.head_output.slice(1).rows(0, 3)).max(), 0.0F);
 }
 
+TEST(HeadOutput, WithoutAnOutputProjectionTheBiasIsStillAdded) {
+  const Matrix X = Normal(14).matrix(12, 30);
+  AttentionWeights w = random_attention(3, 4, 4, 12, true, 15);
+  w.W_O.reset();
+  const auto out = multi_head_attention(X, X, w, AttentionMask::causal());
+  Matrix expected = out.z;
+  expected.each_col() += w.b_O;
+  EXPECT_LT(relative_error(out.output, expected), 1e-7);
+}
+
 struct CausalCase {
   Matrix qkv;
   Matrix z;

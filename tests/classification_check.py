@@ -4,7 +4,7 @@
 
 Takes from results.h5 only the tokens and attention patterns of every document (the run needs --patterns and --pattern-tokens 0
 so that all are there), reads annotation and vocabulary itself, and computes every score from its definition. Induction, which
-needs patterns of other sequences, comes from a forward pass written out below. Exits 1 where a number differs by more than
+needs patterns of other sequences, comes from the forward pass in plain_gpt2.py. Exits 1 where a number differs by more than
 1e-6 (1e-4 for induction, because that forward pass is float64 and the program's float32).
 """
 
@@ -17,10 +17,7 @@ import unicodedata
 import h5py
 import numpy as np
 
-FAILURES = []
-MASK = (1 << 64) - 1
-GAMMA = 0x9E3779B97F4A7C15
-
+from plain_gpt2 import FAILURES, CounterRandom, Pass, compare, random_permutation, read_model, report_failures
 
 # ---- annotation -----------------------------------------------------------------------------------------------------
 
@@ -204,31 +201,6 @@ def is_punctuation(text, held):
     return any(c[0] == "P" for c in category) and all(c[0] == "P" or s for c, s in zip(category, space))
 
 
-# ---- the program's random numbers -----------------------------------------------------------------------------------
-
-
-def mix(x):
-    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
-    return x ^ (x >> 31)
-
-
-class CounterRandom:
-    def __init__(self, seed, stream):
-        self.key = mix((mix((seed + GAMMA) & MASK) + stream + GAMMA) & MASK)
-
-    def below(self, n, counter):
-        return (mix((self.key + counter + GAMMA) & MASK) * n) >> 64
-
-
-def random_permutation(n, random):
-    order = list(range(n))
-    for i in range(n, 1, -1):
-        j = random.below(i, i)
-        order[i - 1], order[j] = order[j], order[i - 1]
-    return order
-
-
 # ---- scores of one head on one document -----------------------------------------------------------------------------
 
 
@@ -329,33 +301,7 @@ def references(document, tokens_of):
     return found
 
 
-# ---- induction: a forward pass written out --------------------------------------------------------------------------
-
-
-def forward_patterns(model, tokens):
-    """Patterns [layer][head, query, key] of a GPT-2 model, float64."""
-    def normed(x, name):
-        mean, variance = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
-        return (x - mean) / np.sqrt(variance + model["epsilon"]) * model[name + ".weight"] + model[name + ".bias"]
-
-    T, n_head = len(tokens), model["n_head"]
-    x = model["wte.weight"][tokens] + model["wpe.weight"][:T]
-    patterns = []
-    for layer in range(model["n_layer"]):
-        name = f"h.{layer}."
-        qkv = normed(x, name + "ln_1") @ model[name + "attn.c_attn.weight"] + model[name + "attn.c_attn.bias"]
-        Q, K, V = (part.reshape(T, n_head, -1).transpose(1, 0, 2) for part in np.split(qkv, 3, axis=1))
-        scores = Q @ K.transpose(0, 2, 1) / math.sqrt(Q.shape[-1])
-        scores[:, np.triu(np.ones((T, T), bool), 1)] = -np.inf
-        weights = np.exp(scores - scores.max(-1, keepdims=True))
-        weights /= weights.sum(-1, keepdims=True)
-        patterns.append(weights)
-        z = (weights @ V).transpose(1, 0, 2).reshape(T, -1)
-        x = x + z @ model[name + "attn.c_proj.weight"] + model[name + "attn.c_proj.bias"]
-        hidden = normed(x, name + "ln_2") @ model[name + "mlp.c_fc.weight"] + model[name + "mlp.c_fc.bias"]
-        hidden = 0.5 * hidden * (1 + np.tanh(math.sqrt(2 / math.pi) * (hidden + 0.044715 * hidden**3)))
-        x = x + hidden @ model[name + "mlp.c_proj.weight"] + model[name + "mlp.c_proj.bias"]
-    return patterns
+# ---- induction ------------------------------------------------------------------------------------------------------
 
 
 def induction(model, first_token, seed):
@@ -368,7 +314,7 @@ def induction(model, first_token, seed):
             counter += 1
             if token != first_token and token not in tokens:
                 tokens.append(token)
-        patterns = forward_patterns(model, [first_token] + tokens + tokens)
+        patterns = Pass(model, [first_token] + tokens + tokens).pattern
         total = total + np.array([[np.mean([head[q, q - half + 1] for q in range(half + 1, 2 * half + 1)]) for head in layer]
                                   for layer in patterns])
     return total / 10
@@ -399,19 +345,6 @@ def adjusted(p):
     return q.reshape(p.shape)
 
 
-def compare(name, expected, got, tolerance=1e-6):
-    expected, got = np.asarray(expected, float), np.asarray(got, float)
-    if expected.shape != got.shape:
-        FAILURES.append(f"{name}: expected shape {expected.shape}, got {got.shape}")
-        return
-    same_missing = (np.isnan(expected) == np.isnan(got)).all()
-    scale = np.maximum(1, np.nan_to_num(np.abs(expected)))
-    difference = np.nanmax(np.abs(expected - got) / scale) if expected.size and not np.isnan(expected).all() else 0.0
-    print(f"{name:40s} {expected.size:6d} values, largest difference {difference:.2e}")
-    if not same_missing or difference > tolerance:
-        FAILURES.append(f"{name}: differs by {difference:.3e}" + ("" if same_missing else ", and not missing in the same places"))
-
-
 def ratio(sums):
     return {name: np.divide(n, d, out=np.full(np.shape(n), np.nan), where=np.asarray(d) > 0) for name, (n, d) in sums.items()}
 
@@ -430,12 +363,9 @@ def main(results_path, model_path, corpus_path):
     results = h5py.File(results_path)
     group = results["classification"]
     seed = int(results.attrs["seed"])
-    file = h5py.File(model_path)
-    model = {name: file[name][()].astype(np.float64) for name in file if isinstance(file[name], h5py.Dataset)}
-    model.update(n_layer=int(file.attrs["n_layer"]), n_head=int(file.attrs["n_head"]), n_ctx=int(file.attrs["n_positions"]),
-                 epsilon=float(file.attrs["layer_norm_epsilon"]))
+    model = read_model(model_path)
     shape = (model["n_layer"], model["n_head"])
-    vocabulary = json.loads(file["tokenizer/vocab"].asstr()[()])
+    vocabulary = json.loads(h5py.File(model_path)["tokenizer/vocab"].asstr()[()])
     texts = token_bytes(vocabulary)
     patterns = results["attention"]
     numbers = sorted(int(name) for name in patterns if name.isdigit())
@@ -592,9 +522,7 @@ def main(results_path, model_path, corpus_path):
         found["duplicate_token"] >= 0.4, inductions >= 0.4, found["rare_token"] >= 0.5, found["sink"] >= 0.9,
         found["distance"] > uniform])
     compare("type", expected, group["type"][()])
-    for failure in FAILURES:
-        print("FAILED", failure)
-    return 1 if FAILURES else 0
+    return report_failures()
 
 
 if __name__ == "__main__":

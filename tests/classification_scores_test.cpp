@@ -118,6 +118,12 @@ TEST(TokenScores, DuplicateTokenAveragesOverQueriesWithACopy) {
   EXPECT_DOUBLE_EQ(mass.denominator, 2);
 }
 
+TEST(TokenScores, DuplicateTokenAddsUpAllCopies) {
+  const Ratio mass = duplicate_token_mass(example_pattern(), earlier_copies({0, 5, 5, 5, 7}));
+  EXPECT_DOUBLE_EQ(mass.numerator, 0.25 + (0.5 + 0.125));
+  EXPECT_DOUBLE_EQ(mass.denominator, 2);
+}
+
 TEST(TokenScores, RareTokenIsTheRarestAmongTheKeys) {
   const TokenIds tokens{0, 5, 7, 5, 7};
   const auto rarest = rarest_tokens(tokens, {1, 0, 0, 0, 0, 10, 0, 3});

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "classification/claims.hpp"
 #include "classification/relations.hpp"
 #include "classification/results.hpp"
 #include "classification/types.hpp"
@@ -59,11 +60,11 @@ class TypesTest : public testing::Test {
 
   /// 40 arcs in each document, the dependent later. Document 0: 30 at offset 1, 10 at offset 2.
   /// Document 1: 10 at offset 1, 30 at offset 2. Hits of the heads as given.
-  void add_relation(std::array<double, n_unit> even_hits, std::array<double, n_unit> odd_hits) {
-    Array& count = statistics_.sum(relation_count_name("nsubj"), {n_block, 2});
-    Array& offsets =
-        statistics_.sum(relation_offsets_name("nsubj"), {n_block, 2, longest_offset + 1});
-    Array& hits = statistics_.sum(relation_hits_name("nsubj"), {n_block, 2, 1, n_unit});
+  void add_relation(std::array<double, n_unit> even_hits, std::array<double, n_unit> odd_hits,
+                    const std::string& name = "nsubj") {
+    Array& count = statistics_.sum(relation_count_name(name), {n_block, 2});
+    Array& offsets = statistics_.sum(relation_offsets_name(name), {n_block, 2, longest_offset + 1});
+    Array& hits = statistics_.sum(relation_hits_name(name), {n_block, 2, 1, n_unit});
     count(0, 0) = count(1, 0) = 40;
     offsets(0, 0, 1) = offsets(1, 0, 2) = 30;
     offsets(0, 0, 2) = offsets(1, 0, 1) = 10;
@@ -137,6 +138,43 @@ TEST_F(TypesTest, SyntacticNeedsGainSignificanceAndThirtyHeldOutArcs) {
   EXPECT_FALSE(margins().has(HeadType::syntactic, 0));
 }
 
+TEST_F(TypesTest, AGainThatChanceMayGiveIsNotSyntactic) {
+  add_relation({5, 20}, {15, 0});  // 15 or more of 40 at 1/4: p = 0.054
+  const TypeMargins found = margins();
+  EXPECT_FALSE(found.has(HeadType::syntactic, 0));
+  EXPECT_TRUE(std::isnan(found.of(HeadType::syntactic)(0, 0)));
+}
+
+TEST_F(TypesTest, TheBestOfSeveralRelationsCounts) {
+  add_relation({5, 20}, {20, 30}, "iobj");
+  add_relation({5, 20}, {30, 20}, "nsubj");
+  const TypeMargins found = margins();
+  for (Index unit = 0; unit < n_unit; ++unit) {
+    EXPECT_NEAR(found.of(HeadType::syntactic)(unit, 0), (0.75 - 0.35) / 0.65, 1e-12) << unit;
+  }
+}
+
+TEST_F(TypesTest, TheShortestOfTheMostFrequentOffsetsIsTheBaseline) {
+  add_relation({5, 20}, {30, 12});
+  statistics_.sum(relation_offsets_name("nsubj"), {n_block, 2, longest_offset + 1})(0, 0, 2) = 30;
+  EXPECT_EQ(test_relations(whole())[0].offset, 1u);
+}
+
+TEST_F(TypesTest, EveryOffsetMayMakeAHeadPositional) {
+  for (Index o = 0; o < n_offset; ++o) {
+    Statistics fresh = statistics_;
+    fresh.sum("largest_offset", {n_block, n_offset, 1, n_unit})(0, o, 0, 1) = 95;
+    for (Index each = 0; each < n_offset; ++each) {
+      fresh.sum("largest_offset.weight", {n_block, n_offset, 1, n_unit})(0, each, 0, 1) = 100;
+    }
+    const WeightedSums sums(fresh, bootstrap_weights(fresh, 0, 0));
+    const TypeMargins found =
+        type_margins(sums, test_relations(sums), test_coreference(sums), test_semantic(sums),
+                     arma::mat(n_unit, 1, arma::fill::zeros));
+    EXPECT_NEAR(found.of(HeadType::positional)(1, 0), 0.5, 1e-12) << "offset " << o;
+  }
+}
+
 TEST_F(TypesTest, ThresholdsAreThoseDefined) {
   for (Index unit = 0; unit < n_unit; ++unit) {
     const bool above = unit == 1;
@@ -199,9 +237,17 @@ TEST_F(TypesTest, CoreferenceIsScoredOnOddDocuments) {
   EXPECT_DOUBLE_EQ(test.baseline(0), 0.5);
   EXPECT_DOUBLE_EQ(test.accuracy(0, 0), 0.9);
   EXPECT_NEAR(test.p[0] / 4.215165972709656e-06, 1, 1e-9);
+  EXPECT_NEAR(test.p[1] / 0.292332355864346, 1, 1e-9) << "17 of 30, whatever even documents say";
   const TypeMargins found = margins();
   EXPECT_NEAR(found.of(HeadType::coreference)(0, 0), (0.9 - 0.6) / 0.4, 1e-12);
   EXPECT_FALSE(found.has(HeadType::coreference, 1));
+}
+
+TEST_F(TypesTest, AGainThatChanceMayGiveIsNoCoreference) {
+  set(Baseline::coreference_pronoun_baseline, 1, 15, 30);
+  set(HeadScore::coreference_pronoun, 1, 0, 19, 30);  // 19 or more of 30 at 1/2: p = 0.10
+  set(HeadScore::coreference_pronoun, 1, 1, 0, 30);
+  EXPECT_FALSE(margins().has(HeadType::coreference, 0));
 }
 
 TEST_F(TypesTest, ResamplesDrawDocumentsAndKeepTheWholeInFront) {
@@ -240,6 +286,64 @@ TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsSinkMassIsHigherWithoutPronouns) 
   EXPECT_EQ(sink.verdict, Verdict::holds);
   EXPECT_NEAR(sink.effect, 0.5, 1e-12);
   EXPECT_EQ(entropy.verdict, Verdict::undecided) << "no difference";
+}
+
+TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsEntropyIsLowerWithoutPronouns) {
+  for (const Index block : {0, 1}) {
+    set(Baseline::coreference_pronoun_baseline, block, 0, 30);
+    set(HeadScore::coreference_pronoun, block, 0, 30, 30);
+    for (Index kind = 0; kind < 2; ++kind) {
+      const Shape shape{n_block, 2, 1, n_unit};
+      statistics_.sum("sentence_sink.weight", shape)(block, kind, 0, 0) = 10;
+      statistics_.sum("sentence_entropy", shape)(block, kind, 0, 0) = kind == 0 ? 2 : 5;
+      statistics_.sum("sentence_entropy.weight", shape)(block, kind, 0, 0) = 10;
+    }
+  }
+  const auto entropy_claim = [&] {
+    return classification_results(statistics_, Array({10, 1, n_unit}), {}, 50, 0).claims.back();
+  };
+  EXPECT_EQ(entropy_claim().verdict, Verdict::holds);
+  EXPECT_NEAR(entropy_claim().effect, -0.3, 1e-12);
+  for (const Index block : {0, 1}) {
+    statistics_.sum("sentence_entropy", {n_block, 2, 1, n_unit})(block, 0, 0, 0) = 8;
+  }
+  EXPECT_EQ(entropy_claim().verdict, Verdict::does_not_hold);
+}
+
+/// Margins of four heads under the whole corpus and 20 resamples: the first `n_always` are
+/// positional and delimiter heads under all of them, the next `n_sometimes` under the whole and
+/// every other resample.
+TypeMargins margins_of(Index n_always, Index n_sometimes) {
+  TypeMargins margins;
+  for (arma::mat& margin : margins.margin) margin = arma::mat(4, 21, arma::fill::value(-1));
+  for (const HeadType type : {HeadType::positional, HeadType::delimiter}) {
+    arma::mat& margin = margins.margin[static_cast<std::size_t>(type)];
+    for (Index unit = 0; unit < n_always + n_sometimes; ++unit) {
+      for (Index w = 0; w < 21; ++w) {
+        if (unit < n_always || w % 2 == 0) margin(unit, w) = 0.5;
+      }
+    }
+  }
+  return margins;
+}
+
+TEST_F(TypesTest, ClaimSevenHoldsWhereTheWholeIntervalIsAboveHalfTheHeads) {
+  const auto claim = [&](Index n_always, Index n_sometimes) {
+    return specialisation_claims(margins_of(n_always, n_sometimes), whole())[0];
+  };
+  EXPECT_EQ(claim(3, 0).verdict, Verdict::holds);
+  EXPECT_EQ(claim(1, 0).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(claim(1, 2).verdict, Verdict::undecided);
+  EXPECT_DOUBLE_EQ(claim(3, 0).effect, 0.75) << "a head of two types counts once";
+}
+
+TEST_F(TypesTest, ATypesClaimHoldsWhereEveryResampleKeepsAHead) {
+  const auto verdict = [&](Index n_always, Index n_sometimes) {
+    return specialisation_claims(margins_of(n_always, n_sometimes), whole())[1].verdict;
+  };
+  EXPECT_EQ(verdict(1, 0), Verdict::holds);
+  EXPECT_EQ(verdict(0, 1), Verdict::undecided);
+  EXPECT_EQ(verdict(0, 0), Verdict::does_not_hold);
 }
 
 TEST_F(TypesTest, WithoutACoreferenceHeadClaimEightIsUndecided) {

@@ -78,6 +78,7 @@ TEST(MentionReader, JoinsThePartsOfADiscontinuousMention) {
 TEST(MentionReader, FieldsFollowTheDeclaration) {
   EXPECT_EQ(read("eid-head-etype", {"(e1-2-place", "e1)"}, {1, root})[0].type, "place");
   EXPECT_EQ(read("eid-head-etype", {"(e1-1-place", "e1)"}, {1, root})[0].head_word, 0u);
+  EXPECT_EQ(read("eid-minspan-etype", {"(e1-1-place", "e1)"}, {1, root})[0].head_word, 0u);
   EXPECT_EQ(read("", {"(e1-1-place", "e1)"}, {1, root})[0].type, "");
 }
 

@@ -212,6 +212,17 @@ TEST_F(CorpusTest, AWordLongerThanTheContextIsShortened) {
   EXPECT_EQ(corpus.document(1).words[0].tokens, (std::vector<Index>{1, 2, 3}));
 }
 
+TEST_F(CorpusTest, HeadsOfMentionsAreFoundInEverySentence) {
+  const std::string path = write(
+      "a.conllu", line("1", "now", "3", "advmod") + line("2", "he", "3", "nsubj") +
+                      line("3", "saw", "0", "root") + line("4", "it", "3", "obj") + "\n" +
+                      line("1", "the", "3", "det", "Entity=(e1") + line("2", "old", "3", "amod") +
+                      line("3", "man", "0", "root", "Entity=e1)"));
+  const Document document = Corpus({path}, &tokenizer(), {}).document(0);
+  ASSERT_EQ(document.mentions.size(), 1u);
+  EXPECT_EQ(document.words[document.mentions[0].head_word].form, "man");
+}
+
 TEST_F(CorpusTest, CoreferenceIsCheckedInTheWholeDocument) {
   const std::string path =
       write("a.conllu", "# newdoc\n" + line("1", "a", "0", "root", "Entity=(e1") + "\n# newdoc\n" +

@@ -11,6 +11,7 @@
 #include <regex>
 #include <sstream>
 
+#include "figure_labels.hpp"
 #include "figure_samples.hpp"
 #include "headscope/error.hpp"
 
@@ -145,6 +146,15 @@ TEST_F(Figures, IntervalsAndReferenceLinesAreDrawnAndNamed) {
   EXPECT_THAT(file("line.svg"), HasSubstr(">chance</text>"));
 }
 
+TEST_F(Figures, ASeriesKeepsTheColourItIsGiven) {
+  Figure figure = one_line_chart();
+  auto& series = std::get<Chart>(figure.content).panels[0].series;
+  series[0].colour = 3;
+  draw(figure);
+  EXPECT_THAT(file(figure.name + ".gp"), HasSubstr("#d55e00"));
+  EXPECT_THAT(file(figure.name + ".gp"), Not(HasSubstr("#0072b2")));
+}
+
 TEST_F(Figures, SameNameHasTheSameColourInEveryPanel) {
   Figure figure = one_line_chart();
   auto& panels = std::get<Chart>(figure.content).panels;
@@ -214,6 +224,40 @@ TEST_F(Figures, TwentyFourLayersAreAllNamedWithoutOverlap) {
   ASSERT_TRUE(std::regex_search(script, size, std::regex("svg noenhanced size \\d+, (\\d+)")));
   const double row = (std::stod(margins[1]) - std::stod(margins[2])) * std::stod(size[1]) / 24;
   EXPECT_GE(row, 11) << "a row must be as high as its label";
+}
+
+TEST_F(Figures, TicksAreDrawnAlikeInEveryRowOfPanels) {
+  Figure figure = two_by_three();
+  auto& map = std::get<Heatmap>(figure.content);
+  map.panels.resize(4, map.panels[0]);
+  draw(figure);
+  const std::string script = file("small.gp");
+  EXPECT_EQ(count(script, "set [xy]tics nomirror out"), count(script, "set [xy]tics "));
+  EXPECT_GE(count(script, "set ytics nomirror out"), 2u);
+}
+
+TEST(LabelPlacer, KeepsLabelsOffPointsAndOneAnother) {
+  LabelPlacer placer({0, 0, 100, 100});
+  std::vector<Rectangle> taken;
+  for (int i = 0; i < 60; ++i) {
+    const double x = 5 + 7.3 * (i % 12), y = 10 + 17.0 * (i / 12);
+    placer.add_point(x, y);
+    taken.push_back({x - 1, y - 1, 2, 2});
+  }
+  std::size_t n_placed = 0;
+  for (int i = 0; i < 60; ++i) {
+    const auto place = placer.place(taken[i].x + 1, taken[i].y + 1, 20, 8);
+    if (!place) continue;
+    ++n_placed;
+    for (const Rectangle& other : taken) {
+      EXPECT_FALSE(place->x < other.right() && other.x < place->right() &&
+                   place->y < other.bottom() && other.y < place->bottom());
+    }
+    EXPECT_TRUE(place->x >= 0 && place->y >= 0 && place->right() <= 100 && place->bottom() <= 100);
+    taken.push_back(*place);
+  }
+  EXPECT_GT(n_placed, 5u);
+  EXPECT_LT(n_placed, 60u);
 }
 
 void expect_message(const Figure& figure, const std::string& message) {

@@ -150,6 +150,29 @@ TEST(Forward, StackedSequencesEqualSeparateOnes) {
   }
 }
 
+// One sequence of the stack predicts every token, so that what is correct is not the same for all.
+TEST(Forward, CorrectTokensOfStackedSequencesAreTheirOwn) {
+  const Model model = random_weights(small_config(), 7);
+  const Index n_token = 90, n_sequence = 25, predicting = 13;
+  Matrix stack = Normal(9).matrix(model.config.d_model, n_token * n_sequence);
+  Forward forward(model);
+  const Matrix logits =
+      forward.logits(Matrix(stack.cols(predicting * n_token, (predicting + 1) * n_token - 1)));
+  TokenIds tokens{0};
+  for (Index t = 0; t + 1 < n_token; ++t) {
+    tokens.push_back(static_cast<TokenId>(logits.col(t).index_max()));
+  }
+  const std::vector<TokenLoss> losses = forward.loss(stack, tokens, n_sequence);
+  for (Index s = 0; s < n_sequence; ++s) {
+    const auto n_correct = std::count(losses[s].correct.begin(), losses[s].correct.end(), 1);
+    if (s == predicting) {
+      EXPECT_EQ(n_correct, n_token - 1);
+    } else {
+      EXPECT_LT(n_correct, 5) << s;  // by chance one token in 1500 is right
+    }
+  }
+}
+
 TEST(Forward, LaterTokensDoNotChangeEarlierOnes) {
   const Model model = random_weights(small_config(), 10);
   const TokenIds tokens = Normal(11).tokens(140, model.config.d_vocab);

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "double_reference.hpp"
 #include "golden.hpp"
@@ -223,11 +225,35 @@ TEST(TokenLoss, DoesNotDependOnTheNumberOfThreads) {
   blas::set_thread_count(before);
 }
 
+// Several chunks a thread, whose weighted sums are brought to each new maximum.
+TEST(TokenLoss, GradientDoesNotDependOnTheNumberOfThreads) {
+  const LossCase c = loss_case(5000, 60, true);
+  arma::mat probability = c.logits;
+  probability.each_row() -= arma::max(c.logits, 0);
+  probability = arma::exp(probability);
+  probability.each_row() /= arma::sum(probability, 0);
+  for (Index t = 0; t < 60; ++t) probability(static_cast<Index>(c.targets[t]), t) -= 1;
+  const arma::mat expected = widen(c.unembedding) * probability;
+  const int before = blas::thread_count();
+  for (const int threads : {1, 2, 7}) {
+    blas::set_thread_count(threads);
+    Matrix gradient(24, 60);
+    token_loss_with_gradient(c.normalized, c.unembedding, c.b_U, c.targets, gradient);
+    // The logits are floats of size 50, whose rounding is that of the probabilities.
+    EXPECT_LT(relative_error(gradient, expected), 1e-4) << threads;
+  }
+  blas::set_thread_count(before);
+}
+
 TEST(TokenLoss, UniformLogitsCostLogOfTheVocabularyAndTheLowestIdWins) {
-  const Matrix normalized(4, 3, arma::fill::zeros), unembedding(4, 2100, arma::fill::ones);
-  const TokenLoss loss = token_loss(normalized, unembedding, Vector(), TokenIds{0, 1, 2050});
+  const Index d_vocab = 2100;
+  const Matrix normalized(4, d_vocab, arma::fill::zeros), unembedding(4, d_vocab, arma::fill::ones);
+  TokenIds every(d_vocab);
+  std::iota(every.begin(), every.end(), 0);
+  const TokenLoss loss = token_loss(normalized, unembedding, Vector(), every);
   for (const double nll : loss.nll) EXPECT_NEAR(nll, std::log(2100.0), 1e-12);
-  EXPECT_EQ(loss.correct, (std::vector<unsigned char>{1, 0, 0}));
+  EXPECT_EQ(loss.correct.front(), 1);
+  EXPECT_EQ(std::count(loss.correct.begin(), loss.correct.end(), 1), 1);
 }
 
 TEST(TokenLoss, SaysWhatDoesNotFit) {

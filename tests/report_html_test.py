@@ -1,6 +1,8 @@
 """The report, read as a browser's parser would: well-formed, self-contained, nothing hostile."""
 
+import base64
 import html.parser
+import json
 import os
 import re
 import sys
@@ -61,7 +63,7 @@ class Report(unittest.TestCase):
 
     def test_no_script_but_our_own(self):
         scripts = [attributes for tag, attributes in self.page.elements if tag == "script"]
-        self.assertEqual(scripts, [{}])
+        self.assertEqual(scripts, [{"type": "application/json", "id": "head-data"}, {}])
         for tag, attributes in self.page.elements:
             self.assertFalse([name for name in attributes if name.startswith("on")], tag)
 
@@ -70,6 +72,26 @@ class Report(unittest.TestCase):
         self.assertIn("Caption of " + HOSTILE, words)
         self.assertGreaterEqual(words.count(HOSTILE), 5)
         self.assertNotIn("alert('x')</script>", self.text)
+
+    def test_head_data_hold_hostile_tokens_and_exact_patterns(self):
+        block = re.search(r'id="head-data">(.*?)</script>', self.text, re.S).group(1)
+        self.assertNotRegex(block, "[<>&]")
+        data = json.loads(block)
+        document = data["documents"][0]
+        self.assertEqual(document["tokens"][3:], ["</script>", " " + HOSTILE])
+        weights = [(byte / 255) ** 2 for byte in base64.b64decode(document["pattern"])]
+        self.assertEqual(len(weights), 6 * 15)
+        self.assertEqual([round(w, 9) for w in weights[:10]],
+                         [1, 1, 0, 0.36, 0.64, 0, 0.36, 0, 0.64, 0])
+        self.assertEqual(weights[5 * 15:5 * 15 + 6], [1, 0, 1, 0, 0, 1])
+
+    def test_summary_comes_first_in_at_most_ten_lines(self):
+        sections = [a["id"] for tag, a in self.page.elements if tag == "section"]
+        self.assertEqual(sections[:2], ["summary", "claims"])
+        findings = re.search(r'<ul class="findings">(.*?)</ul>', self.text, re.S).group(1)
+        self.assertLessEqual(findings.count("<li>"), 10)
+        self.assertIn("2 of 6 heads have a job that passes its threshold: 2 positional, 1 induction",
+                      findings)
 
     def test_ids_are_unique_and_links_lead_somewhere(self):
         ids = [a["id"] for _, a in self.page.elements if "id" in a]
@@ -103,9 +125,20 @@ class Report(unittest.TestCase):
 
 
 class Markdown(unittest.TestCase):
-    def test_no_raw_html_and_tables_keep_their_columns(self):
+    @classmethod
+    def setUpClass(cls):
         with open(os.path.join(FOLDER, "report.md"), encoding="utf-8") as file:
-            text = file.read()
+            cls.text = file.read()
+
+    def test_tables_are_linked(self):
+        targets = re.findall(r"\]\(<(tables/.*?)>\)", self.text)
+        self.assertGreater(len(targets), 5)
+        for target in targets:
+            self.assertTrue(os.path.exists(os.path.join(FOLDER, target.replace("\\", ""))), target)
+        self.assertLess(len(self.text.splitlines()), 150)
+
+    def test_no_raw_html_and_tables_keep_their_columns(self):
+        text = self.text
         self.assertNotRegex(text, r"(?<!\\)<script")
         width = 0
         for line in text.splitlines():

@@ -86,6 +86,76 @@ ResultsGroup nested() {
   return group;
 }
 
+// Six heads: L0H1 and L1H2 are of a type, L1H2 of two.
+ResultsGroup classification() {
+  ResultsGroup group;
+  group.name = "classification";
+  group.title = "Which head does what";
+  group.add_dimension(Dimension::labels("head_type", {"positional", "induction"}));
+  group.add_dimension(Dimension::count("layer", 2));
+  group.add_dimension(Dimension::count("head", 3));
+  group.add(real("sink", {"layer", "head"}, {2, 3}, 9));
+  Variable type = real("type", {"head_type", "layer", "head"}, {2, 2, 3}, 0);
+  type.type = Variable::Type::flag;
+  type.values.values = {0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1};
+  type.flag_meanings = {"no", "yes"};
+  group.add(type);
+  Variable primary = real("primary", {"layer", "head"}, {2, 3}, 0);
+  primary.type = Variable::Type::flag;
+  primary.values.values = {0, 1, 0, 0, 0, 2};
+  primary.flag_meanings = {"none", "positional", "induction"};
+  group.add(primary);
+  return group;
+}
+
+// Every head attends with 0.64 to the token before and 0.36 to the first, but L1H2 to itself alone.
+ResultsGroup patterns() {
+  constexpr std::size_t n_token = 5;
+  ResultsGroup group;
+  group.name = "attention/0";
+  group.title = "Attention patterns of document " + hostile;
+  group.add_dimension(Dimension::count("layer", 2));
+  group.add_dimension(Dimension::count("head", 3));
+  for (const char* axis : {"token", "query", "key"}) {
+    group.add_dimension(Dimension::count(axis, n_token));
+  }
+  Variable text = real("token_text", {"token"}, {n_token}, 0);
+  text.type = Variable::Type::text;
+  text.values = {};
+  text.text = {"<|endoftext|>", "The", " cat", "</script>", " " + hostile};
+  group.add(text);
+  Variable pattern =
+      real("pattern", {"layer", "head", "query", "key"}, {2, 3, n_token, n_token}, 0);
+  pattern.values = Array({2, 3, n_token, n_token});
+  for (std::size_t unit = 0; unit < 6; ++unit) {
+    const std::size_t layer = unit / 3, head = unit % 3;
+    for (std::size_t query = 0; query < n_token; ++query) {
+      if (unit == 5 || query == 0) {
+        pattern.values(layer, head, query, query) = 1;
+      } else {
+        pattern.values(layer, head, query, query - 1) += 0.64;
+        pattern.values(layer, head, query, std::size_t{0}) += 0.36;
+      }
+    }
+  }
+  group.add(pattern);
+  return group;
+}
+
+// L0H0 and L1H2 write the same, others nothing alike.
+ResultsGroup correlation() {
+  ResultsGroup group;
+  group.name = "correlation";
+  group.add_dimension(Dimension::count("unit_i", 6));
+  group.add_dimension(Dimension::count("unit_j", 6));
+  Variable cosine = real("cosine_all", {"unit_i", "unit_j"}, {6, 6}, 0);
+  cosine.values = Array({6, 6});
+  for (std::size_t unit = 0; unit < 6; ++unit) cosine.values(unit, unit) = 1;
+  cosine.values(std::size_t{0}, std::size_t{5}) = cosine.values(std::size_t{5}, std::size_t{0}) = 1;
+  group.add(cosine);
+  return group;
+}
+
 }  // namespace
 
 Results results_sample() {
@@ -96,7 +166,7 @@ Results results_sample() {
                         {"seed", std::int64_t{20240229}},
                         {"threshold", 0.1},
                         {"date", std::string("2024-02-29T12:00:00Z")}};
-  results.groups = {pruning(), nested()};
+  results.groups = {pruning(), nested(), classification(), correlation(), patterns()};
   return results;
 }
 

@@ -3,15 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
-#include <cstring>
+#include <filesystem>
 #include <functional>
 #include <limits>
 
 #include "hdf5_call.hpp"
 #include "hdf5_file.hpp"
 #include "headscope/error.hpp"
-#include "headscope/statistics.hpp"
 #include "long_table.hpp"
 #include "results_sample.hpp"
 #include "temporary_directory.hpp"
@@ -26,8 +26,9 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 // Bit for bit, so that NaN equals NaN.
 bool same_numbers(const std::vector<double>& a, const std::vector<double>& b) {
-  if (a.empty() || b.empty()) return a.empty() && b.empty();
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
+    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+  });
 }
 
 bool same_number(double a, double b) {
@@ -288,7 +289,7 @@ TEST(Tables, AreLongWithAColumnPerDimensionAndTheInterval) {
             "total\n0.3333333333333333\n");
   EXPECT_EQ(testing::read_file(folder.file("tables/control.g.type.csv")),
             "kind,type\nq,sink\n\"k, v\",none\n");
-  EXPECT_THAT(testing::read_file(folder.file("tables/control.g.loss_ci_low.csv")), "");
+  EXPECT_FALSE(std::filesystem::exists(folder.file("tables/control.g.loss_ci_low.csv")));
 }
 
 TEST(Tables, LeaveOutWhatIsTooLarge) {
@@ -321,50 +322,6 @@ TEST(NumberText, IsShortAndReadsBack) {
   EXPECT_EQ(std::stod(number_text(0.1 + 0.2, 0)), 0.1 + 0.2);
   EXPECT_EQ(number_text(nan, 4), "NaN");
   EXPECT_EQ(number_text(std::numeric_limits<double>::infinity(), 4), "inf");
-}
-
-TEST(StatisticsFile, LoadsWhatWasSaved) {
-  const testing::TemporaryDirectory folder;
-  Statistics statistics;
-  statistics.sum("relation/nsubj:pass%2f", {2, 3}).values = {1, 2.5, -3, 1e300, 1e-300, 0};
-  statistics.sum("scalar", {}).values = {42};
-  statistics.row("loss", 3, {2}).values = {0.1, 0.2};
-  statistics.row("loss", 1000000007, {2}).values = {0.3, nan};
-  statistics.save(folder.file("s.h5"));
-  const Statistics loaded = Statistics::load(folder.file("s.h5"));
-  EXPECT_EQ(loaded.sum_names(), statistics.sum_names());
-  for (const std::string& name : statistics.sum_names()) {
-    EXPECT_EQ(loaded.sum(name).shape, statistics.sum(name).shape);
-    EXPECT_TRUE(same_numbers(loaded.sum(name).values, statistics.sum(name).values));
-  }
-  ASSERT_EQ(loaded.rows("loss").size(), 2u);
-  for (const auto& [document, row] : statistics.rows("loss")) {
-    EXPECT_EQ(loaded.rows("loss").at(document).shape, row.shape);
-    EXPECT_TRUE(same_numbers(loaded.rows("loss").at(document).values, row.values));
-  }
-}
-
-TEST(StatisticsFile, SavedHalvesMergeToTheWhole) {
-  const testing::TemporaryDirectory folder;
-  for (int half = 0; half < 2; ++half) {
-    Statistics statistics;
-    statistics.sum("n", {1}).values = {half + 1.0};
-    statistics.row("loss", static_cast<std::uint64_t>(half), {}).values = {half + 0.5};
-    statistics.save(folder.file(std::to_string(half)));
-  }
-  Statistics whole = Statistics::load(folder.file("0"));
-  whole.merge(Statistics::load(folder.file("1")));
-  EXPECT_EQ(whole.sum("n").values[0], 3);
-  EXPECT_EQ(whole.rows("loss").at(1).values[0], 1.5);
-}
-
-TEST(StatisticsFile, RefusesAResultsFile) {
-  const testing::TemporaryDirectory folder;
-  write_results({}, folder.file("r.h5"));
-  EXPECT_EQ(message_of([&] { Statistics::load(folder.file("r.h5")); }),
-            folder.file("r.h5") +
-                ": expected a statistics file (format \"headscope statistics "
-                "1\"), found another HDF5 file");
 }
 
 }  // namespace

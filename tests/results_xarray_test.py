@@ -121,7 +121,9 @@ class Xarray(unittest.TestCase):
             self.assertEqual(dataset.attrs["seed"], 20240229)
             self.assertEqual(dataset.attrs["threshold"], 0.1)
             self.assertEqual(dataset.attrs["command_line"], "headscope run --output " + HOSTILE)
-            self.assertEqual(list(dataset.attrs["groups"]), ["pruning", "control/pruning"])
+            self.assertEqual(list(dataset.attrs["groups"]),
+                             ["pruning", "control/pruning", "classification", "correlation",
+                              "attention/0"])
 
     def test_claims_are_a_group(self):
         for dataset in self.each_engine("claims"):

@@ -20,17 +20,17 @@ void observe(Statistics& statistics, std::uint64_t document) {
   Array& total = statistics.sum("total", {2, 3});
   Array& row = statistics.row("loss", document, {2});
   for (std::size_t i = 0; i < total.size(); ++i) {
-    total.values[i] += static_cast<double>(random.below(1000, i));
+    total.values[i] += random.uniform(i) * std::exp2(static_cast<double>(i) * 8);
   }
   for (std::size_t i = 0; i < row.size(); ++i) row.values[i] += random.uniform(100 + i);
+  statistics.end_document();
 }
 
-TEST(Statistics, MergedHalvesAreTheWhole) {
+TEST(Statistics, MergedPartsInAnyOrderAreTheWholeToTheLastBit) {
   Statistics whole, first, second;
-  for (std::uint64_t document = 0; document < 9; ++document) {
-    observe(whole, document);
-    observe(document < 4 ? first : second, document);
-  }
+  for (std::uint64_t document = 0; document < 9; ++document) observe(whole, document);
+  for (const std::uint64_t document : {8, 0, 3, 5}) observe(first, document);
+  for (const std::uint64_t document : {7, 6, 1, 4, 2}) observe(second, document);
   second.merge(first);
   EXPECT_EQ(second.sum("total").values, whole.sum("total").values);
   ASSERT_EQ(second.rows("loss").size(), 9u);
@@ -46,6 +46,48 @@ TEST(Statistics, MergingIntoNothingCopies) {
   EXPECT_EQ(empty.sum("total").values, filled.sum("total").values);
   EXPECT_TRUE(empty.has("loss"));
   EXPECT_FALSE(empty.has("lost"));
+}
+
+TEST(Statistics, SumsHoldWhatWasAddedWithinADocumentToo) {
+  Statistics statistics;
+  Array& part = statistics.sum("total", {2});
+  part(0) += 1.5;
+  EXPECT_EQ(statistics.sum("total").values, (std::vector<double>{1.5, 0}));
+  part(0) += 2;
+  statistics.end_document();
+  part(1) -= 4;
+  const float more[] = {0.25F};
+  statistics.add("total", {2}, 1, more);
+  EXPECT_EQ(statistics.sum("total").values, (std::vector<double>{3.5, -3.75}));
+}
+
+TEST(Statistics, RefusesASumThatIsInfiniteOrTooLarge) {
+  Statistics statistics;
+  statistics.sum("total", {1})(0) = 1e300;
+  try {
+    statistics.end_document();
+    FAIL() << "added";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "statistic total: expected sums below 2^57 of values below 2^55, got a larger one "
+                 "or infinity");
+  }
+}
+
+TEST(Statistics, SealedNamesAreReadButNotAddedTo) {
+  Statistics statistics;
+  observe(statistics, 0);
+  statistics.seal();
+  EXPECT_EQ(statistics.rows("loss").size(), 1u);
+  EXPECT_NO_THROW(statistics.sum("total"));
+  EXPECT_THROW(statistics.row("loss", 1, {2}), Error);
+  try {
+    statistics.sum("total", {2, 3});
+    FAIL() << "opened";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "statistic total: expected a name of this pass's own, got one of an earlier");
+  }
 }
 
 TEST(Statistics, RefusesADocumentCountedTwiceAndChangesNothing) {
@@ -123,6 +165,12 @@ TEST(DocumentBootstrap, RepeatsFromItsSeedAndDiffersBetweenSeeds) {
   EXPECT_EQ(a.draw(3), same.draw(3));
   EXPECT_NE(a.draw(3), a.draw(4));
   EXPECT_NE(a.draw(3), other.draw(3));
+}
+
+// Its resamples would all be the document itself, and their interval a false certainty.
+TEST(DocumentBootstrap, OneDocumentIsNotResampled) {
+  EXPECT_EQ(DocumentBootstrap(1, 100).n_resample(), 0u);
+  EXPECT_EQ(DocumentBootstrap(2, 100).n_resample(), 100u);
 }
 
 TEST(DocumentBootstrap, SpreadOfTheMeanIsTheStandardError) {

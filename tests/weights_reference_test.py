@@ -53,11 +53,11 @@ def normal(stream, rows, columns):
 
 
 def permutation(stream, n):
-    bits = random_bits(stream, n)
+    bits = random_bits(stream, n + 1)
     order = list(range(n))
-    for i in range(n - 1, 0, -1):
-        j = int(bits[i]) * (i + 1) >> 64
-        order[i], order[j] = order[j], order[i]
+    for i in range(n, 1, -1):
+        j = int(bits[i]) * i >> 64
+        order[i - 1], order[j] = order[j], order[i - 1]
     return order
 
 

@@ -6,6 +6,24 @@
 #include "headscope/report.hpp"
 #include "results_sample.hpp"
 
+namespace {
+
+/// A cell for each of the sample's heads, in two panels.
+headscope::Figure head_costs() {
+  headscope::Heatmap map;
+  for (const char* const title : {"first", "second"}) {
+    map.panels.push_back({title, headscope::Array({2, 3}, {0, 1, 2, 3, 4, 5}), {}, {}});
+  }
+  map.row_title = "layer";
+  map.column_title = "head";
+  headscope::Figure figure;
+  figure.name = figure.title = "head_costs";
+  figure.content = map;
+  return figure;
+}
+
+}  // namespace
+
 /// Writes the sample results, their tables and a report with every sample figure to a folder, for
 /// the tests that read them with other programs.
 int main(int argc, char** argv) {
@@ -18,6 +36,7 @@ int main(int argc, char** argv) {
     headscope::write_results(results, (folder / "results.h5").string());
     headscope::write_tables(results, (folder / "tables").string());
     std::vector<headscope::Figure> figures = headscope::test::figure_samples();
+    figures.push_back(head_costs());
     for (headscope::Figure& figure : figures) {
       figure.group = "pruning";
       figure.caption = "Caption of " + headscope::test::hostile;

@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
 # Installs what Headscope needs from Debian's packages (root, or a user with sudo); does nothing where all is there.
-# Usage: tools/setup.sh [build|test]     build: compile and run; test: also what the tests and notebooks need.
+# Usage: tools/setup.sh [build|test|slurm]     build: compile and run; test: also what the tests and notebooks need;
+#                                              slurm: also a Slurm, without which tests/slurm_test.py skips.
 set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config git
   libarmadillo-dev libopenblas-dev libhdf5-dev libboost-program-options-dev
   nlohmann-json3-dev libpcre2-dev libssl-dev gnuplot-nox)
-if [ "${1:-test}" = test ]; then
-  packages+=(libgtest-dev libgmock-dev libbenchmark-dev clang-format
+if [ "${1:-test}" != build ]; then
+  packages+=(libgtest-dev libgmock-dev libbenchmark-dev clang-format chromium
     python3-numpy python3-h5py python3-h5netcdf python3-netcdf4 python3-xarray python3-pandas
     python3-matplotlib python3-nbclient python3-ipykernel)
 fi
+
+[ "${1:-test}" != slurm ] || packages+=(slurmctld slurmd slurm-client munge)
 
 missing=()
 for package in "${packages[@]}"; do

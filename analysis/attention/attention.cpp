@@ -22,9 +22,13 @@ const AnalysisInfo& attention_info() {
   return info;
 }
 
-/// Documents differ in length, so that each has sums of its own.
-std::string document_sum(const std::string& name, std::uint64_t index) {
+/// Documents differ in length, so that each has rows of its own name.
+std::string row_name(const std::string& name, std::uint64_t index) {
   return name + "." + std::to_string(index);
+}
+
+const Array& kept_row(const Statistics& statistics, const std::string& name, std::uint64_t index) {
+  return statistics.rows(row_name(name, index)).at(index);
 }
 
 class AttentionPatterns : public Analysis {
@@ -58,12 +62,13 @@ bool AttentionPatterns::begin_document(const Document& document, Statistics& sta
       settings_.n_pattern_tokens == 0 ? n_token : std::min(n_token, settings_.n_pattern_tokens);
   const ModelConfig& config = model_.config;
   const Shape per_head{config.n_layer, config.n_head, n_kept_, n_kept_};
-  pattern_ = &statistics.sum(document_sum("pattern", document.index), per_head);
-  value_weighted_ = &statistics.sum(document_sum("value_weighted", document.index), per_head);
-  rollout_ =
-      &statistics.sum(document_sum("rollout", document.index), {config.n_layer, n_kept_, n_kept_});
-  Array& tokens = statistics.sum(document_sum("tokens", document.index), {n_kept_});
-  std::copy_n(document.tokens.begin(), n_kept_, tokens.values.begin());
+  const auto row = [&](const char* name, const Shape& shape) -> Array& {
+    return statistics.row(row_name(name, document.index), document.index, shape);
+  };
+  pattern_ = &row("pattern", per_head);
+  value_weighted_ = &row("value_weighted", per_head);
+  rollout_ = &row("rollout", {config.n_layer, n_kept_, n_kept_});
+  std::copy_n(document.tokens.begin(), n_kept_, row("tokens", {n_kept_}).values.begin());
   return true;
 }
 
@@ -95,7 +100,7 @@ void AttentionPatterns::observe_layer(const LayerView& view) {
 
 ResultsGroup AttentionPatterns::document_group(std::uint64_t index,
                                                const Statistics& statistics) const {
-  const Array& tokens = statistics.sum(document_sum("tokens", index));
+  const Array& tokens = kept_row(statistics, "tokens", index);
   const Document document = corpus_->document(index);
   ResultsGroup group;
   group.name = "attention/" + std::to_string(index);
@@ -139,14 +144,14 @@ ResultsGroup AttentionPatterns::document_group(std::uint64_t index,
     group.add(std::move(text));
   }
   add("pattern", {"layer", "head", "query", "key"}, Variable::Type::real,
-      statistics.sum(document_sum("pattern", index)), "Attention from query to key", "probability",
+      kept_row(statistics, "pattern", index), "Attention from query to key", "probability",
       "Vaswani et al. 2017");
   add("value_weighted", {"layer", "head", "query", "key"}, Variable::Type::real,
-      statistics.sum(document_sum("value_weighted", index)),
+      kept_row(statistics, "value_weighted", index),
       "Attention times the norm of what the head writes for the key, ||W_O v||, b_O left out,",
       "residual-stream units", "Kobayashi et al. 2020");
   add("rollout", {"layer", "query", "key"}, Variable::Type::real,
-      statistics.sum(document_sum("rollout", index)),
+      kept_row(statistics, "rollout", index),
       "Attention rollout up to and including the layer, with 0.5 mean over heads + 0.5 identity,",
       "probability", "Abnar & Zuidema 2020");
   return group;
@@ -159,10 +164,9 @@ std::vector<ResultsGroup> AttentionPatterns::finish(const Statistics& statistics
   std::vector<ResultsGroup> groups{overview};
   std::vector<double> indices, n_kept;
   for (std::uint64_t index = 0; index < settings_.n_pattern_documents; ++index) {
-    const std::string tokens = document_sum("tokens", index);
-    if (!statistics.has(tokens)) continue;
+    if (!statistics.has(row_name("tokens", index))) continue;
     indices.push_back(static_cast<double>(index));
-    n_kept.push_back(static_cast<double>(statistics.sum(tokens).size()));
+    n_kept.push_back(static_cast<double>(kept_row(statistics, "tokens", index).size()));
     groups.push_back(document_group(index, statistics));
   }
   if (indices.empty()) return groups;

@@ -133,16 +133,18 @@ RatioSum Classification::ratio_sum(Statistics& statistics, const std::string& na
 void Classification::begin_pass(int pass, Statistics& statistics) {
   pass_ = pass;
   const ModelConfig& config = model_.config;
-  Array& counts = statistics.sum("token_count", {config.d_vocab});
-  Array& first = statistics.sum("first_pattern", {config.n_layer, config.n_head,
-                                                  n_variability_position, n_variability_position});
-  Array& first_count = statistics.sum("first_pattern_count", {n_variability_position});
   if (pass == 0) {
+    statistics.sum("token_count", {config.d_vocab});
+    statistics.sum("first_pattern",
+                   {config.n_layer, config.n_head, n_variability_position, n_variability_position});
+    statistics.sum("first_pattern_count", {n_variability_position});
     first_forward_ = std::make_unique<Forward>(model_);
     return;
   }
   first_forward_.reset();
-  token_counts_ = counts.values;
+  token_counts_ = statistics.sum("token_count").values;
+  const Array& first = statistics.sum("first_pattern");
+  const Array& first_count = statistics.sum("first_pattern_count");
   mean_first_.clear();
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     for (Index head = 0; head < config.n_head; ++head) {

@@ -119,6 +119,7 @@ Figure draw_type_counts(const Scores& scores) {
     Series series;
     series.label = names[type];
     series.style = Series::Style::bars;
+    series.colour = type;  // as in the map of types
     double total = 0;
     for (Index layer = 0; layer < scores.n_layer(); ++layer) {
       double n = 0;
@@ -164,8 +165,7 @@ Figure draw_relations(const Scores& scores) {
       "and its accuracy on those of odd number with a 95 % interval (documents resampled), beside "
       "the best fixed word offset chosen and scored in the same way. `det → head`: the determiner "
       "attends back to its head; `head → det`: the head back to its determiner. Relations with at "
-      "least 30 "
-      "held-out arcs, largest gain over the baseline first.",
+      "least 30 held-out arcs, largest gain over the baseline first.",
       "Clark et al. 2019");
   constexpr std::size_t most_relations = 24;
   const Array& accuracy = scores.array("relation_best_accuracy_heldout");
@@ -194,12 +194,12 @@ Figure draw_relations(const Scores& scores) {
     offsets.y.push_back(baseline.values[i]);
     const HeadIndex head{static_cast<Index>(scores.array("relation_best_layer").values[i]),
                          static_cast<Index>(scores.array("relation_best_head").values[i])};
-    panel.x_labels.push_back(relation_label(scores, i / 2, i % 2) + " " + head.text());
+    panel.x_labels.push_back(head.text() + " " + relation_label(scores, i / 2, i % 2));
   }
   panel.series = {std::move(heads), std::move(offsets)};
   Chart chart;
   chart.panels = {std::move(panel)};
-  chart.x_title = "relation, direction and head";
+  chart.x_title = "head, relation and direction";
   chart.y_title = "accuracy";
   chart.y_low = 0;
   chart.y_high = 1;

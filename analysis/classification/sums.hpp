@@ -9,13 +9,12 @@
 
 /// What classification keeps of a corpus, and how it becomes scores.
 ///
-/// Every sum is kept per block of documents, document number modulo 128, so that intervals come
-/// from resampling blocks while memory stays the same for any corpus. 128 is even: a block holds
-/// documents of one parity, and the even and the odd half can be told apart. A corpus of up to 128
-/// documents has one document per block.
+/// Every sum is kept per block of documents (n_document_block), so that intervals come from
+/// resampling blocks while memory stays the same for any corpus; the even and the odd half can be
+/// told apart.
 namespace headscope {
 
-inline constexpr Index n_block = 128;
+inline constexpr Index n_block = n_document_block;
 
 enum class HeadScore {
   sink,

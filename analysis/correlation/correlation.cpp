@@ -11,10 +11,11 @@
 namespace headscope {
 namespace {
 
-/// Adds a matrix into block `layer` of a layer x head x head array.
-void add_block(const arma::mat& values, Index layer, Array& sums) {
+/// Adds a matrix into part `index...` of an array whose last axes are the matrix's.
+template <typename... I>
+void add_block(const arma::mat& values, Array& sums, I... index) {
   for (Index i = 0; i < values.n_rows; ++i) {
-    for (Index j = 0; j < values.n_cols; ++j) sums(layer, i, j) += values(i, j);
+    for (Index j = 0; j < values.n_cols; ++j) sums(index..., i, j) += values(i, j);
   }
 }
 
@@ -39,7 +40,9 @@ class Correlation : public Analysis {
     document_ = document.index;
     z_.assign(model_.config.n_layer, Matrix());
     start_queries(document.tokens.size());
+    block_ = document.index % n_document_block;
     statistics.sum("n_token", {1})(0) += static_cast<double>(document.tokens.size() - 1);
+    statistics.sum("n_document", {n_document_block})(block_) += 1;
     return true;
   }
 
@@ -47,12 +50,12 @@ class Correlation : public Analysis {
     const ModelConfig& config = model_.config;
     const Shape heads{config.n_layer, config.n_head, config.n_head};
     const HeadProducts z_products = head_space_products(view.z, config.n_head);
-    add_block(z_products.total, view.layer, statistics_->row("head_total", document_, heads));
-    add_block(z_products.cosine, view.layer, statistics_->sum("head_cosine", heads));
+    add_block(z_products.total, block_sum("head_total"), block_, view.layer);
+    add_block(z_products.cosine, statistics_->sum("head_cosine", heads), view.layer);
     const blas::ConstView V = blas::ConstView(view.qkv).rows(2 * config.d_model, config.d_model);
-    add_block(head_space_products(V, config.n_head).total, view.layer,
-              statistics_->sum("value_total", heads));
-    add_block(pattern_overlap(view.pattern), view.layer, statistics_->sum("overlap", heads));
+    add_block(head_space_products(V, config.n_head).total, statistics_->sum("value_total", heads),
+              view.layer);
+    add_block(pattern_overlap(view.pattern), statistics_->sum("overlap", heads), view.layer);
     add_covariance(view);
     if (settings_.cosine_all) {
       z_[view.layer] = view.z;
@@ -102,6 +105,12 @@ class Correlation : public Analysis {
     Matrix patterns;
   };
 
+  /// A sum per block of documents: block x layer x head x head.
+  Array& block_sum(const char* name) {
+    const ModelConfig& config = model_.config;
+    return statistics_->sum(name, {n_document_block, config.n_layer, config.n_head, config.n_head});
+  }
+
   /// Draws the documents, and the place in each, of the queries that distances are averaged over.
   void sample_queries(std::uint64_t n_document) {
     const CounterRandom random(settings_.seed, 1);
@@ -125,9 +134,8 @@ class Correlation : public Analysis {
     const ModelConfig& config = model_.config;
     const Shape heads{config.n_layer, config.n_head, config.n_head};
     const arma::span own(block * config.n_head, (block + 1) * config.n_head - 1);
-    add_block(products.total(own, own), layer,
-              statistics_->row("residual_total", document_, heads));
-    add_block(products.cosine(own, own), layer, statistics_->sum("residual_cosine", heads));
+    add_block(products.total(own, own), block_sum("residual_total"), block_, layer);
+    add_block(products.cosine(own, own), statistics_->sum("residual_cosine", heads), layer);
   }
 
   void add_covariance(const LayerView& view) {
@@ -135,10 +143,8 @@ class Correlation : public Analysis {
     const blas::ConstView z = blas::ConstView(view.z).cols(1, view.n_token - 1);
     product_.set_size(d_model, d_model);
     blas::multiply(z, blas::Transpose::no, z, blas::Transpose::yes, product_);
-    Array& products = statistics_->sum("z_product", {n_layer, d_model, d_model});
-    double* const product = &products(view.layer, 0, 0);
-    for (Index i = 0; i < product_.n_elem; ++i)
-      product[i] += product_(i);  // symmetric: order does not matter
+    statistics_->add("z_product", {n_layer, d_model, d_model}, view.layer * product_.n_elem,
+                     std::span(product_.memptr(), product_.n_elem));  // symmetric
     Array& sum = statistics_->sum("z_sum", {n_layer, d_model});
     for (Index t = 1; t < view.n_token; ++t) {
       for (Index i = 0; i < d_model; ++i) sum(view.layer, i) += view.z(i, t);
@@ -169,6 +175,7 @@ class Correlation : public Analysis {
 
   Statistics* statistics_ = nullptr;
   std::uint64_t document_ = 0;
+  Index block_ = 0;        // of documents
   std::vector<Matrix> z_;  // per layer, d_model x n_token; kept for cosine_all alone
   std::vector<Query> queries_;
   Matrix product_;

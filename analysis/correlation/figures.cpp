@@ -136,12 +136,13 @@ Figure disagreement(const ResultsGroup& group) {
 }
 
 Figure clusters(const ResultsGroup& group) {
-  Figure figure =
-      correlation_figure("clark2019_clusters", "Heads by the likeness of their attention",
-                         "Two-dimensional metric multidimensional scaling of the Jensen-Shannon "
-                         "distance between the heads' attention. Near "
-                         "heads attend alike; the axes have no meaning of their own.",
-                         "Clark et al. 2019, figure 6");
+  Figure figure = correlation_figure(
+      "clark2019_clusters", "Heads by the likeness of their attention",
+      "Two-dimensional metric multidimensional scaling of the Jensen-Shannon "
+      "distance between the heads' attention. Near "
+      "heads attend alike; the axes have no meaning of their own. Heads are named "
+      "where there is room.",
+      "Clark et al. 2019, figure 6");
   Chart chart;
   chart.x_title = "first axis (sqrt nats)";
   chart.y_title = "second axis (sqrt nats)";

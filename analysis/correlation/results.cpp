@@ -26,17 +26,28 @@ arma::mat block(const Array& values, Index layer) {
   return matrix;
 }
 
-/// Inner products of heads in a space, summed over documents taken as often as their weights say:
-/// layer x head x head.
+/// The blocks that hold documents.
+std::vector<std::size_t> used_blocks(const Statistics& statistics) {
+  const Array& n_document = statistics.sum("n_document");
+  std::vector<std::size_t> used;
+  for (std::size_t i = 0; i < n_document.size(); ++i) {
+    if (n_document(i) > 0) used.push_back(i);
+  }
+  return used;
+}
+
+/// Inner products of heads in a space, summed over used blocks of documents, each taken as often as
+/// its weight says: layer x head x head.
 Array total_products(const Statistics& statistics, const std::string& space,
                      const Weights& weights) {
-  const auto& rows = statistics.rows(space + "_total");
-  Array total(rows.begin()->second.shape);
-  std::size_t d = 0;
-  for (const auto& [document, row] : rows) {
-    const double weight = weights.empty() ? 1 : weights[d++];
+  const Array& blocks = statistics.sum(space + "_total");
+  Array total(Shape(blocks.shape.begin() + 1, blocks.shape.end()));
+  std::size_t place = 0;
+  for (const std::size_t used : used_blocks(statistics)) {
+    const double weight = weights.empty() ? 1 : weights[place++];
     if (weight == 0) continue;
-    for (std::size_t i = 0; i < total.size(); ++i) total.values[i] += weight * row.values[i];
+    const double* const products = blocks.values.data() + used * total.size();
+    for (std::size_t i = 0; i < total.size(); ++i) total.values[i] += weight * products[i];
   }
   return total;
 }
@@ -73,12 +84,12 @@ double residual_mean(const std::vector<double>& values) {
   return count > 0 ? sum / static_cast<double>(count) : nan;
 }
 
-Estimate estimate(std::size_t n_document, const AnalysisSettings& settings,
+Estimate estimate(std::size_t n_block, const AnalysisSettings& settings,
                   const std::function<std::vector<double>(const Weights&)>& statistic) {
   Estimate result;
-  result.value = statistic(Weights(n_document, 1));
+  result.value = statistic(Weights(n_block, 1));
   result.mean = residual_mean(result.value);
-  const DocumentBootstrap bootstrap(n_document, settings.n_bootstrap, settings.seed);
+  const DocumentBootstrap bootstrap(n_block, settings.n_bootstrap, settings.seed);
   std::vector<std::vector<double>> resampled(result.value.size());
   std::vector<double> means;
   for (std::size_t i = 0; i < bootstrap.n_resample(); ++i) {
@@ -102,7 +113,8 @@ void add_estimate(const std::string& name, const Estimate& estimate, Index n_lay
   const Shape shape{2, n_layer};
   group.add(Variable::real(name, dimensions, Array(shape, estimate.value), long_name, "cosine",
                            references));
-  const std::string bounds = " of the 95 % interval of " + name + ", documents resampled";
+  const std::string bounds = " of the 95 % interval of " + name +
+                             ", documents (of a large corpus, 128 blocks of them) resampled";
   group.add(Variable::real(name + "_ci_low", dimensions, Array(shape, estimate.low),
                            "lower bound" + bounds, "cosine", ""));
   group.add(Variable::real(name + "_ci_high", dimensions, Array(shape, estimate.high),
@@ -309,14 +321,13 @@ std::string summary_text(const ResultsGroup& group, const Estimate& cosine) {
       }
     }
   }
+  const std::string interval = std::isnan(cosine.mean_interval.low)
+                                   ? ""
+                                   : " (95 % interval " + number(cosine.mean_interval.low) +
+                                         " to " + number(cosine.mean_interval.high) + ")";
   return "In residual space the outputs of two heads of a layer have a mean absolute cosine of " +
-         number(cosine.mean) + " (95 % interval " + number(cosine.mean_interval.low) + " to " +
-         number(cosine.mean_interval.high) + "). The most alike pair of one layer is " +
-         first.text() + " and " + second.text() + " with a cosine of " + number(strongest) + ".";
-}
-
-std::size_t document_count(const Statistics& statistics) {
-  return statistics.rows("head_total").size();
+         number(cosine.mean) + interval + ". The most alike pair of one layer is " + first.text() +
+         " and " + second.text() + " with a cosine of " + number(strongest) + ".";
 }
 
 }  // namespace
@@ -345,7 +356,7 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
   add_disagreement(statistics, config, group);
   add_output_share(statistics, config, group);
   const Estimate cosine =
-      estimate(document_count(statistics), settings, [&](const Weights& weights) {
+      estimate(used_blocks(statistics).size(), settings, [&](const Weights& weights) {
         return mean_abs_cosines(statistics, config.n_layer, weights);
       });
   add_estimate("mean_abs_cosine", cosine, config.n_layer,
@@ -361,7 +372,7 @@ void add_control_comparison(const Statistics& statistics, const Statistics& cont
                             const ModelConfig& config, const AnalysisSettings& settings,
                             ResultsGroup& group) {
   const Estimate difference =
-      estimate(document_count(statistics), settings, [&](const Weights& weights) {
+      estimate(used_blocks(statistics).size(), settings, [&](const Weights& weights) {
         std::vector<double> values = mean_abs_cosines(statistics, config.n_layer, weights);
         const std::vector<double> untrained = mean_abs_cosines(control, config.n_layer, weights);
         std::transform(values.begin(), values.end(), untrained.begin(), values.begin(),

@@ -106,10 +106,11 @@ class Pruning : public Analysis {
     std::vector<Vector> means(model_.config.n_layer,
                               Vector(model_.config.d_model, arma::fill::zeros));
     if (!statistics.has("z")) return means;
+    const Array& sum = statistics.sum("z");
     const double count = statistics.sum("z_count")(0);
     for (Index l = 0; l < means.size(); ++l) {
       for (Index i = 0; i < means[l].n_elem; ++i) {
-        means[l](i) = static_cast<float>(statistics.sum("z")(l, i) / count);
+        means[l](i) = static_cast<float>(sum(l, i) / count);
       }
     }
     return means;

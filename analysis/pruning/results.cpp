@@ -278,7 +278,7 @@ std::string summary_text(const ResultsGroup& group, const DocumentRows& rows) {
   const Array& low = group.variable("loss_increase_ci_low").values;
   for (std::size_t unit = 0; unit < n_unit; ++unit) {
     if (increase.values[unit] > increase.values[worst]) worst = unit;
-    if (low.values[unit] <= 0) ++harmless;
+    if (!(low.values[unit] > 0)) ++harmless;
   }
   std::ostringstream text;
   text.precision(3);

@@ -40,6 +40,8 @@ struct Series {
   std::vector<double> low, high;  ///< interval around y; empty: none
   Style style = Style::line;
   std::vector<std::string> point_labels;  ///< beside each point; empty: none
+  /// Place in the palette, so that a name has one colour in several figures; else by first use.
+  std::optional<std::size_t> colour;
 };
 
 struct ReferenceLine {

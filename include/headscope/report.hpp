@@ -8,9 +8,11 @@
 
 namespace headscope {
 
-/// Writes `report.html`, one file that opens from disk without network: figures inline as SVG,
-/// sortable tables, each number with its definition and source, the claims with verdicts,
-/// provenance; and `report.md`, the same in plain text.
+/// Writes `report.html`, one file that opens from disk without network: what the heads do in at
+/// most ten lines, a map of all heads with a panel for each (scores, closest heads, attention
+/// patterns), the claims with verdicts, figures inline as SVG, sortable tables, each number with
+/// its definition and source, provenance; and `report.md`, the same in plain text with the tables
+/// linked.
 ///
 /// @param directory  where `figures/{name}.svg` already lie, and where the reports go.
 /// @throws DataError if a figure is missing or a report cannot be written; no half-written report

@@ -94,8 +94,8 @@ struct Results {
 /// scale, coordinates are 1-D datasets named as their dimension, strings are variable-length UTF-8,
 /// flags are uint8 with flag_values and flag_meanings, and each variable has long_name, units and
 /// references. A group's title and summary are its attributes; all claims stand in a group
-/// `claims`. Numbers are checked by Fletcher32; text that is not UTF-8 is made so. The file appears
-/// under its name only when whole.
+/// `claims`. Numbers are checked by Fletcher32, text by the root attribute `text_checksum`; text
+/// that is not UTF-8 is made so. The file appears under its name only when whole.
 /// @throws DataError if it cannot be written, Error if a group is called `claims`.
 void write_results(const Results& results, const std::string& path);
 

@@ -3,23 +3,37 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "headscope/array.hpp"
+#include "headscope/exact_sum.hpp"
 
 namespace headscope {
 
 /// What an analysis keeps while documents go by: named arrays that add up, and rows keyed by
 /// document.
 ///
-/// Two halves of a corpus run apart and merged equal the whole; a killed run resumes from the last
-/// saved file.
+/// Sums are exact (ExactSums): parts of a corpus run apart, in any order, resumed or not, and
+/// merged equal the whole to the last bit. For that a document's own part is added up in double,
+/// the same wherever the document is run, and `end_document` adds it to the total.
+///
+/// An analysis that sees the corpus several times gives its arrays names of their own in each pass;
+/// `seal` marks where a pass ends.
 class Statistics {
  public:
-  /// The running sum `name`, made zero with `shape` on first use; add into it.
-  /// @throws ShapeError if it exists with another shape.
+  /// The current document's part of the sum `name`; add into it. The sum is made zero with `shape`
+  /// on first use, and what is returned stays where it is.
+  /// @throws ShapeError if it exists with another shape, Error if it is sealed.
   Array& sum(const std::string& name, const Shape& shape);
+
+  /// Adds values to the elements of the sum `name` from `first` on, keeping no part of the
+  /// document's: for sums too large to be held twice.
+  void add(const std::string& name, const Shape& shape, std::size_t first,
+           std::span<const float> values);
 
   /// The row of `document` in `name`, made zero with `shape` on first use: for paired resampling
   /// over documents.
@@ -27,28 +41,47 @@ class Statistics {
 
   bool has(const std::string& name) const;
   /// Names of all sums, sorted: for sums whose names come from the data, such as one per relation.
-  std::vector<std::string> sum_names() const {
-    std::vector<std::string> names;
-    for (const auto& entry : sums_) names.push_back(entry.first);
-    return names;
-  }
+  std::vector<std::string> sum_names() const;
+  /// All that was added, valid until more is. Not for several threads at once.
   /// @throws Error if there is none of that name.
   const Array& sum(const std::string& name) const;
   const std::map<std::uint64_t, Array>& rows(const std::string& name) const;
+
+  /// Adds the current document's part to every sum.
+  /// @throws Error naming a sum that is infinite or too large.
+  void end_document();
+
+  /// Ends a pass: what is here can be read, but is added to no more, and `save_statistics` leaves
+  /// it out.
+  void seal();
 
   /// Adds sums, unites rows. @throws ShapeError on different shapes, Error on a document counted
   /// twice.
   void merge(const Statistics& other);
 
-  /// Writes and reads an HDF5 file whose bytes are checked (Fletcher32); the file appears only when
-  /// whole.
-  void save(const std::string& path) const;
-  static Statistics load(const std::string& path);
-
  private:
-  std::map<std::string, Array> sums_;
+  friend class StatisticsStorage;
+
+  struct Sum {
+    Shape shape;
+    Array of_document;  ///< what `sum(name, shape)` gave out; empty before
+    ExactSums total;
+    std::optional<Array> value;  ///< of `total`, once asked for
+  };
+
+  void check_open(const std::string& name) const;
+  Sum& open_sum(const std::string& name, const Shape& shape);
+  static void add_document(const std::string& name, Sum& sum);
+
+  mutable std::map<std::string, Sum> sums_;
   std::map<std::string, std::map<std::uint64_t, Array>> rows_;
+  std::set<std::string> sealed_;
 };
+
+/// Blocks of documents that intervals are resampled over, a document's number modulo this: what is
+/// kept for them stays the same for any corpus, and with at most this many documents each has a
+/// block of its own. Even, so that a block holds documents of one parity.
+inline constexpr std::size_t n_document_block = 128;
 
 /// A two-sided interval.
 struct Interval {
@@ -65,6 +98,7 @@ class DocumentBootstrap {
   DocumentBootstrap(std::size_t n_document, std::size_t n_resample = 1000,
                     std::uint64_t seed = 20240229);
 
+  /// None of fewer than two documents: all would be the same, and their interval a point.
   std::size_t n_resample() const { return n_resample_; }
   /// How often each document was drawn in resample `index`.
   std::vector<std::uint32_t> draw(std::size_t index) const;

@@ -63,6 +63,9 @@ class Tokenizer {
   std::string decode(const TokenIds& ids) const;
   std::string decode(TokenId id) const;
 
+  /// SHA-256 of both texts, one after the other, lower-case hexadecimal.
+  const std::string& sha256() const;
+
   std::size_t size() const;
   /// The id of `<|endoftext|>`. @throws DataError if the vocabulary has none.
   TokenId end_of_text() const;

@@ -5,7 +5,7 @@
 #include "headscope/inspect.hpp"
 #include "headscope/model.hpp"
 #include "headscope/results.hpp"
-#include "headscope/statistics.hpp"
+#include "headscope/statistics_file.hpp"
 
 namespace headscope::fuzz {
 namespace {
@@ -64,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         read_results(file.path());
         break;
       case 3:
-        Statistics::load(file.path());
+        load_statistics(file.path());
         break;
       default: {
         const Corpus corpus({file.path()}, nullptr, {false, 8, 0});

@@ -272,9 +272,8 @@ void Hdf5Draft::edit_once(Bytes& bytes) {
       return;
     case 12:
     case 13:
-      return link(name, bytes);
     case 14:
-      return write_chunk(name, bytes);
+      return link(name, bytes);
     default: {
       const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
       H5Pset_create_intermediate_group(links, 1);
@@ -383,23 +382,6 @@ void Hdf5Draft::write_attribute(const std::string& name, Bytes& bytes) {
   if (made < 0) return;
   with_values(type, count_of(shape), bytes,
               [&](hid_t memory_type, const void* values) { H5Awrite(made, memory_type, values); });
-}
-
-// A stored chunk may hold anything, whatever its filters would have made.
-void Hdf5Draft::write_chunk(const std::string& name, Bytes& bytes) {
-  const Handle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
-  if (dataset < 0) return;
-  const Handle space(H5Dget_space(dataset), H5Sclose);
-  // HDF5 makes room for every chunk before it writes one.
-  if (H5Sget_simple_extent_npoints(space) > static_cast<hssize_t>(most_elements)) return;
-  const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
-  if (H5Pget_layout(creation) != H5D_CHUNKED || H5Pget_nfilters(creation) == 0) return;
-  const std::array<hsize_t, H5S_MAX_RANK> origin{};
-  const std::uint32_t skipped_filters = bytes.below(4) == 0 ? bytes.next() : 0;
-  const std::string stored = bytes.text(64);
-  if (stored.empty()) return;
-  H5Dwrite_chunk(dataset, H5P_DEFAULT, skipped_filters, origin.data(), stored.size(),
-                 stored.data());
 }
 
 void Hdf5Draft::link(const std::string& name, Bytes& bytes) {

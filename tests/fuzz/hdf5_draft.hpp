@@ -34,7 +34,6 @@ class Hdf5Draft {
   void write_dataset(const std::string& name, Bytes& bytes);
   void overwrite(const std::string& name, Bytes& bytes);
   void write_attribute(const std::string& name, Bytes& bytes);
-  void write_chunk(const std::string& name, Bytes& bytes);
   void link(const std::string& name, Bytes& bytes);
 
   /// Calls `write(memory type, values)` with drawn values that fit the type.

@@ -4,7 +4,7 @@
 #include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
 #include "headscope/results.hpp"
-#include "headscope/statistics.hpp"
+#include "headscope/statistics_file.hpp"
 #include "results_sample.hpp"
 
 namespace headscope::fuzz {
@@ -29,7 +29,7 @@ const std::vector<std::string> texts{"gelu_new",
                                      "\xff\xfe",
                                      "\x1b[31m",
                                      "headscope results 1",
-                                     "headscope statistics 1"};
+                                     "headscope statistics 2"};
 
 std::string image_of(const auto& write) {
   const OutputPath output;
@@ -167,18 +167,21 @@ DraftWords results_words() {
 std::string statistics_image() {
   return image_of([](const std::string& path) {
     Statistics statistics;
-    statistics.sum("total", {2, 3}).values[1] = 0.5;
-    statistics.sum("a/b.c%", {}).values[0] = 7;
     for (const std::uint64_t document : {0, 1, 5}) {
+      statistics.sum("total", {2, 3}).values[1] += 0.5;
+      statistics.sum("a/b.c%", {}).values[0] += 7;
       statistics.row("loss", document, {2}).values[0] = static_cast<double>(document);
+      statistics.end_document();
     }
-    statistics.save(path);
+    save_statistics({{"model", "m"}, {"documents", "0..3"}}, {{"part", statistics}}, path);
   });
 }
 
 DraftWords statistics_words() {
-  return {{"sums", "rows", "documents", "sums/total", "sums/a%2fb%2ec%25", "rows/loss",
-           "documents/loss", "sums/new", "rows/new", "documents/new"},
+  const std::string part = "parts/part/";
+  return {{"texts", "parts", "parts/part", part + "sums", part + "rows", part + "documents",
+           part + "sums/total", part + "sums/a%2fb%2ec%25", part + "rows/loss",
+           part + "documents/loss", part + "sums/%", part + "rows/new", part + "documents/new"},
           {"format", "name"},
           texts};
 }

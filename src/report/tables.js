@@ -1,5 +1,3 @@
-"use strict";
-
 // Sorts a table by one column: numbers by value, anything else by its words; empty cells stay last.
 function sortTable(header, index) {
   const table = header.closest("table");
@@ -7,7 +5,8 @@ function sortTable(header, index) {
   const descending = header.getAttribute("aria-sort") === "ascending";
   const numeric = header.classList.contains("number");
   const keyOf = (row) => {
-    const text = row.cells[index].textContent.trim();
+    const cell = row.cells[index];
+    const text = cell.dataset.number ?? cell.textContent.trim();
     if (!numeric) return text;
     return text === "" || text === "–" ? NaN : Number(text.replace("−", "-"));
   };
@@ -24,8 +23,10 @@ function sortTable(header, index) {
   header.setAttribute("aria-sort", descending ? "descending" : "ascending");
 }
 
-for (const table of document.querySelectorAll("table.sortable")) {
+function makeSortable(table) {
   Array.from(table.tHead.rows[0].cells).forEach((header, index) => {
     header.querySelector("button").addEventListener("click", () => sortTable(header, index));
   });
 }
+
+document.querySelectorAll("table.sortable").forEach(makeSortable);

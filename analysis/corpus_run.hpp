@@ -1,0 +1,51 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analysis.hpp"
+
+namespace headscope {
+
+/// Analyses of one model on their way through a corpus, with what they keep.
+///
+/// They see the corpus as often as the one that needs most passes wants. All of them share the last
+/// pass, so that analyses whose first pass only counts cost one forward pass.
+class CorpusRun {
+ public:
+  /// @param analyses  those that need no corpus take part in no pass. All arguments outlive it.
+  CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses, const AnalysisContext& context);
+
+  int n_pass() const;
+  /// Begins a pass over documents; what earlier passes kept must be in the statistics.
+  void begin_pass(int pass);
+  /// Shows a document to the analyses of the pass.
+  void observe(const Document& document);
+
+  /// Statistics by the analysis's name; `corpus` holds the sum `n_token` of the tokens run.
+  using StatisticsByName = std::map<std::string, Statistics>;
+  const StatisticsByName& statistics() const { return statistics_; }
+  /// Adds what a part of the corpus gave.
+  void merge(const StatisticsByName& part);
+  std::uint64_t n_token() const;
+
+  /// An analysis and its statistics.
+  struct Item {
+    const RegisteredAnalysis* registered;
+    std::unique_ptr<Analysis> analysis;
+    Statistics* statistics;
+  };
+  const std::vector<Item>& items() const { return items_; }
+
+ private:
+  const Model& model_;
+  StatisticsByName statistics_;
+  std::vector<Item> items_;
+  std::vector<Item*> in_pass_;
+  bool first_pass_ = false;
+  std::unique_ptr<Forward> forward_, end_forward_;
+};
+
+}  // namespace headscope

@@ -1,0 +1,78 @@
+#include "run_setup.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "commands.hpp"
+#include "default_data.hpp"
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+RunOptions with_defaults(RunOptions options) {
+  if (!options.model.empty()) return options;
+  options.model = default_data_path("default-model.h5");
+  if (options.corpus.empty()) options.corpus = {default_data_path("stories.conllu")};
+  return options;
+}
+
+/// The analyses asked for, or all that model and corpus allow.
+std::vector<const RegisteredAnalysis*> choose_analyses(const RunOptions& options,
+                                                       const Model& model) {
+  const bool has_corpus = !options.corpus.empty();
+  std::vector<const RegisteredAnalysis*> chosen;
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    const auto& asked = options.analyses;
+    const bool is_asked = std::find(asked.begin(), asked.end(), analysis.info.name) != asked.end();
+    const bool possible = !analysis.info.needs_corpus || (has_corpus && model.is_complete());
+    if (is_asked && !possible) {
+      if (!has_corpus)
+        throw UsageError("--analyses " + analysis.info.name + ": expected --corpus, got none");
+      throw DataError(model.path, "",
+                      "expected a complete model for the analysis " + analysis.info.name +
+                          ", got attention weights only (no token embedding or MLP)");
+    }
+    if (is_asked || (asked.empty() && possible)) chosen.push_back(&analysis);
+  }
+  return chosen;
+}
+
+std::optional<Tokenizer> open_tokenizer(const RunOptions& options, const Model& model) {
+  if (!options.tokenizer.empty()) return Tokenizer::from_directory(options.tokenizer);
+  if (model.tokenizer_vocab && model.tokenizer_merges) {
+    return Tokenizer(*model.tokenizer_vocab, *model.tokenizer_merges, model.path + ":tokenizer");
+  }
+  return std::nullopt;
+}
+
+std::optional<Corpus> open_corpus(const RunOptions& options, const Model& model,
+                                  const std::optional<Tokenizer>& tokenizer) {
+  if (options.corpus.empty()) return std::nullopt;
+  CorpusOptions corpus_options;
+  corpus_options.prepend_bos = options.prepend_bos;
+  corpus_options.max_tokens = model.config.n_ctx;
+  corpus_options.max_documents = options.max_documents;
+  return Corpus(options.corpus, tokenizer ? &*tokenizer : nullptr, corpus_options);
+}
+
+}  // namespace
+
+RunSetup::RunSetup(const RunOptions& options)
+    : options_(with_defaults(options)),
+      model_(load_model(options_.model, {options_.n_head})),
+      tokenizer_(open_tokenizer(options_, model_)),
+      analyses_(choose_analyses(options_, model_)),
+      corpus_(open_corpus(options_, model_, tokenizer_)) {
+  blas::set_thread_count(options_.threads);
+}
+
+std::vector<const RegisteredAnalysis*> RunSetup::controlled_analyses() const {
+  std::vector<const RegisteredAnalysis*> controlled;
+  if (!options_.random_control) return controlled;
+  std::copy_if(analyses_.begin(), analyses_.end(), std::back_inserter(controlled),
+               [](const RegisteredAnalysis* analysis) { return analysis->info.has_control; });
+  return controlled;
+}
+
+}  // namespace headscope

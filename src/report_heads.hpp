@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "headscope/results.hpp"
+
+namespace headscope {
+
+/// What the report's head map, head panel and pattern view show, as JSON fit to stand inside a
+/// `script` element: each head's scores, types, closest heads and patterns. Empty where the results
+/// hold nothing by head.
+std::string head_data_json(const Results& results);
+
+}  // namespace headscope

@@ -1,0 +1,121 @@
+#include "report_heads.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "report_contract.hpp"
+#include "report_findings.hpp"
+#include "report_pages.hpp"
+#include "report_patterns.hpp"
+#include "results_sample.hpp"
+
+namespace headscope {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Variable real_variable(const std::string& name, std::vector<std::string> dimensions, Shape shape) {
+  return Variable::real(name, std::move(dimensions), Array(std::move(shape)), name, "1", "");
+}
+
+Results with_patterns(std::size_t n_document, std::size_t n_layer, std::size_t n_head,
+                      std::size_t n_token) {
+  Results results;
+  for (std::size_t document = 0; document < n_document; ++document) {
+    ResultsGroup group;
+    group.name = "attention/" + std::to_string(document);
+    group.add_dimension(Dimension::count("layer", n_layer));
+    group.add_dimension(Dimension::count("head", n_head));
+    group.add_dimension(Dimension::count("query", n_token));
+    group.add_dimension(Dimension::count("key", n_token));
+    group.add(real_variable("pattern", {"layer", "head", "query", "key"},
+                            {n_layer, n_head, n_token, n_token}));
+    results.groups.push_back(std::move(group));
+  }
+  return results;
+}
+
+TEST(HeadSlices, SplitAVariableByItsFurtherLabelsWhereverTheyStand) {
+  ResultsGroup group;
+  group.add_dimension(Dimension::count("layer", 2));
+  group.add_dimension(Dimension::count("head", 3));
+  group.add_dimension(Dimension::numbers("offset", {0, 4}));
+  Variable share = real_variable("share", {"layer", "head", "offset"}, {2, 3, 2});
+  for (std::size_t i = 0; i < 12; ++i) share.values.values[i] = static_cast<double>(i);
+  group.add(share);
+  const std::vector<HeadSlice> slices = head_slices(group, share, {2, 3}, 12);
+  ASSERT_EQ(slices.size(), 2u);
+  EXPECT_EQ(slices[1].label, "offset 4");
+  EXPECT_THAT(slices[1].values, ElementsAre(1, 3, 5, 7, 9, 11));
+  EXPECT_TRUE(head_slices(group, share, {2, 3}, 1).empty()) << "more slices than are wanted";
+  EXPECT_TRUE(head_slices(group, share, {3, 2}, 12).empty()) << "heads of another model";
+}
+
+TEST(HeadData, HasScoresWithIntervalsTypesAndClosestHeads) {
+  const json data = json::parse(head_data_json(test::results_sample()));
+  EXPECT_EQ(data["layers"], 2);
+  EXPECT_EQ(data["heads"], 3);
+  EXPECT_EQ(data["types"]["flags"], json::parse("[[], [0], [], [], [], [0, 1]]"));
+  EXPECT_EQ(data["types"]["primary"], json::parse("[null, 0, null, null, null, 1]"));
+  const json& zero = data["scores"][0];
+  EXPECT_EQ(zero["label"], "zero");
+  EXPECT_EQ(zero["values"][5], 2.5);
+  EXPECT_EQ(zero["high"][5], 2.6);
+  EXPECT_EQ(data["scores"][1]["values"][0], nullptr) << "a missing number";
+  EXPECT_EQ(data["neighbours"][0]["units"][5][0], json::parse("[0, 1]"));
+  for (const json& list : data["neighbours"][0]["units"][5]) EXPECT_NE(list[0], 5) << "itself";
+}
+
+TEST(HeadData, AreEmptyWithoutHeads) {
+  Results results;
+  EXPECT_EQ(head_data_json(results), "");
+  EXPECT_EQ(summary_section(results), "");
+  EXPECT_TRUE(findings(results).empty());
+}
+
+TEST(PatternDocuments, StayWithinTheirBudgetAt24LayersOf16Heads) {
+  const Results results = with_patterns(6, 24, 16, 80);
+  const json documents = pattern_documents(results, {24, 16});
+  EXPECT_EQ(documents.size(), most_pattern_documents);
+  std::size_t bytes = 0;
+  for (const json& document : documents) {
+    bytes += document["pattern"].get<std::string>().size() / 4 * 3;
+    EXPECT_GT(document["tokens"].size(), 40u);
+  }
+  EXPECT_LE(bytes, most_pattern_bytes + 3 * documents.size());
+  EXPECT_GT(bytes, most_pattern_bytes * 9 / 10);
+}
+
+TEST(PatternDocuments, LeaveOutOtherShapes) {
+  EXPECT_EQ(pattern_documents(with_patterns(1, 2, 3, 4), {2, 4}).size(), 0u);
+  EXPECT_EQ(pattern_documents(with_patterns(1, 2, 3, 4), {2, 3}).size(), 1u);
+}
+
+TEST(Findings, SpeakOnlyOfWhatWasRun) {
+  Results results = test::results_sample();
+  const auto said = [&] {
+    std::vector<std::string> about;
+    for (const Finding& finding : findings(results)) about.push_back(finding.about);
+    return about;
+  };
+  EXPECT_THAT(said(), ElementsAre("Model", "Jobs", "Resting place", "Pruning one head", "Claims"));
+  std::erase_if(results.groups, [](const ResultsGroup& group) { return group.name == "pruning"; });
+  EXPECT_THAT(said(), ElementsAre("Model", "Jobs", "Resting place"));
+}
+
+TEST(Findings, NameTheHeadThatCostsMost) {
+  Results results = test::results_sample();
+  results.group("pruning").variables[3].values.values = {5};  // loss_baseline
+  ASSERT_EQ(results.group("pruning").variables[3].name, "loss_baseline");
+  const std::vector<Finding> lines = findings(results);
+  EXPECT_THAT(lines[3].text,
+              HasSubstr("Setting L1H2 to zero costs most: the loss rises by 2.5 nats (50\u00a0%)"));
+}
+
+}  // namespace
+}  // namespace headscope

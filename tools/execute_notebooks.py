@@ -1,0 +1,32 @@
+#!/usr/bin/python3
+"""Executes the notebooks in place on a finished run, for committing them with their outputs.
+
+Usage: tools/execute_notebooks.py RUN_DIR     such as out/demo, which tools/demo.sh makes
+"""
+import os
+import pathlib
+import sys
+import tempfile
+
+import nbformat
+from nbclient import NotebookClient
+
+NOTEBOOKS = pathlib.Path(__file__).resolve().parent.parent / "notebooks"
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__.strip())
+    os.environ["HEADSCOPE_RESULTS"] = str(pathlib.Path(sys.argv[1]).resolve())
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        book = nbformat.read(path, as_version=4)
+        with tempfile.TemporaryDirectory() as folder:
+            NotebookClient(book, timeout=120, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
+        for cell in book.cells:
+            cell.metadata.pop("execution", None)
+        nbformat.write(book, path)
+        print(path.name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Submits a run to Slurm: N shards as job arrays, one array for each pass over the corpus, and a merge after the last.
+#
+#   tools/slurm/submit.sh N --output DIR [OPTION...]      options of `headscope run`
+#
+# From the environment:
+#   HEADSCOPE      the program (default: headscope, as found on PATH)
+#   PASSES         arrays to submit: the passes of the analysis with most of them (default 3, for pruning;
+#                  classification has 2, the others 1; one too many does nothing)
+#   CPUS           per task (default 1)
+#   SBATCH_OPTIONS further options of sbatch, for example "--time=4:00:00 --mem=3G --partition=short"
+#
+# Prints the merge's job number. A task that fails or is stopped runs again, up to 3 times, from what it had saved.
+set -euo pipefail
+
+if [ $# -lt 3 ] || ! [[ $1 =~ ^[1-9][0-9]*$ ]]; then
+  sed -n '2,/^set/{s/^# \{0,1\}//;/^set/d;p}' "$0" >&2
+  exit 2
+fi
+n_shard=$1
+shift
+output=
+for ((i = 1; i < $#; ++i)); do
+  case ${!i} in --output | -o) j=$((i + 1)) && output=${!j} ;; esac
+done
+[ -n "$output" ] || { echo "submit: expected --output DIR, got none" >&2; exit 2; }
+
+headscope=$(command -v "${HEADSCOPE:-headscope}") || { echo "submit: no program ${HEADSCOPE:-headscope}" >&2; exit 1; }
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$output/log"
+read -ra more <<<"${SBATCH_OPTIONS:-}"
+common=(--parsable --kill-on-invalid-dep=yes --cpus-per-task="${CPUS:-1}" --open-mode=append --requeue
+  --export="ALL,HEADSCOPE=$headscope" "${more[@]}")
+
+previous=
+for ((pass = 1; pass <= ${PASSES:-3}; ++pass)); do
+  after=()
+  [ -z "$previous" ] || after=(--dependency="afterok:$previous")
+  previous=$(sbatch "${common[@]}" "${after[@]}" --job-name="headscope-$pass" --array="1-$n_shard" --signal=B:TERM@120 \
+    --output="$output/log/pass-$pass-shard-%a.txt" "$here/shard.sh" "$@")
+done
+sbatch "${common[@]}" --dependency="afterok:$previous" --job-name=headscope-merge \
+  --output="$output/log/merge.txt" "$here/merge.sh" "$output"
