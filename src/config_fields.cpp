@@ -5,11 +5,13 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "headscope/error.hpp"
+#include "json_text.hpp"
 
 namespace headscope {
 namespace {
@@ -59,7 +61,7 @@ class Fields {
     const json* const value = find(name);
     if (value == nullptr) return std::nullopt;
     const json layers =
-        value->is_string() ? json::parse(value->get<std::string>(), nullptr, false) : *value;
+        value->is_string() ? parse_json(value->get_ref<const std::string&>()) : *value;
     const auto malformed = [&] {
       return wrong(name, "heads by layer, as in {\"5\": [1, 2]}", *value);
     };
@@ -147,7 +149,8 @@ ConfigFields ConfigFields::from_json(const json& config, const std::string& file
 ConfigFields ConfigFields::from_json_file(const std::string& path) {
   std::ifstream stream(path);
   if (!stream) throw DataError(path, "", std::string("cannot be opened: ") + std::strerror(errno));
-  const json config = json::parse(stream, nullptr, false);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  const json config = parse_json(text);
   if (!config.is_object()) throw DataError(path, "", "expected a JSON object");
   return from_json(config, path);
 }

@@ -12,6 +12,9 @@ using fields::quoted;
 using fields::split;
 using fields::whole_number;
 
+// Far more than people nest; each costs room for every word until it closes.
+constexpr std::size_t most_pending = 1000;
+
 }  // namespace
 
 EntityFields EntityFields::parse(std::string_view declaration) {
@@ -69,6 +72,10 @@ MentionReader::Name MentionReader::parse_name(std::string_view text, std::size_t
 }
 
 void MentionReader::open(std::string_view content, std::optional<Index> word, std::size_t line) {
+  if (open_.size() + partial_.size() >= most_pending) {
+    fail(line, "expected at most " + std::to_string(most_pending) +
+                   " entities to be open at once, got more");
+  }
   const auto values = split(content, '-');
   const auto field = [&](std::optional<std::size_t> position) {
     return position && *position < values.size() ? std::string(values[*position]) : std::string();

@@ -1,5 +1,7 @@
 #include "headscope/error.hpp"
 
+#include "utf8.hpp"
+
 namespace headscope {
 namespace {
 
@@ -15,6 +17,8 @@ std::string located(std::string_view file, std::string_view item, std::string_vi
 }
 
 }  // namespace
+
+Error::Error(std::string_view text) : std::runtime_error(one_line(text)) {}
 
 DataError::DataError(std::string_view file, std::string_view item, std::string_view problem)
     : Error(located(file, item, problem)) {}

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <memory>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -20,6 +22,8 @@ namespace {
 static_assert(sizeof(hsize_t) == sizeof(std::size_t));
 
 constexpr const char* damaged = "cannot be read: the file is damaged or cut short";
+
+constexpr std::size_t deepest_group = 32;
 
 // Deflate, the strongest usual filter, packs at most 1032 bytes into one.
 constexpr std::size_t greatest_compression = 1100;
@@ -83,6 +87,29 @@ std::size_t element_count(const Shape& shape, std::size_t element_size, const Pl
   return count;
 }
 
+std::size_t size_of_file(hid_t object, const Place& place) {
+  const Handle file = place.own(H5Iget_file_id(object), H5Fclose, damaged);
+  hsize_t size = 0;
+  place.check(H5Fget_filesize(file, &size), damaged);
+  return size;
+}
+
+// HDF5 fills in chunks that were never written.
+void check_chunks(hid_t dataset, hid_t creation, const Shape& shape, const Place& place) {
+  const Handle space = place.own(H5Dget_space(dataset), H5Sclose, damaged);
+  std::vector<hsize_t> chunk(shape.size());
+  const int rank = H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data());
+  hsize_t expected = 1, stored = 0;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (rank != static_cast<int>(shape.size()) || chunk[axis] == 0) throw place.error(damaged);
+    expected *= (shape[axis] - 1) / chunk[axis] + 1;
+  }
+  place.check(H5Dget_num_chunks(dataset, space, &stored), damaged);
+  if (stored >= expected) return;
+  throw place.error("expected " + std::to_string(expected) + " chunks of data for shape " +
+                    shape_text(shape) + ", got " + std::to_string(stored));
+}
+
 // A small file can declare any shape; what it stores bounds what may be allocated for it.
 void check_stored(hid_t dataset, const Shape& shape, std::size_t element_size, const Place& place) {
   const std::size_t bytes = element_count(shape, element_size, place) * element_size;
@@ -93,12 +120,26 @@ void check_stored(hid_t dataset, const Shape& shape, std::size_t element_size, c
   }
   const bool filtered = layout == H5D_CHUNKED && H5Pget_nfilters(creation) > 0;
   const std::size_t stored = H5Dget_storage_size(dataset);
+  if (stored > size_of_file(dataset, place)) throw place.error(damaged);
   const std::size_t least = filtered ? bytes / greatest_compression : bytes;
   if (bytes > 0 && (stored == 0 || least > stored)) {
     throw place.error("expected data for shape " + shape_text(shape) + " (" +
                       std::to_string(bytes) + " bytes), got " + std::to_string(stored) +
                       " stored bytes");
   }
+  if (bytes > 0 && layout == H5D_CHUNKED) check_chunks(dataset, creation, shape, place);
+}
+
+herr_t refuse_other_file(const char*, const char*, const char*, const char*, unsigned*, hid_t,
+                         void*) {
+  return -1;
+}
+
+// Links into other files are not followed.
+Handle inside_file(hid_t list_class, const Place& place) {
+  Handle access = place.own(H5Pcreate(list_class), H5Pclose, "out of memory");
+  place.check(H5Pset_elink_cb(access, refuse_other_file, nullptr), "out of memory");
+  return access;
 }
 
 struct OpenDataset {
@@ -108,12 +149,12 @@ struct OpenDataset {
 
 OpenDataset open_dataset(hid_t file, const std::string& name, const Place& place) {
   silence();
-  if (H5Lexists(file, object_path(name).c_str(), H5P_DEFAULT) <= 0) {
+  const Handle access = inside_file(H5P_DATASET_ACCESS, place);
+  if (H5Lexists(file, object_path(name).c_str(), access) <= 0) {
     throw place.error("no such dataset");
   }
   OpenDataset open;
-  open.dataset =
-      place.own(H5Dopen2(file, object_path(name).c_str(), H5P_DEFAULT), H5Dclose, damaged);
+  open.dataset = place.own(H5Dopen2(file, object_path(name).c_str(), access), H5Dclose, damaged);
   open.type = place.own(H5Dget_type(open.dataset), H5Tclose, damaged);
   open.space = place.own(H5Dget_space(open.dataset), H5Sclose, damaged);
   open.shape = shape_of(open.space, place);
@@ -143,10 +184,31 @@ void read_real(hid_t file, const Place& place, std::span<Real> out, Finite finit
   }
 }
 
+// Where HDF5 puts texts that it reads. All of a file's texts together are no longer than the file,
+// unless many elements share one.
+struct TextStore {
+  std::size_t room;
+  std::vector<std::unique_ptr<char[]>> texts;
+};
+
+void* take_text(std::size_t size, void* data) {
+  auto& store = *static_cast<TextStore*>(data);
+  if (size > store.room) return nullptr;
+  try {
+    store.texts.push_back(std::make_unique<char[]>(size));
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+  store.room -= size;
+  return store.texts.back().get();
+}
+
+void keep_text(void*, void*) {}
+
 // Text of either kind, read from a dataset or an attribute by `read(memory type, buffer)`.
 template <typename Read>
-std::vector<std::string> read_text(hid_t type, hid_t space, std::size_t count, const Place& place,
-                                   Read read) {
+std::vector<std::string> read_text(hid_t type, hid_t space, hid_t transfer, std::size_t count,
+                                   const Place& place, Read read) {
   std::vector<std::string> texts(count);
   if (count == 0) return texts;
   if (place.check(H5Tis_variable_str(type), damaged) > 0) {
@@ -155,7 +217,7 @@ std::vector<std::string> read_text(hid_t type, hid_t space, std::size_t count, c
     for (std::size_t i = 0; i < count; ++i) {
       if (pointers[i] != nullptr) texts[i] = pointers[i];
     }
-    H5Dvlen_reclaim(type, space, H5P_DEFAULT, pointers.data());
+    H5Dvlen_reclaim(type, space, transfer, pointers.data());
     return texts;
   }
   const std::size_t width = H5Tget_size(type);
@@ -178,17 +240,14 @@ Attribute one_or_many(std::vector<Value> values, bool scalar) {
 }
 
 struct Listing {
-  std::string prefix;
   std::vector<std::string> groups, datasets;
-  bool failed = false;
+  std::set<haddr_t> seen;
 };
 
-herr_t list_object(hid_t, const char* name, const H5O_info_t* info, void* data) {
-  auto& listing = *static_cast<Listing*>(data);
-  if (std::strcmp(name, ".") == 0) return 0;
+herr_t list_link(hid_t, const char* name, const H5L_info_t* info, void* data) {
+  if (info->type != H5L_TYPE_HARD) return 0;
   try {
-    if (info->type == H5O_TYPE_DATASET) listing.datasets.push_back(listing.prefix + name);
-    if (info->type == H5O_TYPE_GROUP) listing.groups.push_back(listing.prefix + name);
+    static_cast<std::vector<std::string>*>(data)->emplace_back(name);
     return 0;
   } catch (const std::bad_alloc&) {
     return -1;
@@ -206,9 +265,26 @@ herr_t list_attribute(hid_t, const char* name, const H5A_info_t*, void* data) {
 
 herr_t name_scale(hid_t, unsigned, hid_t scale, void* data) {
   std::array<char, 1024> name{};
-  if (H5Iget_name(scale, name.data(), name.size()) < 1) return -1;
+  const ssize_t length = H5Iget_name(scale, name.data(), name.size());
+  if (length < 1 || static_cast<std::size_t>(length) >= name.size()) return -1;
   *static_cast<std::string*>(data) = name.data() + 1;
   return 1;
+}
+
+// HDF5 takes the attribute's form for granted.
+bool lists_scales(const OpenDataset& open, const Place& place) {
+  constexpr const char* name = "DIMENSION_LIST";
+  if (place.check(H5Aexists(open.dataset, name), damaged) == 0) return false;
+  const Handle attribute = place.own(H5Aopen(open.dataset, name, H5P_DEFAULT), H5Aclose, damaged);
+  const Handle type = place.own(H5Aget_type(attribute), H5Tclose, damaged);
+  const Handle space = place.own(H5Aget_space(attribute), H5Sclose, damaged);
+  const Handle item(H5Tget_class(type) == H5T_VLEN ? H5Tget_super(type) : -1, H5Tclose);
+  if (item < 0 || H5Tequal(item, H5T_STD_REF_OBJ) <= 0 ||
+      shape_of(space, place) != Shape{open.shape.size()}) {
+    throw place.error("expected a list of dimension scales for each axis, got another " +
+                      std::string(name));
+  }
+  return true;
 }
 
 }  // namespace
@@ -221,16 +297,45 @@ struct InputFile::Data {
   Place at(const std::string& item) const { return {path, item}; }
   Handle open_object(const std::string& name) const {
     silence();
-    return at(name).own(H5Oopen(file, object_path(name).c_str(), H5P_DEFAULT), H5Oclose,
-                        "no such dataset or group");
+    const Place place = at(name);
+    return place.own(H5Oopen(file, object_path(name).c_str(), inside_file(H5P_LINK_ACCESS, place)),
+                     H5Oclose, "no such dataset or group");
   }
   Listing list(const std::string& group) const {
     silence();
-    Listing listing{group.empty() ? "" : group + "/", {}, {}};
-    at(group).check(H5Ovisit_by_name2(file, object_path(group).c_str(), H5_INDEX_NAME, H5_ITER_INC,
-                                      list_object, &listing, H5O_INFO_BASIC, H5P_DEFAULT),
-                    damaged);
+    Listing listing;
+    list_into(group, 0, listing);
     return listing;
+  }
+  // HDF5's own walk follows groups as deep as they go, until the stack is full.
+  void list_into(const std::string& group, std::size_t depth, Listing& listing) const {
+    const Place place = at(group);
+    if (depth > deepest_group) {
+      throw place.error("expected groups nested at most " + std::to_string(deepest_group) +
+                        " deep, got more");
+    }
+    const Handle access = inside_file(H5P_LINK_ACCESS, place);
+    const auto info_of = [&](const std::string& name) {
+      H5O_info_t info;
+      place.check(
+          H5Oget_info_by_name2(file, object_path(name).c_str(), &info, H5O_INFO_BASIC, access),
+          damaged);
+      return info;
+    };
+    if (depth == 0) listing.seen.insert(info_of(group).addr);
+    std::vector<std::string> names;
+    place.check(H5Literate_by_name(file, object_path(group).c_str(), H5_INDEX_NAME, H5_ITER_INC,
+                                   nullptr, list_link, &names, access),
+                damaged);
+    for (const std::string& name : names) {
+      const std::string path = group.empty() ? name : group + "/" + name;
+      const H5O_info_t info = info_of(path);
+      if (!listing.seen.insert(info.addr).second) continue;
+      if (info.type == H5O_TYPE_DATASET) listing.datasets.push_back(path);
+      if (info.type != H5O_TYPE_GROUP) continue;
+      listing.groups.push_back(path);
+      list_into(path, depth + 1, listing);
+    }
   }
 };
 
@@ -283,13 +388,14 @@ std::vector<std::string> InputFile::groups(const std::string& group) const {
 
 bool InputFile::has(const std::string& name) const {
   silence();
+  const Handle access = inside_file(H5P_LINK_ACCESS, data_->at(name));
   for (std::size_t slash = 0; slash != std::string::npos;) {
     slash = name.find('/', slash + 1);
-    if (H5Lexists(data_->file, object_path(name.substr(0, slash)).c_str(), H5P_DEFAULT) <= 0) {
+    if (H5Lexists(data_->file, object_path(name.substr(0, slash)).c_str(), access) <= 0) {
       return false;
     }
   }
-  return H5Oexists_by_name(data_->file, object_path(name).c_str(), H5P_DEFAULT) > 0;
+  return H5Oexists_by_name(data_->file, object_path(name).c_str(), access) > 0;
 }
 
 DatasetInfo InputFile::info(const std::string& dataset) const {
@@ -342,9 +448,14 @@ std::vector<std::string> InputFile::read_strings(const std::string& dataset) con
   }
   check_stored(open.dataset, open.shape, H5Tget_size(open.type), place);
   const std::size_t count = element_count(open.shape, sizeof(std::string), place);
-  return read_text(open.type, open.space, count, place, [&](hid_t type, void* buffer) {
-    return H5Dread(open.dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer);
-  });
+  TextStore store{data_->file_size + count, {}};
+  const Handle transfer = place.own(H5Pcreate(H5P_DATASET_XFER), H5Pclose, "out of memory");
+  place.check(H5Pset_vlen_mem_manager(transfer, take_text, &store, keep_text, nullptr),
+              "out of memory");
+  const auto read = [&](hid_t type, void* buffer) {
+    return H5Dread(open.dataset, type, H5S_ALL, H5S_ALL, transfer, buffer);
+  };
+  return read_text(open.type, open.space, transfer, count, place, read);
 }
 
 std::vector<std::string> InputFile::attribute_names(const std::string& object) const {
@@ -374,7 +485,8 @@ std::optional<Attribute> InputFile::attribute(const std::string& object,
   const Shape shape = shape_of(space, place);
   const std::size_t count = element_count(shape, sizeof(std::string), place);
   // Attributes are never packed, so the file itself bounds them.
-  if (count > data_->file_size) throw place.error(damaged);
+  const std::size_t size = H5Tget_size(type);
+  if (element_count(shape, size, place) * size > data_->file_size) throw place.error(damaged);
   const bool scalar = shape.empty();
   const auto numbers = [&]<typename Number>(Number, hid_t memory_type) {
     std::vector<Number> values(count);
@@ -387,7 +499,7 @@ std::optional<Attribute> InputFile::attribute(const std::string& object,
     case Kind::integer:
       return numbers(std::int64_t{}, H5T_NATIVE_INT64);
     case Kind::text:
-      return one_or_many(read_text(type, space, count, place,
+      return one_or_many(read_text(type, space, H5P_DEFAULT, count, place,
                                    [&](hid_t memory_type, void* buffer) {
                                      return H5Aread(attribute, memory_type, buffer);
                                    }),
@@ -436,14 +548,14 @@ void InputFile::check_text() const {
 }
 
 bool InputFile::is_scale(const std::string& dataset) const {
-  const OpenDataset open = open_dataset(data_->file, dataset, data_->at(dataset));
-  return H5DSis_scale(open.dataset) > 0;
+  return attribute(dataset, "CLASS") == Attribute(std::string("DIMENSION_SCALE"));
 }
 
 std::vector<std::string> InputFile::scales(const std::string& dataset) const {
   const Place place = data_->at(dataset);
   const OpenDataset open = open_dataset(data_->file, dataset, place);
   std::vector<std::string> names(open.shape.size());
+  if (!lists_scales(open, place)) return names;
   for (unsigned axis = 0; axis < names.size(); ++axis) {
     if (H5DSget_num_scales(open.dataset, axis) < 1) continue;
     place.check(H5DSiterate_scales(open.dataset, axis, nullptr, name_scale, &names[axis]), damaged);

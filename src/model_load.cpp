@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <new>
 
 #include "headscope/error.hpp"
@@ -9,6 +10,20 @@
 
 namespace headscope {
 namespace {
+
+// Pruned heads take room in memory that no bytes of the file stand for.
+void check_pruned_size(const Model& model) {
+  if (model.config.pruned_heads.empty()) return;
+  constexpr std::size_t greatest_ratio = 1100;  // as much as packed data may grow
+  const std::size_t n_byte = std::filesystem::file_size(model.path);
+  for (const char* const name : {"h.{i}.attn.c_attn.weight", "h.{i}.attn.c_proj.weight"}) {
+    const Shape shape = tensor_spec(name).shape(model.config);
+    if (element_count(shape) / (greatest_ratio / sizeof(float)) <= n_byte) continue;
+    throw DataError(model.path, name,
+                    "expected a file that pruning made smaller, got " + std::to_string(n_byte) +
+                        " bytes for a model with matrices of shape " + shape_text(shape));
+  }
+}
 
 void read_tensors(const TensorSource& source, const TensorIndex& index, Model& model) {
   for (const TensorSpec& spec : gpt2_tensors()) {
@@ -68,6 +83,7 @@ Model load_model(const std::string& path, const LoadOptions& options) {
   model.path = path;
   model.config = index.resolve(fields, options);
   index.check(model.config);
+  check_pruned_size(model);
   model.layers.resize(model.config.n_layer);
   read_tensors(*source, index, model);
   settle_unembedding(fields, model);

@@ -1,6 +1,8 @@
 #include "results_claims.hpp"
 
+#include <cmath>
 #include <functional>
+#include <limits>
 
 #include "headscope/error.hpp"
 #include "results_layout.hpp"
@@ -79,17 +81,29 @@ ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
 }
 
 void restore_claims(const ResultsGroup& claims, Results& results) {
+  const std::size_t n_claim = claims.variable("number").values.size();
   const auto number = [&](const char* name, std::size_t i) {
-    return claims.variable(name).values.values.at(i);
+    const std::vector<double>& values = claims.variable(name).values.values;
+    check_count(std::string("numbers in ") + name, n_claim, values.size());
+    return values[i];
+  };
+  const auto whole_number = [&](const char* name, std::size_t i, int most) {
+    const double value = number(name, i);
+    if (value >= 0 && value <= most && value == std::floor(value)) return static_cast<int>(value);
+    throw Error(std::string(name) + ": expected a whole number from 0 to " + std::to_string(most) +
+                ", got " + std::to_string(value));
   };
   const auto text = [&](const char* name, std::size_t i) {
-    return claims.variable(name).text.at(i);
+    const std::vector<std::string>& texts = claims.variable(name).text;
+    check_count(std::string("texts in ") + name, n_claim, texts.size());
+    return texts[i];
   };
-  for (std::size_t i = 0; i < claims.variable("number").values.size(); ++i) {
+  for (std::size_t i = 0; i < n_claim; ++i) {
     Claim claim;
-    claim.number = static_cast<int>(number("number", i));
+    claim.number = whole_number("number", i, std::numeric_limits<int>::max());
     claim.statement = text("statement", i);
-    claim.verdict = static_cast<Verdict>(static_cast<int>(number("verdict", i)));
+    claim.verdict =
+        static_cast<Verdict>(whole_number("verdict", i, static_cast<int>(Verdict::undecided)));
     claim.effect_name = text("effect_name", i);
     claim.effect = number("effect", i);
     claim.ci_low = number("ci_low", i);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "hdf5_file.hpp"
@@ -71,10 +72,10 @@ Array read_whole(const hdf5::InputFile& file, const std::string& dataset, const 
   return Array(shape, std::vector<double>(integers.begin(), integers.end()));
 }
 
-Variable read_variable(const hdf5::InputFile& file, const std::string& dataset) {
+Variable read_variable(const hdf5::InputFile& file, const hdf5::DatasetInfo& info) {
+  const std::string& dataset = info.name;
   Variable variable;
   variable.name = last_part(dataset);
-  const hdf5::DatasetInfo info = file.info(dataset);
   for (const std::string& scale : file.scales(dataset)) {
     variable.dimensions.push_back(last_part(scale));
   }
@@ -102,20 +103,37 @@ Variable read_variable(const hdf5::InputFile& file, const std::string& dataset) 
   return variable;
 }
 
-ResultsGroup read_group(const hdf5::InputFile& file, const std::string& name) {
+// What a file holds, each object under one name: names that attributes list must be among these, so
+// that a small file cannot have one large dataset read over and over.
+struct Contents {
+  std::vector<hdf5::DatasetInfo> datasets;
+  std::vector<std::string> groups;
+};
+
+ResultsGroup read_group(const hdf5::InputFile& file, const Contents& contents,
+                        const std::string& name) {
+  const auto& groups = contents.groups;
+  if (std::find(groups.begin(), groups.end(), name) == groups.end()) {
+    throw DataError(file.path(), name, "no such group");
+  }
   ResultsGroup group;
   group.name = name;
   group.title = text_attribute(file, name, layout::title);
   group.summary = text_attribute(file, name, layout::summary);
-  for (const hdf5::DatasetInfo& info : file.datasets(name)) {
-    const bool nested = info.name.find('/', name.size() + 1) != std::string::npos;
-    if (nested || !file.is_scale(info.name)) continue;
-    group.add_dimension(read_dimension(file, info.name));
+  std::map<std::string, const hdf5::DatasetInfo*> datasets;
+  for (const hdf5::DatasetInfo& info : contents.datasets) {
+    const bool direct = info.name.size() > name.size() && info.name.starts_with(name) &&
+                        info.name.rfind('/') == name.size();
+    if (!direct) continue;
+    datasets.emplace(info.name, &info);
+    if (file.is_scale(info.name)) group.add_dimension(read_dimension(file, info.name));
   }
   for (const std::string& variable : names_attribute(file, name, layout::variables_attribute)) {
     const std::string dataset = name + "/" + variable;
+    const auto found = datasets.find(dataset);
+    if (found == datasets.end()) throw DataError(file.path(), dataset, "no such dataset");
     try {
-      group.add(read_variable(file, dataset));
+      group.add(read_variable(file, *found->second));
     } catch (const ShapeError& error) {
       throw DataError(file.path(), dataset, error.what());
     }
@@ -152,12 +170,17 @@ Results read_results(const std::string& path) {
     }
     results.attributes.emplace(name, single(file, name));
   }
+  const Contents contents{file.datasets(), file.groups()};
   for (const std::string& name : names_attribute(file, "", layout::groups_attribute)) {
-    results.groups.push_back(read_group(file, name));
+    if (results.has(name)) {
+      throw DataError(path, layout::groups_attribute,
+                      "expected each group once, got " + name + " twice");
+    }
+    results.groups.push_back(read_group(file, contents, name));
   }
   if (file.has(layout::claims)) {
     try {
-      restore_claims(read_group(file, layout::claims), results);
+      restore_claims(read_group(file, contents, layout::claims), results);
     } catch (const DataError&) {
       throw;
     } catch (const Error& error) {

@@ -13,6 +13,7 @@
 
 #include "finite.hpp"
 #include "headscope/error.hpp"
+#include "json_text.hpp"
 
 namespace headscope {
 namespace {
@@ -153,7 +154,7 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
   if (!stream.read(text.data(), static_cast<std::streamsize>(text.size()))) {
     throw DataError(path, "", "cannot be read");
   }
-  const json header = json::parse(text, nullptr, false);
+  const json header = parse_json(text);
   if (!header.is_object()) throw DataError(path, "", "expected a JSON object as header");
   const std::uint64_t data_begin = header_start + *length;
   for (const auto& [name, entry] : header.items()) {

@@ -5,6 +5,7 @@
 
 #include "hdf5_file.hpp"
 #include "headscope/error.hpp"
+#include "json_text.hpp"
 
 namespace headscope {
 namespace {
@@ -45,8 +46,16 @@ std::string name_of(const std::string& object) {
   return name;
 }
 
+// Two objects must not stand for one name.
+std::string checked_name_of(const hdf5::InputFile& file, const std::string& object) {
+  std::string name = name_of(object);
+  if (stored_name(name) == last_name(object)) return name;
+  throw DataError(file.path(), object, "expected a name as it is stored, got another");
+}
+
 void write_texts(const std::map<std::string, std::string>& texts, hdf5::OutputFile& file) {
-  const std::string json = nlohmann::json(texts).dump();
+  const std::string json =
+      nlohmann::json(texts).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   const std::vector<std::uint8_t> bytes(json.begin(), json.end());
   file.write(texts_dataset, {bytes.size()}, std::span<const std::uint8_t>(bytes));
 }
@@ -60,7 +69,7 @@ std::map<std::string, std::string> read_texts(const hdf5::InputFile& file) {
   std::string json;
   for (const std::int64_t byte : file.read_integers(texts_dataset)) json += static_cast<char>(byte);
   try {
-    return nlohmann::json::parse(json);
+    return parse_json(json);
   } catch (const nlohmann::json::exception&) {
     throw DataError(file.path(), texts_dataset, "expected texts in JSON, got something else");
   }
@@ -102,6 +111,10 @@ std::map<std::uint64_t, Array> read_rows(const hdf5::InputFile& file, const std:
     rows[static_cast<std::uint64_t>(number)] = Array(shape, std::vector<double>(from, from + size));
     from += size;
   }
+  if (rows.size() != numbers.size()) {
+    throw DataError(file.path(), part + document_group + "/" + last_name(dataset),
+                    "expected each document once, got one twice");
+  }
   return rows;
 }
 
@@ -136,12 +149,12 @@ class StatisticsStorage {
                         "expected a last axis of extent 2, got shape " + shape_text(shape));
       }
       shape.pop_back();
-      Statistics::Sum& sum = statistics.sums_[name_of(info.name)];
+      Statistics::Sum& sum = statistics.sums_[checked_name_of(file, info.name)];
       sum.total = ExactSums(file.read_integers(info.name));
       sum.shape = std::move(shape);
     }
     for (const hdf5::DatasetInfo& info : file.datasets(part + row_group)) {
-      statistics.rows_[name_of(info.name)] = read_rows(file, part, info.name);
+      statistics.rows_[checked_name_of(file, info.name)] = read_rows(file, part, info.name);
     }
     return statistics;
   }
@@ -165,7 +178,7 @@ StatisticsFile load_statistics(const std::string& path) {
   loaded.texts = read_texts(file);
   for (const std::string& group : file.groups(parts_group)) {
     if (group.find('/', parts_group.size() + 1) != std::string::npos) continue;
-    loaded.parts[name_of(group)] = StatisticsStorage::read(file, group);
+    loaded.parts[checked_name_of(file, group)] = StatisticsStorage::read(file, group);
   }
   return loaded;
 }

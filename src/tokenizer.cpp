@@ -9,6 +9,7 @@
 #include "byte_alphabet.hpp"
 #include "byte_pair_merger.hpp"
 #include "headscope/error.hpp"
+#include "json_text.hpp"
 #include "sha256.hpp"
 #include "unicode.hpp"
 
@@ -29,7 +30,7 @@ const unicode::Pattern& splitting_pattern() {
 }
 
 std::vector<std::string> parse_vocabulary(std::string_view text, const std::string& source) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
+  const auto json = parse_json(text);
   if (!json.is_object()) {
     throw DataError(source, "vocab",
                     "expected a JSON object of tokens and ids, got " +
@@ -38,7 +39,9 @@ std::vector<std::string> parse_vocabulary(std::string_view text, const std::stri
   if (json.empty()) throw DataError(source, "vocab", "expected tokens, got none");
   std::vector<std::string> entries(json.size());
   std::vector<bool> taken(json.size());
-  for (const auto& [entry, id] : json.items()) {
+  for (const auto& item : json.items()) {
+    const std::string& entry = item.key();
+    const nlohmann::json& id = item.value();
     const auto fail = [&](const std::string& got) {
       throw DataError(source, "vocab",
                       "expected ids 0 to " + std::to_string(json.size() - 1) + ", each once, got " +

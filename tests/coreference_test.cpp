@@ -110,6 +110,18 @@ TEST(MentionReader, APieceLeavesOutWhatReachesBeyondIt) {
   EXPECT_EQ(mentions[0].entity, "e1");
 }
 
+TEST(MentionReader, EntitiesLeftOpenWithoutEndAreRefused) {
+  std::string opening, parts;
+  for (int i = 0; i < 1001; ++i) {
+    opening += "(e";
+    parts += "(e" + std::to_string(i) + "[1/2])";
+  }
+  const std::string error =
+      "f.conllu:1: expected at most 1000 entities to be open at once, got more";
+  EXPECT_EQ(error_of({opening}), error);
+  EXPECT_EQ(error_of({parts}), error);
+}
+
 TEST(MentionReader, MalformedBracketsAreNamed) {
   EXPECT_EQ(error_of({"", "5"}), "f.conllu:2: expected Entity= in brackets, got \"5\"");
   EXPECT_EQ(error_of({"()"}), "f.conllu:1: expected Entity= in brackets, got \"()\"");

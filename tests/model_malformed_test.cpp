@@ -319,6 +319,39 @@ TEST_F(ModelMalformed, AbsurdSizesAreRefusedBeforeAllocation) {
             "model.h5:wte.weight: expected data for shape [5, 4] (80 bytes), got 0 stored bytes");
 }
 
+TEST_F(ModelMalformed, ATinyFileCannotAskForTheRoomOfALargePrunedModel) {
+  const std::size_t d_model = 60000;
+  FileContent content;
+  content.tensors.clear();
+  const auto add = [&](const std::string& name, const Shape& shape) {
+    content.tensors[name] = {shape, std::vector<float>(element_count(shape))};
+  };
+  add("wpe.weight", {1, d_model});
+  for (const char* const name : {"ln_1.weight", "ln_1.bias", "attn.c_proj.bias"}) {
+    add(std::string("h.0.") + name, {d_model});
+  }
+  add("h.0.attn.c_attn.weight", {d_model, 0});
+  add("h.0.attn.c_attn.bias", {0});
+  add("h.0.attn.c_proj.weight", {0, d_model});
+  content.attributes = {{"n_head", std::int64_t{1}}, {"pruned_heads", std::string("{\"0\": [0]}")}};
+  content.write(path_);
+  EXPECT_THAT(error_of(path_),
+              ::testing::HasSubstr("model.h5:h.{i}.attn.c_attn.weight: expected a file that "
+                                   "pruning made smaller, got "));
+}
+
+TEST_F(ModelMalformed, JsonThatNestsWithoutEndIsRefused) {
+  FileContent content;
+  content.attributes.clear();
+  content.write(path_);
+  const std::string deep(1'000'000, '[');
+  testing::write_file(folder_.file("config.json"),
+                      "{\"n_head\": " + deep + std::string(deep.size(), ']') + "}");
+  EXPECT_EQ(error_of(path_), "config.json: expected a JSON object");
+  testing::write_file(folder_.file("config.json"), R"({"n_head": 2, "n_head": 1})");
+  EXPECT_EQ(error_of(path_), "config.json: expected a JSON object");
+}
+
 TEST_F(ModelMalformed, DescribingIsAsStrictAboutShapes) {
   FileContent content;
   content.reshape("h.1.attn.c_proj.weight", {4, 3});

@@ -6,8 +6,10 @@
 #include <bit>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <limits>
 
+#include "hdf5_call.hpp"
 #include "hdf5_file.hpp"
 #include "headscope/error.hpp"
 #include "long_table.hpp"
@@ -183,6 +185,51 @@ TEST(Results, NamesWhatIsMissingInAFile) {
     file.publish();
   }
   EXPECT_EQ(message_of([&] { read_results(path); }), path + ":pruning@summary: no such attribute");
+}
+
+// A results file whose `change` HDF5 accepts.
+std::string error_after(const std::function<void(hid_t)>& change) {
+  const testing::TemporaryDirectory folder;
+  const std::string path = folder.file("results.h5");
+  write_results(test::results_sample(), path);
+  {
+    const hdf5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+    change(file);
+  }
+  return message_of([&] { read_results(path); });
+}
+
+void overwrite(hid_t file, const char* name, std::int64_t value) {
+  const hdf5::Handle dataset(H5Dopen2(file, name, H5P_DEFAULT), H5Dclose);
+  const std::vector<std::int64_t> values(3, value);
+  H5Dwrite(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+}
+
+TEST(Results, AClaimsNumberAndVerdictAreOfThoseThereAre) {
+  EXPECT_THAT(error_after([](hid_t file) { overwrite(file, "claims/number", 1LL << 40); }),
+              HasSubstr("claims: number: expected a whole number from 0 to 2147483647, got"));
+  EXPECT_THAT(error_after([](hid_t file) {
+                H5Adelete_by_name(file, "claims/verdict", "flag_meanings", H5P_DEFAULT);
+                overwrite(file, "claims/verdict", 7);
+              }),
+              HasSubstr("claims: verdict: expected a whole number from 0 to 2, got 7"));
+}
+
+TEST(Results, EveryClaimHasAllItsParts) {
+  EXPECT_THAT(error_after([](hid_t file) {
+                H5Ldelete(file, "claims/statement", H5P_DEFAULT);
+                H5Ocopy(file, "claims/effect", file, "claims/statement", H5P_DEFAULT, H5P_DEFAULT);
+              }),
+              HasSubstr("claims: texts in statement: expected 3, got 0"));
+}
+
+TEST(Results, ALinkIsNoSecondDataset) {
+  EXPECT_THAT(error_after([](hid_t file) {
+                H5Ldelete(file, "pruning/curve", H5P_DEFAULT);
+                H5Lcreate_soft("/pruning/loss_increase", file, "pruning/curve", H5P_DEFAULT,
+                               H5P_DEFAULT);
+              }),
+              HasSubstr("pruning/curve: no such dataset"));
 }
 
 TEST(ResultsGroup, ChecksWhatIsAdded) {

@@ -132,6 +132,14 @@ TEST_F(Safetensors, HostileHeaderLengthsAreRefused) {
             ": expected a safetensors header of at most 2 bytes, got 3");
 }
 
+TEST_F(Safetensors, ATensorGivenTwiceIsRefused) {
+  const std::string data = bytes_of<float>({1, 2});
+  EXPECT_EQ(error_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                     R"("a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+                     data),
+            ": expected a JSON object as header");
+}
+
 TEST_F(Safetensors, CutFilesAreErrorsAtEveryLength) {
   write(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", bytes_of<float>({1, 2}));
   const std::string whole = testing::read_file(path_);

@@ -11,7 +11,9 @@ namespace headscope {
 /// Base of everything Headscope throws. `what()` is one line, fit to print after `headscope: `.
 class Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  /// Control characters of the text become spaces, and bytes that are not UTF-8 U+FFFD: names in it
+  /// may come from any file.
+  explicit Error(std::string_view text);
 };
 
 /// A file, or something inside one, is not what it should be.

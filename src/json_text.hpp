@@ -1,0 +1,14 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+
+namespace headscope {
+
+/// Parses JSON of a file that is not trusted.
+/// @return  discarded if it is malformed, nested deeper than any file that is read here (32
+/// levels),
+///          or gives a key of an object twice.
+nlohmann::json parse_json(std::string_view text);
+
+}  // namespace headscope

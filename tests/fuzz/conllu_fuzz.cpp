@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <sstream>
+
+#include "conllu.hpp"
+#include "corpus_file.hpp"
+#include "fuzz.hpp"
+#include "small_tokenizer.hpp"
+
+namespace headscope::fuzz {
+namespace {
+
+void check_document(const Document& document, Index most_tokens) {
+  require(document.tokens.size() <= most_tokens, "a document fits the context");
+  require(document.token_text.size() == document.tokens.size(), "every token has its text");
+  std::vector<bool> taken(document.tokens.size());
+  for (const Word& word : document.words) {
+    require(!word.form.empty(), "a word has a form");
+    require(!word.head || *word.head < document.words.size(), "a head is a word of the document");
+    for (const Index token : word.tokens) {
+      require(token < taken.size() && !taken[token], "a token belongs to one word");
+      taken[token] = true;
+    }
+  }
+  for (std::size_t i = 1; i < document.mentions.size(); ++i) {
+    require(document.mentions[i - 1].words[0] <= document.mentions[i].words[0],
+            "mentions are in order");
+  }
+  for (const Mention& mention : document.mentions) {
+    require(!mention.words.empty(), "a mention has words");
+    require(std::is_sorted(mention.words.begin(), mention.words.end()), "its words are in order");
+    require(mention.words.back() < document.words.size(), "its words are in the document");
+    require(std::binary_search(mention.words.begin(), mention.words.end(), mention.head_word),
+            "its head is one of its words");
+  }
+}
+
+std::size_t count_words(std::string_view text) {
+  std::istringstream stream{std::string(text)};
+  conllu::Reader reader(stream, "corpus.conllu");
+  std::size_t n_word = 0;
+  std::uint64_t end = 0;
+  while (const auto sentence = reader.next()) {
+    require(sentence->begin == end && sentence->end > end && sentence->end <= text.size(),
+            "sentences follow each other in the file");
+    end = sentence->end;
+    std::size_t covered = 0;
+    for (const conllu::Surface& surface : sentence->surfaces) {
+      require(surface.first_word == covered && surface.end_word > covered,
+              "surfaces follow each other");
+      covered = surface.end_word;
+    }
+    require(covered == sentence->words.size(), "surfaces cover the words");
+    n_word += covered;
+  }
+  return n_word;
+}
+
+}  // namespace
+}  // namespace headscope::fuzz
+
+// A CoNLL-U corpus, its first byte the context.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace headscope;
+  using namespace headscope::fuzz;
+  static const MemoryFile file;
+  Bytes bytes(data, size);
+  const std::size_t room = bytes.below(256);
+  CorpusContext context{&small_tokenizer(), room % 2 == 0, room < 128 ? 1 + room : 1024, 1000};
+  file.fill(bytes.rest());
+  read_or_refuse([&] {
+    const auto corpus = open_conllu(file.path(), context);
+    const Index most_tokens = context.max_tokens + (context.prepend_bos ? 1 : 0);
+    std::size_t n_word = 0;
+    for (std::uint64_t d = 0; d < corpus->n_document(); ++d) {
+      // What opening let pass must be read without complaint.
+      const Document document = [&]() -> Document {
+        try {
+          return corpus->document(d);
+        } catch (const Error& error) {
+          require(false, error.what());
+          throw;
+        }
+      }();
+      check_document(document, most_tokens);
+      n_word += document.words.size();
+    }
+    if (corpus->n_document() < context.max_documents) {
+      require(n_word == count_words(bytes.rest()), "cutting loses no words");
+    }
+  });
+  return 0;
+}

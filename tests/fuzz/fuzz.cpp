@@ -1,0 +1,87 @@
+#include "fuzz.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "unicode.hpp"
+
+// HDF5 keeps freed blocks for itself, so there is little for a long quarantine to find.
+extern "C" const char* __asan_default_options() {
+  return "malloc_context_size=4:quarantine_size_mb=16:allocator_may_return_null=1:"
+         "detect_stack_use_after_return=0";
+}
+
+namespace headscope::fuzz {
+
+void require(bool holds, std::string_view claim) {
+  if (holds) return;
+  std::fprintf(stderr, "claim does not hold: %.*s\n", static_cast<int>(claim.size()), claim.data());
+  std::abort();
+}
+
+void check_message(std::string_view message) {
+  require(!message.empty(), "an error says something");
+  require(message.find('\n') == std::string_view::npos, "an error is one line");
+  require(message.find('\x1b') == std::string_view::npos, "an error holds no terminal commands");
+  require(unicode::valid_prefix(message) == message.size(), "an error is UTF-8");
+}
+
+std::uint8_t Bytes::next() {
+  if (rest_.empty()) return 0;
+  const std::uint8_t byte = rest_.front();
+  rest_ = rest_.subspan(1);
+  return byte;
+}
+
+std::uint16_t Bytes::next_pair() {
+  const unsigned low = next();
+  return static_cast<std::uint16_t>(low | static_cast<unsigned>(next()) << 8);
+}
+
+std::size_t Bytes::below(std::size_t n) {
+  if (n < 2) return 0;
+  return (n <= 256 ? next() : next_pair()) % n;
+}
+
+std::string Bytes::text(std::size_t most) {
+  const std::size_t length = std::min(below(most + 1), rest_.size());
+  const std::string bytes(rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(length));
+  rest_ = rest_.subspan(length);
+  return bytes;
+}
+
+std::string_view Bytes::rest() const {
+  return {reinterpret_cast<const char*>(rest_.data()), rest_.size()};
+}
+
+MemoryFile::MemoryFile() : descriptor_(::memfd_create("headscope_fuzz", MFD_CLOEXEC)) {
+  require(descriptor_ >= 0, "files in memory can be made");
+  path_ = "/proc/self/fd/" + std::to_string(descriptor_);
+}
+
+void MemoryFile::fill(std::string_view bytes) const {
+  const bool filled =
+      ::ftruncate(descriptor_, 0) == 0 &&
+      ::pwrite(descriptor_, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
+  require(filled, "a file in memory can be filled");
+}
+
+OutputPath::OutputPath() : path_("/dev/shm/headscope_fuzz_" + std::to_string(::getpid())) {}
+
+OutputPath::~OutputPath() {
+  ::unlink(path_.c_str());
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace headscope::fuzz

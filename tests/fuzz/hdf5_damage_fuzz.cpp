@@ -1,0 +1,76 @@
+#include <array>
+
+#include "hdf5_samples.hpp"
+#include "headscope/corpus.hpp"
+#include "headscope/inspect.hpp"
+#include "headscope/model.hpp"
+#include "headscope/results.hpp"
+#include "headscope/statistics_file.hpp"
+
+namespace headscope::fuzz {
+namespace {
+
+// Single bytes, runs, cuts: whatever a file's bytes may come to.
+void damage(std::string& image, Bytes& bytes) {
+  while (!bytes.empty() && !image.empty()) {
+    const std::size_t at = bytes.next_pair() * std::size_t{4} % image.size() + bytes.below(4);
+    if (at >= image.size()) continue;
+    switch (bytes.below(6)) {
+      case 0:
+        image.resize(at);
+        break;
+      case 1:
+        image.replace(at, 8, std::string(8, '\xff'));
+        break;
+      case 2:
+        image[at] = static_cast<char>(image[at] ^ (1 << bytes.below(8)));
+        break;
+      case 3: {
+        const std::size_t from = bytes.next_pair() % image.size();
+        const std::string copied = image.substr(from, 1 + bytes.below(64));
+        image.replace(at, copied.size(), copied);
+        break;
+      }
+      default:
+        image[at] = static_cast<char>(bytes.next());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headscope::fuzz
+
+// A valid file of any kind with damaged bytes, also within what only HDF5 reads.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace headscope;
+  using namespace headscope::fuzz;
+  static const std::array<std::string, 5> images{model_image(false), model_image(true),
+                                                 results_image(), statistics_image(),
+                                                 token_ids_image()};
+  static const MemoryFile file;
+  Bytes bytes(data, size);
+  const std::size_t kind = bytes.below(images.size());
+  std::string image = images[kind];
+  damage(image, bytes);
+  file.fill(image);
+  read_or_refuse([&] {
+    switch (kind) {
+      case 0:
+      case 1:
+        describe_file(file.path(), {2});
+        load_model(file.path(), {2});
+        break;
+      case 2:
+        read_results(file.path());
+        break;
+      case 3:
+        load_statistics(file.path());
+        break;
+      default: {
+        const Corpus corpus({file.path()}, nullptr, {false, 8, 0});
+        corpus.document(0);
+      }
+    }
+  });
+  return 0;
+}

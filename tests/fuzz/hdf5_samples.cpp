@@ -1,0 +1,204 @@
+#include "hdf5_samples.hpp"
+
+#include "hdf5_file.hpp"
+#include "headscope/model.hpp"
+#include "headscope/parameters.hpp"
+#include "headscope/results.hpp"
+#include "headscope/statistics_file.hpp"
+#include "results_sample.hpp"
+
+namespace headscope::fuzz {
+namespace {
+
+const std::vector<std::string> texts{"gelu_new",
+                                     "relu",
+                                     "gpt2",
+                                     "",
+                                     "{\"0\":[0]}",
+                                     "{\"0\":[0,1]}",
+                                     "{\"1\":[0]}",
+                                     "[[[",
+                                     "DIMENSION_SCALE",
+                                     "layer",
+                                     "head",
+                                     "pruning",
+                                     "control/pruning",
+                                     "claims",
+                                     "loss_increase",
+                                     "two\nlines",
+                                     "\xff\xfe",
+                                     "\x1b[31m",
+                                     "headscope results 1",
+                                     "headscope statistics 2"};
+
+std::string image_of(const auto& write) {
+  const OutputPath output;
+  write(output.path());
+  return read_file(output.path());
+}
+
+ModelConfig small_config() {
+  ModelConfig config;
+  config.n_layer = 1;
+  config.n_head = 2;
+  config.d_model = 4;
+  config.d_mlp = 6;
+  config.n_ctx = 3;
+  config.d_vocab = 5;
+  return config;
+}
+
+std::string stored_name(const TensorSpec& spec, bool keras) {
+  if (!keras) return spec.name_in(0);
+  std::string name(spec.keras_names.front());
+  if (const std::size_t mark = name.find("{i}"); mark != std::string::npos) {
+    name.replace(mark, 3, "0");
+  }
+  return "transformer/tfgp_t2lm_head_model/transformer/" + name;
+}
+
+void write_tensor(hid_t file, const std::string& name, const Shape& shape,
+                  std::span<const float> values) {
+  const std::vector<hsize_t> extents(shape.begin(), shape.end());
+  const hdf5::Handle space(
+      H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose);
+  const hdf5::Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  H5Pset_create_intermediate_group(links, 1);
+  const hdf5::Handle dataset(
+      H5Dcreate2(file, name.c_str(), H5T_IEEE_F32LE, space, links, H5P_DEFAULT, H5P_DEFAULT),
+      H5Dclose);
+  H5Dwrite(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+}
+
+}  // namespace
+
+// Written without chunks, as Keras and h5py do: the smaller the file, the more of them in a second.
+std::string model_image(bool keras) {
+  return image_of([&](const std::string& path) {
+    const ModelConfig config = small_config();
+    const Model model = random_model(config, 1);
+    const hdf5::Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                            H5Fclose);
+    for (const TensorSpec& spec : gpt2_tensors()) {
+      if (spec.presence == Presence::optional) continue;
+      Shape shape = spec.shape(config);
+      if (keras && shape.size() == 1 && spec.name.ends_with(".bias"))
+        shape.insert(shape.begin(), 1);
+      write_tensor(file, stored_name(spec, keras), shape, tensor_values(model, spec));
+    }
+    if (keras) return;
+    const hdf5::Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+    const hdf5::Handle heads(
+        H5Acreate2(file, "n_head", H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+    const std::int64_t two = 2;
+    H5Awrite(heads, H5T_NATIVE_INT64, &two);
+  });
+}
+
+DraftWords model_words(bool keras) {
+  DraftWords words;
+  for (const TensorSpec& spec : gpt2_tensors()) {
+    if (keras && spec.keras_names.empty()) continue;
+    words.objects.push_back(stored_name(spec, keras));
+    if (spec.per_layer() && !keras) words.objects.push_back(spec.name_in(1));
+  }
+  for (const char* const name : {"h.0.attn.bias", "transformer.wte.weight", "h.00.ln_1.weight",
+                                 "tokenizer/vocab", "tokenizer/merges", "tokens", "offsets"}) {
+    words.objects.emplace_back(name);
+  }
+  words.attributes = {"n_layer",
+                      "n_head",
+                      "n_embd",
+                      "n_inner",
+                      "n_positions",
+                      "vocab_size",
+                      "layer_norm_epsilon",
+                      "activation_function",
+                      "tie_word_embeddings",
+                      "pruned_heads",
+                      "model_type",
+                      "scale_attn_weights"};
+  words.texts = texts;
+  return words;
+}
+
+std::string results_image() {
+  return image_of([](const std::string& path) { write_results(test::results_sample(), path); });
+}
+
+DraftWords results_words() {
+  DraftWords words;
+  for (const char* const name : {"pruning",
+                                 "control/pruning",
+                                 "claims",
+                                 "control",
+                                 "pruning/loss_increase",
+                                 "pruning/loss_increase_ci_low",
+                                 "pruning/documents",
+                                 "pruning/primary",
+                                 "pruning/example",
+                                 "pruning/layer",
+                                 "pruning/head",
+                                 "pruning/method",
+                                 "pruning/type",
+                                 "pruning/fraction",
+                                 "pruning/curve",
+                                 "pruning/loss_baseline",
+                                 "control/pruning/cosine_all",
+                                 "claims/number",
+                                 "claims/verdict",
+                                 "claims/statement",
+                                 "claims/effect",
+                                 "claims/group",
+                                 "claims/evidence",
+                                 "claims/effect_name",
+                                 "claims/claim",
+                                 "claims/ci_low"}) {
+    words.objects.emplace_back(name);
+  }
+  words.attributes = {"format",         "groups",         "title", "summary",
+                      "variables",      "long_name",      "units", "references",
+                      "flag_values",    "flag_meanings",  "CLASS", "NAME",
+                      "DIMENSION_LIST", "REFERENCE_LIST", "seed",  "_Netcdf4Dimid"};
+  words.texts = texts;
+  return words;
+}
+
+std::string statistics_image() {
+  return image_of([](const std::string& path) {
+    Statistics statistics;
+    for (const std::uint64_t document : {0, 1, 5}) {
+      statistics.sum("total", {2, 3}).values[1] += 0.5;
+      statistics.sum("a/b.c%", {}).values[0] += 7;
+      statistics.row("loss", document, {2}).values[0] = static_cast<double>(document);
+      statistics.end_document();
+    }
+    save_statistics({{"model", "m"}, {"documents", "0..3"}}, {{"part", statistics}}, path);
+  });
+}
+
+DraftWords statistics_words() {
+  const std::string part = "parts/part/";
+  return {{"texts", "parts", "parts/part", part + "sums", part + "rows", part + "documents",
+           part + "sums/total", part + "sums/a%2fb%2ec%25", part + "rows/loss",
+           part + "documents/loss", part + "sums/%", part + "rows/new", part + "documents/new"},
+          {"format", "name"},
+          texts};
+}
+
+std::string token_ids_image() {
+  return image_of([](const std::string& path) {
+    hdf5::OutputFile file(path);
+    const std::vector<std::int64_t> tokens{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8};
+    const std::vector<std::int64_t> offsets{0, 5, 6, 12};
+    file.write("tokens", {tokens.size()}, std::span<const std::int64_t>(tokens));
+    file.write("offsets", {offsets.size()}, std::span<const std::int64_t>(offsets));
+    file.publish();
+  });
+}
+
+DraftWords token_ids_words() {
+  return {{"tokens", "offsets", "tokens/a"}, {"name"}, texts};
+}
+
+}  // namespace headscope::fuzz

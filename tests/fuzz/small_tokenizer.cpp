@@ -1,0 +1,28 @@
+#include "small_tokenizer.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "byte_alphabet.hpp"
+
+namespace headscope::fuzz {
+
+const Tokenizer& small_tokenizer() {
+  static const Tokenizer tokenizer =
+      Tokenizer::from_directory(std::string(HEADSCOPE_TEST_DATA) + "/tokenizer");
+  return tokenizer;
+}
+
+std::string vocabulary_json(const std::vector<std::string>& entries) {
+  nlohmann::json vocabulary = nlohmann::json::object();
+  const auto add = [&](const std::string& entry) {
+    if (!vocabulary.contains(entry)) vocabulary[entry] = vocabulary.size();
+  };
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    add(byte_alphabet::encode(static_cast<unsigned char>(byte)));
+  }
+  add("<|endoftext|>");
+  for (const std::string& entry : entries) add(entry);
+  return vocabulary.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace headscope::fuzz

@@ -1,0 +1,31 @@
+#include "corpus_file.hpp"
+#include "fuzz.hpp"
+#include "small_tokenizer.hpp"
+
+// A plain-text corpus, its first byte the context.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace headscope;
+  using namespace headscope::fuzz;
+  static const MemoryFile file;
+  Bytes bytes(data, size);
+  const std::size_t room = bytes.below(256);
+  const CorpusContext context{&small_tokenizer(), room % 2 == 0, room < 128 ? 1 + room : 1024,
+                              1000};
+  file.fill(bytes.rest());
+  read_or_refuse([&] {
+    const auto corpus = open_plain_text(file.path(), context);
+    const Index n_bos = context.prepend_bos ? 1 : 0;
+    std::size_t from = 0;
+    for (std::uint64_t d = 0; d < corpus->n_document(); ++d) {
+      const Document document = corpus->document(d);
+      require(document.tokens.size() > n_bos, "a document holds text");
+      require(document.tokens.size() <= context.max_tokens + n_bos, "a document fits the context");
+      std::string text;
+      for (std::size_t t = n_bos; t < document.tokens.size(); ++t) text += document.token_text[t];
+      const std::size_t found = bytes.rest().find(text, from);
+      require(found != std::string_view::npos, "documents are parts of the file, in order");
+      from = found + text.size();
+    }
+  });
+  return 0;
+}
