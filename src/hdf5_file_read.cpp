@@ -11,7 +11,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "file_seal.hpp"
 #include "finite.hpp"
 #include "hdf5_call.hpp"
 #include "hdf5_file.hpp"
@@ -361,7 +360,6 @@ InputFile::InputFile(const std::string& path) : data_(std::make_unique<Data>()) 
   data_->file_size = static_cast<std::size_t>(status.st_size);
   if (status.st_size == 0) throw place.error("expected an HDF5 file, got an empty one");
   if (!recognises(path)) throw place.error("expected an HDF5 file, got something else");
-  check_seal(path);
   const Handle access = place.own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "out of memory");
   // File systems of clusters often refuse locks; nothing is written here.
   place.check(H5Pset_file_locking(access, false, true), "out of memory");

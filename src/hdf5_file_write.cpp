@@ -2,7 +2,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "file_seal.hpp"
 #include "hdf5_call.hpp"
 #include "hdf5_file.hpp"
 #include "pending_file.hpp"
@@ -271,7 +270,6 @@ void OutputFile::publish() {
   const Place place = data_->at("");
   place.check(H5Fflush(data_->file, H5F_SCOPE_LOCAL), unwritten);
   if (!data_->file.close()) throw place.error(unwritten);
-  append_seal(data_->pending.temporary_path());
   data_->pending.publish();
 }
 
