@@ -327,13 +327,13 @@ struct InputFile::Data {
                                    nullptr, list_link, &names, access),
                 damaged);
     for (const std::string& name : names) {
-      const std::string path = group.empty() ? name : group + "/" + name;
-      const H5O_info_t info = info_of(path);
+      const std::string inner = group.empty() ? name : group + "/" + name;
+      const H5O_info_t info = info_of(inner);
       if (!listing.seen.insert(info.addr).second) continue;
-      if (info.type == H5O_TYPE_DATASET) listing.datasets.push_back(path);
+      if (info.type == H5O_TYPE_DATASET) listing.datasets.push_back(inner);
       if (info.type != H5O_TYPE_GROUP) continue;
-      listing.groups.push_back(path);
-      list_into(path, depth + 1, listing);
+      listing.groups.push_back(inner);
+      list_into(inner, depth + 1, listing);
     }
   }
 };
