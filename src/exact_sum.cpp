@@ -1,5 +1,7 @@
 #include "headscope/exact_sum.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -8,41 +10,90 @@
 namespace headscope {
 namespace {
 
-__extension__ typedef __int128 Int128;
+__extension__ typedef unsigned __int128 Wide;
+using Word = std::uint64_t;
 
-// 2^70 = 2^8 * 2^62: a value is taken apart at 2^-8, so that each part fits 64 bits.
-constexpr double high_scale = 0x1p8, low_scale = 0x1p62, unit = 0x1p-70;
 constexpr std::size_t least_parallel_size = std::size_t{1} << 16;
-constexpr Int128 not_a_number = Int128{std::numeric_limits<std::int64_t>::min()} << 64;
 
-Int128 load(const std::int64_t* limbs) {
-  return (Int128{limbs[1]} << 64) | static_cast<std::uint64_t>(limbs[0]);
+// The highest word counts units of 2^-6.
+int resolution_exponent(std::size_t n_word) {
+  return -static_cast<int>(64 * (n_word - 1) + 6);
 }
 
-void store(Int128 sum, std::int64_t* limbs) {
-  limbs[0] = static_cast<std::int64_t>(sum);
-  limbs[1] = static_cast<std::int64_t>(sum >> 64);
+std::int64_t top(const std::int64_t* words, std::size_t n_word) {
+  return words[n_word - 1];
 }
 
-bool add_fixed(Int128 addend, std::int64_t* limbs) {
-  Int128 sum = load(limbs);
-  if (sum == not_a_number) return true;
-  if (addend == not_a_number) {
-    sum = not_a_number;
-  } else if (__builtin_add_overflow(sum, addend, &sum) || sum == not_a_number) {
-    return false;
+// The most negative number stands for what is none.
+bool is_not_a_number(const std::int64_t* words, std::size_t n_word) {
+  return top(words, n_word) == std::numeric_limits<std::int64_t>::min() &&
+         std::all_of(words, words + n_word - 1, [](std::int64_t word) { return word == 0; });
+}
+
+void set_not_a_number(std::int64_t* words, std::size_t n_word) {
+  std::fill(words, words + n_word, 0);
+  words[n_word - 1] = std::numeric_limits<std::int64_t>::min();
+}
+
+/// Adds or subtracts `high:low` at a word and carries on.
+void add_at(std::int64_t* words, std::size_t n_word, std::size_t at, Word low, Word high,
+            bool negative) {
+  Word carry = 0;
+  for (std::size_t i = at; i < n_word; ++i) {
+    const Word addend = i == at ? low : i == at + 1 ? high : 0;
+    if (i > at + 1 && carry == 0) break;
+    const auto old = static_cast<Word>(words[i]);
+    Word sum = 0;
+    const bool first = negative ? __builtin_sub_overflow(old, addend, &sum)
+                                : __builtin_add_overflow(old, addend, &sum);
+    const bool second = negative ? __builtin_sub_overflow(sum, carry, &sum)
+                                 : __builtin_add_overflow(sum, carry, &sum);
+    carry = first || second ? 1 : 0;
+    words[i] = static_cast<std::int64_t>(sum);
   }
-  store(sum, limbs);
-  return true;
 }
 
-bool add_real(double value, std::int64_t* limbs) {
-  const double scaled = value * high_scale;
-  if (std::isnan(scaled)) return add_fixed(not_a_number, limbs);
-  if (!(std::abs(scaled) < 0x1p63)) return false;
-  const auto high = static_cast<std::int64_t>(scaled);
-  const auto low = static_cast<std::int64_t>((scaled - static_cast<double>(high)) * low_scale);
-  return add_fixed((Int128{high} << 62) + low, limbs);
+bool add_real(double value, std::int64_t* words, std::size_t n_word) {
+  if (is_not_a_number(words, n_word)) return true;
+  if (std::isnan(value)) {
+    set_not_a_number(words, n_word);
+    return true;
+  }
+  if (!(std::abs(value) < 0x1p55)) return false;
+  const auto bits = std::bit_cast<Word>(value);
+  const auto exponent = static_cast<int>((bits >> 52) & 0x7FF);
+  const bool negative = (bits >> 63) != 0;
+  Word digits = bits & 0xFFFFFFFFFFFFF;
+  if (exponent > 0) digits |= Word{1} << 52;
+  int shift = std::max(exponent, 1) - 1075 - resolution_exponent(n_word);
+  if (shift < 0) {
+    digits = shift > -64 ? digits >> -shift : 0;
+    shift = 0;
+  }
+  const Wide placed = static_cast<Wide>(digits) << (shift % 64);
+  const bool was_negative = top(words, n_word) < 0;
+  add_at(words, n_word, static_cast<std::size_t>(shift / 64), static_cast<Word>(placed),
+         static_cast<Word>(placed >> 64), negative);
+  const bool overflowed = was_negative == negative && (top(words, n_word) < 0) != negative;
+  return (digits == 0 || !overflowed) && !is_not_a_number(words, n_word);
+}
+
+bool add_sum(const std::int64_t* theirs, std::int64_t* words, std::size_t n_word) {
+  if (is_not_a_number(words, n_word)) return true;
+  if (is_not_a_number(theirs, n_word)) {
+    set_not_a_number(words, n_word);
+    return true;
+  }
+  const bool negative = top(theirs, n_word) < 0, was_negative = top(words, n_word) < 0;
+  Word carry = 0;
+  for (std::size_t i = 0; i < n_word; ++i) {
+    const Wide sum =
+        static_cast<Wide>(static_cast<Word>(words[i])) + static_cast<Word>(theirs[i]) + carry;
+    words[i] = static_cast<std::int64_t>(static_cast<Word>(sum));
+    carry = static_cast<Word>(sum >> 64);
+  }
+  const bool overflowed = was_negative == negative && (top(words, n_word) < 0) != negative;
+  return !overflowed && !is_not_a_number(words, n_word);
 }
 
 }  // namespace
@@ -50,15 +101,15 @@ bool add_real(double value, std::int64_t* limbs) {
 template <typename Real>
 bool ExactSums::add_reals(std::span<const Real> values, std::size_t first) {
   if (first > size() || values.size() > size() - first) {
-    check_count("sums added to", size() - first, values.size());
+    check_count("sums added to", size() - std::min(first, size()), values.size());
   }
-  std::int64_t* const limbs = limbs_.data() + 2 * first;
+  std::int64_t* const words = words_.data() + n_word_ * first;
   bool fits = true;
 #pragma omp parallel for schedule(static) reduction(&& : fits) if (values.size() >= \
                                                                        least_parallel_size)
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] == 0) continue;
-    fits = add_real(static_cast<double>(values[i]), limbs + 2 * i) && fits;
+    fits = add_real(static_cast<double>(values[i]), words + n_word_ * i, n_word_) && fits;
   }
   return fits;
 }
@@ -72,18 +123,39 @@ bool ExactSums::add(std::span<const float> values, std::size_t first) {
 }
 
 bool ExactSums::add(const ExactSums& other) {
+  check_count("words of a sum added", n_word_, other.n_word_);
   check_count("sums added to", size(), other.size());
   bool fits = true;
-  for (std::size_t i = 0; i < size(); ++i) {
-    fits = add_fixed(load(other.limbs_.data() + 2 * i), limbs_.data() + 2 * i) && fits;
+  for (std::size_t i = 0; i < words_.size(); i += n_word_) {
+    fits = add_sum(other.words_.data() + i, words_.data() + i, n_word_) && fits;
   }
   return fits;
 }
 
 double ExactSums::value(std::size_t index) const {
-  const Int128 sum = load(limbs_.data() + 2 * index);
-  if (sum == not_a_number) return std::numeric_limits<double>::quiet_NaN();
-  return static_cast<double>(sum) * unit;
+  const std::int64_t* const words = words_.data() + n_word_ * index;
+  if (is_not_a_number(words, n_word_)) return std::numeric_limits<double>::quiet_NaN();
+  const bool negative = top(words, n_word_) < 0;
+  std::vector<Word> magnitude(words, words + n_word_);
+  if (negative) {
+    Word carry = 1;
+    for (Word& word : magnitude) {
+      word = ~word + carry;
+      carry = carry == 1 && word == 0 ? 1 : 0;
+    }
+  }
+  std::size_t highest = n_word_ - 1;
+  while (highest > 1 && magnitude[highest] == 0) --highest;
+  // The two highest words, and a bit for whatever lies below, round as all would.
+  Wide digits = (static_cast<Wide>(magnitude[highest]) << 64) | magnitude[highest - 1];
+  if (std::any_of(magnitude.begin(), magnitude.begin() + static_cast<std::ptrdiff_t>(highest) - 1,
+                  [](Word word) { return word != 0; })) {
+    digits |= 1;
+  }
+  const double value =
+      std::ldexp(static_cast<double>(digits),
+                 static_cast<int>(64 * (highest - 1)) + resolution_exponent(n_word_));
+  return negative ? -value : value;
 }
 
 }  // namespace headscope

@@ -28,9 +28,6 @@ struct DatasetInfo {
 using Attribute = std::variant<std::string, std::int64_t, double, std::vector<std::string>,
                                std::vector<std::int64_t>, std::vector<double>>;
 
-/// The root attribute that `OutputFile::add_text_checksum` leaves.
-inline constexpr const char* text_checksum_attribute = "text_checksum";
-
 /// Whether NaN and infinity are errors.
 enum class Finite { required, optional };
 
@@ -80,12 +77,6 @@ class InputFile {
   /// Nothing if there is none of that name, or it is neither numbers nor text.
   std::optional<Attribute> attribute(const std::string& object, const std::string& name) const;
 
-  /// A checksum of all text in the file, attributes included, with the names of what holds it. HDF5
-  /// checks numbers (Fletcher32) and what describes them, but not text of variable length.
-  std::int64_t text_checksum() const;
-  /// @throws DataError if `OutputFile::add_text_checksum` left one and the text does not fit it.
-  void check_text() const;
-
   /// Whether the dataset is a dimension scale.
   bool is_scale(const std::string& dataset) const;
   /// The name of the dimension scale on each axis; empty where an axis has none.
@@ -134,16 +125,14 @@ class OutputFile {
   void set_attribute(const std::string& object, const std::string& name,
                      std::span<const std::uint8_t> values);
 
-  /// Leaves the checksum of all text written so far as a root attribute, `text_checksum`.
-  void add_text_checksum();
-
   /// Declares a written 1-D dataset the coordinate of the dimension of its own name.
   void make_scale(const std::string& dataset);
   /// Puts a dimension scale on an axis of a dataset.
   void attach_scale(const std::string& dataset, std::size_t axis, const std::string& scale);
 
   /// Closes the file and gives it its name. Nothing can be written afterwards.
-  void publish();
+  /// @param with_digest  end it in a line that `check_digest` (file_digest.hpp) checks.
+  void publish(bool with_digest = false);
 
  private:
   struct Data;

@@ -1,6 +1,5 @@
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -506,43 +505,6 @@ std::optional<Attribute> InputFile::attribute(const std::string& object,
       break;
   }
   return std::nullopt;
-}
-
-std::int64_t InputFile::text_checksum() const {
-  // FNV-1a; each text ends in a zero byte, which no text holds.
-  std::uint64_t sum = 0xCBF29CE484222325;
-  const auto add = [&](const std::string& text) {
-    for (const char c : text + '\0') sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001B3;
-  };
-  const auto add_attributes = [&](const std::string& object) {
-    for (const std::string& name : attribute_names(object)) {
-      const std::optional<Attribute> value = attribute(object, name);
-      const auto* const one = std::get_if<std::string>(&*value);
-      const auto* const many = std::get_if<std::vector<std::string>>(&*value);
-      if (one == nullptr && many == nullptr) continue;
-      add(object);
-      add(name);
-      if (one != nullptr) add(*one);
-      if (many != nullptr) std::for_each(many->begin(), many->end(), add);
-    }
-  };
-  add_attributes("");
-  const Listing listing = data_->list("");
-  for (const std::string& group : listing.groups) add_attributes(group);
-  for (const std::string& dataset : listing.datasets) {
-    add_attributes(dataset);
-    if (info(dataset).kind != Kind::text) continue;
-    add(dataset);
-    for (const std::string& text : read_strings(dataset)) add(text);
-  }
-  return static_cast<std::int64_t>(sum);
-}
-
-void InputFile::check_text() const {
-  const std::optional<Attribute> expected = attribute("", text_checksum_attribute);
-  if (!expected || *expected == Attribute(text_checksum())) return;
-  throw DataError(path(), text_checksum_attribute,
-                  "expected the text it was made of, got other text");
 }
 
 bool InputFile::is_scale(const std::string& dataset) const {

@@ -2,6 +2,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "file_digest.hpp"
 #include "hdf5_call.hpp"
 #include "hdf5_file.hpp"
 #include "pending_file.hpp"
@@ -244,13 +245,6 @@ void OutputFile::set_attribute(const std::string& object, const std::string& nam
   data_->write_attribute(object, name, {values.size()}, H5T_NATIVE_UINT8, values.data());
 }
 
-void OutputFile::add_text_checksum() {
-  silence();
-  data_->at("").check(H5Fflush(data_->file, H5F_SCOPE_GLOBAL), unwritten);
-  const std::int64_t sum = InputFile(data_->pending.temporary_path()).text_checksum();
-  set_attribute("", text_checksum_attribute, sum);
-}
-
 void OutputFile::make_scale(const std::string& dataset) {
   const Handle opened = data_->open_object(dataset);
   const std::string name = dataset.substr(dataset.rfind('/') + 1);
@@ -265,11 +259,12 @@ void OutputFile::attach_scale(const std::string& dataset, std::size_t axis,
                            unwritten);
 }
 
-void OutputFile::publish() {
+void OutputFile::publish(bool with_digest) {
   silence();
   const Place place = data_->at("");
   place.check(H5Fflush(data_->file, H5F_SCOPE_LOCAL), unwritten);
   if (!data_->file.close()) throw place.error(unwritten);
+  if (with_digest) append_digest(data_->pending.temporary_path());
   data_->pending.publish();
 }
 

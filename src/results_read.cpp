@@ -2,6 +2,7 @@
 #include <map>
 #include <sstream>
 
+#include "file_digest.hpp"
 #include "hdf5_file.hpp"
 #include "headscope/error.hpp"
 #include "headscope/results.hpp"
@@ -154,6 +155,7 @@ AttributeValue single(const hdf5::InputFile& file, const std::string& name) {
 }  // namespace
 
 Results read_results(const std::string& path) {
+  check_digest(path);
   const hdf5::InputFile file(path);
   const std::optional<hdf5::Attribute> format = file.attribute("", layout::format_attribute);
   if (!format || *format != hdf5::Attribute(std::string(layout::format))) {
@@ -161,13 +163,9 @@ Results read_results(const std::string& path) {
                     "expected a results file (format \"" + std::string(layout::format) +
                         "\"), found another HDF5 file");
   }
-  file.check_text();
   Results results;
   for (const std::string& name : file.attribute_names("")) {
-    if (name == layout::format_attribute || name == layout::groups_attribute ||
-        name == hdf5::text_checksum_attribute) {
-      continue;
-    }
+    if (name == layout::format_attribute || name == layout::groups_attribute) continue;
     results.attributes.emplace(name, single(file, name));
   }
   const Contents contents{file.datasets(), file.groups()};

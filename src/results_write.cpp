@@ -132,8 +132,7 @@ void write_results(const Results& results, const std::string& path) {
   }
   file.set_attribute("", layout::format_attribute, std::string(layout::format));
   file.set_attribute("", layout::groups_attribute, names);
-  file.add_text_checksum();
-  file.publish();
+  file.publish(true);
 }
 
 }  // namespace headscope

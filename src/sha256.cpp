@@ -2,6 +2,7 @@
 
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -29,13 +30,16 @@ void Sha256::add(std::span<const char> bytes) {
   EVP_DigestUpdate(data_->context.get(), bytes.data(), bytes.size());
 }
 
-void Sha256::add_file(const std::string& path) {
+void Sha256::add_file(const std::string& path, std::uintmax_t n_byte) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw DataError(path, "", std::string("cannot be opened: ") + std::strerror(errno));
   std::vector<char> block(std::size_t{1} << 20);
-  while (stream) {
-    stream.read(block.data(), static_cast<std::streamsize>(block.size()));
-    add({block.data(), static_cast<std::size_t>(stream.gcount())});
+  while (stream && n_byte > 0) {
+    stream.read(block.data(),
+                static_cast<std::streamsize>(std::min<std::uintmax_t>(block.size(), n_byte)));
+    const auto count = static_cast<std::size_t>(stream.gcount());
+    add({block.data(), count});
+    n_byte -= count;
   }
   if (stream.bad()) throw DataError(path, "", "cannot be read");
 }

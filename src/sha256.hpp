@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,8 +17,9 @@ class Sha256 {
   Sha256& operator=(const Sha256&) = delete;
 
   void add(std::span<const char> bytes);
-  /// Adds a whole file. @throws DataError if it cannot be read.
-  void add_file(const std::string& path);
+  /// Adds a file, or its first `n_byte` bytes. @throws DataError if it cannot be read.
+  void add_file(const std::string& path,
+                std::uintmax_t n_byte = std::numeric_limits<std::uintmax_t>::max());
   /// The digest, 64 lower-case hexadecimal digits. Nothing can be added afterwards.
   std::string finish();
 

@@ -36,20 +36,21 @@ void Statistics::check_open(const std::string& name) const {
   throw Error("statistic " + name + ": expected a name of this pass's own, got one of an earlier");
 }
 
-Statistics::Sum& Statistics::open_sum(const std::string& name, const Shape& shape) {
+Statistics::Sum& Statistics::open_sum(const std::string& name, const Shape& shape,
+                                      std::size_t n_word) {
   check_open(name);
   const auto [place, inserted] = sums_.try_emplace(name);
   Sum& sum = place->second;
   if (inserted) {
     sum.shape = shape;
-    sum.total = ExactSums(element_count(shape));
+    sum.total = ExactSums(element_count(shape), n_word);
   }
   check_shape(name, sum.shape, shape);
   return sum;
 }
 
 Array& Statistics::sum(const std::string& name, const Shape& shape) {
-  Sum& sum = open_sum(name, shape);
+  Sum& sum = open_sum(name, shape, ExactSums::fine);
   if (sum.of_document.shape != shape || sum.of_document.size() != sum.total.size()) {
     sum.of_document = Array(shape);
   }
@@ -58,7 +59,7 @@ Array& Statistics::sum(const std::string& name, const Shape& shape) {
 
 void Statistics::add(const std::string& name, const Shape& shape, std::size_t first,
                      std::span<const float> values) {
-  Sum& sum = open_sum(name, shape);
+  Sum& sum = open_sum(name, shape, ExactSums::coarse);
   sum.value.reset();
   if (!sum.total.add(values, first)) throw too_large(name);
 }
@@ -146,7 +147,7 @@ void Statistics::merge(const Statistics& other) {
   }
   for (auto& [name, theirs] : other.sums_) {
     add_document(name, theirs);
-    Sum& ours = open_sum(name, theirs.shape);
+    Sum& ours = open_sum(name, theirs.shape, theirs.total.n_word());
     ours.value.reset();
     if (!ours.total.add(theirs.total)) throw too_large(name);
   }

@@ -130,9 +130,9 @@ class StatisticsStorage {
       if (statistics.sealed_.contains(name)) continue;
       Statistics::add_document(name, sum);
       Shape shape = sum.shape;
-      shape.push_back(2);
+      shape.push_back(sum.total.n_word());
       file.write(part + sum_group + "/" + stored_name(name), shape,
-                 std::span<const std::int64_t>(sum.total.limbs()), uncompressed);
+                 std::span<const std::int64_t>(sum.total.words()), uncompressed);
     }
     for (const auto& [name, rows] : statistics.rows_) {
       if (rows.empty() || statistics.sealed_.contains(name)) continue;
@@ -144,13 +144,14 @@ class StatisticsStorage {
     Statistics statistics;
     for (const hdf5::DatasetInfo& info : file.datasets(part + sum_group)) {
       Shape shape = info.shape;
-      if (shape.empty() || shape.back() != 2) {
+      const std::size_t n_word = shape.empty() ? 0 : shape.back();
+      if (n_word != ExactSums::fine && n_word != ExactSums::coarse) {
         throw DataError(file.path(), info.name,
-                        "expected a last axis of extent 2, got shape " + shape_text(shape));
+                        "expected a last axis of extent 2 or 4, got shape " + shape_text(shape));
       }
       shape.pop_back();
       Statistics::Sum& sum = statistics.sums_[checked_name_of(file, info.name)];
-      sum.total = ExactSums(file.read_integers(info.name));
+      sum.total = ExactSums(file.read_integers(info.name), n_word);
       sum.shape = std::move(shape);
     }
     for (const hdf5::DatasetInfo& info : file.datasets(part + row_group)) {

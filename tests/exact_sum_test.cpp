@@ -40,24 +40,29 @@ TEST(ExactSums, DoNotDependOnOrderOrGrouping) {
     ASSERT_TRUE(add(i % 3 == 0 ? first : second, {values[i]}));
   }
   ASSERT_TRUE(second.add(first));
-  EXPECT_EQ(forwards.limbs(), backwards.limbs());
-  EXPECT_EQ(forwards.limbs(), second.limbs());
+  EXPECT_EQ(forwards.words(), backwards.words());
+  EXPECT_EQ(forwards.words(), second.words());
 }
 
 TEST(ExactSums, CancelWithoutRounding) {
   ExactSums sums(1);
-  for (const double value : {1e16, 0x1p-70, -1e16}) ASSERT_TRUE(add(sums, {value}));
-  EXPECT_EQ(sums.value(0), 0x1p-70);
+  for (const double value : {1e16, 0x1p-149, -1e16}) ASSERT_TRUE(add(sums, {value}));
+  EXPECT_EQ(sums.value(0), 0x1p-149);
+  ASSERT_TRUE(add(sums, {-0x1p-148}));
+  EXPECT_EQ(sums.value(0), -0x1p-149);
 }
 
 TEST(ExactSums, KeepAValueToTheLastBitWhereItReachesFarEnough) {
-  for (const double value : {0.0, 1.0, -1.0, 0.1, -0.3, 1.0 / 3, 1e15 + 0.125, -3e16, 0x1p-70}) {
+  for (const double value : {0.0, 1.0, -1.0, 0.1, -0.3, 1.0 / 3, 1e15 + 0.125, -3e16, 1e-40,
+                             -0x1.fffffep-127, 0x1p-149, 0x1p-198}) {
     ExactSums sums(1);
     ASSERT_TRUE(add(sums, {value}));
     EXPECT_EQ(sums.value(0), value);
+    ASSERT_TRUE(add(sums, {1e16}) && add(sums, {-1e16}));
+    EXPECT_EQ(sums.value(0), value);
   }
   for (const double value : mixed_values(500)) {
-    ExactSums sums(1);
+    ExactSums sums(1, ExactSums::coarse);
     ASSERT_TRUE(add(sums, {value}));
     EXPECT_LT(std::abs(sums.value(0) - value), 0x1p-70);
     EXPECT_LE(std::abs(sums.value(0)), std::abs(value));

@@ -3,42 +3,51 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace headscope {
 
 /// Sums that come out the same to the last bit in whatever order and grouping they are added up.
 ///
-/// Each is a fixed-point number of 128 bits, a multiple of 2^-70 (8.5e-22): whole-number addition
-/// is associative. A value is cut to that multiple, towards zero, when it is added. One that is not
-/// a number makes its sum not a number for good.
+/// Each is a fixed-point number below 2^57 in magnitude: whole-number addition is associative. A
+/// value is cut, towards zero, to a multiple of the resolution when it is added. One that is not a
+/// number makes its sum not a number for good.
 class ExactSums {
  public:
-  explicit ExactSums(std::size_t size = 0) : limbs_(2 * size, 0) {}
-  /// @param limbs  what `limbs()` gave.
-  explicit ExactSums(std::vector<std::int64_t> limbs) : limbs_(std::move(limbs)) {}
+  /// 64-bit words of a sum. The resolution is 2^-198 with `fine`, which holds every sum of float32
+  /// exactly, and 2^-70 (8.5e-22) with `coarse`.
+  static constexpr std::size_t fine = 4, coarse = 2;
 
-  std::size_t size() const { return limbs_.size() / 2; }
+  explicit ExactSums(std::size_t size = 0, std::size_t n_word = fine)
+      : n_word_(n_word), words_(size * n_word, 0) {}
+  /// @param words  what `words()` gave, `n_word` of each sum.
+  ExactSums(std::vector<std::int64_t> words, std::size_t n_word)
+      : n_word_(n_word), words_(std::move(words)) {}
+
+  std::size_t size() const { return words_.size() / n_word_; }
+  std::size_t n_word() const { return n_word_; }
 
   /// Adds each value to the sum of its place, counted from `first`.
   /// @return false if a value reaches 2^55 (3.6e16) in magnitude, or a sum 2^57; the sums are then
   /// of no use.
   [[nodiscard]] bool add(std::span<const double> values, std::size_t first = 0);
   [[nodiscard]] bool add(std::span<const float> values, std::size_t first = 0);
-  /// Adds sums of the same size.
+  /// Adds as many sums of the same resolution.
   [[nodiscard]] bool add(const ExactSums& other);
 
   /// The sum, rounded once.
   double value(std::size_t index) const;
 
-  /// Each sum's low and high 64 bits, two's complement.
-  const std::vector<std::int64_t>& limbs() const { return limbs_; }
+  /// Two's complement, the lowest word first.
+  const std::vector<std::int64_t>& words() const { return words_; }
 
  private:
   template <typename Real>
   bool add_reals(std::span<const Real> values, std::size_t first);
 
-  std::vector<std::int64_t> limbs_;
+  std::size_t n_word_;
+  std::vector<std::int64_t> words_;
 };
 
 }  // namespace headscope

@@ -31,7 +31,7 @@ class Statistics {
   Array& sum(const std::string& name, const Shape& shape);
 
   /// Adds values to the elements of the sum `name` from `first` on, keeping no part of the
-  /// document's: for sums too large to be held twice.
+  /// document's: for sums too large to be held twice. They are kept to 2^-70.
   void add(const std::string& name, const Shape& shape, std::size_t first,
            std::span<const float> values);
 
@@ -70,7 +70,7 @@ class Statistics {
   };
 
   void check_open(const std::string& name) const;
-  Sum& open_sum(const std::string& name, const Shape& shape);
+  Sum& open_sum(const std::string& name, const Shape& shape, std::size_t n_word);
   static void add_document(const std::string& name, Sum& sum);
 
   mutable std::map<std::string, Sum> sums_;

@@ -1,0 +1,41 @@
+#include "file_digest.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "headscope/error.hpp"
+#include "sha256.hpp"
+
+namespace headscope {
+namespace {
+
+const std::string mark = "\nheadscope sha256 ";
+constexpr std::size_t digest_length = 64;
+
+}  // namespace
+
+void append_digest(const std::string& path) {
+  const std::string line = mark + file_sha256(path) + "\n";
+  std::ofstream stream(path, std::ios::binary | std::ios::app);
+  if (!stream.write(line.data(), static_cast<std::streamsize>(line.size())).flush()) {
+    throw DataError(path, "", "cannot be written");
+  }
+}
+
+void check_digest(const std::string& path) {
+  std::string line(mark.size() + digest_length + 1, '\0');
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (error || size < line.size()) return;
+  const std::uintmax_t end = size - line.size();
+  std::ifstream stream(path, std::ios::binary);
+  stream.seekg(static_cast<std::streamoff>(end));
+  stream.read(line.data(), static_cast<std::streamsize>(line.size()));
+  if (!stream || !line.starts_with(mark)) return;
+  Sha256 hash;
+  hash.add_file(path, end);
+  if (line == mark + hash.finish() + "\n") return;
+  throw DataError(path, "", "is damaged: its bytes do not fit the SHA-256 in its last line");
+}
+
+}  // namespace headscope
