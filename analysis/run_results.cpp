@@ -46,6 +46,10 @@ void add_provenance(Results& results, const RunSetup& setup, std::uint64_t n_tok
   attributes["n_ctx"] = count(config.n_ctx);
   attributes["d_vocab"] = count(config.d_vocab);
   attributes["activation"] = std::string(activation_name(config.activation));
+  std::string pruned;
+  for (const HeadIndex head : config.pruned_heads)
+    pruned += (pruned.empty() ? "" : ",") + head.text();
+  if (!pruned.empty()) attributes["pruned_heads"] = pruned;
   const Corpus* const corpus = setup.corpus();
   if (corpus == nullptr) return;
   std::string paths;

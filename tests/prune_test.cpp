@@ -178,6 +178,8 @@ TEST_F(Prune, CommandWritesAModelThatRuns) {
   const Finished run =
       run_headscope({"run", "--model", path_, "--output", folder_.file("out"), "--quiet"});
   EXPECT_EQ(run.exit_status, 0) << run.err;
+  EXPECT_EQ(read_results(folder_.file("out/results.h5")).attributes.at("pruned_heads"),
+            AttributeValue("L0H1,L1H0,L1H2"));
 }
 
 TEST_F(Prune, RemovedHeadsAreOfNoType) {
