@@ -33,7 +33,7 @@ void Sha256::add(std::span<const char> bytes) {
 void Sha256::add_file(const std::string& path, std::uintmax_t n_byte) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw DataError(path, "", std::string("cannot be opened: ") + std::strerror(errno));
-  std::vector<char> block(std::size_t{1} << 20);
+  std::vector<char> block(std::size_t{1} << 16);
   while (stream && n_byte > 0) {
     stream.read(block.data(),
                 static_cast<std::streamsize>(std::min<std::uintmax_t>(block.size(), n_byte)));

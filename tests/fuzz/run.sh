@@ -19,7 +19,7 @@ failed=0
 for target in "${targets[@]}"; do
   corpus="$output/$target"
   mkdir -p "$corpus"
-  # HDF5 keeps blocks for later use, which looks like a leak.
+  # HDF5 keeps blocks for later use, which looks like a leak until the end.
   if build-fuzz/tests/fuzz/"${target}_fuzz" "$corpus" "$output/seeds/$target" \
     -runs="${RUNS:-1000000}" -max_total_time="${SECONDS_EACH:-600}" -max_len="${longest[$target]:-4096}" \
     -timeout=5 -rss_limit_mb=1024 -malloc_limit_mb=512 -detect_leaks=0 -print_final_stats=1 \
