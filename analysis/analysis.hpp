@@ -80,11 +80,24 @@ struct AnalysisContext {
   const AnalysisSettings& settings;
 };
 
+/// What decides how much memory an analysis takes.
+struct RunShape {
+  ModelConfig config;
+  AnalysisSettings settings;
+  Index n_token = 0;             ///< of the longest document
+  std::uint64_t n_document = 0;  ///< of the corpus
+  int n_thread = 1;
+
+  std::uint64_t n_unit() const { return config.n_layer * config.n_head; }
+};
+
 struct RegisteredAnalysis {
   AnalysisInfo info;
   std::function<std::unique_ptr<Analysis>(const AnalysisContext&)> make;
   /// Figures from this analysis's group of a results file; no model is at hand.
   std::function<std::vector<Figure>(const Results&)> draw;
+  /// Bytes it holds at most, beside the weights and the forward pass.
+  std::function<std::uint64_t(const RunShape&)> memory;
 };
 
 /// Every analysis, in the order of the report. An explicit list: add a new analysis here.

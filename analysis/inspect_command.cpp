@@ -4,11 +4,13 @@
 #include <iostream>
 #include <set>
 
+#include "analysis.hpp"
 #include "commands.hpp"
 #include "default_data.hpp"
 #include "headscope/corpus.hpp"
 #include "headscope/error.hpp"
 #include "headscope/inspect.hpp"
+#include "run_memory.hpp"
 
 namespace headscope {
 namespace {
@@ -35,6 +37,10 @@ void print_model(const ModelDescription& model) {
   print_line("vocabulary", config.d_vocab);
   print_line("activation", std::string(activation_name(config.activation)));
   print_line("unembedding", config.tied_unembedding ? "tied to the token embedding" : "its own");
+  if (model.n_stored == 0) {
+    print_line("parameters", model.counts.total());
+    return;
+  }
   print_line("tokenizer", model.has_tokenizer ? "in the file" : "not in the file");
   print_line("parameters in the file", model.n_stored);
   if (model.missing.empty()) {
@@ -47,11 +53,32 @@ void print_model(const ModelDescription& model) {
   print_line("missing", missing);
 }
 
-void print_hdf5_or_safetensors(const std::string& path, Index n_head) {
+/// What a run with the default options needs, by analysis and with all of them.
+void print_memory(const ModelDescription& model) {
+  const RunShape run{model.config, {}, model.config.n_ctx, 1000, blas::thread_count()};
+  const auto need = [&](const std::vector<const RegisteredAnalysis*>& analyses) {
+    return memory_text(total_bytes(run_memory(run, analyses, false)));
+  };
+  std::cout << "  memory of a run, about, by --analyses; documents of " << run.n_token
+            << " tokens, " << run.n_thread << " threads\n";
+  std::vector<const RegisteredAnalysis*> possible;
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    if (analysis.info.needs_corpus && !model.missing.empty()) continue;
+    possible.push_back(&analysis);
+    print_line("  " + analysis.info.name, need({&analysis}));
+  }
+  print_line("  all", need(possible));
+}
+
+void print_description(const std::string& path, Index n_head) {
   const FileDescription file = describe_file(path, {n_head});
   std::cout << path << ": " << file_kind_text(file.kind) << ", " << file.n_byte << " bytes\n";
   for (const auto& [name, value] : file.attributes) print_line(name, value);
-  if (file.model) print_model(*file.model);
+  if (file.model) {
+    print_model(*file.model);
+    print_memory(*file.model);
+  }
+  if (file.kind == FileKind::config) return;
   std::cout << "  " << file.arrays.size() << " arrays\n";
   for (const TensorInfo& array : file.arrays) {
     std::cout << "    " << array.name << " " << shape_text(array.shape) << " " << array.type
@@ -118,7 +145,7 @@ void inspect_command(const Arguments& arguments) {
     if (is_text_corpus(path)) {
       print_corpus(path, values["tokenizer"].as<std::string>());
     } else {
-      print_hdf5_or_safetensors(path, values["n-head"].as<Index>());
+      print_description(path, values["n-head"].as<Index>());
     }
   }
 }

@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 
 // Options that say where and how fast, not what.
 constexpr std::array without_effect{"model",  "corpus",     "tokenizer", "analyses", "output",
-                                    "config", "threads",    "figures",   "quiet",    "shard",
-                                    "resume", "save-every", "wait"};
+                                    "config", "threads",    "memory",    "figures",  "quiet",
+                                    "shard",  "save-every", "resume",    "wait"};
 
 std::string text_of(const nlohmann::json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();

@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "headscope/error.hpp"
+#include "run_memory.hpp"
 
 namespace headscope {
 namespace {
@@ -115,6 +116,9 @@ po::options_description describe_options() {
       "circuits: leave the weights raw, without folding LayerNorm in")(
       "seed", whole_number("0"), "seed of everything random (default 0)")(
       "threads", whole_number("0"), "threads (0: all cores)")(
+      "memory", text("SIZE"),
+      "refuse, before anything is loaded, a run that is expected to need more, such as 900M or 8G "
+      "(default: not asked; `headscope inspect MODEL` lists what runs need)")(
       "figures", po::value<std::string>()->default_value("svg,png")->value_name("FORMATS"),
       "svg, png, pdf, separated by commas (default svg,png; the report needs svg)")(
       "shard", text("K/N"),
@@ -194,6 +198,7 @@ std::optional<RunOptions> parse_run_options(const std::vector<std::string>& argu
   if (threads > 4096)
     throw UsageError("--threads: expected at most 4096, got " + std::to_string(threads));
   run.threads = static_cast<int>(threads);
+  if (values.count("memory") > 0) run.memory = parse_memory(text("memory"));
   run.figure_formats = split_commas(text("figures"));
   for (const std::string& format : run.figure_formats)
     check_known("figures", format, {"svg", "png", "pdf"});
@@ -251,7 +256,7 @@ RunOptions stored_run_options(const std::string& json,
       values[name] = {};
     }
   }
-  for (const char* name : {"shard", "wait", "resume", "config"}) values.erase(name);
+  for (const char* name : {"shard", "wait", "resume", "config", "memory"}) values.erase(name);
   for (const auto& [name, value] : changed) values[name] = value;
   std::vector<std::string> arguments;
   for (const auto& [name, value] : values) {

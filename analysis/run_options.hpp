@@ -22,6 +22,7 @@ struct RunOptions {
   bool prepend_bos = true;
   std::uint64_t max_documents = 0;  ///< 0: all
   int threads = 0;                  ///< 0: all cores
+  std::uint64_t memory = 0;         ///< bytes that the run must fit in; 0: not asked
   int shard = 1, n_shard = 1;    ///< shard k of N takes documents k - 1, k - 1 + N, k - 1 + 2 N ...
   bool wait = false;             ///< for other shards' passes, instead of stopping
   bool resume = false;           ///< go on where a run left off

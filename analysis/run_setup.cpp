@@ -6,11 +6,15 @@
 #include "commands.hpp"
 #include "default_data.hpp"
 #include "headscope/error.hpp"
+#include "headscope/inspect.hpp"
+#include "run_memory.hpp"
 
 namespace headscope {
 namespace {
 
-RunOptions with_defaults(RunOptions options) {
+/// Fills in the default model and stories where the user named none, and sets the threads.
+RunOptions prepare(RunOptions options) {
+  blas::set_thread_count(options.threads);
   if (!options.model.empty()) return options;
   options.model = default_data_path("default-model.h5");
   if (options.corpus.empty()) options.corpus = {default_data_path("stories.conllu")};
@@ -56,15 +60,35 @@ std::optional<Corpus> open_corpus(const RunOptions& options, const Model& model,
   return Corpus(options.corpus, tokenizer ? &*tokenizer : nullptr, corpus_options);
 }
 
+/// Checks --memory against documents as long as the model's context.
+void check_memory_of(const RunOptions& options, const ModelConfig& config, std::uint64_t n_document,
+                     const std::vector<const RegisteredAnalysis*>& analyses) {
+  if (options.memory == 0) return;
+  check_memory(
+      run_memory({config, options.settings, config.n_ctx, n_document, blas::thread_count()},
+                 analyses, options.random_control),
+      options.memory);
+}
+
+/// Loads the model if there is room for its weights, whatever is to be done with them.
+Model load_checked_model(const RunOptions& options) {
+  const LoadOptions load{options.n_head};
+  if (options.memory > 0) {
+    const FileDescription file = describe_file(options.model, load);
+    if (file.model) check_memory_of(options, file.model->config, 0, {});
+  }
+  return load_model(options.model, load);
+}
+
 }  // namespace
 
 RunSetup::RunSetup(const RunOptions& options)
-    : options_(with_defaults(options)),
-      model_(load_model(options_.model, {options_.n_head})),
+    : options_(prepare(options)),
+      model_(load_checked_model(options_)),
       tokenizer_(open_tokenizer(options_, model_)),
       analyses_(choose_analyses(options_, model_)),
       corpus_(open_corpus(options_, model_, tokenizer_)) {
-  blas::set_thread_count(options_.threads);
+  check_memory_of(options_, model_.config, corpus_ ? corpus_->n_document() : 0, analyses_);
 }
 
 std::vector<const RegisteredAnalysis*> RunSetup::controlled_analyses() const {

@@ -11,8 +11,8 @@ namespace headscope {
 class RunSetup {
  public:
   /// Fills in the default model and stories where the user named none, and sets the threads.
-  /// @throws DataError, UsageError if something cannot be opened or an analysis asked for cannot be
-  /// run on it.
+  /// @throws DataError, UsageError if something cannot be opened, an analysis asked for cannot be
+  /// run on it, or it needs more than `options.memory`.
   explicit RunSetup(const RunOptions& options);
   RunSetup(const RunSetup&) = delete;
   RunSetup& operator=(const RunSetup&) = delete;

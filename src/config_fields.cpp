@@ -166,4 +166,34 @@ ConfigFields ConfigFields::from_attributes(const hdf5::InputFile& file) {
   return from_json(config, file.path());
 }
 
+void check_config(const ModelConfig& config, const std::string& file) {
+  try {
+    config.check();
+  } catch (const OptionError& error) {
+    const std::string text = error.what();
+    const std::size_t colon = text.find(": ");
+    throw DataError(file, text.substr(0, colon), text.substr(colon + 2));
+  }
+}
+
+ModelConfig ConfigFields::config() const {
+  const auto needed = [&](const char* name, const std::optional<Index>& value) {
+    if (!value) throw DataError(file, name, "expected a whole number, got none");
+    return *value;
+  };
+  ModelConfig config;
+  config.n_layer = needed("n_layer", n_layer);
+  config.n_head = needed("n_head", n_head);
+  config.d_model = needed("n_embd", n_embd);
+  config.d_mlp = n_inner.value_or(4 * config.d_model);
+  config.n_ctx = needed("n_positions", n_positions);
+  config.d_vocab = needed("vocab_size", vocab_size);
+  config.layer_norm_epsilon = layer_norm_epsilon.value_or(config.layer_norm_epsilon);
+  config.activation = activation_function.value_or(config.activation);
+  config.tied_unembedding = tie_word_embeddings.value_or(true);
+  config.pruned_heads = pruned_heads.value_or(std::vector<HeadIndex>());
+  check_config(config, file);
+  return config;
+}
+
 }  // namespace headscope

@@ -26,6 +26,14 @@ struct ConfigFields {
   static ConfigFields from_json_file(const std::string& path);
   /// Root attributes of a model file; empty fields when it has none of a config's.
   static ConfigFields from_attributes(const hdf5::InputFile& file);
+
+  /// The shape of a model from its config alone.
+  /// @throws DataError if layers, heads, width, context or vocabulary are not given or do not fit
+  /// together.
+  ModelConfig config() const;
 };
+
+/// ModelConfig::check. @throws DataError naming the file and the field.
+void check_config(const ModelConfig& config, const std::string& file);
 
 }  // namespace headscope

@@ -12,12 +12,8 @@
 namespace headscope {
 namespace {
 
-// Stacked sequences go through in groups of about this many columns: wide enough for matrix
-// products at full speed, narrow enough that memory does not grow with the stack.
-constexpr Index columns_at_once = 1024;
-
 Index sequences_at_once(Index n_token) {
-  return std::max<Index>(1, columns_at_once / std::max<Index>(1, n_token));
+  return std::max<Index>(1, Forward::columns_at_once / std::max<Index>(1, n_token));
 }
 
 Index sequence_length(Index n_column, Index n_sequence) {

@@ -43,6 +43,18 @@ ModelDescription describe_model(const TensorSource& source, const LoadOptions& o
   return description;
 }
 
+FileDescription describe_config(const std::string& path) {
+  FileDescription description;
+  description.path = path;
+  description.kind = FileKind::config;
+  ModelDescription& model = description.model.emplace();
+  model.config = ConfigFields::from_json_file(path).config();
+  model.config_file = path;
+  model.counts = parameter_counts(model.config);
+  description.n_byte = std::filesystem::file_size(path);
+  return description;
+}
+
 }  // namespace
 
 std::string_view file_kind_text(FileKind kind) {
@@ -53,6 +65,8 @@ std::string_view file_kind_text(FileKind kind) {
       return "model with Hugging Face names (HDF5)";
     case FileKind::safetensors_model:
       return "model (safetensors)";
+    case FileKind::config:
+      return "config of a model";
     case FileKind::token_corpus:
       return "corpus of token ids (HDF5)";
     case FileKind::other_hdf5:
@@ -62,6 +76,7 @@ std::string_view file_kind_text(FileKind kind) {
 }
 
 FileDescription describe_file(const std::string& path, const LoadOptions& options) {
+  if (std::filesystem::path(path).extension() == ".json") return describe_config(path);
   const std::unique_ptr<TensorSource> source = open_tensor_source(path);
   FileDescription description;
   description.path = path;

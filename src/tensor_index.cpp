@@ -17,12 +17,6 @@ bool is_layer_tensor(std::string_view name) {
   return name.starts_with("h.") || name.starts_with("transformer.h.");
 }
 
-DataError with_file(const std::string& file, const OptionError& error) {
-  const std::string text = error.what();
-  const std::size_t colon = text.find(": ");
-  return DataError(file, text.substr(0, colon), text.substr(colon + 2));
-}
-
 }  // namespace
 
 TensorIndex::TensorIndex(const TensorSource& source) : source_(source) {
@@ -135,11 +129,7 @@ ModelConfig TensorIndex::resolve(const ConfigFields& fields, const LoadOptions& 
   if (find(tensor_spec("wpe.weight")) == nullptr) {
     throw DataError(source_.path(), "wpe.weight", "expected 2 axes, got no such tensor");
   }
-  try {
-    config.check();
-  } catch (const OptionError& error) {
-    throw with_file(fields.file.empty() ? source_.path() : fields.file, error);
-  }
+  check_config(config, fields.file.empty() ? source_.path() : fields.file);
   return config;
 }
 

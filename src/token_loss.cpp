@@ -203,6 +203,10 @@ TokenLoss token_loss(blas::ConstView normalized, const Matrix& unembedding, cons
   return run_blocks({normalized, unembedding, b_U, targets}, {});
 }
 
+std::uint64_t token_loss_thread_bytes(Index n_token) {
+  return chunk_size * std::min(token_block, n_token) * sizeof(float);
+}
+
 TokenLoss token_loss_with_gradient(blas::ConstView normalized, const Matrix& unembedding,
                                    const Vector& b_U, std::span<const TokenId> targets,
                                    blas::View gradient) {

@@ -14,4 +14,7 @@ TokenLoss token_loss_with_gradient(blas::ConstView normalized, const Matrix& une
                                    const Vector& b_U, std::span<const TokenId> targets,
                                    blas::View gradient);
 
+/// Bytes of one thread's chunk of logits.
+std::uint64_t token_loss_thread_bytes(Index n_token);
+
 }  // namespace headscope

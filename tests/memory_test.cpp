@@ -1,15 +1,30 @@
+#include "headscope/memory.hpp"
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "commands.hpp"
+#include "headscope/model.hpp"
+#include "run_memory.hpp"
 #include "subprocess.hpp"
 #include "temporary_directory.hpp"
+#include "token_corpus.hpp"
 
 namespace headscope {
 namespace {
 
+using testing::Finished;
+using ::testing::HasSubstr;
+using testing::run_headscope;
+using testing::TemporaryDirectory;
+
 /// Most memory that a run over so many of the stories holds at once, KiB.
 double peak_memory(const std::string& n_document) {
-  const testing::TemporaryDirectory folder;
-  const testing::Finished finished = testing::run_headscope(
+  const TemporaryDirectory folder;
+  const Finished finished = run_headscope(
       {"run", "--model", HEADSCOPE_PROJECT_DIR "/data/planted-model.h5", "--corpus",
        HEADSCOPE_PROJECT_DIR "/data/stories.conllu", "--analyses",
        "correlation,classification,attention", "--max-documents", n_document, "--bootstrap", "20",
@@ -21,6 +36,136 @@ double peak_memory(const std::string& n_document) {
 TEST(Memory, StaysTheSameForTenTimesTheCorpus) {
   const double few = peak_memory("30"), many = peak_memory("300");
   EXPECT_LT(many, 1.05 * few) << few << " KiB for 30 documents";
+}
+
+/// A model with room for long documents, wide enough for its patterns and sums to count.
+ModelConfig wide_config() {
+  ModelConfig config;
+  config.n_layer = 2;
+  config.n_head = 4;
+  config.d_model = 512;
+  config.d_mlp = 2048;
+  config.n_ctx = 512;
+  config.d_vocab = 8000;
+  return config;
+}
+
+const RegisteredAnalysis& analysis_named(const std::string& name) {
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    if (analysis.info.name == name) return analysis;
+  }
+  throw std::out_of_range(name);
+}
+
+/// A run of one analysis on two documents as long as the context.
+class MemoryOf : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
+  const TemporaryDirectory folder;
+  const ModelConfig config = wide_config();
+  save_model(random_model(config, 1), folder.file("model.h5"));
+  TokenIds tokens;
+  for (Index t = 0; t < config.n_ctx; ++t) tokens.push_back(static_cast<TokenId>(t * 7919 % 8000));
+  testing::write_token_corpus(folder.file("tokens.h5"), {tokens, tokens});
+
+  const RunShape shape{config, {}, config.n_ctx, 2, 1};
+  const std::vector<MemoryPart> parts = run_memory(shape, {&analysis_named(GetParam())}, false);
+  const Finished finished = run_headscope({"run",
+                                           "--model",
+                                           folder.file("model.h5"),
+                                           "--corpus",
+                                           folder.file("tokens.h5"),
+                                           "--no-bos",
+                                           "--analyses",
+                                           GetParam(),
+                                           "--threads",
+                                           "1",
+                                           "--prune-documents",
+                                           "1",
+                                           "--nulls",
+                                           "3",
+                                           "--figures",
+                                           "svg",
+                                           "--quiet",
+                                           "--memory",
+                                           std::to_string(total_bytes(parts) / 1024 + 1) + "K",
+                                           "--output",
+                                           folder.file("out")});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  const double estimate = static_cast<double>(total_bytes(parts)) / 1024,
+               peak = static_cast<double>(finished.peak_kib);
+  EXPECT_LT(peak, 1.05 * estimate);
+  // It allows for annotated text, whose relations take room.
+  EXPECT_GT(peak, 0.5 * estimate);
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, MemoryOf,
+                         ::testing::Values("parameters", "circuits", "correlation", "pruning",
+                                           "classification", "attention"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST(Memory, OfGpt2IsThatOfItsWeightsAtLeast) {
+  ModelConfig config;
+  config.n_layer = config.n_head = 12;
+  config.d_model = 768;
+  config.d_mlp = 3072;
+  config.n_ctx = 1024;
+  config.d_vocab = 50257;
+  EXPECT_EQ(model_bytes(config), 124'439'808 * sizeof(float));
+}
+
+TEST(Memory, TooLittleIsRefusedWithTheNumbersBeforeAnythingIsRun) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  const Finished weights = run_headscope({"run", "--memory", "20M", "--output", output});
+  EXPECT_EQ(weights.exit_status, 2);
+  EXPECT_THAT(weights.err, HasSubstr("--memory: expected at least"));
+  EXPECT_THAT(weights.err, HasSubstr("got 20 MiB (program"));
+  const Finished analyses = run_headscope({"run", "--memory", "120M", "--output", output});
+  EXPECT_EQ(analyses.exit_status, 2);
+  EXPECT_THAT(analyses.err, HasSubstr("got 120 MiB (program"));
+  EXPECT_THAT(analyses.err, HasSubstr("classification "));
+  EXPECT_TRUE(std::filesystem::is_empty(output));
+}
+
+TEST(Memory, TheControlCounts) {
+  RunShape run{wide_config(), {}, 512, 2, 1};
+  const auto& classification = analysis_named("classification");
+  const auto& correlation = analysis_named("correlation");
+  const std::uint64_t alone = total_bytes(run_memory(run, {&classification, &correlation}, false));
+  const std::uint64_t with_control =
+      total_bytes(run_memory(run, {&classification, &correlation}, true));
+  EXPECT_EQ(with_control - alone, model_bytes(run.config) + correlation.memory(run));
+}
+
+TEST(Memory, SizesAreReadInPowersOf1024) {
+  EXPECT_EQ(parse_memory("3K"), 3072U);
+  EXPECT_EQ(parse_memory("900M"), 900U << 20);
+  EXPECT_EQ(parse_memory("8G"), std::uint64_t{8} << 30);
+  EXPECT_EQ(parse_memory("2T"), std::uint64_t{2} << 40);
+  for (const char* text : {"", "8", "G", "-1G", "8GB", "1.5G", "8 G", "8g", "9999999G"}) {
+    EXPECT_THROW(parse_memory(text), UsageError) << text;
+  }
+  EXPECT_EQ(memory_text(std::uint64_t{5} << 19), "2.5 MiB");
+  EXPECT_EQ(memory_text(std::uint64_t{310} << 20), "310 MiB");
+  EXPECT_EQ(memory_text(std::uint64_t{33} << 28), "8.25 GiB");
+}
+
+TEST(Inspect, SaysFromAConfigAloneWhatARunOfItNeeds) {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("config.json");
+  std::ofstream(path) << R"({"model_type": "gpt2", "n_layer": 48, "n_head": 25, "n_embd": 1600,
+                             "n_positions": 1024, "vocab_size": 50257})";
+  const Finished finished = run_headscope({"inspect", path});
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("1557611200"));
+  EXPECT_THAT(finished.out, HasSubstr("documents of 1024 tokens"));
+  EXPECT_THAT(finished.out, HasSubstr("    correlation           "));
+
+  std::ofstream(path) << R"({"n_layer": 48, "n_embd": 1600})";
+  const Finished lacking = run_headscope({"inspect", path});
+  EXPECT_EQ(lacking.exit_status, 1);
+  EXPECT_THAT(lacking.err, HasSubstr(path + ":n_head: expected a whole number, got none"));
 }
 
 }  // namespace

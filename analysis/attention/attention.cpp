@@ -187,6 +187,18 @@ std::vector<ResultsGroup> AttentionPatterns::finish(const Statistics& statistics
   return groups;
 }
 
+std::uint64_t memory(const RunShape& run) {
+  const AnalysisSettings& settings = run.settings;
+  const std::uint64_t n_kept = settings.n_pattern_tokens == 0
+                                   ? run.n_token
+                                   : std::min(run.n_token, settings.n_pattern_tokens);
+  const std::uint64_t document =
+      (2 * run.n_unit() + run.config.n_layer) * n_kept * n_kept * sizeof(double);
+  // Kept as rows, then once more as results; the rollout of one layer.
+  return 2 * std::min<std::uint64_t>(run.n_document, settings.n_pattern_documents) * document +
+         3 * n_kept * n_kept * sizeof(double);
+}
+
 }  // namespace
 
 std::vector<double> contribution_norms(const Matrix& values, const Matrix& W_O) {
@@ -214,7 +226,7 @@ RegisteredAnalysis attention_patterns_analysis() {
   return {
       attention_info(),
       [](const AnalysisContext& context) { return std::make_unique<AttentionPatterns>(context); },
-      [](const Results&) { return std::vector<Figure>(); }};
+      [](const Results&) { return std::vector<Figure>(); }, memory};
 }
 
 }  // namespace headscope

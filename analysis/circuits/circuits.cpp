@@ -246,13 +246,22 @@ class CircuitsAnalysis : public Analysis {
   AnalysisSettings settings_;
 };
 
+std::uint64_t memory(const RunShape& run) {
+  const std::uint64_t d = run.config.d_model, n_unit = run.n_unit();
+  // Four factors of every layer, four matrices in double and what is made of them by thread,
+  // scores.
+  return run.config.n_layer * 4 * d * d * sizeof(float) +
+         static_cast<std::uint64_t>(run.n_thread) * 9 * d * d * sizeof(double) +
+         composition_kinds.size() * n_unit * n_unit * sizeof(double);
+}
+
 }  // namespace
 
 RegisteredAnalysis circuits_analysis() {
   return {
       circuits_info,
       [](const AnalysisContext& context) { return std::make_unique<CircuitsAnalysis>(context); },
-      draw_circuits};
+      draw_circuits, memory};
 }
 
 }  // namespace headscope

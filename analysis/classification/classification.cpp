@@ -347,12 +347,26 @@ std::vector<ResultsGroup> Classification::finish(const Statistics& statistics) c
                                  settings_.n_bootstrap, settings_.seed)};
 }
 
+std::uint64_t memory(const RunShape& run) {
+  constexpr std::uint64_t n_relation = 37;  // of Universal Dependencies
+  const ModelConfig& config = run.config;
+  const std::uint64_t n_unit = run.n_unit(), square = run.n_token * run.n_token;
+  const std::uint64_t first = n_variability_position * n_variability_position;
+  const std::uint64_t ratios =
+      (n_head_score + n_offset + 4) * n_block * n_unit + n_semantic_permutation * n_unit;
+  const std::uint64_t relations = n_relation * 2 * n_block * (n_unit + longest_offset + 2);
+  // Sums; word attention by thread; similarity of tokens; one score's resamples.
+  return Statistics::sum_bytes * (2 * ratios + relations + first * n_unit + config.d_vocab) +
+         static_cast<std::uint64_t>(run.n_thread) * square * sizeof(double) +
+         square * sizeof(float) + 2 * n_offset * n_unit * run.settings.n_bootstrap * sizeof(double);
+}
+
 }  // namespace
 
 RegisteredAnalysis classification_analysis() {
   return {classification_info(),
           [](const AnalysisContext& context) { return std::make_unique<Classification>(context); },
-          classification_figures};
+          classification_figures, memory};
 }
 
 }  // namespace headscope

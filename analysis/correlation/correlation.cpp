@@ -1,5 +1,6 @@
 #include "correlation/correlation.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -181,6 +182,26 @@ class Correlation : public Analysis {
   Matrix product_;
 };
 
+std::uint64_t memory(const RunShape& run) {
+  const ModelConfig& config = run.config;
+  const std::uint64_t n_unit = run.n_unit(), pairs = n_unit * config.n_head,
+                      all_pairs = n_unit * n_unit, d = config.d_model;
+  std::uint64_t bytes = Statistics::sum_bytes * ((2 * n_document_block + 4) * pairs + n_unit) +
+                        Statistics::added_bytes * config.n_layer * d * d +
+                        d * d * (sizeof(float) + 2 * sizeof(double));  // one layer's products
+  if (run.settings.cosine_all) {
+    bytes += (Statistics::sum_bytes + 2 * sizeof(double)) * all_pairs +
+             residual_space_bytes(config, run.n_token, run.n_thread);
+  }
+  if (run.settings.js_queries > 0) {
+    const std::uint64_t per_document =
+        run.settings.js_queries / std::max<std::uint64_t>(1, run.n_document) + 1;
+    bytes +=
+        Statistics::sum_bytes * all_pairs + per_document * run.n_token * n_unit * sizeof(float);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 RegisteredAnalysis correlation_analysis() {
@@ -197,7 +218,7 @@ RegisteredAnalysis correlation_analysis() {
   info.has_control = true;
   return {info,
           [](const AnalysisContext& context) { return std::make_unique<Correlation>(context); },
-          draw_correlation};
+          draw_correlation, memory};
 }
 
 }  // namespace headscope

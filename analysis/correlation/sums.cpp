@@ -10,6 +10,8 @@
 namespace headscope {
 namespace {
 
+constexpr Index tokens_at_once = 8;
+
 /// Adds one token's inner products and cosines.
 /// @param products  n x n, u_i . u_j.
 void add_token(const Matrix& products, HeadProducts& sums) {
@@ -52,7 +54,6 @@ HeadProducts head_space_products(blas::ConstView values, Index n_head) {
 
 HeadProducts residual_space_products(const std::vector<Matrix>& z,
                                      const std::vector<const Matrix*>& W_O, Index n_head) {
-  constexpr Index tokens_at_once = 8;
   const Index n_layer = z.size(), d_model = z[0].n_rows, n_token = z[0].n_cols;
   const Index d_head = d_model / n_head, n_unit = n_layer * n_head;
   HeadProducts sums = zero_products(n_unit);
@@ -97,6 +98,14 @@ HeadProducts residual_space_products(const std::vector<Matrix>& z,
     }
   }
   return sums;
+}
+
+std::uint64_t residual_space_bytes(const ModelConfig& config, Index n_token, int n_thread) {
+  const std::uint64_t n_unit = config.n_layer * config.n_head;
+  const std::uint64_t z = config.n_layer * config.d_model * n_token,
+                      outputs = config.d_model * n_unit * tokens_at_once,
+                      products = static_cast<std::uint64_t>(n_thread) * n_unit * config.n_head;
+  return (z + outputs + products) * sizeof(float) + 2 * n_unit * n_unit * sizeof(double);
 }
 
 arma::mat pattern_overlap(const Cube& pattern) {

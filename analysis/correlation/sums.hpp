@@ -4,6 +4,7 @@
 
 #include "headscope/array.hpp"
 #include "headscope/blas.hpp"
+#include "headscope/config.hpp"
 #include "headscope/types.hpp"
 
 /// What the correlation analysis adds up, as functions of one document.
@@ -29,6 +30,9 @@ HeadProducts head_space_products(blas::ConstView values, Index n_head);
 /// @return     n_unit x n_unit, unit = layer * n_head + head.
 HeadProducts residual_space_products(const std::vector<Matrix>& z,
                                      const std::vector<const Matrix*>& W_O, Index n_head);
+
+/// Bytes that residual_space_products of all layers takes, with the z it is given.
+std::uint64_t residual_space_bytes(const ModelConfig& config, Index n_token, int n_thread);
 
 /// Sum over queries 1.. and keys of A_i A_j.
 /// @param pattern  key x query x head.

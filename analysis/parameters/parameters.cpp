@@ -234,13 +234,19 @@ class ParametersAnalysis : public Analysis {
   AnalysisSettings settings_;
 };
 
+std::uint64_t memory(const RunShape& run) {
+  // A projection and its squares, by thread.
+  const std::uint64_t n_weight = run.config.d_model * run.config.d_model;
+  return static_cast<std::uint64_t>(run.n_thread) * n_weight * (sizeof(float) + sizeof(double));
+}
+
 }  // namespace
 
 RegisteredAnalysis parameters_analysis() {
   return {
       parameters_info,
       [](const AnalysisContext& context) { return std::make_unique<ParametersAnalysis>(context); },
-      draw_parameters};
+      draw_parameters, memory};
 }
 
 }  // namespace headscope

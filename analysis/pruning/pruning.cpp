@@ -7,6 +7,7 @@
 #include "headscope/ablation.hpp"
 #include "headscope/error.hpp"
 #include "headscope/gradient.hpp"
+#include "headscope/memory.hpp"
 #include "headscope/random.hpp"
 #include "pruning/orders.hpp"
 #include "pruning/results.hpp"
@@ -278,6 +279,22 @@ class Pruning : public Analysis {
   std::vector<std::vector<CurvePoint>> mask_users_;  // of each mask
 };
 
+std::uint64_t memory(const RunShape& run) {
+  const ModelConfig& config = run.config;
+  const std::uint64_t n_unit = run.n_unit(), values = config.d_model * run.n_token;
+  const std::uint64_t n_document = run.settings.prune_documents == 0
+                                       ? run.n_document
+                                       : std::min(run.n_document, run.settings.prune_documents);
+  // A donor's z and what was put together of donors, of all layers; of one, the donors' and mean.
+  const std::uint64_t donors = 2 * config.n_layer * values + 2 * values;
+  const std::uint64_t row =
+      (n_ablation_row + n_importance) * n_unit + 2 * n_curve_step * n_curve_order;
+  return ablation_bytes(config, run.n_token, run.n_thread) +
+         gradient_bytes(config, run.n_token, run.n_thread) +
+         forward_bytes(config, run.n_token, false) + donors * sizeof(float) +
+         n_curve_order * n_curve_step * n_unit + n_document * row * Statistics::row_bytes;
+}
+
 }  // namespace
 
 RegisteredAnalysis pruning_analysis() {
@@ -292,7 +309,7 @@ RegisteredAnalysis pruning_analysis() {
       "Self-Attention";
   info.needs_corpus = true;
   return {info, [](const AnalysisContext& context) { return std::make_unique<Pruning>(context); },
-          draw_pruning};
+          draw_pruning, memory};
 }
 
 }  // namespace headscope

@@ -92,6 +92,10 @@ class Forward {
 
   const Model& model() const { return model_; }
 
+  /// Stacked sequences go through in groups of about this many columns: wide enough for matrix
+  /// products at full speed, narrow enough that memory does not grow with the stack.
+  static constexpr Index columns_at_once = 1024;
+
  private:
   struct Workspace;
   const Model& model_;

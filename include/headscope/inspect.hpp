@@ -18,6 +18,7 @@ enum class FileKind {
   keras_model,        ///< Keras `tf_model.h5`
   flat_model,         ///< HDF5 with Hugging Face names
   safetensors_model,  ///< safetensors
+  config,             ///< Hugging Face's `config.json`: a model's shape alone
   token_corpus,       ///< HDF5 with `tokens` and `offsets`
   other_hdf5,         ///< results, statistics and all other HDF5
 };
@@ -48,7 +49,7 @@ struct FileDescription {
   std::uint64_t n_byte = 0;
   std::vector<TensorInfo> arrays;
   std::map<std::string, std::string> attributes;  ///< of the root, as text; HDF5 only
-  std::optional<ModelDescription> model;          ///< for the three kinds of model files
+  std::optional<ModelDescription> model;          ///< for model files and configs
 };
 
 /// What a model, corpus or results file holds, without reading its numbers.

@@ -55,6 +55,11 @@ class Statistics {
   /// it out.
   void seal();
 
+  /// Bytes that an element takes at most: of a sum given out (the document's part, the total, the
+  /// total rounded), of one added to, and of a row.
+  static constexpr std::uint64_t sum_bytes = 8 + 8 * ExactSums::fine + 8,
+                                 added_bytes = 8 * ExactSums::coarse + 8, row_bytes = 8;
+
   /// Adds sums, unites rows. @throws ShapeError on different shapes, Error on a document counted
   /// twice.
   void merge(const Statistics& other);

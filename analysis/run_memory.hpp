@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis.hpp"
+
+namespace headscope {
+
+/// A part of what a run holds at most.
+struct MemoryPart {
+  std::string name;
+  std::uint64_t bytes = 0;
+};
+
+/// All parts of a run on a complete model, an estimate from its shape alone: the program, the
+/// weights, the forward passes, and each analysis. Those of weights come after the documents, one
+/// at a time.
+/// @param with_control  those that allow it are repeated on an untrained model.
+std::vector<MemoryPart> run_memory(const RunShape& run,
+                                   const std::vector<const RegisteredAnalysis*>& analyses,
+                                   bool with_control);
+
+std::uint64_t total_bytes(const std::vector<MemoryPart>& parts);
+
+/// @throws UsageError naming the parts if together they are more than `limit` bytes.
+void check_memory(const std::vector<MemoryPart>& parts, std::uint64_t limit);
+
+/// Reads `900M` or `8G` (powers of 1024). @throws UsageError
+std::uint64_t parse_memory(const std::string& text);
+/// `8.25 GiB`, `310 MiB`.
+std::string memory_text(std::uint64_t bytes);
+
+}  // namespace headscope
