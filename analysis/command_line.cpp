@@ -1,6 +1,8 @@
 #include "command_line.hpp"
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 #include <new>
 
@@ -39,6 +41,19 @@ void print_usage(std::ostream& out) {
     out << "  headscope " << call << "\n      " << command.purpose << "\n";
   }
   out << "\n`headscope COMMAND --help` lists a command's options.\n";
+}
+
+void run_first(const Arguments& arguments) {
+  const std::string& name = arguments.front();
+  if (name == "--help" || name == "-h" || name == "help") return print_usage(std::cout);
+  if (name == "--version") {
+    std::cout << "headscope " << version() << "\n";
+    return;
+  }
+  for (const Command& command : commands) {
+    if (name == command.name) return command.run({arguments.begin() + 1, arguments.end()});
+  }
+  throw UsageError("unknown command \"" + name + "\"; `headscope --help` lists the commands");
 }
 
 }  // namespace
@@ -80,23 +95,14 @@ int run_command_line(const std::vector<std::string>& arguments) {
       print_usage(std::cerr);
       return 2;
     }
-    const std::string& name = arguments.front();
-    if (name == "--help" || name == "-h" || name == "help") {
-      print_usage(std::cout);
-      return 0;
-    }
-    if (name == "--version") {
-      std::cout << "headscope " << version() << "\n";
-      return 0;
-    }
-    for (const Command& command : commands) {
-      if (name != command.name) continue;
-      command.run(Arguments(arguments.begin() + 1, arguments.end()));
-      std::cout.flush();
-      if (!std::cout) throw Error("standard output: cannot be written");
-      return 0;
-    }
-    throw UsageError("unknown command \"" + name + "\"; `headscope --help` lists the commands");
+    run_first(arguments);
+    std::cout.flush();
+    if (!std::cout) throw Error("standard output: cannot be written");
+    return 0;
+  } catch (const std::ios_base::failure&) {
+    // Only standard output is set to throw, by main.
+    std::cerr << "headscope: standard output: cannot be written: " << std::strerror(errno) << "\n";
+    return 1;
   } catch (const Interrupted& stopped) {
     std::cerr << "headscope: " << stopped.what() << "\n";
     return 128 + stopped.signal();

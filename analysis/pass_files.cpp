@@ -6,6 +6,7 @@
 
 #include "headscope/error.hpp"
 #include "headscope/version.hpp"
+#include "output_folder.hpp"
 
 namespace headscope {
 namespace {
@@ -154,7 +155,7 @@ void PassFolder::save(int pass, std::uint64_t n_done,
 void PassFolder::finish(int pass, std::uint64_t n_done,
                         const std::map<std::string, Statistics>& statistics) const {
   write(finished_path(label_.shard, pass), pass, n_done, statistics);
-  fs::remove(saved_path(pass));
+  remove_statistics(saved_path(pass));
 }
 
 void PassFolder::write(const std::string& path, int pass, std::uint64_t n_done,
@@ -162,14 +163,14 @@ void PassFolder::write(const std::string& path, int pass, std::uint64_t n_done,
   PassLabel label = label_;
   label.pass = pass;
   label.n_done = n_done;
-  fs::create_directories(folder_);
+  make_folder(folder_);
   save_statistics(texts_of(label), statistics, path);
 }
 
 void PassFolder::remove_own() const {
   for (int pass = 1; pass <= label_.n_pass; ++pass) {
-    fs::remove(finished_path(label_.shard, pass));
-    fs::remove(saved_path(pass));
+    remove_statistics(finished_path(label_.shard, pass));
+    remove_statistics(saved_path(pass));
   }
   std::error_code ignored;
   if (fs::is_empty(folder_, ignored)) fs::remove(folder_, ignored);

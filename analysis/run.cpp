@@ -1,18 +1,15 @@
 #include "run.hpp"
 
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
 #include "commands.hpp"
-#include "headscope/error.hpp"
+#include "output_folder.hpp"
 #include "run_passes.hpp"
 #include "run_results.hpp"
 
 namespace headscope {
 namespace {
-
-namespace fs = std::filesystem;
 
 AnalysisContext context_of(const RunSetup& setup, const Model& model) {
   return {model, setup.corpus(), setup.options().settings};
@@ -92,10 +89,7 @@ Results merge_shards(const RunSetup& setup, const ShardTable& shards) {
 void run_command(const Arguments& arguments) {
   const std::optional<RunOptions> options = parse_run_options(arguments);
   if (!options) return;
-  std::error_code failure;
-  fs::create_directories(options->output, failure);
-  if (failure) throw DataError(options->output, "", "cannot be made: " + failure.message());
-
+  make_folder(options->output);
   const RunSetup setup(*options);
   const PassFolder folder(options->output, pass_label(setup));
   const std::optional<Results> results = run_shard(setup, folder);

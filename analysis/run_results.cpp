@@ -7,6 +7,7 @@
 
 #include "headscope/report.hpp"
 #include "headscope/version.hpp"
+#include "output_folder.hpp"
 
 namespace headscope {
 namespace {
@@ -95,7 +96,7 @@ Results finish_results(const RunSetup& setup, const CorpusRun& trained, const Co
 }
 
 void write_run(const Results& results, const RunOptions& options) {
-  fs::create_directories(options.output);
+  make_folder(options.output);
   write_results(results, (fs::path(options.output) / "results.h5").string());
   draw_results(results, options.output, options.figure_formats);
   if (!options.quiet) {
@@ -107,9 +108,9 @@ void draw_results(const Results& results, const std::string& directory,
                   const std::vector<std::string>& figure_formats) {
   const fs::path root(directory);
   for (const char* old : {"tables", "figures", "report.html", "report.md"})
-    fs::remove_all(root / old);
-  fs::create_directories(root / "tables");
-  fs::create_directories(root / "figures");
+    remove_output((root / old).string());
+  make_folder((root / "tables").string());
+  make_folder((root / "figures").string());
   write_tables(results, (root / "tables").string());
   std::vector<Figure> figures;
   for (const RegisteredAnalysis& analysis : analysis_registry()) {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "corpus_file.hpp"
+#include "file_version.hpp"
 #include "hdf5_file.hpp"
 #include "headscope/error.hpp"
 #include "sha256.hpp"
@@ -66,15 +67,18 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
   Sha256 hash;
   for (const std::string& path : paths) {
     for (const std::string& file : files_of(path)) {
-      hash.add_file(file);
-      if (data_->n_document == limit) continue;
-      data_->files.push_back(open_file(
-          file,
-          {tokenizer, options.prepend_bos, options.max_tokens - n_bos, limit - data_->n_document}));
+      const std::uint64_t room = limit - data_->n_document;
+      auto opened = FileVersion(file).during([&]() -> std::unique_ptr<CorpusFile> {
+        hash.add_file(file);
+        if (room == 0) return nullptr;
+        return open_file(file, {tokenizer, options.prepend_bos, options.max_tokens - n_bos, room});
+      });
+      if (room == 0) continue;
+      data_->files.push_back(std::move(opened));
       const std::uint64_t found = data_->files.back()->n_document();
       if (found == 0) throw DataError(file, "", "expected at least one document, got none");
       data_->first_document.push_back(data_->n_document);
-      data_->n_document += std::min(found, limit - data_->n_document);
+      data_->n_document += std::min(found, room);
     }
   }
   if (data_->n_document == 0) throw OptionError("corpus", "expected files or folders, got none");

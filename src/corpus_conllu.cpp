@@ -5,6 +5,7 @@
 #include "coreference.hpp"
 #include "corpus_file.hpp"
 #include "document_cut.hpp"
+#include "file_version.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
@@ -141,7 +142,7 @@ class OpeningDocument {
 class ConlluFile : public CorpusFile {
  public:
   ConlluFile(const std::string& path, const CorpusContext& context)
-      : path_(path), context_(context) {
+      : path_(path), version_(path), context_(context) {
     std::ifstream file(path, std::ios::binary);
     if (!file) throw DataError(path, "", "expected a readable file, got an error");
     conllu::Reader reader(file, path);
@@ -166,9 +167,13 @@ class ConlluFile : public CorpusFile {
 
   std::uint64_t n_document() const override { return pieces_.size(); }
 
-  Document document(std::uint64_t index) const override;
+  Document document(std::uint64_t index) const override {
+    return version_.during([&] { return read_document(index); });
+  }
 
  private:
+  Document read_document(std::uint64_t index) const;
+
   void add_document(OpeningDocument& document) {
     for (ConlluPiece& piece : document.finish(context_)) {
       piece.document = traits_.size();
@@ -178,6 +183,7 @@ class ConlluFile : public CorpusFile {
   }
 
   std::string path_;
+  FileVersion version_;
   CorpusContext context_;
   std::vector<ConlluPiece> pieces_;
   std::vector<DocumentTraits> traits_;
@@ -233,7 +239,7 @@ std::vector<Mention> mentions_within(std::vector<Mention> mentions, Index first,
   return mentions;
 }
 
-Document ConlluFile::document(std::uint64_t index) const {
+Document ConlluFile::read_document(std::uint64_t index) const {
   const ConlluPiece& piece = pieces_[index];
   const DocumentTraits& traits = traits_[piece.document];
   std::ifstream file(path_, std::ios::binary);

@@ -2,6 +2,7 @@
 
 #include "corpus_file.hpp"
 #include "document_cut.hpp"
+#include "file_version.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
@@ -18,7 +19,7 @@ struct TextPiece {
 class PlainText : public CorpusFile {
  public:
   PlainText(const std::string& path, const CorpusContext& context)
-      : path_(path), context_(context) {
+      : path_(path), version_(path), context_(context) {
     std::ifstream file(path, std::ios::binary);
     std::string line, block;
     std::uint64_t offset = 0, block_begin = 0;
@@ -54,6 +55,11 @@ class PlainText : public CorpusFile {
   std::uint64_t n_document() const override { return pieces_.size(); }
 
   Document document(std::uint64_t index) const override {
+    return version_.during([&] { return read_document(index); });
+  }
+
+ private:
+  Document read_document(std::uint64_t index) const {
     const TextPiece& piece = pieces_[index];
     std::ifstream file(path_, std::ios::binary);
     std::string text(piece.length, '\0');
@@ -67,7 +73,6 @@ class PlainText : public CorpusFile {
     return document;
   }
 
- private:
   void add_document(std::string_view text, std::uint64_t begin, std::size_t line) {
     while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
     if (text.empty()) return;
@@ -79,6 +84,7 @@ class PlainText : public CorpusFile {
   }
 
   std::string path_;
+  FileVersion version_;
   CorpusContext context_;
   std::vector<TextPiece> pieces_;
 };

@@ -3,12 +3,11 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "figure_script.hpp"
 #include "gnuplot.hpp"
 #include "headscope/error.hpp"
+#include "pending_file.hpp"
 #include "utf8.hpp"
 
 namespace headscope {
@@ -32,21 +31,6 @@ void check_format(const std::string& format) {
   if (format != "svg" && format != "png" && format != "pdf") {
     throw OptionError("format", "expected svg, png or pdf, got \"" + one_line(format) + "\"");
   }
-}
-
-void write_text(const fs::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw DataError(path.string(), "", "cannot be written");
-}
-
-std::string read_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) throw DataError(path.string(), "", "cannot be read");
-  return text.str();
 }
 
 std::string whole(double pixels) {
@@ -74,21 +58,17 @@ std::string preamble(const Figure& figure, const FigureScript& script) {
          "if (ARG1 eq 'pdf') set terminal pdfcairo noenhanced size " +
          inches +
          " fontscale 0.75 background rgb 'white' font 'sans-serif,12'\n"
-         "set output '" +
-         figure.name + ".'.ARG1\n";
+         "if (ARGC < 2) ARG2 = '" +
+         figure.name + ".'.ARG1\nset output ARG2\n";
 }
 
 // Browsers smooth enlarged images, which would blur the cells of a matrix into each other.
-void keep_cells_sharp(const fs::path& svg) {
-  std::string text = read_text(svg);
+void keep_cells_sharp(std::string& svg) {
   const std::string plain = "<image ", sharp = "<image style='image-rendering:pixelated' ";
-  bool found = false;
-  for (std::size_t at = text.find(plain); at != std::string::npos;
-       at = text.find(plain, at + sharp.size())) {
-    text.replace(at, plain.size(), sharp);
-    found = true;
+  for (std::size_t at = svg.find(plain); at != std::string::npos;
+       at = svg.find(plain, at + sharp.size())) {
+    svg.replace(at, plain.size(), sharp);
   }
-  if (found) write_text(svg, text);
 }
 
 }  // namespace
@@ -105,22 +85,23 @@ void write_figure(const Figure& figure, const std::string& directory,
           : chart_script(figure.name, figure.title, std::get<Chart>(figure.content), data_file);
   std::error_code failure;
   fs::create_directories(folder, failure);
-  write_text(folder / data_file, script.data);
-  write_text(folder / script_file, preamble(figure, script) + "set multiplot\n" + script.body +
-                                       "unset multiplot\nunset output\n");
+  write_file((folder / data_file).string(), script.data);
+  write_file((folder / script_file).string(), preamble(figure, script) + "set multiplot\n" +
+                                                  script.body + "unset multiplot\nunset output\n");
   for (const std::string& format : formats) {
-    const fs::path picture = folder / (figure.name + "." + format);
+    const fs::path path = folder / (figure.name + "." + format);
     try {
-      run_gnuplot(directory, script_file, format, time_limit);
-      if (!fs::exists(picture)) {
-        throw Error(script_file + ": expected gnuplot to write " + figure.name + "." + format +
+      std::string picture = run_gnuplot(directory, script_file, format, time_limit);
+      if (picture.empty()) {
+        throw Error(script_file + ": expected gnuplot to draw " + path.filename().string() +
                     ", it did not");
       }
+      if (format == "svg") keep_cells_sharp(picture);
+      write_file(path.string(), picture);
     } catch (...) {
-      fs::remove(picture, failure);
+      fs::remove(path, failure);
       throw;
     }
-    if (format == "svg") keep_cells_sharp(picture);
   }
 }
 

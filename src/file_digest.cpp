@@ -14,12 +14,8 @@ constexpr std::size_t digest_length = 64;
 
 }  // namespace
 
-void append_digest(const std::string& path) {
-  const std::string line = mark + file_sha256(path) + "\n";
-  std::ofstream stream(path, std::ios::binary | std::ios::app);
-  if (!stream.write(line.data(), static_cast<std::streamsize>(line.size())).flush()) {
-    throw DataError(path, "", "cannot be written");
-  }
+std::string digest_line(const std::string& path) {
+  return mark + file_sha256(path) + "\n";
 }
 
 void check_digest(const std::string& path) {

@@ -6,8 +6,8 @@
 /// own data, checks numbers but not text of variable length, and may crash on text that is damaged.
 namespace headscope {
 
-/// @throws DataError if the file cannot be written.
-void append_digest(const std::string& path);
+/// The line to end a file with. @throws DataError if the file cannot be read.
+std::string digest_line(const std::string& path);
 
 /// Files that do not end in such a line pass.
 /// @throws DataError if the line does not fit what is before it.

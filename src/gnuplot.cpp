@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,7 +45,38 @@ class ChildProcess {
   pid_t pid_;
 };
 
-pid_t spawn_in(const std::string& directory, char* const arguments[], int output) {
+/// A file without a name, which a child process opens by its descriptor.
+class MemoryFile {
+ public:
+  static constexpr int child_descriptor = 3;
+  static constexpr const char* child_path = "/dev/fd/3";
+
+  MemoryFile() : descriptor_(memfd_create("picture", MFD_CLOEXEC)) {
+    if (descriptor_ < 0) {
+      throw Error(std::string("gnuplot: expected a file in memory, got ") + std::strerror(errno));
+    }
+  }
+  ~MemoryFile() { close(descriptor_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  std::string read() const {
+    std::string bytes;
+    char buffer[65536];
+    ssize_t count = 0;
+    while ((count = pread(descriptor_, buffer, sizeof buffer, static_cast<off_t>(bytes.size()))) >
+           0) {
+      bytes.append(buffer, static_cast<std::size_t>(count));
+    }
+    return bytes;
+  }
+
+ private:
+  int descriptor_;
+};
+
+pid_t spawn_in(const std::string& directory, char* const arguments[], int output, int picture) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -53,7 +85,13 @@ pid_t spawn_in(const std::string& directory, char* const arguments[], int output
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawn_file_actions_adddup2(&actions, picture, MemoryFile::child_descriptor);
+  // Ignored signals stay ignored in a child, and gnuplot does not look whether it could write.
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  sigaddset(&defaults, SIGXFSZ);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
   pid_t pid = 0;
   const int failure = posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments, environ);
   posix_spawnattr_destroy(&attributes);
@@ -124,20 +162,21 @@ std::string gnuplot_number(double value) {
   return std::string(buffer, end);
 }
 
-void run_gnuplot(const std::string& directory, const std::string& script,
-                 const std::string& argument, int seconds) {
+std::string run_gnuplot(const std::string& directory, const std::string& script,
+                        const std::string& format, int seconds) {
+  const MemoryFile picture;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     throw Error(std::string("gnuplot: expected a pipe, got ") + std::strerror(errno));
   }
-  std::string words[] = {"gnuplot", "-d", "-c", script, argument};
-  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(),
-                       words[3].data(), words[4].data(), nullptr};
+  std::string words[] = {"gnuplot", "-d", "-c", script, format, MemoryFile::child_path};
+  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(),
+                       words[4].data(), words[5].data(), nullptr};
   bool timed_out = false;
   std::string output;
   int status = 0;
   try {
-    ChildProcess child(spawn_in(directory, arguments, ends[1]));
+    ChildProcess child(spawn_in(directory, arguments, ends[1], picture.descriptor()));
     close(ends[1]);
     ends[1] = -1;
     output = read_all(ends[0], std::chrono::steady_clock::now() + std::chrono::seconds(seconds),
@@ -156,6 +195,7 @@ void run_gnuplot(const std::string& directory, const std::string& script,
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     throw Error(script + ": expected gnuplot to draw it, got: " + complaint(output));
   }
+  return picture.read();
 }
 
 }  // namespace headscope

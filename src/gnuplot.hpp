@@ -11,10 +11,12 @@ std::string gnuplot_string(std::string_view text);
 /// A number as gnuplot reads it, exact; `NaN` for all that is not finite.
 std::string gnuplot_number(double value);
 
-/// Runs `gnuplot -d -c {script} {argument}` in `directory`: no shell, no start-up file of the user.
+/// Runs `gnuplot -d -c {script} {format} {output}` in `directory`: no shell, no start-up file of
+/// the user. The output is kept in memory: gnuplot does not notice a disk that is full.
 /// @param seconds  killed after this time.
+/// @return         what the script drew.
 /// @throws Error   if gnuplot is missing, fails or takes too long; with its first line of output.
-void run_gnuplot(const std::string& directory, const std::string& script,
-                 const std::string& argument, int seconds);
+std::string run_gnuplot(const std::string& directory, const std::string& script,
+                        const std::string& format, int seconds);
 
 }  // namespace headscope

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
 #include "file_digest.hpp"
 #include "hdf5_call.hpp"
 #include "hdf5_file.hpp"
+#include "hdf5_file_sink.hpp"
 #include "pending_file.hpp"
 
 namespace headscope::hdf5 {
@@ -89,9 +91,17 @@ std::vector<const char*> pointers_to(std::span<const std::string> texts) {
 
 struct OutputFile::Data {
   PendingFile pending;
+  FileSink sink{pending.descriptor()};
   Handle file;
 
   explicit Data(const std::string& path) : pending(path) {}
+
+  // HDF5 itself is never told that the disk is full.
+  void check_sink() const {
+    if (sink.error() != 0) {
+      throw at("").error(std::string("cannot be written: ") + std::strerror(sink.error()));
+    }
+  }
 
   Place at(const std::string& item) const { return {pending.path(), item}; }
   Handle open_object(const std::string& name) const {
@@ -108,11 +118,14 @@ struct OutputFile::Data {
     const Handle space = make_space(shape, place);
     const Handle links = place.own(H5Pcreate(H5P_LINK_CREATE), H5Pclose, unwritten);
     place.check(H5Pset_create_intermediate_group(links, 1), unwritten);
-    const Handle dataset = place.own(
+    Handle dataset = place.own(
         H5Dcreate2(file, object_path(name).c_str(), file_type, space, links, creation, H5P_DEFAULT),
         H5Dclose, unwritten);
     if (count == 0) return;
     place.check(H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), unwritten);
+    // What was written may lie in a cache until now.
+    if (!dataset.close()) throw place.error(unwritten);
+    check_sink();
   }
 
   template <typename Value>
@@ -152,7 +165,7 @@ OutputFile::OutputFile(const std::string& path) : data_(std::make_unique<Data>(p
   const Place place = {path, ""};
   const Handle access = place.own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, unwritten);
   place.check(H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110), unwritten);
-  place.check(H5Pset_file_locking(access, false, true), unwritten);
+  data_->sink.use(access, place);
   const Handle creation = place.own(H5Pcreate(H5P_FILE_CREATE), H5Pclose, unwritten);
   place.check(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
               unwritten);
@@ -264,7 +277,8 @@ void OutputFile::publish(bool with_digest) {
   const Place place = data_->at("");
   place.check(H5Fflush(data_->file, H5F_SCOPE_LOCAL), unwritten);
   if (!data_->file.close()) throw place.error(unwritten);
-  if (with_digest) append_digest(data_->pending.temporary_path());
+  data_->check_sink();
+  if (with_digest) data_->pending.append(digest_line(data_->pending.temporary_path()));
   data_->pending.publish();
 }
 

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <new>
 
+#include "file_version.hpp"
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
 #include "pruned_heads.hpp"
@@ -73,9 +74,7 @@ void settle_unembedding(const ConfigFields& fields, Model& model) {
   if (model.config.tied_unembedding) model.W_U.reset();
 }
 
-}  // namespace
-
-Model load_model(const std::string& path, const LoadOptions& options) {
+Model load_opened(const std::string& path, const LoadOptions& options) {
   const std::unique_ptr<TensorSource> source = open_tensor_source(path);
   const TensorIndex index(*source);
   const ConfigFields fields = find_config(*source);
@@ -91,6 +90,12 @@ Model load_model(const std::string& path, const LoadOptions& options) {
   model.tokenizer_merges = source->tokenizer_text("merges");
   model.sha256 = file_sha256(path);
   return model;
+}
+
+}  // namespace
+
+Model load_model(const std::string& path, const LoadOptions& options) {
+  return FileVersion(path).during([&] { return load_opened(path, options); });
 }
 
 }  // namespace headscope

@@ -1,16 +1,19 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace headscope {
 
 /// A file that appears under its name only when it is whole.
 ///
-/// Writers fill `temporary_path()`, which lies in the same folder; `publish()` makes it durable and
-/// renames it. Without `publish()` it is removed, and a file of that name keeps its old contents.
+/// Writers fill a file in the same folder; `publish()` makes it durable and renames it. Without
+/// `publish()` it is removed, and a file of that name keeps its old contents.
+/// What a killed writer of the same file left is removed by the next.
 class PendingFile {
  public:
-  /// @throws DataError if the folder is missing or cannot be written.
+  /// @throws DataError if the folder is missing or cannot be written, or the name is that of a
+  ///         folder, device or pipe.
   explicit PendingFile(std::string path);
   ~PendingFile();
   PendingFile(const PendingFile&) = delete;
@@ -19,14 +22,25 @@ class PendingFile {
   const std::string& path() const { return path_; }
   /// Exists, empty, from the start.
   const std::string& temporary_path() const { return temporary_path_; }
+  /// Open for reading and writing, until the end.
+  int descriptor() const { return descriptor_; }
 
+  /// Adds to the end. @throws DataError if the bytes cannot be written.
+  void append(std::string_view bytes);
   /// @throws DataError if the file cannot be synced or renamed.
   void publish();
 
  private:
   std::string path_;
   std::string temporary_path_;
+  int descriptor_ = -1;
   bool published_ = false;
 };
+
+/// A whole file at once. @throws DataError as PendingFile does.
+void write_file(const std::string& path, std::string_view bytes);
+
+/// Removes what killed writers of a file left.
+void remove_leftovers(const std::string& path);
 
 }  // namespace headscope

@@ -25,13 +25,6 @@ std::string read_svg(const fs::path& path) {
   return text.str();
 }
 
-void fill(const PendingFile& file, const std::string& text) {
-  std::ofstream stream(file.temporary_path(), std::ios::binary);
-  stream << text;
-  stream.close();
-  if (!stream) throw DataError(file.path(), "", "cannot be written");
-}
-
 }  // namespace
 
 std::vector<const Figure*> ReportContent::figures_of(const std::string& group) const {
@@ -114,8 +107,8 @@ void write_report(const Results& results, const std::vector<Figure>& figures,
   }
   PendingFile html((fs::path(directory) / "report.html").string());
   PendingFile markdown((fs::path(directory) / "report.md").string());
-  fill(html, html_report(content));
-  fill(markdown, markdown_report(content));
+  html.append(html_report(content));
+  markdown.append(markdown_report(content));
   html.publish();
   markdown.publish();
 }

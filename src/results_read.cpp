@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "file_digest.hpp"
+#include "file_version.hpp"
 #include "hdf5_file.hpp"
 #include "headscope/error.hpp"
 #include "headscope/results.hpp"
@@ -152,9 +153,7 @@ AttributeValue single(const hdf5::InputFile& file, const std::string& name) {
   throw DataError(file.path(), name, "expected one number or text");
 }
 
-}  // namespace
-
-Results read_results(const std::string& path) {
+Results read_opened(const std::string& path) {
   check_digest(path);
   const hdf5::InputFile file(path);
   const std::optional<hdf5::Attribute> format = file.attribute("", layout::format_attribute);
@@ -186,6 +185,12 @@ Results read_results(const std::string& path) {
     }
   }
   return results;
+}
+
+}  // namespace
+
+Results read_results(const std::string& path) {
+  return FileVersion(path).during([&] { return read_opened(path); });
 }
 
 }  // namespace headscope

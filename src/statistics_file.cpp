@@ -1,11 +1,14 @@
 #include "headscope/statistics_file.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "file_version.hpp"
 #include "hdf5_file.hpp"
 #include "headscope/error.hpp"
 #include "json_text.hpp"
+#include "pending_file.hpp"
 
 namespace headscope {
 namespace {
@@ -174,14 +177,23 @@ void save_statistics(const std::map<std::string, std::string>& texts,
 }
 
 StatisticsFile load_statistics(const std::string& path) {
-  const hdf5::InputFile file(path);
-  StatisticsFile loaded;
-  loaded.texts = read_texts(file);
-  for (const std::string& group : file.groups(parts_group)) {
-    if (group.find('/', parts_group.size() + 1) != std::string::npos) continue;
-    loaded.parts[checked_name_of(file, group)] = StatisticsStorage::read(file, group);
-  }
-  return loaded;
+  return FileVersion(path).during([&] {
+    const hdf5::InputFile file(path);
+    StatisticsFile loaded;
+    loaded.texts = read_texts(file);
+    for (const std::string& group : file.groups(parts_group)) {
+      if (group.find('/', parts_group.size() + 1) != std::string::npos) continue;
+      loaded.parts[checked_name_of(file, group)] = StatisticsStorage::read(file, group);
+    }
+    return loaded;
+  });
+}
+
+void remove_statistics(const std::string& path) {
+  remove_leftovers(path);
+  std::error_code failure;
+  std::filesystem::remove(path, failure);
+  if (failure) throw DataError(path, "", "cannot be removed: " + failure.message());
 }
 
 std::map<std::string, std::string> load_statistics_texts(const std::string& path) {

@@ -1,5 +1,4 @@
 #include <filesystem>
-#include <fstream>
 
 #include "headscope/error.hpp"
 #include "headscope/results.hpp"
@@ -31,17 +30,13 @@ std::string csv_row(const std::vector<std::string>& cells) {
 }
 
 void write_table(const LongTable& table, const std::string& path) {
-  PendingFile file(path);
-  std::ofstream stream(file.temporary_path(), std::ios::binary);
   std::vector<std::string> names;
   for (const LongTable::Column& column : table.columns()) names.push_back(column.name);
-  stream << csv_row(names);
+  std::string text = csv_row(names);
   for (std::size_t index = 0; index < table.n_row(); ++index) {
-    stream << csv_row(table.row(index, 0, "NaN"));
+    text += csv_row(table.row(index, 0, "NaN"));
   }
-  stream.close();
-  if (!stream) throw DataError(path, "", "cannot be written");
-  file.publish();
+  write_file(path, text);
 }
 
 }  // namespace

@@ -43,6 +43,14 @@ class FigureFolder : public testing::Test {
   void draw(const Figure& figure, const std::vector<std::string>& formats = {"svg"}) const {
     write_figure(figure, folder_.string(), formats);
   }
+  std::string complaint_of(const Figure& figure) const {
+    try {
+      draw(figure);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
 
   fs::path folder_;
 };
@@ -287,27 +295,31 @@ TEST(FigureErrors, NameWhatDoesNotFit) {
 TEST_F(Figures, AMissingGnuplotIsSaidInOneLine) {
   const std::string path = std::getenv("PATH");
   setenv("PATH", "/nonexistent", 1);
-  std::string message;
-  try {
-    draw(two_by_three());
-  } catch (const Error& error) {
-    message = error.what();
-  }
+  const std::string message = complaint_of(two_by_three());
   setenv("PATH", path.c_str(), 1);
   EXPECT_EQ(message, "gnuplot: expected to run it from PATH, got No such file or directory");
 }
 
 TEST_F(Figures, WhatGnuplotSaysIsReported) {
   fs::create_directories(folder_);
-  fs::create_directories(folder_ / "small.svg");
-  std::string message;
-  try {
-    draw(two_by_three());
-  } catch (const Error& error) {
-    message = error.what();
-  }
-  EXPECT_THAT(message, HasSubstr("small.gp: expected gnuplot to draw it, got: "));
-  EXPECT_THAT(message, HasSubstr("line "));
+  const fs::path gnuplot = folder_ / "gnuplot";
+  std::ofstream(gnuplot) << "#!/bin/sh\necho 'plot x'\necho '     ^'\n"
+                            "echo '\"small.gp\" line 3: undefined variable: x' >&2\nexit 1\n";
+  fs::permissions(gnuplot, fs::perms::owner_all);
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", (folder_.string() + ":" + path).c_str(), 1);
+  const std::string message = complaint_of(two_by_three());
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(
+      message,
+      "small.gp: expected gnuplot to draw it, got: \"small.gp\" line 3: undefined variable: x");
+  EXPECT_FALSE(fs::exists(folder_ / "small.svg"));
+}
+
+TEST_F(Figures, APictureThatCannotBeWrittenIsNamed) {
+  fs::create_directories(folder_ / "small.svg/full");
+  EXPECT_EQ(complaint_of(two_by_three()),
+            (folder_ / "small.svg").string() + ": cannot be written: it is a folder");
 }
 
 }  // namespace

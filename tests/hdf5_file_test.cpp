@@ -154,6 +154,19 @@ TEST_F(Hdf5File, UnwritablePlacesAreNamed) {
   const std::string folder = folder_.file("");
   EXPECT_EQ(error_of([&] { OutputFile out(folder); }),
             folder + ": cannot be written: it is a folder");
+  std::filesystem::create_symlink("/dev/full", path_);
+  EXPECT_EQ(error_of([&] { OutputFile out(path_); }),
+            path_ + ": cannot be written: it is not a file");
+}
+
+TEST_F(Hdf5File, WhatAKilledWriterLeftIsRemovedButNotWhatOneAtWorkHas) {
+  std::ofstream(path_ + ".part-1-0") << "half";
+  OutputFile first(path_);
+  OutputFile second(path_);
+  EXPECT_THAT(folder_.files(), ::testing::SizeIs(2));
+  first.publish();
+  second.publish();
+  EXPECT_THAT(folder_.files(), ElementsAre("file.h5"));
 }
 
 TEST_F(Hdf5File, RequestsThatDoNotFitAreNamed) {

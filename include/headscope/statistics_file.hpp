@@ -23,6 +23,10 @@ void save_statistics(const std::map<std::string, std::string>& texts,
 /// @throws DataError naming file and dataset if it is not a statistics file, or is damaged.
 StatisticsFile load_statistics(const std::string& path);
 
+/// Removes the file if it is there, and what killed writers of it left.
+/// @throws DataError if it cannot be removed.
+void remove_statistics(const std::string& path);
+
 /// The texts alone.
 std::map<std::string, std::string> load_statistics_texts(const std::string& path);
 

@@ -1,0 +1,21 @@
+#include "output_folder.hpp"
+
+#include <filesystem>
+
+#include "headscope/error.hpp"
+
+namespace headscope {
+
+void make_folder(const std::string& path) {
+  std::error_code failure;
+  std::filesystem::create_directories(path, failure);
+  if (failure) throw DataError(path, "", "cannot be made: " + failure.message());
+}
+
+void remove_output(const std::string& path) {
+  std::error_code failure;
+  std::filesystem::remove_all(path, failure);
+  if (failure) throw DataError(path, "", "cannot be removed: " + failure.message());
+}
+
+}  // namespace headscope

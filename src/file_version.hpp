@@ -1,0 +1,46 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "headscope/error.hpp"
+
+namespace headscope {
+
+/// A file as it was at one time, to notice whether it changes while it is read.
+///
+/// It tells by inode, size and time of change, as the kernel keeps it (4 ms or finer); a reader
+/// that comes back to a file, or trusts a digest of it, must not mix two versions.
+class FileVersion {
+ public:
+  /// @throws DataError if there is no file.
+  explicit FileVersion(const std::string& path);
+
+  /// @throws DataError if the file is no longer what it was.
+  void check() const;
+
+  /// What `read` returns, unless the file has changed by then; that explains an error of `read`
+  /// too.
+  template <typename Read>
+  auto during(const Read& read) const {
+    try {
+      auto result = read();
+      check();
+      return result;
+    } catch (const Error&) {
+      check();
+      throw;
+    }
+  }
+
+ private:
+  std::string path_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+  off_t size_ = 0;
+  std::int64_t seconds_ = 0, nanoseconds_ = 0;
+};
+
+}  // namespace headscope
