@@ -33,7 +33,7 @@ STORIES = PROJECT / "data/stories.conllu"
 NOBODY = 65534
 PATIENCE = 120  # seconds after which a command is taken to hang
 
-OPTIONS = ["--max-documents", "4", "--patterns", "1", "--bootstrap", "10", "--threads", "1", "--figures", "svg",
+OPTIONS = ["--max-documents", "3", "--patterns", "1", "--bootstrap", "10", "--threads", "1", "--figures", "svg",
            "--save-every", "1", "--quiet"]
 RUN = ["--model", MODEL, "--corpus", STORIES, "--analyses", "classification,correlation", *OPTIONS]
 N_PASS = 2  # of classification
@@ -356,7 +356,7 @@ class Campaign:
                 if ended.status != 0:
                     check_message(ended, out, ["No space left on device"])
                 task.expected.check_whole(out, task.older)
-                subprocess.run(["mount", "-o", "remount,size=256m", out], check=True)
+                remount(out, "size=256m")
                 self.settle(task, out, ended)
         return f"{task.name}, {room} bytes", ended.status == 0
 
@@ -421,10 +421,10 @@ class Campaign:
             out = folder / "out"
             with mounted(out, "size=64m"):
                 task.prepare(out)
-                subprocess.run(["mount", "-o", "remount,ro", out], check=True)
+                remount(out, "ro")
                 ended = call(*task.command(out), env=self.environment)
                 check_message(ended, out, ["Read-only file system"])
-                subprocess.run(["mount", "-o", "remount,rw", out], check=True)
+                remount(out, "rw")
                 self.settle(task, out, ended)
         return task.name, False
 
@@ -455,7 +455,7 @@ class Campaign:
                 file["tokens"] = numpy.arange(12 * 50, dtype="i8") * step % (n_vocabulary - 1)
                 file["offsets"] = numpy.arange(13, dtype="i8") * 50
         options = ["--analyses", "correlation", *OPTIONS, "--max-documents", "12", "--tokenizer", folder]
-        options.remove("--max-documents"), options.remove("4")
+        options.remove("--max-documents"), options.remove("3")
 
         def run_with_model(path, out):
             return [program, "run", *options, "--model", path, "--corpus", STORIES, "--output", out]
@@ -481,9 +481,15 @@ class Campaign:
                 shutil.copy(kind.path.with_name(name), folder)
             shutil.copy(kind.path, path)
             change, name = rng.choice(CHANGES)
-            # A model is read at the beginning, a corpus at any time.
-            moment = rng.uniform(0, rng.choice([0.2, 1.0]) * kind.seconds)
             running = Running(kind.command(path, out), env=self.environment)
+            # Text is read document by document, all else at the beginning.
+            if path.suffix in (".conllu", ".txt") and rng.random() < 0.7:
+                saved = out / "shards/1-of-1.pass-1.saved"
+                while not saved.exists() and running.process.poll() is None:
+                    time.sleep(0.001)
+                moment = rng.uniform(0, 0.05 * kind.seconds)
+            else:
+                moment = rng.uniform(0, 0.15 * kind.seconds)
             running.wait_until(moment)
             change(rng, path, kind.other)
             ended = running.wait()
@@ -599,9 +605,10 @@ class Campaign:
                        (f"{name} to a broken pipe", broken(arguments))]
         for name in ("run", "merge", "convert", "prune"):
             faults.append((f"{name} without standard streams", no_streams(by_name[name])))
+        for name in ("run", "convert"):
             faults.append((f"{name} with full standard streams", full_streams(by_name[name])))
-        for name in ("run", "merge", "convert", "prune"):
             faults.append((f"{name} onto a full device", special(by_name[name], lambda path: path.symlink_to("/dev/full"))))
+        for name in ("merge", "prune"):
             faults.append((f"{name} onto a pipe", special(by_name[name], os.mkfifo)))
         return faults
 
@@ -681,6 +688,11 @@ def mounted(folder, options):
             subprocess.run(["umount", "-l", folder])
 
 
+def remount(folder, options):
+    # With type and source given, mount adds no options of its own, which a user namespace may not have.
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "remount," + options, "tmpfs", folder], check=True)
+
+
 def can_mount():
     if not hasattr(can_mount, "answer"):
         with tempfile.TemporaryDirectory() as folder:
@@ -751,7 +763,7 @@ def check_the_checks(task, folder):
 
 
 # How many faults of each kind a round has.
-FAULTS = {"kill": 6, "disk": 6, "size": 4, "permission": 4, "read_only": 2, "input": 7, "stream": 34}
+FAULTS = {"kill": 6, "disk": 6, "size": 3, "permission": 3, "read_only": 2, "input": 5, "stream": 28}
 
 
 def survive(campaign, kind, numbers):
@@ -773,7 +785,7 @@ def survive(campaign, kind, numbers):
         if campaign.talks:
             print(f"{name}: {what}: {'finished all the same' if finished else 'stopped, then completed'}", flush=True)
     print(f"{kind}: {done} of {len(numbers)} faults survived, {unhurt} of them without stopping", flush=True)
-    if len(numbers) >= 4 and done == unhurt:
+    if len(numbers) >= 12 and 0 < done == unhurt:
         failures.append(f"{kind}: expected some fault to stop the program, none did")
     return failures
 
