@@ -47,8 +47,9 @@ std::vector<MemoryPart> run_memory(const RunShape& run,
 }
 
 std::uint64_t total_bytes(const std::vector<MemoryPart>& parts) {
-  return std::accumulate(parts.begin(), parts.end(), std::uint64_t{0},
-                         [](std::uint64_t sum, const MemoryPart& part) { return sum + part.bytes; });
+  return std::accumulate(
+      parts.begin(), parts.end(), std::uint64_t{0},
+      [](std::uint64_t sum, const MemoryPart& part) { return sum + part.bytes; });
 }
 
 void check_memory(const std::vector<MemoryPart>& parts, std::uint64_t limit) {
