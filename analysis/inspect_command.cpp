@@ -53,9 +53,10 @@ void print_model(const ModelDescription& model) {
   print_line("missing", missing);
 }
 
-/// What a run with the default options needs, by analysis and with all of them.
+/// What a run with the default options over many documents needs, by analysis and with all of them.
 void print_memory(const ModelDescription& model) {
-  const RunShape run{model.config, {}, model.config.n_ctx, 1000, blas::thread_count()};
+  constexpr std::uint64_t many = 1000;
+  const RunShape run{model.config, {}, model.config.n_ctx, many, blas::thread_count()};
   const auto need = [&](const std::vector<const RegisteredAnalysis*>& analyses) {
     return memory_text(total_bytes(run_memory(run, analyses, false)));
   };
