@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "commands.hpp"
+#include "run_options.hpp"
 #include "run_results.hpp"
 
 namespace headscope {
@@ -10,8 +11,9 @@ namespace fs = std::filesystem;
 void report_command(const Arguments& arguments) {
   po::options_description options;
   options.add_options()("results", po::value<std::string>(), "")(
-      "figures", po::value<std::vector<std::string>>()->value_name("FORMAT")->composing(),
-      "svg, png or pdf; may be given more than once (default svg and png)");
+      "figures",
+      po::value<std::string>()->default_value(default_figure_formats)->value_name("FORMATS"),
+      "svg, png, pdf, separated by commas (default svg,png; svg is always drawn, for the report)");
   po::variables_map values;
   if (!parse_arguments(arguments, "report DIR|results.h5 [OPTION...]", options, {"results"}, false,
                        values)) {
@@ -19,8 +21,8 @@ void report_command(const Arguments& arguments) {
   }
   if (values.count("results") == 0)
     throw UsageError("report: expected a results folder or file, got none");
-  std::vector<std::string> formats{"svg", "png"};
-  if (values.count("figures") > 0) formats = values["figures"].as<std::vector<std::string>>();
+  const std::vector<std::string> formats =
+      parse_figure_formats(values["figures"].as<std::string>());
 
   fs::path file = values["results"].as<std::string>();
   if (fs::is_directory(file)) file /= "results.h5";

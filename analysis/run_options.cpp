@@ -119,8 +119,9 @@ po::options_description describe_options() {
       "memory", text("SIZE"),
       "refuse, before anything is loaded, a run that is expected to need more, such as 900M or 8G "
       "(default: not asked; `headscope inspect MODEL` lists what runs need)")(
-      "figures", po::value<std::string>()->default_value("svg,png")->value_name("FORMATS"),
-      "svg, png, pdf, separated by commas (default svg,png; the report needs svg)")(
+      "figures",
+      po::value<std::string>()->default_value(default_figure_formats)->value_name("FORMATS"),
+      "svg, png, pdf, separated by commas (default svg,png; svg is always drawn, for the report)")(
       "shard", text("K/N"),
       "run only documents K, K + N, K + 2 N ... of the corpus, K from 1 to N, for `headscope "
       "merge` "
@@ -168,6 +169,13 @@ void read_shard(const std::string& text, RunOptions& run) {
 
 }  // namespace
 
+std::vector<std::string> parse_figure_formats(const std::string& text) {
+  std::vector<std::string> formats = split_commas(text);
+  for (const std::string& format : formats) check_known("figures", format, {"svg", "png", "pdf"});
+  if (std::find(formats.begin(), formats.end(), "svg") == formats.end()) formats.push_back("svg");
+  return formats;
+}
+
 std::optional<RunOptions> parse_run_options(const std::vector<std::string>& arguments) {
   const po::options_description options = describe_options();
   po::variables_map values;
@@ -199,13 +207,7 @@ std::optional<RunOptions> parse_run_options(const std::vector<std::string>& argu
     throw UsageError("--threads: expected at most 4096, got " + std::to_string(threads));
   run.threads = static_cast<int>(threads);
   if (values.count("memory") > 0) run.memory = parse_memory(text("memory"));
-  run.figure_formats = split_commas(text("figures"));
-  for (const std::string& format : run.figure_formats)
-    check_known("figures", format, {"svg", "png", "pdf"});
-  if (std::find(run.figure_formats.begin(), run.figure_formats.end(), "svg") ==
-      run.figure_formats.end()) {
-    run.figure_formats.push_back("svg");
-  }
+  run.figure_formats = parse_figure_formats(text("figures"));
   if (values.count("shard") > 0) read_shard(text("shard"), run);
   run.wait = values["wait"].as<bool>();
   run.resume = values["resume"].as<bool>();

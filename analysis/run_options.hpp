@@ -38,6 +38,10 @@ struct RunOptions {
   std::string with_absolute_paths() const;
 };
 
+inline constexpr const char* default_figure_formats = "svg,png";
+/// Reads `png,pdf`; svg, which the report needs, is always among the formats. @throws UsageError
+std::vector<std::string> parse_figure_formats(const std::string& text);
+
 /// Reads the arguments of `headscope run` and its `--config` file; the command line wins.
 /// @return none when help was asked for and printed.
 /// @throws UsageError

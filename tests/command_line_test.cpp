@@ -146,9 +146,16 @@ TEST(CommandLine, ReportRedrawsWithoutTheModel) {
   fs::remove(model);
   for (const char* drawn : {"tables", "figures", "report.html", "report.md"})
     fs::remove_all(out + "/" + drawn);
-  const Finished finished = run_headscope({"report", out});
+  const Finished refused = run_headscope({"report", out, "--figures", "svg,gif"});
+  EXPECT_EQ(refused.exit_status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--figures: expected one of svg, png, pdf; got \"gif\""));
+  const Finished finished = run_headscope({"report", out, "--figures", "pdf,png"});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_EQ(testing::read_file(out + "/report.html"), before);
+  const std::string figure = out + "/figures/parameter_counts";
+  EXPECT_THAT(testing::read_file(figure + ".pdf"), StartsWith("%PDF"));
+  EXPECT_THAT(testing::read_file(figure + ".png"), StartsWith("\x89PNG"));
+  EXPECT_THAT(testing::read_file(figure + ".svg"), HasSubstr("</svg>"));
 }
 
 TEST(CommandLine, ConfigFileSetsOptionsAndTheCommandLineWins) {
