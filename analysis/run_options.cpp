@@ -117,7 +117,7 @@ po::options_description describe_options() {
       "seed", whole_number("0"), "seed of everything random (default 0)")(
       "threads", whole_number("0"), "threads (0: all cores)")(
       "memory", text("SIZE"),
-      "refuse, before anything is loaded, a run that is expected to need more, such as 900M or 8G "
+      "refuse, before the first document, a run that is expected to need more, such as 900M or 8G "
       "(default: not asked; `headscope inspect MODEL` lists what runs need)")(
       "figures",
       po::value<std::string>()->default_value(default_figure_formats)->value_name("FORMATS"),
