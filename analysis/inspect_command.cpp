@@ -58,7 +58,7 @@ void print_memory(const ModelDescription& model) {
   constexpr std::uint64_t many = 1000;
   const RunShape run{model.config, {}, model.config.n_ctx, many, blas::thread_count()};
   const auto need = [&](const std::vector<const RegisteredAnalysis*>& analyses) {
-    return memory_text(total_bytes(run_memory(run, analyses, false)));
+    return memory_text(total_bytes(run_memory(run, weight_bytes(model), analyses, false)));
   };
   std::cout << "  memory of a run, about, by --analyses; documents of " << run.n_token
             << " tokens, " << run.n_thread << " threads\n";

@@ -16,12 +16,16 @@ constexpr std::uint64_t program_bytes = 40 * mebibyte, thread_bytes = 8 * mebiby
 
 }  // namespace
 
-std::vector<MemoryPart> run_memory(const RunShape& run,
+std::uint64_t weight_bytes(const ModelDescription& model) {
+  return model.missing.empty() ? model_bytes(model.config) : model.n_stored * sizeof(float);
+}
+
+std::vector<MemoryPart> run_memory(const RunShape& run, std::uint64_t weights,
                                    const std::vector<const RegisteredAnalysis*>& analyses,
                                    bool with_control) {
   std::vector<MemoryPart> parts{
       {"program", program_bytes + static_cast<std::uint64_t>(run.n_thread) * thread_bytes},
-      {"weights", model_bytes(run.config)}};
+      {"weights", weights}};
   MemoryPart of_weights;
   std::vector<MemoryPart> of_text, of_control;
   for (const RegisteredAnalysis* analysis : analyses) {

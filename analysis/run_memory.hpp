@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "analysis.hpp"
+#include "headscope/inspect.hpp"
 
 namespace headscope {
 
@@ -13,11 +14,14 @@ struct MemoryPart {
   std::uint64_t bytes = 0;
 };
 
-/// All parts of a run on a complete model, an estimate from its shape alone: the program, the
-/// weights, the forward passes, and each analysis. Those of weights come after the documents, one
-/// at a time.
+/// The weights in memory of a model file, which may hold those of attention alone.
+std::uint64_t weight_bytes(const ModelDescription& model);
+
+/// All parts of a run, an estimate from its shape: the program, the weights, the forward passes,
+/// and each analysis. Those of weights come after the documents, one at a time.
+/// @param weights       bytes of the model's weights.
 /// @param with_control  those that allow it are repeated on an untrained model.
-std::vector<MemoryPart> run_memory(const RunShape& run,
+std::vector<MemoryPart> run_memory(const RunShape& run, std::uint64_t weights,
                                    const std::vector<const RegisteredAnalysis*>& analyses,
                                    bool with_control);
 

@@ -7,6 +7,8 @@
 #include "default_data.hpp"
 #include "headscope/error.hpp"
 #include "headscope/inspect.hpp"
+#include "headscope/memory.hpp"
+#include "parameters/count.hpp"
 #include "run_memory.hpp"
 
 namespace headscope {
@@ -61,12 +63,13 @@ std::optional<Corpus> open_corpus(const RunOptions& options, const Model& model,
 }
 
 /// Checks --memory against documents as long as the model's context.
-void check_memory_of(const RunOptions& options, const ModelConfig& config, std::uint64_t n_document,
+void check_memory_of(const RunOptions& options, const ModelConfig& config, std::uint64_t weights,
+                     std::uint64_t n_document,
                      const std::vector<const RegisteredAnalysis*>& analyses) {
   if (options.memory == 0) return;
   check_memory(
       run_memory({config, options.settings, config.n_ctx, n_document, blas::thread_count()},
-                 analyses, options.random_control),
+                 weights, analyses, options.random_control),
       options.memory);
 }
 
@@ -75,7 +78,7 @@ Model load_checked_model(const RunOptions& options) {
   const LoadOptions load{options.n_head};
   if (options.memory > 0) {
     const FileDescription file = describe_file(options.model, load);
-    if (file.model) check_memory_of(options, file.model->config, 0, {});
+    if (file.model) check_memory_of(options, file.model->config, weight_bytes(*file.model), 0, {});
   }
   return load_model(options.model, load);
 }
@@ -88,7 +91,10 @@ RunSetup::RunSetup(const RunOptions& options)
       tokenizer_(open_tokenizer(options_, model_)),
       analyses_(choose_analyses(options_, model_)),
       corpus_(open_corpus(options_, model_, tokenizer_)) {
-  check_memory_of(options_, model_.config, corpus_ ? corpus_->n_document() : 0, analyses_);
+  const std::uint64_t weights = model_.is_complete()
+                                    ? model_bytes(model_.config)
+                                    : held_parameters(model_).total() * sizeof(float);
+  check_memory_of(options_, model_.config, weights, corpus_ ? corpus_->n_document() : 0, analyses_);
 }
 
 std::vector<const RegisteredAnalysis*> RunSetup::controlled_analyses() const {

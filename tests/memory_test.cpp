@@ -69,7 +69,8 @@ TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
   testing::write_token_corpus(folder.file("tokens.h5"), {tokens, tokens});
 
   const RunShape shape{config, {}, config.n_ctx, 2, 1};
-  const std::vector<MemoryPart> parts = run_memory(shape, {&analysis_named(GetParam())}, false);
+  const std::vector<MemoryPart> parts =
+      run_memory(shape, model_bytes(config), {&analysis_named(GetParam())}, false);
   const Finished finished = run_headscope({"run",
                                            "--model",
                                            folder.file("model.h5"),
@@ -128,13 +129,23 @@ TEST(Memory, TooLittleIsRefusedWithTheNumbersBeforeAnythingIsRun) {
   EXPECT_TRUE(std::filesystem::is_empty(output));
 }
 
+TEST(Memory, OfAttentionWeightsAloneIsNotThatOfACompleteModel) {
+  ModelDescription model;
+  model.config = wide_config();
+  EXPECT_EQ(weight_bytes(model), model_bytes(model.config));
+  model.missing = {"wte.weight"};
+  model.n_stored = 1000;
+  EXPECT_EQ(weight_bytes(model), 4000U);
+}
+
 TEST(Memory, TheControlCounts) {
   RunShape run{wide_config(), {}, 512, 2, 1};
   const auto& classification = analysis_named("classification");
   const auto& correlation = analysis_named("correlation");
-  const std::uint64_t alone = total_bytes(run_memory(run, {&classification, &correlation}, false));
+  const std::uint64_t alone =
+      total_bytes(run_memory(run, model_bytes(run.config), {&classification, &correlation}, false));
   const std::uint64_t with_control =
-      total_bytes(run_memory(run, {&classification, &correlation}, true));
+      total_bytes(run_memory(run, model_bytes(run.config), {&classification, &correlation}, true));
   EXPECT_EQ(with_control - alone, model_bytes(run.config) + correlation.memory(run));
 }
 
