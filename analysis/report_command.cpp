@@ -10,10 +10,8 @@ namespace fs = std::filesystem;
 
 void report_command(const Arguments& arguments) {
   po::options_description options;
-  options.add_options()("results", po::value<std::string>(), "")(
-      "figures",
-      po::value<std::string>()->default_value(default_figure_formats)->value_name("FORMATS"),
-      "svg, png, pdf, separated by commas (default svg,png; svg is always drawn, for the report)");
+  options.add_options()("results", po::value<std::string>(), "");
+  add_figures_option(options);
   po::variables_map values;
   if (!parse_arguments(arguments, "report DIR|results.h5 [OPTION...]", options, {"results"}, false,
                        values)) {

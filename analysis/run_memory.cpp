@@ -6,6 +6,7 @@
 #include "commands.hpp"
 #include "headscope/memory.hpp"
 #include "number_text.hpp"
+#include "parameters/count.hpp"
 
 namespace headscope {
 namespace {
@@ -15,6 +16,11 @@ constexpr std::uint64_t mebibyte = 1 << 20, gibibyte = 1 << 30;
 constexpr std::uint64_t program_bytes = 40 * mebibyte, thread_bytes = 8 * mebibyte;
 
 }  // namespace
+
+std::uint64_t weight_bytes(const Model& model) {
+  return model.is_complete() ? model_bytes(model.config)
+                             : held_parameters(model).total() * sizeof(float);
+}
 
 std::uint64_t weight_bytes(const ModelDescription& model) {
   return model.missing.empty() ? model_bytes(model.config) : model.n_stored * sizeof(float);

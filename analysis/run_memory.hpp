@@ -14,7 +14,8 @@ struct MemoryPart {
   std::uint64_t bytes = 0;
 };
 
-/// The weights in memory of a model file, which may hold those of attention alone.
+/// The weights in memory of a model, which may hold those of attention alone, and of a model file.
+std::uint64_t weight_bytes(const Model& model);
 std::uint64_t weight_bytes(const ModelDescription& model);
 
 /// All parts of a run, an estimate from its shape: the program, the weights, the forward passes,

@@ -101,13 +101,11 @@ po::options_description describe_options() {
       "pattern-tokens", whole_number("128"),
       "tokens kept of each document's patterns, from its beginning (0: all; default 128)")(
       "js-queries", whole_number("256"),
-      "queries sampled from the corpus for the distances between all pairs of heads' attention; "
-      "each "
-      "costs (n_layer n_head)^2 / 2 comparisons of its keys (0: leave them out; default 256)")(
+      "queries sampled from the corpus for the distances between all pairs of heads' attention, "
+      "(n_layer n_head)^2 / 2 comparisons of keys for each (0: leave them out; default 256)")(
       "no-cosine-all", po::bool_switch(),
       "leave out the cosines between heads of different layers; they cost (n_layer n_head)^2 "
-      "d_model "
-      "multiply-adds per token, an eighth of a forward pass for GPT-2 small and 1.5 for XL")(
+      "d_model multiply-adds per token, an eighth of a forward pass for GPT-2 small, 1.5 for XL")(
       "bootstrap", whole_number("1000"),
       "resamples of documents behind each interval (default 1000)")(
       "nulls", whole_number("100"),
@@ -118,14 +116,11 @@ po::options_description describe_options() {
       "threads", whole_number("0"), "threads (0: all cores)")(
       "memory", text("SIZE"),
       "refuse, before the first document, a run that is expected to need more, such as 900M or 8G "
-      "(default: not asked; `headscope inspect MODEL` lists what runs need)")(
-      "figures",
-      po::value<std::string>()->default_value(default_figure_formats)->value_name("FORMATS"),
-      "svg, png, pdf, separated by commas (default svg,png; svg is always drawn, for the report)")(
-      "shard", text("K/N"),
-      "run only documents K, K + N, K + 2 N ... of the corpus, K from 1 to N, for `headscope "
-      "merge` "
-      "(default 1/1: all)")(
+      "(default: not asked; `headscope inspect MODEL` lists what runs need)");
+  add_figures_option(options);
+  options.add_options()("shard", text("K/N"),
+                        "run only documents K, K + N, K + 2 N ... of the corpus, K from 1 to N, "
+                        "for `headscope merge` (default 1/1: all)")(
       "wait", po::bool_switch(),
       "wait for the other shards between passes, instead of stopping until run again")(
       "resume", po::bool_switch(), "go on where a run into the same folder was cut off")(
@@ -168,6 +163,12 @@ void read_shard(const std::string& text, RunOptions& run) {
 }
 
 }  // namespace
+
+void add_figures_option(po::options_description& options) {
+  options.add_options()(
+      "figures", po::value<std::string>()->default_value("svg,png")->value_name("FORMATS"),
+      "svg, png, pdf, separated by commas (default svg,png; svg is always drawn, for the report)");
+}
 
 std::vector<std::string> parse_figure_formats(const std::string& text) {
   std::vector<std::string> formats = split_commas(text);

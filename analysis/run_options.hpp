@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis.hpp"
+#include "commands.hpp"
 
 namespace headscope {
 
@@ -38,7 +39,8 @@ struct RunOptions {
   std::string with_absolute_paths() const;
 };
 
-inline constexpr const char* default_figure_formats = "svg,png";
+/// Describes `--figures FORMATS`, for every command that draws.
+void add_figures_option(po::options_description& options);
 /// Reads `png,pdf`; svg, which the report needs, is always among the formats. @throws UsageError
 std::vector<std::string> parse_figure_formats(const std::string& text);
 

@@ -7,8 +7,6 @@
 #include "default_data.hpp"
 #include "headscope/error.hpp"
 #include "headscope/inspect.hpp"
-#include "headscope/memory.hpp"
-#include "parameters/count.hpp"
 #include "run_memory.hpp"
 
 namespace headscope {
@@ -91,10 +89,8 @@ RunSetup::RunSetup(const RunOptions& options)
       tokenizer_(open_tokenizer(options_, model_)),
       analyses_(choose_analyses(options_, model_)),
       corpus_(open_corpus(options_, model_, tokenizer_)) {
-  const std::uint64_t weights = model_.is_complete()
-                                    ? model_bytes(model_.config)
-                                    : held_parameters(model_).total() * sizeof(float);
-  check_memory_of(options_, model_.config, weights, corpus_ ? corpus_->n_document() : 0, analyses_);
+  check_memory_of(options_, model_.config, weight_bytes(model_),
+                  corpus_ ? corpus_->n_document() : 0, analyses_);
 }
 
 std::vector<const RegisteredAnalysis*> RunSetup::controlled_analyses() const {
