@@ -12,10 +12,4 @@ void make_folder(const std::string& path) {
   if (failure) throw DataError(path, "", "cannot be made: " + failure.message());
 }
 
-void remove_output(const std::string& path) {
-  std::error_code failure;
-  std::filesystem::remove_all(path, failure);
-  if (failure) throw DataError(path, "", "cannot be removed: " + failure.message());
-}
-
 }  // namespace headscope

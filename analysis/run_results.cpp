@@ -106,17 +106,23 @@ void write_run(const Results& results, const RunOptions& options) {
 
 void draw_results(const Results& results, const std::string& directory,
                   const std::vector<std::string>& figure_formats) {
-  const fs::path root(directory);
-  for (const char* old : {"tables", "figures", "report.html", "report.md"})
-    remove_output((root / old).string());
-  make_folder((root / "tables").string());
-  make_folder((root / "figures").string());
-  write_tables(results, (root / "tables").string());
+  const std::string tables = (fs::path(directory) / "tables").string(),
+                    figure_folder = (fs::path(directory) / "figures").string();
+  std::vector<std::string> groups{"control"};
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    groups.push_back(analysis.info.name);
+  }
+  remove_report(directory);
+  remove_tables(tables, groups);
+  remove_figures(figure_folder);
+  make_folder(tables);
+  make_folder(figure_folder);
+  write_tables(results, tables);
   std::vector<Figure> figures;
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
     if (!results.has(analysis.info.name)) continue;
     for (Figure& figure : analysis.draw(results)) {
-      write_figure(figure, (root / "figures").string(), figure_formats);
+      write_figure(figure, figure_folder, figure_formats);
       figures.push_back(std::move(figure));
     }
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 
 #include "figure_script.hpp"
 #include "gnuplot.hpp"
@@ -33,6 +34,10 @@ void check_format(const std::string& format) {
   }
 }
 
+std::string redraw_line(const std::string& name) {
+  return "# Redraw: gnuplot -c " + name + ".gp svg";
+}
+
 std::string whole(double pixels) {
   return std::to_string(std::lround(pixels));
 }
@@ -44,9 +49,9 @@ std::string preamble(const Figure& figure, const FigureScript& script) {
   const std::string large = whole(3 * script.width) + ", " + whole(3 * script.height);
   char inches[64];
   std::snprintf(inches, sizeof inches, "%.3fin, %.3fin", script.width / 96, script.height / 96);
-  return "# " + one_line(figure.title) + "\n# Source: " + one_line(figure.source) +
-         "\n# Redraw: gnuplot -c " + figure.name +
-         ".gp svg   (or png, pdf)\n"
+  return "# " + one_line(figure.title) + "\n# Source: " + one_line(figure.source) + "\n" +
+         redraw_line(figure.name) +
+         "   (or png, pdf)\n"
          "reset\nset encoding utf8\nunset key\n"
          "if (ARGC < 1) ARG1 = 'svg'\n"
          "if (ARG1 eq 'svg') set terminal svg noenhanced size " +
@@ -72,6 +77,26 @@ void keep_cells_sharp(std::string& svg) {
 }
 
 }  // namespace
+
+void remove_figures(const std::string& directory) {
+  std::vector<fs::path> scripts;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(directory, none)) {
+    if (entry.path().extension() != ".gp") continue;
+    std::ifstream script(entry.path());
+    const std::string ours = redraw_line(entry.path().stem().string());
+    std::string line;
+    for (int n_line = 0; n_line < 3 && std::getline(script, line); ++n_line) {
+      if (line.starts_with(ours)) scripts.push_back(entry.path());
+    }
+  }
+  // The script goes last: it tells whose the others are.
+  for (fs::path file : scripts) {
+    for (const char* const extension : {"svg", "png", "pdf", "dat", "gp"}) {
+      remove_file(file.replace_extension(extension).string());
+    }
+  }
+}
 
 void write_figure(const Figure& figure, const std::string& directory,
                   const std::vector<std::string>& formats) {

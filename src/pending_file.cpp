@@ -112,4 +112,11 @@ void remove_leftovers(const std::string& path) {
   }
 }
 
+void remove_file(const std::string& path) {
+  remove_leftovers(path);
+  std::error_code failure;
+  fs::remove(path, failure);
+  if (failure) throw DataError(path, "", "cannot be removed: " + failure.message());
+}
+
 }  // namespace headscope

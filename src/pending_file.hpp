@@ -43,4 +43,8 @@ void write_file(const std::string& path, std::string_view bytes);
 /// Removes what killed writers of a file left.
 void remove_leftovers(const std::string& path);
 
+/// Removes a file, if it is there, and what killed writers of it left.
+/// @throws DataError if it cannot be removed.
+void remove_file(const std::string& path);
+
 }  // namespace headscope

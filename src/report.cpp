@@ -94,6 +94,12 @@ std::string model_name(const Results& results) {
   return name.empty() ? "a model" : name;
 }
 
+void remove_report(const std::string& directory) {
+  for (const char* const name : {"report.html", "report.md"}) {
+    remove_file((fs::path(directory) / name).string());
+  }
+}
+
 void write_report(const Results& results, const std::vector<Figure>& figures,
                   const std::string& directory) {
   ReportContent content{results, figures, {}};

@@ -190,10 +190,7 @@ StatisticsFile load_statistics(const std::string& path) {
 }
 
 void remove_statistics(const std::string& path) {
-  remove_leftovers(path);
-  std::error_code failure;
-  std::filesystem::remove(path, failure);
-  if (failure) throw DataError(path, "", "cannot be removed: " + failure.message());
+  remove_file(path);
 }
 
 std::map<std::string, std::string> load_statistics_texts(const std::string& path) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 
 #include "headscope/error.hpp"
@@ -40,6 +41,20 @@ void write_table(const LongTable& table, const std::string& path) {
 }
 
 }  // namespace
+
+void remove_tables(const std::string& directory, const std::vector<std::string>& groups) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> tables;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(directory, none)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_of_a_group =
+        std::any_of(groups.begin(), groups.end(),
+                    [&](const std::string& group) { return name.starts_with(group + "."); });
+    if (is_of_a_group && name.ends_with(".csv")) tables.push_back(entry.path().string());
+  }
+  for (const std::string& table : tables) remove_file(table);
+}
 
 void write_tables(const Results& results, const std::string& directory) {
   std::error_code failure;

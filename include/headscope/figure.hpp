@@ -80,4 +80,9 @@ struct Figure {
 void write_figure(const Figure& figure, const std::string& directory,
                   const std::vector<std::string>& formats);
 
+/// Removes the figures that write_figure wrote into a folder, and nothing else: files of the name
+/// of a script of its own. No such folder: nothing to do.
+/// @throws DataError if one cannot be removed.
+void remove_figures(const std::string& directory);
+
 }  // namespace headscope

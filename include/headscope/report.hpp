@@ -20,4 +20,7 @@ namespace headscope {
 void write_report(const Results& results, const std::vector<Figure>& figures,
                   const std::string& directory);
 
+/// Removes a report from a folder. @throws DataError if it cannot be removed.
+void remove_report(const std::string& directory);
+
 }  // namespace headscope

@@ -110,4 +110,9 @@ Results read_results(const std::string& path);
 /// table.
 void write_tables(const Results& results, const std::string& directory);
 
+/// Removes the tables of such groups, and of groups nested in them, and nothing else. No such
+/// folder: nothing to do.
+/// @throws DataError if one cannot be removed.
+void remove_tables(const std::string& directory, const std::vector<std::string>& groups);
+
 }  // namespace headscope
