@@ -23,4 +23,12 @@ std::vector<Index> permutation(Index n, const CounterRandom& random) {
   return order;
 }
 
+std::set<Index> random_subset(Index n, Index count, const CounterRandom& random) {
+  std::set<Index> subset;
+  for (Index j = n - count; j < n; ++j) {
+    if (!subset.insert(random.below(j + 1, j)).second) subset.insert(j);
+  }
+  return subset;
+}
+
 }  // namespace headscope

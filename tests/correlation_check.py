@@ -44,6 +44,15 @@ def divergence(p, q):
     return sum(0.5 * (x[x > 0] * np.log(x[x > 0] / m[x > 0])).sum() for x in (p, q))
 
 
+def subset(n, count, random):
+    """Floyd's, as the program draws it."""
+    chosen = set()
+    for j in range(n - count, n):
+        drawn = random.below(j + 1, j)
+        chosen.add(j if drawn in chosen else drawn)
+    return chosen
+
+
 def mean_abs(values):
     return np.abs(values[~np.eye(len(values), dtype=bool)]).mean()
 
@@ -131,15 +140,17 @@ def main(results_path, model_path, corpus_path, n_bootstrap, js_queries):
         if number in (6, 10) and b"untrained" not in claims["effect_name"][at]:
             compare(f"claim {number}", expected, [claims[name][at] for name in ("effect", "ci_low", "ci_high")], TOLERANCE)
 
-    random = CounterRandom(seed, 1)
+    each, left = divmod(int(js_queries), len(documents))
+    with_one_more = subset(len(documents), left, CounterRandom(seed, 1))
     distances, count = 0, 0
-    for i in range(int(js_queries)):
-        number, place = random.below(len(documents), 2 * i), random.uniform(2 * i + 1)
-        if number in passes:
-            query = 1 + int(place * (len(documents[number]) - 1))
-            attention = [pattern[query, :query + 1] for layer in passes[number].pattern for pattern in layer]
-            distances = distances + matrix(attention, lambda p, q: math.sqrt(max(divergence(p, q), 0)))
-            count += 1
+    for number in passes:
+        n_query = len(documents[number]) - 1
+        drawn = min(n_query, each + (number in with_one_more))
+        for query in subset(n_query, drawn, CounterRandom(CounterRandom(seed, 2).value(number))):
+            attention = [pattern[query + 1, :query + 2] for layer in passes[number].pattern for pattern in layer]
+            between = matrix(attention, lambda p, q: math.sqrt(max(divergence(p, q), 0)))
+            distances = distances + between * n_query / drawn
+            count += n_query / drawn
     compare("js_distance", distances / count, group["js_distance"][()], TOLERANCE)
     check_scaling(group["mds"][()], group["js_distance"][()])
     return report_failures()

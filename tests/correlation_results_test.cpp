@@ -113,8 +113,10 @@ TEST(CorrelationSummary, NamesTheMostAlikePairOfResidualSpace) {
   EXPECT_THAT(group.summary, HasSubstr("L0H0 and L0H1 with a cosine of -0.25"));
 }
 
-/// Recomputes every number in NumPy, from stacked outputs.
-TEST(CorrelationAgainstNumPy, AgreesOnDocumentsOfDifferentLengths) {
+/// Recomputes every number in NumPy, from stacked outputs, with distances over so many queries.
+class CorrelationAgainstNumPy : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(CorrelationAgainstNumPy, AgreesOnDocumentsOfDifferentLengths) {
   const std::string golden = std::string(HEADSCOPE_TEST_DATA) + "/forward_golden.h5";
   const std::string model = std::string(HEADSCOPE_TEST_DATA) + "/tiny_flat/float64.h5";
   const testing::TemporaryDirectory folder;
@@ -124,14 +126,18 @@ TEST(CorrelationAgainstNumPy, AgreesOnDocumentsOfDifferentLengths) {
   testing::write_token_corpus(folder.file("corpus.h5"), documents);
   const testing::Finished run = testing::run_headscope(
       {"run", "--model", model, "--corpus", folder.file("corpus.h5"), "--no-bos", "--analyses",
-       "correlation", "--bootstrap", "40", "--js-queries", "30", "--seed", "3", "--figures", "svg",
-       "--quiet", "--output", folder.path()});
+       "correlation", "--bootstrap", "40", "--js-queries", GetParam(), "--seed", "3", "--figures",
+       "svg", "--quiet", "--output", folder.path()});
   ASSERT_EQ(run.exit_status, 0) << run.err;
   const testing::Finished check = testing::run_program(
       {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/correlation_check.py",
-       folder.file("results.h5"), model, folder.file("corpus.h5"), "40", "30"});
+       folder.file("results.h5"), model, folder.file("corpus.h5"), "40", GetParam()});
   EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
 }
+
+// Fewer than there are documents, fewer than queries, and all of them.
+INSTANTIATE_TEST_SUITE_P(JsQueries, CorrelationAgainstNumPy, ::testing::Values("3", "30", "1000"),
+                         [](const auto& test) { return std::string("Of") + test.param; });
 
 }  // namespace
 }  // namespace headscope

@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <set>
 
 #include "headscope/error.hpp"
 #include "headscope/parameters.hpp"
@@ -57,6 +59,20 @@ TEST(RandomDraws, NormalsHaveMeanZeroAndUnitVariance) {
   const arma::vec draws(values);
   EXPECT_NEAR(arma::mean(draws), 0, 0.03) << "standard error 0.007";
   EXPECT_NEAR(arma::stddev(draws), 1, 0.02) << "standard error 0.005";
+}
+
+TEST(RandomDraws, SubsetsAreAllEquallyLikely) {
+  std::map<std::set<Index>, int> counts;
+  for (std::uint64_t draw = 0; draw < 6000; ++draw) {
+    ++counts[random_subset(4, 2, CounterRandom(5, draw))];
+  }
+  ASSERT_EQ(counts.size(), 6U);
+  for (const auto& [subset, count] : counts) {
+    EXPECT_EQ(subset.size(), 2U);
+    EXPECT_NEAR(count, 1000, 120);  // four standard deviations
+  }
+  EXPECT_EQ(random_subset(3, 3, CounterRandom(0)), (std::set<Index>{0, 1, 2}));
+  EXPECT_TRUE(random_subset(3, 0, CounterRandom(0)).empty());
 }
 
 TEST(RandomDraws, PermutationsAreAllEquallyLikely) {

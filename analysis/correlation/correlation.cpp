@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <set>
 
 #include "correlation/results.hpp"
 #include "correlation/sums.hpp"
 #include "headscope/error.hpp"
 #include "headscope/random.hpp"
+#include "parallel.hpp"
+#include "random_draws.hpp"
 
 namespace headscope {
 namespace {
@@ -28,7 +30,7 @@ class Correlation : public Analysis {
         info_(correlation_analysis().info),
         n_unit_(context.model.config.n_layer * context.model.config.n_head) {
     for (const LayerWeights& layer : model_.layers) W_O_.push_back(&layer.W_O);
-    sample_queries(context.corpus->n_document());
+    spread_queries(context.corpus->n_document());
   }
 
   const AnalysisInfo& info() const override { return info_; }
@@ -112,22 +114,27 @@ class Correlation : public Analysis {
     return statistics_->sum(name, {n_document_block, config.n_layer, config.n_head, config.n_head});
   }
 
-  /// Draws the documents, and the place in each, of the queries that distances are averaged over.
-  void sample_queries(std::uint64_t n_document) {
+  /// Spreads the queries that distances are averaged over evenly over the documents; the ones left
+  /// over go to documents drawn at random.
+  void spread_queries(std::uint64_t n_document) {
+    if (n_document == 0) return;
     const CounterRandom random(settings_.seed, 1);
-    for (std::uint64_t i = 0; i < settings_.js_queries && n_document > 0; ++i) {
-      sampled_[random.below(n_document, 2 * i)].push_back(random.uniform(2 * i + 1));
-    }
+    queries_each_ = settings_.js_queries / n_document;
+    with_one_more_ = random_subset(n_document, settings_.js_queries % n_document, random);
   }
 
-  void start_queries(std::size_t n_token) {
+  /// Draws the document's queries. Together they stand for all that it has, so that long documents
+  /// count for more.
+  void start_queries(Index n_token) {
     queries_.clear();
-    const auto sampled = sampled_.find(document_);
-    if (sampled == sampled_.end()) return;
-    for (const double place : sampled->second) {
-      const Index position = 1 + static_cast<Index>(place * static_cast<double>(n_token - 1));
-      queries_.push_back({position, Matrix(position + 1, n_unit_, arma::fill::none)});
+    const Index n_query = n_token - 1;
+    const Index count =
+        std::min<Index>(n_query, queries_each_ + (with_one_more_.contains(document_) ? 1 : 0));
+    const CounterRandom random(CounterRandom(settings_.seed, 2).value(document_));
+    for (const Index query : random_subset(n_query, count, random)) {
+      queries_.push_back({1 + query, Matrix(2 + query, n_unit_, arma::fill::none)});
     }
+    if (count > 0) query_weight_ = static_cast<double>(n_query) / static_cast<double>(count);
   }
 
   /// @param block  which of the layers in `products` it is.
@@ -155,15 +162,15 @@ class Correlation : public Analysis {
   void add_distances(const Query& query) {
     Array& sums = statistics_->sum("js_distance", {n_unit_, n_unit_});
     const Index n_key = query.position + 1;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(blas::thread_count())
-    for (Index i = 0; i < n_unit_; ++i) {
+    parallel_for(n_unit_, [&](Index i) {
       for (Index j = 0; j < i; ++j) {
         const double distance =
             js_distance(query.patterns.colptr(i), query.patterns.colptr(j), n_key);
-        sums(i, j) += distance;
-        sums(j, i) += distance;
+        sums(i, j) += query_weight_ * distance;
+        sums(j, i) += query_weight_ * distance;
       }
-    }
+    });
+    statistics_->sum("js_weight", {1})(0) += query_weight_;
     statistics_->sum("js_count", {1})(0) += 1;
   }
 
@@ -172,13 +179,15 @@ class Correlation : public Analysis {
   AnalysisInfo info_;
   Index n_unit_;
   std::vector<const Matrix*> W_O_;
-  std::map<std::uint64_t, std::vector<double>> sampled_;  // per document, places in [0, 1)
+  std::uint64_t queries_each_ = 0;  // of the sample, in a document
+  std::set<Index> with_one_more_;   // documents
 
   Statistics* statistics_ = nullptr;
   std::uint64_t document_ = 0;
   Index block_ = 0;        // of documents
   std::vector<Matrix> z_;  // per layer, d_model x n_token; kept for cosine_all alone
   std::vector<Query> queries_;
+  double query_weight_ = 0;  // queries of the document that each stands for
   Matrix product_;
 };
 

@@ -226,32 +226,35 @@ void add_output_share(const Statistics& statistics, const ModelConfig& config,
                      "1", ""));
 }
 
-void add_distances(const Statistics& statistics, ResultsGroup& group) {
+void add_distances(const Statistics& statistics, std::uint64_t seed, ResultsGroup& group) {
   if (!statistics.has("js_distance")) return;
   const Array& sums = statistics.sum("js_distance");
-  const double count = statistics.sum("js_count")(0);
+  const double weight = statistics.sum("js_weight")(0), count = statistics.sum("js_count")(0);
   Array distance = sums;
-  for (double& value : distance.values) value /= count;
+  for (double& value : distance.values) value /= weight;
   arma::mat matrix(sums.shape[0], sums.shape[1]);
   for (Index i = 0; i < matrix.n_rows; ++i) {
     for (Index j = 0; j < matrix.n_cols; ++j) matrix(i, j) = distance(i, j);
   }
-  const arma::mat points = metric_mds(matrix);
+  const arma::mat points = metric_mds(matrix, CounterRandom(seed, 3));
   Array mds({matrix.n_rows, 2});
   for (Index i = 0; i < matrix.n_rows; ++i) {
     for (Index axis = 0; axis < 2; ++axis) mds(i, axis) = points(i, axis);
   }
   std::ostringstream sampled;
-  sampled << count << " queries drawn at random from the corpus";
+  sampled << static_cast<std::uint64_t>(count)
+          << " queries drawn at random from the corpus, each document weighted by its length";
   group.add(
       Variable::real("js_distance", {"unit_i", "unit_j"}, distance,
                      "square root of the Jensen-Shannon divergence (natural logarithm) between two "
                      "heads' attention, mean over " +
                          sampled.str(),
                      "sqrt(nats)", "Clark et al. 2019, section 6"));
-  group.add(Variable::real("mds", {"unit", "axis"}, mds,
-                           "two-dimensional metric multidimensional scaling of js_distance",
-                           "sqrt(nats)", "Clark et al. 2019, figure 6"));
+  group.add(Variable::real(
+      "mds", {"unit", "axis"}, mds,
+      "two-dimensional metric multidimensional scaling of js_distance (least stress of "
+      "several starts)",
+      "sqrt(nats)", "Clark et al. 2019, figure 6"));
 }
 
 std::string number(double value) {
@@ -361,7 +364,7 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
       });
   add_estimate("mean_abs_cosine", cosine, config.n_layer,
                "mean over pairs of different heads of |cosine|", "", group);
-  add_distances(statistics, group);
+  add_distances(statistics, settings.seed, group);
   group.claims.push_back(low_correlation_claim(cosine));
   group.claims.push_back(mixing_claim(cosine, group));
   group.summary = summary_text(group, cosine);

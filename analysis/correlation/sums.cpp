@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "headscope/error.hpp"
+#include "parallel.hpp"
+#include "random_draws.hpp"
 
 namespace headscope {
 namespace {
@@ -63,39 +65,34 @@ HeadProducts residual_space_products(const std::vector<Matrix>& z,
   const Index token_stride = d_model * n_unit;
   for (Index first = 1; first < n_token; first += tokens_at_once) {
     const Index count = std::min(tokens_at_once, n_token - first);
-#pragma omp parallel
-    {
-#pragma omp for schedule(static)
-      for (Index unit = 0; unit < n_unit; ++unit) {
-        const Index layer = unit / n_head, row = unit % n_head * d_head;
-        const blas::View output(outputs.data() + unit * d_model, d_model, count, token_stride);
-        blas::multiply_serial(blas::ConstView(*W_O[layer]).cols(row, d_head), blas::Transpose::no,
-                              blas::ConstView(z[layer]).rows(row, d_head).cols(first, count),
-                              blas::Transpose::no, output);
-        for (Index t = 0; t < count; ++t) {
-          const double norm = column_norm(output, t);
-          inverse_norm[t * n_unit + unit] = norm > 0 ? 1 / norm : 0;
-        }
+    parallel_for(n_unit, [&](Index unit) {
+      const Index layer = unit / n_head, row = unit % n_head * d_head;
+      const blas::View output(outputs.data() + unit * d_model, d_model, count, token_stride);
+      blas::multiply_serial(blas::ConstView(*W_O[layer]).cols(row, d_head), blas::Transpose::no,
+                            blas::ConstView(z[layer]).rows(row, d_head).cols(first, count),
+                            blas::Transpose::no, output);
+      for (Index t = 0; t < count; ++t) {
+        const double norm = column_norm(output, t);
+        inverse_norm[t * n_unit + unit] = norm > 0 ? 1 / norm : 0;
       }
-      // A layer's columns of the sums belong to one thread, so the order of the tokens is kept.
-#pragma omp for schedule(static)
-      for (Index layer = 0; layer < n_layer; ++layer) {
-        Matrix products(n_unit, n_head);
-        for (Index t = 0; t < count; ++t) {
-          const blas::ConstView token(outputs.data() + t * token_stride, d_model, n_unit, d_model);
-          blas::multiply_serial(token, blas::Transpose::yes, token.cols(layer * n_head, n_head),
-                                blas::Transpose::no, products);
-          const double* const inverse = inverse_norm.data() + t * n_unit;
-          for (Index j = 0; j < n_head; ++j) {
-            const Index column = layer * n_head + j;
-            for (Index i = 0; i < n_unit; ++i) {
-              sums.total(i, column) += products(i, j);
-              sums.cosine(i, column) += products(i, j) * inverse[i] * inverse[column];
-            }
+    });
+    // A layer's columns of the sums belong to one thread, so the order of the tokens is kept.
+    parallel_for(n_layer, [&](Index layer) {
+      Matrix products(n_unit, n_head);
+      for (Index t = 0; t < count; ++t) {
+        const blas::ConstView token(outputs.data() + t * token_stride, d_model, n_unit, d_model);
+        blas::multiply_serial(token, blas::Transpose::yes, token.cols(layer * n_head, n_head),
+                              blas::Transpose::no, products);
+        const double* const inverse = inverse_norm.data() + t * n_unit;
+        for (Index j = 0; j < n_head; ++j) {
+          const Index column = layer * n_head + j;
+          for (Index i = 0; i < n_unit; ++i) {
+            sums.total(i, column) += products(i, j);
+            sums.cosine(i, column) += products(i, j) * inverse[i] * inverse[column];
           }
         }
       }
-    }
+    });
   }
   return sums;
 }
@@ -191,18 +188,17 @@ arma::mat classical_scaling(const arma::mat& distances) {
   return points;
 }
 
-}  // namespace
-
-arma::mat metric_mds(const arma::mat& distances) {
+/// Points of less stress, and their stress: a local minimum if there are steps enough.
+std::pair<arma::mat, double> majorise(arma::mat points, const arma::mat& distances, int n_step,
+                                      double tolerance) {
   const Index n = distances.n_rows;
-  arma::mat points = classical_scaling(distances);
   double stress = std::numeric_limits<double>::infinity();
-  for (int iteration = 0; iteration < 300; ++iteration) {
+  for (int step = 0; step < n_step; ++step) {
     arma::mat transform(n, n, arma::fill::zeros);
     double next_stress = 0;
     for (Index i = 0; i < n; ++i) {
       for (Index j = 0; j < i; ++j) {
-        const double apart = arma::norm(points.row(i) - points.row(j));
+        const double apart = std::hypot(points(i, 0) - points(j, 0), points(i, 1) - points(j, 1));
         next_stress += std::pow(apart - distances(i, j), 2);
         const double ratio = apart > 0 ? -distances(i, j) / apart : 0;
         transform(i, j) = transform(j, i) = ratio;
@@ -210,10 +206,29 @@ arma::mat metric_mds(const arma::mat& distances) {
         transform(j, j) -= ratio;
       }
     }
-    if (stress - next_stress < 1e-9 * next_stress) break;
+    if (stress - next_stress < tolerance * next_stress) break;
     stress = next_stress;
     points = transform * points / static_cast<double>(n);
   }
+  return {points, stress};
+}
+
+}  // namespace
+
+arma::mat metric_mds(const arma::mat& distances, const CounterRandom& random) {
+  constexpr std::uint64_t n_random_start = 8;
+  constexpr int n_step = 200, n_last_step = 2000;
+  constexpr double tolerance = 1e-6, last_tolerance = 1e-12;
+  const Index n = distances.n_rows;
+  std::vector<std::pair<arma::mat, double>> found(1 + n_random_start);
+  found[0] = majorise(classical_scaling(distances), distances, n_step, tolerance);
+  parallel_for(n_random_start, [&](std::size_t start) {
+    arma::mat points(n, 2);
+    fill_normal(points.memptr(), points.n_elem, CounterRandom(random.value(start)));
+    found[1 + start] = majorise(points, distances, n_step, tolerance);
+  });
+  const auto& best = *std::ranges::min_element(found, {}, &std::pair<arma::mat, double>::second);
+  arma::mat points = majorise(best.first, distances, n_last_step, last_tolerance).first;
   for (Index axis = 0; axis < 2; ++axis) {
     const arma::vec column = points.col(axis);
     if (column.n_elem > 0 && column(arma::index_max(arma::abs(column))) < 0) points.col(axis) *= -1;

@@ -5,6 +5,7 @@
 #include "headscope/array.hpp"
 #include "headscope/blas.hpp"
 #include "headscope/config.hpp"
+#include "headscope/random.hpp"
 #include "headscope/types.hpp"
 
 /// What the correlation analysis adds up, as functions of one document.
@@ -58,11 +59,12 @@ arma::mat cosines(const arma::mat& products);
 double mean_abs_off_diagonal(const arma::mat& values);
 
 /// Points in the plane whose distances are as near as can be to the given ones: metric
-/// multidimensional scaling by majorisation (SMACOF) from the classical solution. Repeatable; signs
-/// are fixed so that each axis's largest coordinate is positive.
+/// multidimensional scaling by majorisation (SMACOF), the best of several starts: the classical
+/// solution and random ones. Signs are fixed so that each axis's largest coordinate is positive.
 /// @param distances  n x n, symmetric.
+/// @param random     of the random starts.
 /// @return           n x 2.
 /// Source: de Leeuw 1977; Borg & Groenen 2005.
-arma::mat metric_mds(const arma::mat& distances);
+arma::mat metric_mds(const arma::mat& distances, const CounterRandom& random);
 
 }  // namespace headscope
