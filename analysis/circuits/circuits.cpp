@@ -7,6 +7,7 @@
 #include "circuits/measures.hpp"
 #include "circuits/position.hpp"
 #include "circuits/weights.hpp"
+#include "parallel.hpp"
 
 namespace headscope {
 namespace {
@@ -73,18 +74,16 @@ void measure_composition(const std::vector<CompositionFactors>& factors, std::si
   for (std::size_t later = 1; later < factors.size(); ++later) {
     for (std::size_t earlier = 0; earlier < later; ++earlier) pairs.emplace_back(earlier, later);
   }
-#pragma omp parallel for collapse(2) schedule(dynamic)
-  for (std::size_t kind = 0; kind < composition_kinds.size(); ++kind) {
-    for (std::size_t p = 0; p < pairs.size(); ++p) {
-      const auto [earlier, later] = pairs[p];
-      const arma::mat block = composition(factors[earlier], factors[later], kind);
-      for (std::size_t i = 0; i < n_head; ++i) {
-        for (std::size_t j = 0; j < n_head; ++j) {
-          scores(kind, earlier * n_head + i, later * n_head + j) = block(i, j);
-        }
+  parallel_for(composition_kinds.size() * pairs.size(), [&](std::size_t index) {
+    const std::size_t kind = index / pairs.size();
+    const auto [earlier, later] = pairs[index % pairs.size()];
+    const arma::mat block = composition(factors[earlier], factors[later], kind);
+    for (std::size_t i = 0; i < n_head; ++i) {
+      for (std::size_t j = 0; j < n_head; ++j) {
+        scores(kind, earlier * n_head + i, later * n_head + j) = block(i, j);
       }
     }
-  }
+  });
 }
 
 Circuits measure(const Model& model, bool fold_layer_norm) {
@@ -92,13 +91,12 @@ Circuits measure(const Model& model, bool fold_layer_norm) {
   const std::size_t n_head = model.config.n_head;
   Circuits circuits(n_layer, n_head);
   std::vector<CompositionFactors> factors(n_layer);
-#pragma omp parallel for schedule(dynamic)
-  for (std::size_t layer = 0; layer < n_layer; ++layer) {
+  parallel_for(n_layer, [&](std::size_t layer) {
     const CircuitWeights weights =
         circuit_weights(model.layers[layer], model.config.n_head, fold_layer_norm);
     measure_layer(model, layer, weights, circuits);
     factors[layer] = composition_factors(weights);
-  }
+  });
   measure_composition(factors, n_head, circuits.composition);
   return circuits;
 }
@@ -107,12 +105,11 @@ Circuits measure(const Model& model, bool fold_layer_norm) {
 std::pair<double, double> subspace_null(const ModelConfig& config,
                                         const AnalysisSettings& settings) {
   arma::vec overlap(settings.n_null);
-#pragma omp parallel for schedule(dynamic)
-  for (std::size_t draw = 0; draw < settings.n_null; ++draw) {
+  parallel_for(settings.n_null, [&](std::size_t draw) {
     overlap[draw] =
         random_subspace_overlap(config.d_model, config.d_head(), settings.fold_layer_norm,
                                 CounterRandom(settings.seed, subspace_stream + draw));
-  }
+  });
   return {settings.n_null > 0 ? arma::mean(overlap) : nan,
           settings.n_null > 1 ? arma::stddev(overlap) : nan};
 }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "circuits/measures.hpp"
+#include "parallel.hpp"
 #include "random_draws.hpp"
 
 namespace headscope {
@@ -88,13 +89,12 @@ arma::mat composition(const CompositionFactors& earlier, const CompositionFactor
 CompositionNull composition_null(Index d_model, Index d_head, std::size_t n_null,
                                  std::uint64_t seed) {
   arma::mat scores(n_null, composition_kinds.size());
-#pragma omp parallel for schedule(dynamic)
-  for (std::size_t draw = 0; draw < n_null; ++draw) {
+  parallel_for(n_null, [&](std::size_t draw) {
     const CompositionFactors heads = composition_factors(random_heads(d_model, d_head, seed, draw));
     for (std::size_t kind = 0; kind < composition_kinds.size(); ++kind) {
       scores(draw, kind) = composition(heads, heads, kind)(0, 1);
     }
-  }
+  });
   CompositionNull null{{nan, nan, nan}, {nan, nan, nan}};
   for (std::size_t kind = 0; kind < composition_kinds.size(); ++kind) {
     if (n_null > 0) null.mean[kind] = arma::mean(scores.col(kind));

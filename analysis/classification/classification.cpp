@@ -13,6 +13,7 @@
 #include "classification/tokens.hpp"
 #include "classification/words.hpp"
 #include "headscope/error.hpp"
+#include "parallel.hpp"
 
 namespace headscope {
 namespace {
@@ -257,10 +258,9 @@ void Classification::observe_layer(const LayerView& view) {
   if (pass_ == 0) return;
   const Index n_head = view.pattern.n_slices;
   word_buffers_.resize(static_cast<std::size_t>(omp_get_max_threads()));
-#pragma omp parallel for schedule(dynamic, 1)
-  for (Index head = 0; head < n_head; ++head) {
+  parallel_for(n_head, [&](Index head) {
     observe_head(view, head, word_buffers_[static_cast<std::size_t>(omp_get_thread_num())]);
-  }
+  });
   const std::vector<SemanticScore> semantic = semantic_scores(view.pattern, *document_.similarity);
   for (Index head = 0; head < semantic.size(); ++head) {
     scores_[static_cast<std::size_t>(HeadScore::semantic)].add(semantic[head].correlation,

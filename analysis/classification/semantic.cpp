@@ -1,10 +1,13 @@
 #include "classification/semantic.hpp"
 
+#include <omp.h>
+
 #include <cmath>
 #include <numeric>
 #include <unordered_map>
 
 #include "headscope/blas.hpp"
+#include "parallel.hpp"
 #include "random_draws.hpp"
 
 namespace headscope {
@@ -100,43 +103,45 @@ std::vector<SemanticScore> semantic_scores(const Cube& pattern, const TokenSimil
     return correlation.data() + (q * n_head + h) * n_column;
   };
 
-#pragma omp parallel
-  {
-    std::vector<unsigned char> eligible(n_token);
-    std::vector<float> raw(n_token);
-    std::vector<float> weights(n_token);
-    std::vector<std::vector<float>> columns(n_column, std::vector<float>(n_token));
-    std::vector<double> norms(n_column);
-#pragma omp for schedule(dynamic, 8)
-    for (Index q = 2; q < n_token; ++q) {
-      const Index n_key = q - 1;  // keys 0 .. q-2
-      double n_eligible = 0;
-      for (Index k = 0; k < n_key; ++k) {
-        eligible[k] = k > 0 && similarity.type(k) != similarity.type(q) ? 1 : 0;
-        n_eligible += eligible[k];
+  struct Workspace {
+    std::vector<unsigned char> eligible;
+    std::vector<float> raw, weights;
+    std::vector<std::vector<float>> columns;
+    std::vector<double> norms;
+  };
+  const std::vector<float> column(n_token);
+  std::vector<Workspace> workspaces(static_cast<std::size_t>(blas::thread_count()),
+                                    {std::vector<unsigned char>(n_token), column, column,
+                                     std::vector(n_column, column), std::vector<double>(n_column)});
+  parallel_for(n_token > 2 ? n_token - 2 : 0, [&](std::size_t i) {
+    const Index q = i + 2, n_key = q - 1;  // keys 0 .. q-2
+    auto& [eligible, raw, weights, columns, norms] =
+        workspaces[static_cast<std::size_t>(omp_get_thread_num())];
+    double n_eligible = 0;
+    for (Index k = 0; k < n_key; ++k) {
+      eligible[k] = k > 0 && similarity.type(k) != similarity.type(q) ? 1 : 0;
+      n_eligible += eligible[k];
+    }
+    if (n_eligible < static_cast<double>(least_keys)) return;
+    for (std::size_t c = 0; c < n_column; ++c) {
+      if (c == 0) {
+        similarity.column(q, raw.data());
+      } else {
+        similarity.permuted_column(c - 1, q, raw.data());
       }
-      if (n_eligible < static_cast<double>(least_keys)) continue;
+      norms[c] = centre(raw.data(), eligible.data(), n_key, n_eligible, 1, columns[c].data());
+    }
+    for (Index h = 0; h < n_head; ++h) {
+      const float* attention = pattern.slice_memptr(h) + q * pattern.n_rows;
+      const double norm = centre(attention, eligible.data(), n_key, n_eligible, 0, weights.data());
+      double* result = first_of(q, h);
       for (std::size_t c = 0; c < n_column; ++c) {
-        if (c == 0) {
-          similarity.column(q, raw.data());
-        } else {
-          similarity.permuted_column(c - 1, q, raw.data());
-        }
-        norms[c] = centre(raw.data(), eligible.data(), n_key, n_eligible, 1, columns[c].data());
-      }
-      for (Index h = 0; h < n_head; ++h) {
-        const float* attention = pattern.slice_memptr(h) + q * pattern.n_rows;
-        const double norm =
-            centre(attention, eligible.data(), n_key, n_eligible, 0, weights.data());
-        double* result = first_of(q, h);
-        for (std::size_t c = 0; c < n_column; ++c) {
-          if (norm > 0 && norms[c] > 0) {
-            result[c] = dot(weights.data(), columns[c].data(), n_key) / (norm * norms[c]);
-          }
+        if (norm > 0 && norms[c] > 0) {
+          result[c] = dot(weights.data(), columns[c].data(), n_key) / (norm * norms[c]);
         }
       }
     }
-  }
+  });
 
   std::vector<SemanticScore> scores(n_head, {{}, std::vector<Ratio>(n_column - 1)});
   for (Index q = 2; q < n_token; ++q) {

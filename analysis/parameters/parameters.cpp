@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "number_text.hpp"
+#include "parallel.hpp"
 #include "parameters/block_energy.hpp"
 #include "parameters/claims.hpp"
 #include "parameters/cost.hpp"
@@ -133,22 +134,20 @@ void add_block_energy(const Model& model, const AnalysisSettings& settings, Resu
   const Index d = model.config.d_model;
   const Shape shape{4, n_layer};
   Array energy(shape), null_mean(shape), null_std(shape), z(shape), p(shape);
-#pragma omp parallel for collapse(2) schedule(dynamic)
-  for (std::size_t projection = 0; projection < 4; ++projection) {
-    for (std::size_t l = 0; l < n_layer; ++l) {
-      const LayerWeights& layer = model.layers[l];
-      const Matrix W = projection == 3
-                           ? layer.W_O
-                           : Matrix(layer.W_QKV.rows(projection * d, (projection + 1) * d - 1));
-      const BlockEnergy block = block_energy(W, model.config.n_head, settings.n_null, settings.seed,
-                                             projection * n_layer + l);
-      energy(projection, l) = block.energy;
-      null_mean(projection, l) = block.null_mean;
-      null_std(projection, l) = block.null_std;
-      z(projection, l) = block.z;
-      p(projection, l) = block.p;
-    }
-  }
+  parallel_for(4 * n_layer, [&](std::size_t i) {
+    const std::size_t projection = i / n_layer, l = i % n_layer;
+    const LayerWeights& layer = model.layers[l];
+    const Matrix W = projection == 3
+                         ? layer.W_O
+                         : Matrix(layer.W_QKV.rows(projection * d, (projection + 1) * d - 1));
+    const BlockEnergy block =
+        block_energy(W, model.config.n_head, settings.n_null, settings.seed, i);
+    energy(projection, l) = block.energy;
+    null_mean(projection, l) = block.null_mean;
+    null_std(projection, l) = block.null_std;
+    z(projection, l) = block.z;
+    p(projection, l) = block.p;
+  });
 
   group.add_dimension(Dimension::labels("projection", {"q", "k", "v", "o"}));
   group.add_dimension(Dimension::count("layer", n_layer));
