@@ -55,6 +55,12 @@ void check_number(const std::string& path, const char* name, int expected, int g
                   "expected " + std::to_string(expected) + ", got " + std::to_string(got));
 }
 
+void check_run(const PassLabel& expected, const PassLabel& got, const std::string& path) {
+  check_identity(expected.identity, got.identity, path);
+  check_number(path, "shards", expected.n_shard, got.n_shard);
+  check_number(path, "passes", expected.n_pass, got.n_pass);
+}
+
 }  // namespace
 
 RunIdentity run_identity(const RunSetup& setup) {
@@ -76,13 +82,19 @@ RunIdentity run_identity(const RunSetup& setup) {
   return identity;
 }
 
-PassLabel read_pass_label(const std::string& path) {
-  return label_of(load_statistics_texts(path), path);
+PassLabel read_pass_label(const std::string& path, const PassLabel* expected) {
+  PassLabel label = label_of(load_statistics_texts(path), path);
+  if (expected != nullptr) check_run(*expected, label, path);
+  return label;
 }
 
-PassFile read_pass_file(const std::string& path) {
+PassFile read_pass_file(const std::string& path, const PassLabel& expected) {
   StatisticsFile file = load_statistics(path);
-  return {label_of(file.texts, path), std::move(file.parts)};
+  PassLabel label = label_of(file.texts, path);
+  check_run(expected, label, path);
+  check_number(path, "shard", expected.shard, label.shard);
+  check_number(path, "pass", expected.pass, label.pass);
+  return {std::move(label), std::move(file.parts)};
 }
 
 void check_identity(const RunIdentity& expected, const RunIdentity& got, const std::string& path) {
@@ -131,12 +143,10 @@ std::optional<std::string> PassFolder::begun_file(bool or_finished) const {
 }
 
 PassFile PassFolder::read(const std::string& path, int shard, int pass) const {
-  PassFile file = read_pass_file(path);
-  check_identity(label_.identity, file.label.identity, path);
-  check_number(path, "shard", shard, file.label.shard);
-  check_number(path, "shards", label_.n_shard, file.label.n_shard);
-  check_number(path, "pass", pass, file.label.pass);
-  return file;
+  PassLabel expected = label_;
+  expected.shard = shard;
+  expected.pass = pass;
+  return read_pass_file(path, expected);
 }
 
 PassFile PassFolder::read_finished(int shard, int pass) const {

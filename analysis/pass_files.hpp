@@ -33,12 +33,15 @@ struct PassFile {
   std::map<std::string, Statistics> statistics;
 };
 
-/// @throws DataError if the file is damaged or none.
-PassLabel read_pass_label(const std::string& path);
-PassFile read_pass_file(const std::string& path);
-
 /// @throws DataError `PATH:NAME: expected ..., got ...` for the first thing that differs.
 void check_identity(const RunIdentity& expected, const RunIdentity& got, const std::string& path);
+
+/// The label of a file of the same run as `expected`, whatever its shard and pass; of any run
+/// without it.
+/// @throws DataError if the file is damaged, none, or of another run.
+PassLabel read_pass_label(const std::string& path, const PassLabel* expected = nullptr);
+/// A file of the same run, shard and pass. @throws DataError as read_pass_label does.
+PassFile read_pass_file(const std::string& path, const PassLabel& expected);
 
 /// The pass files of a run in the folder `shards` of its output.
 class PassFolder {

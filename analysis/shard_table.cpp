@@ -38,21 +38,12 @@ std::string pass_and_shard(int pass, int shard) {
   return "pass " + std::to_string(pass) + " of shard " + std::to_string(shard);
 }
 
-void check_same(const std::string& path, const char* name, int expected, int got) {
-  if (expected == got) return;
-  throw DataError(path, name,
-                  "expected " + std::to_string(expected) + ", got " + std::to_string(got));
-}
-
 }  // namespace
 
 ShardTable::ShardTable(const std::vector<std::string>& paths) {
   for (const std::string& path : pass_file_paths(paths)) {
-    const PassLabel label = read_pass_label(path);
+    const PassLabel label = read_pass_label(path, paths_.empty() ? nullptr : &label_);
     if (paths_.empty()) label_ = label;
-    check_identity(label_.identity, label.identity, path);
-    check_same(path, "shards", label_.n_shard, label.n_shard);
-    check_same(path, "passes", label_.n_pass, label.n_pass);
     const auto [place, is_new] = paths_.try_emplace({label.pass, label.shard}, path);
     if (!is_new) {
       throw DataError(path, "",
@@ -75,9 +66,13 @@ ShardTable::ShardTable(const std::vector<std::string>& paths) {
 }
 
 void ShardTable::merge_into(CorpusRun& corpus_run, int first_pass) const {
+  // The label is checked again: the file may be another by now.
+  PassLabel expected = label_;
   for (int pass = first_pass; pass < first_pass + corpus_run.n_pass(); ++pass) {
     for (int shard = 1; shard <= label_.n_shard; ++shard) {
-      corpus_run.merge(read_pass_file(paths_.at({pass, shard})).statistics);
+      expected.pass = pass;
+      expected.shard = shard;
+      corpus_run.merge(read_pass_file(paths_.at({pass, shard}), expected).statistics);
     }
   }
 }

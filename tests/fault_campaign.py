@@ -37,6 +37,7 @@ OPTIONS = ["--max-documents", "3", "--patterns", "1", "--bootstrap", "10", "--th
            "--save-every", "1", "--quiet"]
 RUN = ["--model", MODEL, "--corpus", STORIES, "--analyses", "classification,correlation", *OPTIONS]
 N_PASS = 2  # of classification
+SHARD = f"shards/1-of-2.pass-{N_PASS}.h5"
 # What may differ between two runs of the same numbers.
 VARYING = {"date", "command_line", "options", "model_path", "corpus_path"}
 
@@ -263,9 +264,7 @@ class Campaign:
     def make_tasks(self):
         program, shards, models = self.headscope, self.reference / "shards", self.reference / "models"
         models.mkdir()
-        for _ in range(N_PASS):
-            for part in (1, 2):
-                must(program, "run", *RUN, "--output", shards, "--shard", f"{part}/2", "--resume", env=self.environment)
+        self.make_shards(shards)
         must(program, "prune", MODEL, models / "older.h5", "--heads", "L0H1", env=self.environment)
         older = contents(models / "older.h5")
 
@@ -294,6 +293,11 @@ class Campaign:
             Task("convert", lambda out: [program, "convert", MODEL, out / "model.h5"], prepare=take_older, older=older),
             Task("prune", lambda out: [program, "prune", MODEL, out / "model.h5", "--heads", "L1H0,L0H0"]),
         ]
+
+    def make_shards(self, out, *more):
+        for _ in range(N_PASS):
+            for part in (1, 2):
+                must(self.headscope, "run", *RUN, "--output", out, "--shard", f"{part}/2", "--resume", *more, env=self.environment)
 
     @contextlib.contextmanager
     def place(self, task):
@@ -431,59 +435,72 @@ class Campaign:
     # Inputs that change while they are read.
 
     def make_inputs(self):
-        """Each kind of input: its file, another that could stand in its place, and the command that reads it."""
-        folder = self.reference / "inputs"
-        folder.mkdir()
+        """Each kind of input: its file in inputs/, and the command that reads it. In others/ is what could stand in its place."""
+        folder, others = self.reference / "inputs", self.reference / "others"
         program = self.headscope
-        shutil.copytree(PROJECT / "data/tokenizer", folder, dirs_exist_ok=True)
-        must(program, "prune", MODEL, folder / "other.model.h5", "--heads", "L0H0", "--mode", "zero", env=self.environment)
+        for place in (folder, others):
+            shutil.copytree(PROJECT / "data/tokenizer", place)
         shutil.copy(MODEL, folder / "model.h5")
-        for name in ("", "other."):
-            write_safetensors(folder / f"{name}model.h5", folder / f"{name}model.safetensors")
+        must(program, "prune", MODEL, others / "model.h5", "--heads", "L0H0", "--mode", "zero", env=self.environment)
+        for place in (folder, others):
+            write_safetensors(place / "model.h5", place / "model.safetensors")
         stories = STORIES.read_text().split("# newdoc")
         stories = "# newdoc".join(stories[:13])
         (folder / "corpus.conllu").write_text(stories)
-        (folder / "other.corpus.conllu").write_text(re.sub(r"(?m)^(\d+\t)(\S+)", lambda m: m[1] + m[2].swapcase(), stories))
+        (others / "corpus.conllu").write_text(re.sub(r"(?m)^(\d+\t)(\S+)", lambda m: m[1] + m[2].swapcase(), stories))
         text = re.sub(r"(?m)^# newdoc.*$", "\n", "\n".join(
             line.removeprefix("# text = ") for line in stories.splitlines() if line.startswith(("# text = ", "# newdoc"))))
         (folder / "corpus.txt").write_text(text)
-        (folder / "other.corpus.txt").write_text(text.swapcase())
-        with h5py.File(MODEL) as model:
-            n_vocabulary = int(model.attrs["vocab_size"])
-        for name, step in (("", 7), ("other.", 11)):
-            with h5py.File(folder / f"{name}corpus.h5", "w") as file:
+        (others / "corpus.txt").write_text(text.swapcase())
+        config = json.loads((folder / "config.json").read_text())
+        n_vocabulary = config["vocab_size"]
+        for place, step in ((folder, 7), (others, 11)):
+            with h5py.File(place / "corpus.h5", "w") as file:
                 file["tokens"] = numpy.arange(12 * 50, dtype="i8") * step % (n_vocabulary - 1)
                 file["offsets"] = numpy.arange(13, dtype="i8") * 50
-        options = ["--analyses", "correlation", *OPTIONS, "--max-documents", "12", "--tokenizer", folder]
+        (others / "config.json").write_text(json.dumps({**config, "layer_norm_epsilon": 0.1}))
+        exchanged = {"a": "b", "b": "a"}
+        vocabulary = json.loads((folder / "vocab.json").read_text())
+        (others / "vocab.json").write_text(json.dumps({exchanged.get(key, key): number for key, number in vocabulary.items()}))
+        merges = (folder / "merges.txt").read_text().splitlines(keepends=True)
+        (others / "merges.txt").write_text("".join(merges[:-100]))
+        shutil.copytree(self.reference / "shards/shards", folder / "shards")
+        self.make_shards(others, "--seed", "1")
+
+        options = ["--analyses", "correlation", *OPTIONS, "--max-documents", "12"]
         options.remove("--max-documents"), options.remove("3")
 
-        def run_with_model(path, out):
-            return [program, "run", *options, "--model", path, "--corpus", STORIES, "--output", out]
+        def run(model, corpus):
+            def command(inputs, out):
+                return [program, "run", *options, "--tokenizer", inputs, "--model", inputs / model, "--corpus", inputs / corpus,
+                        "--output", out]
+            return command
 
-        def run_with_corpus(path, out):
-            return [program, "run", *options, "--model", MODEL, "--corpus", path, "--output", out]
+        def convert(model):
+            return lambda inputs, out: [program, "convert", inputs / model, out / "model.h5"]
 
-        def convert(path, out):
-            return [program, "convert", path, out / "model.h5"]
+        def merge(inputs, out):
+            return [program, "merge", inputs, "--output", out, "--quiet"]
 
-        readers = [("model.h5", run_with_model), ("corpus.conllu", run_with_corpus), ("corpus.txt", run_with_corpus),
-                   ("model.safetensors", run_with_model), ("corpus.h5", run_with_corpus), ("model.h5", convert),
-                   ("model.safetensors", convert)]
-        return [Input(folder / name, command) for name, command in readers]
+        return [Input(folder, *rest) for rest in [
+            ("model.h5", run("model.h5", "corpus.conllu")), ("corpus.conllu", run("model.h5", "corpus.conllu")),
+            ("corpus.txt", run("model.h5", "corpus.txt")), ("model.safetensors", run("model.safetensors", "corpus.conllu")),
+            ("corpus.h5", run("model.h5", "corpus.h5")), ("model.h5", convert("model.h5")),
+            ("model.safetensors", convert("model.safetensors")), ("config.json", run("model.safetensors", "corpus.conllu")),
+            ("vocab.json", run("model.h5", "corpus.txt")), ("merges.txt", run("model.h5", "corpus.txt")), (SHARD, merge)]]
 
     def input(self, rng, number):
         kind = self.inputs[number % len(self.inputs)]
         if kind.expected is None:
-            kind.expected, kind.seconds = self.undisturbed(kind, kind.path)
+            kind.expected, kind.seconds = self.undisturbed(kind, kind.folder)
         with self.place(Task("input", None)) as folder:
-            out, path = folder / "out", folder / kind.path.name
-            for name in ("config.json", "vocab.json", "merges.txt"):
-                shutil.copy(kind.path.with_name(name), folder)
-            shutil.copy(kind.path, path)
+            out, inputs = folder / "out", folder / "inputs"
+            shutil.copytree(kind.folder, inputs)
+            path = inputs / kind.name
             change, name = rng.choice(CHANGES)
-            running = Running(kind.command(path, out), env=self.environment)
+            running = Running(kind.command(inputs, out), env=self.environment)
             # Text is read document by document, all else at the beginning.
-            if path.suffix in (".conllu", ".txt") and rng.random() < 0.7:
+            if path.name in ("corpus.conllu", "corpus.txt") and rng.random() < 0.7:
                 saved = out / "shards/1-of-1.pass-1.saved"
                 while not saved.exists() and running.process.poll() is None:
                     time.sleep(0.001)
@@ -495,34 +512,36 @@ class Campaign:
             ended = running.wait()
             hit = ended.status != 0
             if hit:
-                check_message(ended, path, [""])
+                # A folder is named where none of the names that a file may have is in it.
+                missing = "got neither" in ended.err and not path.exists()
+                check_message(ended, inputs if missing else path, [""])
                 kind.expected.check_whole(out)
             else:
-                self.check_one_version(kind, path, out)
-            shutil.copy(kind.path, path)
-            again = call(*kind.again(path, out), env=self.environment)
+                self.check_one_version(kind, inputs, out)
+            shutil.copy(kind.folder / kind.name, path)
+            again = call(*kind.again(inputs, out), env=self.environment)
             if again.status != 0:
                 # What was saved is of another version of the input.
                 check_message(again, out, ["SHA-256: expected "])
                 shutil.rmtree(out)
                 out.mkdir()
-                must(*kind.command(path, out), env=self.environment)
+                must(*kind.command(inputs, out), env=self.environment)
             kind.expected.check_complete(out)
-        return f"{kind.path.name} {name} after {moment:.2f} s", not hit
+        return f"{kind.name} {name} after {moment:.2f} s", not hit
 
-    def undisturbed(self, kind, path):
+    def undisturbed(self, kind, inputs):
         with self.place(Task("undisturbed", None)) as folder:
             begin = time.monotonic()
-            must(*kind.command(path, folder / "out"), env=self.environment)
+            must(*kind.command(inputs, folder / "out"), env=self.environment)
             return Expected(folder / "out"), time.monotonic() - begin
 
-    def check_one_version(self, kind, path, out):
+    def check_one_version(self, kind, inputs, out):
         """A complete result is that of the input as it was, or as it is now."""
         try:
             kind.expected.check_complete(out)
         except Failed as first:
             try:
-                now, _ = self.undisturbed(kind, path)
+                now, _ = self.undisturbed(kind, inputs)
                 now.check_complete(out)
             except Failed as second:
                 raise Failed(f"a result of neither version: {first}; {second}") from None
@@ -538,7 +557,7 @@ class Campaign:
 
     def stream_faults(self):
         program, by_name = self.headscope, {task.name: task for task in self.tasks}
-        writers = {"list": ["list"], "inspect": ["inspect", MODEL], "inspect corpus": ["inspect", self.inputs[1].path],
+        writers = {"list": ["list"], "inspect": ["inspect", MODEL], "inspect corpus": ["inspect", STORIES],
                    "--help": ["--help"], "--version": ["--version"], "run --help": ["run", "--help"]}
         faults = []
 
@@ -614,15 +633,16 @@ class Campaign:
 
 
 class Input:
-    def __init__(self, path, command):
-        self.path = path
-        self.other = path.with_name("other." + path.name)
+    def __init__(self, folder, name, command):
+        self.folder = folder
+        self.name = name
+        self.other = folder.with_name("others") / name
         self.command = command
         self.expected = None
         self.seconds = 0
 
-    def again(self, path, out):
-        command = self.command(path, out)
+    def again(self, inputs, out):
+        command = self.command(inputs, out)
         return command + ["--resume"] if "run" in command else command
 
 
@@ -763,7 +783,7 @@ def check_the_checks(task, folder):
 
 
 # How many faults of each kind a round has.
-FAULTS = {"kill": 6, "disk": 6, "size": 3, "permission": 3, "read_only": 2, "input": 5, "stream": 28}
+FAULTS = {"kill": 6, "disk": 6, "size": 3, "permission": 3, "read_only": 2, "input": 11, "stream": 28}
 
 
 def survive(campaign, kind, numbers):

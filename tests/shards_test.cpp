@@ -172,6 +172,21 @@ TEST_F(MergeRefusal, NamesWhatIsForeign) {
               HasSubstr("f.h5:version: expected 0."));
 }
 
+TEST_F(MergeRefusal, NamesAFileThatBecameAnotherShardOnTheWay) {
+  const std::string changing = folder_->file("changing.h5");
+  fs::copy_file(shard("a", 2), changing);
+  const ShardTable table({shard("a", 1), changing});
+  fs::copy_file(shard("a", 1), changing, fs::copy_options::overwrite_existing);
+  const RunSetup setup(
+      stored_run_options(table.label().options, {{"output", {folder_->file("out")}}}));
+  try {
+    merge_shards(setup, table);
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_EQ(error.what(), changing + ":shard: expected 2, got 1");
+  }
+}
+
 TEST_F(MergeRefusal, NamesACorpusThatChanged) {
   const std::string corpus = folder_->file("corpus.conllu");
   fs::copy_file(corpus_file, corpus);
@@ -198,6 +213,18 @@ TEST(ShardOption, RefusesWhatIsNoShard) {
                                         "\"") +
                                 wrong + "\"\n");
   }
+}
+
+TEST(ShardOption, NeedsAnAnalysisOfText) {
+  const TemporaryDirectory folder;
+  const testing::Finished finished =
+      testing::run_headscope({"run", "--output", folder.file("out"), "--shard", "1/2", "--analyses",
+                              "parameters,circuits"});
+  EXPECT_EQ(finished.exit_status, 2);
+  EXPECT_EQ(finished.err,
+            "headscope: --shard: expected an analysis of text, whose documents it shares out, got "
+            "parameters,circuits\n");
+  EXPECT_FALSE(fs::exists(folder.file("out")));
 }
 
 TEST(ShardsFromTheCommandLine, StopOrWaitForOneAnotherAndMerge) {
