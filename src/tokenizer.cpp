@@ -1,5 +1,6 @@
 #include "headscope/tokenizer.hpp"
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -8,6 +9,7 @@
 
 #include "byte_alphabet.hpp"
 #include "byte_pair_merger.hpp"
+#include "file_version.hpp"
 #include "headscope/error.hpp"
 #include "json_text.hpp"
 #include "sha256.hpp"
@@ -32,18 +34,18 @@ const unicode::Pattern& splitting_pattern() {
 std::vector<std::string> parse_vocabulary(std::string_view text, const std::string& source) {
   const auto json = parse_json(text);
   if (!json.is_object()) {
-    throw DataError(source, "vocab",
+    throw DataError(source, "",
                     "expected a JSON object of tokens and ids, got " +
                         std::string(json.is_discarded() ? "malformed JSON" : json.type_name()));
   }
-  if (json.empty()) throw DataError(source, "vocab", "expected tokens, got none");
+  if (json.empty()) throw DataError(source, "", "expected tokens, got none");
   std::vector<std::string> entries(json.size());
   std::vector<bool> taken(json.size());
   for (const auto& item : json.items()) {
     const std::string& entry = item.key();
     const nlohmann::json& id = item.value();
     const auto fail = [&](const std::string& got) {
-      throw DataError(source, "vocab",
+      throw DataError(source, "",
                       "expected ids 0 to " + std::to_string(json.size() - 1) + ", each once, got " +
                           got + " for \"" + entry + "\"");
     };
@@ -65,14 +67,13 @@ std::string sha256_of(std::string_view vocab_json, std::string_view merges) {
 
 using EntryIds = std::unordered_map<std::string, TokenId>;
 
-BytePairMerger make_merger(const EntryIds& ids, std::string_view merges,
-                           const std::string& source) {
+BytePairMerger make_merger(const EntryIds& ids, const TokenizerFiles& files) {
   BytePairMerger::ByteTokens byte_tokens(256);
   for (unsigned byte = 0; byte < 256; ++byte) {
     const std::string entry = byte_alphabet::encode(static_cast<unsigned char>(byte));
     const auto found = ids.find(entry);
     if (found == ids.end()) {
-      throw DataError(source, "vocab",
+      throw DataError(files.vocab_source, "",
                       "expected a token for every byte, got none for byte " + std::to_string(byte) +
                           " (\"" + entry + "\")");
     }
@@ -81,6 +82,7 @@ BytePairMerger make_merger(const EntryIds& ids, std::string_view merges,
   BytePairMerger merger(std::move(byte_tokens));
   std::size_t line_number = 0;
   std::int32_t rank = 0;
+  std::string_view merges = files.merges;
   while (!merges.empty()) {
     const std::size_t end = merges.find('\n');
     std::string_view line = merges.substr(0, end);
@@ -89,7 +91,7 @@ BytePairMerger make_merger(const EntryIds& ids, std::string_view merges,
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.starts_with("#version") || line.empty()) continue;
     const auto fail = [&](const std::string& problem) {
-      throw DataError(source, "merges:" + std::to_string(line_number), problem);
+      throw DataError(files.merges_source, std::to_string(line_number), problem);
     };
     const std::size_t space = line.find(' ');
     if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos) {
@@ -106,33 +108,37 @@ BytePairMerger make_merger(const EntryIds& ids, std::string_view merges,
   return merger;
 }
 
-std::string read_text(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw DataError(path.string(), "", "expected a readable file, got an error");
-  return text;
+std::string read_text(const std::string& path) {
+  return FileVersion(path).during([&] {
+    std::ifstream file(path, std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!file) throw DataError(path, "", "expected a readable file, got an error");
+    return text;
+  });
 }
 
-/// The first of the two names that the folder holds.
-std::optional<std::filesystem::path> first_of(const std::string& directory, const char* name,
-                                              const char* other_name) {
-  for (const char* const candidate : {name, other_name}) {
-    const auto path = std::filesystem::path(directory) / candidate;
-    if (std::filesystem::is_regular_file(path)) return path;
+using Names = std::array<const char*, 2>;
+constexpr Names vocab_names{"vocab.json", "encoder.json"}, merges_names{"merges.txt", "vocab.bpe"};
+
+/// The first of the names that the folder holds.
+std::optional<std::string> first_of(const std::string& directory, const Names& names) {
+  for (const char* const name : names) {
+    const auto path = std::filesystem::path(directory) / name;
+    if (std::filesystem::is_regular_file(path)) return path.string();
   }
   return std::nullopt;
 }
 
-std::string read_first_of(const std::string& directory, const char* name, const char* other_name) {
-  if (const auto path = first_of(directory, name, other_name)) return read_text(*path);
+std::string expect_one_of(const std::string& directory, const Names& names) {
+  if (const auto path = first_of(directory, names)) return *path;
   throw DataError(directory, "",
-                  std::string("expected ") + name + " or " + other_name + ", got neither");
+                  std::string("expected ") + names[0] + " or " + names[1] + ", got neither");
 }
 
 }  // namespace
 
 struct Tokenizer::Data {
-  std::string source;
+  std::string vocab_source;
   std::string sha256;
   std::vector<std::string> bytes;  // of each token
   BytePairMerger merger;
@@ -142,14 +148,22 @@ struct Tokenizer::Data {
 };
 
 Tokenizer::Tokenizer(std::string_view vocab_json, std::string_view merges,
-                     const std::string& source) {
-  const std::vector<std::string> entries = parse_vocabulary(vocab_json, source);
+                     const std::string& source)
+    : Tokenizer(
+          {std::string(vocab_json), std::string(merges), source + ":vocab", source + ":merges"}) {}
+
+Tokenizer::Tokenizer(const TokenizerFiles& files) {
+  const std::vector<std::string> entries = parse_vocabulary(files.vocab_json, files.vocab_source);
   EntryIds ids;
   for (std::size_t id = 0; id < entries.size(); ++id) {
     ids.emplace(entries[id], static_cast<TokenId>(id));
   }
-  data_ = std::make_unique<Data>(
-      Data{source, sha256_of(vocab_json, merges), {}, make_merger(ids, merges, source), {}, {}});
+  data_ = std::make_unique<Data>(Data{files.vocab_source,
+                                      sha256_of(files.vocab_json, files.merges),
+                                      {},
+                                      make_merger(ids, files),
+                                      {},
+                                      {}});
   data_->bytes.reserve(entries.size());
   TokenIds merged;
   std::vector<std::uint32_t> lengths;
@@ -173,18 +187,17 @@ const std::string& Tokenizer::sha256() const {
 }
 
 bool has_tokenizer_files(const std::string& directory) {
-  return first_of(directory, "vocab.json", "encoder.json") &&
-         first_of(directory, "merges.txt", "vocab.bpe");
+  return first_of(directory, vocab_names) && first_of(directory, merges_names);
 }
 
 TokenizerFiles read_tokenizer_files(const std::string& directory) {
-  return {read_first_of(directory, "vocab.json", "encoder.json"),
-          read_first_of(directory, "merges.txt", "vocab.bpe")};
+  const std::string vocab = expect_one_of(directory, vocab_names),
+                    merges = expect_one_of(directory, merges_names);
+  return {read_text(vocab), read_text(merges), vocab, merges};
 }
 
 Tokenizer Tokenizer::from_directory(const std::string& directory) {
-  const TokenizerFiles files = read_tokenizer_files(directory);
-  return Tokenizer(files.vocab_json, files.merges, directory);
+  return Tokenizer(read_tokenizer_files(directory));
 }
 
 Tokenizer::Encoding Tokenizer::encode(std::string_view text) const {
@@ -239,7 +252,7 @@ std::size_t Tokenizer::size() const {
 
 TokenId Tokenizer::end_of_text() const {
   if (!data_->end_of_text) {
-    throw DataError(data_->source, "vocab",
+    throw DataError(data_->vocab_source, "",
                     "expected the token " + std::string(end_of_text_entry) + ", got none");
   }
   return *data_->end_of_text;

@@ -243,6 +243,23 @@ TEST(Tokenizer, MissingFilesAndTokensAreNamed) {
   } catch (const DataError& error) {
     EXPECT_EQ(error.what(), folder.file("") + ": expected vocab.json or encoder.json, got neither");
   }
+  const auto error_with = [&](const char* name, const std::string& text) {
+    testing::write_file(folder.file(name), text);
+    try {
+      Tokenizer::from_directory(folder.path());
+      return std::string("no error");
+    } catch (const DataError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(error_with("vocab.json", byte_vocabulary().dump()),
+            folder.path() + ": expected merges.txt or vocab.bpe, got neither");
+  EXPECT_EQ(
+      error_with("merges.txt", "ab"),
+      folder.file("merges.txt:1") + ": expected two tokens with a space between them, got \"ab\"");
+  EXPECT_EQ(
+      error_with("vocab.json", "{"),
+      folder.file("vocab.json") + ": expected a JSON object of tokens and ids, got malformed JSON");
   const Tokenizer bytes_only(byte_vocabulary().dump(), "", "tokens");
   EXPECT_THROW(bytes_only.end_of_text(), DataError);
   EXPECT_THROW(bytes_only.decode(256), ShapeError);

@@ -12,8 +12,10 @@ namespace headscope {
 
 /// The texts of a tokenizer's two files.
 struct TokenizerFiles {
-  std::string vocab_json;  ///< `vocab.json` or `encoder.json`
-  std::string merges;      ///< `merges.txt` or `vocab.bpe`
+  std::string vocab_json;  ///< `vocab.json` or `encoder.json`: token to id
+  std::string merges;      ///< `merges.txt` or `vocab.bpe`: one merge a line
+  /// What errors name.
+  std::string vocab_source, merges_source;
 };
 
 /// Both files are in this folder (the current one when empty).
@@ -34,13 +36,11 @@ TokenizerFiles read_tokenizer_files(const std::string& directory);
 /// Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
 class Tokenizer {
  public:
-  /// @param vocab_json  text of `vocab.json` / `encoder.json`: token to id.
-  /// @param merges      text of `merges.txt` / `vocab.bpe`: one merge a line, a `#version` line
-  /// ignored.
-  /// @param source      named in errors.
+  /// A `#version` line of the merges is ignored.
   /// @throws DataError  on malformed text, a merge of unknown tokens, a byte without a token, or
-  /// ids
-  ///                    other than 0 to the number of tokens less one, each once.
+  /// ids other than 0 to the number of tokens less one, each once.
+  explicit Tokenizer(const TokenizerFiles& files);
+  /// @param source  errors name `source:vocab` and `source:merges`.
   Tokenizer(std::string_view vocab_json, std::string_view merges, const std::string& source);
   ~Tokenizer();
   Tokenizer(Tokenizer&&) noexcept;
