@@ -4,6 +4,9 @@ set(headscope_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/headscope)
 install(TARGETS headscope headscope_cli EXPORT headscope_targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# Where the command line looks for the model and stories that it takes by default.
+install(FILES data/default-model.h5 data/stories.conllu
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/headscope)
 install(DIRECTORY include/headscope DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT headscope_targets NAMESPACE headscope:: DESTINATION ${headscope_package_dir})
 configure_package_config_file(cmake/headscope-config.cmake.in

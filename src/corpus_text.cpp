@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fstream>
 
 #include "corpus_file.hpp"
@@ -9,6 +10,13 @@ namespace headscope {
 namespace {
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+/// Ten columns, the first a number: a word of CoNLL-U.
+bool is_conllu_word(const std::string& line) {
+  const std::size_t end = line.find_first_not_of("0123456789-.");
+  return end > 0 && end < line.size() && line[end] == '\t' &&
+         std::count(line.begin(), line.end(), '\t') == 9;
+}
 
 struct TextPiece {
   std::uint64_t begin = 0;  // bytes of the file
@@ -24,6 +32,7 @@ class PlainText : public CorpusFile {
     std::string line, block;
     std::uint64_t offset = 0, block_begin = 0;
     std::size_t line_number = 0, block_line = 0;
+    bool seen_text = false;
     while (pieces_.size() < context.max_documents && std::getline(file, line)) {
       const std::uint64_t line_begin = offset;
       offset += line.size() + (file.eof() ? 0 : 1);
@@ -37,6 +46,14 @@ class PlainText : public CorpusFile {
         add_document(block, block_begin, block_line);
         block.clear();
         continue;
+      }
+      if (!seen_text && !line.starts_with('#')) {
+        seen_text = true;
+        if (is_conllu_word(line)) {
+          throw DataError(
+              path, std::to_string(line_number),
+              "expected plain text, got CoNLL-U, which is read from files named *.conllu");
+        }
       }
       if (block.empty()) {
         block_begin = line_number == 1 ? offset - line.size() - (file.eof() ? 0 : 1) : line_begin;

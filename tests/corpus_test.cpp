@@ -81,6 +81,14 @@ TEST_F(CorpusTest, BlankLinesEndPlainTextDocuments) {
   EXPECT_THROW(corpus.document(3), ShapeError);
 }
 
+TEST_F(CorpusTest, ConlluUnderAnotherNameIsNotTakenForPlainText) {
+  const std::string text = "# newdoc id = a\n\n" + line("1", "One", "0", "root");
+  EXPECT_EQ(error_of(write("a.conll", text)),
+            folder_.file("a.conll") +
+                ":3: expected plain text, got CoNLL-U, which is read from files named *.conllu");
+  EXPECT_EQ(error_of(write("table.txt", "Numbers:\n1\t2\t3\t4\t5\t6\t7\t8\t9\t10\n")), "no error");
+}
+
 TEST_F(CorpusTest, WithoutBosTokensAreTheTextAlone) {
   CorpusOptions options;
   options.prepend_bos = false;

@@ -12,4 +12,9 @@ run(${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${WORK_DIR}/build -G ${GENERATOR}
   -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix)
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 run(${WORK_DIR}/build/consumer)
-run(${WORK_DIR}/prefix/bin/headscope --version)
+run(${WORK_DIR}/prefix/bin/headscope run --analyses parameters --nulls 2 --figures svg --quiet
+  --output ${WORK_DIR}/out)
+file(READ ${WORK_DIR}/out/report.md report)
+if(NOT report MATCHES "${WORK_DIR}/prefix/share/headscope/default-model.h5")
+  message(FATAL_ERROR "expected the installed default model to be used, got another")
+endif()
