@@ -29,7 +29,7 @@ constexpr std::array<Command, 7> commands{{
     {"inspect", "FILE...", "show what a model, corpus or results file holds", inspect_command},
     {"convert", "IN OUT.h5", "write safetensors or tf_model.h5 as one flat HDF5 file",
      convert_command},
-    {"prune", "MODEL --heads L5H1,... OUT.h5", "write a model without some of its heads",
+    {"prune", "MODEL OUT.h5 --heads L5H1,...", "write a model without some of its heads",
      prune_command},
     {"list", "", "show the analyses, what each needs, and its source", list_command},
 }};
@@ -56,6 +56,14 @@ void run_first(const Arguments& arguments) {
   throw UsageError("unknown command \"" + name + "\"; `headscope --help` lists the commands");
 }
 
+/// `-o, --output DIR`.
+std::string help_name(const po::option_description& option) {
+  const std::string names = option.format_name();  // Boost's "-o [ --output ]" or "--model"
+  const std::string parameter = option.format_parameter();
+  return (names.starts_with("--") ? "" : names.substr(0, 2) + ", ") + "--" + option.long_name() +
+         (parameter.empty() ? "" : " " + parameter.substr(0, parameter.find(" (=")));
+}
+
 }  // namespace
 
 bool parse_arguments(const Arguments& arguments, const std::string& usage,
@@ -77,8 +85,7 @@ bool parse_arguments(const Arguments& arguments, const std::string& usage,
       std::cout << "Usage: headscope " << usage << "\n\n";
       for (const auto& option : all.options()) {
         if (option->description().empty()) continue;
-        std::cout << "  " << option->format_name() << " " << option->format_parameter()
-                  << "\n      " << option->description() << "\n";
+        std::cout << "  " << help_name(*option) << "\n      " << option->description() << "\n";
       }
       return false;
     }

@@ -1,12 +1,11 @@
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <sstream>
 
 #include "commands.hpp"
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
 #include "headscope/tokenizer.hpp"
+#include "option_values.hpp"
 
 namespace headscope {
 
@@ -17,8 +16,8 @@ void convert_command(const Arguments& arguments) {
   options.add_options()("in", po::value<std::string>(), "")("out", po::value<std::string>(), "")(
       "tokenizer", po::value<std::string>()->value_name("DIR"),
       "folder with vocab.json and merges.txt, to go into the file (default: beside IN where there "
-      "is one)")("n-head", po::value<Index>()->default_value(0)->value_name("N"),
-                 "heads per layer, for files that do not say (0: d_model / 64)");
+      "is one)");
+  add_n_head_option(options);
   po::variables_map values;
   if (!parse_arguments(arguments, "convert IN OUT.h5 [OPTION...]", options, {"in", "out"}, false,
                        values)) {
@@ -29,13 +28,13 @@ void convert_command(const Arguments& arguments) {
   }
   const std::string in = values["in"].as<std::string>();
   const std::string out = values["out"].as<std::string>();
-  Model model = load_model(in, {values["n-head"].as<Index>()});
+  Model model = load_model(in, {read_n_head(values)});
   const bool asked = values.count("tokenizer") > 0;
   const fs::path directory =
       asked ? fs::path(values["tokenizer"].as<std::string>()) : fs::path(in).parent_path();
   if (asked || (!model.tokenizer_vocab && has_tokenizer_files(directory.string()))) {
     TokenizerFiles files = read_tokenizer_files(directory.string());
-    Tokenizer(files.vocab_json, files.merges, directory.string());
+    Tokenizer{files};
     model.tokenizer_vocab = std::move(files.vocab_json);
     model.tokenizer_merges = std::move(files.merges);
   }

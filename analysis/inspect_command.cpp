@@ -10,6 +10,7 @@
 #include "headscope/corpus.hpp"
 #include "headscope/error.hpp"
 #include "headscope/inspect.hpp"
+#include "option_values.hpp"
 #include "run_memory.hpp"
 
 namespace headscope {
@@ -98,7 +99,8 @@ void print_corpus(const std::string& path, const std::string& tokenizer_director
   } else {
     tokenizer.emplace(Tokenizer::from_directory(tokenizer_directory));
   }
-  const Corpus corpus({path}, &*tokenizer, CorpusOptions());
+  const CorpusOptions options;
+  const Corpus corpus({path}, &*tokenizer, options);
   std::uint64_t n_token = 0, longest = 0, n_word = 0, n_arc = 0, n_mention = 0;
   std::set<std::string> relations;
   for (std::uint64_t index = 0; index < corpus.n_document(); ++index) {
@@ -115,7 +117,9 @@ void print_corpus(const std::string& path, const std::string& tokenizer_director
   }
   std::cout << path << ": corpus\n";
   print_line("tokenizer", tokenizer_name);
-  print_line("documents", corpus.n_document());
+  print_line("documents", std::to_string(corpus.n_document()) +
+                              ", cut where they are longer than " +
+                              std::to_string(options.max_tokens) + " tokens");
   print_line("tokens", n_token);
   print_line("longest document", std::to_string(longest) + " tokens");
   print_line("annotated words", n_word);
@@ -133,11 +137,10 @@ bool is_text_corpus(const fs::path& path) {
 void inspect_command(const Arguments& arguments) {
   po::options_description options;
   options.add_options()("file", po::value<std::vector<std::string>>(), "")(
-      "n-head", po::value<Index>()->default_value(0)->value_name("N"),
-      "heads per layer, for model files that do not say (0: d_model / 64)")(
       "tokenizer", po::value<std::string>()->default_value("")->value_name("DIR"),
       "folder with vocab.json and merges.txt, to count a corpus's tokens with (default: that of "
       "the model in data/)");
+  add_n_head_option(options);
   po::variables_map values;
   if (!parse_arguments(arguments, "inspect FILE... [OPTION...]", options, {"file"}, true, values))
     return;
@@ -146,7 +149,7 @@ void inspect_command(const Arguments& arguments) {
     if (is_text_corpus(path)) {
       print_corpus(path, values["tokenizer"].as<std::string>());
     } else {
-      print_description(path, values["n-head"].as<Index>());
+      print_description(path, read_n_head(values));
     }
   }
 }

@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "option_values.hpp"
 #include "run.hpp"
 #include "run_results.hpp"
 
@@ -34,8 +35,7 @@ void merge_command(const Arguments& arguments) {
     changed["corpus"] = values["corpus"].as<std::vector<std::string>>();
   RunOptions run = stored_run_options(shards.label().options, changed);
   run.quiet = values["quiet"].as<bool>();
-  run.command_line = "headscope merge";
-  for (const std::string& argument : arguments) run.command_line += " " + argument;
+  run.command_line = command_line_text("merge", arguments);
 
   write_run(merge_shards(RunSetup(run), shards), run);
 }

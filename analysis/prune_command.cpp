@@ -1,24 +1,22 @@
 #include <iostream>
-#include <sstream>
+#include <set>
 
 #include "commands.hpp"
 #include "headscope/prune.hpp"
+#include "option_values.hpp"
 
 namespace headscope {
 namespace {
 
 std::vector<HeadIndex> parse_heads(const std::string& text) {
-  std::vector<HeadIndex> heads;
-  std::istringstream stream(text);
-  for (std::string head; std::getline(stream, head, ',');) heads.push_back(HeadIndex::parse(head));
-  if (heads.empty()) throw UsageError("--heads: expected heads such as L5H1,L3H0, got none");
-  return heads;
+  std::set<HeadIndex> heads;
+  for (const std::string& name : read_list(text, "heads")) heads.insert(HeadIndex::parse(name));
+  return {heads.begin(), heads.end()};
 }
 
 PruneMode parse_mode(const std::string& text) {
-  if (text == "remove") return PruneMode::remove;
-  if (text == "zero") return PruneMode::zero;
-  throw UsageError("--mode: expected remove or zero, got \"" + text + "\"");
+  check_known("mode", text, {"remove", "zero"});
+  return text == "zero" ? PruneMode::zero : PruneMode::remove;
 }
 
 }  // namespace
@@ -30,11 +28,10 @@ void prune_command(const Arguments& arguments) {
       "heads to take out, layer and head counted from 0")(
       "mode", po::value<std::string>()->default_value("remove")->value_name("remove|zero"),
       "remove: leave their rows and columns out of the file, which names them in pruned_heads as "
-      "Hugging Face does; zero: keep the rows and columns, as zeros")(
-      "n-head", po::value<Index>()->default_value(0)->value_name("N"),
-      "heads per layer, for files that do not say (0: d_model / 64)");
+      "Hugging Face does; zero: keep the rows and columns, as zeros (default remove)");
+  add_n_head_option(options);
   po::variables_map values;
-  if (!parse_arguments(arguments, "prune MODEL --heads L5H1,... OUT.h5 [OPTION...]", options,
+  if (!parse_arguments(arguments, "prune MODEL OUT.h5 --heads L5H1,... [OPTION...]", options,
                        {"model", "out"}, false, values)) {
     return;
   }
@@ -46,7 +43,7 @@ void prune_command(const Arguments& arguments) {
   }
   const std::vector<HeadIndex> heads = parse_heads(values["heads"].as<std::string>());
   const PruneMode mode = parse_mode(values["mode"].as<std::string>());
-  Model model = load_model(values["model"].as<std::string>(), {values["n-head"].as<Index>()});
+  Model model = load_model(values["model"].as<std::string>(), {read_n_head(values)});
   prune_heads(model, heads, mode);
   const std::string out = values["out"].as<std::string>();
   save_model(model, out);

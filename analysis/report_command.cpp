@@ -1,7 +1,7 @@
 #include <filesystem>
 
 #include "commands.hpp"
-#include "run_options.hpp"
+#include "option_values.hpp"
 #include "run_results.hpp"
 
 namespace headscope {
@@ -19,8 +19,7 @@ void report_command(const Arguments& arguments) {
   }
   if (values.count("results") == 0)
     throw UsageError("report: expected a results folder or file, got none");
-  const std::vector<std::string> formats =
-      parse_figure_formats(values["figures"].as<std::string>());
+  const std::vector<std::string> formats = read_figure_formats(values["figures"].as<std::string>());
 
   fs::path file = values["results"].as<std::string>();
   if (fs::is_directory(file)) file /= "results.h5";

@@ -89,9 +89,14 @@ Results merge_shards(const RunSetup& setup, const ShardTable& shards) {
 void run_command(const Arguments& arguments) {
   const std::optional<RunOptions> options = parse_run_options(arguments);
   if (!options) return;
-  make_folder(options->output);
   const RunSetup setup(*options);
-  const PassFolder folder(options->output, pass_label(setup));
+  const PassLabel label = pass_label(setup);
+  if (label.n_shard > 1 && label.n_pass == 0) {
+    throw UsageError("--shard: expected an analysis of text, whose documents it shares out, got " +
+                     label.identity.at("analyses"));
+  }
+  make_folder(options->output);
+  const PassFolder folder(options->output, label);
   const std::optional<Results> results = run_shard(setup, folder);
   if (!results) return;
   write_run(*results, *options);

@@ -78,7 +78,7 @@ std::uint64_t parse_memory(const std::string& text) {
   const std::size_t unit = text.empty() ? units.npos : units.find(text.back());
   const std::string digits = text.substr(0, text.size() - (text.empty() ? 0 : 1));
   const bool is_size =
-      unit != units.npos && !digits.empty() && digits.size() <= 6 &&
+      unit != units.npos && digits.size() <= 6 && digits.find_first_not_of('0') != digits.npos &&
       std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!is_size) {
     throw UsageError("--memory: expected a size such as 900M or 8G, got \"" + text + "\"");

@@ -8,29 +8,11 @@
 
 #include "commands.hpp"
 #include "headscope/error.hpp"
+#include "option_values.hpp"
 #include "run_memory.hpp"
 
 namespace headscope {
 namespace {
-
-std::vector<std::string> split_commas(const std::string& text) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    if (end > begin) parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
-void check_known(const std::string& option, const std::string& value,
-                 const std::vector<std::string>& known) {
-  if (std::find(known.begin(), known.end(), value) != known.end()) return;
-  std::string list;
-  for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
-  throw UsageError("--" + option + ": expected one of " + list + "; got \"" + value + "\"");
-}
 
 template <typename T>
 nlohmann::json json_of(const boost::any& value, bool& known) {
@@ -57,33 +39,17 @@ std::string options_as_json(const po::variables_map& values) {
   return json.dump();
 }
 
-/// A whole number >= 0; Boost would wrap a negative one round.
-po::typed_value<std::string>* whole_number(const char* default_value) {
-  return po::value<std::string>()->default_value(default_value)->value_name("N");
-}
-
-std::uint64_t read_whole_number(const po::variables_map& values, const char* option) {
-  const std::string& text = values[option].as<std::string>();
-  const bool digits =
-      !text.empty() && text.size() <= 18 &&
-      std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (!digits) {
-    throw UsageError(std::string("--") + option + ": expected a whole number >= 0, got \"" + text +
-                     "\"");
-  }
-  return std::stoull(text);
-}
-
 po::options_description describe_options() {
   po::options_description options;
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
   options.add_options()("model", text("FILE"),
                         "tf_model.h5, flat HDF5 or safetensors, complete or attention weights only "
-                        "(default: the small model in data/)")(
-      "n-head", whole_number("0"), "heads per layer, for files that do not say (0: d_model / 64)")(
+                        "(default: the small model in data/)");
+  add_n_head_option(options);
+  options.add_options()(
       "corpus", po::value<std::vector<std::string>>()->multitoken()->value_name("PATH..."),
-      "plain text, CoNLL-U or token ids in HDF5, files or folders (default: the stories in data/ "
-      "with the default model; without one only weights are analysed)")(
+      "plain text, CoNLL-U (named *.conllu) or token ids in HDF5, files or folders (default: the "
+      "stories in data/ with the default model; without a corpus only weights are analysed)")(
       "tokenizer", text("DIR"),
       "folder with vocab.json and merges.txt (default: the model file's own)")(
       "analyses", text("A,B"),
@@ -94,7 +60,7 @@ po::options_description describe_options() {
       "(default none)")("config", text("FILE"),
                         "read options from FILE, lines `name = value`; the command line wins")(
       "no-bos", po::bool_switch(), "do not put <|endoftext|> before each document")(
-      "max-documents", whole_number("0"), "documents of the corpus to use (0: all)")(
+      "max-documents", whole_number("0"), "documents of the corpus to use (default 0: all)")(
       "prune-documents", whole_number("32"),
       "documents the pruning analysis uses, since it costs a pass per head (0: all; default 32)")(
       "patterns", whole_number("3"), "documents whose attention patterns are kept (default 3)")(
@@ -113,7 +79,7 @@ po::options_description describe_options() {
       "no-fold", po::bool_switch(),
       "circuits: leave the weights raw, without folding LayerNorm in")(
       "seed", whole_number("0"), "seed of everything random (default 0)")(
-      "threads", whole_number("0"), "threads (0: all cores)")(
+      "threads", whole_number("0"), "threads (default 0: all cores)")(
       "memory", text("SIZE"),
       "refuse, before the first document, a run that is expected to need more, such as 900M or 8G "
       "(default: not asked; `headscope inspect MODEL` lists what runs need)");
@@ -133,6 +99,9 @@ po::options_description describe_options() {
 /// The `--config` file's values, for options the command line left open.
 void read_config_file(const std::string& path, const po::options_description& options,
                       po::variables_map& values) {
+  if (std::filesystem::is_directory(path)) {
+    throw DataError(path, "", "expected a file of options, got a folder");
+  }
   std::ifstream file(path);
   if (!file) throw DataError(path, "", "cannot be read");
   try {
@@ -164,19 +133,6 @@ void read_shard(const std::string& text, RunOptions& run) {
 
 }  // namespace
 
-void add_figures_option(po::options_description& options) {
-  options.add_options()(
-      "figures", po::value<std::string>()->default_value("svg,png")->value_name("FORMATS"),
-      "svg, png, pdf, separated by commas (default svg,png; svg is always drawn, for the report)");
-}
-
-std::vector<std::string> parse_figure_formats(const std::string& text) {
-  std::vector<std::string> formats = split_commas(text);
-  for (const std::string& format : formats) check_known("figures", format, {"svg", "png", "pdf"});
-  if (std::find(formats.begin(), formats.end(), "svg") == formats.end()) formats.push_back("svg");
-  return formats;
-}
-
 std::optional<RunOptions> parse_run_options(const std::vector<std::string>& arguments) {
   const po::options_description options = describe_options();
   po::variables_map values;
@@ -192,10 +148,10 @@ std::optional<RunOptions> parse_run_options(const std::vector<std::string>& argu
   };
   RunOptions run;
   run.model = text("model");
-  run.n_head = read_whole_number(values, "n-head");
+  run.n_head = read_n_head(values);
   if (values.count("corpus") > 0) run.corpus = values["corpus"].as<std::vector<std::string>>();
   run.tokenizer = text("tokenizer");
-  run.analyses = split_commas(text("analyses"));
+  if (values.count("analyses") > 0) run.analyses = read_list(text("analyses"), "analyses");
   for (const std::string& name : run.analyses) check_known("analyses", name, analysis_names());
   run.output = text("output");
   if (run.output.empty()) throw UsageError("--output: expected a folder for the results, got none");
@@ -208,7 +164,7 @@ std::optional<RunOptions> parse_run_options(const std::vector<std::string>& argu
     throw UsageError("--threads: expected at most 4096, got " + std::to_string(threads));
   run.threads = static_cast<int>(threads);
   if (values.count("memory") > 0) run.memory = parse_memory(text("memory"));
-  run.figure_formats = parse_figure_formats(text("figures"));
+  run.figure_formats = read_figure_formats(text("figures"));
   if (values.count("shard") > 0) read_shard(text("shard"), run);
   run.wait = values["wait"].as<bool>();
   run.resume = values["resume"].as<bool>();
@@ -226,8 +182,7 @@ std::optional<RunOptions> parse_run_options(const std::vector<std::string>& argu
   settings.n_pattern_documents = read_whole_number(values, "patterns");
   settings.n_pattern_tokens = read_whole_number(values, "pattern-tokens");
 
-  run.command_line = "headscope run";
-  for (const std::string& argument : arguments) run.command_line += " " + argument;
+  run.command_line = command_line_text("run", arguments);
   run.as_json = options_as_json(values);
   return run;
 }

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "analysis.hpp"
-#include "commands.hpp"
 
 namespace headscope {
 
@@ -38,11 +37,6 @@ struct RunOptions {
   /// as_json with paths that hold from any folder.
   std::string with_absolute_paths() const;
 };
-
-/// Describes `--figures FORMATS`, for every command that draws.
-void add_figures_option(po::options_description& options);
-/// Reads `png,pdf`; svg, which the report needs, is always among the formats. @throws UsageError
-std::vector<std::string> parse_figure_formats(const std::string& text);
 
 /// Reads the arguments of `headscope run` and its `--config` file; the command line wins.
 /// @return none when help was asked for and printed.

@@ -47,12 +47,19 @@ TEST(CommandLine, WithoutArgumentsShowsUsageAndExits2) {
 }
 
 TEST(CommandLine, HelpGoesToStandardOutput) {
-  for (const char* command : {"run", "report", "inspect", "convert", "prune", "list"}) {
+  for (const char* command : {"run", "merge", "report", "inspect", "convert", "prune", "list"}) {
     const Finished finished = run_headscope({command, "--help"});
     EXPECT_EQ(finished.exit_status, 0) << command;
     EXPECT_THAT(finished.out, StartsWith(std::string("Usage: headscope ") + command));
     EXPECT_THAT(finished.err, IsEmpty());
   }
+}
+
+TEST(CommandLine, HelpGivesEachDefaultOnce) {
+  const std::string help = run_headscope({"run", "--help"}).out;
+  EXPECT_THAT(help, HasSubstr("\n  -o, --output DIR\n"));
+  EXPECT_THAT(help, HasSubstr("\n  --bootstrap N\n"));
+  EXPECT_THAT(help, HasSubstr("(default 1000)"));
 }
 
 TEST(CommandLine, RefusesAnUnknownCommand) {
@@ -72,6 +79,21 @@ TEST(CommandLine, RefusesWrongOptionValues) {
                  "--control: expected one of none, random; got \"trained\"");
   expect_refused({"run", "--output", "x", "--figures", "gif"}, 2,
                  "--figures: expected one of svg, png, pdf; got \"gif\"");
+  expect_refused({"run", "--output", "x", "--analyses", ""}, 2,
+                 "--analyses: expected names with commas between them, got \"\"");
+  expect_refused({"run", "--output", "x", "--analyses", "circuits,"}, 2,
+                 "--analyses: expected names with commas between them, got \"circuits,\"");
+  for (const char* const command : {"run", "inspect", "convert", "prune"}) {
+    std::vector<std::string> arguments{command, "--n-head", "-1"};
+    if (command == std::string("run")) {
+      arguments.insert(arguments.end(), {"--output", "x"});
+    } else {
+      arguments.insert(arguments.end(), {"a.h5", "--heads=L0H0", "b.h5"});
+      if (command != std::string("prune")) arguments.erase(arguments.begin() + 4);
+      if (command == std::string("inspect")) arguments.pop_back();
+    }
+    expect_refused(arguments, 2, "--n-head: expected a whole number >= 0, got \"-1\"");
+  }
   expect_refused({"report"}, 2, "report: expected a results folder or file, got none");
 }
 
@@ -91,7 +113,7 @@ TEST(CommandLine, MissingModelIsOneLineAndLeavesNoResults) {
   EXPECT_EQ(finished.exit_status, 1);
   EXPECT_THAT(finished.err, StartsWith("headscope: " + missing + ": "));
   EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1);
-  EXPECT_FALSE(fs::exists(directory.file("out/results.h5")));
+  EXPECT_FALSE(fs::exists(directory.file("out")));
 }
 
 TEST(CommandLine, AnalysisOfTextWithoutCorpusIsRefused) {
@@ -156,6 +178,51 @@ TEST(CommandLine, ReportRedrawsWithoutTheModel) {
   EXPECT_THAT(testing::read_file(figure + ".pdf"), StartsWith("%PDF"));
   EXPECT_THAT(testing::read_file(figure + ".png"), StartsWith("\x89PNG"));
   EXPECT_THAT(testing::read_file(figure + ".svg"), HasSubstr("</svg>"));
+}
+
+TEST(CommandLine, OutputsOfAnEarlierRunGoAndOtherFilesStay) {
+  const TemporaryDirectory directory;
+  const std::string model = directory.file("model.h5"), out = directory.file("out");
+  save_model(random_model(small_config(), 1), model);
+  const auto run = [&](const char* analysis) {
+    const Finished finished =
+        run_headscope({"run", "--model", model, "--analyses", analysis, "--nulls", "2", "--figures",
+                       "svg,pdf", "--output", out, "--quiet"});
+    EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  };
+  run("circuits");
+  const std::vector<std::string> own{"figures/mine.pdf", "figures/mine.gp", "figures/qk_rank90.txt",
+                                     "tables/mine.csv",  "tables/mine.tex", "notes.md"};
+  for (const std::string& file : own) testing::write_file(out + "/" + file, "mine");
+  std::vector<std::string> drawn;
+  for (const char* const folder : {"figures", "tables"}) {
+    for (const auto& entry : fs::directory_iterator(out + "/" + folder)) {
+      if (testing::read_file(entry.path().string()) != "mine") drawn.push_back(entry.path());
+    }
+  }
+  ASSERT_GT(drawn.size(), 20U);
+  run("parameters");
+  for (const std::string& file : drawn) EXPECT_FALSE(fs::exists(file)) << file;
+  for (const std::string& file : own) EXPECT_EQ(testing::read_file(out + "/" + file), "mine");
+}
+
+TEST(CommandLine, RecordedCommandLineCanBeTypedAgain) {
+  const TemporaryDirectory directory;
+  const std::string model = directory.file("my model's.h5"), out = directory.file("out");
+  save_model(random_model(small_config(), 1), model);
+  ASSERT_EQ(run_headscope({"run", "--model", model, "--analyses", "parameters", "--nulls=2",
+                           "--output", out, "--quiet"})
+                .exit_status,
+            0);
+  EXPECT_EQ(std::get<std::string>(read_results(out + "/results.h5").attributes.at("command_line")),
+            "headscope run --model '" + directory.file("my model'\\''s.h5") +
+                "' --analyses parameters --nulls=2 --output " + out + " --quiet");
+}
+
+TEST(CommandLine, ConfigThatIsAFolderIsRefused) {
+  const TemporaryDirectory directory;
+  expect_refused({"run", "--config", directory.path(), "--output", directory.file("out")}, 1,
+                 directory.path() + ": expected a file of options, got a folder");
 }
 
 TEST(CommandLine, ConfigFileSetsOptionsAndTheCommandLineWins) {

@@ -168,7 +168,7 @@ TEST_F(Prune, ConfigThatNamesOtherHeadsThanTheShapesIsRefused) {
 
 TEST_F(Prune, CommandWritesAModelThatRuns) {
   const std::string in = testing::data_path("tiny_flat/float64.h5");
-  const Finished pruned = run_headscope({"prune", in, "--heads", "L0H1,L1H0,L1H2", path_});
+  const Finished pruned = run_headscope({"prune", in, "--heads", "L0H1,L1H0,L1H2,L0H1", path_});
   EXPECT_EQ(pruned.exit_status, 0) << pruned.err;
   EXPECT_EQ(pruned.out, path_ + ": 3 of 6 heads removed\n");
   EXPECT_EQ(load_model(path_).config.pruned_heads, golden_heads);
@@ -216,9 +216,11 @@ TEST_F(Prune, CommandRefusesWhatIsNoHeadOrMode) {
   EXPECT_EQ(refusal({"--heads", "L2H0"}),
             "headscope: head: expected a head of a model with 2 layers of 3 heads, got L2H0\n");
   EXPECT_EQ(refusal({"--heads", "5.1"}), "headscope: head: expected the form L5H1, got \"5.1\"\n");
+  EXPECT_EQ(refusal({"--heads", "L0H0,"}),
+            "headscope: --heads: expected names with commas between them, got \"L0H0,\"\n");
   EXPECT_EQ(refusal({}), "headscope: prune: expected --heads L5H1,...\n");
   EXPECT_EQ(refusal({"--heads", "L0H0", "--mode", "drop"}),
-            "headscope: --mode: expected remove or zero, got \"drop\"\n");
+            "headscope: --mode: expected one of remove, zero; got \"drop\"\n");
 }
 
 }  // namespace
