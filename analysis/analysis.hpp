@@ -60,6 +60,9 @@ class Analysis : public LayerObserver {
   virtual bool begin_document(const Document& /*document*/, Statistics& /*statistics*/) {
     return true;
   }
+  /// About what its part of the pass begun costs on a document of this number, in forward passes;
+  /// for the time left.
+  virtual double forward_passes(std::uint64_t /*document*/) const { return 1; }
   void observe_layer(const LayerView& /*view*/) override {}
   virtual void end_document(const DocumentEnd& /*end*/) {}
 

@@ -40,6 +40,12 @@ void CorpusRun::begin_pass(int pass) {
   end_forward_ = std::make_unique<Forward>(model_);
 }
 
+double CorpusRun::forward_passes(std::uint64_t document) const {
+  double count = 1;
+  for (const Item* item : in_pass_) count += item->analysis->forward_passes(document);
+  return count;
+}
+
 void CorpusRun::observe(const Document& document) {
   std::vector<LayerObserver*> observers;
   std::vector<Analysis*> observing;

@@ -21,6 +21,8 @@ class CorpusRun {
   int n_pass() const;
   /// Begins a pass over documents; what earlier passes kept must be in the statistics.
   void begin_pass(int pass);
+  /// About what a document of this number costs in the pass, in forward passes.
+  double forward_passes(std::uint64_t document) const;
   /// Shows a document to the analyses of the pass.
   void observe(const Document& document);
   /// After the last pass: gives back what only passes need.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <iostream>
+#include <numeric>
 
 namespace headscope {
 namespace {
@@ -22,12 +23,15 @@ Progress::Style Progress::detect(bool quiet) {
   return isatty(STDERR_FILENO) != 0 ? Style::bar : Style::lines;
 }
 
-Progress::Progress(Style style, std::string task, std::uint64_t n_document, std::uint64_t n_done)
+Progress::Progress(Style style, std::string task, std::vector<double> work, std::uint64_t n_done)
     : style_(style),
       task_(std::move(task)),
-      n_document_(n_document),
+      work_until_(std::move(work)),
       done_before_(n_done),
-      done_(n_done) {}
+      done_(n_done) {
+  work_until_.insert(work_until_.begin(), 0);
+  std::partial_sum(work_until_.begin(), work_until_.end(), work_until_.begin());
+}
 
 Progress::~Progress() {
   if (printed_any_) print(true);
@@ -57,22 +61,22 @@ void Progress::print(bool last) {
 
 std::string Progress::text() const {
   const std::chrono::duration<double> elapsed = Clock::now() - start_;
-  const double share =
-      n_document_ > 0 ? static_cast<double>(done_) / static_cast<double>(n_document_) : 1;
+  const std::uint64_t n_document = work_until_.size() - 1;
+  const double done = work_until_[done_], all = work_until_.back();
   std::string line = task_ + ": ";
   if (style_ == Style::bar) {
     constexpr int width = 24;
-    const int filled = static_cast<int>(share * width);
+    const int filled = static_cast<int>((all > 0 ? done / all : 1) * width);
     line += "[" + std::string(filled, '#') + std::string(width - filled, '.') + "] ";
   }
-  line += std::to_string(done_) + "/" + std::to_string(n_document_) + " documents";
+  line += std::to_string(done_) + "/" + std::to_string(n_document) + " documents";
   if (elapsed.count() > 0) {
     line += ", " + std::to_string(std::llround(static_cast<double>(tokens_) / elapsed.count())) +
             " tokens/s";
   }
-  if (done_ < n_document_ && done_ > done_before_) {
-    const double per_document = elapsed.count() / static_cast<double>(done_ - done_before_);
-    line += ", " + duration_text(per_document * static_cast<double>(n_document_ - done_)) + " left";
+  if (done_ < n_document && done_ > done_before_) {
+    const double pace = elapsed.count() / (done - work_until_[done_before_]);
+    line += ", " + duration_text(pace * (all - done)) + " left";
   } else {
     line += ", " + duration_text(elapsed.count());
   }

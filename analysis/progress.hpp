@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace headscope {
 
@@ -15,8 +16,9 @@ class Progress {
   /// `bar` when stderr is a terminal, else `lines`; `quiet` when asked.
   static Style detect(bool quiet);
 
+  /// @param work    what each document costs, in any unit.
   /// @param n_done  documents done before, whose time is not known.
-  Progress(Style style, std::string task, std::uint64_t n_document, std::uint64_t n_done = 0);
+  Progress(Style style, std::string task, std::vector<double> work, std::uint64_t n_done = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -31,7 +33,7 @@ class Progress {
   using Clock = std::chrono::steady_clock;
   Style style_;
   std::string task_;
-  std::uint64_t n_document_;
+  std::vector<double> work_until_;  // the costs of the first 0, 1, 2 ... documents together
   std::uint64_t done_before_;
   std::uint64_t done_;
   std::uint64_t tokens_ = 0;

@@ -54,6 +54,14 @@ class Pruning : public Analysis {
     return true;
   }
 
+  double forward_passes(std::uint64_t document) const override {
+    if (document >= n_document_used() || pass_ == 0) return 0;
+    if (pass_ == 2) return static_cast<double>(masks_.size());
+    // Each head in every way, from its own layer on; the gradient.
+    const double n_unit = static_cast<double>(model_.config.n_layer * model_.config.n_head);
+    return 0.5 * n_unit * n_ablation_row + 3;
+  }
+
   void observe_layer(const LayerView& view) override {
     if (pass_ == 0) add_mean_z(view);
     if (pass_ == 1) ablate(view);
