@@ -29,7 +29,8 @@ inline constexpr VariableName mean_abs_cosine{"correlation", "mean_abs_cosine"};
 inline constexpr VariableName control_cosine{"control/correlation", "mean_abs_cosine"};
 inline constexpr VariableName loss_baseline{"pruning", "loss_baseline"};
 inline constexpr VariableName loss_increase{"pruning", "loss_increase"};
-inline constexpr VariableName loss_increase_low{"pruning", "loss_increase_ci_low"};
+inline constexpr VariableName n_interval{"pruning", "n_interval"};
+inline constexpr VariableName n_harmless{"pruning", "n_harmless"};
 inline constexpr VariableName loss_all_but_one{"pruning", "loss_all_but_one"};
 inline constexpr VariableName importance{"pruning", "importance"};
 inline constexpr VariableName pruning_curve{"pruning", "curve"};
@@ -72,6 +73,9 @@ const ResultsGroup* find_group(const Results& results, std::string_view name);
 
 /// One number, or nothing: not there, of another shape, or missing.
 std::optional<double> find_number(const Results& results, VariableName name);
+/// The number at one label of a variable's only dimension, likewise.
+std::optional<double> find_number(const Results& results, VariableName name,
+                                  std::string_view label);
 
 /// One label of a variable's further dimensions, and a value for each unit.
 struct HeadSlice {

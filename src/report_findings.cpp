@@ -163,12 +163,15 @@ std::string pruning_line(const Results& results, const HeadShape& shape) {
   std::string text = "Setting " + shape.text(head) + " to zero costs most: the loss rises by " +
                      number_text(cost[head], 3) + " nats (" + percent(cost[head] / *baseline) +
                      ").";
-  const std::vector<double> low = head_values(results, contract::loss_increase_low, shape, "zero");
-  if (low.empty()) return text;
-  const auto n_free = static_cast<std::size_t>(
-      std::count_if(low.begin(), low.end(), [](double end) { return end <= 0; }));
-  return text + " Heads that can each go without a measurable increase: " + std::to_string(n_free) +
-         " of " + std::to_string(shape.n_unit()) + ".";
+  const auto n_interval = find_number(results, contract::n_interval, "zero");
+  const auto n_harmless = find_number(results, contract::n_harmless, "zero");
+  if (!n_interval || !n_harmless) return text;
+  if (*n_interval == 0) {
+    return text + " Which heads can go without a measurable increase cannot be told: there are no "
+                  "intervals.";
+  }
+  return text + " Heads that can each go without a measurable increase: " +
+         number_text(*n_harmless, 0) + " of " + number_text(*n_interval, 0) + ".";
 }
 
 // The most heads that can go before the loss exceeds `limit`, over the orders that look.

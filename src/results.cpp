@@ -49,6 +49,34 @@ Variable Variable::real(std::string name, std::vector<std::string> dimensions, A
   return variable;
 }
 
+Variable Variable::integer(std::string name, std::vector<std::string> dimensions, Array values,
+                           std::string long_name, std::string units, std::string references) {
+  Variable variable = real(std::move(name), std::move(dimensions), std::move(values),
+                           std::move(long_name), std::move(units), std::move(references));
+  variable.type = Type::integer;
+  return variable;
+}
+
+Variable Variable::flag(std::string name, std::vector<std::string> dimensions, Array values,
+                        std::vector<std::string> meanings, std::string long_name,
+                        std::string references) {
+  Variable variable = real(std::move(name), std::move(dimensions), std::move(values),
+                           std::move(long_name), "1", std::move(references));
+  variable.type = Type::flag;
+  variable.flag_meanings = std::move(meanings);
+  return variable;
+}
+
+Variable Variable::words(std::string name, std::vector<std::string> dimensions,
+                         std::vector<std::string> text, std::string long_name,
+                         std::string references) {
+  Variable variable = real(std::move(name), std::move(dimensions), {}, std::move(long_name), "1",
+                           std::move(references));
+  variable.type = Type::text;
+  variable.text = std::move(text);
+  return variable;
+}
+
 Dimension Dimension::count(std::string name, std::size_t n) {
   std::vector<double> values(n);
   std::iota(values.begin(), values.end(), 0.0);

@@ -117,5 +117,19 @@ TEST(Findings, NameTheHeadThatCostsMost) {
               HasSubstr("Setting L1H2 to zero costs most: the loss rises by 2.5 nats (50\u00a0%)"));
 }
 
+TEST(Findings, CountTheHarmlessHeadsAsTheAnalysisDid) {
+  const auto pruning_line = [](double n_interval, double n_harmless) {
+    Results results = test::results_sample();
+    ResultsGroup& group = results.group("pruning");
+    group.add(Variable::integer("n_interval", {"method"}, Array({2}, {n_interval, 6}), "n", "count",
+                                own_definition));
+    group.add(Variable::integer("n_harmless", {"method"}, Array({2}, {n_harmless, 6}), "n", "count",
+                                own_definition));
+    return findings(results)[3].text;
+  };
+  EXPECT_THAT(pruning_line(5, 2), HasSubstr("without a measurable increase: 2 of 5."));
+  EXPECT_THAT(pruning_line(0, 0), HasSubstr("cannot be told: there are no intervals."));
+}
+
 }  // namespace
 }  // namespace headscope

@@ -124,11 +124,10 @@ arma::mat bootstrap_weights(const Statistics& statistics, std::size_t n_bootstra
   for (Index block = 0; block < n_block; ++block) {
     if (n_document(block) > 0) used.push_back(block);
   }
-  const std::size_t n_resample = used.size() < 2 ? 0 : n_bootstrap;
-  arma::mat weights(n_block, 1 + n_resample, arma::fill::zeros);
+  const DocumentBootstrap bootstrap(used.size(), n_bootstrap, seed);
+  arma::mat weights(n_block, 1 + bootstrap.n_resample(), arma::fill::zeros);
   weights.col(0).ones();
-  const DocumentBootstrap bootstrap(used.size(), n_resample, seed);
-  for (std::size_t i = 0; i < n_resample; ++i) {
+  for (std::size_t i = 0; i < bootstrap.n_resample(); ++i) {
     const std::vector<std::uint32_t> draw = bootstrap.draw(i);
     for (std::size_t b = 0; b < used.size(); ++b) weights(used[b], 1 + i) = draw[b];
   }

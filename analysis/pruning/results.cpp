@@ -93,6 +93,30 @@ Array mean_importance(const DocumentRows& rows, const ModelConfig& config) {
 constexpr std::size_t method_rows[] = {0, 1, 3};
 constexpr std::size_t all_but_one_row = 2;
 
+/// How many heads have an interval of their loss increase, and how many of those one that does not
+/// lie above 0.
+void add_harmless(ResultsGroup& group) {
+  const Array& low = group.variable("loss_increase_ci_low").values;
+  Array n_interval({low.shape[0]}), n_harmless = n_interval;
+  for (std::size_t method = 0; method < low.shape[0]; ++method) {
+    for (std::size_t layer = 0; layer < low.shape[1]; ++layer) {
+      for (std::size_t head = 0; head < low.shape[2]; ++head) {
+        const double end = low(method, layer, head);
+        if (std::isnan(end)) continue;
+        n_interval(method) += 1;
+        if (end <= 0) n_harmless(method) += 1;
+      }
+    }
+  }
+  group.add(Variable::integer("n_interval", {"method"}, n_interval,
+                              "heads whose loss_increase has an interval", "count",
+                              own_definition));
+  group.add(Variable::integer("n_harmless", {"method"}, n_harmless,
+                              "heads whose interval of loss_increase does not lie above 0: "
+                              "without them the loss is not distinguishably higher",
+                              "count", own_definition));
+}
+
 void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
                        const AnalysisSettings& settings, ResultsGroup& group) {
   const Shape head_shape{config.n_layer, config.n_head};
@@ -131,6 +155,8 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
                            "nats per token", ""));
   group.add(Variable::real("loss_increase_ci_high", dimensions, high, "upper bound" + bounds,
                            "nats per token", ""));
+
+  add_harmless(group);
 
   Array all_but_one = part(increases, all_but_one_row, head_shape);
   const auto once = every_document_once(rows);
@@ -271,25 +297,34 @@ Claim prunable_claim(const DocumentRows& rows, const AnalysisSettings& settings,
   return claim;
 }
 
+std::string harmless_text(const ResultsGroup& group) {
+  const auto n_interval = static_cast<std::size_t>(group.variable("n_interval").values(0));
+  if (n_interval == 0) {
+    return "Which heads can be set to zero without a loss increase cannot be told: there are no "
+           "intervals, which take at least two documents and " +
+           std::to_string(least_resamples) + " resamples.";
+  }
+  const auto n_harmless = static_cast<std::size_t>(group.variable("n_harmless").values(0));
+  return std::to_string(n_harmless) + " of " + std::to_string(n_interval) +
+         " heads can each be set to zero without a loss increase distinguishable from none.";
+}
+
 std::string summary_text(const ResultsGroup& group, const DocumentRows& rows) {
   const Array& increase = group.variable("loss_increase").values;
   const std::size_t n_head = increase.shape[2], n_unit = increase.shape[1] * n_head;
-  std::size_t worst = 0, harmless = 0;
-  const Array& low = group.variable("loss_increase_ci_low").values;
+  std::size_t worst = 0;
   for (std::size_t unit = 0; unit < n_unit; ++unit) {
     if (increase.values[unit] > increase.values[worst]) worst = unit;
-    if (!(low.values[unit] > 0)) ++harmless;
   }
   std::ostringstream text;
   text.precision(3);
-  text << "On " << rows.size() << " documents the loss is "
+  text << "On " << rows.size() << (rows.size() == 1 ? " document" : " documents")
+       << " the loss is "
        << group.variable("loss_baseline").values.values[0]
        << " nats per token. The head whose removal costs most is "
        << HeadIndex{worst / n_head, worst % n_head}.text() << " (+" << increase.values[worst]
-       << " nats); " << harmless << " of " << n_unit
-       << " heads can each be set to zero without a loss increase distinguishable from none. "
-          "First-order importance ranks "
-          "heads as zero ablation does with Spearman correlation "
+       << " nats). " << harmless_text(group)
+       << " First-order importance ranks heads as zero ablation does with Spearman correlation "
        << group.variable("first_order_correlation").values.values[0] << ".";
   return text.str();
 }

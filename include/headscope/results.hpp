@@ -29,7 +29,20 @@ struct Variable {
 
   static Variable real(std::string name, std::vector<std::string> dimensions, Array values,
                        std::string long_name, std::string units, std::string references);
+  static Variable integer(std::string name, std::vector<std::string> dimensions, Array values,
+                          std::string long_name, std::string units, std::string references);
+  /// Its units are 1.
+  static Variable flag(std::string name, std::vector<std::string> dimensions, Array values,
+                       std::vector<std::string> meanings, std::string long_name,
+                       std::string references);
+  /// Words, row-major; its units are 1.
+  static Variable words(std::string name, std::vector<std::string> dimensions,
+                        std::vector<std::string> text, std::string long_name,
+                        std::string references);
 };
+
+/// The `references` of what this project defines itself.
+inline constexpr const char* own_definition = "Headscope";
 
 /// The labels along one axis: numbers or words.
 struct Dimension {
