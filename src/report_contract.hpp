@@ -44,7 +44,7 @@ inline constexpr VariableName previous_token{"classification", "previous_token"}
 inline constexpr VariableName induction{"classification", "induction"};
 inline constexpr VariableName relation_accuracy{"classification", "relation_accuracy_heldout"};
 inline constexpr VariableName relation_baseline{"classification", "relation_baseline_heldout"};
-inline constexpr VariableName relation_count{"classification", "relation_count_heldout"};
+inline constexpr VariableName relation_tested{"classification", "relation_tested"};
 inline constexpr VariableName relation_best{"classification", "relation_best_accuracy_heldout"};
 inline constexpr VariableName relation_best_layer{"classification", "relation_best_layer"};
 inline constexpr VariableName relation_best_head{"classification", "relation_best_head"};

@@ -99,26 +99,29 @@ std::string type_line(const Results& results, const HeadShape& shape) {
 std::string syntax_line(const Results& results, const HeadShape& shape) {
   const Variable* const accuracy = find_variable(results, contract::relation_best);
   const Variable* const baseline = find_variable(results, contract::relation_baseline);
-  const Variable* const count = find_variable(results, contract::relation_count);
+  const Variable* const tested = find_variable(results, contract::relation_tested);
   const Variable* const layer = find_variable(results, contract::relation_best_layer);
   const Variable* const head = find_variable(results, contract::relation_best_head);
-  for (const Variable* variable : {baseline, count, layer, head}) {
+  for (const Variable* variable : {baseline, tested, layer, head}) {
     if (accuracy == nullptr || variable == nullptr ||
         variable->values.size() != accuracy->values.size()) {
       return "";
     }
   }
-  constexpr double fewest_arcs = 30;
   std::vector<double> gain(accuracy->values.size(), std::nan(""));
   for (std::size_t i = 0; i < gain.size(); ++i) {
-    if (count->values.values[i] < fewest_arcs || layer->values.values[i] < 0) continue;
+    if (tested->values.values[i] != 1 || layer->values.values[i] < 0) continue;
     gain[i] = accuracy->values.values[i] - baseline->values.values[i];
   }
-  const std::size_t best = largest(gain);
   const ResultsGroup& group = *find_group(results, contract::relation_best.group);
   const std::vector<std::string> relations = dimension_labels(group, "relation");
   const std::vector<std::string> directions = dimension_labels(group, "direction");
   if (gain.empty() || gain.size() != relations.size() * directions.size()) return "";
+  if (!has_number(gain)) {
+    return "No relation has held-out arcs enough to be tested, so that whether a head finds one "
+           "cannot be told.";
+  }
+  const std::size_t best = largest(gain);
   if (!(gain[best] > 0)) return "No head finds a syntactic relation better than a fixed offset.";
   const auto unit = static_cast<std::size_t>(layer->values.values[best]) * shape.n_head +
                     static_cast<std::size_t>(head->values.values[best]);
@@ -167,11 +170,13 @@ std::string pruning_line(const Results& results, const HeadShape& shape) {
   const auto n_harmless = find_number(results, contract::n_harmless, "zero");
   if (!n_interval || !n_harmless) return text;
   if (*n_interval == 0) {
-    return text + " Which heads can go without a measurable increase cannot be told: there are no "
-                  "intervals.";
+    return text +
+           " Which heads can go without a measurable increase cannot be told: there are no "
+           "intervals.";
   }
-  return text + " Heads that can each go without a measurable increase: " +
-         number_text(*n_harmless, 0) + " of " + number_text(*n_interval, 0) + ".";
+  return text +
+         " Heads that can each go without a measurable increase: " + number_text(*n_harmless, 0) +
+         " of " + number_text(*n_interval, 0) + ".";
 }
 
 // The most heads that can go before the loss exceeds `limit`, over the orders that look.

@@ -117,6 +117,28 @@ TEST(Findings, NameTheHeadThatCostsMost) {
               HasSubstr("Setting L1H2 to zero costs most: the loss rises by 2.5 nats (50\u00a0%)"));
 }
 
+TEST(Findings, NoRelationTestedIsNotNoRelationFound) {
+  const auto syntax_line = [](double tested, double accuracy) {
+    Results results = test::results_sample();
+    ResultsGroup& group = results.group("classification");
+    group.add_dimension(Dimension::labels("relation", {"nsubj"}));
+    group.add_dimension(Dimension::labels("direction", {"dependent_to_head"}));
+    const auto add = [&](const char* name, double value) {
+      group.add(Variable::real(name, {"relation", "direction"}, Array({1, 1}, value), name, "1",
+                               own_definition));
+    };
+    add("relation_best_accuracy_heldout", accuracy);
+    add("relation_baseline_heldout", 0.5);
+    add("relation_tested", tested);
+    add("relation_best_layer", 0);
+    add("relation_best_head", 1);
+    return findings(results)[2].text;
+  };
+  EXPECT_THAT(syntax_line(1, 0.75), HasSubstr("L0H1 is furthest above its baseline"));
+  EXPECT_THAT(syntax_line(1, 0.4), HasSubstr("No head finds a syntactic relation"));
+  EXPECT_THAT(syntax_line(0, 0.75), HasSubstr("cannot be told"));
+}
+
 TEST(Findings, CountTheHarmlessHeadsAsTheAnalysisDid) {
   const auto pruning_line = [](double n_interval, double n_harmless) {
     Results results = test::results_sample();

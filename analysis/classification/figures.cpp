@@ -158,27 +158,36 @@ std::string relation_label(const Scores& scores, Index relation, Index direction
   return direction == 0 ? name + " → head" : "head → " + name;
 }
 
-Figure draw_relations(const Scores& scores) {
+/// The relations that were tested, in each direction, by the gain of their head over the baseline.
+std::vector<Index> leading_relations(const Scores& scores) {
+  constexpr std::size_t most_relations = 24;
+  if (!scores.has("relation_tested")) return {};
+  const Array& tested = scores.array("relation_tested");
+  const Array& accuracy = scores.array("relation_best_accuracy_heldout");
+  const Array& baseline = scores.array("relation_baseline_heldout");
+  const auto gain = [&](Index i) { return accuracy.values[i] - baseline.values[i]; };
+  std::vector<Index> order;
+  for (Index i = 0; i < accuracy.size(); ++i) {
+    if (tested.values[i] == 1 && !std::isnan(gain(i))) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return gain(a) > gain(b); });
+  if (order.size() > most_relations) order.resize(most_relations);
+  return order;
+}
+
+Figure draw_relations(const Scores& scores, const std::vector<Index>& order) {
   Figure figure = make_figure(
       "clark2019_relations", "The head that finds each relation best, on held-out documents",
       "For each relation and direction the head that is most accurate on documents of even number, "
       "and its accuracy on those of odd number with a 95 % interval (documents resampled), beside "
       "the best fixed word offset chosen and scored in the same way. `det → head`: the determiner "
       "attends back to its head; `head → det`: the head back to its determiner. Relations with at "
-      "least 30 held-out arcs, largest gain over the baseline first.",
+      "least " +
+          std::to_string(static_cast<int>(least_heldout_arcs)) +
+          " held-out arcs, largest gain over the baseline first.",
       "Clark et al. 2019");
-  constexpr std::size_t most_relations = 24;
   const Array& accuracy = scores.array("relation_best_accuracy_heldout");
   const Array& baseline = scores.array("relation_baseline_heldout");
-  const Array& count = scores.array("relation_count_heldout");
-  std::vector<Index> order;
-  for (Index i = 0; i < accuracy.size(); ++i) {
-    if (count.values[i] >= 30 && !std::isnan(accuracy.values[i])) order.push_back(i);
-  }
-  const auto gain = [&](Index i) { return accuracy.values[i] - baseline.values[i]; };
-  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return gain(a) > gain(b); });
-  if (order.size() > most_relations) order.resize(most_relations);
-
   Series heads, offsets;
   heads.label = "best head";
   offsets.label = "best fixed offset";
@@ -285,9 +294,8 @@ Figure draw_induction(const Scores& scores) {
 std::vector<Figure> classification_figures(const Results& results) {
   const Scores scores(results);
   std::vector<Figure> figures{draw_type_map(scores), draw_type_counts(scores)};
-  if (scores.has_values("relation_best_accuracy_heldout")) {
-    figures.push_back(draw_relations(scores));
-  }
+  const std::vector<Index> relations = leading_relations(scores);
+  if (!relations.empty()) figures.push_back(draw_relations(scores, relations));
   figures.push_back(draw_entropy(scores));
   figures.push_back(draw_sink(scores));
   if (scores.has_values("dependency_alignment")) {

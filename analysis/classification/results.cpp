@@ -152,7 +152,7 @@ void ResultsBuilder::add_scores() {
 }
 
 void ResultsBuilder::add_relations(const RelationTests& tests) {
-  std::vector<double> count, baseline, heldout_count, heldout_baseline, offset, best_layer,
+  std::vector<double> count, baseline, heldout_count, tested, heldout_baseline, offset, best_layer,
       best_head;
   std::vector<double> accuracy, heldout, p, q;
   arma::mat best(tests.size(), sums_.n_weighting());
@@ -162,6 +162,7 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
     count.push_back(test.count);
     baseline.push_back(test.baseline);
     heldout_count.push_back(test.heldout_count);
+    tested.push_back(is_tested(test) ? 1 : 0);
     heldout_baseline.push_back(test.heldout_baseline(0));
     offset.push_back(static_cast<double>(test.offset));
     const bool is_chosen = test.chosen_unit != no_position;
@@ -194,6 +195,11 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
            "1", source);
   add_integer("relation_count_heldout", per_relation, heldout_count,
               "relation_count over documents of odd number", "count");
+  add_flag("relation_tested", per_relation, tested,
+           "Whether the relation is tested: at least " +
+               std::to_string(static_cast<int>(least_heldout_arcs)) +
+               " arcs in documents of odd number, and a baseline from those of even number",
+           {"no", "yes"});
   add_integer("relation_offset", per_relation, offset,
               "The word offset that is best over documents of even number; 0 when there is none",
               "words");
@@ -333,7 +339,7 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
   leave_out_heads(pruned_heads, n_head, margins);
   builder.add_types(margins);
   group.summary = type_summary(margins, n_head);
-  group.claims = specialisation_claims(margins, sums);
+  group.claims = specialisation_claims(margins);
   for (Claim& claim : rest_claims(margins, sums, n_head)) group.claims.push_back(std::move(claim));
   return group;
 }

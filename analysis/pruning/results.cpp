@@ -318,8 +318,7 @@ std::string summary_text(const ResultsGroup& group, const DocumentRows& rows) {
   }
   std::ostringstream text;
   text.precision(3);
-  text << "On " << rows.size() << (rows.size() == 1 ? " document" : " documents")
-       << " the loss is "
+  text << "On " << rows.size() << (rows.size() == 1 ? " document" : " documents") << " the loss is "
        << group.variable("loss_baseline").values.values[0]
        << " nats per token. The head whose removal costs most is "
        << HeadIndex{worst / n_head, worst % n_head}.text() << " (+" << increase.values[worst]
