@@ -27,6 +27,10 @@ inline constexpr VariableName js_distance{"correlation", "js_distance"};
 inline constexpr VariableName output_share{"correlation", "output_share"};
 inline constexpr VariableName mean_abs_cosine{"correlation", "mean_abs_cosine"};
 inline constexpr VariableName control_cosine{"control/correlation", "mean_abs_cosine"};
+inline constexpr VariableName difference_low{"correlation",
+                                             "mean_abs_cosine_difference_mean_ci_low"};
+inline constexpr VariableName difference_high{"correlation",
+                                              "mean_abs_cosine_difference_mean_ci_high"};
 inline constexpr VariableName loss_baseline{"pruning", "loss_baseline"};
 inline constexpr VariableName loss_increase{"pruning", "loss_increase"};
 inline constexpr VariableName n_interval{"pruning", "n_interval"};
@@ -44,6 +48,7 @@ inline constexpr VariableName previous_token{"classification", "previous_token"}
 inline constexpr VariableName induction{"classification", "induction"};
 inline constexpr VariableName relation_accuracy{"classification", "relation_accuracy_heldout"};
 inline constexpr VariableName relation_baseline{"classification", "relation_baseline_heldout"};
+inline constexpr VariableName relation_count{"classification", "relation_count_heldout"};
 inline constexpr VariableName relation_tested{"classification", "relation_tested"};
 inline constexpr VariableName relation_best{"classification", "relation_best_accuracy_heldout"};
 inline constexpr VariableName relation_best_layer{"classification", "relation_best_layer"};

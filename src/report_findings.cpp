@@ -226,12 +226,16 @@ std::string likeness_line(const Results& results) {
   std::string text =
       "What two heads of a layer write has a mean absolute cosine of " + number_text(*trained, 3);
   const std::optional<double> untrained = mean_cosine(results, contract::control_cosine);
-  if (untrained) {
-    text += "; in an untrained model of this shape it is " + number_text(*untrained, 3);
-    text += *trained > *untrained ? ", so that training made them more alike"
-                                  : ", so that training made them less alike";
+  if (!untrained) return text + ".";
+  text += "; in an untrained model of this shape it is " + number_text(*untrained, 3);
+  const std::optional<double> low = find_number(results, contract::difference_low),
+                              high = find_number(results, contract::difference_high);
+  if (!low || !high) {
+    return text + ", without an interval of the difference to say whether training changed it.";
   }
-  return text + ".";
+  if (*low > 0) return text + ", so that training made them more alike.";
+  if (*high < 0) return text + ", so that training made them less alike.";
+  return text + ". The two cannot be told apart: the interval of their difference holds 0.";
 }
 
 std::string weights_line(const Results& results, const HeadShape& shape) {

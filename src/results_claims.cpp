@@ -69,10 +69,15 @@ ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
                   [](const PlacedClaim& each) { return each.claim->effect_name; }));
   group.add(numbers("effect", "Effect size", Type::real, claims,
                     [](const Claim& claim) { return claim.effect; }));
-  group.add(numbers("ci_low", "Lower end of the effect's 95 % interval; NaN where it is exact",
+  group.add(numbers("ci_low", "Lower end of the effect's 95 % interval; NaN where there is none",
                     Type::real, claims, [](const Claim& claim) { return claim.ci_low; }));
-  group.add(numbers("ci_high", "Upper end of the effect's 95 % interval; NaN where it is exact",
+  group.add(numbers("ci_high", "Upper end of the effect's 95 % interval; NaN where there is none",
                     Type::real, claims, [](const Claim& claim) { return claim.ci_high; }));
+  Variable exact =
+      numbers("exact", "Whether the effect is counted or computed, without sampling", Type::flag,
+              claims, [](const Claim& claim) { return claim.exact ? 1.0 : 0.0; });
+  exact.flag_meanings = {"no", "yes"};
+  group.add(exact);
   group.add(words("evidence", "This model's numbers in words", claims,
                   [](const PlacedClaim& each) { return each.claim->evidence; }));
   group.add(words("group", "Results group that settles the claim", claims,
@@ -109,6 +114,8 @@ void restore_claims(const ResultsGroup& claims, Results& results) {
     claim.ci_low = number("ci_low", i);
     claim.ci_high = number("ci_high", i);
     claim.evidence = text("evidence", i);
+    // Files of before this was noted do not say.
+    claim.exact = claims.has("exact") && whole_number("exact", i, 1) == 1;
     results.group(text("group", i)).claims.push_back(std::move(claim));
   }
 }

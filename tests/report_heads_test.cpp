@@ -117,6 +117,39 @@ TEST(Findings, NameTheHeadThatCostsMost) {
               HasSubstr("Setting L1H2 to zero costs most: the loss rises by 2.5 nats (50\u00a0%)"));
 }
 
+TEST(Findings, SayThatTrainingChangedTheLikenessOnlyWhereItsIntervalDoes) {
+  const auto likeness_line = [](std::optional<double> low, std::optional<double> high) {
+    Results results = test::results_sample();
+    ResultsGroup control;
+    control.name = "control/correlation";
+    const auto add_cosine = [](ResultsGroup& group, double value) {
+      group.add_dimension(Dimension::labels("space", {"head", "residual"}));
+      group.add_dimension(Dimension::count("layer", 2));
+      group.add(Variable::real("mean_abs_cosine", {"space", "layer"}, Array({2, 2}, value), "c",
+                               "cosine", own_definition));
+    };
+    ResultsGroup& group = results.group("correlation");
+    add_cosine(group, 0.1);
+    add_cosine(control, 0.2);
+    const auto add_end = [&](const char* name, std::optional<double> end) {
+      if (!end) return;
+      group.add(Variable::real(name, {}, Array(Shape{}, *end), "d", "cosine", own_definition));
+    };
+    add_end("mean_abs_cosine_difference_mean_ci_low", low);
+    add_end("mean_abs_cosine_difference_mean_ci_high", high);
+    results.groups.push_back(control);
+    for (const Finding& finding : findings(results)) {
+      if (finding.about == "Likeness") return finding.text;
+    }
+    return std::string();
+  };
+  EXPECT_THAT(likeness_line(-0.2, -0.05), HasSubstr("it is 0.2, so that training made them less"));
+  EXPECT_THAT(likeness_line(0.05, 0.2), HasSubstr("training made them more alike"));
+  EXPECT_THAT(likeness_line(-0.2, 0.05), HasSubstr("The two cannot be told apart"));
+  EXPECT_THAT(likeness_line({}, {}), HasSubstr("without an interval of the difference"));
+  EXPECT_THAT(likeness_line(std::nan(""), std::nan("")), HasSubstr("without an interval"));
+}
+
 TEST(Findings, NoRelationTestedIsNotNoRelationFound) {
   const auto syntax_line = [](double tested, double accuracy) {
     Results results = test::results_sample();

@@ -13,6 +13,7 @@
 #include "hdf5_file.hpp"
 #include "headscope/error.hpp"
 #include "long_table.hpp"
+#include "results_claims.hpp"
 #include "results_sample.hpp"
 #include "temporary_directory.hpp"
 
@@ -103,6 +104,7 @@ TEST(Results, RoundTripIsExact) {
       EXPECT_TRUE(same_number(x.effect, y.effect));
       EXPECT_TRUE(same_number(x.ci_low, y.ci_low) && same_number(x.ci_high, y.ci_high));
       EXPECT_EQ(x.evidence, y.evidence);
+      EXPECT_EQ(x.exact, y.exact);
     }
   }
 }
@@ -201,7 +203,7 @@ std::string error_after(const std::function<void(hid_t)>& change) {
 
 void overwrite(hid_t file, const char* name, std::int64_t value) {
   const hdf5::Handle dataset(H5Dopen2(file, name, H5P_DEFAULT), H5Dclose);
-  const std::vector<std::int64_t> values(3, value);
+  const std::vector<std::int64_t> values(4, value);
   H5Dwrite(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
 }
 
@@ -220,7 +222,17 @@ TEST(Results, EveryClaimHasAllItsParts) {
                 H5Ldelete(file, "claims/statement", H5P_DEFAULT);
                 H5Ocopy(file, "claims/effect", file, "claims/statement", H5P_DEFAULT, H5P_DEFAULT);
               }),
-              HasSubstr("claims: texts in statement: expected 3, got 0"));
+              HasSubstr("claims: texts in statement: expected 4, got 0"));
+}
+
+TEST(Results, AClaimIsNotExactWhereTheFileDoesNotSay) {
+  Results results = test::results_sample();
+  ResultsGroup claims = claims_group(results.groups);
+  std::erase_if(claims.variables, [](const Variable& each) { return each.name == "exact"; });
+  for (ResultsGroup& group : results.groups) group.claims.clear();
+  restore_claims(claims, results);
+  ASSERT_EQ(results.group("pruning").claims.size(), 4u);
+  for (const Claim& claim : results.group("pruning").claims) EXPECT_FALSE(claim.exact);
 }
 
 TEST(Results, ALinkIsNoSecondDataset) {

@@ -121,6 +121,20 @@ void add_estimate(const std::string& name, const Estimate& estimate, Index n_lay
                            "upper bound" + bounds, "cosine", ""));
 }
 
+/// The mean over layers of mean_abs_cosine_difference in residual space.
+void add_mean(const Estimate& difference, ResultsGroup& group) {
+  const std::string name = "mean_abs_cosine_difference_mean";
+  const auto add = [&](const std::string& suffix, double value, const std::string& before) {
+    group.add(Variable::real(name + suffix, {}, Array(Shape{}, value),
+                             before + "mean over layers of mean_abs_cosine_difference in residual "
+                                      "space",
+                             "cosine", own_definition));
+  };
+  add("", difference.mean, "");
+  add("_ci_low", difference.mean_interval.low, "lower bound of the 95 % interval of the ");
+  add("_ci_high", difference.mean_interval.high, "upper bound of the 95 % interval of the ");
+}
+
 void add_cosines(const Statistics& statistics, const ModelConfig& config, ResultsGroup& group) {
   const Index n_layer = config.n_layer, n_head = config.n_head;
   Array cosine({2, n_layer, n_head, n_head}), cosine_token = cosine;
@@ -383,6 +397,8 @@ void add_control_comparison(const Statistics& statistics, const Statistics& cont
       "mean_abs_cosine_difference", difference, config.n_layer,
       "mean_abs_cosine less that of an untrained model of the same shape on the same documents", "",
       group);
+
+  add_mean(difference, group);
 
   Claim claim;
   claim.number = 6;

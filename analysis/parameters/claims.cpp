@@ -63,6 +63,7 @@ Claim parameter_count_claim(const Model& model) {
   claim.effect_name = "attention weights of one layer, relative to one head of width d";
   claim.effect = largest_ratio;
   claim.ci_low = claim.ci_high = nan;
+  claim.exact = true;
   claim.evidence = "Each layer with its " + heads_text(model.config) + " holds " +
                    whole(largest_ratio * single) +
                    " attention weights (biases apart); one head of width " +
@@ -94,6 +95,7 @@ Claim cost_claim(const ModelConfig& config) {
   claim.effect_name = "multiply-accumulates of QK' and AV, many heads relative to one";
   claim.effect = many / one;
   claim.ci_low = claim.ci_high = nan;
+  claim.exact = true;
   claim.evidence =
       "At T = " + std::to_string(config.n_ctx) + ", QK' and AV take " + whole(many) +
       " multiply-accumulates a layer with " + heads_text(config) + " and " + whole(one) +

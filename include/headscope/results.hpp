@@ -65,8 +65,11 @@ struct Claim {
   Verdict verdict = Verdict::undecided;
   std::string effect_name;  ///< what the effect size measures, with units
   double effect = 0;
-  double ci_low = 0, ci_high = 0;  ///< NaN where the quantity is exact and has no sampling error
+  double ci_low = 0, ci_high = 0;  ///< 95 % interval; NaN where there is none
   std::string evidence;            ///< one or two plain sentences with this model's numbers
+  /// The effect is counted or computed and has no sampling error, so that it needs no interval;
+  /// without this an effect that has none is merely uncertain.
+  bool exact = false;
 };
 
 /// One analysis's results: an HDF5 group that xarray opens as a dataset.
