@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "headscope/error.hpp"
+#include "headscope/number_text.hpp"
 #include "inline_svg.hpp"
 #include "long_table.hpp"
 #include "pending_file.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "headscope/number_text.hpp"
 #include "headscope/types.hpp"
 #include "long_table.hpp"
 

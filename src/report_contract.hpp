@@ -18,6 +18,8 @@ struct VariableName {
 namespace contract {
 inline constexpr VariableName parameter_count{"parameters", "count"};
 inline constexpr VariableName ov_copying{"circuits", "ov_copying"};
+inline constexpr VariableName n_copying{"circuits", "n_copying"};
+inline constexpr VariableName n_opposite{"circuits", "n_opposite"};
 inline constexpr VariableName qk_rank90{"circuits", "qk_rank90"};
 inline constexpr VariableName position_only_sink{"circuits", "position_only_sink"};
 inline constexpr VariableName composition{"circuits", "composition"};
@@ -37,7 +39,7 @@ inline constexpr VariableName n_interval{"pruning", "n_interval"};
 inline constexpr VariableName n_harmless{"pruning", "n_harmless"};
 inline constexpr VariableName loss_all_but_one{"pruning", "loss_all_but_one"};
 inline constexpr VariableName importance{"pruning", "importance"};
-inline constexpr VariableName pruning_curve{"pruning", "curve"};
+inline constexpr VariableName prunable_share{"pruning", "prunable_share"};
 inline constexpr VariableName type{"classification", "type"};
 inline constexpr VariableName type_margin{"classification", "type_margin"};
 inline constexpr VariableName primary{"classification", "primary"};

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "figure_script.hpp"
+#include "headscope/number_text.hpp"
 #include "headscope/version.hpp"
 #include "inline_svg.hpp"
 #include "long_table.hpp"

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "headscope/number_text.hpp"
+#include "headscope/utf8.hpp"
 #include "long_table.hpp"
-#include "utf8.hpp"
 
 namespace headscope {
 namespace {

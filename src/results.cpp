@@ -35,6 +35,15 @@ void check_flags(const std::string& what, Variable& variable) {
   }
 }
 
+void check_described(const std::string& what, const Variable& variable) {
+  for (const auto& [name, text] :
+       {std::pair<const char*, const std::string&>("long_name", variable.long_name),
+        {"units", variable.units},
+        {"references", variable.references}}) {
+    if (text.empty()) throw ShapeError(what + ": expected " + name + ", got none");
+  }
+}
+
 }  // namespace
 
 Variable Variable::real(std::string name, std::vector<std::string> dimensions, Array values,
@@ -110,6 +119,7 @@ void ResultsGroup::add(Variable variable) {
   if (has(variable.name) || dimensions.contains(variable.name)) {
     throw ShapeError(what + ": expected a new name, got one that is taken");
   }
+  check_described(what, variable);
   Shape expected;
   for (const std::string& dimension : variable.dimensions) {
     const auto found = dimensions.find(dimension);

@@ -47,7 +47,7 @@ ModelConfig config() {
 ResultsGroup results_of(const Statistics& statistics) {
   AnalysisSettings settings;
   settings.n_bootstrap = 200;
-  return pruning_results(statistics, config(), settings, "");
+  return pruning_results(statistics, config(), settings);
 }
 
 /// Costs nothing up to and with `step`, 1 nat after it.

@@ -20,7 +20,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 Variable real_variable(const std::string& name, std::vector<std::string> dimensions, Shape shape) {
-  return Variable::real(name, std::move(dimensions), Array(std::move(shape)), name, "1", "");
+  return Variable::real(name, std::move(dimensions), Array(std::move(shape)), name, "1",
+                        own_definition);
 }
 
 Results with_patterns(std::size_t n_document, std::size_t n_layer, std::size_t n_head,
@@ -114,7 +115,7 @@ TEST(Findings, NameTheHeadThatCostsMost) {
   ASSERT_EQ(results.group("pruning").variables[3].name, "loss_baseline");
   const std::vector<Finding> lines = findings(results);
   EXPECT_THAT(lines[3].text,
-              HasSubstr("Setting L1H2 to zero costs most: the loss rises by 2.5 nats (50\u00a0%)"));
+              HasSubstr("Setting L1H2 to zero costs most: the loss rises by 2.5 nats (50 %)"));
 }
 
 TEST(Findings, SayThatTrainingChangedTheLikenessOnlyWhereItsIntervalDoes) {

@@ -51,6 +51,9 @@ Variable reals(const std::string& name, const std::vector<std::string>& dimensio
   variable.name = name;
   variable.dimensions = dimensions;
   variable.values = std::move(values);
+  variable.long_name = "Definition of " + name;
+  variable.units = "1";
+  variable.references = own_definition;
   return variable;
 }
 
@@ -273,6 +276,14 @@ TEST(ResultsGroup, ChecksWhatIsAdded) {
   Variable integer = reals("i", {"layer"}, Array({2}, {0, 0.5}));
   integer.type = Variable::Type::integer;
   EXPECT_THROW(group.add(integer), ShapeError);
+  Variable undescribed = reals("u", {"layer"}, Array({2}));
+  for (std::string Variable::*text :
+       {&Variable::references, &Variable::units, &Variable::long_name}) {
+    undescribed.*text = "";
+    EXPECT_THROW(group.add(undescribed), ShapeError);
+  }
+  EXPECT_EQ(message_of([&] { group.add(undescribed); }),
+            "results g variable u: expected long_name, got none");
   EXPECT_EQ(message_of([&] { group.variable("w"); }),
             "results g: expected a variable w, found none");
   const Results results;
@@ -325,15 +336,6 @@ TEST(LongTable, LeadingRowsAreTheLargestWithoutGaps) {
   const LongTable table(group, group.variable("v"));
   EXPECT_THAT(table.leading_rows(3), ElementsAre(2, 3, 4));
   EXPECT_THAT(table.leading_rows(5), ElementsAre(0, 1, 2, 3, 4));
-}
-
-TEST(NumberText, IsShortAndReadsBack) {
-  EXPECT_EQ(number_text(2359296, 4), "2359296");
-  EXPECT_EQ(number_text(1.0 / 3, 4), "0.3333");
-  EXPECT_EQ(number_text(1.23456e-9, 3), "1.23e-09");
-  EXPECT_EQ(std::stod(number_text(0.1 + 0.2, 0)), 0.1 + 0.2);
-  EXPECT_EQ(number_text(nan, 4), "NaN");
-  EXPECT_EQ(number_text(std::numeric_limits<double>::infinity(), 4), "inf");
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "number_text.hpp"
+#include "headscope/number_text.hpp"
 
 namespace headscope {
 namespace {
@@ -150,8 +150,8 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
       claim.verdict = Verdict::does_not_hold;
     }
     claim.evidence = "Coreference heads (" + head_list(heads, n_head) + "): " + quantity + " " +
-                     significant(without) + " on sentences without a pronoun, " +
-                     significant(with) + " on those with one.";
+                     number_text(without, 3) + " on sentences without a pronoun, " +
+                     number_text(with, 3) + " on those with one.";
     return claim;
   };
   return {claim_of("sentence_sink",

@@ -4,7 +4,7 @@
 
 #include "classification/results.hpp"
 #include "classification/types.hpp"
-#include "number_text.hpp"
+#include "headscope/number_text.hpp"
 
 namespace headscope {
 namespace {
@@ -98,7 +98,7 @@ Figure draw_type_map(const Scores& scores) {
       make_figure("head_types", "What each head does",
                   "Each head's primary type: the one whose threshold it passes by most, in units "
                   "of the room left above the threshold; none: it passes no threshold.",
-                  "Headscope, after Voita et al. 2019");
+                  std::string(own_definition) + ", after Voita et al. 2019");
   Heatmap map = head_map("type", {{"", scores.array("primary"), {}, {}}});
   map.scale = ColourScale::categorical;
   map.categories = scores.meanings("primary");
@@ -250,7 +250,7 @@ Figure draw_dependency_alignment(const Scores& scores) {
       "vig2019_dependency_alignment", "Attention along dependency arcs",
       "Share of each head's word-level attention to earlier words that runs along a dependency "
       "arc, whichever end attends. A head that spreads evenly over the earlier words has " +
-          significant(scores.scalar("dependency_alignment_baseline")) + ".",
+          number_text(scores.scalar("dependency_alignment_baseline"), 3) + ".",
       "Vig & Belinkov 2019, figure 6");
   Heatmap map =
       head_map("share of attention", {{"", scores.array("dependency_alignment"), {}, {}}});
@@ -264,7 +264,7 @@ Figure draw_distance(const Scores& scores) {
       "vig2019_distance", "How far back heads look",
       "Attention-weighted mean distance to the key, sink excluded, tokens. A head that spreads "
       "evenly over all keys has " +
-          significant(scores.scalar("distance_uniform")) + " on these documents.",
+          number_text(scores.scalar("distance_uniform"), 3) + " on these documents.",
       "Vig & Belinkov 2019, figure 8");
   Heatmap map = head_map("distance, tokens", {{"", scores.array("distance"), {}, {}}});
   map.low = 0;

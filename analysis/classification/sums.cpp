@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "headscope/results.hpp"
+
 namespace headscope {
 namespace {
 
@@ -40,7 +42,7 @@ constexpr std::array<ScoreInfo, n_head_score> scores{{
     {"semantic",
      "Mean over queries with at least 5 eligible keys of Pearson's r between attention and the "
      "cosine of token embeddings, over keys 1 .. q-2 that hold another token",
-     "correlation", "Headscope"},
+     "correlation", own_definition},
     {"duplicate_token",
      "Mean attention to earlier copies of the query's token, over queries that have one",
      "probability", "Wang et al. 2022; TransformerLens"},
@@ -52,11 +54,11 @@ constexpr std::array<ScoreInfo, n_head_score> scores{{
 
 constexpr std::array<ScoreInfo, n_baseline> baselines{{
     {"delimiter_baseline", "Punctuation tokens' share of the keys available, sink excluded", "1",
-     "Headscope"},
+     own_definition},
     {"distance_uniform", "The distance of a head that spreads evenly over all keys", "tokens",
      "Vig & Belinkov 2019"},
     {"distance_furthest", "The distance of a head that always looks at position 1", "tokens",
-     "Headscope"},
+     own_definition},
     {"dependency_alignment_baseline",
      "The dependency alignment of a head that spreads evenly over the earlier words", "1",
      "Vig & Belinkov 2019"},

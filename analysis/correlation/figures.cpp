@@ -16,26 +16,13 @@ Figure correlation_figure(std::string name, std::string title, std::string capti
   return figure;
 }
 
-/// The heads' matrix of one layer: `values` at `offset` runs over head_i, head_j.
-Array head_matrix(const Array& values, std::size_t offset, std::size_t n_head) {
-  const auto begin = values.values.begin() + static_cast<std::ptrdiff_t>(offset * n_head * n_head);
-  return Array({n_head, n_head},
-               std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(n_head * n_head)));
-}
-
-Figure layer_matrices(const ResultsGroup& group, const std::string& name, const Variable& variable,
-                      std::size_t first, Heatmap map, Figure figure) {
-  const std::size_t n_layer = group.dimensions.at("layer").size(),
-                    n_head = group.dimensions.at("head").size();
+/// @param values  layer x head x head.
+Figure layer_matrices(const Array& values, Heatmap map, Figure figure) {
   map.row_title = "head";
   map.column_title = "head";
-  for (std::size_t layer = 0; layer < n_layer; ++layer) {
-    map.panels.push_back({"layer " + std::to_string(layer),
-                          head_matrix(variable.values, first + layer, n_head),
-                          {},
-                          {}});
+  for (std::size_t layer = 0; layer < values.shape[0]; ++layer) {
+    map.panels.push_back({"layer " + std::to_string(layer), values.part(layer), {}, {}});
   }
-  figure.name = name;
   figure.content = std::move(map);
   return figure;
 }
@@ -54,7 +41,7 @@ Figure across_layers(const ResultsGroup& group) {
                                      "Cosine in residual space between the outputs of all heads of "
                                      "all layers, stacked over tokens. Heads are in order "
                                      "of layer, then head.",
-                                     "");
+                                     own_definition);
   Heatmap map = cosine_scale();
   const std::size_t n_head = group.dimensions.at("head").size(),
                     n_unit = group.dimensions.at("unit_i").size();
@@ -90,7 +77,7 @@ Figure mean_cosine(const Results& results, const ResultsGroup& group) {
       "Mean absolute cosine of different heads' outputs per layer, in head space (z) and residual "
       "space (z W_O), with 95 % "
       "intervals over documents; beside an untrained model of the same shape where one was run.",
-      "");
+      own_definition);
   Chart chart;
   chart.x_title = "layer";
   chart.y_title = "mean |cosine|";
@@ -170,8 +157,7 @@ Figure clusters(const ResultsGroup& group) {
 
 std::vector<Figure> draw_correlation(const Results& results) {
   const ResultsGroup& group = results.group("correlation");
-  const std::size_t n_layer = group.dimensions.at("layer").size();
-  const Variable& cosine = group.variable("cosine");
+  const Array& cosine = group.variable("cosine").values;
   Heatmap alignment;
   alignment.value_title = "linear CKA";
   alignment.low = 0;
@@ -179,22 +165,22 @@ std::vector<Figure> draw_correlation(const Results& results) {
   std::vector<Figure> figures{
       mean_cosine(results, group),
       layer_matrices(
-          group, "cosine_residual_space", cosine, n_layer, cosine_scale(),
+          cosine.part(1), cosine_scale(),
           correlation_figure(
-              "", "Cosine of head outputs in residual space",
+              "cosine_residual_space", "Cosine of head outputs in residual space",
               "Cosine between the outputs z W_O of two heads of a layer, stacked over tokens.",
-              "")),
+              own_definition)),
       layer_matrices(
-          group, "cosine_head_space", cosine, 0, cosine_scale(),
-          correlation_figure("", "Cosine of head outputs in head space",
+          cosine.part(0), cosine_scale(),
+          correlation_figure("cosine_head_space", "Cosine of head outputs in head space",
                              "Cosine between the values z of two heads of a layer, stacked over "
-                             "tokens. Each head's "
-                             "basis is its own, so the sign and size have no absolute meaning.",
-                             "")),
+                             "tokens. Each head's basis is its own, so the sign and size have no "
+                             "absolute meaning.",
+                             own_definition)),
       layer_matrices(
-          group, "kornblith2019_cka", group.variable("cka"), 0, std::move(alignment),
+          group.variable("cka").values, std::move(alignment),
           correlation_figure(
-              "", "Linear CKA of heads",
+              "kornblith2019_cka", "Linear CKA of heads",
               "Linear centred kernel alignment between the z of two heads of a layer: does not "
               "depend on either head's basis.",
               "Kornblith et al. 2019")),

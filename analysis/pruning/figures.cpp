@@ -1,17 +1,10 @@
 #include <algorithm>
+#include <cmath>
 
 #include "pruning/results.hpp"
 
 namespace headscope {
 namespace {
-
-/// One entry of the first axis of a three-dimensional variable.
-Array slice(const Variable& variable, std::size_t index) {
-  const std::size_t size = variable.values.shape[1] * variable.values.shape[2];
-  const auto begin = variable.values.values.begin() + static_cast<std::ptrdiff_t>(index * size);
-  return Array({variable.values.shape[1], variable.values.shape[2]},
-               std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(size)));
-}
 
 Figure pruning_figure(std::string name, std::string title, std::string caption) {
   Figure figure;
@@ -36,7 +29,7 @@ Figure ablation_figure(const ResultsGroup& group) {
   const Variable& increase = group.variable("loss_increase");
   const Dimension& methods = group.dimensions.at("method");
   for (std::size_t method = 0; method < methods.size(); ++method) {
-    map.panels.push_back({methods.text[method], slice(increase, method), {}, {}});
+    map.panels.push_back({methods.text[method], increase.values.part(method), {}, {}});
   }
   figure.content = std::move(map);
   return figure;
@@ -102,8 +95,8 @@ Figure importance_figure(const ResultsGroup& group) {
   Chart chart;
   chart.x_title = "predicted loss increase (nats per token)";
   chart.y_title = "measured loss increase (nats per token)";
-  const Array predicted = slice(group.variable("importance"), 2),
-              measured = slice(group.variable("loss_increase"), 0);
+  const Array predicted = group.variable("importance").values.part(2),
+              measured = group.variable("loss_increase").values.part(0);
   const std::size_t n_head = predicted.shape[1];
   std::vector<double> sizes;
   for (const double value : measured.values) sizes.push_back(std::abs(value));

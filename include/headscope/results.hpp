@@ -84,7 +84,8 @@ struct ResultsGroup {
   /// Adds a dimension, or checks that the one there is equal. @throws ShapeError
   void add_dimension(Dimension dimension);
   /// @throws ShapeError if a dimension is unknown, an extent differs (gives both), the name is
-  /// taken, an integer is not whole, or a flag has no meaning.
+  /// taken, an integer is not whole, a flag has no meaning, or long_name, units or references are
+  /// empty.
   void add(Variable variable);
 
   bool has(const std::string& variable) const;
