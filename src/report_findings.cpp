@@ -108,7 +108,7 @@ std::string syntax_line(const Results& results, const HeadShape& shape) {
   const std::vector<std::string> directions = dimension_labels(group, "direction");
   if (gain.empty() || gain.size() != relations.size() * directions.size()) return "";
   if (!has_number(gain)) {
-    return "No relation has held-out arcs enough to be tested, so that whether a head finds one "
+    return "No relation has enough held-out arcs to be tested, so that whether a head finds one "
            "cannot be told.";
   }
   const std::size_t best = largest(gain);

@@ -287,6 +287,28 @@ TEST(CircuitsAnalysis, GivesEveryDatasetWithItsDefinition) {
   EXPECT_THAT(group.summary, HasSubstr("Of 6 heads"));
 }
 
+TEST(CircuitsAnalysis, CountsTheHeadsThatCopyAndThoseThatWriteTheOpposite) {
+  Model model = random_model(small_config(2, 3), 1);
+  for (LayerWeights& layer : model.layers) {
+    layer.W_QKV.tail_rows(24).eye();
+    layer.W_O.eye();
+  }
+  model.layers[1].W_O.head_cols(8) *= -1;  // L1H0
+  AnalysisSettings raw;
+  raw.fold_layer_norm = false;
+  const ResultsGroup group = circuits_of(model, raw);
+  EXPECT_EQ(group.variable("n_copying").values.values[0], 5);
+  EXPECT_EQ(group.variable("n_opposite").values.values[0], 1);
+  EXPECT_THAT(group.summary, HasSubstr("5 copy (OV copying above 0.5) and 1 write the opposite"));
+}
+
+TEST(CircuitsAnalysis, SaysWhichPositionsItLookedAt) {
+  const ResultsGroup group = circuits_of(random_model(small_config(), 1));
+  for (const char* const name : {"position_only_share", "position_only_sink"}) {
+    EXPECT_THAT(group.variable(name).long_name, HasSubstr("embeddings 0 .. 11 alone")) << name;
+  }
+}
+
 TEST(CircuitsAnalysis, ComposesWithLaterLayersOnly) {
   const ResultsGroup group = circuits_of(random_model(small_config(3, 2), 1));
   const Array& scores = group.variable("composition").values;

@@ -63,6 +63,7 @@ TEST(PrunableClaim, TakesTheBetterOrderAndStopsAtTheFirstCostlyStep) {
   const ResultsGroup group = results_of(rows_of({{dips, free_until(3)}, {dips, free_until(3)}}));
   ASSERT_EQ(group.claims.size(), 2u);
   EXPECT_DOUBLE_EQ(group.claims[0].effect, 0.3);
+  EXPECT_DOUBLE_EQ(group.variable("prunable_share").values(0), 0.3);
   EXPECT_DOUBLE_EQ(group.claims[0].ci_low, 0.3);
   EXPECT_DOUBLE_EQ(group.claims[0].ci_high, 0.3);
 }

@@ -72,6 +72,25 @@ TEST(HeadData, HasScoresWithIntervalsTypesAndClosestHeads) {
   for (const json& list : data["neighbours"][0]["units"][5]) EXPECT_NE(list[0], 5) << "itself";
 }
 
+TEST(HeadData, NameOnlyRelationsThatWereTested) {
+  Results results = test::results_sample();
+  ResultsGroup& group = results.group("classification");
+  group.add_dimension(Dimension::labels("relation", {"det", "nsubj"}));
+  group.add_dimension(Dimension::labels("direction", {"dependent_to_head"}));
+  const auto add = [&](const char* name, std::vector<std::string> dimensions, Array values) {
+    group.add(
+        Variable::real(name, std::move(dimensions), std::move(values), name, "1", own_definition));
+  };
+  add("relation_accuracy_heldout", {"relation", "direction", "layer", "head"},
+      Array({2, 1, 2, 3}, 0.75));
+  add("relation_baseline_heldout", {"relation", "direction"}, Array({2, 1}, 0.5));
+  add("relation_count_heldout", {"relation", "direction"}, Array({2, 1}, 29));
+  add("relation_tested", {"relation", "direction"}, Array({2, 1}, {0, 1}));
+  const json of_first_head = json::parse(head_data_json(results))["relations"][0];
+  ASSERT_EQ(of_first_head.size(), 1u);
+  EXPECT_EQ(of_first_head[0]["name"], "nsubj");
+}
+
 TEST(HeadData, AreEmptyWithoutHeads) {
   Results results;
   EXPECT_EQ(head_data_json(results), "");
@@ -116,6 +135,37 @@ TEST(Findings, NameTheHeadThatCostsMost) {
   const std::vector<Finding> lines = findings(results);
   EXPECT_THAT(lines[3].text,
               HasSubstr("Setting L1H2 to zero costs most: the loss rises by 2.5 nats (50 %)"));
+}
+
+TEST(Findings, RepeatTheSharesAndCountsOfTheAnalyses) {
+  Results results = test::results_sample();
+  ResultsGroup& pruning = results.group("pruning");
+  pruning.add_dimension(Dimension::numbers("tolerance", {0.01, 0.05}));
+  pruning.add(Variable::real("prunable_share", {"tolerance"}, Array({2}, {0.3, 0.525}), "s", "1",
+                             own_definition));
+  ResultsGroup circuits;
+  circuits.name = "circuits";
+  circuits.add_dimension(Dimension::count("layer", 2));
+  circuits.add_dimension(Dimension::count("head", 3));
+  circuits.add(Variable::real("ov_copying", {"layer", "head"}, Array({2, 3}, 0.25), "c", "1",
+                              own_definition));
+  for (const auto& [name, count] : {std::pair{"n_copying", 4.0}, std::pair{"n_opposite", 2.0}}) {
+    circuits.add(Variable::integer(name, {}, Array(Shape{}, count), "n", "count", own_definition));
+  }
+  results.groups.push_back(circuits);
+  std::map<std::string, std::string> said;
+  for (const Finding& finding : findings(results)) said[finding.about] = finding.text;
+  EXPECT_EQ(said["Pruning many"],
+            "Taken together, the least important first, 30 % of the heads can go before the loss "
+            "rises by 1 %, 52.5 % of the heads can go before the loss rises by 5 %.");
+  EXPECT_THAT(said["Weights"], HasSubstr("attend to: 4; that write the opposite: 2."));
+}
+
+TEST(Findings, CountOneDocumentAsOne) {
+  Results results = test::results_sample();
+  results.attributes["n_token"] = std::int64_t{28830};
+  results.attributes["n_document"] = std::int64_t{1};
+  EXPECT_THAT(findings(results)[0].text, HasSubstr("reading 28,830 tokens in 1 document"));
 }
 
 TEST(Findings, SayThatTrainingChangedTheLikenessOnlyWhereItsIntervalDoes) {

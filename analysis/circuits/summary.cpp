@@ -48,7 +48,7 @@ std::string copying_text(const ResultsGroup& group) {
   const auto number = [&](const char* name) {
     return number_text(group.variable(name).values.values[0], 0);
   };
-  return "Of " + std::to_string(copying.size()) + " heads " + number("n_copying") +
+  return "Of " + count_text(copying.size(), "head") + " " + number("n_copying") +
          " copy (OV copying above " + number_text(least_copying, 2) + ") and " +
          number("n_opposite") + " write the opposite (below -" + number_text(least_copying, 2) +
          "); strongest: " + largest_heads(copying.values, copying.shape[1], 5) + ".";

@@ -166,7 +166,7 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
 
 std::string type_summary(const TypeMargins& margins, Index n_head) {
   const Index n_unit = margins.margin[0].n_rows;
-  std::string summary = "Of " + std::to_string(n_unit) + " heads: ";
+  std::string summary = "Of " + count_text(n_unit, "head") + ": ";
   std::vector<HeadType> all_types;
   Index n_none = 0;
   for (Index unit = 0; unit < n_unit; ++unit) n_none += primary_type(margins, unit) == 0 ? 1 : 0;
