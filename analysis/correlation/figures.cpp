@@ -5,17 +5,6 @@
 namespace headscope {
 namespace {
 
-Figure correlation_figure(std::string name, std::string title, std::string caption,
-                          std::string source) {
-  Figure figure;
-  figure.name = std::move(name);
-  figure.group = "correlation";
-  figure.title = std::move(title);
-  figure.caption = std::move(caption);
-  figure.source = std::move(source);
-  return figure;
-}
-
 /// @param values  layer x head x head.
 Figure layer_matrices(const Array& values, Heatmap map, Figure figure) {
   map.row_title = "head";
@@ -37,11 +26,6 @@ Heatmap cosine_scale() {
 }
 
 Figure across_layers(const ResultsGroup& group) {
-  Figure figure = correlation_figure("cosine_all_layers", "Cosine of head outputs across layers",
-                                     "Cosine in residual space between the outputs of all heads of "
-                                     "all layers, stacked over tokens. Heads are in order "
-                                     "of layer, then head.",
-                                     own_definition);
   Heatmap map = cosine_scale();
   const std::size_t n_head = group.dimensions.at("head").size(),
                     n_unit = group.dimensions.at("unit_i").size();
@@ -52,8 +36,15 @@ Figure across_layers(const ResultsGroup& group) {
   map.row_title = "head";
   map.column_title = "head";
   map.panels.push_back({"", group.variable("cosine_all").values, labels, labels});
-  figure.content = std::move(map);
-  return figure;
+  return {.name = "cosine_all_layers",
+          .group = group.name,
+          .title = "Cosine of head outputs across layers",
+          .caption =
+              "Cosine in residual space between the outputs of all heads of "
+              "all layers, stacked over tokens. Heads are in order "
+              "of layer, then head.",
+          .source = own_definition,
+          .content = std::move(map)};
 }
 
 /// One line per space over layers with its interval.
@@ -72,12 +63,6 @@ void add_lines(const ResultsGroup& group, const std::string& variable, const std
 }
 
 Figure mean_cosine(const Results& results, const ResultsGroup& group) {
-  Figure figure = correlation_figure(
-      "mean_abs_cosine", "How alike the heads of a layer are",
-      "Mean absolute cosine of different heads' outputs per layer, in head space (z) and residual "
-      "space (z W_O), with 95 % "
-      "intervals over documents; beside an untrained model of the same shape where one was run.",
-      own_definition);
   Chart chart;
   chart.x_title = "layer";
   chart.y_title = "mean |cosine|";
@@ -92,17 +77,20 @@ Figure mean_cosine(const Results& results, const ResultsGroup& group) {
     }
     chart.panels.push_back(std::move(panel));
   }
-  figure.content = std::move(chart);
-  return figure;
+  return {.name = "mean_abs_cosine",
+          .group = group.name,
+          .title = "How alike the heads of a layer are",
+          .caption =
+              "Mean absolute cosine of different heads' outputs per layer, in head space (z) and "
+              "residual "
+              "space (z W_O), with 95 % "
+              "intervals over documents; beside an untrained model of the same shape where one was "
+              "run.",
+          .source = own_definition,
+          .content = std::move(chart)};
 }
 
 Figure disagreement(const ResultsGroup& group) {
-  Figure figure = correlation_figure(
-      "li2018_disagreement", "Disagreement of heads",
-      "Minus the mean over pairs of heads of the cosine of their values (subspace), the overlap "
-      "of their attention (position), and the cosine of their outputs (output). Higher is more "
-      "different; -1 is identical heads.",
-      "Li et al. 2018");
   Chart chart;
   chart.x_title = "layer";
   chart.y_title = "disagreement";
@@ -118,18 +106,20 @@ Figure disagreement(const ResultsGroup& group) {
     panel.series.push_back(std::move(series));
   }
   chart.panels.push_back(std::move(panel));
-  figure.content = std::move(chart);
-  return figure;
+  return {
+      .name = "li2018_disagreement",
+      .group = group.name,
+      .title = "Disagreement of heads",
+      .caption =
+          "Minus the mean over pairs of heads of the cosine of their values (subspace), the "
+          "overlap "
+          "of their attention (position), and the cosine of their outputs (output). Higher is more "
+          "different; -1 is identical heads.",
+      .source = "Li et al. 2018",
+      .content = std::move(chart)};
 }
 
 Figure clusters(const ResultsGroup& group) {
-  Figure figure = correlation_figure(
-      "clark2019_clusters", "Heads by the likeness of their attention",
-      "Two-dimensional metric multidimensional scaling of the Jensen-Shannon "
-      "distance between the heads' attention. Near "
-      "heads attend alike; the axes have no meaning of their own. Heads are named "
-      "where there is room.",
-      "Clark et al. 2019, figure 6");
   Chart chart;
   chart.x_title = "first axis (sqrt nats)";
   chart.y_title = "second axis (sqrt nats)";
@@ -149,8 +139,16 @@ Figure clusters(const ResultsGroup& group) {
     panel.series.push_back(std::move(series));
   }
   chart.panels.push_back(std::move(panel));
-  figure.content = std::move(chart);
-  return figure;
+  return {.name = "clark2019_clusters",
+          .group = group.name,
+          .title = "Heads by the likeness of their attention",
+          .caption =
+              "Two-dimensional metric multidimensional scaling of the Jensen-Shannon "
+              "distance between the heads' attention. Near "
+              "heads attend alike; the axes have no meaning of their own. Heads are named "
+              "where there is room.",
+          .source = "Clark et al. 2019, figure 6",
+          .content = std::move(chart)};
 }
 
 }  // namespace
@@ -166,24 +164,33 @@ std::vector<Figure> draw_correlation(const Results& results) {
       mean_cosine(results, group),
       layer_matrices(
           cosine.part(1), cosine_scale(),
-          correlation_figure(
-              "cosine_residual_space", "Cosine of head outputs in residual space",
-              "Cosine between the outputs z W_O of two heads of a layer, stacked over tokens.",
-              own_definition)),
+          {.name = "cosine_residual_space",
+           .group = group.name,
+           .title = "Cosine of head outputs in residual space",
+           .caption =
+               "Cosine between the outputs z W_O of two heads of a layer, stacked over tokens.",
+           .source = own_definition,
+           .content = {}}),
       layer_matrices(
           cosine.part(0), cosine_scale(),
-          correlation_figure("cosine_head_space", "Cosine of head outputs in head space",
-                             "Cosine between the values z of two heads of a layer, stacked over "
-                             "tokens. Each head's basis is its own, so the sign and size have no "
-                             "absolute meaning.",
-                             own_definition)),
+          {.name = "cosine_head_space",
+           .group = group.name,
+           .title = "Cosine of head outputs in head space",
+           .caption = "Cosine between the values z of two heads of a layer, stacked over "
+                      "tokens. Each head's basis is its own, so the sign and size have no "
+                      "absolute meaning.",
+           .source = own_definition,
+           .content = {}}),
       layer_matrices(
           group.variable("cka").values, std::move(alignment),
-          correlation_figure(
-              "kornblith2019_cka", "Linear CKA of heads",
-              "Linear centred kernel alignment between the z of two heads of a layer: does not "
-              "depend on either head's basis.",
-              "Kornblith et al. 2019")),
+          {.name = "kornblith2019_cka",
+           .group = group.name,
+           .title = "Linear CKA of heads",
+           .caption =
+               "Linear centred kernel alignment between the z of two heads of a layer: does not "
+               "depend on either head's basis.",
+           .source = "Kornblith et al. 2019",
+           .content = {}}),
       disagreement(group)};
   if (group.has("cosine_all")) figures.push_back(across_layers(group));
   if (group.has("mds")) figures.push_back(clusters(group));
