@@ -9,7 +9,6 @@
 #include "headscope/error.hpp"
 #include "headscope/number_text.hpp"
 #include "inline_svg.hpp"
-#include "long_table.hpp"
 #include "pending_file.hpp"
 #include "report_pages.hpp"
 

@@ -5,7 +5,6 @@
 
 #include "headscope/number_text.hpp"
 #include "headscope/types.hpp"
-#include "long_table.hpp"
 
 namespace headscope {
 namespace {

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "headscope/number_text.hpp"
-#include "long_table.hpp"
 #include "report_contract.hpp"
 #include "report_pages.hpp"
 

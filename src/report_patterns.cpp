@@ -5,7 +5,6 @@
 
 #include "headscope/number_text.hpp"
 #include "headscope/utf8.hpp"
-#include "long_table.hpp"
 
 namespace headscope {
 namespace {

@@ -1,12 +1,10 @@
 #include "correlation/correlation.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "correlation/results.hpp"
 #include "correlation/sums.hpp"
-#include "headscope/error.hpp"
 #include "headscope/random.hpp"
 
 namespace headscope {

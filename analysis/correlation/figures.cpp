@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "correlation/results.hpp"
 
 namespace headscope {

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "headscope/ablation.hpp"
-#include "headscope/error.hpp"
 #include "headscope/gradient.hpp"
 #include "headscope/memory.hpp"
 #include "headscope/random.hpp"

@@ -1,5 +1,6 @@
 #include "pruning/results.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
