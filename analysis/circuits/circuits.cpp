@@ -135,11 +135,10 @@ std::string folding_text(bool fold_layer_norm) {
   return fold_layer_norm ? "; LayerNorm folded in, weights centred" : "; raw weights, not folded";
 }
 
-void add_copying_counts(ResultsGroup& group) {
-  const std::vector<double>& copying = group.variable("ov_copying").values.values;
+void add_copying_counts(const Array& ov_copying, ResultsGroup& group) {
   const auto add = [&](const char* name, double sign, const std::string& which) {
-    const auto count =
-        std::ranges::count_if(copying, [&](double value) { return sign * value > least_copying; });
+    const auto count = std::ranges::count_if(
+        ov_copying.values, [&](double value) { return sign * value > least_copying; });
     group.add(
         Variable::integer(name, {}, Array(Shape{}, static_cast<double>(count)),
                           "Heads whose ov_copying is " + which + number_text(least_copying, 2),
@@ -151,13 +150,13 @@ void add_copying_counts(ResultsGroup& group) {
 
 void add_measures(Circuits circuits, Index n_position, bool fold_layer_norm, ResultsGroup& group) {
   const std::string folding = folding_text(fold_layer_norm);
+  add_copying_counts(circuits.ov_copying, group);
   group.add(Variable::real(
       "ov_copying", {"layer", "head"}, std::move(circuits.ov_copying),
       "Copying of the OV circuit: real part of the sum of the eigenvalues of W_O W_V over the sum "
       "of their absolute values, in [-1, 1]" +
           folding,
       "1", "Elhage et al. 2021"));
-  add_copying_counts(group);
   group.add(Variable::real(
       "subspace_overlap", {"projection", "layer", "head_i", "head_j"}, std::move(circuits.overlap),
       "Mean squared cosine of the principal angles between the column spaces of two heads (for o "
