@@ -175,9 +175,11 @@ std::string curve_line(const Results& results) {
       find_group(results, contract::prunable_share.group)->dimensions.at("tolerance").values;
   std::string text;
   for (std::size_t i = 0; i < std::min(tolerances.size(), share->values.size()); ++i) {
-    text += (text.empty() ? "Taken together, the least important first, " : ", ") +
-            percent(share->values.values[i]) + " of the heads can go before the loss rises by " +
-            percent(tolerances[i]);
+    const std::string heads = percent(share->values.values[i]);
+    text += text.empty() ? "Taken together, the least important first, " + heads +
+                               " of the heads can go before the loss rises by "
+                         : ", and " + heads + " before it rises by ";
+    text += percent(tolerances[i]);
   }
   return text.empty() ? "" : text + ".";
 }

@@ -379,6 +379,16 @@ TEST_F(TypesTest, ATypeThatCannotBeLookedForIsUndecidedAndItsClaimSaysWhy) {
   EXPECT_THAT(group.claims[0].evidence, HasSubstr("no looking for positional"));
 }
 
+TEST_F(TypesTest, WithoutResamplesNoTypesClaimIsSettled) {
+  TypeMargins none = margins_of(0, 0), some = margins_of(2, 0);
+  for (TypeMargins* margins : {&none, &some}) {
+    for (arma::mat& margin : margins->margin) margin = arma::mat(margin.col(0));
+    const Claim claim = specialisation_claims(*margins)[1];
+    EXPECT_EQ(claim.verdict, Verdict::undecided);
+    EXPECT_THAT(claim.evidence, HasSubstr("There is no interval to settle it."));
+  }
+}
+
 TEST_F(TypesTest, ARelationWithoutABaselineIsNotTested) {
   add_relation({5, 20}, {30, 12});
   EXPECT_TRUE(is_tested(test_relations(whole())[0]));

@@ -157,7 +157,7 @@ TEST(Findings, RepeatTheSharesAndCountsOfTheAnalyses) {
   for (const Finding& finding : findings(results)) said[finding.about] = finding.text;
   EXPECT_EQ(said["Pruning many"],
             "Taken together, the least important first, 30 % of the heads can go before the loss "
-            "rises by 1 %, 52.5 % of the heads can go before the loss rises by 5 %.");
+            "rises by 1 %, and 52.5 % before it rises by 5 %.");
   EXPECT_THAT(said["Weights"], HasSubstr("attend to: 4; that write the opposite: 2."));
 }
 

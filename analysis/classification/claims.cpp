@@ -75,7 +75,10 @@ Claim type_claim(HeadType type, const TypeMargins& margins) {
   const std::size_t n = units_of(margins, type).size();
   claim.evidence = std::to_string(n) + " of " + std::to_string(margins.of(type).n_rows) +
                    " heads pass the rule: " + head_type_rule(type) + ".";
-  if (n == 0) {
+  if (std::isnan(claim.ci_low)) {
+    claim.verdict = Verdict::undecided;
+    claim.evidence += " There is no interval to settle it.";
+  } else if (n == 0) {
     claim.verdict = Verdict::does_not_hold;
   } else {
     claim.verdict = claim.ci_low > 0 ? Verdict::holds : Verdict::undecided;
