@@ -48,8 +48,6 @@ struct DocumentEnd {
 
 class Analysis : public LayerObserver {
  public:
-  virtual const AnalysisInfo& info() const = 0;
-
   /// How many times it must see the corpus. Each pass sees the same documents in the same order.
   virtual int n_pass() const { return 1; }
   /// Called before the documents of a pass. `statistics` holds what earlier passes added, over the

@@ -5,7 +5,7 @@
 
 #include "commands.hpp"
 #include "headscope/memory.hpp"
-#include "number_text.hpp"
+#include "headscope/number_text.hpp"
 #include "parameters/count.hpp"
 
 namespace headscope {

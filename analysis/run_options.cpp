@@ -73,7 +73,7 @@ po::options_description describe_options() {
       "leave out the cosines between heads of different layers; they cost (n_layer n_head)^2 "
       "d_model multiply-adds per token, an eighth of a forward pass for GPT-2 small, 1.5 for XL")(
       "bootstrap", whole_number("1000"),
-      "resamples of documents behind each interval (default 1000)")(
+      "resamples of documents behind each interval, none if fewer than 20 (default 1000)")(
       "nulls", whole_number("100"),
       "random draws behind each null of the weights-only analyses (default 100)")(
       "no-fold", po::bool_switch(),

@@ -25,6 +25,18 @@ Array::Array(Shape extents, std::vector<double> elements)
               values.size());
 }
 
+Array Array::part(std::size_t index) const {
+  if (shape.empty() || index >= shape[0]) {
+    throw ShapeError("part " + std::to_string(index) + " of an array: expected one of its first " +
+                     "axis, got shape " + shape_text(shape));
+  }
+  const Shape rest(shape.begin() + 1, shape.end());
+  const auto begin =
+      values.begin() + static_cast<std::ptrdiff_t>(index * (values.size() / shape[0]));
+  return {rest, std::vector<double>(begin,
+                                    begin + static_cast<std::ptrdiff_t>(values.size() / shape[0]))};
+}
+
 std::size_t Array::offset(std::initializer_list<std::size_t> index) const {
   std::size_t position = 0;
   auto extent = shape.begin();

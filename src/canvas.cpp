@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "gnuplot.hpp"
-#include "utf8.hpp"
+#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {

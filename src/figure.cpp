@@ -8,8 +8,8 @@
 #include "figure_script.hpp"
 #include "gnuplot.hpp"
 #include "headscope/error.hpp"
+#include "headscope/utf8.hpp"
 #include "pending_file.hpp"
-#include "utf8.hpp"
 
 namespace headscope {
 namespace {

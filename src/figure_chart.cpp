@@ -8,7 +8,7 @@
 #include "figure_script.hpp"
 #include "gnuplot.hpp"
 #include "headscope/error.hpp"
-#include "utf8.hpp"
+#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {

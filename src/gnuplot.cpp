@@ -14,7 +14,7 @@
 #include <cstring>
 
 #include "headscope/error.hpp"
-#include "utf8.hpp"
+#include "headscope/utf8.hpp"
 
 extern char** environ;
 

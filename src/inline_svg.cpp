@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <regex>
 
-#include "utf8.hpp"
+#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {

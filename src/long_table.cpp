@@ -1,9 +1,10 @@
 #include "long_table.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
+
+#include "headscope/number_text.hpp"
 
 namespace headscope {
 namespace {
@@ -38,18 +39,6 @@ std::string element_text(const Variable& variable, std::size_t index, int digits
 }
 
 }  // namespace
-
-std::string number_text(double value, int digits) {
-  if (std::isnan(value)) return "NaN";
-  char buffer[64];
-  char* const last = buffer + sizeof buffer;
-  const bool whole = value == std::round(value) && std::abs(value) < 1e15;
-  const auto end = whole ? std::to_chars(buffer, last, static_cast<long long>(value)).ptr
-                   : digits == 0
-                       ? std::to_chars(buffer, last, value).ptr
-                       : std::to_chars(buffer, last, value, std::chars_format::general, digits).ptr;
-  return {buffer, end};
-}
 
 LongTable::LongTable(const ResultsGroup& group, const Variable& variable) : variable_(&variable) {
   for (const std::string& name : variable.dimensions) {

@@ -48,8 +48,4 @@ inline constexpr std::size_t most_csv_rows = 1'000'000;
 /// `pruning.loss_increase.csv`; the slash of a nested group becomes a dot.
 std::string table_file_name(const std::string& group, const std::string& variable);
 
-/// A number in at most `digits` significant digits, or the shortest text that reads back the same
-/// when 0.
-std::string number_text(double value, int digits);
-
 }  // namespace headscope

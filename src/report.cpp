@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "headscope/error.hpp"
+#include "headscope/number_text.hpp"
 #include "inline_svg.hpp"
-#include "long_table.hpp"
 #include "pending_file.hpp"
 #include "report_pages.hpp"
 
@@ -77,7 +77,9 @@ std::string_view verdict_text(Verdict verdict) {
 std::string effect_text(const Claim& claim) {
   if (std::isnan(claim.effect)) return "";
   const std::string effect = number_text(claim.effect, 4);
-  if (std::isnan(claim.ci_low) || std::isnan(claim.ci_high)) return effect;
+  if (std::isnan(claim.ci_low) || std::isnan(claim.ci_high)) {
+    return effect + (claim.exact ? " (exact)" : " (no interval)");
+  }
   return effect + " [" + number_text(claim.ci_low, 4) + ", " + number_text(claim.ci_high, 4) + "]";
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "headscope/number_text.hpp"
 #include "headscope/types.hpp"
-#include "long_table.hpp"
 
 namespace headscope {
 namespace {
@@ -52,6 +52,19 @@ std::optional<double> find_number(const Results& results, VariableName name) {
   const Variable* const variable = find_variable(results, name);
   if (variable == nullptr || variable->values.size() != 1) return std::nullopt;
   const double value = variable->values.values[0];
+  return std::isnan(value) ? std::nullopt : std::optional<double>(value);
+}
+
+std::optional<double> find_number(const Results& results, VariableName name,
+                                  std::string_view label) {
+  const Variable* const variable = find_variable(results, name);
+  if (variable == nullptr || variable->dimensions.size() != 1) return std::nullopt;
+  const std::vector<std::string> labels =
+      dimension_labels(*find_group(results, name.group), variable->dimensions[0]);
+  const auto found = std::find(labels.begin(), labels.end(), label);
+  const auto place = static_cast<std::size_t>(found - labels.begin());
+  if (place >= variable->values.size()) return std::nullopt;
+  const double value = variable->values.values[place];
   return std::isnan(value) ? std::nullopt : std::optional<double>(value);
 }
 

@@ -18,6 +18,8 @@ struct VariableName {
 namespace contract {
 inline constexpr VariableName parameter_count{"parameters", "count"};
 inline constexpr VariableName ov_copying{"circuits", "ov_copying"};
+inline constexpr VariableName n_copying{"circuits", "n_copying"};
+inline constexpr VariableName n_opposite{"circuits", "n_opposite"};
 inline constexpr VariableName qk_rank90{"circuits", "qk_rank90"};
 inline constexpr VariableName position_only_sink{"circuits", "position_only_sink"};
 inline constexpr VariableName composition{"circuits", "composition"};
@@ -27,12 +29,17 @@ inline constexpr VariableName js_distance{"correlation", "js_distance"};
 inline constexpr VariableName output_share{"correlation", "output_share"};
 inline constexpr VariableName mean_abs_cosine{"correlation", "mean_abs_cosine"};
 inline constexpr VariableName control_cosine{"control/correlation", "mean_abs_cosine"};
+inline constexpr VariableName difference_low{"correlation",
+                                             "mean_abs_cosine_difference_mean_ci_low"};
+inline constexpr VariableName difference_high{"correlation",
+                                              "mean_abs_cosine_difference_mean_ci_high"};
 inline constexpr VariableName loss_baseline{"pruning", "loss_baseline"};
 inline constexpr VariableName loss_increase{"pruning", "loss_increase"};
-inline constexpr VariableName loss_increase_low{"pruning", "loss_increase_ci_low"};
+inline constexpr VariableName n_interval{"pruning", "n_interval"};
+inline constexpr VariableName n_harmless{"pruning", "n_harmless"};
 inline constexpr VariableName loss_all_but_one{"pruning", "loss_all_but_one"};
 inline constexpr VariableName importance{"pruning", "importance"};
-inline constexpr VariableName pruning_curve{"pruning", "curve"};
+inline constexpr VariableName prunable_share{"pruning", "prunable_share"};
 inline constexpr VariableName type{"classification", "type"};
 inline constexpr VariableName type_margin{"classification", "type_margin"};
 inline constexpr VariableName primary{"classification", "primary"};
@@ -44,6 +51,7 @@ inline constexpr VariableName induction{"classification", "induction"};
 inline constexpr VariableName relation_accuracy{"classification", "relation_accuracy_heldout"};
 inline constexpr VariableName relation_baseline{"classification", "relation_baseline_heldout"};
 inline constexpr VariableName relation_count{"classification", "relation_count_heldout"};
+inline constexpr VariableName relation_tested{"classification", "relation_tested"};
 inline constexpr VariableName relation_best{"classification", "relation_best_accuracy_heldout"};
 inline constexpr VariableName relation_best_layer{"classification", "relation_best_layer"};
 inline constexpr VariableName relation_best_head{"classification", "relation_best_head"};
@@ -72,6 +80,9 @@ const ResultsGroup* find_group(const Results& results, std::string_view name);
 
 /// One number, or nothing: not there, of another shape, or missing.
 std::optional<double> find_number(const Results& results, VariableName name);
+/// The number at one label of a variable's only dimension, likewise.
+std::optional<double> find_number(const Results& results, VariableName name,
+                                  std::string_view label);
 
 /// One label of a variable's further dimensions, and a value for each unit.
 struct HeadSlice {

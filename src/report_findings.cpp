@@ -4,24 +4,19 @@
 #include <cmath>
 #include <numeric>
 
-#include "long_table.hpp"
+#include "headscope/number_text.hpp"
 #include "report_contract.hpp"
 #include "report_pages.hpp"
 
 namespace headscope {
 namespace {
 
-std::string percent(double share) {
-  return number_text(100 * share, std::abs(share) < 0.1 ? 2 : 3) + "\u00a0%";
-}
-
-std::string count_of(std::size_t n, const std::string& one, const std::string& many) {
-  return std::to_string(n) + " " + (n == 1 ? one : many);
-}
-
-std::string attribute(const Results& results, const std::string& name) {
+std::optional<std::uint64_t> count_attribute(const Results& results, const std::string& name) {
   const auto found = results.attributes.find(name);
-  return found == results.attributes.end() ? "" : attribute_text(found->second);
+  if (found == results.attributes.end()) return std::nullopt;
+  const auto* const count = std::get_if<std::int64_t>(&found->second);
+  if (count == nullptr || *count < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*count);
 }
 
 std::size_t largest(const std::vector<double>& values) {
@@ -38,30 +33,24 @@ double mean(std::vector<double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// 28830 as 28,830.
-std::string thousands(std::string digits) {
-  for (std::size_t place = digits.size(); place > 3;) digits.insert(place -= 3, ",");
-  return digits;
-}
-
 std::string spaced(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
 }
 
 std::string model_line(const Results& results, const HeadShape& shape) {
-  std::string text = model_name(results) + " has " + count_of(shape.n_layer, "layer", "layers") +
-                     " of " + count_of(shape.n_head, "head", "heads");
+  std::string text = model_name(results) + " has " + count_text(shape.n_layer, "layer") + " of " +
+                     count_text(shape.n_head, "head");
   const Variable* const count = find_variable(results, contract::parameter_count);
   if (count != nullptr && count->values.size() > 0) {
     text += " and " + number_text(count->values.values.back() / 1e6, 4) + " million parameters";
   }
   text += ".";
-  const std::string tokens = attribute(results, "n_token");
-  const std::string documents = attribute(results, "n_document");
-  if (!tokens.empty() && !documents.empty()) {
-    text +=
-        " It was watched reading " + thousands(tokens) + " tokens in " + documents + " documents";
+  const std::optional<std::uint64_t> n_token = count_attribute(results, "n_token"),
+                                     n_document = count_attribute(results, "n_document");
+  if (n_token && n_document) {
+    text += " It was watched reading " + grouped(*n_token) + " tokens in " +
+            count_text(*n_document, "document");
     if (const auto loss = find_number(results, contract::loss_baseline)) {
       text += "; its loss is " + number_text(*loss, 3) + " nats per token";
     }
@@ -99,26 +88,29 @@ std::string type_line(const Results& results, const HeadShape& shape) {
 std::string syntax_line(const Results& results, const HeadShape& shape) {
   const Variable* const accuracy = find_variable(results, contract::relation_best);
   const Variable* const baseline = find_variable(results, contract::relation_baseline);
-  const Variable* const count = find_variable(results, contract::relation_count);
+  const Variable* const tested = find_variable(results, contract::relation_tested);
   const Variable* const layer = find_variable(results, contract::relation_best_layer);
   const Variable* const head = find_variable(results, contract::relation_best_head);
-  for (const Variable* variable : {baseline, count, layer, head}) {
+  for (const Variable* variable : {baseline, tested, layer, head}) {
     if (accuracy == nullptr || variable == nullptr ||
         variable->values.size() != accuracy->values.size()) {
       return "";
     }
   }
-  constexpr double fewest_arcs = 30;
   std::vector<double> gain(accuracy->values.size(), std::nan(""));
   for (std::size_t i = 0; i < gain.size(); ++i) {
-    if (count->values.values[i] < fewest_arcs || layer->values.values[i] < 0) continue;
+    if (tested->values.values[i] != 1 || layer->values.values[i] < 0) continue;
     gain[i] = accuracy->values.values[i] - baseline->values.values[i];
   }
-  const std::size_t best = largest(gain);
   const ResultsGroup& group = *find_group(results, contract::relation_best.group);
   const std::vector<std::string> relations = dimension_labels(group, "relation");
   const std::vector<std::string> directions = dimension_labels(group, "direction");
   if (gain.empty() || gain.size() != relations.size() * directions.size()) return "";
+  if (!has_number(gain)) {
+    return "No relation has enough held-out arcs to be tested, so that whether a head finds one "
+           "cannot be told.";
+  }
+  const std::size_t best = largest(gain);
   if (!(gain[best] > 0)) return "No head finds a syntactic relation better than a fixed offset.";
   const auto unit = static_cast<std::size_t>(layer->values.values[best]) * shape.n_head +
                     static_cast<std::size_t>(head->values.values[best]);
@@ -163,39 +155,33 @@ std::string pruning_line(const Results& results, const HeadShape& shape) {
   std::string text = "Setting " + shape.text(head) + " to zero costs most: the loss rises by " +
                      number_text(cost[head], 3) + " nats (" + percent(cost[head] / *baseline) +
                      ").";
-  const std::vector<double> low = head_values(results, contract::loss_increase_low, shape, "zero");
-  if (low.empty()) return text;
-  const auto n_free = static_cast<std::size_t>(
-      std::count_if(low.begin(), low.end(), [](double end) { return end <= 0; }));
-  return text + " Heads that can each go without a measurable increase: " + std::to_string(n_free) +
-         " of " + std::to_string(shape.n_unit()) + ".";
-}
-
-// The most heads that can go before the loss exceeds `limit`, over the orders that look.
-double prunable_share(const Variable& curve, const ResultsGroup& group, double limit) {
-  const std::vector<std::string> orders = dimension_labels(group, "order");
-  const std::vector<double>& steps = group.dimensions.at("step").values;
-  double most = 0;
-  for (std::size_t order = 0; order < orders.size(); ++order) {
-    if (orders[order] == "random") continue;
-    for (std::size_t step = 0; step < steps.size(); ++step) {
-      if (!(curve.values(order, step) <= limit)) break;
-      most = std::max(most, steps[step]);
-    }
+  const auto n_interval = find_number(results, contract::n_interval, "zero");
+  const auto n_harmless = find_number(results, contract::n_harmless, "zero");
+  if (!n_interval || !n_harmless) return text;
+  if (*n_interval == 0) {
+    return text +
+           " Which heads can go without a measurable increase cannot be told: there are no "
+           "intervals.";
   }
-  return most;
+  return text +
+         " Heads that can each go without a measurable increase: " + number_text(*n_harmless, 0) +
+         " of " + number_text(*n_interval, 0) + ".";
 }
 
 std::string curve_line(const Results& results) {
-  const Variable* const curve = find_variable(results, contract::pruning_curve);
-  const std::optional<double> baseline = find_number(results, contract::loss_baseline);
-  if (curve == nullptr || !baseline) return "";
-  if (curve->dimensions != std::vector<std::string>{"order", "step"}) return "";
-  const ResultsGroup& group = *find_group(results, contract::pruning_curve.group);
-  return "Taken together, the least important first, " +
-         percent(prunable_share(*curve, group, 1.01 * *baseline)) +
-         " of the heads can go before the loss rises by 1\u00a0%, and " +
-         percent(prunable_share(*curve, group, 1.05 * *baseline)) + " before it rises by 5\u00a0%.";
+  const Variable* const share = find_variable(results, contract::prunable_share);
+  if (share == nullptr || share->dimensions != std::vector<std::string>{"tolerance"}) return "";
+  const std::vector<double>& tolerances =
+      find_group(results, contract::prunable_share.group)->dimensions.at("tolerance").values;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(tolerances.size(), share->values.size()); ++i) {
+    const std::string heads = percent(share->values.values[i]);
+    text += text.empty() ? "Taken together, the least important first, " + heads +
+                               " of the heads can go before the loss rises by "
+                         : ", and " + heads + " before it rises by ";
+    text += percent(tolerances[i]);
+  }
+  return text.empty() ? "" : text + ".";
 }
 
 std::optional<double> mean_cosine(const Results& results, VariableName name) {
@@ -218,26 +204,27 @@ std::string likeness_line(const Results& results) {
   std::string text =
       "What two heads of a layer write has a mean absolute cosine of " + number_text(*trained, 3);
   const std::optional<double> untrained = mean_cosine(results, contract::control_cosine);
-  if (untrained) {
-    text += "; in an untrained model of this shape it is " + number_text(*untrained, 3);
-    text += *trained > *untrained ? ", so that training made them more alike"
-                                  : ", so that training made them less alike";
+  if (!untrained) return text + ".";
+  text += "; in an untrained model of this shape it is " + number_text(*untrained, 3);
+  const std::optional<double> low = find_number(results, contract::difference_low),
+                              high = find_number(results, contract::difference_high);
+  if (!low || !high) {
+    return text + ", without an interval of the difference to say whether training changed it.";
   }
-  return text + ".";
+  if (*low > 0) return text + ", so that training made them more alike.";
+  if (*high < 0) return text + ", so that training made them less alike.";
+  return text + ". The two cannot be told apart: the interval of their difference holds 0.";
 }
 
 std::string weights_line(const Results& results, const HeadShape& shape) {
   const std::vector<double> copying = head_values(results, contract::ov_copying, shape);
-  if (copying.empty()) return "";
-  const auto n_copy =
-      std::count_if(copying.begin(), copying.end(), [](double score) { return score > 0.5; });
-  const auto n_opposite =
-      std::count_if(copying.begin(), copying.end(), [](double score) { return score < -0.5; });
+  const std::optional<double> n_copying = find_number(results, contract::n_copying),
+                              n_opposite = find_number(results, contract::n_opposite);
+  if (copying.empty() || !n_copying || !n_opposite) return "";
   const std::size_t head = largest(copying);
-  return "Heads whose weights copy what they attend to (OV copying above 0.5): " +
-         std::to_string(n_copy) +
-         "; that write the opposite (below −0.5): " + std::to_string(n_opposite) + ". " +
-         shape.text(head) + " copies most (" + number_text(copying[head], 2) + ").";
+  return "Heads whose weights copy what they attend to: " + number_text(*n_copying, 0) +
+         "; that write the opposite: " + number_text(*n_opposite, 0) + ". " + shape.text(head) +
+         " copies most (" + number_text(copying[head], 2) + ").";
 }
 
 std::string claims_line(const Results& results) {
@@ -250,7 +237,7 @@ std::string claims_line(const Results& results) {
     }
   }
   if (n_claim == 0) return "";
-  return "Of " + count_of(n_claim, "claim", "claims") + " about heads put to the test, " +
+  return "Of " + count_text(n_claim, "claim") + " about heads put to the test, " +
          std::to_string(n_hold) + " hold for this model, " + std::to_string(n_fail) +
          " do not, and " + std::to_string(n_claim - n_hold - n_fail) + " cannot be decided.";
 }

@@ -7,11 +7,12 @@
 #include <numeric>
 
 #include "figure_colours.hpp"
+#include "headscope/number_text.hpp"
+#include "headscope/utf8.hpp"
 #include "long_table.hpp"
 #include "report_contract.hpp"
 #include "report_pages.hpp"
 #include "report_patterns.hpp"
-#include "utf8.hpp"
 
 namespace headscope {
 namespace {
@@ -162,21 +163,25 @@ json relations(const Results& results, const HeadShape& shape) {
   const Variable* const accuracy = find_variable(results, contract::relation_accuracy);
   const Variable* const baseline = find_variable(results, contract::relation_baseline);
   const Variable* const count = find_variable(results, contract::relation_count);
-  if (accuracy == nullptr || baseline == nullptr || count == nullptr) return nullptr;
+  const Variable* const tested = find_variable(results, contract::relation_tested);
+  for (const Variable* variable : {accuracy, baseline, count, tested}) {
+    if (variable == nullptr) return nullptr;
+  }
   const ResultsGroup& group = *find_group(results, contract::relation_accuracy.group);
   const std::vector<std::string> names = dimension_labels(group, "relation");
   const std::vector<std::string> directions = dimension_labels(group, "direction");
   const std::size_t n_pair = names.size() * directions.size(), n_unit = shape.n_unit();
   if (n_pair == 0 || accuracy->values.size() != n_pair * n_unit) return nullptr;
-  if (baseline->values.size() != n_pair || count->values.size() != n_pair) return nullptr;
-  constexpr double fewest_arcs = 30;
+  for (const Variable* variable : {baseline, count, tested}) {
+    if (variable->values.size() != n_pair) return nullptr;
+  }
   json by_unit = json::array();
   for (std::size_t unit = 0; unit < n_unit; ++unit) {
     std::vector<std::pair<double, std::size_t>> gains;
     for (std::size_t pair = 0; pair < n_pair; ++pair) {
       const double gain =
           accuracy->values.values[pair * n_unit + unit] - baseline->values.values[pair];
-      if (gain > 0 && count->values.values[pair] >= fewest_arcs) gains.emplace_back(-gain, pair);
+      if (gain > 0 && tested->values.values[pair] == 1) gains.emplace_back(-gain, pair);
     }
     std::sort(gains.begin(), gains.end());
     json list = json::array();

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "figure_script.hpp"
+#include "headscope/number_text.hpp"
 #include "headscope/version.hpp"
 #include "inline_svg.hpp"
 #include "long_table.hpp"
@@ -54,7 +55,8 @@ std::string claims_section(const ReportContent& content) {
   if (claims.empty()) return "";
   std::string html =
       "<section id=\"claims\">\n<h2>Claims</h2>\n<p>What is said of attention heads, and what this "
-      "model shows. Intervals are 95 %; an effect without one is exact.</p>\n"
+      "model shows. Intervals are 95 %. An exact effect has no sampling error; one with no "
+      "interval has an error that was not measured.</p>\n"
       "<div class=\"wide\"><table class=\"claims\">\n<thead><tr><th scope=\"col\">No.</th>"
       "<th scope=\"col\">Claim</th><th scope=\"col\">Verdict</th><th scope=\"col\">Effect</th>"
       "<th scope=\"col\">From</th></tr></thead>\n<tbody>\n";

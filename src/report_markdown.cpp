@@ -1,11 +1,11 @@
 #include <optional>
 
+#include "headscope/utf8.hpp"
 #include "headscope/version.hpp"
 #include "long_table.hpp"
 #include "report_contract.hpp"
 #include "report_findings.hpp"
 #include "report_pages.hpp"
-#include "utf8.hpp"
 
 namespace headscope {
 namespace {

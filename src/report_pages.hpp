@@ -37,7 +37,7 @@ std::string group_title(const ResultsGroup& group);
 
 /// `holds`, `does not hold`, `undecided`.
 std::string_view verdict_text(Verdict verdict);
-/// `0.42 [0.4, 0.44]`, without the interval where it is exact; empty where there is no number.
+/// `0.42 [0.4, 0.44]`, `4 (exact)` or `0.42 (no interval)`; empty where there is no number.
 std::string effect_text(const Claim& claim);
 /// Name of a model's file without its folder, or what stands in for one.
 std::string model_name(const Results& results);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "long_table.hpp"
-#include "utf8.hpp"
+#include "headscope/number_text.hpp"
+#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {

@@ -35,6 +35,15 @@ void check_flags(const std::string& what, Variable& variable) {
   }
 }
 
+void check_described(const std::string& what, const Variable& variable) {
+  for (const auto& [name, text] :
+       {std::pair<const char*, const std::string&>("long_name", variable.long_name),
+        {"units", variable.units},
+        {"references", variable.references}}) {
+    if (text.empty()) throw ShapeError(what + ": expected " + name + ", got none");
+  }
+}
+
 }  // namespace
 
 Variable Variable::real(std::string name, std::vector<std::string> dimensions, Array values,
@@ -46,6 +55,34 @@ Variable Variable::real(std::string name, std::vector<std::string> dimensions, A
   variable.long_name = std::move(long_name);
   variable.units = std::move(units);
   variable.references = std::move(references);
+  return variable;
+}
+
+Variable Variable::integer(std::string name, std::vector<std::string> dimensions, Array values,
+                           std::string long_name, std::string units, std::string references) {
+  Variable variable = real(std::move(name), std::move(dimensions), std::move(values),
+                           std::move(long_name), std::move(units), std::move(references));
+  variable.type = Type::integer;
+  return variable;
+}
+
+Variable Variable::flag(std::string name, std::vector<std::string> dimensions, Array values,
+                        std::vector<std::string> meanings, std::string long_name,
+                        std::string references) {
+  Variable variable = real(std::move(name), std::move(dimensions), std::move(values),
+                           std::move(long_name), "1", std::move(references));
+  variable.type = Type::flag;
+  variable.flag_meanings = std::move(meanings);
+  return variable;
+}
+
+Variable Variable::words(std::string name, std::vector<std::string> dimensions,
+                         std::vector<std::string> text, std::string long_name,
+                         std::string references) {
+  Variable variable = real(std::move(name), std::move(dimensions), {}, std::move(long_name), "1",
+                           std::move(references));
+  variable.type = Type::text;
+  variable.text = std::move(text);
   return variable;
 }
 
@@ -82,6 +119,7 @@ void ResultsGroup::add(Variable variable) {
   if (has(variable.name) || dimensions.contains(variable.name)) {
     throw ShapeError(what + ": expected a new name, got one that is taken");
   }
+  check_described(what, variable);
   Shape expected;
   for (const std::string& dimension : variable.dimensions) {
     const auto found = dimensions.find(dimension);

@@ -15,38 +15,30 @@ struct PlacedClaim {
   const std::string* group;
 };
 
-Variable claim_variable(const char* name, const char* long_name, Variable::Type type) {
-  Variable variable;
-  variable.name = name;
-  variable.dimensions = {"claim"};
-  variable.type = type;
-  variable.long_name = long_name;
-  variable.units = "1";
-  return variable;
-}
+using Claims = std::vector<PlacedClaim>;
 
-Variable words(const char* name, const char* long_name, const std::vector<PlacedClaim>& claims,
+Variable words(const char* name, const char* long_name, const Claims& claims,
                const std::function<std::string(const PlacedClaim&)>& field) {
-  Variable variable = claim_variable(name, long_name, Variable::Type::text);
-  for (const PlacedClaim& each : claims) variable.text.push_back(field(each));
-  return variable;
+  std::vector<std::string> text;
+  for (const PlacedClaim& each : claims) text.push_back(field(each));
+  return Variable::words(name, {"claim"}, std::move(text), long_name, own_definition);
 }
 
-Variable numbers(const char* name, const char* long_name, Variable::Type type,
-                 const std::vector<PlacedClaim>& claims,
-                 const std::function<double(const Claim&)>& field) {
-  Variable variable = claim_variable(name, long_name, type);
-  variable.values = Array({claims.size()});
-  for (std::size_t i = 0; i < claims.size(); ++i) {
-    variable.values.values[i] = field(*claims[i].claim);
-  }
-  return variable;
+Array numbers(const Claims& claims, const std::function<double(const Claim&)>& field) {
+  Array values({claims.size()});
+  for (std::size_t i = 0; i < claims.size(); ++i) values.values[i] = field(*claims[i].claim);
+  return values;
+}
+
+Variable reals(const char* name, const char* long_name, const Claims& claims,
+               const std::function<double(const Claim&)>& field) {
+  return Variable::real(name, {"claim"}, numbers(claims, field), long_name, "1", own_definition);
 }
 
 }  // namespace
 
 ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
-  std::vector<PlacedClaim> claims;
+  Claims claims;
   for (const ResultsGroup& group : groups) {
     for (const Claim& claim : group.claims) claims.push_back({&claim, &group.name});
   }
@@ -54,25 +46,29 @@ ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
   group.name = layout::claims;
   group.title = "Claims";
   if (claims.empty()) return group;
-  using Type = Variable::Type;
   group.add_dimension(Dimension::count("claim", claims.size()));
-  group.add(numbers("number", "Number of the claim", Type::integer, claims,
-                    [](const Claim& claim) { return claim.number; }));
+  group.add(Variable::integer("number", {"claim"},
+                              numbers(claims, [](const Claim& claim) { return claim.number; }),
+                              "Number of the claim", "1", own_definition));
   group.add(words("statement", "What is claimed", claims,
                   [](const PlacedClaim& each) { return each.claim->statement; }));
-  Variable verdict =
-      numbers("verdict", "What became of the claim on this model", Type::flag, claims,
-              [](const Claim& claim) { return static_cast<double>(claim.verdict); });
-  verdict.flag_meanings = {"holds", "does_not_hold", "undecided"};
-  group.add(verdict);
+  group.add(Variable::flag(
+      "verdict", {"claim"},
+      numbers(claims, [](const Claim& claim) { return static_cast<double>(claim.verdict); }),
+      {"holds", "does_not_hold", "undecided"}, "What became of the claim on this model",
+      own_definition));
   group.add(words("effect_name", "What the effect measures, with units", claims,
                   [](const PlacedClaim& each) { return each.claim->effect_name; }));
-  group.add(numbers("effect", "Effect size", Type::real, claims,
-                    [](const Claim& claim) { return claim.effect; }));
-  group.add(numbers("ci_low", "Lower end of the effect's 95 % interval; NaN where it is exact",
-                    Type::real, claims, [](const Claim& claim) { return claim.ci_low; }));
-  group.add(numbers("ci_high", "Upper end of the effect's 95 % interval; NaN where it is exact",
-                    Type::real, claims, [](const Claim& claim) { return claim.ci_high; }));
+  group.add(
+      reals("effect", "Effect size", claims, [](const Claim& claim) { return claim.effect; }));
+  group.add(reals("ci_low", "Lower end of the effect's 95 % interval; NaN where there is none",
+                  claims, [](const Claim& claim) { return claim.ci_low; }));
+  group.add(reals("ci_high", "Upper end of the effect's 95 % interval; NaN where there is none",
+                  claims, [](const Claim& claim) { return claim.ci_high; }));
+  group.add(Variable::flag(
+      "exact", {"claim"},
+      numbers(claims, [](const Claim& claim) { return claim.exact ? 1.0 : 0.0; }), {"no", "yes"},
+      "Whether the effect is counted or computed, without sampling", own_definition));
   group.add(words("evidence", "This model's numbers in words", claims,
                   [](const PlacedClaim& each) { return each.claim->evidence; }));
   group.add(words("group", "Results group that settles the claim", claims,
@@ -109,6 +105,8 @@ void restore_claims(const ResultsGroup& claims, Results& results) {
     claim.ci_low = number("ci_low", i);
     claim.ci_high = number("ci_high", i);
     claim.evidence = text("evidence", i);
+    // Files of before this was noted do not say.
+    claim.exact = claims.has("exact") && whole_number("exact", i, 1) == 1;
     results.group(text("group", i)).claims.push_back(std::move(claim));
   }
 }

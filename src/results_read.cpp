@@ -74,6 +74,12 @@ Array read_whole(const hdf5::InputFile& file, const std::string& dataset, const 
   return Array(shape, std::vector<double>(integers.begin(), integers.end()));
 }
 
+// A file of another hand, or of before every variable had to say, may leave it empty.
+std::string description(const hdf5::InputFile& file, const std::string& dataset, const char* name) {
+  const std::string text = text_attribute(file, dataset, name);
+  return text.empty() ? "not stated" : text;
+}
+
 Variable read_variable(const hdf5::InputFile& file, const hdf5::DatasetInfo& info) {
   const std::string& dataset = info.name;
   Variable variable;
@@ -81,9 +87,9 @@ Variable read_variable(const hdf5::InputFile& file, const hdf5::DatasetInfo& inf
   for (const std::string& scale : file.scales(dataset)) {
     variable.dimensions.push_back(last_part(scale));
   }
-  variable.long_name = text_attribute(file, dataset, layout::long_name);
-  variable.units = text_attribute(file, dataset, layout::units);
-  variable.references = text_attribute(file, dataset, layout::references);
+  variable.long_name = description(file, dataset, layout::long_name);
+  variable.units = description(file, dataset, layout::units);
+  variable.references = description(file, dataset, layout::references);
   const bool flag = file.attribute(dataset, layout::flag_meanings).has_value();
   switch (info.kind) {
     case hdf5::Kind::text:

@@ -5,9 +5,9 @@
 #include "hdf5_file.hpp"
 #include "headscope/error.hpp"
 #include "headscope/results.hpp"
+#include "headscope/utf8.hpp"
 #include "results_claims.hpp"
 #include "results_layout.hpp"
-#include "utf8.hpp"
 
 namespace headscope {
 namespace {

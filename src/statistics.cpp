@@ -159,7 +159,9 @@ void Statistics::merge(const Statistics& other) {
 
 DocumentBootstrap::DocumentBootstrap(std::size_t n_document, std::size_t n_resample,
                                      std::uint64_t seed)
-    : n_document_(n_document), n_resample_(n_document < 2 ? 0 : n_resample), seed_(seed) {}
+    : n_document_(n_document),
+      n_resample_(n_document < 2 || n_resample < least_resamples ? 0 : n_resample),
+      seed_(seed) {}
 
 std::vector<std::uint32_t> DocumentBootstrap::draw(std::size_t index) const {
   const CounterRandom random(seed_, index);

@@ -3,9 +3,9 @@
 
 #include "headscope/error.hpp"
 #include "headscope/results.hpp"
+#include "headscope/utf8.hpp"
 #include "long_table.hpp"
 #include "pending_file.hpp"
-#include "utf8.hpp"
 
 namespace headscope {
 namespace {

@@ -1,4 +1,4 @@
-#include "utf8.hpp"
+#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {
@@ -44,6 +44,23 @@ std::string valid_utf8(std::string_view text) {
     i += length == 0 ? 1 : length;
   }
   return valid;
+}
+
+std::string escaped_utf8(std::string_view text) {
+  constexpr char digits[] = "0123456789ABCDEF";
+  std::string escaped;
+  while (!text.empty()) {
+    const auto lead = static_cast<unsigned char>(text[0]);
+    const std::size_t length = sequence_length(text);
+    if (length == 0 || lead < 0x20 || lead == 0x7f) {
+      escaped += {'\\', 'x', digits[lead >> 4], digits[lead & 0xf]};
+      text.remove_prefix(1);
+    } else {
+      escaped += text.substr(0, length);
+      text.remove_prefix(length);
+    }
+  }
+  return escaped;
 }
 
 std::string one_line(std::string_view text) {

@@ -4,7 +4,7 @@
 
 #include "attention/attention.hpp"
 #include "classification_example.hpp"
-#include "text_display.hpp"
+#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {
@@ -41,12 +41,12 @@ TEST(Rollout, MultipliesHalfTheMeanPatternPlusHalfTheIdentity) {
 }
 
 TEST(ReadableText, KeepsTextAndWritesOtherBytesInHexadecimal) {
-  EXPECT_EQ(readable_text(" caf\xC3\xA9"), " caf\xC3\xA9");
-  EXPECT_EQ(readable_text("a\n\x7F"), "a\\x0A\\x7F");
-  EXPECT_EQ(readable_text("\xE2\x80"), "\\xE2\\x80");
-  EXPECT_EQ(readable_text("\xED\xA0\x80"), "\\xED\\xA0\\x80") << "a surrogate";
-  EXPECT_EQ(readable_text("\xC0\xAF"), "\\xC0\\xAF") << "overlong";
-  EXPECT_EQ(readable_text("\xF0\x9F\x98\x80"), "\xF0\x9F\x98\x80");
+  EXPECT_EQ(escaped_utf8(" caf\xC3\xA9"), " caf\xC3\xA9");
+  EXPECT_EQ(escaped_utf8("a\n\x7F"), "a\\x0A\\x7F");
+  EXPECT_EQ(escaped_utf8("\xE2\x80"), "\\xE2\\x80");
+  EXPECT_EQ(escaped_utf8("\xED\xA0\x80"), "\\xED\\xA0\\x80") << "a surrogate";
+  EXPECT_EQ(escaped_utf8("\xC0\xAF"), "\\xC0\\xAF") << "overlong";
+  EXPECT_EQ(escaped_utf8("\xF0\x9F\x98\x80"), "\xF0\x9F\x98\x80");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace headscope {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 constexpr Index n_unit = 2;
 
@@ -329,7 +330,7 @@ TypeMargins margins_of(Index n_always, Index n_sometimes) {
 
 TEST_F(TypesTest, ClaimSevenHoldsWhereTheWholeIntervalIsAboveHalfTheHeads) {
   const auto claim = [&](Index n_always, Index n_sometimes) {
-    return specialisation_claims(margins_of(n_always, n_sometimes), whole())[0];
+    return specialisation_claims(margins_of(n_always, n_sometimes))[0];
   };
   EXPECT_EQ(claim(3, 0).verdict, Verdict::holds);
   EXPECT_EQ(claim(1, 0).verdict, Verdict::does_not_hold);
@@ -339,11 +340,76 @@ TEST_F(TypesTest, ClaimSevenHoldsWhereTheWholeIntervalIsAboveHalfTheHeads) {
 
 TEST_F(TypesTest, ATypesClaimHoldsWhereEveryResampleKeepsAHead) {
   const auto verdict = [&](Index n_always, Index n_sometimes) {
-    return specialisation_claims(margins_of(n_always, n_sometimes), whole())[1].verdict;
+    return specialisation_claims(margins_of(n_always, n_sometimes))[1].verdict;
   };
   EXPECT_EQ(verdict(1, 0), Verdict::holds);
   EXPECT_EQ(verdict(0, 1), Verdict::undecided);
   EXPECT_EQ(verdict(0, 0), Verdict::does_not_hold);
+}
+
+/// The claim that some heads are of a type, from all sums.
+Claim claim_of(const ResultsGroup& group, const std::string& type) {
+  for (const Claim& claim : group.claims) {
+    if (claim.statement == "Some heads are " + type + " heads.") return claim;
+  }
+  return {};
+}
+
+TEST_F(TypesTest, ATypeThatCannotBeLookedForIsUndecidedAndItsClaimSaysWhy) {
+  add_relation({5, 20}, {29, 12});
+  statistics_.sum(relation_count_name("nsubj"), {n_block, 2})(1, 0) = 29;
+  for (const Index block : {0, 1}) {
+    set(HeadScore::delimiter, block, 0, 0, 10);
+    set(HeadScore::delimiter, block, 1, 0, 10);
+    set(Baseline::delimiter_baseline, block, 0, 10);
+  }
+  const ResultsGroup group = classification_results(statistics_, Array({10, 1, n_unit}), {}, 50, 0);
+  for (const auto& [type, why] : {std::pair{"positional", "no document has a token beyond"},
+                                  std::pair{"syntactic", "no relation has 30 arcs in documents"},
+                                  std::pair{"semantic", "no query has 5 keys of other tokens"},
+                                  std::pair{"coreference", "no odd document of the corpus has an"},
+                                  std::pair{"delimiter", "no token of the corpus is only"}}) {
+    const Claim claim = claim_of(group, type);
+    EXPECT_EQ(claim.verdict, Verdict::undecided) << type;
+    EXPECT_TRUE(std::isnan(claim.effect)) << type;
+    EXPECT_THAT(claim.evidence, HasSubstr(std::string("Cannot be told: ") + why));
+    EXPECT_THAT(group.summary, HasSubstr(std::string(type) + " (" + why));
+  }
+  EXPECT_EQ(group.claims[0].verdict, Verdict::undecided);
+  EXPECT_THAT(group.claims[0].evidence, HasSubstr("no looking for positional"));
+}
+
+TEST_F(TypesTest, WithoutResamplesNoTypesClaimIsSettled) {
+  TypeMargins none = margins_of(0, 0), some = margins_of(2, 0);
+  for (TypeMargins* margins : {&none, &some}) {
+    for (arma::mat& margin : margins->margin) margin = arma::mat(margin.col(0));
+    const Claim claim = specialisation_claims(*margins)[1];
+    EXPECT_EQ(claim.verdict, Verdict::undecided);
+    EXPECT_THAT(claim.evidence, HasSubstr("There is no interval to settle it."));
+  }
+}
+
+TEST_F(TypesTest, ARelationWithoutABaselineIsNotTested) {
+  add_relation({5, 20}, {30, 12});
+  EXPECT_TRUE(is_tested(test_relations(whole())[0]));
+  EXPECT_FALSE(is_tested(test_relations(whole())[1])) << "no arc goes the other way";
+  statistics_.sum(relation_offsets_name("nsubj"), {n_block, 2, longest_offset + 1})
+      .values.assign(n_block * 2 * (longest_offset + 1), 0);
+  EXPECT_FALSE(is_tested(test_relations(whole())[0]));
+}
+
+TEST_F(TypesTest, WithoutATestedRelationThereIsNoFigureOfRelations) {
+  const auto is_drawn = [&] {
+    Results results;
+    results.groups = {classification_results(statistics_, Array({10, 1, n_unit}), {}, 50, 0)};
+    const std::vector<Figure> figures = classification_figures(results);
+    return std::any_of(figures.begin(), figures.end(),
+                       [](const Figure& figure) { return figure.name == "clark2019_relations"; });
+  };
+  add_relation({5, 20}, {30, 12});
+  EXPECT_TRUE(is_drawn());
+  statistics_.sum(relation_count_name("nsubj"), {n_block, 2})(1, 0) = 29;
+  EXPECT_FALSE(is_drawn());
 }
 
 TEST_F(TypesTest, WithoutACoreferenceHeadClaimEightIsUndecided) {

@@ -104,6 +104,7 @@ TEST(ControlClaim, ComparesTheSameDocumentsInEachResample) {
   EXPECT_NEAR(claim.ci_low, -0.1, 1e-12);
   EXPECT_NEAR(claim.ci_high, -0.1, 1e-12);
   EXPECT_NEAR(group.variable("mean_abs_cosine_difference").values(1, 0), -0.1, 1e-12);
+  EXPECT_NEAR(group.variable("mean_abs_cosine_difference_mean").values.values[0], -0.1, 1e-12);
   EXPECT_NEAR(group.variable("mean_abs_cosine_difference_ci_high").values(1, 0), -0.1, 1e-12);
 }
 

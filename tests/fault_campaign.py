@@ -33,7 +33,7 @@ STORIES = PROJECT / "data/stories.conllu"
 NOBODY = 65534
 PATIENCE = 120  # seconds after which a command is taken to hang
 
-OPTIONS = ["--max-documents", "3", "--patterns", "1", "--bootstrap", "10", "--threads", "1", "--figures", "svg",
+OPTIONS = ["--max-documents", "3", "--patterns", "1", "--bootstrap", "20", "--threads", "1", "--figures", "svg",
            "--save-every", "1", "--quiet"]
 RUN = ["--model", MODEL, "--corpus", STORIES, "--analyses", "classification,correlation", *OPTIONS]
 N_PASS = 2  # of classification

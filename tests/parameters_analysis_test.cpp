@@ -9,7 +9,6 @@
 #include "headscope/error.hpp"
 #include "headscope/parameters.hpp"
 #include "headscope/statistics.hpp"
-#include "number_text.hpp"
 #include "parameters/block_energy.hpp"
 #include "parameters/cost.hpp"
 #include "parameters/count.hpp"
@@ -239,7 +238,6 @@ TEST(ParametersAnalysis, ClaimsNothingAboutBlocksOfASingleHead) {
 
 TEST(ParametersFigures, AreDrawnFromResultsAlone) {
   Results results;
-  EXPECT_TRUE(draw_parameters(results).empty());
   results.groups.push_back(parameters_of(random_model(small_config(), 1)));
   const std::vector<Figure> figures = draw_parameters(results);
   std::vector<std::string> names;
@@ -265,14 +263,6 @@ TEST(ParametersOfGpt2Small, AreCountedAndNotBlockDiagonal) {
   }
   EXPECT_EQ(group.claims[0].verdict, Verdict::holds);
   EXPECT_EQ(group.claims[3].verdict, Verdict::does_not_hold);
-}
-
-TEST(NumberText, ReadsWell) {
-  EXPECT_EQ(grouped(124439808), "124,439,808");
-  EXPECT_EQ(grouped(999), "999");
-  EXPECT_EQ(decimals(0.08333, 3), "0.083");
-  EXPECT_EQ(significant(1.19e-7), "1.19e-07");
-  EXPECT_EQ(percent(0.0833), "8.3 %");
 }
 
 }  // namespace

@@ -121,19 +121,6 @@ TEST(MissingTensors, AreNamedOnce) {
   EXPECT_FALSE(model.is_complete());
 }
 
-TEST(HeadWeights, AreTheHeadsRowsAndColumns) {
-  const Model model = random_model(tiny(), 1);
-  const HeadWeights head = head_weights(model, {1, 1});
-  const LayerWeights& layer = model.layers[1];
-  EXPECT_TRUE(same_values(head.W_Q, layer.W_QKV.rows(2, 3)));
-  EXPECT_TRUE(same_values(head.W_K, layer.W_QKV.rows(6, 7)));
-  EXPECT_TRUE(same_values(head.W_V, layer.W_QKV.rows(10, 11)));
-  EXPECT_TRUE(same_values(head.W_O, layer.W_O.cols(2, 3)));
-  EXPECT_EQ(head.b_K.n_elem, 2U);
-  EXPECT_THROW(head_weights(model, {1, 2}), ShapeError);
-  EXPECT_THROW(head_weights(model, {2, 0}), ShapeError);
-}
-
 TEST(RandomModel, HasGPT2sInitialisation) {
   ModelConfig config = tiny();
   config.d_model = 64;

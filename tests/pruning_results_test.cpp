@@ -11,6 +11,7 @@ namespace headscope {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::size_t n_layer = 2, n_head = 5, n_unit = n_layer * n_head;
 using Curve = std::array<double, n_curve_step>;
@@ -46,7 +47,7 @@ ModelConfig config() {
 ResultsGroup results_of(const Statistics& statistics) {
   AnalysisSettings settings;
   settings.n_bootstrap = 200;
-  return pruning_results(statistics, config(), settings, "");
+  return pruning_results(statistics, config(), settings);
 }
 
 /// Costs nothing up to and with `step`, 1 nat after it.
@@ -62,6 +63,7 @@ TEST(PrunableClaim, TakesTheBetterOrderAndStopsAtTheFirstCostlyStep) {
   const ResultsGroup group = results_of(rows_of({{dips, free_until(3)}, {dips, free_until(3)}}));
   ASSERT_EQ(group.claims.size(), 2u);
   EXPECT_DOUBLE_EQ(group.claims[0].effect, 0.3);
+  EXPECT_DOUBLE_EQ(group.variable("prunable_share").values(0), 0.3);
   EXPECT_DOUBLE_EQ(group.claims[0].ci_low, 0.3);
   EXPECT_DOUBLE_EQ(group.claims[0].ci_high, 0.3);
 }
@@ -112,6 +114,15 @@ TEST(PruningResults, OneDocumentGivesNoIntervalAndSettlesNoClaim) {
   EXPECT_TRUE(std::isnan(group.variable("loss_increase_ci_high").values(0, 0, 0)));
 }
 
+TEST(PruningResults, WithoutIntervalsNoHeadIsCalledHarmless) {
+  const ResultsGroup one_document = results_of(rows_of({{free_until(4), free_until(4)}}));
+  EXPECT_EQ(one_document.variable("n_interval").values(0), 0);
+  EXPECT_EQ(one_document.variable("n_harmless").values(0), 0);
+  EXPECT_THAT(one_document.summary, HasSubstr("On 1 document the loss"));
+  EXPECT_THAT(one_document.summary, HasSubstr("cannot be told: there are no intervals"));
+  EXPECT_THAT(one_document.summary, Not(HasSubstr("of 10 heads")));
+}
+
 TEST(PruningResults, SummaryNamesTheCostliestHeadAndCountsTheHarmless) {
   Statistics statistics = rows_of({{free_until(2), free_until(2)}, {free_until(2), free_until(2)}});
   for (const std::uint64_t d : {0, 1}) {
@@ -120,9 +131,11 @@ TEST(PruningResults, SummaryNamesTheCostliestHeadAndCountsTheHarmless) {
     ablated(0, 0, 1) = d == 0 ? 30 : 20;  // on one of them
     ablated(0, 0, 3) = 10;                // helps
   }
-  const std::string summary = results_of(statistics).summary;
-  EXPECT_THAT(summary, HasSubstr("L1H2 (+1 nats)"));
-  EXPECT_THAT(summary, HasSubstr("; 9 of 10 heads"));
+  const ResultsGroup group = results_of(statistics);
+  EXPECT_THAT(group.summary, HasSubstr("L1H2 (+1 nats)"));
+  EXPECT_THAT(group.summary, HasSubstr(" 9 of 10 heads"));
+  EXPECT_EQ(group.variable("n_harmless").values(0), 9);
+  EXPECT_EQ(group.variable("n_interval").values(0), 10);
 }
 
 /// Recomputes every number in NumPy, from whole forward passes.

@@ -20,7 +20,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 Variable real_variable(const std::string& name, std::vector<std::string> dimensions, Shape shape) {
-  return Variable::real(name, std::move(dimensions), Array(std::move(shape)), name, "1", "");
+  return Variable::real(name, std::move(dimensions), Array(std::move(shape)), name, "1",
+                        own_definition);
 }
 
 Results with_patterns(std::size_t n_document, std::size_t n_layer, std::size_t n_head,
@@ -71,6 +72,25 @@ TEST(HeadData, HasScoresWithIntervalsTypesAndClosestHeads) {
   for (const json& list : data["neighbours"][0]["units"][5]) EXPECT_NE(list[0], 5) << "itself";
 }
 
+TEST(HeadData, NameOnlyRelationsThatWereTested) {
+  Results results = test::results_sample();
+  ResultsGroup& group = results.group("classification");
+  group.add_dimension(Dimension::labels("relation", {"det", "nsubj"}));
+  group.add_dimension(Dimension::labels("direction", {"dependent_to_head"}));
+  const auto add = [&](const char* name, std::vector<std::string> dimensions, Array values) {
+    group.add(
+        Variable::real(name, std::move(dimensions), std::move(values), name, "1", own_definition));
+  };
+  add("relation_accuracy_heldout", {"relation", "direction", "layer", "head"},
+      Array({2, 1, 2, 3}, 0.75));
+  add("relation_baseline_heldout", {"relation", "direction"}, Array({2, 1}, 0.5));
+  add("relation_count_heldout", {"relation", "direction"}, Array({2, 1}, 29));
+  add("relation_tested", {"relation", "direction"}, Array({2, 1}, {0, 1}));
+  const json of_first_head = json::parse(head_data_json(results))["relations"][0];
+  ASSERT_EQ(of_first_head.size(), 1u);
+  EXPECT_EQ(of_first_head[0]["name"], "nsubj");
+}
+
 TEST(HeadData, AreEmptyWithoutHeads) {
   Results results;
   EXPECT_EQ(head_data_json(results), "");
@@ -114,7 +134,107 @@ TEST(Findings, NameTheHeadThatCostsMost) {
   ASSERT_EQ(results.group("pruning").variables[3].name, "loss_baseline");
   const std::vector<Finding> lines = findings(results);
   EXPECT_THAT(lines[3].text,
-              HasSubstr("Setting L1H2 to zero costs most: the loss rises by 2.5 nats (50\u00a0%)"));
+              HasSubstr("Setting L1H2 to zero costs most: the loss rises by 2.5 nats (50 %)"));
+}
+
+TEST(Findings, RepeatTheSharesAndCountsOfTheAnalyses) {
+  Results results = test::results_sample();
+  ResultsGroup& pruning = results.group("pruning");
+  pruning.add_dimension(Dimension::numbers("tolerance", {0.01, 0.05}));
+  pruning.add(Variable::real("prunable_share", {"tolerance"}, Array({2}, {0.3, 0.525}), "s", "1",
+                             own_definition));
+  ResultsGroup circuits;
+  circuits.name = "circuits";
+  circuits.add_dimension(Dimension::count("layer", 2));
+  circuits.add_dimension(Dimension::count("head", 3));
+  circuits.add(Variable::real("ov_copying", {"layer", "head"}, Array({2, 3}, 0.25), "c", "1",
+                              own_definition));
+  for (const auto& [name, count] : {std::pair{"n_copying", 4.0}, std::pair{"n_opposite", 2.0}}) {
+    circuits.add(Variable::integer(name, {}, Array(Shape{}, count), "n", "count", own_definition));
+  }
+  results.groups.push_back(circuits);
+  std::map<std::string, std::string> said;
+  for (const Finding& finding : findings(results)) said[finding.about] = finding.text;
+  EXPECT_EQ(said["Pruning many"],
+            "Taken together, the least important first, 30 % of the heads can go before the loss "
+            "rises by 1 %, and 52.5 % before it rises by 5 %.");
+  EXPECT_THAT(said["Weights"], HasSubstr("attend to: 4; that write the opposite: 2."));
+}
+
+TEST(Findings, CountOneDocumentAsOne) {
+  Results results = test::results_sample();
+  results.attributes["n_token"] = std::int64_t{28830};
+  results.attributes["n_document"] = std::int64_t{1};
+  EXPECT_THAT(findings(results)[0].text, HasSubstr("reading 28,830 tokens in 1 document"));
+}
+
+TEST(Findings, SayThatTrainingChangedTheLikenessOnlyWhereItsIntervalDoes) {
+  const auto likeness_line = [](std::optional<double> low, std::optional<double> high) {
+    Results results = test::results_sample();
+    ResultsGroup control;
+    control.name = "control/correlation";
+    const auto add_cosine = [](ResultsGroup& group, double value) {
+      group.add_dimension(Dimension::labels("space", {"head", "residual"}));
+      group.add_dimension(Dimension::count("layer", 2));
+      group.add(Variable::real("mean_abs_cosine", {"space", "layer"}, Array({2, 2}, value), "c",
+                               "cosine", own_definition));
+    };
+    ResultsGroup& group = results.group("correlation");
+    add_cosine(group, 0.1);
+    add_cosine(control, 0.2);
+    const auto add_end = [&](const char* name, std::optional<double> end) {
+      if (!end) return;
+      group.add(Variable::real(name, {}, Array(Shape{}, *end), "d", "cosine", own_definition));
+    };
+    add_end("mean_abs_cosine_difference_mean_ci_low", low);
+    add_end("mean_abs_cosine_difference_mean_ci_high", high);
+    results.groups.push_back(control);
+    for (const Finding& finding : findings(results)) {
+      if (finding.about == "Likeness") return finding.text;
+    }
+    return std::string();
+  };
+  EXPECT_THAT(likeness_line(-0.2, -0.05), HasSubstr("it is 0.2, so that training made them less"));
+  EXPECT_THAT(likeness_line(0.05, 0.2), HasSubstr("training made them more alike"));
+  EXPECT_THAT(likeness_line(-0.2, 0.05), HasSubstr("The two cannot be told apart"));
+  EXPECT_THAT(likeness_line({}, {}), HasSubstr("without an interval of the difference"));
+  EXPECT_THAT(likeness_line(std::nan(""), std::nan("")), HasSubstr("without an interval"));
+}
+
+TEST(Findings, NoRelationTestedIsNotNoRelationFound) {
+  const auto syntax_line = [](double tested, double accuracy) {
+    Results results = test::results_sample();
+    ResultsGroup& group = results.group("classification");
+    group.add_dimension(Dimension::labels("relation", {"nsubj"}));
+    group.add_dimension(Dimension::labels("direction", {"dependent_to_head"}));
+    const auto add = [&](const char* name, double value) {
+      group.add(Variable::real(name, {"relation", "direction"}, Array({1, 1}, value), name, "1",
+                               own_definition));
+    };
+    add("relation_best_accuracy_heldout", accuracy);
+    add("relation_baseline_heldout", 0.5);
+    add("relation_tested", tested);
+    add("relation_best_layer", 0);
+    add("relation_best_head", 1);
+    return findings(results)[2].text;
+  };
+  EXPECT_THAT(syntax_line(1, 0.75), HasSubstr("L0H1 is furthest above its baseline"));
+  EXPECT_THAT(syntax_line(1, 0.4), HasSubstr("No head finds a syntactic relation"));
+  EXPECT_THAT(syntax_line(0, 0.75), HasSubstr("cannot be told"));
+}
+
+TEST(Findings, CountTheHarmlessHeadsAsTheAnalysisDid) {
+  const auto pruning_line = [](double n_interval, double n_harmless) {
+    Results results = test::results_sample();
+    ResultsGroup& group = results.group("pruning");
+    group.add(Variable::integer("n_interval", {"method"}, Array({2}, {n_interval, 6}), "n", "count",
+                                own_definition));
+    group.add(Variable::integer("n_harmless", {"method"}, Array({2}, {n_harmless, 6}), "n", "count",
+                                own_definition));
+    return findings(results)[3].text;
+  };
+  EXPECT_THAT(pruning_line(5, 2), HasSubstr("without a measurable increase: 2 of 5."));
+  EXPECT_THAT(pruning_line(0, 0), HasSubstr("cannot be told: there are no intervals."));
 }
 
 }  // namespace

@@ -62,14 +62,16 @@ TEST(Report, HasFigureDefinitionSourceAndProvenance) {
   const std::string html = testing::read_file(folder.file("report.html"));
   for (const char* const part :
        {"<h2>Pruning heads</h2>", "What it shows.", "Source 2020", "Definition of loss_increase",
-        "Michel et al. 2019", "tiny &lt;b&gt;.h5", "20240229", "0.4 [0.3, 0.5]", "not_measured"}) {
+        "Michel et al. 2019", "tiny &lt;b&gt;.h5", "20240229", "0.4 [0.3, 0.5]", "2359296 (exact)",
+        "0.25 (no interval)", "not_measured"}) {
     EXPECT_THAT(html, HasSubstr(part));
   }
   EXPECT_THAT(html, Not(HasSubstr("<td class=\"number\">nan")));
   const std::string markdown = testing::read_file(folder.file("report.md"));
   for (const char* const part :
        {"![Small](figures/small.svg)", "| 9 | Many heads can be pruned | holds |",
-        "share of heads: 0.4 \\[0.3, 0.5\\]"}) {
+        "share of heads: 0.4 \\[0.3, 0.5\\]", "parameters: 2359296 (exact)",
+        "cosine: 0.25 (no interval)"}) {
     EXPECT_THAT(markdown, HasSubstr(part));
   }
 }

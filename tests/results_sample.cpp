@@ -72,7 +72,9 @@ ResultsGroup pruning() {
   group.claims = {
       {9, "Many heads can be pruned", Verdict::holds, "share of heads", 0.4, 0.3, 0.5, "Because."},
       {9, hostile, Verdict::undecided, "", nan, nan, nan, hostile},
-      {2, "Exact", Verdict::does_not_hold, "parameters", 2359296, nan, nan, "4d² = 2,359,296."}};
+      {2, "Exact", Verdict::does_not_hold, "parameters", 2359296, nan, nan, "4d² = 2,359,296.",
+       true},
+      {6, "Uncertain", Verdict::undecided, "cosine", 0.25, nan, nan, "One document."}};
   return group;
 }
 

@@ -13,6 +13,7 @@
 #include "hdf5_file.hpp"
 #include "headscope/error.hpp"
 #include "long_table.hpp"
+#include "results_claims.hpp"
 #include "results_sample.hpp"
 #include "temporary_directory.hpp"
 
@@ -50,6 +51,9 @@ Variable reals(const std::string& name, const std::vector<std::string>& dimensio
   variable.name = name;
   variable.dimensions = dimensions;
   variable.values = std::move(values);
+  variable.long_name = "Definition of " + name;
+  variable.units = "1";
+  variable.references = own_definition;
   return variable;
 }
 
@@ -103,6 +107,7 @@ TEST(Results, RoundTripIsExact) {
       EXPECT_TRUE(same_number(x.effect, y.effect));
       EXPECT_TRUE(same_number(x.ci_low, y.ci_low) && same_number(x.ci_high, y.ci_high));
       EXPECT_EQ(x.evidence, y.evidence);
+      EXPECT_EQ(x.exact, y.exact);
     }
   }
 }
@@ -201,7 +206,7 @@ std::string error_after(const std::function<void(hid_t)>& change) {
 
 void overwrite(hid_t file, const char* name, std::int64_t value) {
   const hdf5::Handle dataset(H5Dopen2(file, name, H5P_DEFAULT), H5Dclose);
-  const std::vector<std::int64_t> values(3, value);
+  const std::vector<std::int64_t> values(4, value);
   H5Dwrite(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
 }
 
@@ -220,7 +225,17 @@ TEST(Results, EveryClaimHasAllItsParts) {
                 H5Ldelete(file, "claims/statement", H5P_DEFAULT);
                 H5Ocopy(file, "claims/effect", file, "claims/statement", H5P_DEFAULT, H5P_DEFAULT);
               }),
-              HasSubstr("claims: texts in statement: expected 3, got 0"));
+              HasSubstr("claims: texts in statement: expected 4, got 0"));
+}
+
+TEST(Results, AClaimIsNotExactWhereTheFileDoesNotSay) {
+  Results results = test::results_sample();
+  ResultsGroup claims = claims_group(results.groups);
+  std::erase_if(claims.variables, [](const Variable& each) { return each.name == "exact"; });
+  for (ResultsGroup& group : results.groups) group.claims.clear();
+  restore_claims(claims, results);
+  ASSERT_EQ(results.group("pruning").claims.size(), 4u);
+  for (const Claim& claim : results.group("pruning").claims) EXPECT_FALSE(claim.exact);
 }
 
 TEST(Results, ALinkIsNoSecondDataset) {
@@ -261,6 +276,14 @@ TEST(ResultsGroup, ChecksWhatIsAdded) {
   Variable integer = reals("i", {"layer"}, Array({2}, {0, 0.5}));
   integer.type = Variable::Type::integer;
   EXPECT_THROW(group.add(integer), ShapeError);
+  Variable undescribed = reals("u", {"layer"}, Array({2}));
+  for (std::string Variable::*text :
+       {&Variable::references, &Variable::units, &Variable::long_name}) {
+    undescribed.*text = "";
+    EXPECT_THROW(group.add(undescribed), ShapeError);
+  }
+  EXPECT_EQ(message_of([&] { group.add(undescribed); }),
+            "results g variable u: expected long_name, got none");
   EXPECT_EQ(message_of([&] { group.variable("w"); }),
             "results g: expected a variable w, found none");
   const Results results;
@@ -313,15 +336,6 @@ TEST(LongTable, LeadingRowsAreTheLargestWithoutGaps) {
   const LongTable table(group, group.variable("v"));
   EXPECT_THAT(table.leading_rows(3), ElementsAre(2, 3, 4));
   EXPECT_THAT(table.leading_rows(5), ElementsAre(0, 1, 2, 3, 4));
-}
-
-TEST(NumberText, IsShortAndReadsBack) {
-  EXPECT_EQ(number_text(2359296, 4), "2359296");
-  EXPECT_EQ(number_text(1.0 / 3, 4), "0.3333");
-  EXPECT_EQ(number_text(1.23456e-9, 3), "1.23e-09");
-  EXPECT_EQ(std::stod(number_text(0.1 + 0.2, 0)), 0.1 + 0.2);
-  EXPECT_EQ(number_text(nan, 4), "NaN");
-  EXPECT_EQ(number_text(std::numeric_limits<double>::infinity(), 4), "inf");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ Words run_arguments(const std::string& output, const Words& more = {}) {
                   "--patterns",
                   "2",
                   "--bootstrap",
-                  "10",
+                  "20",
                   "--threads",
                   "1",
                   "--figures",
@@ -151,8 +151,8 @@ TEST(Resume, RefusesWhatChangedAndNamesIt) {
     EXPECT_EQ(finished.exit_status, 1);
     return finished.err;
   };
-  EXPECT_EQ(refused("--bootstrap", "11", {"--resume"}),
-            "headscope: " + begun + ":--bootstrap: expected 11, got 10\n");
+  EXPECT_EQ(refused("--bootstrap", "21", {"--resume"}),
+            "headscope: " + begun + ":--bootstrap: expected 21, got 20\n");
   EXPECT_THAT(refused("--model", HEADSCOPE_PROJECT_DIR "/data/default-model.h5", {"--resume"}),
               HasSubstr(begun + ":model SHA-256: expected "));
   EXPECT_THAT(refused("--corpus", HEADSCOPE_TEST_DATA "/classification.conllu", {"--resume"}),

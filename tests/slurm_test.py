@@ -167,7 +167,7 @@ def main():
 
 def check(slurm, headscope, folder):
     options = ["--model", str(PROJECT / "data/planted-model.h5"), "--corpus", str(PROJECT / "tests/data/classification.conllu"),
-               "--analyses", "pruning,classification,correlation,attention", "--prune-documents", "3", "--bootstrap", "10",
+               "--analyses", "pruning,classification,correlation,attention", "--prune-documents", "3", "--bootstrap", "20",
                "--control", "random", "--figures", "svg"]
     subprocess.run([headscope, "run", *options, "--threads", "1", "--quiet", "--output", folder / "whole"], check=True)
     # The second shard is killed the first time it runs, as by a machine that fails.

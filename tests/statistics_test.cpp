@@ -169,8 +169,14 @@ TEST(DocumentBootstrap, RepeatsFromItsSeedAndDiffersBetweenSeeds) {
 
 // Its resamples would all be the document itself, and their interval a false certainty.
 TEST(DocumentBootstrap, OneDocumentIsNotResampled) {
-  EXPECT_EQ(DocumentBootstrap(1, 100).n_resample(), 0u);
-  EXPECT_EQ(DocumentBootstrap(2, 100).n_resample(), 100u);
+  EXPECT_EQ(DocumentBootstrap(1, 100, 1).n_resample(), 0u);
+  EXPECT_EQ(DocumentBootstrap(2, 100, 1).n_resample(), 100u);
+}
+
+TEST(DocumentBootstrap, TooFewResamplesForAnIntervalAreNone) {
+  EXPECT_EQ(DocumentBootstrap(5, 1, 1).n_resample(), 0u);
+  EXPECT_EQ(DocumentBootstrap(5, least_resamples - 1, 1).n_resample(), 0u);
+  EXPECT_EQ(DocumentBootstrap(5, least_resamples, 1).n_resample(), least_resamples);
 }
 
 TEST(DocumentBootstrap, SpreadOfTheMeanIsTheStandardError) {

@@ -2,25 +2,21 @@
 
 #include <algorithm>
 
-#include "text_display.hpp"
+#include "headscope/number_text.hpp"
+#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {
 
-const AnalysisInfo& attention_info() {
-  static const AnalysisInfo info = [] {
-    AnalysisInfo made;
-    made.name = "attention";
-    made.title = "Attention patterns";
-    made.purpose =
+const AnalysisInfo attention_info{
+    .name = "attention",
+    .title = "Attention patterns",
+    .purpose =
         "Keeps the attention patterns of the first documents, weighted by what is read, and rolled "
-        "out over layers.";
-    made.source = "Vig 2019; Kobayashi et al. 2020; Abnar & Zuidema 2020";
-    made.needs_corpus = true;
-    return made;
-  }();
-  return info;
-}
+        "out over layers.",
+    .source = "Vig 2019; Kobayashi et al. 2020; Abnar & Zuidema 2020",
+    .needs_corpus = true,
+};
 
 /// Documents differ in length, so that each has rows of its own name.
 std::string row_name(const std::string& name, std::uint64_t index) {
@@ -36,7 +32,6 @@ class AttentionPatterns : public Analysis {
   explicit AttentionPatterns(const AnalysisContext& context)
       : model_(context.model), corpus_(context.corpus), settings_(context.settings) {}
 
-  const AnalysisInfo& info() const override { return attention_info(); }
   bool begin_document(const Document& document, Statistics& statistics) override;
   bool wants_pattern(Index /*layer*/) const override { return true; }
   void observe_layer(const LayerView& view) override;
@@ -115,52 +110,39 @@ ResultsGroup AttentionPatterns::document_group(std::uint64_t index,
                             "), its first " + std::to_string(n_token) + " of " +
                             std::to_string(document.tokens.size()) +
                             " tokens; causal, so that leaving out later tokens changes nothing";
-  const auto add = [&](const char* name, std::vector<std::string> dimensions, Variable::Type type,
-                       const Array& values, const std::string& definition, const char* units,
-                       const char* references) {
-    Variable variable;
-    variable.name = name;
-    variable.dimensions = std::move(dimensions);
-    variable.type = type;
-    variable.values = values;
-    variable.long_name = definition + which;
-    variable.units = units;
-    variable.references = references;
-    group.add(std::move(variable));
-  };
-  add("tokens", {"token"}, Variable::Type::integer, tokens, "Token ids", "1", "Headscope");
+  group.add(
+      Variable::integer("tokens", {"token"}, tokens, "Token ids" + which, "1", own_definition));
   if (!document.token_text.empty()) {
-    Variable text;
-    text.name = "token_text";
-    text.dimensions = {"token"};
-    text.type = Variable::Type::text;
-    text.text.assign(document.token_text.begin(),
-                     document.token_text.begin() + static_cast<std::ptrdiff_t>(n_token));
-    for (std::string& token : text.text) token = readable_text(token);
-    text.long_name =
-        "The text of each token" + which + "; bytes that are not UTF-8 are written \\xNN";
-    text.units = "1";
-    text.references = "Headscope";
-    group.add(std::move(text));
+    std::vector<std::string> text(
+        document.token_text.begin(),
+        document.token_text.begin() + static_cast<std::ptrdiff_t>(n_token));
+    for (std::string& token : text) token = escaped_utf8(token);
+    group.add(Variable::words(
+        "token_text", {"token"}, std::move(text),
+        "The text of each token" + which + "; bytes that are not UTF-8 are written \\xNN",
+        own_definition));
   }
-  add("pattern", {"layer", "head", "query", "key"}, Variable::Type::real,
-      kept_row(statistics, "pattern", index), "Attention from query to key", "probability",
-      "Vaswani et al. 2017");
-  add("value_weighted", {"layer", "head", "query", "key"}, Variable::Type::real,
+  group.add(Variable::real(
+      "pattern", {"layer", "head", "query", "key"}, kept_row(statistics, "pattern", index),
+      "Attention from query to key" + which, "probability", "Vaswani et al. 2017"));
+  group.add(Variable::real(
+      "value_weighted", {"layer", "head", "query", "key"},
       kept_row(statistics, "value_weighted", index),
-      "Attention times the norm of what the head writes for the key, ||W_O v||, b_O left out,",
-      "residual-stream units", "Kobayashi et al. 2020");
-  add("rollout", {"layer", "query", "key"}, Variable::Type::real,
-      kept_row(statistics, "rollout", index),
-      "Attention rollout up to and including the layer, with 0.5 mean over heads + 0.5 identity,",
-      "probability", "Abnar & Zuidema 2020");
+      "Attention times the norm of what the head writes for the key, ||W_O v||, b_O left out," +
+          which,
+      "residual-stream units", "Kobayashi et al. 2020"));
+  group.add(Variable::real(
+      "rollout", {"layer", "query", "key"}, kept_row(statistics, "rollout", index),
+      "Attention rollout up to and including the layer, with 0.5 mean over heads + 0.5 identity," +
+          which,
+      "probability", "Abnar & Zuidema 2020"));
   return group;
 }
 
 std::vector<ResultsGroup> AttentionPatterns::finish(const Statistics& statistics) const {
   ResultsGroup overview;
   overview.name = "attention";
-  overview.title = attention_info().title;
+  overview.title = attention_info.title;
   std::vector<ResultsGroup> groups{overview};
   std::vector<double> indices, n_kept;
   for (std::uint64_t index = 0; index < settings_.n_pattern_documents; ++index) {
@@ -171,19 +153,13 @@ std::vector<ResultsGroup> AttentionPatterns::finish(const Statistics& statistics
   }
   if (indices.empty()) return groups;
   ResultsGroup& first = groups.front();
-  first.summary = "Attention patterns of " + std::to_string(indices.size()) +
-                  " documents, each in a group of its own named by the document's number.";
+  first.summary = "Attention patterns of " + count_text(indices.size(), "document") +
+                  ", each in a group of its own named by the document's number.";
   first.add_dimension(Dimension::numbers("document", indices));
-  Variable lengths;
-  lengths.name = "n_token_kept";
-  lengths.dimensions = {"document"};
-  lengths.type = Variable::Type::integer;
-  lengths.values = Array({n_kept.size()}, n_kept);
-  lengths.long_name =
-      "Tokens kept of each document; its patterns are in the group attention/{document}";
-  lengths.units = "count";
-  lengths.references = "Headscope";
-  first.add(std::move(lengths));
+  first.add(Variable::integer(
+      "n_token_kept", {"document"}, Array({n_kept.size()}, n_kept),
+      "Tokens kept of each document; its patterns are in the group attention/{document}", "count",
+      own_definition));
   return groups;
 }
 
@@ -224,7 +200,7 @@ void extend_rollout(arma::mat& rollout, const Cube& pattern) {
 
 RegisteredAnalysis attention_patterns_analysis() {
   return {
-      attention_info(),
+      attention_info,
       [](const AnalysisContext& context) { return std::make_unique<AttentionPatterns>(context); },
       [](const Results&) { return std::vector<Figure>(); }, memory};
 }

@@ -1,5 +1,6 @@
 #include "circuits/circuits.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "circuits/claims.hpp"
@@ -7,13 +8,13 @@
 #include "circuits/measures.hpp"
 #include "circuits/position.hpp"
 #include "circuits/weights.hpp"
+#include "headscope/number_text.hpp"
 #include "parallel.hpp"
 
 namespace headscope {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t n_offset = 9;
 /// Keeps the draws of the subspace null apart from those of the composition null.
 constexpr std::uint64_t subspace_stream = std::uint64_t{1} << 32;
 
@@ -36,7 +37,7 @@ struct Circuits {
         angle_min({projections.size(), n_layer, n_head, n_head}),
         rank({n_layer, n_head}),
         rank_joint({n_layer}),
-        share({n_layer, n_head, n_offset}),
+        share({n_layer, n_head, n_position_offset}),
         sink({n_layer, n_head}),
         composition({composition_kinds.size(), n_layer * n_head, n_layer * n_head}, nan) {}
 };
@@ -60,7 +61,7 @@ void measure_layer(const Model& model, std::size_t layer, const CircuitWeights& 
         ov_copying(weights.of(Projection::v, h), weights.of(Projection::o, h));
     circuits.rank(layer, h) =
         static_cast<double>(qk_rank90(weights.of(Projection::q, h), weights.of(Projection::k, h)));
-    for (std::size_t offset = 0; offset < n_offset; ++offset) {
+    for (std::size_t offset = 0; offset < n_position_offset; ++offset) {
       circuits.share(layer, h, offset) = position.share(h, offset);
     }
     circuits.sink(layer, h) = position.sink(h);
@@ -124,99 +125,100 @@ void add_dimensions(const ModelConfig& config, ResultsGroup& group) {
   for (const char* const name : {"unit_from", "unit_to"}) {
     group.add_dimension(Dimension::count(name, config.n_layer * config.n_head));
   }
-  group.add_dimension(Dimension::count("offset", n_offset));
+  group.add_dimension(Dimension::count("offset", n_position_offset));
 }
 
 std::string folding_text(bool fold_layer_norm) {
   return fold_layer_norm ? "; LayerNorm folded in, weights centred" : "; raw weights, not folded";
 }
 
-void add_measures(Circuits circuits, bool fold_layer_norm, ResultsGroup& group) {
-  const std::string folding = folding_text(fold_layer_norm);
-  const auto add = [&](std::string name, std::vector<std::string> dimensions, Array values,
-                       std::string long_name, std::string units, std::string references,
-                       Variable::Type type = Variable::Type::real) {
-    group.add({.name = std::move(name),
-               .dimensions = std::move(dimensions),
-               .type = type,
-               .values = std::move(values),
-               .text = {},
-               .long_name = std::move(long_name),
-               .units = std::move(units),
-               .references = std::move(references),
-               .flag_meanings = {}});
+void add_copying_counts(const Array& ov_copying, ResultsGroup& group) {
+  const auto add = [&](const char* name, double sign, const std::string& which) {
+    const auto count = std::ranges::count_if(
+        ov_copying.values, [&](double value) { return sign * value > least_copying; });
+    group.add(
+        Variable::integer(name, {}, Array(Shape{}, static_cast<double>(count)),
+                          "Heads whose ov_copying is " + which + number_text(least_copying, 2),
+                          "count", own_definition));
   };
-  add("ov_copying", {"layer", "head"}, std::move(circuits.ov_copying),
+  add("n_copying", 1, "above ");
+  add("n_opposite", -1, "below -");
+}
+
+void add_measures(Circuits circuits, Index n_position, bool fold_layer_norm, ResultsGroup& group) {
+  const std::string folding = folding_text(fold_layer_norm);
+  add_copying_counts(circuits.ov_copying, group);
+  group.add(Variable::real(
+      "ov_copying", {"layer", "head"}, std::move(circuits.ov_copying),
       "Copying of the OV circuit: real part of the sum of the eigenvalues of W_O W_V over the sum "
       "of their absolute values, in [-1, 1]" +
           folding,
-      "1", "Elhage et al. 2021");
-  add("subspace_overlap", {"projection", "layer", "head_i", "head_j"}, std::move(circuits.overlap),
+      "1", "Elhage et al. 2021"));
+  group.add(Variable::real(
+      "subspace_overlap", {"projection", "layer", "head_i", "head_j"}, std::move(circuits.overlap),
       "Mean squared cosine of the principal angles between the column spaces of two heads (for o "
       "the row spaces) in the residual stream, |U_i' U_j|^2 / d_head (the smaller rank where a "
       "head has less); chance is d_head / d_model" +
           folding,
-      "1", "Bjorck & Golub 1973");
-  add("principal_angle_min", {"projection", "layer", "head_i", "head_j"},
-      std::move(circuits.angle_min),
-      "Smallest principal angle between the subspaces of two heads" + folding, "degrees",
-      "Bjorck & Golub 1973");
-  add("qk_rank90", {"layer", "head"}, std::move(circuits.rank),
+      "1", "Bjorck & Golub 1973"));
+  group.add(Variable::real("principal_angle_min", {"projection", "layer", "head_i", "head_j"},
+                           std::move(circuits.angle_min),
+                           "Smallest principal angle between the subspaces of two heads" + folding,
+                           "degrees", "Bjorck & Golub 1973"));
+  group.add(Variable::integer(
+      "qk_rank90", {"layer", "head"}, std::move(circuits.rank),
       "Singular values of W_Q W_K' of a head that carry 90 % of the squared sum" + folding, "count",
-      "Cordonnier et al. 2020", Variable::Type::integer);
-  add("qk_rank90_joint", {"layer"}, std::move(circuits.rank_joint),
+      "Cordonnier et al. 2020"));
+  group.add(Variable::integer(
+      "qk_rank90_joint", {"layer"}, std::move(circuits.rank_joint),
       "Singular values that carry 90 % of the squared sum of W_Q W_K' with the heads side by side "
       "in both, d_model x d_model" +
           folding,
-      "count", "Cordonnier et al. 2020", Variable::Type::integer);
-  add("composition", {"kind", "unit_from", "unit_to"}, std::move(circuits.composition),
+      "count", "Cordonnier et al. 2020"));
+  group.add(Variable::real(
+      "composition", {"kind", "unit_from", "unit_to"}, std::move(circuits.composition),
       "Composition |OV_1 X_2| / (|OV_1| |X_2|) of an earlier head with a later layer's, Frobenius "
       "norms, OV = W_V W_O; X_2 = QK for q, its transpose for k, OV for v; unit = layer * n_head + "
       "head; NaN where the second is not in a later layer" +
           folding,
-      "1", "Elhage et al. 2021");
+      "1", "Elhage et al. 2021"));
   const std::string position =
-      ", with the position embeddings 0 .. 127 alone put through the layer's ln_1: exact for layer "
-      "0, while deeper layers read a residual stream; mean over queries >= 2";
-  add("position_only_share", {"layer", "head", "offset"}, std::move(circuits.share),
+      ", with the position embeddings 0 .. " + std::to_string(n_position - 1) +
+      " alone put through the layer's ln_1: exact for layer 0, while deeper layers read a residual "
+      "stream; mean over queries >= 2";
+  group.add(Variable::real(
+      "position_only_share", {"layer", "head", "offset"}, std::move(circuits.share),
       "Attention mass on the key this many positions back (none where there is no such key)" +
           position,
-      "probability", "Definition of this project");
-  add("position_only_sink", {"layer", "head"}, std::move(circuits.sink),
-      "Attention mass on position 0" + position, "probability", "Definition of this project");
+      "probability", own_definition));
+  group.add(Variable::real("position_only_sink", {"layer", "head"}, std::move(circuits.sink),
+                           "Attention mass on position 0" + position, "probability",
+                           own_definition));
 }
 
 void add_nulls(const ModelConfig& config, const AnalysisSettings& settings, ResultsGroup& group) {
-  const auto add = [&](std::string name, std::vector<std::string> dimensions, Array values,
-                       std::string long_name, std::string references) {
-    group.add({.name = std::move(name),
-               .dimensions = std::move(dimensions),
-               .type = Variable::Type::real,
-               .values = std::move(values),
-               .text = {},
-               .long_name = std::move(long_name),
-               .units = "1",
-               .references = std::move(references),
-               .flag_meanings = {}});
-  };
   const CompositionNull composition =
       composition_null(config.d_model, config.d_head(), settings.n_null, settings.seed);
   const std::string draws = std::to_string(settings.n_null) + " seeded draws";
-  add("composition_null", {"kind"}, Array({3}, {composition.mean.begin(), composition.mean.end()}),
-      "Mean composition of independent Gaussian matrices of the same shapes, " + draws,
-      "Elhage et al. 2021");
-  add("composition_null_std", {"kind"},
+  group.add(Variable::real(
+      "composition_null", {"kind"}, Array({3}, {composition.mean.begin(), composition.mean.end()}),
+      "Mean composition of independent Gaussian matrices of the same shapes, " + draws, "1",
+      "Elhage et al. 2021"));
+  group.add(Variable::real(
+      "composition_null_std", {"kind"},
       Array({3}, {composition.std.begin(), composition.std.end()}),
-      "Standard deviation of the composition of independent Gaussian matrices, " + draws,
-      "Elhage et al. 2021");
+      "Standard deviation of the composition of independent Gaussian matrices, " + draws, "1",
+      "Elhage et al. 2021"));
   const auto [mean, deviation] = subspace_null(config, settings);
-  add("subspace_overlap_null_mean", {}, Array(Shape{}, {mean}),
+  group.add(Variable::real(
+      "subspace_overlap_null_mean", {}, Array(Shape{}, {mean}),
       "Mean overlap of the column spaces of independent Gaussian matrices, d_model x d_head, "
       "centred where the weights are, " +
           draws,
-      "Bjorck & Golub 1973");
-  add("subspace_overlap_null_std", {}, Array(Shape{}, {deviation}),
-      "Standard deviation of the overlap of such column spaces, " + draws, "Bjorck & Golub 1973");
+      "1", "Bjorck & Golub 1973"));
+  group.add(Variable::real("subspace_overlap_null_std", {}, Array(Shape{}, {deviation}),
+                           "Standard deviation of the overlap of such column spaces, " + draws, "1",
+                           "Bjorck & Golub 1973"));
 }
 
 class CircuitsAnalysis : public Analysis {
@@ -224,14 +226,13 @@ class CircuitsAnalysis : public Analysis {
   explicit CircuitsAnalysis(const AnalysisContext& context)
       : model_(context.model), settings_(context.settings) {}
 
-  const AnalysisInfo& info() const override { return circuits_info; }
-
   std::vector<ResultsGroup> finish(const Statistics& /*statistics*/) const override {
     ResultsGroup group;
     group.name = circuits_info.name;
     group.title = circuits_info.title;
     add_dimensions(model_.config, group);
-    add_measures(measure(model_, settings_.fold_layer_norm), settings_.fold_layer_norm, group);
+    add_measures(measure(model_, settings_.fold_layer_norm), n_position_used(model_),
+                 settings_.fold_layer_norm, group);
     add_nulls(model_.config, settings_, group);
     group.claims = circuit_claims(group, settings_);
     group.summary = circuit_summary(group);

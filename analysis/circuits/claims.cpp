@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "circuits/weights.hpp"
+#include "headscope/number_text.hpp"
 #include "headscope/statistics.hpp"
-#include "number_text.hpp"
 
 namespace headscope {
 namespace {

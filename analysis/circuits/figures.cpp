@@ -6,14 +6,6 @@
 namespace headscope {
 namespace {
 
-/// Part `index` of the first axis.
-Array slice(const Array& array, std::size_t index) {
-  Shape shape(array.shape.begin() + 1, array.shape.end());
-  const std::size_t size = array.size() / array.shape[0];
-  const auto first = array.values.begin() + static_cast<std::ptrdiff_t>(index * size);
-  return Array(std::move(shape), {first, first + static_cast<std::ptrdiff_t>(size)});
-}
-
 /// Layer x head (or one head x offset matrix) at one place of the last axis.
 Array at_last(const Array& array, std::size_t index) {
   Array part({array.shape[0], array.shape[1]});
@@ -73,7 +65,7 @@ Figure composition_figure(const ResultsGroup& group) {
   const std::vector<std::string> labels = layer_labels(heads[0], heads[1]);
   Heatmap map;
   for (std::size_t kind = 0; kind < scores.shape[0]; ++kind) {
-    Array above = slice(scores, kind);
+    Array above = scores.part(kind);
     for (double& value : above.values) value -= null(kind);
     map.panels.push_back(
         {std::string(1, "QKV"[kind]) + "-composition", std::move(above), labels, labels});
@@ -135,7 +127,7 @@ Figure rank_figure(const ResultsGroup& group) {
 }
 
 Figure overlap_figure(const ResultsGroup& group, std::size_t projection) {
-  const Array overlap = slice(group.variable("subspace_overlap").values, projection);
+  const Array overlap = group.variable("subspace_overlap").values.part(projection);
   const double chance = group.variable("subspace_overlap_null_mean").values.values[0];
   // The same scale for all projections: a head with itself, 1, is the most there can be.
   const double limit = std::max(0.1, std::log2(1 / chance));
@@ -143,7 +135,7 @@ Figure overlap_figure(const ResultsGroup& group, std::size_t projection) {
   const std::string name = std::string("W_") + "QKVO"[projection];
   Heatmap map;
   for (std::size_t layer = 0; layer < overlap.shape[0]; ++layer) {
-    Array matrix = slice(overlap, layer);
+    Array matrix = overlap.part(layer);
     for (double& value : matrix.values) value = std::max(std::log2(value / chance), -limit);
     for (std::size_t h = 0; h < overlap.shape[1]; ++h) matrix(h, h) = std::nan("");
     map.panels.push_back({"layer " + std::to_string(layer), std::move(matrix), {}, {}});
@@ -180,18 +172,18 @@ Figure position_figure(const ResultsGroup& group) {
           .group = group.name,
           .title = "Attention from position embeddings alone (exact for layer 0 only)",
           .caption =
-              "Mean attention of positions 2 .. 127 when the layer's input is the position "
+              "Mean attention of positions from 2 on when the layer's input is the position "
               "embedding alone, through its ln_1. Only layer 0 is exact; deeper layers read "
               "a residual stream, so for them this is what their weights would do with "
               "positions.",
-          .source = "Definition of this project",
+          .source = own_definition,
           .content = map};
 }
 
 Figure offsets_figure(const ResultsGroup& group) {
   const Array& share = group.variable("position_only_share").values;
   Heatmap map;
-  map.panels = {{"layer 0 (exact)", slice(share, 0), {}, {}}};
+  map.panels = {{"layer 0 (exact)", share.part(0), {}, {}}};
   map.row_title = "head";
   map.column_title = "offset (tokens back)";
   map.value_title = "attention (probability)";
@@ -200,16 +192,15 @@ Figure offsets_figure(const ResultsGroup& group) {
           .group = group.name,
           .title = "Layer 0: attention to the last tokens from positions alone",
           .caption =
-              "Mean attention of positions 2 .. 127 to the key at each offset when layer 0 "
+              "Mean attention of positions from 2 on to the key at each offset when layer 0 "
               "reads the position embeddings alone.",
-          .source = "Definition of this project",
+          .source = own_definition,
           .content = map};
 }
 
 }  // namespace
 
 std::vector<Figure> draw_circuits(const Results& results) {
-  if (!results.has("circuits")) return {};
   const ResultsGroup& group = results.group("circuits");
   std::vector<Figure> figures{copying_figure(group), composition_figure(group), rank_figure(group)};
   for (std::size_t projection = 0; projection < 4; ++projection) {

@@ -23,6 +23,9 @@ arma::mat gram_root(const arma::mat& W);
 /// Source: Elhage et al. 2021.
 double ov_copying(const arma::mat& W_V, const arma::mat& W_O);
 
+/// OV copying above which a head counts as copying, and below minus which as writing the opposite.
+inline constexpr double least_copying = 0.5;
+
 /// How many singular values carry 90 % of the squared sum.
 /// @param squares  squared singular values in any order.
 /// @return 0 when all are zero.

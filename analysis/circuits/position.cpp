@@ -7,7 +7,6 @@
 namespace headscope {
 namespace {
 
-constexpr Index n_offset = 9;
 constexpr Index first_query = 2;
 
 arma::vec as_double(const Vector& v) {
@@ -31,13 +30,17 @@ void softmax_in_double(arma::subview_col<double> scores) {
 
 }  // namespace
 
+Index n_position_used(const Model& model) {
+  return std::min<Index>(128, model.W_P.n_cols);
+}
+
 PositionOnlyAttention position_only_attention(const Model& model, Index layer_index) {
   const LayerWeights& layer = model.layers[layer_index];
   const Index n_head = model.config.n_head;
   const Index d_model = model.config.d_model;
   const Index d_head = model.config.d_head();
-  const Index n_position = std::min<Index>(128, model.W_P.n_cols);
-  PositionOnlyAttention result{arma::mat(n_head, n_offset), arma::vec(n_head)};
+  const Index n_position = n_position_used(model);
+  PositionOnlyAttention result{arma::mat(n_head, n_position_offset), arma::vec(n_head)};
   if (n_position <= first_query) {
     result.share.fill(std::numeric_limits<double>::quiet_NaN());
     result.sink.fill(std::numeric_limits<double>::quiet_NaN());
@@ -54,7 +57,7 @@ PositionOnlyAttention position_only_attention(const Model& model, Index layer_in
     arma::mat pattern = K.t() * Q / std::sqrt(static_cast<double>(d_head));
     for (Index query = first_query; query < n_position; ++query) {
       softmax_in_double(pattern.col(query).subvec(0, query));
-      for (Index offset = 0; offset < std::min(n_offset, query + 1); ++offset) {
+      for (Index offset = 0; offset < std::min(n_position_offset, query + 1); ++offset) {
         result.share(h, offset) += pattern(query - offset, query);
       }
       result.sink(h) += pattern(0, query);

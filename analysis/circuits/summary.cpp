@@ -4,8 +4,9 @@
 
 #include "circuits/claims.hpp"
 #include "circuits/composition.hpp"
+#include "circuits/measures.hpp"
+#include "headscope/number_text.hpp"
 #include "headscope/types.hpp"
-#include "number_text.hpp"
 
 namespace headscope {
 namespace {
@@ -44,14 +45,13 @@ double median(std::vector<double> values) {
 std::string copying_text(const ResultsGroup& group) {
   const Array& copying = group.variable("ov_copying").values;
   if (ranking(copying.values).empty()) return "No head has a value circuit.";
-  const auto strong =
-      std::ranges::count_if(copying.values, [](double value) { return value > 0.5; });
-  const auto negative =
-      std::ranges::count_if(copying.values, [](double value) { return value < -0.5; });
-  return "Of " + std::to_string(copying.size()) + " heads " + std::to_string(strong) +
-         " copy (OV copying above 0.5) and " + std::to_string(negative) +
-         " write the opposite (below -0.5); strongest: " +
-         largest_heads(copying.values, copying.shape[1], 5) + ".";
+  const auto number = [&](const char* name) {
+    return number_text(group.variable(name).values.values[0], 0);
+  };
+  return "Of " + count_text(copying.size(), "head") + " " + number("n_copying") +
+         " copy (OV copying above " + number_text(least_copying, 2) + ") and " +
+         number("n_opposite") + " write the opposite (below -" + number_text(least_copying, 2) +
+         "); strongest: " + largest_heads(copying.values, copying.shape[1], 5) + ".";
 }
 
 std::string rank_text(const ResultsGroup& group) {
@@ -72,8 +72,7 @@ std::string composition_text(const ResultsGroup& group) {
   const Array& null = group.variable("composition_null").values;
   std::string text;
   for (std::size_t kind = 0; kind < composition_kinds.size(); ++kind) {
-    const auto first = scores.values.begin() + static_cast<std::ptrdiff_t>(kind * n_unit * n_unit);
-    const std::vector<double> pairs(first, first + static_cast<std::ptrdiff_t>(n_unit * n_unit));
+    const std::vector<double> pairs = scores.part(kind).values;
     const std::vector<std::size_t> order = ranking(pairs);
     if (order.empty()) return " There are no two layers to compose.";
     text += text.empty() ? " Strongest composition: " : "; ";

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "number_text.hpp"
+#include "headscope/number_text.hpp"
 
 namespace headscope {
 namespace {
@@ -48,39 +48,37 @@ void set_effect(Claim& claim, const std::string& name, const arma::mat& values) 
   claim.ci_high = interval.high;
 }
 
-/// Why a type could not be looked for, empty where it could.
-std::string missing_annotation(HeadType type, const WeightedSums& sums) {
-  if (type == HeadType::syntactic && relations_of(sums.statistics()).empty()) {
-    return "the corpus has no dependencies";
+/// `syntactic (the corpus has no dependencies)`: those of `types` that could not be looked for.
+std::string untested_types(const TypeMargins& margins, const std::vector<HeadType>& types) {
+  std::string list;
+  for (const HeadType type : types) {
+    const std::string& reason = margins.untested_reason(type);
+    if (reason.empty()) continue;
+    list += (list.empty() ? "" : ", ") + std::string(head_type_name(type)) + " (" + reason + ")";
   }
-  const std::string pronouns = baseline_info(Baseline::coreference_pronoun_baseline).name;
-  if (type == HeadType::coreference && sums.total(weight_name(pronouns), Half::odd)(0, 0) == 0) {
-    return "no odd document of the corpus has an annotated non-first pronoun";
-  }
-  const std::string delimiter = baseline_info(Baseline::delimiter_baseline).name;
-  if (type == HeadType::delimiter && sums.total(weight_name(delimiter))(0, 0) == 0) {
-    return "the corpus has no text, only token ids";
-  }
-  return "";
+  return list;
 }
 
-Claim type_claim(HeadType type, const TypeMargins& margins, const WeightedSums& sums) {
+Claim type_claim(HeadType type, const TypeMargins& margins) {
+  const std::string heads = head_type_name(type) + std::string(" heads");
   Claim claim;
   claim.number = 7;
-  claim.statement = std::string("Some heads are ") + head_type_name(type) + ".";
-  set_effect(claim, std::string("share of heads that are ") + head_type_name(type),
-             share_of(margins, {type}));
-  const std::string missing = missing_annotation(type, sums);
-  if (!missing.empty()) {
+  claim.statement = "Some heads are " + heads + ".";
+  set_effect(claim, "share of heads that are " + heads, share_of(margins, {type}));
+  const std::string& untested = margins.untested_reason(type);
+  if (!untested.empty()) {
     claim.verdict = Verdict::undecided;
-    claim.evidence = "Cannot be told: " + missing + ".";
+    claim.evidence = "Cannot be told: " + untested + ".";
     claim.effect = claim.ci_low = claim.ci_high = std::numeric_limits<double>::quiet_NaN();
     return claim;
   }
   const std::size_t n = units_of(margins, type).size();
   claim.evidence = std::to_string(n) + " of " + std::to_string(margins.of(type).n_rows) +
                    " heads pass the rule: " + head_type_rule(type) + ".";
-  if (n == 0) {
+  if (std::isnan(claim.ci_low)) {
+    claim.verdict = Verdict::undecided;
+    claim.evidence += " There is no interval to settle it.";
+  } else if (n == 0) {
     claim.verdict = Verdict::does_not_hold;
   } else {
     claim.verdict = claim.ci_low > 0 ? Verdict::holds : Verdict::undecided;
@@ -93,7 +91,7 @@ Claim type_claim(HeadType type, const TypeMargins& margins, const WeightedSums& 
 
 }  // namespace
 
-std::vector<Claim> specialisation_claims(const TypeMargins& margins, const WeightedSums& sums) {
+std::vector<Claim> specialisation_claims(const TypeMargins& margins) {
   const std::vector<HeadType> named{HeadType::positional, HeadType::syntactic, HeadType::semantic,
                                     HeadType::coreference, HeadType::delimiter};
   Claim any;
@@ -107,8 +105,15 @@ std::vector<Claim> specialisation_claims(const TypeMargins& margins, const Weigh
   any.evidence = percent(any.effect) +
                  " of the heads pass the threshold of at least one of the five types; the claim is "
                  "taken to hold where more than half do.";
+  const std::string untested = untested_types(margins, named);
+  if (!untested.empty()) {
+    // What could not be looked for may be there all the same.
+    if (any.verdict == Verdict::does_not_hold) any.verdict = Verdict::undecided;
+    any.evidence +=
+        " The share is the least it can be, since there was no looking for " + untested + ".";
+  }
   std::vector<Claim> claims{any};
-  for (const HeadType type : named) claims.push_back(type_claim(type, margins, sums));
+  for (const HeadType type : named) claims.push_back(type_claim(type, margins));
   return claims;
 }
 
@@ -148,8 +153,8 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
       claim.verdict = Verdict::does_not_hold;
     }
     claim.evidence = "Coreference heads (" + head_list(heads, n_head) + "): " + quantity + " " +
-                     significant(without) + " on sentences without a pronoun, " +
-                     significant(with) + " on those with one.";
+                     number_text(without, 3) + " on sentences without a pronoun, " +
+                     number_text(with, 3) + " on those with one.";
     return claim;
   };
   return {claim_of("sentence_sink",
@@ -164,18 +169,22 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
 
 std::string type_summary(const TypeMargins& margins, Index n_head) {
   const Index n_unit = margins.margin[0].n_rows;
-  std::string summary = "Of " + std::to_string(n_unit) + " heads: ";
+  std::string summary = "Of " + count_text(n_unit, "head") + ": ";
+  std::vector<HeadType> all_types;
   Index n_none = 0;
   for (Index unit = 0; unit < n_unit; ++unit) n_none += primary_type(margins, unit) == 0 ? 1 : 0;
   for (std::size_t i = 0; i < n_head_type; ++i) {
     const auto type = static_cast<HeadType>(i);
+    all_types.push_back(type);
     const std::vector<Index> units = units_of(margins, type);
     if (units.empty()) continue;
     summary += std::to_string(units.size()) + " " + head_type_name(type);
     if (units.size() <= 6) summary += " (" + head_list(units, n_head) + ")";
     summary += ", ";
   }
-  return summary + std::to_string(n_none) + " of no type. A head may be of several types.";
+  summary += std::to_string(n_none) + " of no type. A head may be of several types.";
+  const std::string untested = untested_types(margins, all_types);
+  return untested.empty() ? summary : summary + " Not looked for: " + untested + ".";
 }
 
 }  // namespace headscope

@@ -8,8 +8,8 @@
 namespace headscope {
 
 /// Claim 7, heads specialise: the share of heads of each type, with intervals from resampling
-/// documents and, for induction, sequences.
-std::vector<Claim> specialisation_claims(const TypeMargins& margins, const WeightedSums& sums);
+/// documents and, for induction, sequences. Of a type that could not be looked for it is undecided.
+std::vector<Claim> specialisation_claims(const TypeMargins& margins);
 
 /// Claim 8, a coreference head rests on sentences without pronouns: more attention to the sink and
 /// less entropy there than on sentences with one.

@@ -20,22 +20,17 @@ namespace {
 
 constexpr std::size_t n_semantic_permutation = 20;
 
-const AnalysisInfo& classification_info() {
-  static const AnalysisInfo info = [] {
-    AnalysisInfo made;
-    made.name = "classification";
-    made.title = "Which head does what";
-    made.purpose =
+const AnalysisInfo classification_info{
+    .name = "classification",
+    .title = "Which head does what",
+    .purpose =
         "Scores every head for position, delimiters, syntax, coreference, meaning, repetition, "
-        "induction, rarity and rest, each against a baseline, and names its type.";
-    made.source =
+        "induction, rarity and rest, each against a baseline, and names its type.",
+    .source =
         "Voita et al. 2019; Clark et al. 2019; Vig & Belinkov 2019; Olsson et al. 2022; "
-        "TransformerLens";
-    made.needs_corpus = true;
-    return made;
-  }();
-  return info;
-}
+        "TransformerLens",
+    .needs_corpus = true,
+};
 
 /// Adds up the patterns of the first positions, for the mean that variability is taken from.
 class FirstPositions : public LayerObserver {
@@ -84,8 +79,6 @@ class Classification : public Analysis {
  public:
   explicit Classification(const AnalysisContext& context)
       : model_(context.model), corpus_(context.corpus), settings_(context.settings) {}
-
-  const AnalysisInfo& info() const override { return classification_info(); }
 
   /// First pass: token counts and the mean pattern of the first positions. Second: the scores.
   int n_pass() const override { return 2; }
@@ -364,7 +357,7 @@ std::uint64_t memory(const RunShape& run) {
 }  // namespace
 
 RegisteredAnalysis classification_analysis() {
-  return {classification_info(),
+  return {classification_info,
           [](const AnalysisContext& context) { return std::make_unique<Classification>(context); },
           classification_figures, memory};
 }

@@ -4,7 +4,7 @@
 
 #include "classification/results.hpp"
 #include "classification/types.hpp"
-#include "number_text.hpp"
+#include "headscope/number_text.hpp"
 
 namespace headscope {
 namespace {
@@ -36,17 +36,6 @@ class Scores {
  private:
   const ResultsGroup& group_;
 };
-
-Figure make_figure(const std::string& name, const std::string& title, const std::string& caption,
-                   const std::string& source) {
-  Figure figure;
-  figure.name = name;
-  figure.group = group_name;
-  figure.title = title;
-  figure.caption = caption;
-  figure.source = source;
-  return figure;
-}
 
 Heatmap head_map(const std::string& value_title, std::vector<HeatmapPanel> panels) {
   Heatmap map;
@@ -94,24 +83,20 @@ Chart layer_chart(const std::string& y_title, std::vector<Series> series,
 }
 
 Figure draw_type_map(const Scores& scores) {
-  Figure figure =
-      make_figure("head_types", "What each head does",
-                  "Each head's primary type: the one whose threshold it passes by most, in units "
-                  "of the room left above the threshold; none: it passes no threshold.",
-                  "Headscope, after Voita et al. 2019");
   Heatmap map = head_map("type", {{"", scores.array("primary"), {}, {}}});
   map.scale = ColourScale::categorical;
   map.categories = scores.meanings("primary");
-  figure.content = std::move(map);
-  return figure;
+  return {.name = "head_types",
+          .group = group_name,
+          .title = "What each head does",
+          .caption =
+              "Each head's primary type: the one whose threshold it passes by most, in units "
+              "of the room left above the threshold; none: it passes no threshold.",
+          .source = std::string(own_definition) + ", after Voita et al. 2019",
+          .content = std::move(map)};
 }
 
 Figure draw_type_counts(const Scores& scores) {
-  Figure figure = make_figure(
-      "voita2019_head_types", "Heads of each type, by layer",
-      "How many heads of each layer pass each type's threshold. A head may be of several types; "
-      "types no head is of are left out.",
-      "Voita et al. 2019");
   const Array& types = scores.array("type");
   const std::vector<std::string>& names = scores.labels("head_type");
   ChartPanel panel;
@@ -148,8 +133,15 @@ Figure draw_type_counts(const Scores& scores) {
   chart.x_title = "layer";
   chart.y_title = "heads";
   chart.y_low = 0;
-  figure.content = std::move(chart);
-  return figure;
+  return {.name = "voita2019_head_types",
+          .group = group_name,
+          .title = "Heads of each type, by layer",
+          .caption =
+              "How many heads of each layer pass each type's threshold. A head may be of several "
+              "types; "
+              "types no head is of are left out.",
+          .source = "Voita et al. 2019",
+          .content = std::move(chart)};
 }
 
 /// `nsubj → head`: the dependent attends back to its head; `head → nsubj`: the other way round.
@@ -158,27 +150,26 @@ std::string relation_label(const Scores& scores, Index relation, Index direction
   return direction == 0 ? name + " → head" : "head → " + name;
 }
 
-Figure draw_relations(const Scores& scores) {
-  Figure figure = make_figure(
-      "clark2019_relations", "The head that finds each relation best, on held-out documents",
-      "For each relation and direction the head that is most accurate on documents of even number, "
-      "and its accuracy on those of odd number with a 95 % interval (documents resampled), beside "
-      "the best fixed word offset chosen and scored in the same way. `det → head`: the determiner "
-      "attends back to its head; `head → det`: the head back to its determiner. Relations with at "
-      "least 30 held-out arcs, largest gain over the baseline first.",
-      "Clark et al. 2019");
+/// The relations that were tested, in each direction, by the gain of their head over the baseline.
+std::vector<Index> leading_relations(const Scores& scores) {
   constexpr std::size_t most_relations = 24;
+  if (!scores.has("relation_tested")) return {};
+  const Array& tested = scores.array("relation_tested");
   const Array& accuracy = scores.array("relation_best_accuracy_heldout");
   const Array& baseline = scores.array("relation_baseline_heldout");
-  const Array& count = scores.array("relation_count_heldout");
+  const auto gain = [&](Index i) { return accuracy.values[i] - baseline.values[i]; };
   std::vector<Index> order;
   for (Index i = 0; i < accuracy.size(); ++i) {
-    if (count.values[i] >= 30 && !std::isnan(accuracy.values[i])) order.push_back(i);
+    if (tested.values[i] == 1 && !std::isnan(gain(i))) order.push_back(i);
   }
-  const auto gain = [&](Index i) { return accuracy.values[i] - baseline.values[i]; };
   std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return gain(a) > gain(b); });
   if (order.size() > most_relations) order.resize(most_relations);
+  return order;
+}
 
+Figure draw_relations(const Scores& scores, const std::vector<Index>& order) {
+  const Array& accuracy = scores.array("relation_best_accuracy_heldout");
+  const Array& baseline = scores.array("relation_baseline_heldout");
   Series heads, offsets;
   heads.label = "best head";
   offsets.label = "best fixed offset";
@@ -203,25 +194,37 @@ Figure draw_relations(const Scores& scores) {
   chart.y_title = "accuracy";
   chart.y_low = 0;
   chart.y_high = 1;
-  figure.content = std::move(chart);
-  return figure;
+  return {.name = "clark2019_relations",
+          .group = group_name,
+          .title = "The head that finds each relation best, on held-out documents",
+          .caption =
+              "For each relation and direction the head that is most accurate on documents of even "
+              "number, "
+              "and its accuracy on those of odd number with a 95 % interval (documents resampled), "
+              "beside "
+              "the best fixed word offset chosen and scored in the same way. `det → head`: the "
+              "determiner "
+              "attends back to its head; `head → det`: the head back to its determiner. Relations "
+              "with at "
+              "least " +
+              std::to_string(static_cast<int>(least_heldout_arcs)) +
+              " held-out arcs, largest gain over the baseline first.",
+          .source = "Clark et al. 2019",
+          .content = std::move(chart)};
 }
 
 Figure draw_entropy(const Scores& scores) {
-  Figure figure = make_figure(
-      "clark2019_entropy", "Entropy of attention, by layer",
-      "Mean entropy of each head's attention distributions, all keys, queries 1 and later, nats.",
-      "Clark et al. 2019, figure 4");
-  figure.content = layer_chart("entropy, nats", by_layer(scores, "entropy", "entropy"));
-  return figure;
+  return {.name = "clark2019_entropy",
+          .group = group_name,
+          .title = "Entropy of attention, by layer",
+          .caption =
+              "Mean entropy of each head's attention distributions, all keys, queries 1 and later, "
+              "nats.",
+          .source = "Clark et al. 2019, figure 4",
+          .content = layer_chart("entropy, nats", by_layer(scores, "entropy", "entropy"))};
 }
 
 Figure draw_sink(const Scores& scores) {
-  Figure figure = make_figure(
-      "clark2019_sink", "Attention to the sink and to punctuation, by layer",
-      "Mean attention to position 0 (probability), and the share of the remaining attention on "
-      "tokens that are only punctuation, with those tokens' share of the keys as its baseline.",
-      "Clark et al. 2019, figure 2");
   std::vector<Series> series = by_layer(scores, "sink", "sink");
   std::vector<ReferenceLine> lines;
   if (scores.has_values("delimiter")) {
@@ -232,52 +235,66 @@ Figure draw_sink(const Scores& scores) {
   }
   Chart chart = layer_chart("share of attention", std::move(series), std::move(lines));
   chart.y_high = 1;
-  figure.content = std::move(chart);
-  return figure;
+  return {
+      .name = "clark2019_sink",
+      .group = group_name,
+      .title = "Attention to the sink and to punctuation, by layer",
+      .caption =
+          "Mean attention to position 0 (probability), and the share of the remaining attention on "
+          "tokens that are only punctuation, with those tokens' share of the keys as its baseline.",
+      .source = "Clark et al. 2019, figure 2",
+      .content = std::move(chart)};
 }
 
 Figure draw_dependency_alignment(const Scores& scores) {
-  Figure figure = make_figure(
-      "vig2019_dependency_alignment", "Attention along dependency arcs",
-      "Share of each head's word-level attention to earlier words that runs along a dependency "
-      "arc, whichever end attends. A head that spreads evenly over the earlier words has " +
-          significant(scores.scalar("dependency_alignment_baseline")) + ".",
-      "Vig & Belinkov 2019, figure 6");
   Heatmap map =
       head_map("share of attention", {{"", scores.array("dependency_alignment"), {}, {}}});
   map.low = 0;
-  figure.content = std::move(map);
-  return figure;
+  return {
+      .name = "vig2019_dependency_alignment",
+      .group = group_name,
+      .title = "Attention along dependency arcs",
+      .caption =
+          "Share of each head's word-level attention to earlier words that runs along a dependency "
+          "arc, whichever end attends. A head that spreads evenly over the earlier words has " +
+          number_text(scores.scalar("dependency_alignment_baseline"), 3) + ".",
+      .source = "Vig & Belinkov 2019, figure 6",
+      .content = std::move(map)};
 }
 
 Figure draw_distance(const Scores& scores) {
-  Figure figure = make_figure(
-      "vig2019_distance", "How far back heads look",
-      "Attention-weighted mean distance to the key, sink excluded, tokens. A head that spreads "
-      "evenly over all keys has " +
-          significant(scores.scalar("distance_uniform")) + " on these documents.",
-      "Vig & Belinkov 2019, figure 8");
   Heatmap map = head_map("distance, tokens", {{"", scores.array("distance"), {}, {}}});
   map.low = 0;
-  figure.content = std::move(map);
-  return figure;
+  return {
+      .name = "vig2019_distance",
+      .group = group_name,
+      .title = "How far back heads look",
+      .caption =
+          "Attention-weighted mean distance to the key, sink excluded, tokens. A head that spreads "
+          "evenly over all keys has " +
+          number_text(scores.scalar("distance_uniform"), 3) + " on these documents.",
+      .source = "Vig & Belinkov 2019, figure 8",
+      .content = std::move(map)};
 }
 
 Figure draw_induction(const Scores& scores) {
-  Figure figure = make_figure(
-      "olsson2022_induction", "Previous-token, duplicate-token and induction heads",
-      "Previous token: mean attention to the token before. Duplicate token: mean attention to "
-      "earlier copies of the token. Induction: on repeated random sequences, mean attention to the "
-      "token after the query token's first occurrence. Probability.",
-      "Olsson et al. 2022; TransformerLens");
   Heatmap map = head_map("attention, probability",
                          {{"previous token", scores.array("previous_token"), {}, {}},
                           {"duplicate token", scores.array("duplicate_token"), {}, {}},
                           {"induction", scores.array("induction"), {}, {}}});
   map.low = 0;
   map.high = 1;
-  figure.content = std::move(map);
-  return figure;
+  return {
+      .name = "olsson2022_induction",
+      .group = group_name,
+      .title = "Previous-token, duplicate-token and induction heads",
+      .caption =
+          "Previous token: mean attention to the token before. Duplicate token: mean attention to "
+          "earlier copies of the token. Induction: on repeated random sequences, mean attention to "
+          "the "
+          "token after the query token's first occurrence. Probability.",
+      .source = "Olsson et al. 2022; TransformerLens",
+      .content = std::move(map)};
 }
 
 }  // namespace
@@ -285,9 +302,8 @@ Figure draw_induction(const Scores& scores) {
 std::vector<Figure> classification_figures(const Results& results) {
   const Scores scores(results);
   std::vector<Figure> figures{draw_type_map(scores), draw_type_counts(scores)};
-  if (scores.has_values("relation_best_accuracy_heldout")) {
-    figures.push_back(draw_relations(scores));
-  }
+  const std::vector<Index> relations = leading_relations(scores);
+  if (!relations.empty()) figures.push_back(draw_relations(scores, relations));
   figures.push_back(draw_entropy(scores));
   figures.push_back(draw_sink(scores));
   if (scores.has_values("dependency_alignment")) {

@@ -79,6 +79,10 @@ RelationTest test_relation(const WeightedSums& sums, const std::string& relation
 
 }  // namespace
 
+bool is_tested(const RelationTest& test) {
+  return test.heldout_count >= least_heldout_arcs && !std::isnan(test.heldout_baseline(0));
+}
+
 RelationTests test_relations(const WeightedSums& sums) {
   RelationTests tests;
   std::vector<double> p;

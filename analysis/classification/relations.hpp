@@ -33,6 +33,10 @@ using RelationTests = std::vector<RelationTest>;
 /// Held-out arcs below which no head is called syntactic.
 inline constexpr double least_heldout_arcs = 30;
 
+/// Whether there are held-out arcs enough, and a baseline, to tell whether a head finds the
+/// relation.
+bool is_tested(const RelationTest& test);
+
 /// Every relation in both directions, in order; q-values over all of them and all heads.
 RelationTests test_relations(const WeightedSums& sums);
 

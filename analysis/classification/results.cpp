@@ -44,42 +44,21 @@ class ResultsBuilder {
   void add_real(const std::string& name, const Dimensions& dimensions, std::vector<double> values,
                 const std::string& definition, const std::string& units,
                 const std::string& references) {
-    Variable variable;
-    variable.name = name;
-    variable.dimensions = dimensions;
-    variable.values = Array(shape_of(dimensions), std::move(values));
-    variable.long_name = definition;
-    variable.units = units;
-    variable.references = references;
-    group_.add(std::move(variable));
+    group_.add(Variable::real(name, dimensions, Array(shape_of(dimensions), std::move(values)),
+                              definition, units, references));
   }
 
   void add_integer(const std::string& name, const Dimensions& dimensions,
                    std::vector<double> values, const std::string& definition,
                    const std::string& units) {
-    Variable variable;
-    variable.name = name;
-    variable.dimensions = dimensions;
-    variable.type = Variable::Type::integer;
-    variable.values = Array(shape_of(dimensions), std::move(values));
-    variable.long_name = definition;
-    variable.units = units;
-    variable.references = "Headscope";
-    group_.add(std::move(variable));
+    group_.add(Variable::integer(name, dimensions, Array(shape_of(dimensions), std::move(values)),
+                                 definition, units, own_definition));
   }
 
   void add_flag(const std::string& name, const Dimensions& dimensions, std::vector<double> values,
                 const std::string& definition, std::vector<std::string> meanings) {
-    Variable variable;
-    variable.name = name;
-    variable.dimensions = dimensions;
-    variable.type = Variable::Type::flag;
-    variable.values = Array(shape_of(dimensions), std::move(values));
-    variable.long_name = definition;
-    variable.units = "1";
-    variable.references = "Headscope";
-    variable.flag_meanings = std::move(meanings);
-    group_.add(std::move(variable));
+    group_.add(Variable::flag(name, dimensions, Array(shape_of(dimensions), std::move(values)),
+                              std::move(meanings), definition, own_definition));
   }
 
   /// Rows of `values` (elements x weighting) with `_ci_low` and `_ci_high`.
@@ -152,7 +131,7 @@ void ResultsBuilder::add_scores() {
 }
 
 void ResultsBuilder::add_relations(const RelationTests& tests) {
-  std::vector<double> count, baseline, heldout_count, heldout_baseline, offset, best_layer,
+  std::vector<double> count, baseline, heldout_count, tested, heldout_baseline, offset, best_layer,
       best_head;
   std::vector<double> accuracy, heldout, p, q;
   arma::mat best(tests.size(), sums_.n_weighting());
@@ -162,6 +141,7 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
     count.push_back(test.count);
     baseline.push_back(test.baseline);
     heldout_count.push_back(test.heldout_count);
+    tested.push_back(is_tested(test) ? 1 : 0);
     heldout_baseline.push_back(test.heldout_baseline(0));
     offset.push_back(static_cast<double>(test.offset));
     const bool is_chosen = test.chosen_unit != no_position;
@@ -194,13 +174,18 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
            "1", source);
   add_integer("relation_count_heldout", per_relation, heldout_count,
               "relation_count over documents of odd number", "count");
+  add_flag("relation_tested", per_relation, tested,
+           "Whether the relation is tested: at least " +
+               std::to_string(static_cast<int>(least_heldout_arcs)) +
+               " arcs in documents of odd number, and a baseline from those of even number",
+           {"no", "yes"});
   add_integer("relation_offset", per_relation, offset,
               "The word offset that is best over documents of even number; 0 when there is none",
               "words");
   add_real("relation_p", per_relation_head, p,
            "One-sided exact binomial p-value of relation_accuracy_heldout against "
            "relation_baseline_heldout",
-           "probability", "Headscope");
+           "probability", own_definition);
   add_real("relation_q", per_relation_head, q,
            "relation_p adjusted over all relations, directions and heads", "probability",
            "Benjamini & Hochberg 1995");
@@ -226,7 +211,7 @@ void ResultsBuilder::add_coreference(const CoreferenceTest& test) {
               "Non-first pronouns in documents of odd number", "count");
   add_real("coreference_p", per_head, test.p,
            "One-sided exact binomial p-value of coreference_pronoun_heldout against its baseline",
-           "probability", "Headscope");
+           "probability", own_definition);
   add_real("coreference_q", per_head, test.q, "coreference_p adjusted over all heads",
            "probability", "Benjamini & Hochberg 1995");
 }
@@ -235,11 +220,11 @@ void ResultsBuilder::add_semantic(const SemanticTest& test) {
   add_real("semantic_null", per_head, test.null_mean,
            "Mean of semantic when the document's different tokens exchange their embeddings at "
            "random, 20 times",
-           "correlation", "Headscope");
+           "correlation", own_definition);
   add_real("semantic_null_std", per_head, test.null_std,
-           "Standard deviation of semantic over those 20 exchanges", "correlation", "Headscope");
+           "Standard deviation of semantic over those 20 exchanges", "correlation", own_definition);
   add_real("semantic_z", per_head, test.z, "(semantic - semantic_null) / semantic_null_std", "1",
-           "Headscope");
+           own_definition);
 }
 
 void ResultsBuilder::add_sentences() {
@@ -247,11 +232,11 @@ void ResultsBuilder::add_sentences() {
   add_with_interval("sentence_sink", dimensions, sums_.ratio("sentence_sink"),
                     "Mean attention to position 0 from tokens of sentences without and with a "
                     "pronoun (PRON)",
-                    "probability", "Headscope");
+                    "probability", own_definition);
   add_with_interval("sentence_entropy", dimensions, sums_.ratio("sentence_entropy"),
                     "Mean entropy of attention from tokens of sentences without and with a pronoun "
                     "(PRON)",
-                    "nats", "Headscope");
+                    "nats", own_definition);
 }
 
 void ResultsBuilder::add_types(const TypeMargins& margins) {
@@ -280,7 +265,7 @@ void ResultsBuilder::add_types(const TypeMargins& margins) {
            "Margin over the type's threshold in units of the room left above it: 0 at the "
            "threshold, 1 at the highest value; no value where the type's significance test failed "
            "or could not be made",
-           "1", "Headscope");
+           "1", own_definition);
   add_flag("primary", per_head, primary,
            "The head's type with the largest margin over its threshold; none when it is of no type",
            meanings);
@@ -333,7 +318,7 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
   leave_out_heads(pruned_heads, n_head, margins);
   builder.add_types(margins);
   group.summary = type_summary(margins, n_head);
-  group.claims = specialisation_claims(margins, sums);
+  group.claims = specialisation_claims(margins);
   for (Claim& claim : rest_claims(margins, sums, n_head)) group.claims.push_back(std::move(claim));
   return group;
 }

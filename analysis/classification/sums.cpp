@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "headscope/results.hpp"
+
 namespace headscope {
 namespace {
 
@@ -40,7 +42,7 @@ constexpr std::array<ScoreInfo, n_head_score> scores{{
     {"semantic",
      "Mean over queries with at least 5 eligible keys of Pearson's r between attention and the "
      "cosine of token embeddings, over keys 1 .. q-2 that hold another token",
-     "correlation", "Headscope"},
+     "correlation", own_definition},
     {"duplicate_token",
      "Mean attention to earlier copies of the query's token, over queries that have one",
      "probability", "Wang et al. 2022; TransformerLens"},
@@ -52,11 +54,11 @@ constexpr std::array<ScoreInfo, n_head_score> scores{{
 
 constexpr std::array<ScoreInfo, n_baseline> baselines{{
     {"delimiter_baseline", "Punctuation tokens' share of the keys available, sink excluded", "1",
-     "Headscope"},
+     own_definition},
     {"distance_uniform", "The distance of a head that spreads evenly over all keys", "tokens",
      "Vig & Belinkov 2019"},
     {"distance_furthest", "The distance of a head that always looks at position 1", "tokens",
-     "Headscope"},
+     own_definition},
     {"dependency_alignment_baseline",
      "The dependency alignment of a head that spreads evenly over the earlier words", "1",
      "Vig & Belinkov 2019"},
@@ -124,11 +126,10 @@ arma::mat bootstrap_weights(const Statistics& statistics, std::size_t n_bootstra
   for (Index block = 0; block < n_block; ++block) {
     if (n_document(block) > 0) used.push_back(block);
   }
-  const std::size_t n_resample = used.size() < 2 ? 0 : n_bootstrap;
-  arma::mat weights(n_block, 1 + n_resample, arma::fill::zeros);
+  const DocumentBootstrap bootstrap(used.size(), n_bootstrap, seed);
+  arma::mat weights(n_block, 1 + bootstrap.n_resample(), arma::fill::zeros);
   weights.col(0).ones();
-  const DocumentBootstrap bootstrap(used.size(), n_resample, seed);
-  for (std::size_t i = 0; i < n_resample; ++i) {
+  for (std::size_t i = 0; i < bootstrap.n_resample(); ++i) {
     const std::vector<std::uint32_t> draw = bootstrap.draw(i);
     for (std::size_t b = 0; b < used.size(); ++b) weights(used[b], 1 + i) = draw[b];
   }

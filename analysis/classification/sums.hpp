@@ -90,7 +90,7 @@ class WeightedSums {
 };
 
 /// Every block once in column 0, then `n_bootstrap` resamples of the blocks that hold documents;
-/// column 0 alone when fewer than two do.
+/// column 0 alone where DocumentBootstrap draws none.
 arma::mat bootstrap_weights(const Statistics& statistics, std::size_t n_bootstrap,
                             std::uint64_t seed);
 

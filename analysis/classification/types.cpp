@@ -82,7 +82,7 @@ arma::mat syntactic_margins(const WeightedSums& sums, const RelationTests& relat
   arma::mat margins(n_unit, sums.n_weighting());
   margins.fill(not_a_number());
   for (const RelationTest& test : relations) {
-    if (test.heldout_count < least_heldout_arcs) continue;
+    if (!is_tested(test)) continue;
     for (Index unit = 0; unit < n_unit; ++unit) {
       if (!(test.q[unit] < largest_q)) continue;
       for (Index w = 0; w < margins.n_cols; ++w) {
@@ -114,6 +114,50 @@ arma::mat semantic_margins(const WeightedSums& sums, const SemanticTest& test) {
     if (!(test.z[unit] >= least_semantic_z)) margins.row(unit).fill(not_a_number());
   }
   return margins;
+}
+
+bool all_nan(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double v) { return std::isnan(v); });
+}
+
+bool no_head_is_scored(const arma::mat& margins) {
+  return all_nan({margins.begin_col(0), margins.end_col(0)});
+}
+
+/// Fills in why a type could not be looked for: what its rule needs is nowhere in the corpus.
+void explain_untested(const WeightedSums& sums, const RelationTests& relations,
+                      const CoreferenceTest& coreference, const SemanticTest& semantic,
+                      TypeMargins& margins) {
+  const auto reason = [&](HeadType type) -> std::string& {
+    return margins.untested[static_cast<std::size_t>(type)];
+  };
+  for (const auto& [type, needed] : std::initializer_list<std::pair<HeadType, const char*>>{
+           {HeadType::positional, "no document has a token beyond position 1"},
+           {HeadType::delimiter, "the corpus has no text, only token ids"},
+           {HeadType::duplicate, "no document repeats a token"},
+           {HeadType::rare, "no query has a key rarer than all others"},
+           {HeadType::sink, "no document has a token beyond position 0"},
+           {HeadType::long_range, "no document has a token beyond position 1"}}) {
+    if (no_head_is_scored(margins.of(type))) reason(type) = needed;
+  }
+  if (sums.ratio(baseline_info(Baseline::delimiter_baseline).name)(0, 0) == 0) {
+    reason(HeadType::delimiter) = "no token of the corpus is only punctuation";
+  }
+  if (relations.empty()) {
+    reason(HeadType::syntactic) = "the corpus has no dependencies";
+  } else if (std::none_of(relations.begin(), relations.end(), is_tested)) {
+    reason(HeadType::syntactic) =
+        "no relation has " + std::to_string(static_cast<int>(least_heldout_arcs)) +
+        " arcs in documents of odd number and a baseline from those of even number";
+  }
+  if (!(coreference.n_pronoun > 0)) {
+    reason(HeadType::coreference) =
+        "no odd document of the corpus has an annotated non-first pronoun";
+  }
+  if (all_nan(semantic.z)) {
+    reason(HeadType::semantic) =
+        "no query has 5 keys of other tokens whose similarity differs from chance exchanges";
+  }
 }
 
 }  // namespace
@@ -190,6 +234,7 @@ TypeMargins type_margins(const WeightedSums& sums, const RelationTests& relation
   set(HeadType::rare, fixed_threshold_margins(score(HeadScore::rare_token), 0.5));
   set(HeadType::sink, fixed_threshold_margins(score(HeadScore::sink), 0.9));
   set(HeadType::long_range, long_range_margins(sums));
+  explain_untested(sums, relations, coreference, semantic, margins);
   return margins;
 }
 

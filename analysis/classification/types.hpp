@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 
 #include "classification/relations.hpp"
 #include "classification/sums.hpp"
@@ -49,6 +50,12 @@ SemanticTest test_semantic(const WeightedSums& sums);
 /// the whole corpus under every weighting.
 struct TypeMargins {
   std::array<arma::mat, n_head_type> margin;
+  /// Why the corpus does not let a type be looked for, in words; empty where it does.
+  std::array<std::string, n_head_type> untested;
+
+  const std::string& untested_reason(HeadType type) const {
+    return untested[static_cast<std::size_t>(type)];
+  }
 
   const arma::mat& of(HeadType type) const { return margin[static_cast<std::size_t>(type)]; }
   bool has(HeadType type, Index unit, Index weighting = 0) const {

@@ -1,18 +1,28 @@
 #include "correlation/correlation.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "correlation/results.hpp"
 #include "correlation/sums.hpp"
-#include "headscope/error.hpp"
 #include "headscope/random.hpp"
 #include "parallel.hpp"
 #include "random_draws.hpp"
 
 namespace headscope {
 namespace {
+
+const AnalysisInfo correlation_info{
+    .name = "correlation",
+    .title = "Head correlation",
+    .purpose = "How alike the heads' outputs and attention are, within a layer and across layers.",
+    .source =
+        "Li et al. 2018, Multi-Head Attention with Disagreement Regularization; Kornblith et al. "
+        "2019, Similarity of Neural Network Representations Revisited; Clark et al. 2019, What "
+        "Does BERT Look At?",
+    .needs_corpus = true,
+    .has_control = true,
+};
 
 /// Adds a matrix into part `index...` of an array whose last axes are the matrix's.
 template <typename... I>
@@ -27,13 +37,11 @@ class Correlation : public Analysis {
   explicit Correlation(const AnalysisContext& context)
       : model_(context.model),
         settings_(context.settings),
-        info_(correlation_analysis().info),
         n_unit_(context.model.config.n_layer * context.model.config.n_head) {
     for (const LayerWeights& layer : model_.layers) W_O_.push_back(&layer.W_O);
     spread_queries(context.corpus->n_document());
   }
 
-  const AnalysisInfo& info() const override { return info_; }
   bool wants_pattern(Index) const override { return true; }
 
   bool begin_document(const Document& document, Statistics& statistics) override {
@@ -176,7 +184,6 @@ class Correlation : public Analysis {
 
   const Model& model_;
   const AnalysisSettings& settings_;
-  AnalysisInfo info_;
   Index n_unit_;
   std::vector<const Matrix*> W_O_;
   std::uint64_t queries_each_ = 0;  // of the sample, in a document
@@ -214,18 +221,7 @@ std::uint64_t memory(const RunShape& run) {
 }  // namespace
 
 RegisteredAnalysis correlation_analysis() {
-  AnalysisInfo info;
-  info.name = "correlation";
-  info.title = "Head correlation";
-  info.purpose =
-      "How alike the heads' outputs and attention are, within a layer and across layers.";
-  info.source =
-      "Li et al. 2018, Multi-Head Attention with Disagreement Regularization; Kornblith et al. "
-      "2019, Similarity of "
-      "Neural Network Representations Revisited; Clark et al. 2019, What Does BERT Look At?";
-  info.needs_corpus = true;
-  info.has_control = true;
-  return {info,
+  return {correlation_info,
           [](const AnalysisContext& context) { return std::make_unique<Correlation>(context); },
           draw_correlation, memory};
 }

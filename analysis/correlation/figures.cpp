@@ -1,41 +1,15 @@
-#include <cmath>
-
 #include "correlation/results.hpp"
 
 namespace headscope {
 namespace {
 
-Figure correlation_figure(std::string name, std::string title, std::string caption,
-                          std::string source) {
-  Figure figure;
-  figure.name = std::move(name);
-  figure.group = "correlation";
-  figure.title = std::move(title);
-  figure.caption = std::move(caption);
-  figure.source = std::move(source);
-  return figure;
-}
-
-/// The heads' matrix of one layer: `values` at `offset` runs over head_i, head_j.
-Array head_matrix(const Array& values, std::size_t offset, std::size_t n_head) {
-  const auto begin = values.values.begin() + static_cast<std::ptrdiff_t>(offset * n_head * n_head);
-  return Array({n_head, n_head},
-               std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(n_head * n_head)));
-}
-
-Figure layer_matrices(const ResultsGroup& group, const std::string& name, const Variable& variable,
-                      std::size_t first, Heatmap map, Figure figure) {
-  const std::size_t n_layer = group.dimensions.at("layer").size(),
-                    n_head = group.dimensions.at("head").size();
+/// @param values  layer x head x head.
+Figure layer_matrices(const Array& values, Heatmap map, Figure figure) {
   map.row_title = "head";
   map.column_title = "head";
-  for (std::size_t layer = 0; layer < n_layer; ++layer) {
-    map.panels.push_back({"layer " + std::to_string(layer),
-                          head_matrix(variable.values, first + layer, n_head),
-                          {},
-                          {}});
+  for (std::size_t layer = 0; layer < values.shape[0]; ++layer) {
+    map.panels.push_back({"layer " + std::to_string(layer), values.part(layer), {}, {}});
   }
-  figure.name = name;
   figure.content = std::move(map);
   return figure;
 }
@@ -50,11 +24,6 @@ Heatmap cosine_scale() {
 }
 
 Figure across_layers(const ResultsGroup& group) {
-  Figure figure = correlation_figure("cosine_all_layers", "Cosine of head outputs across layers",
-                                     "Cosine in residual space between the outputs of all heads of "
-                                     "all layers, stacked over tokens. Heads are in order "
-                                     "of layer, then head.",
-                                     "");
   Heatmap map = cosine_scale();
   const std::size_t n_head = group.dimensions.at("head").size(),
                     n_unit = group.dimensions.at("unit_i").size();
@@ -65,8 +34,15 @@ Figure across_layers(const ResultsGroup& group) {
   map.row_title = "head";
   map.column_title = "head";
   map.panels.push_back({"", group.variable("cosine_all").values, labels, labels});
-  figure.content = std::move(map);
-  return figure;
+  return {.name = "cosine_all_layers",
+          .group = group.name,
+          .title = "Cosine of head outputs across layers",
+          .caption =
+              "Cosine in residual space between the outputs of all heads of "
+              "all layers, stacked over tokens. Heads are in order "
+              "of layer, then head.",
+          .source = own_definition,
+          .content = std::move(map)};
 }
 
 /// One line per space over layers with its interval.
@@ -85,12 +61,6 @@ void add_lines(const ResultsGroup& group, const std::string& variable, const std
 }
 
 Figure mean_cosine(const Results& results, const ResultsGroup& group) {
-  Figure figure = correlation_figure(
-      "mean_abs_cosine", "How alike the heads of a layer are",
-      "Mean absolute cosine of different heads' outputs per layer, in head space (z) and residual "
-      "space (z W_O), with 95 % "
-      "intervals over documents; beside an untrained model of the same shape where one was run.",
-      "");
   Chart chart;
   chart.x_title = "layer";
   chart.y_title = "mean |cosine|";
@@ -105,17 +75,20 @@ Figure mean_cosine(const Results& results, const ResultsGroup& group) {
     }
     chart.panels.push_back(std::move(panel));
   }
-  figure.content = std::move(chart);
-  return figure;
+  return {.name = "mean_abs_cosine",
+          .group = group.name,
+          .title = "How alike the heads of a layer are",
+          .caption =
+              "Mean absolute cosine of different heads' outputs per layer, in head space (z) and "
+              "residual "
+              "space (z W_O), with 95 % "
+              "intervals over documents; beside an untrained model of the same shape where one was "
+              "run.",
+          .source = own_definition,
+          .content = std::move(chart)};
 }
 
 Figure disagreement(const ResultsGroup& group) {
-  Figure figure = correlation_figure(
-      "li2018_disagreement", "Disagreement of heads",
-      "Minus the mean over pairs of heads of the cosine of their values (subspace), the overlap "
-      "of their attention (position), and the cosine of their outputs (output). Higher is more "
-      "different; -1 is identical heads.",
-      "Li et al. 2018");
   Chart chart;
   chart.x_title = "layer";
   chart.y_title = "disagreement";
@@ -131,18 +104,20 @@ Figure disagreement(const ResultsGroup& group) {
     panel.series.push_back(std::move(series));
   }
   chart.panels.push_back(std::move(panel));
-  figure.content = std::move(chart);
-  return figure;
+  return {
+      .name = "li2018_disagreement",
+      .group = group.name,
+      .title = "Disagreement of heads",
+      .caption =
+          "Minus the mean over pairs of heads of the cosine of their values (subspace), the "
+          "overlap "
+          "of their attention (position), and the cosine of their outputs (output). Higher is more "
+          "different; -1 is identical heads.",
+      .source = "Li et al. 2018",
+      .content = std::move(chart)};
 }
 
 Figure clusters(const ResultsGroup& group) {
-  Figure figure = correlation_figure(
-      "clark2019_clusters", "Heads by the likeness of their attention",
-      "Two-dimensional metric multidimensional scaling of the Jensen-Shannon "
-      "distance between the heads' attention. Near "
-      "heads attend alike; the axes have no meaning of their own. Heads are named "
-      "where there is room.",
-      "Clark et al. 2019, figure 6");
   Chart chart;
   chart.x_title = "first axis (sqrt nats)";
   chart.y_title = "second axis (sqrt nats)";
@@ -162,16 +137,23 @@ Figure clusters(const ResultsGroup& group) {
     panel.series.push_back(std::move(series));
   }
   chart.panels.push_back(std::move(panel));
-  figure.content = std::move(chart);
-  return figure;
+  return {.name = "clark2019_clusters",
+          .group = group.name,
+          .title = "Heads by the likeness of their attention",
+          .caption =
+              "Two-dimensional metric multidimensional scaling of the Jensen-Shannon "
+              "distance between the heads' attention. Near "
+              "heads attend alike; the axes have no meaning of their own. Heads are named "
+              "where there is room.",
+          .source = "Clark et al. 2019, figure 6",
+          .content = std::move(chart)};
 }
 
 }  // namespace
 
 std::vector<Figure> draw_correlation(const Results& results) {
   const ResultsGroup& group = results.group("correlation");
-  const std::size_t n_layer = group.dimensions.at("layer").size();
-  const Variable& cosine = group.variable("cosine");
+  const Array& cosine = group.variable("cosine").values;
   Heatmap alignment;
   alignment.value_title = "linear CKA";
   alignment.low = 0;
@@ -179,25 +161,34 @@ std::vector<Figure> draw_correlation(const Results& results) {
   std::vector<Figure> figures{
       mean_cosine(results, group),
       layer_matrices(
-          group, "cosine_residual_space", cosine, n_layer, cosine_scale(),
-          correlation_figure(
-              "", "Cosine of head outputs in residual space",
-              "Cosine between the outputs z W_O of two heads of a layer, stacked over tokens.",
-              "")),
+          cosine.part(1), cosine_scale(),
+          {.name = "cosine_residual_space",
+           .group = group.name,
+           .title = "Cosine of head outputs in residual space",
+           .caption =
+               "Cosine between the outputs z W_O of two heads of a layer, stacked over tokens.",
+           .source = own_definition,
+           .content = {}}),
       layer_matrices(
-          group, "cosine_head_space", cosine, 0, cosine_scale(),
-          correlation_figure("", "Cosine of head outputs in head space",
-                             "Cosine between the values z of two heads of a layer, stacked over "
-                             "tokens. Each head's "
-                             "basis is its own, so the sign and size have no absolute meaning.",
-                             "")),
+          cosine.part(0), cosine_scale(),
+          {.name = "cosine_head_space",
+           .group = group.name,
+           .title = "Cosine of head outputs in head space",
+           .caption = "Cosine between the values z of two heads of a layer, stacked over "
+                      "tokens. Each head's basis is its own, so the sign and size have no "
+                      "absolute meaning.",
+           .source = own_definition,
+           .content = {}}),
       layer_matrices(
-          group, "kornblith2019_cka", group.variable("cka"), 0, std::move(alignment),
-          correlation_figure(
-              "", "Linear CKA of heads",
-              "Linear centred kernel alignment between the z of two heads of a layer: does not "
-              "depend on either head's basis.",
-              "Kornblith et al. 2019")),
+          group.variable("cka").values, std::move(alignment),
+          {.name = "kornblith2019_cka",
+           .group = group.name,
+           .title = "Linear CKA of heads",
+           .caption =
+               "Linear centred kernel alignment between the z of two heads of a layer: does not "
+               "depend on either head's basis.",
+           .source = "Kornblith et al. 2019",
+           .content = {}}),
       disagreement(group)};
   if (group.has("cosine_all")) figures.push_back(across_layers(group));
   if (group.has("mds")) figures.push_back(clusters(group));

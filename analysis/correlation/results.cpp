@@ -4,10 +4,10 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <sstream>
 
 #include "correlation/sums.hpp"
 #include "headscope/error.hpp"
+#include "headscope/number_text.hpp"
 
 namespace headscope {
 namespace {
@@ -16,14 +16,13 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 const char* const spaces[] = {"head", "residual"};
 using Weights = std::vector<std::uint32_t>;
 
-/// Block `layer` of a layer x n x n array.
-arma::mat block(const Array& values, Index layer) {
-  const Index n_row = values.shape[1], n_col = values.shape[2];
-  arma::mat matrix(n_row, n_col);
-  for (Index i = 0; i < n_row; ++i) {
-    for (Index j = 0; j < n_col; ++j) matrix(i, j) = values(layer, i, j);
+/// The matrix of two-dimensional values.
+arma::mat matrix(const Array& values) {
+  arma::mat result(values.shape[0], values.shape[1]);
+  for (Index i = 0; i < result.n_rows; ++i) {
+    for (Index j = 0; j < result.n_cols; ++j) result(i, j) = values(i, j);
   }
-  return matrix;
+  return result;
 }
 
 /// The blocks that hold documents.
@@ -59,7 +58,7 @@ std::vector<double> mean_abs_cosines(const Statistics& statistics, Index n_layer
   for (const char* space : spaces) {
     const Array total = total_products(statistics, space, weights);
     for (Index layer = 0; layer < n_layer; ++layer) {
-      means.push_back(mean_abs_off_diagonal(cosines(block(total, layer))));
+      means.push_back(mean_abs_off_diagonal(cosines(matrix(total.part(layer)))));
     }
   }
   return means;
@@ -116,9 +115,23 @@ void add_estimate(const std::string& name, const Estimate& estimate, Index n_lay
   const std::string bounds = " of the 95 % interval of " + name +
                              ", documents (of a large corpus, 128 blocks of them) resampled";
   group.add(Variable::real(name + "_ci_low", dimensions, Array(shape, estimate.low),
-                           "lower bound" + bounds, "cosine", ""));
+                           "lower bound" + bounds, "cosine", references));
   group.add(Variable::real(name + "_ci_high", dimensions, Array(shape, estimate.high),
-                           "upper bound" + bounds, "cosine", ""));
+                           "upper bound" + bounds, "cosine", references));
+}
+
+/// The mean over layers of mean_abs_cosine_difference in residual space.
+void add_mean(const Estimate& difference, ResultsGroup& group) {
+  const std::string name = "mean_abs_cosine_difference_mean";
+  const auto add = [&](const std::string& suffix, double value, const std::string& before) {
+    group.add(Variable::real(name + suffix, {}, Array(Shape{}, value),
+                             before + "mean over layers of mean_abs_cosine_difference in residual "
+                                      "space",
+                             "cosine", own_definition));
+  };
+  add("", difference.mean, "");
+  add("_ci_low", difference.mean_interval.low, "lower bound of the 95 % interval of the ");
+  add("_ci_high", difference.mean_interval.high, "upper bound of the 95 % interval of the ");
 }
 
 void add_cosines(const Statistics& statistics, const ModelConfig& config, ResultsGroup& group) {
@@ -129,7 +142,7 @@ void add_cosines(const Statistics& statistics, const ModelConfig& config, Result
     const Array total = total_products(statistics, spaces[space], {});
     const Array& token = statistics.sum(std::string(spaces[space]) + "_cosine");
     for (Index layer = 0; layer < n_layer; ++layer) {
-      const arma::mat stacked = cosines(block(total, layer));
+      const arma::mat stacked = cosines(matrix(total.part(layer)));
       for (Index i = 0; i < n_head; ++i) {
         for (Index j = 0; j < n_head; ++j) {
           cosine(space, layer, i, j) = stacked(i, j);
@@ -144,27 +157,23 @@ void add_cosines(const Statistics& statistics, const ModelConfig& config, Result
       "cosine of two heads' outputs stacked over all tokens but position 0; head space: "
       "z, which depends on "
       "each head's own basis; residual space: z W_O",
-      "cosine", ""));
+      "cosine", own_definition));
   group.add(Variable::real("cosine_token", dimensions, cosine_token,
                            "mean over tokens but position 0 of the cosine of two heads' outputs",
-                           "cosine", ""));
+                           "cosine", own_definition));
 }
 
 void add_cosine_all(const Statistics& statistics, ResultsGroup& group) {
   const Array& all = statistics.sum("all_total");
-  arma::mat products(all.shape[0], all.shape[1]);
-  for (Index i = 0; i < products.n_rows; ++i) {
-    for (Index j = 0; j < products.n_cols; ++j) products(i, j) = all(i, j);
-  }
-  const arma::mat across = cosines(products);
+  const arma::mat across = cosines(matrix(all));
   Array cosine_all(all.shape);
-  for (Index i = 0; i < products.n_rows; ++i) {
-    for (Index j = 0; j < products.n_cols; ++j) cosine_all(i, j) = across(i, j);
+  for (Index i = 0; i < across.n_rows; ++i) {
+    for (Index j = 0; j < across.n_cols; ++j) cosine_all(i, j) = across(i, j);
   }
   group.add(Variable::real(
       "cosine_all", {"unit_i", "unit_j"}, cosine_all,
       "cosine in residual space between heads of all layers; unit = layer * n_head + head",
-      "cosine", ""));
+      "cosine", own_definition));
 }
 
 void add_cka(const Statistics& statistics, const ModelConfig& config, ResultsGroup& group) {
@@ -174,7 +183,7 @@ void add_cka(const Statistics& statistics, const ModelConfig& config, ResultsGro
   for (Index layer = 0; layer < n_layer; ++layer) {
     arma::vec sum(config.d_model);
     for (Index i = 0; i < config.d_model; ++i) sum(i) = sums(layer, i);
-    const arma::mat values = linear_cka(sum, block(statistics.sum("z_product"), layer),
+    const arma::mat values = linear_cka(sum, matrix(statistics.sum("z_product").part(layer)),
                                         statistics.sum("n_token")(0), n_head);
     for (Index i = 0; i < n_head; ++i) {
       for (Index j = 0; j < n_head; ++j) cka(layer, i, j) = values(i, j);
@@ -194,9 +203,9 @@ void add_disagreement(const Statistics& statistics, const ModelConfig& config,
   const double n_query = statistics.sum("n_token")(0);
   for (Index layer = 0; layer < n_layer; ++layer) {
     const auto mean = [](const arma::mat& values) { return arma::mean(arma::vectorise(values)); };
-    disagreement(0, layer) = -mean(cosines(block(statistics.sum("value_total"), layer)));
-    disagreement(1, layer) = -mean(block(statistics.sum("overlap"), layer)) / n_query;
-    disagreement(2, layer) = -mean(cosines(block(output, layer)));
+    disagreement(0, layer) = -mean(cosines(matrix(statistics.sum("value_total").part(layer))));
+    disagreement(1, layer) = -mean(matrix(statistics.sum("overlap").part(layer))) / n_query;
+    disagreement(2, layer) = -mean(cosines(matrix(output.part(layer))));
   }
   group.add(Variable::real(
       "disagreement", {"kind", "layer"}, disagreement,
@@ -213,7 +222,7 @@ void add_output_share(const Statistics& statistics, const ModelConfig& config,
   const Array total = total_products(statistics, "residual", {});
   Array share({config.n_layer, config.n_head});
   for (Index layer = 0; layer < config.n_layer; ++layer) {
-    const arma::mat products = block(total, layer);
+    const arma::mat products = matrix(total.part(layer));
     const arma::vec along = arma::sum(products, 1);
     for (Index head = 0; head < config.n_head; ++head)
       share(layer, head) = along(head) / arma::accu(along);
@@ -223,7 +232,7 @@ void add_output_share(const Statistics& statistics, const ModelConfig& config,
                      "share of the squared norm of the layer's summed head outputs that lies along "
                      "this head's output; the heads "
                      "of a layer sum to 1, and a head that works against the others is negative",
-                     "1", ""));
+                     "1", own_definition));
 }
 
 void add_distances(const Statistics& statistics, std::uint64_t seed, ResultsGroup& group) {
@@ -232,36 +241,24 @@ void add_distances(const Statistics& statistics, std::uint64_t seed, ResultsGrou
   const double weight = statistics.sum("js_weight")(0), count = statistics.sum("js_count")(0);
   Array distance = sums;
   for (double& value : distance.values) value /= weight;
-  arma::mat matrix(sums.shape[0], sums.shape[1]);
-  for (Index i = 0; i < matrix.n_rows; ++i) {
-    for (Index j = 0; j < matrix.n_cols; ++j) matrix(i, j) = distance(i, j);
-  }
-  const arma::mat points = metric_mds(matrix, CounterRandom(seed, 3));
-  Array mds({matrix.n_rows, 2});
-  for (Index i = 0; i < matrix.n_rows; ++i) {
+  const arma::mat points = metric_mds(matrix(distance), CounterRandom(seed, 3));
+  Array mds({points.n_rows, 2});
+  for (Index i = 0; i < points.n_rows; ++i) {
     for (Index axis = 0; axis < 2; ++axis) mds(i, axis) = points(i, axis);
   }
-  std::ostringstream sampled;
-  sampled << static_cast<std::uint64_t>(count)
-          << " queries drawn at random from the corpus, each document weighted by its length";
   group.add(
       Variable::real("js_distance", {"unit_i", "unit_j"}, distance,
                      "square root of the Jensen-Shannon divergence (natural logarithm) between two "
                      "heads' attention, mean over " +
-                         sampled.str(),
+                         number_text(count, 0) +
+                         " queries drawn at random from the corpus, each document weighted by its "
+                         "length",
                      "sqrt(nats)", "Clark et al. 2019, section 6"));
   group.add(Variable::real(
       "mds", {"unit", "axis"}, mds,
       "two-dimensional metric multidimensional scaling of js_distance (least stress of "
       "several starts)",
       "sqrt(nats)", "Clark et al. 2019, figure 6"));
-}
-
-std::string number(double value) {
-  std::ostringstream text;
-  text.precision(3);
-  text << value;
-  return text.str();
 }
 
 constexpr double low_correlation = 0.3;
@@ -279,8 +276,8 @@ Claim low_correlation_claim(const Estimate& cosine) {
                   : claim.ci_low > low_correlation ? Verdict::does_not_hold
                                                    : Verdict::undecided;
   claim.evidence = "The outputs of two heads of a layer have a mean absolute cosine of " +
-                   number(claim.effect) + "; low means an interval below " +
-                   number(low_correlation) + ".";
+                   number_text(claim.effect, 3) + "; low means an interval below " +
+                   number_text(low_correlation, 3) + ".";
   return claim;
 }
 
@@ -303,8 +300,8 @@ Claim mixing_claim(const Estimate& cosine, const ResultsGroup& group) {
   claim.evidence =
       "Concatenated, the heads' outputs are orthogonal by construction; after W_O their mean "
       "absolute cosine is " +
-      number(claim.effect) + ", and one head accounts for between " + number(100 * *least) +
-      " % and " + number(100 * *most) + " % of its layer's output.";
+      number_text(claim.effect, 3) + ", and one head accounts for between " + percent(*least) +
+      " and " + percent(*most) + " of its layer's output.";
   return claim;
 }
 
@@ -326,11 +323,12 @@ std::string summary_text(const ResultsGroup& group, const Estimate& cosine) {
   }
   const std::string interval = std::isnan(cosine.mean_interval.low)
                                    ? ""
-                                   : " (95 % interval " + number(cosine.mean_interval.low) +
-                                         " to " + number(cosine.mean_interval.high) + ")";
+                                   : " (95 % interval " + number_text(cosine.mean_interval.low, 3) +
+                                         " to " + number_text(cosine.mean_interval.high, 3) + ")";
   return "In residual space the outputs of two heads of a layer have a mean absolute cosine of " +
-         number(cosine.mean) + interval + ". The most alike pair of one layer is " + first.text() +
-         " and " + second.text() + " with a cosine of " + number(strongest) + ".";
+         number_text(cosine.mean, 3) + interval + ". The most alike pair of one layer is " +
+         first.text() + " and " + second.text() + " with a cosine of " + number_text(strongest, 3) +
+         ".";
 }
 
 }  // namespace
@@ -363,7 +361,7 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
         return mean_abs_cosines(statistics, config.n_layer, weights);
       });
   add_estimate("mean_abs_cosine", cosine, config.n_layer,
-               "mean over pairs of different heads of |cosine|", "", group);
+               "mean over pairs of different heads of |cosine|", own_definition, group);
   add_distances(statistics, settings.seed, group);
   group.claims.push_back(low_correlation_claim(cosine));
   group.claims.push_back(mixing_claim(cosine, group));
@@ -384,8 +382,10 @@ void add_control_comparison(const Statistics& statistics, const Statistics& cont
       });
   add_estimate(
       "mean_abs_cosine_difference", difference, config.n_layer,
-      "mean_abs_cosine less that of an untrained model of the same shape on the same documents", "",
-      group);
+      "mean_abs_cosine less that of an untrained model of the same shape on the same documents",
+      own_definition, group);
+
+  add_mean(difference, group);
 
   Claim claim;
   claim.number = 6;
@@ -400,7 +400,7 @@ void add_control_comparison(const Statistics& statistics, const Statistics& cont
                                      : Verdict::undecided;
   claim.evidence =
       "Trained less untrained, on the same documents, the mean absolute cosine differs by " +
-      number(claim.effect) + "; it holds when the interval lies below 0.";
+      number_text(claim.effect, 3) + "; it holds when the interval lies below 0.";
   group.claims.push_back(std::move(claim));
 }
 

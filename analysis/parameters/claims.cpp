@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "number_text.hpp"
+#include "headscope/number_text.hpp"
 #include "parameters/cost.hpp"
 #include "parameters/splitting.hpp"
 
@@ -23,10 +23,6 @@ std::string whole(double value) {
   return grouped(static_cast<std::uint64_t>(value));
 }
 
-std::string heads_text(const ModelConfig& config) {
-  return config.n_head == 1 ? std::string("1 head") : std::to_string(config.n_head) + " heads";
-}
-
 Claim splitting_claim(const Model& model, const AnalysisSettings& settings) {
   const SplittingDifference difference = splitting_difference(model, settings.seed);
   Claim claim;
@@ -39,9 +35,9 @@ Claim splitting_claim(const Model& model, const AnalysisSettings& settings) {
   claim.ci_low = claim.ci_high = nan;
   claim.evidence =
       "Attention of every layer was computed both ways on " + std::to_string(difference.n_token) +
-      " random inputs; the largest relative difference is " + significant(difference.relative) +
+      " random inputs; the largest relative difference is " + number_text(difference.relative, 3) +
       " (layer " + std::to_string(difference.layer) + "). Holds when at most " +
-      significant(rounding) + ", which float32 rounding can explain.";
+      number_text(rounding, 3) + ", which float32 rounding can explain.";
   return claim;
 }
 
@@ -63,7 +59,8 @@ Claim parameter_count_claim(const Model& model) {
   claim.effect_name = "attention weights of one layer, relative to one head of width d";
   claim.effect = largest_ratio;
   claim.ci_low = claim.ci_high = nan;
-  claim.evidence = "Each layer with its " + heads_text(model.config) + " holds " +
+  claim.exact = true;
+  claim.evidence = "Each layer with its " + count_text(model.config.n_head, "head") + " holds " +
                    whole(largest_ratio * single) +
                    " attention weights (biases apart); one head of width " +
                    std::to_string(model.config.d_model) + " needs " + whole(single) +
@@ -94,10 +91,11 @@ Claim cost_claim(const ModelConfig& config) {
   claim.effect_name = "multiply-accumulates of QK' and AV, many heads relative to one";
   claim.effect = many / one;
   claim.ci_low = claim.ci_high = nan;
+  claim.exact = true;
   claim.evidence =
       "At T = " + std::to_string(config.n_ctx) + ", QK' and AV take " + whole(many) +
-      " multiply-accumulates a layer with " + heads_text(config) + " and " + whole(one) +
-      " with one. The projections take " + whole(projections) + " more (" +
+      " multiply-accumulates a layer with " + count_text(config.n_head, "head") + " and " +
+      whole(one) + " with one. The projections take " + whole(projections) + " more (" +
       percent(projections / (projections + many)) + " of the sum), and the softmax " +
       whole(cost(ProjectionScheme::dense, CostTerm::softmax_exponentials)) +
       " exponentials instead of " +

@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include "number_text.hpp"
+#include "headscope/number_text.hpp"
 #include "parameters/parameters.hpp"
 
 namespace headscope {
@@ -136,14 +136,13 @@ Figure block_energy_figure(const ResultsGroup& group) {
               "Share of each projection's squared weights in its h diagonal blocks of d_head "
               "x d_head. A block-diagonal projection has 1, any other 1/h by chance; the "
               "band is the mean and two standard deviations over permuted input rows.",
-          .source = "Definition of this project",
+          .source = own_definition,
           .content = chart};
 }
 
 }  // namespace
 
 std::vector<Figure> draw_parameters(const Results& results) {
-  if (!results.has("parameters")) return {};
   const ResultsGroup& group = results.group("parameters");
   return {counts_figure(group), architectures_figure(group), costs_figure(group),
           block_energy_figure(group)};

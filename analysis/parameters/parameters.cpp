@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "number_text.hpp"
+#include "headscope/number_text.hpp"
 #include "parallel.hpp"
 #include "parameters/block_energy.hpp"
 #include "parameters/claims.hpp"
@@ -36,15 +36,8 @@ void add_counts(const Model& model, ResultsGroup& group) {
   const auto add = [&](std::string name, const ParameterCounts& counts, std::string long_name) {
     std::vector<double> values(counts.by_component.begin(), counts.by_component.end());
     values.push_back(static_cast<double>(counts.total()));
-    group.add({.name = std::move(name),
-               .dimensions = {"component"},
-               .type = Variable::Type::integer,
-               .values = Array({values.size()}, values),
-               .text = {},
-               .long_name = std::move(long_name),
-               .units = "count",
-               .references = "Radford et al. 2019",
-               .flag_meanings = {}});
+    group.add(Variable::integer(std::move(name), {"component"}, Array({values.size()}, values),
+                                std::move(long_name), "count", "Radford et al. 2019"));
   };
   add("count", parameter_counts(model.config, !model.b_U.is_empty()),
       "Parameters of the complete model that the config describes; attention_q, k, v, o are "
@@ -79,15 +72,9 @@ void add_architectures(const ModelConfig& config, ResultsGroup& group) {
   group.add_dimension(Dimension::labels("scheme", words(projection_schemes)));
   const auto add = [&](std::string name, std::vector<std::string> dimensions, Array values,
                        std::string long_name) {
-    group.add({.name = std::move(name),
-               .dimensions = std::move(dimensions),
-               .type = Variable::Type::integer,
-               .values = std::move(values),
-               .text = {},
-               .long_name = std::move(long_name),
-               .units = "count",
-               .references = "Vaswani et al. 2017, section 3.2.2",
-               .flag_meanings = {}});
+    group.add(Variable::integer(std::move(name), std::move(dimensions), std::move(values),
+                                std::move(long_name), "count",
+                                "Vaswani et al. 2017, section 3.2.2"));
   };
   add("architecture_parameters", {"architecture", "scheme"}, weights,
       "Weights of one layer's attention, without biases: dense and single_head 4d^2, "
@@ -114,19 +101,13 @@ void add_costs(const ModelConfig& config, ResultsGroup& group) {
   }
   group.add_dimension(Dimension::labels("term", words(cost_terms)));
   group.add_dimension(Dimension::numbers("n_token", n_token));
-  group.add({.name = "macs",
-             .dimensions = {"scheme", "term", "n_token"},
-             .type = Variable::Type::integer,
-             .values = std::move(macs),
-             .text = {},
-             .long_name =
-                 "Multiply-accumulates of one layer of this model: Q, K, V projections 3Td^2, QK' "
-                 "and AV T^2 d each, output Td^2, with no causal saving; softmax_exponentials "
-                 "counts exponentials, hT^2. dense: h heads of width d/h; single_head: one head of "
-                 "width d; block-diagonal projections cost 1/h",
-             .units = "count",
-             .references = "Vaswani et al. 2017, section 3.2.2",
-             .flag_meanings = {}});
+  group.add(Variable::integer(
+      "macs", {"scheme", "term", "n_token"}, std::move(macs),
+      "Multiply-accumulates of one layer of this model: Q, K, V projections 3Td^2, QK' "
+      "and AV T^2 d each, output Td^2, with no causal saving; softmax_exponentials "
+      "counts exponentials, hT^2. dense: h heads of width d/h; single_head: one head of "
+      "width d; block-diagonal projections cost 1/h",
+      "count", "Vaswani et al. 2017, section 3.2.2"));
 }
 
 void add_block_energy(const Model& model, const AnalysisSettings& settings, ResultsGroup& group) {
@@ -152,15 +133,8 @@ void add_block_energy(const Model& model, const AnalysisSettings& settings, Resu
   group.add_dimension(Dimension::labels("projection", {"q", "k", "v", "o"}));
   group.add_dimension(Dimension::count("layer", n_layer));
   const auto add = [&](std::string name, Array values, std::string units, std::string long_name) {
-    group.add({.name = std::move(name),
-               .dimensions = {"projection", "layer"},
-               .type = Variable::Type::real,
-               .values = std::move(values),
-               .text = {},
-               .long_name = std::move(long_name),
-               .units = std::move(units),
-               .references = "Definition of this project",
-               .flag_meanings = {}});
+    group.add(Variable::real(std::move(name), {"projection", "layer"}, std::move(values),
+                             std::move(long_name), std::move(units), own_definition));
   };
   const std::string permutations =
       std::to_string(settings.n_null) + " seeded permutations of the input rows";
@@ -197,7 +171,7 @@ std::string summary(const Model& model, const ResultsGroup& group) {
   if (held < counts.total()) text += " The file holds " + grouped(held) + " of them.";
   const auto d = static_cast<std::uint64_t>(config.d_model);
   text += " One layer's attention has 4 x " + std::to_string(d) + "^2 = " + grouped(4 * d * d) +
-          " weights with " + std::to_string(config.n_head) + " heads as with one.";
+          " weights with " + count_text(config.n_head, "head") + " as with one.";
   std::vector<double> energy = group.variable("block_energy").values.values;
   std::erase_if(energy, [](double value) { return std::isnan(value); });
   if (energy.empty()) return text;
@@ -212,8 +186,6 @@ class ParametersAnalysis : public Analysis {
  public:
   explicit ParametersAnalysis(const AnalysisContext& context)
       : model_(context.model), settings_(context.settings) {}
-
-  const AnalysisInfo& info() const override { return parameters_info; }
 
   std::vector<ResultsGroup> finish(const Statistics& /*statistics*/) const override {
     ResultsGroup group;

@@ -11,7 +11,7 @@ namespace headscope {
 RegisteredAnalysis parameters_analysis();
 
 /// Figures from the `parameters` group: parameter_counts, architecture_parameters, attention_macs,
-/// block_energy. None where the results lack the group.
+/// block_energy. @throws Error if the results lack the group.
 std::vector<Figure> draw_parameters(const Results& results);
 
 }  // namespace headscope

@@ -1,33 +1,14 @@
 #include <algorithm>
+#include <cmath>
 
 #include "pruning/results.hpp"
 
 namespace headscope {
 namespace {
 
-/// One entry of the first axis of a three-dimensional variable.
-Array slice(const Variable& variable, std::size_t index) {
-  const std::size_t size = variable.values.shape[1] * variable.values.shape[2];
-  const auto begin = variable.values.values.begin() + static_cast<std::ptrdiff_t>(index * size);
-  return Array({variable.values.shape[1], variable.values.shape[2]},
-               std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(size)));
-}
-
-Figure pruning_figure(std::string name, std::string title, std::string caption) {
-  Figure figure;
-  figure.name = std::move(name);
-  figure.group = "pruning";
-  figure.title = std::move(title);
-  figure.caption = std::move(caption);
-  figure.source = "Michel et al. 2019";
-  return figure;
-}
+const char* const michel = "Michel et al. 2019";
 
 Figure ablation_figure(const ResultsGroup& group) {
-  Figure figure = pruning_figure("michel2019_ablation", "Loss increase when one head is ablated",
-                                 "Mean loss with one head ablated minus the loss of the whole "
-                                 "model, nats per token, by method. Blue heads help less "
-                                 "than nothing: without them the loss falls.");
   Heatmap map;
   map.row_title = "layer";
   map.column_title = "head";
@@ -36,18 +17,21 @@ Figure ablation_figure(const ResultsGroup& group) {
   const Variable& increase = group.variable("loss_increase");
   const Dimension& methods = group.dimensions.at("method");
   for (std::size_t method = 0; method < methods.size(); ++method) {
-    map.panels.push_back({methods.text[method], slice(increase, method), {}, {}});
+    map.panels.push_back({methods.text[method], increase.values.part(method), {}, {}});
   }
-  figure.content = std::move(map);
-  return figure;
+  return {.name = "michel2019_ablation",
+          .group = group.name,
+          .title = "Loss increase when one head is ablated",
+          .caption =
+              "Mean loss with one head ablated minus the loss of the whole "
+              "model, nats per token, by method. Blue heads help less "
+              "than nothing: without them the loss falls.",
+          .source = michel,
+          .content = std::move(map)};
 }
 
 Figure all_but_one_figure(const ResultsGroup& group) {
   const double baseline = group.variable("loss_baseline").values.values[0];
-  Figure figure = pruning_figure(
-      "michel2019_all_but_one", "Loss when a layer keeps one head",
-      "Mean loss with every other head of the layer set to zero, minus the loss of the whole "
-      "model, nats per token.");
   Heatmap map;
   map.row_title = "layer";
   map.column_title = "head that stays";
@@ -56,16 +40,18 @@ Figure all_but_one_figure(const ResultsGroup& group) {
   Array values = group.variable("loss_all_but_one").values;
   for (double& value : values.values) value -= baseline;
   map.panels.push_back({"", std::move(values), {}, {}});
-  figure.content = std::move(map);
-  return figure;
+  return {
+      .name = "michel2019_all_but_one",
+      .group = group.name,
+      .title = "Loss when a layer keeps one head",
+      .caption =
+          "Mean loss with every other head of the layer set to zero, minus the loss of the whole "
+          "model, nats per token.",
+      .source = michel,
+      .content = std::move(map)};
 }
 
 Figure curve_figure(const ResultsGroup& group) {
-  Figure figure = pruning_figure("michel2019_curve", "Loss as heads are pruned",
-                                 "Mean loss with a growing share of heads set to zero, in "
-                                 "ascending order of ablation loss, of layer-normalized "
-                                 "first-order importance, and in random order (mean of 5 orders, "
-                                 "band: one standard deviation).");
   Chart chart;
   chart.x_title = "share of heads pruned";
   chart.y_title = "loss (nats per token)";
@@ -90,20 +76,24 @@ Figure curve_figure(const ResultsGroup& group) {
   panel.reference_lines.push_back(
       {"whole model", group.variable("loss_baseline").values.values[0]});
   chart.panels.push_back(std::move(panel));
-  figure.content = std::move(chart);
-  return figure;
+  return {.name = "michel2019_curve",
+          .group = group.name,
+          .title = "Loss as heads are pruned",
+          .caption =
+              "Mean loss with a growing share of heads set to zero, in "
+              "ascending order of ablation loss, of layer-normalized "
+              "first-order importance, and in random order (mean of 5 orders, "
+              "band: one standard deviation).",
+          .source = michel,
+          .content = std::move(chart)};
 }
 
 Figure importance_figure(const ResultsGroup& group) {
-  Figure figure = pruning_figure("michel2019_importance", "First-order importance against ablation",
-                                 "Each point is a head: the loss increase that the gradient "
-                                 "predicts for zero ablation (signed importance), and the "
-                                 "one measured. The six heads furthest out are named.");
   Chart chart;
   chart.x_title = "predicted loss increase (nats per token)";
   chart.y_title = "measured loss increase (nats per token)";
-  const Array predicted = slice(group.variable("importance"), 2),
-              measured = slice(group.variable("loss_increase"), 0);
+  const Array predicted = group.variable("importance").values.part(2),
+              measured = group.variable("loss_increase").values.part(0);
   const std::size_t n_head = predicted.shape[1];
   std::vector<double> sizes;
   for (const double value : measured.values) sizes.push_back(std::abs(value));
@@ -119,8 +109,15 @@ Figure importance_figure(const ResultsGroup& group) {
     heads.point_labels.push_back(named ? HeadIndex{unit / n_head, unit % n_head}.text() : "");
   }
   chart.panels.push_back({"", {std::move(heads)}, {}, {}});
-  figure.content = std::move(chart);
-  return figure;
+  return {.name = "michel2019_importance",
+          .group = group.name,
+          .title = "First-order importance against ablation",
+          .caption =
+              "Each point is a head: the loss increase that the gradient "
+              "predicts for zero ablation (signed importance), and the "
+              "one measured. The six heads furthest out are named.",
+          .source = michel,
+          .content = std::move(chart)};
 }
 
 }  // namespace

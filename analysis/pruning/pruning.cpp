@@ -5,7 +5,6 @@
 #include <map>
 
 #include "headscope/ablation.hpp"
-#include "headscope/error.hpp"
 #include "headscope/gradient.hpp"
 #include "headscope/memory.hpp"
 #include "headscope/random.hpp"
@@ -15,6 +14,17 @@
 
 namespace headscope {
 namespace {
+
+const AnalysisInfo pruning_info{
+    .name = "pruning",
+    .title = "Head pruning",
+    .purpose =
+        "The loss when a head is ablated, its first-order prediction, and how many heads can go.",
+    .source =
+        "Michel et al. 2019, Are Sixteen Heads Really Better than One?; Voita et al. 2019, "
+        "Analyzing Multi-Head Self-Attention",
+    .needs_corpus = true,
+};
 
 /// Keeps the z of every layer of one document.
 class KeepZ : public LayerObserver {
@@ -31,12 +41,10 @@ class Pruning : public Analysis {
       : model_(context.model),
         corpus_(context.corpus),
         settings_(context.settings),
-        info_(pruning_analysis().info),
         ablation_(context.model),
         gradient_(context.model),
         donor_forward_(context.model) {}
 
-  const AnalysisInfo& info() const override { return info_; }
   int n_pass() const override { return 3; }
 
   void begin_pass(int pass, Statistics& statistics) override {
@@ -89,7 +97,7 @@ class Pruning : public Analysis {
   }
 
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
-    return {pruning_results(statistics, model_.config, settings_, info_.source)};
+    return {pruning_results(statistics, model_.config, settings_)};
   }
 
  private:
@@ -270,7 +278,6 @@ class Pruning : public Analysis {
   const Model& model_;
   const Corpus* corpus_;
   const AnalysisSettings& settings_;
-  AnalysisInfo info_;
   HeadAblation ablation_;
   HeadGradient gradient_;
   Forward donor_forward_;
@@ -306,17 +313,8 @@ std::uint64_t memory(const RunShape& run) {
 }  // namespace
 
 RegisteredAnalysis pruning_analysis() {
-  AnalysisInfo info;
-  info.name = "pruning";
-  info.title = "Head pruning";
-  info.purpose =
-      "The loss when a head is ablated, its first-order prediction, and how many heads can go.";
-  info.source =
-      "Michel et al. 2019, Are Sixteen Heads Really Better than One?; Voita et al. 2019, Analyzing "
-      "Multi-Head "
-      "Self-Attention";
-  info.needs_corpus = true;
-  return {info, [](const AnalysisContext& context) { return std::make_unique<Pruning>(context); },
+  return {pruning_info,
+          [](const AnalysisContext& context) { return std::make_unique<Pruning>(context); },
           draw_pruning, memory};
 }
 

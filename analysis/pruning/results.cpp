@@ -1,11 +1,13 @@
 #include "pruning/results.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <sstream>
 
 #include "headscope/error.hpp"
+#include "headscope/number_text.hpp"
 #include "headscope/random.hpp"
 #include "pruning/orders.hpp"
 #include "random_draws.hpp"
@@ -49,24 +51,24 @@ double weighted(const std::vector<double>& values, const std::vector<std::uint32
 }
 
 /// Element-wise weighted sum of equal-shaped rows.
-std::vector<double> weighted(const std::vector<const Array*>& rows,
-                             const std::vector<std::uint32_t>& weights) {
-  std::vector<double> sum(rows.front()->size(), 0.0);
+Array weighted(const std::vector<const Array*>& rows, const std::vector<std::uint32_t>& weights) {
+  Array sum(rows.front()->shape);
   for (std::size_t d = 0; d < rows.size(); ++d) {
     if (weights[d] == 0) continue;
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weights[d] * rows[d]->values[i];
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      sum.values[i] += weights[d] * rows[d]->values[i];
+    }
   }
   return sum;
 }
 
 /// Mean loss with each ablation minus the baseline, nats per predicted token: n_ablation_row x
 /// layer x head.
-std::vector<double> loss_increases(const DocumentRows& rows,
-                                   const std::vector<std::uint32_t>& weights) {
+Array loss_increases(const DocumentRows& rows, const std::vector<std::uint32_t>& weights) {
   const double n_predicted = weighted(rows.n_predicted, weights),
                baseline = weighted(rows.baseline, weights);
-  std::vector<double> increases = weighted(rows.ablated, weights);
-  for (double& value : increases) value = (value - baseline) / n_predicted;
+  Array increases = weighted(rows.ablated, weights);
+  for (double& value : increases.values) value = (value - baseline) / n_predicted;
   return increases;
 }
 
@@ -74,17 +76,9 @@ std::vector<std::uint32_t> every_document_once(const DocumentRows& rows) {
   return std::vector<std::uint32_t>(rows.size(), 1);
 }
 
-/// The part `index` of an array whose first axis counts parts.
-Array part(const std::vector<double>& values, std::size_t index, const Shape& shape) {
-  const std::size_t size = shape[0] * shape[1];
-  const auto begin = values.begin() + static_cast<std::ptrdiff_t>(index * size);
-  return Array(shape, std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(size)));
-}
-
 /// Importance, mean over documents: n_importance x layer x head.
-Array mean_importance(const DocumentRows& rows, const ModelConfig& config) {
-  Array mean({n_importance, config.n_layer, config.n_head},
-             weighted(rows.importance, every_document_once(rows)));
+Array mean_importance(const DocumentRows& rows) {
+  Array mean = weighted(rows.importance, every_document_once(rows));
   for (double& value : mean.values) value /= static_cast<double>(rows.size());
   return mean;
 }
@@ -93,15 +87,38 @@ Array mean_importance(const DocumentRows& rows, const ModelConfig& config) {
 constexpr std::size_t method_rows[] = {0, 1, 3};
 constexpr std::size_t all_but_one_row = 2;
 
+/// How many heads have an interval of their loss increase, and how many of those one that does not
+/// lie above 0.
+void add_harmless(ResultsGroup& group) {
+  const Array& low = group.variable("loss_increase_ci_low").values;
+  Array n_interval({low.shape[0]}), n_harmless = n_interval;
+  for (std::size_t method = 0; method < low.shape[0]; ++method) {
+    for (std::size_t layer = 0; layer < low.shape[1]; ++layer) {
+      for (std::size_t head = 0; head < low.shape[2]; ++head) {
+        const double end = low(method, layer, head);
+        if (std::isnan(end)) continue;
+        n_interval(method) += 1;
+        if (end <= 0) n_harmless(method) += 1;
+      }
+    }
+  }
+  group.add(Variable::integer("n_interval", {"method"}, n_interval,
+                              "heads whose loss_increase has an interval", "count",
+                              own_definition));
+  group.add(Variable::integer("n_harmless", {"method"}, n_harmless,
+                              "heads whose interval of loss_increase does not lie above 0: "
+                              "without them the loss is not distinguishably higher",
+                              "count", own_definition));
+}
+
 void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
                        const AnalysisSettings& settings, ResultsGroup& group) {
-  const Shape head_shape{config.n_layer, config.n_head};
-  const std::vector<double> increases = loss_increases(rows, every_document_once(rows));
+  const Array increases = loss_increases(rows, every_document_once(rows));
   const DocumentBootstrap bootstrap(rows.size(), settings.n_bootstrap, settings.seed);
   std::vector<std::vector<double>> resampled(increases.size());
   for (std::size_t i = 0; i < bootstrap.n_resample(); ++i) {
-    const std::vector<double> draw = loss_increases(rows, bootstrap.draw(i));
-    for (std::size_t j = 0; j < draw.size(); ++j) resampled[j].push_back(draw[j]);
+    const Array draw = loss_increases(rows, bootstrap.draw(i));
+    for (std::size_t j = 0; j < draw.size(); ++j) resampled[j].push_back(draw.values[j]);
   }
 
   const std::size_t n_unit = config.n_layer * config.n_head;
@@ -109,9 +126,10 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
   for (std::size_t method = 0; method < 3; ++method) {
     for (std::size_t unit = 0; unit < n_unit; ++unit) {
       const std::size_t from = method_rows[method] * n_unit + unit, to = method * n_unit + unit;
-      value.values[to] = increases[from];
-      const Interval interval =
-          std::isnan(increases[from]) ? Interval{nan, nan} : percentile_interval(resampled[from]);
+      value.values[to] = increases.values[from];
+      const Interval interval = std::isnan(increases.values[from])
+                                    ? Interval{nan, nan}
+                                    : percentile_interval(resampled[from]);
       low.values[to] = interval.low;
       high.values[to] = interval.high;
     }
@@ -128,11 +146,13 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
   const std::string bounds =
       " of the 95 % interval of loss_increase, documents resampled in pairs with the baseline";
   group.add(Variable::real("loss_increase_ci_low", dimensions, low, "lower bound" + bounds,
-                           "nats per token", ""));
+                           "nats per token", michel));
   group.add(Variable::real("loss_increase_ci_high", dimensions, high, "upper bound" + bounds,
-                           "nats per token", ""));
+                           "nats per token", michel));
 
-  Array all_but_one = part(increases, all_but_one_row, head_shape);
+  add_harmless(group);
+
+  Array all_but_one = increases.part(all_but_one_row);
   const auto once = every_document_once(rows);
   const double baseline = weighted(rows.baseline, once) / weighted(rows.n_predicted, once);
   for (double& loss : all_but_one.values) loss += baseline;
@@ -141,12 +161,11 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
                            "nats per token", std::string(michel) + ", table 2"));
 }
 
-void add_importance(const DocumentRows& rows, const ModelConfig& config, ResultsGroup& group) {
-  const Shape head_shape{config.n_layer, config.n_head};
-  const Array importance = mean_importance(rows, config);
-  Array normalized({n_importance, config.n_layer, config.n_head});
+void add_importance(const DocumentRows& rows, ResultsGroup& group) {
+  const Array importance = mean_importance(rows);
+  Array normalized(importance.shape);
   for (std::size_t variant = 0; variant < n_importance; ++variant) {
-    const Array one = normalized_by_layer(part(importance.values, variant, head_shape));
+    const Array one = normalized_by_layer(importance.part(variant));
     std::copy(one.values.begin(), one.values.end(),
               normalized.values.begin() + static_cast<std::ptrdiff_t>(variant * one.size()));
   }
@@ -162,9 +181,7 @@ void add_importance(const DocumentRows& rows, const ModelConfig& config, Results
   group.add(Variable::real("importance_normalized", dimensions, normalized,
                            "importance, each layer's vector divided by its L2 norm", "1",
                            "Molchanov et al. 2017; Michel et al. 2019"));
-  const Array& increase = group.variable("loss_increase").values;
-  const Array zero = part(increase.values, 0, head_shape),
-              sign = part(importance.values, 2, head_shape);
+  const Array zero = group.variable("loss_increase").values.part(0), sign = importance.part(2);
   group.add(Variable::real(
       "first_order_correlation", {}, Array(Shape{}, spearman(sign.values, zero.values)),
       "Spearman's rank correlation over heads between signed importance and the loss "
@@ -173,33 +190,30 @@ void add_importance(const DocumentRows& rows, const ModelConfig& config, Results
       "1", michel));
 }
 
-/// Loss (part 0) or accuracy (part 1) of each order and step, per predicted token: order x step.
-std::vector<double> curve_means(const DocumentRows& rows,
-                                const std::vector<std::uint32_t>& weights) {
-  std::vector<double> means = weighted(rows.curve, weights);
+/// Loss (part 0) or accuracy (part 1) of each order and step, per predicted token: part x order x
+/// step.
+Array curve_means(const DocumentRows& rows, const std::vector<std::uint32_t>& weights) {
+  Array means = weighted(rows.curve, weights);
   const double n_predicted = weighted(rows.n_predicted, weights);
-  for (double& value : means) value /= n_predicted;
+  for (double& value : means.values) value /= n_predicted;
   return means;
 }
 
 void add_curves(const DocumentRows& rows, ResultsGroup& group) {
-  const std::vector<double> means = curve_means(rows, every_document_once(rows));
+  const Array means = curve_means(rows, every_document_once(rows));
   Array loss({3, n_curve_step}), accuracy = loss, deviation({n_curve_step});
-  const auto at = [&](std::size_t kind, std::size_t order, std::size_t step) {
-    return means[(kind * n_curve_order + order) * n_curve_step + step];
-  };
   for (std::size_t step = 0; step < n_curve_step; ++step) {
     for (std::size_t order = 0; order < 2; ++order) {
-      loss(order, step) = at(0, order, step);
-      accuracy(order, step) = at(1, order, step);
+      loss(order, step) = means(0, order, step);
+      accuracy(order, step) = means(1, order, step);
     }
     double squares = 0;
     for (std::size_t order = 2; order < n_curve_order; ++order) {
-      loss(2, step) += at(0, order, step) / n_random_order;
-      accuracy(2, step) += at(1, order, step) / n_random_order;
+      loss(2, step) += means(0, order, step) / n_random_order;
+      accuracy(2, step) += means(1, order, step) / n_random_order;
     }
     for (std::size_t order = 2; order < n_curve_order; ++order) {
-      squares += std::pow(at(0, order, step) - loss(2, step), 2);
+      squares += std::pow(means(0, order, step) - loss(2, step), 2);
     }
     deviation(step) = std::sqrt(squares / (n_random_order - 1));
   }
@@ -220,47 +234,66 @@ void add_curves(const DocumentRows& rows, ResultsGroup& group) {
 
 /// The largest share of heads whose removal, and that of every smaller share, keeps the loss within
 /// (1 + tolerance) of the baseline, by the better of the two informed orders.
-double prunable_share(const std::vector<double>& means, double baseline, double tolerance) {
+double prunable_share(const Array& means, double baseline, double tolerance) {
   double best = 0;
   for (std::size_t order = 0; order < 2; ++order) {
     for (std::size_t step = 1; step < n_curve_step; ++step) {
-      if (means[order * n_curve_step + step] > (1 + tolerance) * baseline) break;
+      if (means(0, order, step) > (1 + tolerance) * baseline) break;
       best = std::max(best, static_cast<double>(step) / (n_curve_step - 1));
     }
   }
   return best;
 }
 
-std::string percent(double share) {
-  std::ostringstream text;
-  text.precision(3);
-  text << 100 * share << " %";
-  return text.str();
+constexpr std::array<double, 2> tolerances{0.01, 0.05};
+
+void add_prunable_share(const DocumentRows& rows, const AnalysisSettings& settings,
+                        ResultsGroup& group) {
+  const DocumentBootstrap bootstrap(rows.size(), settings.n_bootstrap, settings.seed);
+  Array value({tolerances.size()}), low = value, high = value;
+  for (std::size_t i = 0; i < tolerances.size(); ++i) {
+    const auto share = [&](const std::vector<std::uint32_t>& weights) {
+      const double baseline =
+          weighted(rows.baseline, weights) / weighted(rows.n_predicted, weights);
+      return prunable_share(curve_means(rows, weights), baseline, tolerances[i]);
+    };
+    std::vector<double> shares;
+    for (std::size_t draw = 0; draw < bootstrap.n_resample(); ++draw) {
+      shares.push_back(share(bootstrap.draw(draw)));
+    }
+    const Interval interval = percentile_interval(std::move(shares));
+    value(i) = share(every_document_once(rows));
+    low(i) = interval.low;
+    high(i) = interval.high;
+  }
+  group.add_dimension(Dimension::numbers("tolerance", {tolerances.begin(), tolerances.end()}));
+  group.add(Variable::real("prunable_share", {"tolerance"}, value,
+                           "largest share of heads, in steps of a tenth, that can be set to zero, "
+                           "and every smaller share too, with a loss within (1 + tolerance) of the "
+                           "baseline, by the better of the orders ablation and importance",
+                           "1", own_definition));
+  const std::string bounds = " of the 95 % interval of prunable_share, documents resampled";
+  group.add(Variable::real("prunable_share_ci_low", {"tolerance"}, low, "lower bound" + bounds, "1",
+                           own_definition));
+  group.add(Variable::real("prunable_share_ci_high", {"tolerance"}, high, "upper bound" + bounds,
+                           "1", own_definition));
 }
 
-Claim prunable_claim(const DocumentRows& rows, const AnalysisSettings& settings, double tolerance) {
+/// @param i  of the dimension tolerance.
+Claim prunable_claim(const ResultsGroup& group, std::size_t i) {
   constexpr double many = 0.2;
-  const auto share = [&](const std::vector<std::uint32_t>& weights) {
-    const double baseline = weighted(rows.baseline, weights) / weighted(rows.n_predicted, weights);
-    return prunable_share(curve_means(rows, weights), baseline, tolerance);
-  };
-  const DocumentBootstrap bootstrap(rows.size(), settings.n_bootstrap, settings.seed);
-  std::vector<double> shares;
-  for (std::size_t i = 0; i < bootstrap.n_resample(); ++i)
-    shares.push_back(share(bootstrap.draw(i)));
-  const Interval interval = percentile_interval(std::move(shares));
-
+  const double tolerance = tolerances[i];
   Claim claim;
   claim.number = 9;
   claim.statement =
       "Many heads can be pruned at little cost (within " + percent(tolerance) + " of the loss).";
   claim.effect_name = "share of heads that can be set to zero within " + percent(tolerance) +
                       " of the baseline loss";
-  claim.effect = share(every_document_once(rows));
-  claim.ci_low = interval.low;
-  claim.ci_high = interval.high;
-  claim.verdict = interval.low >= many   ? Verdict::holds
-                  : interval.high < many ? Verdict::does_not_hold
+  claim.effect = group.variable("prunable_share").values(i);
+  claim.ci_low = group.variable("prunable_share_ci_low").values(i);
+  claim.ci_high = group.variable("prunable_share_ci_high").values(i);
+  claim.verdict = claim.ci_low >= many   ? Verdict::holds
+                  : claim.ci_high < many ? Verdict::does_not_hold
                                          : Verdict::undecided;
   claim.evidence = percent(claim.effect) +
                    " of the heads can go, taken in steps of a tenth by the better of the two "
@@ -271,27 +304,32 @@ Claim prunable_claim(const DocumentRows& rows, const AnalysisSettings& settings,
   return claim;
 }
 
+std::string harmless_text(const ResultsGroup& group) {
+  const double n_interval = group.variable("n_interval").values(0);
+  if (n_interval == 0) {
+    return "Which heads can be set to zero without a loss increase cannot be told: there are no "
+           "intervals, which take at least two documents and " +
+           std::to_string(least_resamples) + " resamples.";
+  }
+  return number_text(group.variable("n_harmless").values(0), 0) + " of " +
+         number_text(n_interval, 0) +
+         " heads can each be set to zero without a loss increase distinguishable from none.";
+}
+
 std::string summary_text(const ResultsGroup& group, const DocumentRows& rows) {
   const Array& increase = group.variable("loss_increase").values;
   const std::size_t n_head = increase.shape[2], n_unit = increase.shape[1] * n_head;
-  std::size_t worst = 0, harmless = 0;
-  const Array& low = group.variable("loss_increase_ci_low").values;
+  std::size_t worst = 0;
   for (std::size_t unit = 0; unit < n_unit; ++unit) {
     if (increase.values[unit] > increase.values[worst]) worst = unit;
-    if (!(low.values[unit] > 0)) ++harmless;
   }
-  std::ostringstream text;
-  text.precision(3);
-  text << "On " << rows.size() << " documents the loss is "
-       << group.variable("loss_baseline").values.values[0]
-       << " nats per token. The head whose removal costs most is "
-       << HeadIndex{worst / n_head, worst % n_head}.text() << " (+" << increase.values[worst]
-       << " nats); " << harmless << " of " << n_unit
-       << " heads can each be set to zero without a loss increase distinguishable from none. "
-          "First-order importance ranks "
-          "heads as zero ablation does with Spearman correlation "
-       << group.variable("first_order_correlation").values.values[0] << ".";
-  return text.str();
+  return "On " + count_text(rows.size(), "document") + " the loss is " +
+         number_text(group.variable("loss_baseline").values.values[0], 3) +
+         " nats per token. The head whose removal costs most is " +
+         HeadIndex{worst / n_head, worst % n_head}.text() + " (+" +
+         number_text(increase.values[worst], 3) + " nats). " + harmless_text(group) +
+         " First-order importance ranks heads as zero ablation does with Spearman correlation " +
+         number_text(group.variable("first_order_correlation").values.values[0], 3) + ".";
 }
 
 }  // namespace
@@ -299,9 +337,8 @@ std::string summary_text(const ResultsGroup& group, const DocumentRows& rows) {
 std::vector<std::vector<Index>> pruning_orders(const Statistics& statistics,
                                                const ModelConfig& config, std::uint64_t seed) {
   const DocumentRows rows = document_rows(statistics);
-  const Shape head_shape{config.n_layer, config.n_head};
-  const Array zero = part(loss_increases(rows, every_document_once(rows)), 0, head_shape);
-  const Array per_example = part(mean_importance(rows, config).values, 1, head_shape);
+  const Array zero = loss_increases(rows, every_document_once(rows)).part(0);
+  const Array per_example = mean_importance(rows).part(1);
   std::vector<std::vector<Index>> orders{ascending_units(zero),
                                          ascending_units(normalized_by_layer(per_example))};
   for (std::size_t i = 0; i < n_random_order; ++i) {
@@ -312,7 +349,7 @@ std::vector<std::vector<Index>> pruning_orders(const Statistics& statistics,
 }
 
 ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& config,
-                             const AnalysisSettings& settings, const std::string& source) {
+                             const AnalysisSettings& settings) {
   const DocumentRows rows = document_rows(statistics);
   ResultsGroup group;
   group.name = "pruning";
@@ -331,13 +368,15 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
   const double n_predicted = std::accumulate(rows.n_predicted.begin(), rows.n_predicted.end(), 0.0);
   group.add(Variable::real("loss_baseline", {}, Array(Shape{}, baseline / n_predicted),
                            "mean negative log likelihood of a predicted token with all heads",
-                           "nats per token", source));
+                           "nats per token", michel));
   add_loss_increase(rows, config, settings, group);
-  add_importance(rows, config, group);
+  add_importance(rows, group);
   if (!rows.curve.empty()) {
     add_curves(rows, group);
-    group.claims.push_back(prunable_claim(rows, settings, 0.01));
-    group.claims.push_back(prunable_claim(rows, settings, 0.05));
+    add_prunable_share(rows, settings, group);
+    for (std::size_t i = 0; i < tolerances.size(); ++i) {
+      group.claims.push_back(prunable_claim(group, i));
+    }
   }
   group.summary = summary_text(group, rows);
   return group;

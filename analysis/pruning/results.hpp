@@ -24,7 +24,7 @@ std::vector<std::vector<Index>> pruning_orders(const Statistics& statistics,
 
 /// Group `pruning` from the summed statistics.
 ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& config,
-                             const AnalysisSettings& settings, const std::string& source);
+                             const AnalysisSettings& settings);
 
 std::vector<Figure> draw_pruning(const Results& results);
 

@@ -24,6 +24,10 @@ struct Array {
 
   std::size_t size() const { return values.size(); }
 
+  /// Part `index` of the first axis, a copy: of a layer x head x query array one layer's head x
+  /// query. @throws ShapeError if there is no axis or no such part.
+  Array part(std::size_t index) const;
+
   template <typename... I>
   double& operator()(I... index) {
     return values[offset({static_cast<std::size_t>(index)...})];

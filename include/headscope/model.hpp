@@ -45,15 +45,6 @@ struct Model {
   const Matrix& unembedding() const { return config.tied_unembedding ? W_E : W_U; }
 };
 
-/// Views of one head's weights: d_head rows of W_QKV, d_head columns of W_O. Copies, in the same
-/// orientation.
-struct HeadWeights {
-  Matrix W_Q, W_K, W_V;  ///< d_head x d_model
-  Vector b_Q, b_K, b_V;  ///< d_head
-  Matrix W_O;            ///< d_model x d_head
-};
-HeadWeights head_weights(const Model& model, HeadIndex head);
-
 struct LoadOptions {
   Index n_head = 0;  ///< used where no config says; 0 means d_model / 64
 };

@@ -29,7 +29,20 @@ struct Variable {
 
   static Variable real(std::string name, std::vector<std::string> dimensions, Array values,
                        std::string long_name, std::string units, std::string references);
+  static Variable integer(std::string name, std::vector<std::string> dimensions, Array values,
+                          std::string long_name, std::string units, std::string references);
+  /// Its units are 1.
+  static Variable flag(std::string name, std::vector<std::string> dimensions, Array values,
+                       std::vector<std::string> meanings, std::string long_name,
+                       std::string references);
+  /// Words, row-major; its units are 1.
+  static Variable words(std::string name, std::vector<std::string> dimensions,
+                        std::vector<std::string> text, std::string long_name,
+                        std::string references);
 };
+
+/// The `references` of what this project defines itself.
+inline constexpr const char* own_definition = "Headscope";
 
 /// The labels along one axis: numbers or words.
 struct Dimension {
@@ -52,8 +65,11 @@ struct Claim {
   Verdict verdict = Verdict::undecided;
   std::string effect_name;  ///< what the effect size measures, with units
   double effect = 0;
-  double ci_low = 0, ci_high = 0;  ///< NaN where the quantity is exact and has no sampling error
+  double ci_low = 0, ci_high = 0;  ///< 95 % interval; NaN where there is none
   std::string evidence;            ///< one or two plain sentences with this model's numbers
+  /// The effect is counted or computed and has no sampling error, so that it needs no interval;
+  /// without this an effect that has none is merely uncertain.
+  bool exact = false;
 };
 
 /// One analysis's results: an HDF5 group that xarray opens as a dataset.
@@ -68,7 +84,8 @@ struct ResultsGroup {
   /// Adds a dimension, or checks that the one there is equal. @throws ShapeError
   void add_dimension(Dimension dimension);
   /// @throws ShapeError if a dimension is unknown, an extent differs (gives both), the name is
-  /// taken, an integer is not whole, or a flag has no meaning.
+  /// taken, an integer is not whole, a flag has no meaning, or long_name, units or references are
+  /// empty.
   void add(Variable variable);
 
   bool has(const std::string& variable) const;

@@ -94,16 +94,20 @@ struct Interval {
   double high = 0;
 };
 
-/// Percentile bootstrap over documents, repeatable from its seed.
-///
-/// Calls `statistic(weights)` with the number of times each document was drawn; every call of the
-/// same run sees the same draws, so differences of two statistics are paired.
+/// Resamples below which there is no 95 % interval: of fewer than 20, the 5 % left outside are less
+/// than one, and the interval of a single one is a point.
+inline constexpr std::size_t least_resamples = 20;
+
+/// Resamples of documents, drawn with replacement, repeatable from the seed: `draw(i)` gives the
+/// weights of resample i. A statistic of each, `n_resample()` in all, makes a percentile interval;
+/// statistics taken under the same draws are paired.
 class DocumentBootstrap {
  public:
-  DocumentBootstrap(std::size_t n_document, std::size_t n_resample = 1000,
-                    std::uint64_t seed = 20240229);
+  /// @param n_resample  as asked for; fewer than `least_resamples` are none.
+  DocumentBootstrap(std::size_t n_document, std::size_t n_resample, std::uint64_t seed);
 
-  /// None of fewer than two documents: all would be the same, and their interval a point.
+  /// How many to draw. None of fewer than two documents: all would be the same, and their interval
+  /// a point.
   std::size_t n_resample() const { return n_resample_; }
   /// How often each document was drawn in resample `index`.
   std::vector<std::uint32_t> draw(std::size_t index) const;

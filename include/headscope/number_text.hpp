@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+/// How numbers are written in sentences, reports and tables.
+namespace headscope {
+
+/// A number in at most `digits` significant digits (`1.19e-07` where that is shorter), or the
+/// shortest text that reads back the same when 0. A whole number is written in full.
+std::string number_text(double value, int digits);
+
+/// `0.083` with the given number of decimals.
+std::string decimals(double value, int count);
+
+/// `8.3 %` of a share of 1: two significant digits below 10 %, three from there on.
+std::string percent(double share);
+
+/// `124,439,808`
+std::string grouped(std::uint64_t count);
+
+/// `1 document`, `2 documents`.
+std::string count_text(std::size_t count, const std::string& noun);
+
+}  // namespace headscope

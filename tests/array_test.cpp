@@ -1,0 +1,30 @@
+#include "headscope/array.hpp"
+
+#include <gmock/gmock.h>
+
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(Array, APartIsWhatItsFirstIndexLeaves) {
+  Array values({2, 2, 3});
+  for (std::size_t i = 0; i < values.size(); ++i) values.values[i] = static_cast<double>(i);
+  const Array part = values.part(1);
+  EXPECT_THAT(part.shape, ElementsAre(2, 3));
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(part(i, j), values(1, i, j));
+  }
+  EXPECT_THAT(part.part(0).part(2).values, ElementsAre(8)) << "down to a single number";
+}
+
+TEST(Array, HasOnlyThePartsOfItsFirstAxis) {
+  EXPECT_THROW(Array({2, 3}).part(2), ShapeError);
+  EXPECT_THROW(Array({0, 3}).part(0), ShapeError);
+  EXPECT_THROW(Array(Shape{}, 1.0).part(0), ShapeError);
+}
+
+}  // namespace
+}  // namespace headscope
