@@ -6,7 +6,7 @@
 #include "commands.hpp"
 #include "headscope/memory.hpp"
 #include "headscope/number_text.hpp"
-#include "parameters/count.hpp"
+#include "headscope/parameters.hpp"
 
 namespace headscope {
 namespace {

@@ -1,5 +1,6 @@
 #include "results_claims.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -42,6 +43,7 @@ ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
   for (const ResultsGroup& group : groups) {
     for (const Claim& claim : group.claims) claims.push_back({&claim, &group.name});
   }
+  std::ranges::stable_sort(claims, {}, [](const PlacedClaim& each) { return each.claim->number; });
   ResultsGroup group;
   group.name = layout::claims;
   group.title = "Claims";

@@ -7,8 +7,8 @@
 
 namespace headscope {
 
-/// All claims of all groups as one group `claims`, a variable per field; without variables if there
-/// are none.
+/// All claims of all groups, by number, as one group `claims`, a variable per field; without
+/// variables if there are none.
 ResultsGroup claims_group(const std::vector<ResultsGroup>& groups);
 
 /// Gives each claim of `claims_group` back to its group.

@@ -258,10 +258,4 @@ TokenId Tokenizer::end_of_text() const {
   return *data_->end_of_text;
 }
 
-bool is_punctuation(std::string_view token_bytes) {
-  static const unicode::Pattern pattern(R"(\A\s*+[\p{P}\p{S}]++\s*+\z)");
-  if (unicode::valid_prefix(token_bytes) < token_bytes.size()) return false;
-  return unicode::Pattern::Search(pattern, token_bytes).next(0).has_value();
-}
-
 }  // namespace headscope

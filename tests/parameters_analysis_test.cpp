@@ -11,7 +11,6 @@
 #include "headscope/statistics.hpp"
 #include "parameters/block_energy.hpp"
 #include "parameters/cost.hpp"
-#include "parameters/count.hpp"
 #include "parameters/parameters.hpp"
 #include "parameters/splitting.hpp"
 #include "random_draws.hpp"

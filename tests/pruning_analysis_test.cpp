@@ -3,10 +3,12 @@
 
 #include <numeric>
 
+#include "corpus_run.hpp"
 #include "hdf5_file.hpp"
 #include "headscope/results.hpp"
 #include "headscope/statistics.hpp"
 #include "pruning/orders.hpp"
+#include "pruning/pruning.hpp"
 #include "subprocess.hpp"
 #include "temporary_directory.hpp"
 #include "token_corpus.hpp"
@@ -38,6 +40,33 @@ TEST(PruningOrders, NormalizedImportanceHasUnitLengthInEachLayer) {
   EXPECT_DOUBLE_EQ(normalized(0, 0), 0.6);
   EXPECT_DOUBLE_EQ(normalized(0, 1), -0.8);
   EXPECT_EQ(normalized(1, 0), 0);
+}
+
+TEST(PruningCost, IsThatOfTheDocumentsUsed) {
+  const TemporaryDirectory folder;
+  const TokenIds tokens{1, 2, 3, 4};
+  testing::write_token_corpus(folder.file("corpus.h5"), {tokens, tokens, tokens});
+  ModelConfig config;
+  config.n_layer = config.n_head = 2;
+  config.d_model = 8;
+  config.d_mlp = 16;
+  config.n_ctx = 4;
+  config.d_vocab = 5;
+  const Model model = random_model(config, 1);
+  CorpusOptions corpus_options;
+  corpus_options.prepend_bos = false;
+  const Corpus corpus({folder.file("corpus.h5")}, nullptr, corpus_options);
+  AnalysisSettings settings;
+  settings.prune_documents = 2;
+  const RegisteredAnalysis pruning = pruning_analysis();
+  CorpusRun run({&pruning}, {model, &corpus, settings});
+  run.begin_pass(0);
+  EXPECT_EQ(run.forward_passes(0), 1);
+  for (std::uint64_t i = 0; i < corpus.n_document(); ++i) run.observe(corpus.document(i));
+  run.begin_pass(1);
+  // Four heads, each taken out in four ways, halfway up on average.
+  EXPECT_GE(run.forward_passes(1), 1 + 4 * 4 / 2);
+  EXPECT_EQ(run.forward_passes(2), 1);
 }
 
 /// The whole analysis, from the command line, on the tiny model and the documents PyTorch was run

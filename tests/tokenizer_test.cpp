@@ -266,15 +266,5 @@ TEST(Tokenizer, MissingFilesAndTokensAreNamed) {
   EXPECT_THROW(bytes_only.decode(-1), ShapeError);
 }
 
-TEST(IsPunctuation, HoldsForPunctuationAndSymbolsAlone) {
-  for (const char* const yes :
-       {".", " ,", "...", " (", "$", " \xE2\x80\x9C", "\xE3\x80\x82", "+ "}) {
-    EXPECT_TRUE(is_punctuation(yes)) << yes;
-  }
-  for (const char* const no : {"", " ", "\n", "a", ".a", "1", ", b", "\xE2\x80", "\xFF"}) {
-    EXPECT_FALSE(is_punctuation(no)) << no;
-  }
-}
-
 }  // namespace
 }  // namespace headscope

@@ -26,8 +26,8 @@ constexpr std::array<ScoreInfo, n_head_score> scores{{
     {"previous_token", "Mean attention to the previous token, queries 2 and later", "probability",
      "Voita et al. 2019; Olsson et al. 2022"},
     {"delimiter",
-     "Share of the attention, sink excluded, on tokens that are only punctuation (Unicode category "
-     "P and white space)",
+     "Share of the attention, sink excluded, on tokens that are only punctuation: at least one "
+     "character of Unicode category P, and beside such only white space",
      "1", "Clark et al. 2019"},
     {"dependency_alignment",
      "Share of the word-level attention from words to earlier words of the document that runs "
@@ -48,24 +48,27 @@ constexpr std::array<ScoreInfo, n_head_score> scores{{
      "probability", "Wang et al. 2022; TransformerLens"},
     {"rare_token",
      "Share of queries whose largest weight, sink excluded, lies on the token rarest in the "
-     "corpus; queries whose rarest token is tied with another are left out",
+     "corpus; queries whose rarest token is tied with another, not a copy of it, are left out",
      "1", "Voita et al. 2019"},
 }};
 
 constexpr std::array<ScoreInfo, n_baseline> baselines{{
     {"delimiter_baseline", "Punctuation tokens' share of the keys available, sink excluded", "1",
      own_definition},
-    {"distance_uniform", "The distance of a head that spreads evenly over all keys", "tokens",
+    {"distance_uniform",
+     "The distance of a head that spreads evenly over all keys, the sink among them", "tokens",
      "Vig & Belinkov 2019"},
     {"distance_furthest", "The distance of a head that always looks at position 1", "tokens",
      own_definition},
     {"dependency_alignment_baseline",
      "The dependency alignment of a head that spreads evenly over the earlier words", "1",
      "Vig & Belinkov 2019"},
-    {"coreference_baseline", "The coreference score of taking the nearest preceding mention", "1",
-     "Clark et al. 2019"},
+    {"coreference_baseline",
+     "The coreference score of taking the nearest preceding mention: that of the last head word "
+     "before the mention's own",
+     "1", "Clark et al. 2019"},
     {"coreference_pronoun_baseline",
-     "The coreference score on pronouns of taking the nearest preceding mention", "1",
+     "As coreference_baseline, over mentions whose head word is a pronoun (PRON)", "1",
      "Clark et al. 2019"},
 }};
 

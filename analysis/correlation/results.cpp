@@ -210,10 +210,9 @@ void add_disagreement(const Statistics& statistics, const ModelConfig& config,
   group.add(Variable::real(
       "disagreement", {"kind", "layer"}, disagreement,
       "minus the mean over ordered pairs of heads, a head with itself included, of the "
-      "cosine of their values "
-      "(subspace), of the sum over keys of the product of their attention per query "
-      "(position), and of the "
-      "cosine of z (output); position 0 left out as a query",
+      "cosine of their values (subspace), of the sum over keys of the product of their attention "
+      "per query (position), and of the cosine of z (output); values and z of all tokens stacked, "
+      "position 0 left out as a query",
       "1", "Li et al. 2018"));
 }
 

@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "headscope/number_text.hpp"
+#include "headscope/parameters.hpp"
 #include "parallel.hpp"
 #include "parameters/block_energy.hpp"
 #include "parameters/claims.hpp"
 #include "parameters/cost.hpp"
-#include "parameters/count.hpp"
 
 namespace headscope {
 namespace {

@@ -112,4 +112,7 @@ struct ParameterCounts {
 /// @param unembedding_bias  whether there is an `lm_head.bias`.
 ParameterCounts parameter_counts(const ModelConfig& config, bool unembedding_bias = false);
 
+/// Parameters of the tensors that a model in memory has: fewer in one of attention weights alone.
+ParameterCounts held_parameters(const Model& model);
+
 }  // namespace headscope

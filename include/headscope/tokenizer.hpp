@@ -75,8 +75,4 @@ class Tokenizer {
   std::unique_ptr<Data> data_;
 };
 
-/// Whether a token is only punctuation: at least one character, and all of them Unicode punctuation
-/// or symbols (classes P and S), white space around them aside. False for part of a character.
-bool is_punctuation(std::string_view token_bytes);
-
 }  // namespace headscope
