@@ -128,14 +128,14 @@ class Xarray(unittest.TestCase):
     def test_claims_are_a_group(self):
         for dataset in self.each_engine("claims"):
             self.assertEqual(dataset["number"].dims, ("claim",))
-            self.assertEqual(list(dataset["number"].values), [9, 9, 2, 6])
-            self.assertEqual(list(dataset["verdict"].values), [0, 2, 1, 2])
+            self.assertEqual(list(dataset["number"].values), [2, 6, 9, 9])
+            self.assertEqual(list(dataset["verdict"].values), [1, 2, 0, 2])
             self.assertEqual(dataset["verdict"].attrs["flag_meanings"],
                              "holds does_not_hold undecided")
-            self.assertEqual(dataset["statement"].values[1], HOSTILE)
-            self.assertEqual(list(dataset["effect"].values[[0, 2]]), [0.4, 2359296])
-            self.assertTrue(np.isnan(dataset["ci_low"].values[2]))
-            self.assertEqual(list(dataset["exact"].values), [0, 0, 1, 0])
+            self.assertEqual(dataset["statement"].values[3], HOSTILE)
+            self.assertEqual(list(dataset["effect"].values[[0, 2]]), [2359296, 0.4])
+            self.assertTrue(np.isnan(dataset["ci_low"].values[0]))
+            self.assertEqual(list(dataset["exact"].values), [1, 0, 0, 0])
             self.assertEqual(set(dataset["group"].values), {"pruning"})
 
     def test_numbers_are_checked_by_fletcher32(self):
