@@ -379,6 +379,13 @@ TEST_F(TypesTest, ATypeThatCannotBeLookedForIsUndecidedAndItsClaimSaysWhy) {
   EXPECT_THAT(group.claims[0].evidence, HasSubstr("no looking for positional"));
 }
 
+TEST_F(TypesTest, ATextTooShortToJudgeIsNotCalledTokenIds) {
+  const ResultsGroup group = classification_results(statistics_, Array({10, 1, n_unit}), {}, 50, 0);
+  for (const char* const type : {"positional", "delimiter"}) {
+    EXPECT_THAT(claim_of(group, type).evidence, HasSubstr("no document has a token beyond"));
+  }
+}
+
 TEST_F(TypesTest, WithoutResamplesNoTypesClaimIsSettled) {
   TypeMargins none = margins_of(0, 0), some = margins_of(2, 0);
   for (TypeMargins* margins : {&none, &some}) {

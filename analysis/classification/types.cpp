@@ -140,6 +140,9 @@ void explain_untested(const WeightedSums& sums, const RelationTests& relations,
            {HeadType::long_range, "no document has a token beyond position 1"}}) {
     if (no_head_is_scored(margins.of(type))) reason(type) = needed;
   }
+  if (!reason(HeadType::delimiter).empty() && !reason(HeadType::positional).empty()) {
+    reason(HeadType::delimiter) = reason(HeadType::positional);
+  }
   if (sums.ratio(baseline_info(Baseline::delimiter_baseline).name)(0, 0) == 0) {
     reason(HeadType::delimiter) = "no token of the corpus is only punctuation";
   }
