@@ -92,6 +92,9 @@ Results finish_results(const RunSetup& setup, const CorpusRun& trained, const Co
     }
   }
   if (control != nullptr) add_control(trained, *control, main_group, results);
+  for (ResultsGroup& group : results.groups) {
+    std::ranges::stable_sort(group.claims, {}, &Claim::number);
+  }
   return results;
 }
 

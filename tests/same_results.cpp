@@ -12,7 +12,7 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
 
 bool same_claim(const Claim& a, const Claim& b) {
   return a.number == b.number && a.statement == b.statement && a.verdict == b.verdict &&
-         a.evidence == b.evidence &&
+         a.evidence == b.evidence && a.exact == b.exact &&
          same_bits({a.effect, a.ci_low, a.ci_high}, {b.effect, b.ci_low, b.ci_high});
 }
 
