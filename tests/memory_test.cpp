@@ -18,6 +18,7 @@ namespace {
 
 using testing::Finished;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::run_headscope;
 using testing::TemporaryDirectory;
 
@@ -46,16 +47,20 @@ TEST(Memory, StaysTheSameForTenTimesTheCorpus) {
   EXPECT_LT(many, 1.05 * few) << few << " KiB for 30 documents";
 }
 
-/// A model with room for long documents, wide enough for its patterns and sums to count.
-ModelConfig wide_config() {
+ModelConfig config_of(Index n_layer, Index n_head, Index d_model, Index d_mlp, Index n_ctx) {
   ModelConfig config;
-  config.n_layer = 2;
-  config.n_head = 4;
-  config.d_model = 512;
-  config.d_mlp = 2048;
-  config.n_ctx = 512;
-  config.d_vocab = 8000;
+  config.n_layer = n_layer;
+  config.n_head = n_head;
+  config.d_model = d_model;
+  config.d_mlp = d_mlp;
+  config.n_ctx = n_ctx;
+  config.d_vocab = 2000;
   return config;
+}
+
+/// Wide enough for its patterns and sums to count.
+ModelConfig wide_config() {
+  return config_of(2, 4, 512, 2048, 512);
 }
 
 const RegisteredAnalysis& analysis_named(const std::string& name) {
@@ -65,21 +70,27 @@ const RegisteredAnalysis& analysis_named(const std::string& name) {
   throw std::out_of_range(name);
 }
 
+struct MeasuredRun {
+  const char* analysis;
+  const char* shape;
+  ModelConfig config;
+};
+
 /// A run of one analysis on two documents as long as the context.
-class MemoryOf : public ::testing::TestWithParam<const char*> {};
+class MemoryOf : public ::testing::TestWithParam<MeasuredRun> {};
 
 TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
   if (!memory_can_be_measured) GTEST_SKIP() << "the address sanitizer's own memory counts";
   const TemporaryDirectory folder;
-  const ModelConfig config = wide_config();
+  const ModelConfig& config = GetParam().config;
   save_model(random_model(config, 1), folder.file("model.h5"));
   TokenIds tokens;
-  for (Index t = 0; t < config.n_ctx; ++t) tokens.push_back(static_cast<TokenId>(t * 7919 % 8000));
+  for (Index t = 0; t < config.n_ctx; ++t) tokens.push_back(static_cast<TokenId>(t * 7919 % 2000));
   testing::write_token_corpus(folder.file("tokens.h5"), {tokens, tokens});
 
   const RunShape shape{config, {}, config.n_ctx, 2, 1};
   const std::vector<MemoryPart> parts =
-      run_memory(shape, model_bytes(config), {&analysis_named(GetParam())}, false);
+      run_memory(shape, model_bytes(config), {&analysis_named(GetParam().analysis)}, false);
   const Finished finished = run_headscope({"run",
                                            "--model",
                                            folder.file("model.h5"),
@@ -87,7 +98,7 @@ TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
                                            folder.file("tokens.h5"),
                                            "--no-bos",
                                            "--analyses",
-                                           GetParam(),
+                                           GetParam().analysis,
                                            "--threads",
                                            "1",
                                            "--prune-documents",
@@ -109,10 +120,18 @@ TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
   EXPECT_GT(peak, 0.5 * estimate);
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, MemoryOf,
-                         ::testing::Values("parameters", "circuits", "correlation", "pruning",
-                                           "classification", "attention"),
-                         [](const auto& test) { return std::string(test.param); });
+// What a document takes counts most in the long shape, what is kept of every layer in the deep one.
+INSTANTIATE_TEST_SUITE_P(
+    Every, MemoryOf,
+    ::testing::Values(MeasuredRun{"parameters", "wide", wide_config()},
+                      MeasuredRun{"circuits", "wide", wide_config()},
+                      MeasuredRun{"correlation", "wide", wide_config()},
+                      MeasuredRun{"pruning", "wide", wide_config()},
+                      MeasuredRun{"classification", "wide", wide_config()},
+                      MeasuredRun{"attention", "wide", wide_config()},
+                      MeasuredRun{"attention", "long", config_of(1, 1, 512, 64, 4096)},
+                      MeasuredRun{"pruning", "deep", config_of(16, 1, 256, 64, 512)}),
+    [](const auto& test) { return std::string(test.param.analysis) + "_" + test.param.shape; });
 
 TEST(Memory, OfGpt2IsThatOfItsWeightsAtLeast) {
   ModelConfig config;
@@ -131,6 +150,7 @@ TEST(Memory, TooLittleIsRefusedWithTheNumbersBeforeAnythingIsRun) {
   EXPECT_EQ(weights.exit_status, 2);
   EXPECT_THAT(weights.err, HasSubstr("--memory: expected at least"));
   EXPECT_THAT(weights.err, HasSubstr("got 20 MiB (program"));
+  EXPECT_THAT(weights.err, Not(HasSubstr("classification"))) << "before the weights are read";
   const Finished analyses = run_headscope({"run", "--memory", "120M", "--output", output});
   EXPECT_EQ(analyses.exit_status, 2);
   EXPECT_THAT(analyses.err, HasSubstr("got 120 MiB (program"));
@@ -145,6 +165,17 @@ TEST(Memory, OfAttentionWeightsAloneIsNotThatOfACompleteModel) {
   model.missing = {"wte.weight"};
   model.n_stored = 1000;
   EXPECT_EQ(weight_bytes(model), 4000U);
+}
+
+TEST(Memory, AnalysesOfWeightsComeOneAfterTheOther) {
+  const RunShape run{wide_config(), {}, 512, 2, 1};
+  const auto need = [&](const std::vector<const RegisteredAnalysis*>& analyses) {
+    return total_bytes(run_memory(run, model_bytes(run.config), analyses, false));
+  };
+  const auto &parameters = analysis_named("parameters"), &circuits = analysis_named("circuits");
+  ASSERT_NE(need({&parameters}), need({&circuits}));
+  EXPECT_EQ(need({&parameters, &circuits}), std::max(need({&parameters}), need({&circuits})));
+  EXPECT_EQ(need({&circuits, &parameters}), std::max(need({&parameters}), need({&circuits})));
 }
 
 TEST(Memory, TheControlCounts) {
@@ -170,6 +201,14 @@ TEST(Memory, SizesAreReadInPowersOf1024) {
   EXPECT_EQ(memory_text(std::uint64_t{5} << 19), "2.5 MiB");
   EXPECT_EQ(memory_text(std::uint64_t{310} << 20), "310 MiB");
   EXPECT_EQ(memory_text(std::uint64_t{33} << 28), "8.25 GiB");
+}
+
+TEST(Inspect, ListsOfAttentionWeightsAloneOnlyWhatCanRun) {
+  const Finished finished =
+      run_headscope({"inspect", HEADSCOPE_TEST_DATA "/tiny_flat/attention_only.h5"});
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("    circuits  "));
+  EXPECT_THAT(finished.out, Not(HasSubstr("    correlation  ")));
 }
 
 TEST(Inspect, SaysFromAConfigAloneWhatARunOfItNeeds) {
