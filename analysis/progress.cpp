@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <iostream>
-#include <numeric>
 
 namespace headscope {
 namespace {
@@ -23,14 +22,15 @@ Progress::Style Progress::detect(bool quiet) {
   return isatty(STDERR_FILENO) != 0 ? Style::bar : Style::lines;
 }
 
-Progress::Progress(Style style, std::string task, std::vector<double> work, std::uint64_t n_done)
+Progress::Progress(Style style, std::string task, std::uint64_t n_document,
+                   std::function<double(std::uint64_t)> work, std::uint64_t n_done)
     : style_(style),
       task_(std::move(task)),
-      work_until_(std::move(work)),
-      done_before_(n_done),
+      n_document_(n_document),
+      work_(std::move(work)),
       done_(n_done) {
-  work_until_.insert(work_until_.begin(), 0);
-  std::partial_sum(work_until_.begin(), work_until_.end(), work_until_.begin());
+  for (std::uint64_t i = 0; i < n_document; ++i)
+    (i < n_done ? work_before_ : work_left_) += work_(i);
 }
 
 Progress::~Progress() {
@@ -38,6 +38,9 @@ Progress::~Progress() {
 }
 
 void Progress::advance(std::uint64_t n_token) {
+  const double work = work_(done_);
+  work_done_ += work;
+  work_left_ -= work;
   ++done_;
   tokens_ += n_token;
   if (style_ == Style::quiet) return;
@@ -61,22 +64,20 @@ void Progress::print(bool last) {
 
 std::string Progress::text() const {
   const std::chrono::duration<double> elapsed = Clock::now() - start_;
-  const std::uint64_t n_document = work_until_.size() - 1;
-  const double done = work_until_[done_], all = work_until_.back();
   std::string line = task_ + ": ";
   if (style_ == Style::bar) {
     constexpr int width = 24;
+    const double done = work_before_ + work_done_, all = done + work_left_;
     const int filled = static_cast<int>((all > 0 ? done / all : 1) * width);
     line += "[" + std::string(filled, '#') + std::string(width - filled, '.') + "] ";
   }
-  line += std::to_string(done_) + "/" + std::to_string(n_document) + " documents";
+  line += std::to_string(done_) + "/" + std::to_string(n_document_) + " documents";
   if (elapsed.count() > 0) {
     line += ", " + std::to_string(std::llround(static_cast<double>(tokens_) / elapsed.count())) +
             " tokens/s";
   }
-  if (done_ < n_document && done_ > done_before_) {
-    const double pace = elapsed.count() / (done - work_until_[done_before_]);
-    line += ", " + duration_text(pace * (all - done)) + " left";
+  if (done_ < n_document_ && work_done_ > 0) {
+    line += ", " + duration_text(elapsed.count() / work_done_ * work_left_) + " left";
   } else {
     line += ", " + duration_text(elapsed.count());
   }

@@ -2,8 +2,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
-#include <vector>
 
 namespace headscope {
 
@@ -16,9 +16,10 @@ class Progress {
   /// `bar` when stderr is a terminal, else `lines`; `quiet` when asked.
   static Style detect(bool quiet);
 
-  /// @param work    what each document costs, in any unit.
+  /// @param work    what a document costs, in any unit.
   /// @param n_done  documents done before, whose time is not known.
-  Progress(Style style, std::string task, std::vector<double> work, std::uint64_t n_done = 0);
+  Progress(Style style, std::string task, std::uint64_t n_document,
+           std::function<double(std::uint64_t)> work, std::uint64_t n_done = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -33,9 +34,12 @@ class Progress {
   using Clock = std::chrono::steady_clock;
   Style style_;
   std::string task_;
-  std::vector<double> work_until_;  // the costs of the first 0, 1, 2 ... documents together
-  std::uint64_t done_before_;
+  std::uint64_t n_document_;
+  std::function<double(std::uint64_t)> work_;
   std::uint64_t done_;
+  double work_before_ = 0;  // of the documents done before
+  double work_done_ = 0;    // of those done since
+  double work_left_ = 0;
   std::uint64_t tokens_ = 0;
   Clock::time_point start_ = Clock::now();
   Clock::time_point printed_ = start_;

@@ -98,11 +98,10 @@ void PassRunner::run_pass(CorpusRun& corpus_run, int pass, const std::string& ta
     n_done = saved.label.n_done;
   }
   SaveTimer timer(options_.save_every);
-  std::vector<double> work(n_document);
-  for (std::uint64_t i = 0; i < n_document; ++i) {
-    work[i] = corpus_run.forward_passes(shard - 1 + i * n_shard);
-  }
-  Progress progress(progress_style_, task, work, n_done);
+  const auto work = [&](std::uint64_t i) {
+    return corpus_run.forward_passes(shard - 1 + i * n_shard);
+  };
+  Progress progress(progress_style_, task, n_document, work, n_done);
   while (n_done < n_document) {
     const Document document = corpus_->document(shard - 1 + n_done * n_shard);
     corpus_run.observe(document);
