@@ -1,6 +1,5 @@
 #include "headscope/report.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -40,16 +39,6 @@ std::vector<const Figure*> ReportContent::other_figures() const {
   for (const Figure& figure : figures) {
     if (!results.has(figure.group)) found.push_back(&figure);
   }
-  return found;
-}
-
-std::vector<std::pair<const Claim*, const ResultsGroup*>> ReportContent::claims() const {
-  std::vector<std::pair<const Claim*, const ResultsGroup*>> found;
-  for (const ResultsGroup& group : results.groups) {
-    for (const Claim& claim : group.claims) found.emplace_back(&claim, &group);
-  }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first->number < b.first->number; });
   return found;
 }
 

@@ -10,6 +10,7 @@
 #include "report_contract.hpp"
 #include "report_heads.hpp"
 #include "report_pages.hpp"
+#include "results_claims.hpp"
 
 namespace headscope {
 namespace {
@@ -51,7 +52,7 @@ std::string badge(Verdict verdict) {
 }
 
 std::string claims_section(const ReportContent& content) {
-  const auto claims = content.claims();
+  const auto claims = claims_by_number(content.results.groups);
   if (claims.empty()) return "";
   std::string html =
       "<section id=\"claims\">\n<h2>Claims</h2>\n<p>What is said of attention heads, and what this "
@@ -190,7 +191,8 @@ std::string navigation(const ReportContent& content) {
   if (!summary_section(content.results).empty()) {
     html += "<li><a href=\"#summary\">Summary</a></li>\n";
   }
-  if (!content.claims().empty()) html += "<li><a href=\"#claims\">Claims</a></li>\n";
+  if (!claims_by_number(content.results.groups).empty())
+    html += "<li><a href=\"#claims\">Claims</a></li>\n";
   for (const ResultsGroup& group : content.results.groups) {
     if (group.name.find('/') != std::string::npos && !is_control(group)) continue;
     html += "<li><a href=\"#" + anchor(group.name) + "\">" + html_text(group_title(group)) +

@@ -6,6 +6,7 @@
 #include "report_contract.hpp"
 #include "report_findings.hpp"
 #include "report_pages.hpp"
+#include "results_claims.hpp"
 
 namespace headscope {
 namespace {
@@ -27,7 +28,7 @@ std::string row_text(const std::vector<std::string>& cells) {
 }
 
 std::string claims_section(const ReportContent& content) {
-  const auto claims = content.claims();
+  const auto claims = claims_by_number(content.results.groups);
   if (claims.empty()) return "";
   std::string text =
       "## Claims\n\n| No. | Claim | Verdict | Effect | Evidence |\n|---:|---|---|---|---|\n";

@@ -17,8 +17,6 @@ struct ReportContent {
   std::vector<const Figure*> figures_of(const std::string& group) const;
   /// Figures whose group is not in the results.
   std::vector<const Figure*> other_figures() const;
-  /// Every claim with the group that settled it, by number.
-  std::vector<std::pair<const Claim*, const ResultsGroup*>> claims() const;
 };
 
 std::string html_report(const ReportContent& content);

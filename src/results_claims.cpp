@@ -11,11 +11,6 @@
 namespace headscope {
 namespace {
 
-struct PlacedClaim {
-  const Claim* claim;
-  const std::string* group;
-};
-
 using Claims = std::vector<PlacedClaim>;
 
 Variable words(const char* name, const char* long_name, const Claims& claims,
@@ -38,12 +33,17 @@ Variable reals(const char* name, const char* long_name, const Claims& claims,
 
 }  // namespace
 
-ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
+std::vector<PlacedClaim> claims_by_number(const std::vector<ResultsGroup>& groups) {
   Claims claims;
   for (const ResultsGroup& group : groups) {
-    for (const Claim& claim : group.claims) claims.push_back({&claim, &group.name});
+    for (const Claim& claim : group.claims) claims.push_back({&claim, &group});
   }
   std::ranges::stable_sort(claims, {}, [](const PlacedClaim& each) { return each.claim->number; });
+  return claims;
+}
+
+ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
+  const Claims claims = claims_by_number(groups);
   ResultsGroup group;
   group.name = layout::claims;
   group.title = "Claims";
@@ -74,7 +74,7 @@ ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
   group.add(words("evidence", "This model's numbers in words", claims,
                   [](const PlacedClaim& each) { return each.claim->evidence; }));
   group.add(words("group", "Results group that settles the claim", claims,
-                  [](const PlacedClaim& each) { return *each.group; }));
+                  [](const PlacedClaim& each) { return each.group->name; }));
   return group;
 }
 

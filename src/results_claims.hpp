@@ -7,6 +7,15 @@
 
 namespace headscope {
 
+/// A claim and the group that settles it.
+struct PlacedClaim {
+  const Claim* claim;
+  const ResultsGroup* group;
+};
+
+/// The claims of all groups by number; those of one number in the order of the groups.
+std::vector<PlacedClaim> claims_by_number(const std::vector<ResultsGroup>& groups);
+
 /// All claims of all groups, by number, as one group `claims`, a variable per field; without
 /// variables if there are none.
 ResultsGroup claims_group(const std::vector<ResultsGroup>& groups);

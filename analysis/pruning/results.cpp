@@ -249,20 +249,25 @@ constexpr std::array<double, 2> tolerances{0.01, 0.05};
 
 void add_prunable_share(const DocumentRows& rows, const AnalysisSettings& settings,
                         ResultsGroup& group) {
-  const DocumentBootstrap bootstrap(rows.size(), settings.n_bootstrap, settings.seed);
-  Array value({tolerances.size()}), low = value, high = value;
-  for (std::size_t i = 0; i < tolerances.size(); ++i) {
-    const auto share = [&](const std::vector<std::uint32_t>& weights) {
-      const double baseline =
-          weighted(rows.baseline, weights) / weighted(rows.n_predicted, weights);
-      return prunable_share(curve_means(rows, weights), baseline, tolerances[i]);
-    };
-    std::vector<double> shares;
-    for (std::size_t draw = 0; draw < bootstrap.n_resample(); ++draw) {
-      shares.push_back(share(bootstrap.draw(draw)));
+  const auto shares = [&](const std::vector<std::uint32_t>& weights) {
+    const double baseline = weighted(rows.baseline, weights) / weighted(rows.n_predicted, weights);
+    const Array means = curve_means(rows, weights);
+    Array each({tolerances.size()});
+    for (std::size_t i = 0; i < tolerances.size(); ++i) {
+      each(i) = prunable_share(means, baseline, tolerances[i]);
     }
-    const Interval interval = percentile_interval(std::move(shares));
-    value(i) = share(every_document_once(rows));
+    return each;
+  };
+  const DocumentBootstrap bootstrap(rows.size(), settings.n_bootstrap, settings.seed);
+  std::array<std::vector<double>, tolerances.size()> resampled;
+  for (std::size_t draw = 0; draw < bootstrap.n_resample(); ++draw) {
+    const Array drawn = shares(bootstrap.draw(draw));
+    for (std::size_t i = 0; i < tolerances.size(); ++i) resampled[i].push_back(drawn(i));
+  }
+  const Array value = shares(every_document_once(rows));
+  Array low({tolerances.size()}), high = low;
+  for (std::size_t i = 0; i < tolerances.size(); ++i) {
+    const Interval interval = percentile_interval(std::move(resampled[i]));
     low(i) = interval.low;
     high(i) = interval.high;
   }
