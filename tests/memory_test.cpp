@@ -133,11 +133,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.analysis) + "_" + test.param.shape; });
 
 TEST(Memory, OfGpt2IsThatOfItsWeightsAtLeast) {
-  ModelConfig config;
-  config.n_layer = config.n_head = 12;
-  config.d_model = 768;
-  config.d_mlp = 3072;
-  config.n_ctx = 1024;
+  ModelConfig config = config_of(12, 12, 768, 3072, 1024);
   config.d_vocab = 50257;
   EXPECT_EQ(model_bytes(config), 124'439'808 * sizeof(float));
 }

@@ -131,17 +131,16 @@ void explain_untested(const WeightedSums& sums, const RelationTests& relations,
   const auto reason = [&](HeadType type) -> std::string& {
     return margins.untested[static_cast<std::size_t>(type)];
   };
+  const bool is_too_short = no_head_is_scored(margins.of(HeadType::positional));
   for (const auto& [type, needed] : std::initializer_list<std::pair<HeadType, const char*>>{
            {HeadType::positional, "no document has a token beyond position 1"},
-           {HeadType::delimiter, "the corpus has no text, only token ids"},
+           {HeadType::delimiter, is_too_short ? "no document has a token beyond position 1"
+                                              : "the corpus has no text, only token ids"},
            {HeadType::duplicate, "no document repeats a token"},
            {HeadType::rare, "no query has a key rarer than all others"},
            {HeadType::sink, "no document has a token beyond position 0"},
            {HeadType::long_range, "no document has a token beyond position 1"}}) {
     if (no_head_is_scored(margins.of(type))) reason(type) = needed;
-  }
-  if (!reason(HeadType::delimiter).empty() && !reason(HeadType::positional).empty()) {
-    reason(HeadType::delimiter) = reason(HeadType::positional);
   }
   if (sums.ratio(baseline_info(Baseline::delimiter_baseline).name)(0, 0) == 0) {
     reason(HeadType::delimiter) = "no token of the corpus is only punctuation";
