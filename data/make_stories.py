@@ -14,7 +14,7 @@ import sys
 from dependency_tree import text_of, to_conllu
 from story_grammar import Story
 
-LONGEST = 12
+LONGEST = 29
 ENTITY_HEADER = "# global.Entity = eid-etype-head-other\n"
 
 

@@ -1,7 +1,9 @@
 """The grammar: sentence rules that tell a story one after another.
 
-Two rules keep words predictable from what stands before them: a subject pronoun always refers to the subject of the
-sentence before, and a sentence that opens with "Indeed" or "In other words" says the one before again with a synonym.
+Three rules keep words predictable from what stands before them. A subject pronoun refers to the subject of the sentence
+before, or to the only other person there of its gender and number. What a person does and owns, and what others call them, hangs
+on who they are, so whom a pronoun stands for decides the words after it. And a sentence that opens with "Indeed" or "In other
+words" says the one before again with a synonym.
 """
 
 import lexicon
@@ -9,8 +11,9 @@ import story_phrases as p
 from dependency_tree import Word, attach, capitalise, mention, punctuation, sentence
 from story_world import World
 
-OPENERS = ["then", "soon", "later", "suddenly", "slowly"]
-TIMES = [("one", "day"), ("one", "morning"), ("that", "night"), ("the", "next day"), ("that", "evening")]
+OPENERS = ["then", "soon", "later", "suddenly", "slowly", "again", "now", "often", "sometimes", "quietly", "once more"]
+TIMES = [("one", "day"), ("one", "morning"), ("that", "night"), ("the", "next day"), ("that", "evening"), ("that", "afternoon"),
+         ("the", "same week"), ("one", "dark night"), ("the", "next morning"), ("that", "cold winter")]
 
 
 class Story(World):
@@ -19,16 +22,20 @@ class Story(World):
     def __init__(self, rng, identifier):
         super().__init__(rng, identifier)
         self.sentences = []
+        self.trade_things = {}
 
     def add(self, clause, stop="."):
         self.sentences.append(sentence(clause, stop))
+        self.heard = [found.entity for found in clause.mentions]
 
     def opener(self, share=0.4):
         """An optional opening adverbial, as left dependents of the main verb."""
         if self.rng.random() > share:
             return []
         if self.rng.random() < 0.5:
-            return [("advmod", p.adverb(self.rng.choice(OPENERS))), ("punct", punctuation(","))]
+            *before, adverb = self.rng.choice(OPENERS).split()
+            phrase = attach(p.adverb(adverb), left=[("advmod", p.adverb(word)) for word in before])
+            return [("advmod", phrase), ("punct", punctuation(","))]
         first, rest = self.rng.choice(TIMES)
         *middle, last = rest.split()
         det = {"one": ("nummod", p.numeral("one")), "that": ("det", p.demonstrative(False, "Sing"))}.get(first, ("det", p.definite()))
@@ -39,16 +46,26 @@ class Story(World):
         return p.verb(lemma, self.tense, entity.number)
 
     def someone(self):
-        return self.hero if self.rng.random() < 0.6 else self.friend
+        return self.hero if self.rng.random() < 0.55 else self.friend
+
+    def anyone(self):
+        """A person, or the group."""
+        return self.rng.choices([self.hero, self.friend, self.group], [0.42, 0.36, 0.22])[0]
+
+    def two_unlike(self):
+        """Two of the story's people that different pronouns stand for, or now and then the same."""
+        people = [self.hero, self.friend, self.group]
+        first, second = self.rng.sample(people, 2)
+        return first, second
 
     def tell(self):
         rng = self.rng
-        length = rng.randint(4, 12)
+        length = rng.randint(14, 26)
         self.introduction()
-        rules = [self.action, self.action, self.motion, self.giving, self.speech, self.speech, self.scene, self.scene, self.scene,
-                 self.relative_scene, self.relative_scene, self.feeling, self.restating, self.restating, self.cast_spell,
-                 self.amounts, self.demonstratives, self.wish, self.when_clause, self.pair, self.name_talk, self.belongings,
-                 self.comparison, self.plain_topic, self.plain_topic]
+        rules = [self.action, self.motion, self.giving, self.speech, self.speech, self.scene, self.scene, self.relative_scene,
+                 self.relative_scene, self.feeling, self.restating, self.restating, self.cast_spell, self.amounts, self.demonstratives,
+                 self.wish, self.when_clause, self.pair, self.name_talk, self.belongings, self.comparison,
+                 *[self.encounter] * 7, *[self.lending] * 4, *[self.work] * 4]
         while len(self.sentences) < length - 1:
             rng.choice(rules)()
         self.ending()
@@ -71,11 +88,99 @@ class Story(World):
             about = p.prepositional("about", self.introduce(hero))
             self.add(attach(about, left=[("nsubj", story), ("cop", p.verb("be", "Pres", "Sing", "AUX"))]))
         self.topic = hero
-        if rng.random() < 0.7:
+        self.about(hero)
+        if rng.random() < 0.8:
             subject = self.subject(hero)
             friend = self.introduce(self.friend)
             verb = self.verb(rng.choice(["know", "meet", "like", "visit"]), hero)
             self.add(attach(verb, left=[("nsubj", subject)], right=[("obj", friend)]))
+            self.about(self.friend)
+
+    def about(self, who):
+        """One or two sentences about someone whom the last one speaks of: what they do or own, what they are called, how they feel."""
+        for rule in self.rng.choices([self.deed, self.calling, self.plain_topic], [0.6, 0.2, 0.2], k=self.rng.choice([1, 1, 2])):
+            rule(who)
+
+    def trade_thing(self, owner, noun=None):
+        """A thing of the owner's trade: the one named, or one that the owner has, by possessive pronoun."""
+        own = noun is None
+        noun = noun or self.rng.choice(lexicon.TRADES[owner.noun][1])
+        thing = self.trade_things.setdefault((owner, noun), self.entity("object", noun))
+        new, thing.introduced = not thing.introduced, True
+        return mention(thing, self.own(owner, noun) if own else p.noun_phrase(noun, "Sing", "a" if new else "the"))
+
+    def deed(self, who):
+        """What someone of this trade does."""
+        rng = self.rng
+        left = self.opener(0.15)
+        subject = self.subject(who, 0.9)
+        if rng.random() < 0.35:
+            verb = self.verb(rng.choice(["hold", "fetch", "clean", "show", "lose", "want", "need", "drop"]), who)
+            right = [("obj", self.trade_thing(who))]
+        else:
+            lemma, thing = rng.choice(lexicon.TRADES[who.noun][0])
+            verb = self.verb(lemma, who)
+            right = [("obj", self.trade_thing(who, thing))] if thing else []
+        style = rng.random()
+        if style < 0.45:
+            right.append(("obl", self.place_phrase(rng.choice(["in", "near", "behind"]))))
+        elif style < 0.6:
+            right.append(("advmod", p.adverb(rng.choice(["well", "again", "often", "together" if who is self.group else "alone"]))))
+        self.add(attach(verb, left=left + [("nsubj", subject)], right=right))
+
+    def calling(self, who):
+        """'People called her Anna.' The name, or the trade of one without, follows the pronoun."""
+        rng = self.rng
+        if not self.clear(who):
+            return self.deed(who)
+        callers = Word("everyone", "everyone", "PRON", "Number=Sing|PronType=Tot") if rng.random() < 0.5 else p.noun("person", "Plur")
+        called = p.name(who.name) if who.name else p.noun_phrase(who.noun, who.number, "the")
+        number = "Sing" if callers.lemma == "everyone" else "Plur"
+        self.topic = None
+        self.add(attach(p.verb("call", self.tense, number), left=[("nsubj", callers)],
+                        right=[("obj", p.pronoun(who, "Acc")), ("xcomp", called)]))
+
+    def encounter(self):
+        """Two people and then one of them: whom the pronoun stands for is not told by the order."""
+        rng = self.rng
+        first, second = self.two_unlike()
+        left = self.opener(0.3)
+        subject = self.subject(first, 0.5)
+        style = rng.random()
+        if style < 0.7:
+            verb = self.verb(self.pick(lexicon.MEETING), first)
+            right = [("obj", self.full(second))]
+        else:
+            verb = self.verb(self.pick(lexicon.MOVING), first)
+            right = [("obl", p.prepositional(rng.choice(["with", "past", "behind"]), self.full(second)))]
+        if rng.random() < 0.75:
+            right.append(("obl", self.place_phrase(rng.choice(["in", "near", "behind"]))))
+        self.add(attach(verb, left=left + [("nsubj", subject)], right=right))
+        self.about(rng.choice([first, first, second]))
+
+    def lending(self):
+        """'The sailor lends Anna her rope': the owner is the subject, and someone else stands between."""
+        rng = self.rng
+        owner, other = self.two_unlike()
+        left = self.opener(0.3)
+        subject = self.subject(owner, 0.6)
+        receiver = self.full(other)
+        verb = self.verb(rng.choice(["give", "lend", "show", "sell", "bring"]), owner)
+        if rng.random() < 0.7:
+            right = [("iobj", receiver), ("obj", self.trade_thing(owner))]
+        else:
+            right = [("obj", self.trade_thing(owner)), ("obl", p.prepositional("to", receiver))]
+        if rng.random() < 0.3:
+            right.append(("obl", self.place_phrase(rng.choice(["in", "near"]))))
+        self.add(attach(verb, left=left + [("nsubj", subject)], right=right))
+        self.about(rng.choice([owner, owner, other]))
+
+    def work(self):
+        """Someone at their trade, and often more about them."""
+        who = self.anyone()
+        self.deed(who)
+        if self.rng.random() < 0.6:
+            self.about(who)
 
     def action(self):
         who = self.someone()
@@ -90,7 +195,7 @@ class Story(World):
         self.add(attach(self.verb(lemma, who), left=left + [("nsubj", subject)], right=right))
 
     def motion(self):
-        who = self.rng.choice([self.hero, self.friend, self.animal])
+        who = self.rng.choice([self.hero, self.friend, self.group, self.animal])
         left = self.opener()
         subject = self.subject(who)
         first = attach(self.verb(self.pick(lexicon.MOVING), who), left=left + [("nsubj", subject)],
@@ -102,7 +207,7 @@ class Story(World):
         self.add(first)
 
     def giving(self):
-        giver, taker = self.rng.choice([(self.hero, self.friend), (self.friend, self.hero)])
+        giver, taker = self.two_unlike()
         left = self.opener()
         subject = self.subject(giver)
         receiver = self.full(taker)
@@ -113,7 +218,7 @@ class Story(World):
             right = [("obj", gift), ("obl", p.prepositional("to", receiver))]
         self.add(attach(self.verb("give", giver), left=left + [("nsubj", subject)], right=right))
         if self.rng.random() < 0.7:
-            self.plain_topic()
+            self.about(self.rng.choice([giver, taker]))
 
     def predicate(self, subject, number):
         """subject + "is old", or a verb that agrees with it."""
@@ -153,9 +258,9 @@ class Story(World):
         else:
             self.add(attach(p.verb(self.pick(lexicon.RESTING), self.tense, number), left=[("nsubj", subject)]))
 
-    def plain_topic(self):
-        """A short sentence about the subject of the last one."""
-        topic = self.topic or self.hero
+    def plain_topic(self, about=None):
+        """A short sentence about the subject of the last one, or someone."""
+        topic = about or self.topic or self.hero
         subject = self.subject(topic, 0.9)
         if topic.kind == "person" or topic.kind == "animal":
             choice = self.rng.random()
@@ -178,9 +283,12 @@ class Story(World):
         who = self.someone()
         left = self.opener(0.2)
         subject = self.subject(who)
-        reason = attach(self.verb("have", who), left=[("nsubj", p.pronoun(who))],
-                        right=[("obj", p.noun_phrase(self.pick(lexicon.THINGS), self.rng.choice(["Sing", "Plur"]), "a"))])
-        self.add(p.copula(subject, p.adjective(self.pick(lexicon.FEELINGS)), self.tense, "Sing", left=left,
+        if self.rng.random() < 0.6:
+            owned = self.trade_thing(who, self.rng.choice(lexicon.TRADES[who.noun][1]))
+        else:
+            owned = p.noun_phrase(self.pick(lexicon.THINGS), self.rng.choice(["Sing", "Plur"]), "a")
+        reason = attach(self.verb("have", who), left=[("nsubj", p.pronoun(who))], right=[("obj", owned)])
+        self.add(p.copula(subject, p.adjective(self.pick(lexicon.FEELINGS)), self.tense, who.number, left=left,
                           right=[("advcl", p.subordinate("because", reason))]))
 
     def restating(self):
@@ -241,9 +349,13 @@ class Story(World):
             seen, subject = self.scene_subject()
             self.say(speaker, p.copula(subject, p.adjective(self.quality(seen.noun)), "Pres", seen.number), rng.choice([".", "!"]))
         elif kind < 0.8:
-            verb = p.infinitive(rng.choice(["find", "see", "have", "keep"]))
-            lemma, number = self.pick(lexicon.THINGS), rng.choice(["Sing", "Plur"])
-            wish = attach(verb, right=[("obj", p.noun_phrase(lemma, number, "a", [self.pick(lexicon.QUALITIES)]))])
+            if rng.random() < 0.5:
+                lemma, thing = rng.choice(lexicon.TRADES[speaker.noun][0])
+                wish = attach(p.infinitive(lemma), right=[("obj", p.noun_phrase(thing, "Sing", "the"))] if thing else [])
+            else:
+                lemma, number = self.pick(lexicon.THINGS), rng.choice(["Sing", "Plur"])
+                wish = attach(p.infinitive(rng.choice(["find", "see", "have", "keep"])),
+                              right=[("obj", p.noun_phrase(lemma, number, "a", [self.pick(lexicon.QUALITIES)]))])
             self.say(speaker, attach(p.verb("want", "Pres", "Sing", person=1), left=[("nsubj", p.first_person())],
                                      right=[("xcomp", p.to_infinitive(wish))]), ".")
         else:
@@ -293,7 +405,7 @@ class Story(World):
     def wish(self):
         who = self.someone()
         subject = self.subject(who)
-        act = self.rng.choice(["find", "carry", "fix", "hide", "sell", "mend", "bring", "paint", "draw", "see"])
+        act = self.rng.choice(["find", "carry", "fix", "hide", "sell", "mend", "bring", "see"])
         first = attach(self.verb("want", who), left=[("nsubj", subject)],
                        right=[("xcomp", p.to_infinitive(attach(p.infinitive(act), right=[("obj", self.full(self.thing))])))])
         self.focus = self.thing
@@ -303,11 +415,13 @@ class Story(World):
         self.add(p.conjoin(first, second, conjunction="but", comma=True))
 
     def when_clause(self):
-        who = self.rng.choice([self.hero, self.friend])
+        who = self.anyone()
         number = self.rng.choice(["Sing", "Plur"])
         seen = attach(self.verb("see", who), left=[("nsubj", self.full(who))],
                       right=[("obj", p.noun_phrase(self.pick(lexicon.ANIMALS), number, "the", [self.pick(lexicon.ANIMAL_QUALITIES)]))])
-        main = attach(self.verb(self.pick(lexicon.RESTING), who),
+        lemma = self.pick(lexicon.RESTING) if self.rng.random() < 0.5 else self.rng.choice(
+            [lemma for lemma, thing in lexicon.TRADES[who.noun][0] if not thing] or ["wait"])
+        main = attach(self.verb(lemma, who),
                       left=[("advcl", p.subordinate("when", seen)), ("punct", punctuation(",")), ("nsubj", p.pronoun(who))])
         self.topic = who
         self.add(main)

@@ -10,13 +10,15 @@ PREPOSITIONS = "near behind beside under by".split()
 class World:
     """A story's people, things and places, and how they are named. `rng` is a random.Random.
 
-    `topic` is the subject of the last sentence, the one entity that a subject pronoun may stand for; `focus` the last object.
+    `topic` is the subject of the last sentence, `heard` all that the last sentence speaks of: a pronoun may stand for the topic,
+    or for a person that no other of its gender and number stands beside. `focus` is the last object.
     """
 
     def __init__(self, rng, identifier):
         self.rng = rng
         self.identifier = identifier
         self.topic = None
+        self.heard = []
         self.focus = None
         self.entity_count = 0
         self.used = set()
@@ -50,12 +52,13 @@ class World:
         return tuple(self.invented_word(size).capitalize() for size in sizes)
 
     def person(self, gender):
-        noun = self.pick(lexicon.FEMALE_NOUNS if gender == "Fem" else lexicon.MALE_NOUNS)
+        gendered = lexicon.FEMALE_NOUNS if gender == "Fem" else lexicon.MALE_NOUNS
+        noun = self.pick(lexicon.NEUTRAL_NOUNS if self.rng.random() < 0.6 else gendered)
         style = self.rng.random()
         given = None
-        if style < 0.35:
+        if style < 0.45:
             given = (self.pick(lexicon.FEMALE_NAMES if gender == "Fem" else lexicon.MALE_NAMES),)
-        elif style < 0.75:
+        elif style < 0.85:
             given = self.invented_name()
         return self.entity("person", noun, gender, name=given, adjective=self.pick(lexicon.TRAITS))
 
@@ -63,7 +66,8 @@ class World:
         rng = self.rng
         self.hero = self.person(rng.choice(["Fem", "Masc"]))
         other = {"Fem": "Masc", "Masc": "Fem"}[self.hero.gender]
-        self.friend = self.person(other if rng.random() < 0.75 else self.hero.gender)
+        self.friend = self.person(other if rng.random() < 0.85 else self.hero.gender)
+        self.group = self.entity("person", self.pick(lexicon.NEUTRAL_NOUNS), number="Plur", adjective=self.pick(lexicon.TRAITS))
         self.thing = self.entity("object", self.pick(lexicon.THINGS), number=rng.choice(["Sing", "Sing", "Plur"]),
                                  adjective=self.pick(lexicon.QUALITIES))
         self.animal = self.entity("animal", self.pick(lexicon.ANIMALS), number=rng.choice(["Sing", "Plur"]),
@@ -75,7 +79,7 @@ class World:
 
     def full(self, entity):
         """Name, or definite noun phrase; indefinite with its adjective where the entity is new."""
-        if entity.name and entity.introduced:
+        if entity.name and entity.introduced and self.rng.random() < 0.6:
             return mention(entity, p.name(entity.name))
         if entity.introduced:
             return mention(entity, p.noun_phrase(entity.noun, entity.number, "the"))
@@ -95,9 +99,16 @@ class World:
         adjectives = [entity.adjective] if entity.adjective else []
         return mention(entity, p.noun_phrase(entity.noun, entity.number, determiner, adjectives, right))
 
+    def clear(self, entity):
+        """May a pronoun at the start of the next sentence stand for the entity?"""
+        if entity is self.topic:
+            return True
+        rivals = [other for other in (*self.heard, self.topic) if other and other is not entity and p.agreement(other) == p.agreement(entity)]
+        return entity.kind == "person" and entity in self.heard and not rivals
+
     def subject(self, entity, pronoun_share=0.75):
-        """The entity as subject: a pronoun only where it was the last sentence's subject."""
-        if entity is self.topic and self.rng.random() < pronoun_share:
+        """The entity as subject: a pronoun only where it is clear what it stands for."""
+        if self.clear(entity) and self.rng.random() < pronoun_share:
             phrase = p.pronoun(entity)
         else:
             phrase = self.full(entity)

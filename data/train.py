@@ -1,10 +1,11 @@
-"""Train the default model: a GPT-2 of 4 layers, 8 heads, d_model 192, on stories, books and repeated sequences.
+"""Train the default model: a GPT-2 of 5 layers, 6 heads, d_model 192, on stories, books and repeated sequences.
 
-    python3 train.py --tokenizer tokenizer --stories stories.txt --books book1.txt book2.txt --steps 5300 --output default-model.h5
+    python3 train.py --tokenizer tokenizer --stories stories.txt --books book1.txt book2.txt --steps 9000 --output default-model.h5
 
 Every row of a batch begins with <|endoftext|>: stories back to back, a stretch of a book from the
 start of a paragraph, or a random token sequence over and over (its first copy is not scored). Weight matrices
-are stepped by Muon (orthogonalised momentum), everything else by Adam. The batch of a step depends on (seed, step) alone.
+are stepped by Muon (orthogonalised momentum), everything else by Adam. The batch of a step depends on (seed, step) alone;
+each worker, a process of one thread, takes its part of the rows, in bfloat16, and they average their gradients.
 With --minutes the learning rate follows the clock and not the step, and --checkpoint lets a killed run go on.
 
 Needs PyTorch (2.13), numpy, h5py and tokenizers (0.23).
@@ -15,18 +16,28 @@ import json
 import math
 import os
 import pathlib
+import platform
+import tempfile
 import time
 
 import h5py
 import numpy as np
 import torch
+import torch.distributed
+import torch.multiprocessing
 import torch.nn.functional as F
 from tokenizers import ByteLevelBPETokenizer
 
-CONFIG = {"n_layer": 4, "n_head": 8, "n_embd": 192, "n_positions": 256, "layer_norm_epsilon": 1e-5, "activation_function": "gelu_new"}
-# Shares of the rows until this point of the training: the stories are learned first, so later rows are mostly books.
-MIXTURE = [[0.77, {"stories": 0.50, "books": 0.47, "repeats": 0.03}], [1.0, {"stories": 0.30, "books": 0.67, "repeats": 0.03}]]
-SHORT_UNTIL = 0.65  # share of the training with rows of half the length, twice as many of them
+CONFIG = {"n_layer": 5, "n_head": 6, "n_embd": 192, "n_positions": 384, "layer_norm_epsilon": 1e-5, "activation_function": "gelu_new"}
+# Shares of the rows until this point of the training.
+MIXTURE = [[0.6, {"stories": 0.62, "books": 0.28, "repeats": 0.10}], [1.0, {"stories": 0.55, "books": 0.40, "repeats": 0.05}]]
+SHORT_UNTIL = 0.6  # share of the training with rows of half the length, twice as many of them
+
+
+def waves(length, width, size=0.05):
+    """Sines and cosines of the position (Vaswani et al. 2017), where the position embeddings start from."""
+    angles = torch.arange(length)[:, None] / length ** (torch.arange(0, width, 2) / width)
+    return size * torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
 
 
 class GPT2(torch.nn.Module):
@@ -53,47 +64,49 @@ class GPT2(torch.nn.Module):
         for name, (shape, scale) in shapes.items():
             value = torch.full(shape, float(scale)) if len(shape) == 1 else torch.randn(shape, generator=generator) * scale
             self.values[name.replace(".", "/")] = torch.nn.Parameter(value)
+        self["wpe.weight"].data = waves(config["n_positions"], d)
 
     def __getitem__(self, name):
         return self.values[name.replace(".", "/")]
 
-    def norm(self, x, name):
-        return F.layer_norm(x, x.shape[-1:], self[name + ".weight"], self[name + ".bias"], self.config["layer_norm_epsilon"])
-
-    def linear(self, x, name):
-        return F.linear(x, self[name + ".weight"].t(), self[name + ".bias"])
-
-    def forward(self, tokens):
-        """Logits [row, position, vocab] of tokens [row, position]."""
-        rows, length = tokens.shape
-        heads = self.config["n_head"]
-        x = F.embedding(tokens, self["wte.weight"]) + self["wpe.weight"][:length]
-        for i in range(self.config["n_layer"]):
-            qkv = self.linear(self.norm(x, f"h.{i}.ln_1"), f"h.{i}.attn.c_attn")
-            q, k, v = (part.view(rows, length, heads, -1).transpose(1, 2) for part in qkv.chunk(3, dim=-1))
-            z = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-            x = x + self.linear(z.transpose(1, 2).reshape(rows, length, -1), f"h.{i}.attn.c_proj")
-            hidden = F.gelu(self.linear(self.norm(x, f"h.{i}.ln_2"), f"h.{i}.mlp.c_fc"), approximate="tanh")
-            x = x + self.linear(hidden, f"h.{i}.mlp.c_proj")
-        return self.norm(x, "ln_f") @ self["wte.weight"].t()
-
     def loss(self, tokens, targets):
-        return F.cross_entropy(self(tokens).flatten(0, 1), targets.flatten(), ignore_index=-1)
+        """Mean loss of the targets that are not -1; all but the loss itself in bfloat16."""
+        rows, length = tokens.shape
+        heads, d = self.config["n_head"], self.config["n_embd"]
+        w = {name.replace("/", "."): value.bfloat16() for name, value in self.values.items()}
+        future = torch.full((length, length), -torch.inf, dtype=torch.bfloat16).triu(1).expand(rows * heads, -1, -1)
+
+        def norm(x, name):
+            return F.layer_norm(x, (d,), w[name + ".weight"], w[name + ".bias"], self.config["layer_norm_epsilon"])
+
+        def linear(x, name):
+            return torch.addmm(w[name + ".bias"], x, w[name + ".weight"])
+
+        x = (F.embedding(tokens, w["wte.weight"]) + w["wpe.weight"][:length]).flatten(0, 1)
+        for i in range(self.config["n_layer"]):
+            qkv = linear(norm(x, f"h.{i}.ln_1"), f"h.{i}.attn.c_attn").view(rows, length, 3, heads, -1)
+            q, k, v = qkv.permute(2, 0, 3, 1, 4).reshape(3, rows * heads, length, -1)
+            pattern = torch.softmax(torch.baddbmm(future, q, k.mT, alpha=q.shape[-1] ** -0.5), dim=-1)
+            z = (pattern @ v).view(rows, heads, length, -1).transpose(1, 2).reshape(rows * length, d)
+            x = x + linear(z, f"h.{i}.attn.c_proj")
+            hidden = F.gelu(linear(norm(x, f"h.{i}.ln_2"), f"h.{i}.mlp.c_fc"), approximate="tanh")
+            x = x + linear(hidden, f"h.{i}.mlp.c_proj")
+        logits = norm(x, "ln_f") @ w["wte.weight"].t()
+        return F.cross_entropy(logits.float(), targets.flatten(), ignore_index=-1)
 
 
-def orthogonalise(matrix, iterations=5):
-    """The nearest semi-orthogonal matrix, by a quintic Newton-Schulz iteration (Jordan et al. 2024)."""
-    wide = matrix.shape[0] <= matrix.shape[1]
-    x = matrix if wide else matrix.t()
-    x = x / (x.norm() + 1e-7)
+def orthogonalise(matrices, iterations=5):
+    """The nearest semi-orthogonal matrices [matrix, row, column], by a quintic Newton-Schulz iteration (Jordan et al. 2024)."""
+    x = matrices if matrices.shape[1] <= matrices.shape[2] else matrices.mT
+    x = (x / (x.norm(dim=(1, 2), keepdim=True) + 1e-7)).bfloat16()
     for _ in range(iterations):
-        gram = x @ x.t()
-        x = 3.4445 * x + (-4.7750 * gram + 2.0315 * gram @ gram) @ x
-    return x if wide else x.t()
+        gram = x @ x.mT
+        x = 3.4445 * x + torch.baddbmm(gram, gram, gram, beta=-4.7750, alpha=2.0315) @ x
+    return (x if matrices.shape[1] <= matrices.shape[2] else x.mT).float()
 
 
 class Muon(torch.optim.Optimizer):
-    """Nesterov momentum whose update is orthogonalised; c_attn's Q, K and V are three matrices."""
+    """Nesterov momentum whose update is orthogonalised; c_attn's Q, K and V are three matrices. Equal shapes are done together."""
 
     def __init__(self, parameters, lr, momentum=0.95, decay=0.01):
         super().__init__(parameters, {"lr": lr, "momentum": momentum, "decay": decay})
@@ -101,6 +114,7 @@ class Muon(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self):
         for group in self.param_groups:
+            parts = {}
             for parameter in group["params"]:
                 state = self.state[parameter]
                 if not state:
@@ -108,9 +122,13 @@ class Muon(torch.optim.Optimizer):
                 state["momentum"].lerp_(parameter.grad, 1 - group["momentum"])
                 update = parameter.grad.lerp(state["momentum"], group["momentum"])
                 rows, columns = update.shape
-                parts = update.chunk(3, dim=1) if columns == 3 * rows else [update]
-                update = torch.cat([orthogonalise(part) * max(1.0, part.shape[1] / part.shape[0]) ** 0.5 for part in parts], dim=1)
-                parameter.mul_(1 - group["lr"] * group["decay"]).add_(update, alpha=-group["lr"])
+                count = 3 if columns == 3 * rows else 1
+                for target, part in zip(parameter.chunk(count, dim=1), update.chunk(count, dim=1)):
+                    parts.setdefault(part.shape, []).append((target, part))
+            for (rows, columns), pairs in parts.items():
+                scale = max(1.0, columns / rows) ** 0.5
+                for (target, _), update in zip(pairs, orthogonalise(torch.stack([part for _, part in pairs]))):
+                    target.mul_(1 - group["lr"] * group["decay"]).add_(update, alpha=-group["lr"] * scale)
 
 
 class Rows:
@@ -130,7 +148,7 @@ class Rows:
 
 def repeated_row(rng, end_of_text, length):
     """A random sequence again and again; targets in its first copy are -1, not scored."""
-    period = int(rng.integers(10, 70))
+    period = int(rng.integers(5, 70))
     sequence = rng.integers(0, end_of_text, period)
     row = np.concatenate([[end_of_text], np.tile(sequence, length // period + 1)])[:length]
     targets = row[1:].copy()
@@ -184,23 +202,25 @@ def write_model(path, model, tokenizer_folder, provenance):
         group.create_dataset("merges", data=(tokenizer_folder / "merges.txt").read_text(encoding="utf-8"), dtype=text)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--tokenizer", type=pathlib.Path, required=True, help="folder with vocab.json and merges.txt")
-    parser.add_argument("--stories", type=pathlib.Path, required=True, help="plain text, a blank line between stories")
-    parser.add_argument("--books", type=pathlib.Path, nargs="+", required=True, help="plain text, a blank line between paragraphs")
-    parser.add_argument("--output", type=pathlib.Path, required=True, help="model file to write (HDF5)")
-    parser.add_argument("--steps", type=int, default=5300, help="steps to train for")
-    parser.add_argument("--minutes", type=float, help="train for this long instead of --steps")
-    parser.add_argument("--checkpoint", type=pathlib.Path, help="saved every five minutes; read at the start where it exists")
-    parser.add_argument("--rows", type=int, default=8, help="rows of n_ctx tokens in a batch")
-    parser.add_argument("--muon-rate", type=float, default=0.02)
-    parser.add_argument("--adam-rate", type=float, default=0.004)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=2)
-    arguments = parser.parse_args()
+def average_gradients(parameters, workers):
+    flat = torch.cat([parameter.grad.flatten() for parameter in parameters])
+    torch.distributed.all_reduce(flat)
+    at = 0
+    for parameter in parameters:
+        parameter.grad.copy_(flat[at : at + parameter.numel()].view_as(parameter) / workers)
+        at += parameter.numel()
 
-    torch.set_num_threads(arguments.threads)
+
+def processor():
+    """The processor's name and whether it multiplies matrices of bfloat16 (AMX)."""
+    lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8") if pathlib.Path("/proc/cpuinfo").exists() else ""
+    names = [line.split(":")[1].strip() for line in lines.split("\n") if line.startswith("model name")]
+    return (names[0] if names else platform.processor()) + (", AMX bfloat16" if "amx_bf16" in lines else "")
+
+
+def train(worker, arguments, meeting):
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo", init_method=f"file://{meeting}", rank=worker, world_size=arguments.workers)
     vocabulary, merges = str(arguments.tokenizer / "vocab.json"), str(arguments.tokenizer / "merges.txt")
     tokenizer = ByteLevelBPETokenizer(vocabulary, merges)
     size = len(json.loads(pathlib.Path(vocabulary).read_text(encoding="utf-8")))
@@ -211,8 +231,9 @@ def main():
         "stories": story_rows(tokenizer, arguments.stories, end_of_text, length),
         "books": book_rows(tokenizer, arguments.books, end_of_text, length),
     }
-    for name, source in sources.items():
-        print(f"{name}: {len(source.tokens)} tokens", flush=True)
+    if worker == 0:
+        for name, source in sources.items():
+            print(f"{name}: {len(source.tokens)} tokens", flush=True)
 
     matrices = [value for name, value in model.values.items() if value.ndim == 2 and name.startswith("h")]
     others = [value for name, value in model.values.items() if value.ndim == 1 or not name.startswith("h")]
@@ -226,10 +247,21 @@ def main():
             optimizer.load_state_dict(state)
         step, spent = saved["step"], saved["spent"]
 
+    def save_model():
+        write_model(arguments.output, model, arguments.tokenizer, {
+            "training_steps": step, "training_tokens": step * arguments.rows * (length - 1), "training_loss": average,
+            "training_seed": arguments.seed, "training_mixture": json.dumps(MIXTURE),
+            "training_books": json.dumps(sorted(path.name for path in arguments.books)),
+            "training_processor": processor(), "pytorch_version": str(torch.__version__),
+        })
+
     started = time.monotonic() - spent
-    saved_at, average = spent, None
+    saved_at, first_step, average = spent, step, None
+    clock = torch.zeros(1, dtype=torch.float64)
     while True:
-        spent = time.monotonic() - started
+        clock[0] = time.monotonic() - started
+        torch.distributed.broadcast(clock, 0)
+        spent = clock.item()
         progress = spent / (60 * arguments.minutes) if arguments.minutes else step / arguments.steps
         if progress >= 1:
             break
@@ -239,28 +271,45 @@ def main():
         shorter = 2 if progress < SHORT_UNTIL else 1
         rows, row_length = arguments.rows * shorter, CONFIG["n_positions"] // shorter + 1
         tokens, targets = batch(sources, progress, arguments.seed, step, rows, end_of_text, row_length)
-        loss = model.loss(tokens, targets)
+        loss = model.loss(tokens[worker :: arguments.workers], targets[worker :: arguments.workers])
         loss.backward()
+        average_gradients(list(model.values.values()), arguments.workers)
         for optimizer in optimizers:
             optimizer.step()
         model.zero_grad(set_to_none=True)
         average = loss.item() if average is None else 0.98 * average + 0.02 * loss.item()
         step += 1
-        if step % 50 == 0:
+        if worker == 0 and step % 50 == 0:
             speed = step * arguments.rows * (length - 1) / spent
             print(f"step {step}  {100 * progress:.1f} %  loss {average:.3f}  {speed:.0f} tokens/s", flush=True)
-        if arguments.checkpoint and spent - saved_at > 300:
+        if worker == 0 and arguments.checkpoint and spent - saved_at > 300:
             saved_at = spent
             partial = arguments.checkpoint.with_suffix(".partial")
             states = [optimizer.state_dict() for optimizer in optimizers]
             torch.save({"model": model.state_dict(), "optimizers": states, "step": step, "spent": spent}, partial)
             os.replace(partial, arguments.checkpoint)
+            save_model()
+    if worker == 0:
+        save_model()
 
-    write_model(arguments.output, model, arguments.tokenizer, {
-        "training_steps": step, "training_tokens": step * arguments.rows * (length - 1), "training_loss": average,
-        "training_seed": arguments.seed, "training_mixture": json.dumps(MIXTURE),
-        "training_books": json.dumps(sorted(path.name for path in arguments.books)), "pytorch_version": str(torch.__version__),
-    })
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--tokenizer", type=pathlib.Path, required=True, help="folder with vocab.json and merges.txt")
+    parser.add_argument("--stories", type=pathlib.Path, required=True, help="plain text, a blank line between stories")
+    parser.add_argument("--books", type=pathlib.Path, nargs="+", required=True, help="plain text, a blank line between paragraphs")
+    parser.add_argument("--output", type=pathlib.Path, required=True, help="model file to write (HDF5)")
+    parser.add_argument("--steps", type=int, default=9000, help="steps to train for")
+    parser.add_argument("--minutes", type=float, help="train for this long instead of --steps")
+    parser.add_argument("--checkpoint", type=pathlib.Path, help="saved every five minutes, with the model; read at the start where it exists")
+    parser.add_argument("--rows", type=int, default=16, help="rows of n_ctx tokens in a batch")
+    parser.add_argument("--muon-rate", type=float, default=0.02)
+    parser.add_argument("--adam-rate", type=float, default=0.004)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=2, help="processes of one thread; one per core")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        torch.multiprocessing.spawn(train, args=(arguments, pathlib.Path(folder) / "meeting"), nprocs=arguments.workers)
 
 
 if __name__ == "__main__":
