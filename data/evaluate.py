@@ -1,4 +1,4 @@
-"""Measure what the default model can do and write the table in README.md.
+"""Measure what the default model can do and write the table and the samples in README.md.
 
     python3 evaluate.py --model default-model.h5 --book unseen.txt --training-books book1.txt book2.txt --readme README.md
 
@@ -15,8 +15,11 @@ import lexicon
 from gpt2 import Model, forward, log_probabilities, read_model
 from make_stories import make_story
 
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+MEASURED = "<!-- measured: begin -->", "<!-- measured: end -->"
+SAMPLES = "<!-- samples: begin -->", "<!-- samples: end -->"
+PROMPTS = ["Once upon a time there was", "This story is about", "It was a cold morning, and Elizabeth", '"I do not know," said']
 PRONOUNS = [" He", " She", " It", " They"]
+POSSESSIVES = [" his", " her", " its", " their"]
 
 
 class Counted:
@@ -131,11 +134,73 @@ def agreement_sites(story, tokenizer):
             yield first - 1, right[0], wrong[0], attractors
 
 
+def mentions_by_pronoun(story):
+    """(sentence, word index, word, first token, end token, entity, mentions before) of every third-person pronoun, in reading order."""
+    before = []
+    heads = {found.head: found.entity for sentence in story.sentences for found in sentence.mentions}
+    for sentence, i, word, first, end in story.words():
+        entity = heads.get(word)
+        if entity is None:
+            continue
+        if word.upos == "PRON":
+            yield sentence, i, word, first, end, entity, list(before)
+        before.append((word, entity, sentence))
+
+
+def gender_known(entity, before):
+    """Has the story told the person's gender: by a noun, a common name or an earlier pronoun?"""
+    noun = entity.number == "Plur" or entity.noun in lexicon.FEMALE_NOUNS + lexicon.MALE_NOUNS
+    common = entity.name and entity.name[0] in lexicon.FEMALE_NAMES + lexicon.MALE_NAMES
+    return noun or common or any(word.upos == "PRON" and other is entity for word, other, _ in before)
+
+
 def pronoun_sites(story):
-    """(position before, which of PRONOUNS) for subject pronouns that open a sentence."""
-    for _, i, word, first, _ in story.words():
-        if i == 0 and " " + word.form in PRONOUNS and "Case=Nom" in word.feats:
-            yield first - 1, PRONOUNS.index(" " + word.form)
+    """(position before, row of forms, which of them) where only one person can be meant, of known gender.
+
+    Subject pronouns that open a sentence after one that speaks of one person alone, and possessives whose owner is the subject.
+    """
+    for sentence, i, word, first, _, entity, before in mentions_by_pronoun(story):
+        if entity.kind != "person" or not gender_known(entity, before):
+            continue
+        if i == 0 and " " + word.form in PRONOUNS and before:
+            last = before[-1][2]
+            people = {other for _, other, where in before if where is last and other.kind == "person"}
+            if people == {entity} and story.sentences.index(last) == story.sentences.index(sentence) - 1:
+                yield first - 1, PRONOUNS, PRONOUNS.index(" " + word.form)
+        elif " " + word.form in POSSESSIVES and "Poss=Yes" in word.feats:
+            subjects = [other for head, other, where in before if where is sentence and head.relation == "nsubj" and head.upos != "PRON"]
+            if subjects == [entity]:
+                yield first - 1, POSSESSIVES, POSSESSIVES.index(" " + word.form)
+
+
+def trade_forms(entity, word):
+    """Forms that may follow the pronoun `word` if it stands for the person: verbs after a subject, things after a possessive."""
+    deeds, things = lexicon.TRADES[entity.noun]
+    if "Poss=Yes" in word.feats:
+        return set(things)
+    return {lexicon.finite(lemma, tense, entity.number) for lemma, _ in deeds for tense in ("Past", "Pres")}
+
+
+def referent_sites(story, tokenizer):
+    """(position, right token, tokens that would suit another person of the story, was that other named last).
+
+    Pronouns followed by what the person whom they stand for does or owns; others are those told of before.
+    """
+    words = {(id(sentence), i): word for sentence, i, word, _, _ in story.words()}
+    for sentence, i, word, _, end, entity, before in mentions_by_pronoun(story):
+        following = words.get((id(sentence), i + 1))
+        if entity.kind != "person" or entity.noun not in lexicon.TRADES or following is None:
+            continue
+        others = {other for _, other, _ in before if other.kind == "person" and other is not entity and other.noun in lexicon.TRADES}
+        own = trade_forms(entity, word)
+        if following.form not in own or not others:
+            continue
+        wrong = {form for other in others for form in trade_forms(other, word)} - own
+        right = story.tokens[end]
+        wrong = {tokenizer.encode(" " + form)[0] for form in wrong} - {tokenizer.encode(" " + form)[0] for form in own}
+        if wrong:
+            people = [other for _, other, _ in before if other.kind == "person"]
+            yield end - 1, right, sorted(wrong), people[-1] is not entity
 
 
 def name_sites(story):
@@ -170,7 +235,6 @@ def spell_sites(story):
 def measure_stories(stories, tokenizer, scorers):
     """{row: {scorer: value}} and {row: number of cases}."""
     rows, cases = {}, {}
-    pronouns = [tokenizer.encode(word)[0] for word in PRONOUNS]
     for scorer in scorers:
         kept = {}
         for story in stories:
@@ -179,11 +243,14 @@ def measure_stories(stories, tokenizer, scorers):
             kept.setdefault("loss", []).extend(-log_p[at, story.tokens[1:]])
             for before, right, wrong, attractors in agreement_sites(story, tokenizer):
                 kept.setdefault(f"agreement{min(attractors, 2)}", []).append(_preferred(log_p[before], right, [wrong]))
-            for before, which in pronoun_sites(story):
-                others = [token for token in pronouns if token != pronouns[which]]
-                kept.setdefault("pronoun", []).append(_preferred(log_p[before], pronouns[which], others))
-                if which < 2:
-                    kept.setdefault("gender", []).append(_preferred(log_p[before], pronouns[which], [pronouns[1 - which]]))
+            for before, row, which in pronoun_sites(story):
+                forms = [tokenizer.encode(form)[0] for form in row]
+                kept.setdefault("pronoun", []).append(_preferred(log_p[before], forms[which], np.delete(forms, which)))
+            for before, right, wrong, other_last in referent_sites(story, tokenizer):
+                value = _preferred(log_p[before], right, wrong)
+                kept.setdefault("referent", []).append(value)
+                if other_last:
+                    kept.setdefault("referent_far", []).append(value)
             for row, sites in (("name", name_sites(story)), ("spell", spell_sites(story))):
                 for before, token in sites:
                     kept.setdefault(row, []).append(_preferred(log_p[before], token, np.delete(np.arange(log_p.shape[1]), token)))
@@ -226,6 +293,30 @@ def head_scores(model, stories, seed=0):
     return {"previous token": previous, "induction": induction}
 
 
+def sample(model, prompt, length, temperature, seed):
+    """The prompt and `length` tokens after it, drawn one by one."""
+    rng = np.random.default_rng(seed)
+    tokens = [model.tokenizer.end_of_text, *model.tokenizer.encode(prompt)]
+    for _ in range(length):
+        share = np.exp(log_probabilities(forward(model, np.array(tokens))[0][-1].astype(np.float64) / temperature))
+        token = int(rng.choice(len(share), p=share / share.sum()))
+        if token == model.tokenizer.end_of_text:
+            break
+        tokens.append(token)
+    return b"".join(model.tokenizer.bytes_of(token) for token in tokens).decode("utf-8", "replace")
+
+
+def samples(model):
+    """Text that the model writes, as quotations."""
+    return "\n\n".join("> " + " ".join(sample(model, prompt, 150, 0.8, seed).split()) for seed, prompt in enumerate(PROMPTS))
+
+
+def write_between(path, marks, content):
+    text = path.read_text(encoding="utf-8")
+    begin, end = marks
+    path.write_text(text.split(begin)[0] + begin + "\n" + content + "\n" + end + text.split(end)[1], encoding="utf-8")
+
+
 def paragraphs(path):
     return [" ".join(part.split()) for part in path.read_text(encoding="utf-8").split("\n\n") if part.strip()]
 
@@ -235,7 +326,8 @@ def report(rows, cases, book, book_tokens, heads, model):
         "loss": "loss on unseen stories, nats per token", "book": "loss on an unseen book, nats per token",
         "agreement0": "verb agrees, no attractor", "agreement1": "verb agrees, one attractor",
         "agreement2": "verb agrees, two or more attractors",
-        "gender": "he or she", "pronoun": "he, she, it or they", "name": "recurring invented name, after its first token",
+        "pronoun": "he, she, it or they; his, her, its or their", "referent": "what follows a pronoun suits whom it stands for",
+        "referent_far": "the same where another person was named last", "name": "recurring invented name, after its first token",
         "spell": "made-up speech said again, after its first word",
     }
     rows, cases = {**rows, "book": book}, {**cases, "book": book_tokens}
@@ -263,9 +355,9 @@ def main():
     parser.add_argument("--book", type=pathlib.Path, required=True, help="a text that training did not see")
     parser.add_argument("--training-books", type=pathlib.Path, nargs="+", required=True, help="for the unigram and bigram models")
     parser.add_argument("--seed", type=int, default=7, help="of the unseen stories (default 7, the shipped ones and more)")
-    parser.add_argument("--count", type=int, default=600, help="unseen stories")
+    parser.add_argument("--count", type=int, default=300, help="unseen stories")
     parser.add_argument("--training-seed", type=int, default=1000)
-    parser.add_argument("--training-count", type=int, default=10000, help="stories for the unigram and bigram models")
+    parser.add_argument("--training-count", type=int, default=5000, help="stories for the unigram and bigram models")
     parser.add_argument("--readme", type=pathlib.Path, help="write the table between the marks in this file")
     arguments = parser.parse_args()
 
@@ -290,10 +382,11 @@ def main():
 
     table = report(rows, cases, book_losses, book_tokens, head_scores(model, stories[:50]), model)
     print(table)
+    written = samples(model)
+    print(written)
     if arguments.readme:
-        text = arguments.readme.read_text(encoding="utf-8")
-        before, after = text.split(BEGIN)[0], text.split(END)[1]
-        arguments.readme.write_text(before + BEGIN + "\n" + table + "\n" + END + after, encoding="utf-8")
+        write_between(arguments.readme, MEASURED, table)
+        write_between(arguments.readme, SAMPLES, written)
 
 
 if __name__ == "__main__":
