@@ -30,7 +30,7 @@ from tokenizers import ByteLevelBPETokenizer
 
 CONFIG = {"n_layer": 5, "n_head": 6, "n_embd": 192, "n_positions": 384, "layer_norm_epsilon": 1e-5, "activation_function": "gelu_new"}
 # Shares of the rows until this point of the training.
-MIXTURE = [[0.6, {"stories": 0.62, "books": 0.28, "repeats": 0.10}], [1.0, {"stories": 0.55, "books": 0.40, "repeats": 0.05}]]
+MIXTURE = [[0.6, {"stories": 0.60, "books": 0.28, "repeats": 0.12}], [1.0, {"stories": 0.58, "books": 0.36, "repeats": 0.06}]]
 SHORT_UNTIL = 0.6  # share of the training with rows of half the length, twice as many of them
 
 
@@ -132,11 +132,13 @@ class Muon(torch.optim.Optimizer):
 
 
 class Rows:
-    """Rows drawn from a source, each beginning with <|endoftext|>."""
+    """Rows drawn from the pieces of a file that `encode` wrote, each row beginning with <|endoftext|>."""
 
-    def __init__(self, tokens, starts, end_of_text, longest):
-        self.tokens, self.end_of_text = tokens, end_of_text
-        self.starts = starts[starts + longest < len(tokens)]
+    def __init__(self, path, end_of_text, longest):
+        with np.load(path) as file:
+            self.tokens, starts = file["tokens"], file["starts"]
+        self.starts = starts[starts + longest < len(self.tokens)]
+        self.end_of_text = end_of_text
 
     def draw(self, rng, length):
         start = self.starts[rng.integers(len(self.starts))]
@@ -147,29 +149,37 @@ class Rows:
 
 
 def repeated_row(rng, end_of_text, length):
-    """A random sequence again and again; targets in its first copy are -1, not scored."""
+    """A random sequence again and again, in half of the rows of few different tokens, so that it takes two tokens and more to
+    know the place; targets in its first copy are -1, not scored."""
     period = int(rng.integers(5, 70))
-    sequence = rng.integers(0, end_of_text, period)
+    kinds = period if rng.random() < 0.5 else int(rng.integers(3, period + 1))
+    sequence = rng.choice(rng.integers(0, end_of_text, kinds), period, replace=kinds < period)
     row = np.concatenate([[end_of_text], np.tile(sequence, length // period + 1)])[:length]
     targets = row[1:].copy()
     targets[:period] = -1
     return row[:-1], targets
 
 
-def story_rows(tokenizer, path, end_of_text, length):
-    stories = path.read_text(encoding="utf-8").split("\n\n")
-    pieces = [encoded.ids for encoded in tokenizer.encode_batch([story for story in stories if story])]
-    tokens = np.concatenate([np.array([end_of_text, *piece], dtype=np.uint16) for piece in pieces])
-    return Rows(tokens, np.flatnonzero(tokens == end_of_text), end_of_text, length)
+def story_pieces(path):
+    return [story for story in path.read_text(encoding="utf-8").split("\n\n") if story]
 
 
-def book_rows(tokenizer, paths, end_of_text, length):
-    pieces = []
-    for path in paths:
-        paragraphs = [part.replace("\n", " ").strip() for part in path.read_text(encoding="utf-8").split("\n\n")]
-        pieces += [encoded.ids for encoded in tokenizer.encode_batch([part + "\n" for part in paragraphs if part])]
-    starts = np.cumsum([0] + [len(piece) for piece in pieces[:-1]])
-    return Rows(np.concatenate([np.array(piece, dtype=np.uint16) for piece in pieces]), starts, end_of_text, length)
+def book_pieces(paths):
+    paragraphs = [part.replace("\n", " ").strip() for path in paths for part in path.read_text(encoding="utf-8").split("\n\n")]
+    return [part + "\n" for part in paragraphs if part]
+
+
+def encode(tokenizer, pieces, before, path):
+    """Writes the pieces' tokens, each after the tokens `before`, and where each begins, if the file is not there yet."""
+    if path.exists():
+        return
+    parts = []
+    for at in range(0, len(pieces), 1000):
+        parts += [np.array([*before, *encoded.ids], dtype=np.uint16) for encoded in tokenizer.encode_batch(pieces[at : at + 1000])]
+    lengths = np.array([len(part) for part in parts])
+    partial = path.with_suffix(".partial.npz")
+    np.savez(partial, tokens=np.concatenate(parts), starts=np.cumsum(lengths) - lengths)
+    os.replace(partial, path)
 
 
 def batch(sources, progress, seed, step, rows, end_of_text, length):
@@ -218,19 +228,13 @@ def processor():
     return (names[0] if names else platform.processor()) + (", AMX bfloat16" if "amx_bf16" in lines else "")
 
 
-def train(worker, arguments, meeting):
+def train(worker, arguments, size, folder):
     torch.set_num_threads(1)
-    torch.distributed.init_process_group("gloo", init_method=f"file://{meeting}", rank=worker, world_size=arguments.workers)
-    vocabulary, merges = str(arguments.tokenizer / "vocab.json"), str(arguments.tokenizer / "merges.txt")
-    tokenizer = ByteLevelBPETokenizer(vocabulary, merges)
-    size = len(json.loads(pathlib.Path(vocabulary).read_text(encoding="utf-8")))
+    torch.distributed.init_process_group("gloo", init_method=f"file://{folder / 'meeting'}", rank=worker, world_size=arguments.workers)
     end_of_text = size - 1
     model = GPT2(CONFIG | {"vocab_size": size}, arguments.seed)
     length = CONFIG["n_positions"] + 1
-    sources = {
-        "stories": story_rows(tokenizer, arguments.stories, end_of_text, length),
-        "books": book_rows(tokenizer, arguments.books, end_of_text, length),
-    }
+    sources = {name: Rows(folder / f"{name}.npz", end_of_text, length) for name in ("stories", "books")}
     if worker == 0:
         for name, source in sources.items():
             print(f"{name}: {len(source.tokens)} tokens", flush=True)
@@ -239,24 +243,24 @@ def train(worker, arguments, meeting):
     others = [value for name, value in model.values.items() if value.ndim == 1 or not name.startswith("h")]
     optimizers = [Muon(matrices, arguments.muon_rate), torch.optim.Adam(others, arguments.adam_rate, betas=(0.9, 0.95), fused=True)]
     peaks = [arguments.muon_rate, arguments.adam_rate]
-    step, spent = 0, 0.0
+    step, trained, spent, average = 0, 0, 0.0, None
     if arguments.checkpoint and arguments.checkpoint.exists():
         saved = torch.load(arguments.checkpoint)
         model.load_state_dict(saved["model"])
         for optimizer, state in zip(optimizers, saved["optimizers"]):
             optimizer.load_state_dict(state)
-        step, spent = saved["step"], saved["spent"]
+        step, trained, spent, average = saved["step"], saved["trained"], saved["spent"], saved["average"]
 
     def save_model():
         write_model(arguments.output, model, arguments.tokenizer, {
-            "training_steps": step, "training_tokens": step * arguments.rows * (length - 1), "training_loss": average,
+            "training_steps": step, "training_tokens": trained, "training_loss": average,
             "training_seed": arguments.seed, "training_mixture": json.dumps(MIXTURE),
             "training_books": json.dumps(sorted(path.name for path in arguments.books)),
             "training_processor": processor(), "pytorch_version": str(torch.__version__),
         })
 
     started = time.monotonic() - spent
-    saved_at, first_step, average = spent, step, None
+    saved_at = spent
     clock = torch.zeros(1, dtype=torch.float64)
     while True:
         clock[0] = time.monotonic() - started
@@ -278,15 +282,15 @@ def train(worker, arguments, meeting):
             optimizer.step()
         model.zero_grad(set_to_none=True)
         average = loss.item() if average is None else 0.98 * average + 0.02 * loss.item()
-        step += 1
+        step, trained = step + 1, trained + tokens.numel()
         if worker == 0 and step % 50 == 0:
-            speed = step * arguments.rows * (length - 1) / spent
-            print(f"step {step}  {100 * progress:.1f} %  loss {average:.3f}  {speed:.0f} tokens/s", flush=True)
+            print(f"step {step}  {100 * progress:.1f} %  loss {average:.3f}  {trained / 1e6:.2f} M tokens  {trained / spent:.0f} a second", flush=True)
         if worker == 0 and arguments.checkpoint and spent - saved_at > 300:
             saved_at = spent
             partial = arguments.checkpoint.with_suffix(".partial")
             states = [optimizer.state_dict() for optimizer in optimizers]
-            torch.save({"model": model.state_dict(), "optimizers": states, "step": step, "spent": spent}, partial)
+            torch.save({"model": model.state_dict(), "optimizers": states, "step": step, "trained": trained, "spent": spent,
+                        "average": average}, partial)
             os.replace(partial, arguments.checkpoint)
             save_model()
     if worker == 0:
@@ -302,14 +306,23 @@ def main():
     parser.add_argument("--steps", type=int, default=9000, help="steps to train for")
     parser.add_argument("--minutes", type=float, help="train for this long instead of --steps")
     parser.add_argument("--checkpoint", type=pathlib.Path, help="saved every five minutes, with the model; read at the start where it exists")
-    parser.add_argument("--rows", type=int, default=16, help="rows of n_ctx tokens in a batch")
+    parser.add_argument("--encoded", type=pathlib.Path, help="folder that keeps the encoded text for a run that goes on")
+    parser.add_argument("--rows", type=int, default=8, help="rows of n_ctx tokens in a batch")
     parser.add_argument("--muon-rate", type=float, default=0.02)
     parser.add_argument("--adam-rate", type=float, default=0.004)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2, help="processes of one thread; one per core")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        torch.multiprocessing.spawn(train, args=(arguments, pathlib.Path(folder) / "meeting"), nprocs=arguments.workers)
+    vocabulary, merges = str(arguments.tokenizer / "vocab.json"), str(arguments.tokenizer / "merges.txt")
+    tokenizer = ByteLevelBPETokenizer(vocabulary, merges)
+    size = len(json.loads(pathlib.Path(vocabulary).read_text(encoding="utf-8")))
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = arguments.encoded or pathlib.Path(temporary)
+        encode(tokenizer, story_pieces(arguments.stories), [size - 1], folder / "stories.npz")
+        encode(tokenizer, book_pieces(arguments.books), [], folder / "books.npz")
+        meeting = folder / "meeting"
+        meeting.unlink(missing_ok=True)
+        torch.multiprocessing.spawn(train, args=(arguments, size, folder), nprocs=arguments.workers)
 
 
 if __name__ == "__main__":
