@@ -28,10 +28,9 @@ import torch.multiprocessing
 import torch.nn.functional as F
 from tokenizers import ByteLevelBPETokenizer
 
-CONFIG = {"n_layer": 5, "n_head": 6, "n_embd": 192, "n_positions": 384, "layer_norm_epsilon": 1e-5, "activation_function": "gelu_new"}
+CONFIG = {"n_layer": 5, "n_head": 6, "n_embd": 192, "n_positions": 192, "layer_norm_epsilon": 1e-5, "activation_function": "gelu_new"}
 # Shares of the rows until this point of the training.
 MIXTURE = [[0.6, {"stories": 0.60, "books": 0.28, "repeats": 0.12}], [1.0, {"stories": 0.58, "books": 0.36, "repeats": 0.06}]]
-SHORT_UNTIL = 0.6  # share of the training with rows of half the length, twice as many of them
 
 
 def waves(length, width, size=0.05):
@@ -272,9 +271,7 @@ def train(worker, arguments, size, folder):
         for optimizer, peak in zip(optimizers, peaks):
             for group in optimizer.param_groups:
                 group["lr"] = peak * rate(progress)
-        shorter = 2 if progress < SHORT_UNTIL else 1
-        rows, row_length = arguments.rows * shorter, CONFIG["n_positions"] // shorter + 1
-        tokens, targets = batch(sources, progress, arguments.seed, step, rows, end_of_text, row_length)
+        tokens, targets = batch(sources, progress, arguments.seed, step, arguments.rows, end_of_text, length)
         loss = model.loss(tokens[worker :: arguments.workers], targets[worker :: arguments.workers])
         loss.backward()
         average_gradients(list(model.values.values()), arguments.workers)
@@ -307,7 +304,7 @@ def main():
     parser.add_argument("--minutes", type=float, help="train for this long instead of --steps")
     parser.add_argument("--checkpoint", type=pathlib.Path, help="saved every five minutes, with the model; read at the start where it exists")
     parser.add_argument("--encoded", type=pathlib.Path, help="folder that keeps the encoded text for a run that goes on")
-    parser.add_argument("--rows", type=int, default=8, help="rows of n_ctx tokens in a batch")
+    parser.add_argument("--rows", type=int, default=16, help="rows of n_ctx tokens in a batch")
     parser.add_argument("--muon-rate", type=float, default=0.02)
     parser.add_argument("--adam-rate", type=float, default=0.004)
     parser.add_argument("--seed", type=int, default=1)
