@@ -79,11 +79,11 @@ class StoryCorpus(unittest.TestCase):
         cls.documents = read(STORIES)
         cls.sentences = [sentence for document in cls.documents.values() for sentence in document]
 
-    def test_has_stories_of_fourteen_to_twenty_nine_sentences_in_little_space(self):
-        self.assertEqual(120, len(self.documents))
+    def test_has_stories_of_eleven_to_twenty_one_sentences_in_little_space(self):
+        self.assertEqual(160, len(self.documents))
         self.assertLessEqual(STORIES.stat().st_size, 1_500_000)
         lengths = {name: len(sentences) for name, sentences in self.documents.items()}
-        self.assertEqual({}, {name: length for name, length in lengths.items() if not 14 <= length <= 29})
+        self.assertEqual({}, {name: length for name, length in lengths.items() if not 11 <= length <= 21})
 
     def test_sentence_ids_are_unique(self):
         ids = [sentence.comments["sent_id"] for sentence in self.sentences]
@@ -241,7 +241,8 @@ class StoryCorpus(unittest.TestCase):
     def test_comes_again_from_its_seed(self):
         with tempfile.TemporaryDirectory() as folder:
             again = pathlib.Path(folder) / "again.conllu"
-            subprocess.run([sys.executable, DATA / "make_stories.py", "--seed", "7", "--count", "120", "--output", again], check=True)
+            command = [sys.executable, DATA / "make_stories.py", "--seed", "7", "--count", "160", "--tokens", "192", "--output", again]
+            subprocess.run(command, check=True)
             self.assertEqual(STORIES.read_bytes(), again.read_bytes())
 
 
