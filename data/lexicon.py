@@ -104,6 +104,18 @@ MOVING = "walk=stroll run=hurry jump=leap go=travel hike climb wander crawl drif
 RESTING = "sleep=nap cry=weep rest=relax smile=grin laugh=giggle wait eat sit dream yawn blush sigh sneeze whistle".split()
 SHOWING = "shine glow stand fall move shake lie break".split()
 
+# What follows the object of a verb: a preposition with its noun, or a particle.
+GOVERNING = dict(pair.split(":") for pair in (
+    "put:into tie:to borrow:from trade:for fill:with throw:over drag:through lean:against hang:on bury:under roll:along push:across"
+).split())
+PARTICLES = dict(pair.split(":") for pair in "lift:up lay:down take:off send:away turn:around pass:back hand:over pull:out".split())
+
+FREQUENCY_ADVERBS = "often always never sometimes rarely usually".split()
+MANNER_ADVERBS = "gladly carefully proudly bravely secretly calmly".split()
+
+# A word before the first of two choices, and the one between them.
+CORRELATIVES = {"either": "or", "neither": "nor", "both": "and"}
+
 IRREGULAR_PASTS = {
     "find": "found", "bring": "brought", "hide": "hid", "choose": "chose", "lose": "lost", "see": "saw", "hold": "held",
     "sell": "sold", "keep": "kept", "draw": "drew", "meet": "met", "teach": "taught", "run": "ran", "leap": "leapt",
@@ -114,10 +126,10 @@ IRREGULAR_PASTS = {
     "wake": "woke", "shoot": "shot", "set": "set", "sneak": "snuck", "cast": "cast", "write": "wrote", "beat": "beat",
     "weave": "wove", "spin": "spun", "build": "built", "lay": "laid", "ring": "rang", "kneel": "knelt", "knit": "knit",
     "sweep": "swept", "bet": "bet", "deal": "dealt", "read": "read", "swim": "swam", "steal": "stole", "lend": "lent",
-    "dig": "dug", "show": "showed", "speak": "spoke", "win": "won", "hear": "heard", "leave": "left", "do": "did", "can": "could",
+    "dig": "dug", "throw": "threw", "hang": "hung", "send": "sent", "show": "showed", "speak": "spoke", "win": "won", "hear": "heard", "leave": "left", "do": "did", "can": "could",
 }
 
-DOUBLING = {"hug", "drop", "nap", "grin", "chat", "plan", "stop", "drum", "trim", "hum", "skip", "patrol"}
+DOUBLING = {"hug", "drop", "nap", "grin", "chat", "plan", "stop", "drum", "trim", "hum", "skip", "patrol", "stir", "drag"}
 
 SYLLABLE_ONSETS = "b d f g h j k l m n p r s t v w z b d f g k l m n r s t v br dr gr kr tr sh fl pl st".split()
 SYLLABLE_VOWELS = "a e i o u".split()
@@ -183,4 +195,5 @@ def finite(verb, tense, number):
 
 
 def article(next_word):
-    return "an" if next_word[0].lower() in "aeiou" or next_word == "honest" else "a"
+    vowel = next_word[0].lower() in "aeiou" and next_word != "useful"
+    return "an" if vowel or next_word == "honest" else "a"

@@ -45,6 +45,31 @@ class Story(World):
     def verb(self, lemma, entity):
         return p.verb(lemma, self.tense, entity.number)
 
+    def clause(self, lemma, who, subject, left=(), right=()):
+        """subject + verb, in about half of the clauses with one to three words between: adverbs, a modal, "did not"."""
+        rng = self.rng
+        between = []
+        verb = self.verb(lemma, who)
+        kind = rng.random()
+        if kind < 0.15:
+            between.append(("aux", p.modal(rng.choice(["can", "must", "will"]), self.tense)))
+            verb = p.infinitive(lemma)
+        elif kind < 0.3:
+            between += [("aux", p.verb("do", self.tense, who.number, "AUX")), ("advmod", p.negation())]
+            verb = p.infinitive(lemma)
+        if rng.random() < 0.4:
+            between.append(("advmod", p.adverb(rng.choice(rng.choice([lexicon.FREQUENCY_ADVERBS, lexicon.MANNER_ADVERBS])))))
+        return attach(verb, left=[*left, ("nsubj", subject), *between], right=right)
+
+    def described(self, pool):
+        """A new thing of the pool with none to two adjectives."""
+        rng = self.rng
+        number = rng.choice(["Sing", "Sing", "Plur"])
+        adjectives = [rng.choice(lexicon.alternatives(entry)) for entry in rng.sample(lexicon.QUALITIES, rng.choice([0, 0, 1, 1, 2]))]
+        lemma = self.pick(pool)
+        thing = self.entity("place" if pool is lexicon.PLACES else "object", lemma, number=number, introduced=True)
+        return mention(thing, p.noun_phrase(lemma, number, rng.choice(["the", "a"]), adjectives))
+
     def someone(self):
         return self.hero if self.rng.random() < 0.55 else self.friend
 
@@ -65,7 +90,7 @@ class Story(World):
         rules = [self.action, self.motion, self.giving, self.speech, self.speech, self.scene, self.scene, self.relative_scene,
                  self.relative_scene, self.feeling, self.restating, self.restating, self.cast_spell, self.amounts, self.demonstratives,
                  self.wish, self.when_clause, self.pair, self.name_talk, self.belongings, self.comparison,
-                 *[self.encounter] * 7, *[self.lending] * 4, *[self.work] * 4]
+                 self.choice, self.choice, *[self.placing] * 4, *[self.encounter] * 7, *[self.lending] * 4, *[self.work] * 4]
         while len(self.sentences) < length - 1:
             rng.choice(rules)()
         self.ending()
@@ -115,18 +140,17 @@ class Story(World):
         left = self.opener(0.15)
         subject = self.subject(who, 0.9)
         if rng.random() < 0.35:
-            verb = self.verb(rng.choice(["hold", "fetch", "clean", "show", "lose", "want", "need", "drop"]), who)
+            lemma = rng.choice(["hold", "fetch", "clean", "show", "lose", "want", "need", "drop"])
             right = [("obj", self.trade_thing(who))]
         else:
             lemma, thing = rng.choice(lexicon.TRADES[who.noun][0])
-            verb = self.verb(lemma, who)
             right = [("obj", self.trade_thing(who, thing))] if thing else []
         style = rng.random()
         if style < 0.45:
             right.append(("obl", self.place_phrase(rng.choice(["in", "near", "behind"]))))
         elif style < 0.6:
             right.append(("advmod", p.adverb(rng.choice(["well", "again", "often", "together" if who is self.group else "alone"]))))
-        self.add(attach(verb, left=left + [("nsubj", subject)], right=right))
+        self.add(self.clause(lemma, who, subject, left, right))
 
     def calling(self, who):
         """'People called her Anna.' The name, or the trade of one without, follows the pronoun."""
@@ -148,14 +172,14 @@ class Story(World):
         subject = self.subject(first, 0.5)
         style = rng.random()
         if style < 0.7:
-            verb = self.verb(self.pick(lexicon.MEETING), first)
+            lemma = self.pick(lexicon.MEETING)
             right = [("obj", self.full(second))]
         else:
-            verb = self.verb(self.pick(lexicon.MOVING), first)
+            lemma = self.pick(lexicon.MOVING)
             right = [("obl", p.prepositional(rng.choice(["with", "past", "behind"]), self.full(second)))]
         if rng.random() < 0.75:
             right.append(("obl", self.place_phrase(rng.choice(["in", "near", "behind"]))))
-        self.add(attach(verb, left=left + [("nsubj", subject)], right=right))
+        self.add(self.clause(lemma, first, subject, left, right))
         self.about(rng.choice([first, first, second]))
 
     def lending(self):
@@ -165,14 +189,14 @@ class Story(World):
         left = self.opener(0.3)
         subject = self.subject(owner, 0.6)
         receiver = self.full(other)
-        verb = self.verb(rng.choice(["give", "lend", "show", "sell", "bring"]), owner)
+        lemma = rng.choice(["give", "lend", "show", "sell", "bring"])
         if rng.random() < 0.7:
             right = [("iobj", receiver), ("obj", self.trade_thing(owner))]
         else:
             right = [("obj", self.trade_thing(owner)), ("obl", p.prepositional("to", receiver))]
         if rng.random() < 0.3:
             right.append(("obl", self.place_phrase(rng.choice(["in", "near"]))))
-        self.add(attach(verb, left=left + [("nsubj", subject)], right=right))
+        self.add(self.clause(lemma, owner, subject, left, right))
         self.about(rng.choice([owner, owner, other]))
 
     def work(self):
@@ -192,7 +216,35 @@ class Story(World):
         right = [("obj", self.object(target, who))]
         if self.rng.random() < 0.4:
             right.append(("obl", self.place_phrase(self.rng.choice(["in", "near", "behind"]))))
-        self.add(attach(self.verb(lemma, who), left=left + [("nsubj", subject)], right=right))
+        self.add(self.clause(lemma, who, subject, left, right))
+
+    def placing(self):
+        """'She put the small old lamp into a box', 'He laid the drums down': the verb decides what follows its object."""
+        rng = self.rng
+        who = self.anyone()
+        left = self.opener(0.3)
+        subject = self.subject(who, 0.8)
+        if rng.random() < 0.65:
+            lemma, preposition = rng.choice(list(lexicon.GOVERNING.items()))
+            pool = rng.choice([lexicon.THINGS, lexicon.FURNITURE, lexicon.PLACES])
+            right = [("obj", self.described(lexicon.THINGS)), ("obl", p.prepositional(preposition, self.described(pool)))]
+        else:
+            lemma, particle = rng.choice(list(lexicon.PARTICLES.items()))
+            right = [("obj", self.described(lexicon.THINGS)), ("compound:prt", p.preposition(particle))]
+        self.add(self.clause(lemma, who, subject, left, right))
+        if rng.random() < 0.5:
+            self.about(who)
+
+    def choice(self):
+        """'She wanted neither the heavy bells nor a drum.'"""
+        rng = self.rng
+        who = self.anyone()
+        left = self.opener(0.2)
+        subject = self.subject(who, 0.8)
+        before, conjunction = rng.choice(list(lexicon.CORRELATIVES.items()))
+        first = attach(self.described(lexicon.THINGS), left=[("cc:preconj", Word(before, before, "CCONJ"))])
+        choices = p.conjoin(first, self.described(lexicon.THINGS), conjunction=conjunction)
+        self.add(attach(self.verb(self.pick(lexicon.TAKING), who), left=[*left, ("nsubj", subject)], right=[("obj", choices)]))
 
     def motion(self):
         who = self.rng.choice([self.hero, self.friend, self.group, self.animal])
@@ -216,7 +268,7 @@ class Story(World):
             right = [("iobj", receiver), ("obj", gift)]
         else:
             right = [("obj", gift), ("obl", p.prepositional("to", receiver))]
-        self.add(attach(self.verb("give", giver), left=left + [("nsubj", subject)], right=right))
+        self.add(self.clause("give", giver, subject, left, right))
         if self.rng.random() < 0.7:
             self.about(self.rng.choice([giver, taker]))
 

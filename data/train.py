@@ -1,4 +1,4 @@
-"""Train the default model: a GPT-2 of 5 layers, 6 heads, d_model 192, on stories, books and repeated sequences.
+"""Train the default model: a GPT-2 of 5 layers, 8 heads, d_model 192, on stories, books and repeated sequences.
 
     python3 train.py --tokenizer tokenizer --stories stories.txt --books book1.txt book2.txt --steps 9000 --output default-model.h5
 
@@ -28,7 +28,7 @@ import torch.multiprocessing
 import torch.nn.functional as F
 from tokenizers import ByteLevelBPETokenizer
 
-CONFIG = {"n_layer": 5, "n_head": 6, "n_embd": 192, "n_positions": 192, "layer_norm_epsilon": 1e-5, "activation_function": "gelu_new"}
+CONFIG = {"n_layer": 5, "n_head": 8, "n_embd": 192, "n_positions": 192, "layer_norm_epsilon": 1e-5, "activation_function": "gelu_new"}
 # Shares of the rows until this point of the training.
 MIXTURE = [[0.6, {"stories": 0.60, "books": 0.28, "repeats": 0.12}], [1.0, {"stories": 0.58, "books": 0.36, "repeats": 0.06}]]
 

@@ -21,11 +21,11 @@ from make_stories import make_story  # noqa: E402
 STORIES = DATA / "stories.conllu"
 
 RELATIONS = set(
-    "acl acl:relcl advcl advmod amod aux case cc ccomp conj cop det expl flat iobj mark nmod nmod:poss nsubj nummod obj obl "
+    "acl acl:relcl advcl advmod amod aux case cc cc:preconj ccomp compound:prt conj cop det expl flat iobj mark nmod nmod:poss nsubj nummod obj obl "
     "punct root xcomp".split()
 )
 PARTS_OF_SPEECH = set("ADJ ADP ADV AUX CCONJ DET NOUN NUM PART PRON PROPN PUNCT SCONJ VERB X".split())
-VOWEL_SOUND = re.compile(r"[aeiou]|honest")
+VOWEL_SOUND = re.compile(r"(?!useful)[aeiou]|honest")
 
 
 def subject_of(sentence, verb):
