@@ -1,5 +1,5 @@
 #include "analysis.hpp"
-#include "attention/attention.hpp"
+#include "attention_patterns/attention_patterns.hpp"
 #include "circuits/circuits.hpp"
 #include "classification/classification.hpp"
 #include "correlation/correlation.hpp"

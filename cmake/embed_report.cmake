@@ -2,7 +2,7 @@
 function(join_files result)
   set(joined "")
   foreach(name IN LISTS ARGN)
-    set(file ${PROJECT_SOURCE_DIR}/src/report/${name})
+    set(file ${PROJECT_SOURCE_DIR}/src/report/page/${name})
     file(READ ${file} text)
     string(APPEND joined "${text}\n")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
@@ -11,6 +11,6 @@ function(join_files result)
 endfunction()
 join_files(report_css report.css heads.css)
 join_files(report_js dom.js tables.js head_data.js head_map.js pattern_view.js head_panel.js head_links.js)
-configure_file(${PROJECT_SOURCE_DIR}/src/report/assets.cpp.in
+configure_file(${PROJECT_SOURCE_DIR}/src/report/page/assets.cpp.in
   ${PROJECT_BINARY_DIR}/report_assets.cpp @ONLY)
 target_sources(headscope PRIVATE ${PROJECT_BINARY_DIR}/report_assets.cpp)

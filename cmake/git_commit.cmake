@@ -13,5 +13,5 @@ if(Git_FOUND)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${git_log})
   endif()
 endif()
-set_source_files_properties(src/version.cpp PROPERTIES COMPILE_DEFINITIONS
+set_source_files_properties(src/base/version.cpp PROPERTIES COMPILE_DEFINITIONS
   "HEADSCOPE_VERSION=\"${PROJECT_VERSION}\";HEADSCOPE_GIT_COMMIT=\"${HEADSCOPE_GIT_COMMIT}\"")

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "conllu.hpp"
-#include "corpus_file.hpp"
+#include "corpus/conllu.hpp"
+#include "corpus/corpus_file.hpp"
 #include "fuzz.hpp"
 #include "small_tokenizer.hpp"
 

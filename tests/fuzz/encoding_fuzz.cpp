@@ -1,4 +1,4 @@
-#include "byte_pair_merger.hpp"
+#include "corpus/byte_pair_merger.hpp"
 #include "fuzz.hpp"
 #include "small_tokenizer.hpp"
 

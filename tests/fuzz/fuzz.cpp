@@ -11,7 +11,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "unicode.hpp"
+#include "base/unicode.hpp"
 
 // HDF5 keeps freed blocks for itself, so there is little for a long quarantine to find. Most of the
 // time would go into fresh pages if memory were given back to the system, and a tenth into stacks

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "files/hdf5_call.hpp"
 #include "fuzz.hpp"
-#include "hdf5_call.hpp"
 
 namespace headscope::fuzz {
 

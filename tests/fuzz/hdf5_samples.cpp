@@ -1,11 +1,11 @@
 #include "hdf5_samples.hpp"
 
-#include "hdf5_file.hpp"
+#include "files/hdf5_file.hpp"
 #include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
 #include "headscope/results.hpp"
 #include "headscope/statistics_file.hpp"
-#include "results_sample.hpp"
+#include "support/results_sample.hpp"
 
 namespace headscope::fuzz {
 namespace {

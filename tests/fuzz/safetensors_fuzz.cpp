@@ -2,9 +2,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "files/safetensors.hpp"
 #include "fuzz.hpp"
 #include "model_checks.hpp"
-#include "safetensors.hpp"
 
 namespace headscope::fuzz {
 namespace {

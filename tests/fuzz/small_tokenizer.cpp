@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "byte_alphabet.hpp"
+#include "corpus/byte_alphabet.hpp"
 
 namespace headscope::fuzz {
 

@@ -1,4 +1,4 @@
-#include "corpus_file.hpp"
+#include "corpus/corpus_file.hpp"
 #include "fuzz.hpp"
 #include "small_tokenizer.hpp"
 

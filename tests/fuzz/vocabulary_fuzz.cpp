@@ -1,4 +1,4 @@
-#include "fields.hpp"
+#include "base/fields.hpp"
 #include "fuzz.hpp"
 #include "small_tokenizer.hpp"
 

@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+#include <set>
+
+#include "analysis.hpp"
+#include "commands.hpp"
+#include "default_data.hpp"
+#include "headscope/corpus.hpp"
+#include "headscope/error.hpp"
+#include "headscope/inspect.hpp"
+#include "option_values.hpp"
+#include "run/run_memory.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+void print_line(const std::string& label, const std::string& value) {
+  std::cout << "  " << std::left << std::setw(24) << label << value << "\n";
+}
+
+void print_line(const std::string& label, std::uint64_t value) {
+  print_line(label, std::to_string(value));
+}
+
+void print_model(const ModelDescription& model) {
+  const ModelConfig& config = model.config;
+  print_line("config from", model.config_file.empty() ? "the tensors' shapes" : model.config_file);
+  print_line("layers", config.n_layer);
+  print_line("heads per layer", config.n_head);
+  print_line("d_model", config.d_model);
+  print_line("d_head", config.d_head());
+  print_line("d_mlp", config.d_mlp);
+  print_line("context", config.n_ctx);
+  print_line("vocabulary", config.d_vocab);
+  print_line("activation", std::string(activation_name(config.activation)));
+  print_line("unembedding", config.tied_unembedding ? "tied to the token embedding" : "its own");
+  if (model.n_stored == 0) {
+    print_line("parameters", model.counts.total());
+    return;
+  }
+  print_line("tokenizer", model.has_tokenizer ? "in the file" : "not in the file");
+  print_line("parameters in the file", model.n_stored);
+  if (model.missing.empty()) {
+    print_line("holds", "a complete model: every analysis can run");
+    return;
+  }
+  print_line("holds", "attention weights only: analyses of weights can run, those of text cannot");
+  std::string missing;
+  for (const std::string& name : model.missing) missing += (missing.empty() ? "" : ", ") + name;
+  print_line("missing", missing);
+}
+
+/// What a run with the default options over many documents needs, by analysis and with all of them.
+void print_memory(const ModelDescription& model) {
+  constexpr std::uint64_t many = 1000;
+  const RunShape run{model.config, {}, model.config.n_ctx, many, blas::thread_count()};
+  const auto need = [&](const std::vector<const RegisteredAnalysis*>& analyses) {
+    return memory_text(total_bytes(run_memory(run, weight_bytes(model), analyses, false)));
+  };
+  std::cout << "  memory of a run, about, by --analyses; documents of " << run.n_token
+            << " tokens, " << run.n_thread << " threads\n";
+  std::vector<const RegisteredAnalysis*> possible;
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    if (analysis.info.needs_corpus && !model.missing.empty()) continue;
+    possible.push_back(&analysis);
+    print_line("  " + analysis.info.name, need({&analysis}));
+  }
+  print_line("  all", need(possible));
+}
+
+void print_description(const std::string& path, Index n_head) {
+  const FileDescription file = describe_file(path, {n_head});
+  std::cout << path << ": " << file_kind_text(file.kind) << ", " << file.n_byte << " bytes\n";
+  for (const auto& [name, value] : file.attributes) print_line(name, value);
+  if (file.model) {
+    print_model(*file.model);
+    print_memory(*file.model);
+  }
+  if (file.kind == FileKind::config) return;
+  std::cout << "  " << file.arrays.size() << " arrays\n";
+  for (const TensorInfo& array : file.arrays) {
+    std::cout << "    " << array.name << " " << shape_text(array.shape) << " " << array.type
+              << "\n";
+  }
+}
+
+void print_corpus(const std::string& path, const std::string& tokenizer_directory) {
+  std::optional<Tokenizer> tokenizer;
+  std::string tokenizer_name = tokenizer_directory;
+  if (tokenizer_directory.empty()) {
+    tokenizer_name = default_data_path("default-model.h5");
+    const Model model = load_model(tokenizer_name);
+    tokenizer.emplace(model.tokenizer_vocab.value_or(""), model.tokenizer_merges.value_or(""),
+                      tokenizer_name);
+  } else {
+    tokenizer.emplace(Tokenizer::from_directory(tokenizer_directory));
+  }
+  const CorpusOptions options;
+  const Corpus corpus({path}, &*tokenizer, options);
+  std::uint64_t n_token = 0, longest = 0, n_word = 0, n_arc = 0, n_mention = 0;
+  std::set<std::string> relations;
+  for (std::uint64_t index = 0; index < corpus.n_document(); ++index) {
+    const Document document = corpus.document(index);
+    n_token += document.tokens.size();
+    longest = std::max<std::uint64_t>(longest, document.tokens.size());
+    n_word += document.words.size();
+    n_mention += document.mentions.size();
+    for (const Word& word : document.words) {
+      if (!word.head) continue;
+      ++n_arc;
+      relations.insert(word.relation);
+    }
+  }
+  std::cout << path << ": corpus\n";
+  print_line("tokenizer", tokenizer_name);
+  print_line("documents", std::to_string(corpus.n_document()) +
+                              ", cut where they are longer than " +
+                              std::to_string(options.max_tokens) + " tokens");
+  print_line("tokens", n_token);
+  print_line("longest document", std::to_string(longest) + " tokens");
+  print_line("annotated words", n_word);
+  print_line("dependency arcs",
+             std::to_string(n_arc) + " of " + std::to_string(relations.size()) + " relations");
+  print_line("mentions of entities", n_mention);
+}
+
+bool is_text_corpus(const fs::path& path) {
+  return fs::is_directory(path) || path.extension() == ".txt" || path.extension() == ".conllu";
+}
+
+}  // namespace
+
+void inspect_command(const Arguments& arguments) {
+  po::options_description options;
+  options.add_options()("file", po::value<std::vector<std::string>>(), "")(
+      "tokenizer", po::value<std::string>()->default_value("")->value_name("DIR"),
+      "folder with vocab.json and merges.txt, to count a corpus's tokens with (default: that of "
+      "the model in data/)");
+  add_n_head_option(options);
+  po::variables_map values;
+  if (!parse_arguments(arguments, "inspect FILE... [OPTION...]", options, {"file"}, true, values))
+    return;
+  if (values.count("file") == 0) throw UsageError("inspect: expected a file, got none");
+  for (const std::string& path : values["file"].as<std::vector<std::string>>()) {
+    if (is_text_corpus(path)) {
+      print_corpus(path, values["tokenizer"].as<std::string>());
+    } else {
+      print_description(path, read_n_head(values));
+    }
+  }
+}
+
+}  // namespace headscope

@@ -1,0 +1,83 @@
+#include "run/corpus_run.hpp"
+
+#include <algorithm>
+
+namespace headscope {
+namespace {
+
+const std::string corpus_part = "corpus", token_sum = "n_token";
+
+}  // namespace
+
+CorpusRun::CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses,
+                     const AnalysisContext& context)
+    : model_(context.model) {
+  for (const RegisteredAnalysis* registered : analyses) {
+    items_.push_back({registered, registered->make(context), &statistics_[registered->info.name]});
+  }
+}
+
+int CorpusRun::n_pass() const {
+  int n_pass = 0;
+  for (const Item& item : items_) {
+    if (item.registered->info.needs_corpus) n_pass = std::max(n_pass, item.analysis->n_pass());
+  }
+  return n_pass;
+}
+
+void CorpusRun::begin_pass(int pass) {
+  for (auto& [name, statistics] : statistics_) statistics.seal();
+  in_pass_.clear();
+  for (Item& item : items_) {
+    const int own_pass = pass - (n_pass() - item.analysis->n_pass());
+    if (!item.registered->info.needs_corpus || own_pass < 0) continue;
+    item.analysis->begin_pass(own_pass, *item.statistics);
+    in_pass_.push_back(&item);
+  }
+  first_pass_ = pass == 0;
+  if (forward_ != nullptr) return;
+  forward_ = std::make_unique<Forward>(model_);
+  end_forward_ = std::make_unique<Forward>(model_);
+}
+
+double CorpusRun::forward_passes(std::uint64_t document) const {
+  double count = 1;
+  for (const Item* item : in_pass_) count += item->analysis->forward_passes(document);
+  return count;
+}
+
+void CorpusRun::observe(const Document& document) {
+  std::vector<LayerObserver*> observers;
+  std::vector<Analysis*> observing;
+  for (const Item* item : in_pass_) {
+    if (!item->analysis->begin_document(document, *item->statistics)) continue;
+    observers.push_back(item->analysis.get());
+    observing.push_back(item->analysis.get());
+  }
+  if (!observing.empty()) {
+    const Matrix& resid_final = forward_->run(document.tokens, observers);
+    for (Analysis* analysis : observing) analysis->end_document({resid_final, *end_forward_});
+  }
+  if (first_pass_) {
+    statistics_[corpus_part].sum(token_sum, {1})(0) += static_cast<double>(document.tokens.size());
+  }
+  for (auto& [name, statistics] : statistics_) statistics.end_document();
+}
+
+void CorpusRun::end() {
+  for (auto& [name, statistics] : statistics_) statistics.seal();
+  forward_.reset();
+  end_forward_.reset();
+}
+
+void CorpusRun::merge(const StatisticsByName& part) {
+  for (const auto& [name, statistics] : part) statistics_[name].merge(statistics);
+}
+
+std::uint64_t CorpusRun::n_token() const {
+  const auto corpus = statistics_.find(corpus_part);
+  if (corpus == statistics_.end() || !corpus->second.has(token_sum)) return 0;
+  return static_cast<std::uint64_t>(corpus->second.sum(token_sum)(0));
+}
+
+}  // namespace headscope

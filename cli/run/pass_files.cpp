@@ -1,0 +1,189 @@
+#include "run/pass_files.hpp"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "headscope/error.hpp"
+#include "headscope/version.hpp"
+#include "run/output_folder.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Options that say where and how fast, not what.
+constexpr std::array without_effect{"model",  "corpus",     "tokenizer", "analyses", "output",
+                                    "config", "threads",    "memory",    "figures",  "quiet",
+                                    "shard",  "save-every", "resume",    "wait"};
+
+std::string text_of(const nlohmann::json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::map<std::string, std::string> texts_of(const PassLabel& label) {
+  return {{"identity", nlohmann::json(label.identity).dump()},
+          {"shard", std::to_string(label.shard)},
+          {"n_shard", std::to_string(label.n_shard)},
+          {"pass", std::to_string(label.pass)},
+          {"n_pass", std::to_string(label.n_pass)},
+          {"n_done", std::to_string(label.n_done)},
+          {"options", label.options}};
+}
+
+PassLabel label_of(const std::map<std::string, std::string>& texts, const std::string& path) {
+  try {
+    const auto number = [&](const char* name) { return std::stoi(texts.at(name)); };
+    PassLabel label;
+    label.identity = nlohmann::json::parse(texts.at("identity"));
+    label.shard = number("shard");
+    label.n_shard = number("n_shard");
+    label.pass = number("pass");
+    label.n_pass = number("n_pass");
+    label.n_done = std::stoull(texts.at("n_done"));
+    label.options = texts.at("options");
+    return label;
+  } catch (const std::exception&) {
+    throw DataError(path, "", "expected the statistics of a run, got others");
+  }
+}
+
+void check_number(const std::string& path, const char* name, int expected, int got) {
+  if (expected == got) return;
+  throw DataError(path, name,
+                  "expected " + std::to_string(expected) + ", got " + std::to_string(got));
+}
+
+void check_run(const PassLabel& expected, const PassLabel& got, const std::string& path) {
+  check_identity(expected.identity, got.identity, path);
+  check_number(path, "shards", expected.n_shard, got.n_shard);
+  check_number(path, "passes", expected.n_pass, got.n_pass);
+}
+
+}  // namespace
+
+RunIdentity run_identity(const RunSetup& setup) {
+  RunIdentity identity;
+  identity["version"] = version() + " " + git_commit();
+  identity["model SHA-256"] = setup.model().sha256;
+  if (setup.tokenizer() != nullptr) identity["tokenizer SHA-256"] = setup.tokenizer()->sha256();
+  if (setup.corpus() != nullptr) identity["corpus SHA-256"] = setup.corpus()->sha256();
+  for (const RegisteredAnalysis* analysis : setup.analyses()) {
+    std::string& names = identity["analyses"];
+    names += (names.empty() ? "" : ",") + analysis->info.name;
+  }
+  const nlohmann::json options = nlohmann::json::parse(setup.options().as_json);
+  for (const auto& [name, value] : options.items()) {
+    if (std::find(without_effect.begin(), without_effect.end(), name) != without_effect.end())
+      continue;
+    identity["--" + name] = text_of(value);
+  }
+  return identity;
+}
+
+PassLabel read_pass_label(const std::string& path, const PassLabel* expected) {
+  PassLabel label = label_of(load_statistics_texts(path), path);
+  if (expected != nullptr) check_run(*expected, label, path);
+  return label;
+}
+
+PassFile read_pass_file(const std::string& path, const PassLabel& expected) {
+  StatisticsFile file = load_statistics(path);
+  PassLabel label = label_of(file.texts, path);
+  check_run(expected, label, path);
+  check_number(path, "shard", expected.shard, label.shard);
+  check_number(path, "pass", expected.pass, label.pass);
+  return {std::move(label), std::move(file.parts)};
+}
+
+void check_identity(const RunIdentity& expected, const RunIdentity& got, const std::string& path) {
+  RunIdentity names = expected;
+  names.insert(got.begin(), got.end());
+  const auto value = [](const RunIdentity& identity, const std::string& name) {
+    const auto found = identity.find(name);
+    return found == identity.end() ? "none" : found->second;
+  };
+  for (const auto& entry : names) {
+    const std::string &name = entry.first, ours = value(expected, name), theirs = value(got, name);
+    if (ours != theirs) throw DataError(path, name, "expected " + ours + ", got " + theirs);
+  }
+}
+
+PassFolder::PassFolder(const std::string& output, PassLabel label)
+    : folder_((fs::path(output) / "shards").string()), label_(std::move(label)) {}
+
+std::string PassFolder::finished_path(int shard, int pass) const {
+  return folder_ + "/" + std::to_string(shard) + "-of-" + std::to_string(label_.n_shard) +
+         ".pass-" + std::to_string(pass) + ".h5";
+}
+
+std::string PassFolder::saved_path(int pass) const {
+  return fs::path(finished_path(label_.shard, pass)).replace_extension(".saved").string();
+}
+
+bool PassFolder::is_finished(int shard, int pass) const {
+  return fs::exists(finished_path(shard, pass));
+}
+
+std::vector<int> PassFolder::unfinished_shards(int pass) const {
+  std::vector<int> unfinished;
+  for (int shard = 1; shard <= label_.n_shard; ++shard) {
+    if (!is_finished(shard, pass)) unfinished.push_back(shard);
+  }
+  return unfinished;
+}
+
+std::optional<std::string> PassFolder::begun_file(bool or_finished) const {
+  for (int pass = 1; pass <= label_.n_pass; ++pass) {
+    if (fs::exists(saved_path(pass))) return saved_path(pass);
+    if (or_finished && is_finished(label_.shard, pass)) return finished_path(label_.shard, pass);
+  }
+  return std::nullopt;
+}
+
+PassFile PassFolder::read(const std::string& path, int shard, int pass) const {
+  PassLabel expected = label_;
+  expected.shard = shard;
+  expected.pass = pass;
+  return read_pass_file(path, expected);
+}
+
+PassFile PassFolder::read_finished(int shard, int pass) const {
+  return read(finished_path(shard, pass), shard, pass);
+}
+
+PassFile PassFolder::read_saved(int pass) const {
+  return read(saved_path(pass), label_.shard, pass);
+}
+
+void PassFolder::save(int pass, std::uint64_t n_done,
+                      const std::map<std::string, Statistics>& statistics) const {
+  write(saved_path(pass), pass, n_done, statistics);
+}
+
+void PassFolder::finish(int pass, std::uint64_t n_done,
+                        const std::map<std::string, Statistics>& statistics) const {
+  write(finished_path(label_.shard, pass), pass, n_done, statistics);
+  remove_statistics(saved_path(pass));
+}
+
+void PassFolder::write(const std::string& path, int pass, std::uint64_t n_done,
+                       const std::map<std::string, Statistics>& statistics) const {
+  PassLabel label = label_;
+  label.pass = pass;
+  label.n_done = n_done;
+  make_folder(folder_);
+  save_statistics(texts_of(label), statistics, path);
+}
+
+void PassFolder::remove_own() const {
+  for (int pass = 1; pass <= label_.n_pass; ++pass) {
+    remove_statistics(finished_path(label_.shard, pass));
+    remove_statistics(saved_path(pass));
+  }
+  std::error_code ignored;
+  if (fs::is_empty(folder_, ignored)) fs::remove(folder_, ignored);
+}
+
+}  // namespace headscope

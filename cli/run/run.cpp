@@ -1,0 +1,106 @@
+#include "run/run.hpp"
+
+#include <iostream>
+#include <memory>
+
+#include "commands.hpp"
+#include "run/output_folder.hpp"
+#include "run/run_passes.hpp"
+#include "run/run_results.hpp"
+
+namespace headscope {
+namespace {
+
+AnalysisContext context_of(const RunSetup& setup, const Model& model) {
+  return {model, setup.corpus(), setup.options().settings};
+}
+
+/// The analyses of a run's control and the untrained model they run on.
+struct Control {
+  Model model;
+  CorpusRun corpus_run;
+
+  explicit Control(const RunSetup& setup)
+      : model(random_model(setup.model().config, setup.options().settings.seed)),
+        corpus_run(setup.controlled_analyses(), context_of(setup, model)) {}
+};
+
+/// None unless the control was asked for.
+std::unique_ptr<Control> make_control(const RunSetup& setup) {
+  if (setup.controlled_analyses().empty()) return nullptr;
+  return std::make_unique<Control>(setup);
+}
+
+Results results_of(const RunSetup& setup, const CorpusRun& trained, const Control* control) {
+  return finish_results(setup, trained, control == nullptr ? nullptr : &control->corpus_run);
+}
+
+void say_finished(const RunOptions& options, const PassFolder& folder) {
+  if (options.quiet) return;
+  std::cerr << "shard " << options.shard << " of " << options.n_shard
+            << " is finished; when all are: headscope merge " << folder.folder()
+            << " --output DIR\n";
+}
+
+}  // namespace
+
+PassLabel pass_label(const RunSetup& setup) {
+  const AnalysisContext context = context_of(setup, setup.model());
+  PassLabel label;
+  label.identity = run_identity(setup);
+  label.shard = setup.options().shard;
+  label.n_shard = setup.options().n_shard;
+  label.n_pass = CorpusRun(setup.analyses(), context).n_pass() +
+                 CorpusRun(setup.controlled_analyses(), context).n_pass();
+  label.options = setup.options().with_absolute_paths();
+  return label;
+}
+
+std::optional<Results> run_shard(const RunSetup& setup, const PassFolder& folder) {
+  const RunOptions& options = setup.options();
+  auto trained = std::make_unique<CorpusRun>(setup.analyses(), context_of(setup, setup.model()));
+  std::unique_ptr<Control> control;
+  {
+    PassRunner passes(setup, folder);
+    if (!passes.run(*trained, 1, "model")) return std::nullopt;
+    const int n_pass = trained->n_pass();
+    if (options.n_shard > 1) trained.reset();
+    control = make_control(setup);
+    if (control && !passes.run(control->corpus_run, 1 + n_pass, "untrained control")) {
+      return std::nullopt;
+    }
+  }
+  if (options.n_shard > 1) {
+    say_finished(options, folder);
+    return std::nullopt;
+  }
+  return results_of(setup, *trained, control.get());
+}
+
+Results merge_shards(const RunSetup& setup, const ShardTable& shards) {
+  check_identity(run_identity(setup), shards.label().identity, shards.first_path());
+  CorpusRun trained(setup.analyses(), context_of(setup, setup.model()));
+  shards.merge_into(trained, 1);
+  const std::unique_ptr<Control> control = make_control(setup);
+  if (control) shards.merge_into(control->corpus_run, 1 + trained.n_pass());
+  return results_of(setup, trained, control.get());
+}
+
+void run_command(const Arguments& arguments) {
+  const std::optional<RunOptions> options = parse_run_options(arguments);
+  if (!options) return;
+  const RunSetup setup(*options);
+  const PassLabel label = pass_label(setup);
+  if (label.n_shard > 1 && label.n_pass == 0) {
+    throw UsageError("--shard: expected an analysis of text, whose documents it shares out, got " +
+                     label.identity.at("analyses"));
+  }
+  make_folder(options->output);
+  const PassFolder folder(options->output, label);
+  const std::optional<Results> results = run_shard(setup, folder);
+  if (!results) return;
+  write_run(*results, *options);
+  folder.remove_own();
+}
+
+}  // namespace headscope

@@ -1,0 +1,135 @@
+#include "run/run_results.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <iostream>
+
+#include "headscope/report.hpp"
+#include "headscope/version.hpp"
+#include "run/output_folder.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string utc_date() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+void add_provenance(Results& results, const RunSetup& setup, std::uint64_t n_token) {
+  const RunOptions& options = setup.options();
+  const Model& model = setup.model();
+  auto& attributes = results.attributes;
+  const auto count = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+  attributes["title"] = "Headscope results";
+  attributes["version"] = version();
+  attributes["git_commit"] = git_commit();
+  attributes["command_line"] = options.command_line;
+  attributes["options"] = options.as_json;
+  attributes["seed"] = count(options.settings.seed);
+  attributes["date"] = utc_date();
+  attributes["blas"] = blas::library_description();
+  attributes["threads"] = std::int64_t{blas::thread_count()};
+  attributes["model_path"] = model.path;
+  attributes["model_sha256"] = model.sha256;
+  const ModelConfig& config = model.config;
+  attributes["n_layer"] = count(config.n_layer);
+  attributes["n_head"] = count(config.n_head);
+  attributes["d_model"] = count(config.d_model);
+  attributes["d_head"] = count(config.d_head());
+  attributes["n_ctx"] = count(config.n_ctx);
+  attributes["d_vocab"] = count(config.d_vocab);
+  attributes["activation"] = std::string(activation_name(config.activation));
+  std::string pruned;
+  for (const HeadIndex head : config.pruned_heads)
+    pruned += (pruned.empty() ? "" : ",") + head.text();
+  if (!pruned.empty()) attributes["pruned_heads"] = pruned;
+  const Corpus* const corpus = setup.corpus();
+  if (corpus == nullptr) return;
+  std::string paths;
+  for (const std::string& path : options.corpus) paths += (paths.empty() ? "" : " ") + path;
+  attributes["corpus_path"] = paths;
+  attributes["corpus_sha256"] = corpus->sha256();
+  attributes["n_document"] = count(corpus->n_document());
+  attributes["n_token"] = count(n_token);
+}
+
+/// Adds the groups of a control run, and to the groups of the run itself what only both can say.
+/// @param main_group  where in the results each analysis of `trained` has its own group.
+void add_control(const CorpusRun& trained, const CorpusRun& control,
+                 const std::vector<std::size_t>& main_group, Results& results) {
+  for (const CorpusRun::Item& item : control.items()) {
+    for (ResultsGroup& group : item.analysis->finish(*item.statistics)) {
+      group.name = "control/" + group.name;
+      group.claims.clear();
+      results.groups.push_back(std::move(group));
+    }
+    const auto same = std::find_if(
+        trained.items().begin(), trained.items().end(),
+        [&](const CorpusRun::Item& other) { return other.registered == item.registered; });
+    const auto place = static_cast<std::size_t>(same - trained.items().begin());
+    same->analysis->compare(*same->statistics, *item.statistics, results.groups[main_group[place]]);
+  }
+}
+
+}  // namespace
+
+Results finish_results(const RunSetup& setup, const CorpusRun& trained, const CorpusRun* control) {
+  Results results;
+  add_provenance(results, setup, trained.n_token());
+  std::vector<std::size_t> main_group;
+  for (const CorpusRun::Item& item : trained.items()) {
+    main_group.push_back(results.groups.size());
+    for (ResultsGroup& group : item.analysis->finish(*item.statistics)) {
+      results.groups.push_back(std::move(group));
+    }
+  }
+  if (control != nullptr) add_control(trained, *control, main_group, results);
+  for (ResultsGroup& group : results.groups) {
+    std::ranges::stable_sort(group.claims, {}, &Claim::number);
+  }
+  return results;
+}
+
+void write_run(const Results& results, const RunOptions& options) {
+  make_folder(options.output);
+  write_results(results, (fs::path(options.output) / "results.h5").string());
+  draw_results(results, options.output, options.figure_formats);
+  if (!options.quiet) {
+    std::cerr << "report: " << (fs::path(options.output) / "report.html").string() << "\n";
+  }
+}
+
+void draw_results(const Results& results, const std::string& directory,
+                  const std::vector<std::string>& figure_formats) {
+  const std::string tables = (fs::path(directory) / "tables").string(),
+                    figure_folder = (fs::path(directory) / "figures").string();
+  std::vector<std::string> groups{"control"};
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    groups.push_back(analysis.info.name);
+  }
+  remove_report(directory);
+  remove_tables(tables, groups);
+  remove_figures(figure_folder);
+  make_folder(tables);
+  make_folder(figure_folder);
+  write_tables(results, tables);
+  std::vector<Figure> figures;
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    if (!results.has(analysis.info.name)) continue;
+    for (Figure& figure : analysis.draw(results)) {
+      write_figure(figure, figure_folder, figure_formats);
+      figures.push_back(std::move(figure));
+    }
+  }
+  write_report(results, figures, directory);
+}
+
+}  // namespace headscope

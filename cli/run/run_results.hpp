@@ -1,0 +1,19 @@
+#pragma once
+
+#include "run/corpus_run.hpp"
+#include "run/run_setup.hpp"
+
+namespace headscope {
+
+/// Turns complete statistics into results with their provenance.
+/// @param control  null unless the control was asked for.
+Results finish_results(const RunSetup& setup, const CorpusRun& trained, const CorpusRun* control);
+
+/// Writes results.h5, tables, figures and report into the run's output folder, and says where.
+void write_run(const Results& results, const RunOptions& options);
+
+/// Writes tables, figures and report of a results file into `directory`, in place of older ones.
+void draw_results(const Results& results, const std::string& directory,
+                  const std::vector<std::string>& figure_formats);
+
+}  // namespace headscope

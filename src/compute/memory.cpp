@@ -1,0 +1,61 @@
+#include "headscope/memory.hpp"
+
+#include <algorithm>
+
+#include "compute/layer.hpp"
+#include "compute/token_loss.hpp"
+#include "headscope/ablation.hpp"
+#include "headscope/parameters.hpp"
+
+namespace headscope {
+namespace {
+
+std::uint64_t floats(std::uint64_t count) {
+  return count * sizeof(float);
+}
+
+// Columns of the residual stream that stacked sequences go through at once.
+Index stacked_columns(Index at_once, Index n_token) {
+  return std::max<Index>(1, at_once / std::max<Index>(1, n_token)) * n_token;
+}
+
+}  // namespace
+
+std::uint64_t model_bytes(const ModelConfig& config) {
+  ModelConfig in_memory = config;
+  in_memory.pruned_heads.clear();
+  return floats(parameter_counts(in_memory).total());
+}
+
+std::uint64_t forward_bytes(const ModelConfig& config, Index n_token, bool with_patterns) {
+  // Streams before and after the layer, between its halves, both normalized ones, z and what
+  // attention adds; queries, keys and values.
+  const std::uint64_t columns = 7 * config.d_model + 3 * config.d_model + config.d_mlp;
+  return floats(columns * n_token + (with_patterns ? config.n_head * n_token * n_token : 0));
+}
+
+std::uint64_t loss_bytes(const ModelConfig& config, Index n_token, int n_thread) {
+  return floats(config.d_model * n_token) +
+         static_cast<std::uint64_t>(n_thread) * token_loss_thread_bytes(n_token);
+}
+
+std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thread) {
+  const Index n_column = stacked_columns(Forward::columns_at_once, n_token);
+  // The stack itself, then a layer's normalized stream, queries, keys, values, z and hidden units.
+  return floats(config.d_model * stacked_columns(HeadAblation::columns_at_once, n_token)) +
+         floats((5 * config.d_model + config.d_mlp) * n_column) +
+         loss_bytes(config, n_column, n_thread);
+}
+
+std::uint64_t gradient_bytes(const ModelConfig& config, Index n_token, int n_thread) {
+  // Kept of every layer: the streams before it and between its halves, and z.
+  const std::uint64_t kept = 3 * config.n_layer * config.d_model;
+  // Gradients of the stream and z, the normalized stream, queries, keys, values and hidden units,
+  // each with its own; what a thread adds up of the unembedding.
+  const std::uint64_t columns = 10 * config.d_model + 2 * config.d_mlp +
+                                static_cast<std::uint64_t>(n_thread) * config.d_model;
+  return forward_bytes(config, n_token, false) + loss_bytes(config, n_token, n_thread) +
+         floats((kept + columns) * n_token);
+}
+
+}  // namespace headscope

@@ -1,0 +1,134 @@
+#include "headscope/corpus.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+
+#include "corpus/corpus_file.hpp"
+#include "files/file_version.hpp"
+#include "files/hdf5_file.hpp"
+#include "files/sha256.hpp"
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> files_of(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) return {path};
+  if (!fs::is_directory(path, ignored)) {
+    throw DataError(path, "", "expected a file or folder, got nothing there");
+  }
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    const fs::path extension = entry.path().extension();
+    if (entry.is_regular_file() &&
+        (extension == ".txt" || extension == ".conllu" || extension == ".h5")) {
+      files.push_back(entry.path().string());
+    }
+  }
+  if (files.empty()) throw DataError(path, "", "expected .txt, .conllu or .h5 files, got none");
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::unique_ptr<CorpusFile> open_file(const std::string& path, const CorpusContext& context) {
+  const fs::path extension = fs::path(path).extension();
+  if (extension == ".h5" || hdf5::InputFile::recognises(path)) {
+    return open_token_ids(path, context);
+  }
+  if (context.tokenizer == nullptr) {
+    throw DataError(path, "", "expected a tokenizer to read text with, got none");
+  }
+  return extension == ".conllu" ? open_conllu(path, context) : open_plain_text(path, context);
+}
+
+}  // namespace
+
+struct Corpus::Data {
+  std::vector<std::unique_ptr<CorpusFile>> files;
+  std::vector<std::uint64_t> first_document;  // of each file
+  std::uint64_t n_document = 0;
+  std::string sha256;
+};
+
+Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer,
+               const CorpusOptions& options)
+    : data_(std::make_unique<Data>()) {
+  const Index n_bos = options.prepend_bos ? 1 : 0;
+  if (options.max_tokens <= n_bos) {
+    throw OptionError("max_tokens", "expected at least " + std::to_string(n_bos + 1) + ", got " +
+                                        std::to_string(options.max_tokens));
+  }
+  const std::uint64_t limit =
+      options.max_documents > 0 ? options.max_documents : std::numeric_limits<std::uint64_t>::max();
+  Sha256 hash;
+  for (const std::string& path : paths) {
+    for (const std::string& file : files_of(path)) {
+      const std::uint64_t room = limit - data_->n_document;
+      auto opened = FileVersion(file).during([&]() -> std::unique_ptr<CorpusFile> {
+        hash.add_file(file);
+        if (room == 0) return nullptr;
+        return open_file(file, {tokenizer, options.prepend_bos, options.max_tokens - n_bos, room});
+      });
+      if (room == 0) continue;
+      data_->files.push_back(std::move(opened));
+      const std::uint64_t found = data_->files.back()->n_document();
+      if (found == 0) throw DataError(file, "", "expected at least one document, got none");
+      data_->first_document.push_back(data_->n_document);
+      data_->n_document += std::min(found, room);
+    }
+  }
+  if (data_->n_document == 0) throw OptionError("corpus", "expected files or folders, got none");
+  data_->sha256 = hash.finish();
+}
+
+Corpus::~Corpus() = default;
+Corpus::Corpus(Corpus&&) noexcept = default;
+Corpus& Corpus::operator=(Corpus&&) noexcept = default;
+
+std::uint64_t Corpus::n_document() const {
+  return data_->n_document;
+}
+
+Document Corpus::document(std::uint64_t index) const {
+  if (index >= n_document()) {
+    throw ShapeError("document: expected 0 to " + std::to_string(n_document() - 1) + ", got " +
+                     std::to_string(index));
+  }
+  const auto next =
+      std::upper_bound(data_->first_document.begin(), data_->first_document.end(), index);
+  const auto file = static_cast<std::size_t>(next - data_->first_document.begin()) - 1;
+  Document document = data_->files[file]->document(index - data_->first_document[file]);
+  document.index = index;
+  return document;
+}
+
+const std::string& Corpus::sha256() const {
+  return data_->sha256;
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> tokenize(const CorpusContext& context,
+                                                          std::string_view text,
+                                                          Document& document) {
+  Tokenizer::Encoding encoding = context.tokenizer->encode(text);
+  document.has_bos = context.prepend_bos;
+  if (context.prepend_bos) document.tokens.push_back(context.tokenizer->end_of_text());
+  document.tokens.insert(document.tokens.end(), encoding.ids.begin(), encoding.ids.end());
+  for (const TokenId id : document.tokens) {
+    document.token_text.push_back(context.tokenizer->decode(id));
+  }
+  return std::move(encoding.spans);
+}
+
+std::string piece_name(const std::string& document, std::size_t piece, std::size_t n_piece) {
+  return n_piece > 1 ? document + "/" + std::to_string(piece + 1) : document;
+}
+
+std::string name_in_file(const std::string& path, std::uint64_t number) {
+  return fs::path(path).filename().string() + ":" + std::to_string(number);
+}
+
+}  // namespace headscope

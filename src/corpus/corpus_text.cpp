@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <fstream>
+
+#include "corpus/corpus_file.hpp"
+#include "corpus/document_cut.hpp"
+#include "files/file_version.hpp"
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+/// Ten columns, the first a number: a word of CoNLL-U.
+bool is_conllu_word(const std::string& line) {
+  const std::size_t end = line.find_first_not_of("0123456789-.");
+  return end > 0 && end < line.size() && line[end] == '\t' &&
+         std::count(line.begin(), line.end(), '\t') == 9;
+}
+
+struct TextPiece {
+  std::uint64_t begin = 0;  // bytes of the file
+  std::size_t length = 0;
+  std::string id;
+};
+
+class PlainText : public CorpusFile {
+ public:
+  PlainText(const std::string& path, const CorpusContext& context)
+      : path_(path), version_(path), context_(context) {
+    std::ifstream file(path, std::ios::binary);
+    std::string line, block;
+    std::uint64_t offset = 0, block_begin = 0;
+    std::size_t line_number = 0, block_line = 0;
+    bool seen_text = false;
+    while (pieces_.size() < context.max_documents && std::getline(file, line)) {
+      const std::uint64_t line_begin = offset;
+      offset += line.size() + (file.eof() ? 0 : 1);
+      if (++line_number == 1 && line.starts_with(byte_order_mark)) {
+        line.erase(0, byte_order_mark.size());
+      }
+      if (line.find('\0') != std::string::npos) {
+        throw DataError(path, std::to_string(line_number), "expected text, got a NUL byte");
+      }
+      if (line.find_first_not_of(" \t\r\v\f") == std::string::npos) {
+        add_document(block, block_begin, block_line);
+        block.clear();
+        continue;
+      }
+      if (!seen_text && !line.starts_with('#')) {
+        seen_text = true;
+        if (is_conllu_word(line)) {
+          throw DataError(
+              path, std::to_string(line_number),
+              "expected plain text, got CoNLL-U, which is read from files named *.conllu");
+        }
+      }
+      if (block.empty()) {
+        block_begin = line_number == 1 ? offset - line.size() - (file.eof() ? 0 : 1) : line_begin;
+        block_line = line_number;
+      }
+      block += line + '\n';
+    }
+    if (file.bad() || !file.eof()) {
+      if (pieces_.size() < context.max_documents) {
+        throw DataError(path, "", "expected a readable file, got an error");
+      }
+    }
+    add_document(block, block_begin, block_line);
+  }
+
+  std::uint64_t n_document() const override { return pieces_.size(); }
+
+  Document document(std::uint64_t index) const override {
+    return version_.during([&] { return read_document(index); });
+  }
+
+ private:
+  Document read_document(std::uint64_t index) const {
+    const TextPiece& piece = pieces_[index];
+    std::ifstream file(path_, std::ios::binary);
+    std::string text(piece.length, '\0');
+    file.seekg(static_cast<std::streamoff>(piece.begin));
+    if (!file.read(text.data(), static_cast<std::streamsize>(text.size()))) {
+      throw DataError(path_, "", "expected the bytes seen when it was opened, got fewer");
+    }
+    Document document;
+    document.id = piece.id;
+    tokenize(context_, text, document);
+    return document;
+  }
+
+  void add_document(std::string_view text, std::uint64_t begin, std::size_t line) {
+    while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
+    if (text.empty()) return;
+    const auto spans = cut_text(*context_.tokenizer, text, context_.max_tokens);
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      pieces_.push_back({begin + spans[i].first, spans[i].second - spans[i].first,
+                         piece_name(name_in_file(path_, line), i, spans.size())});
+    }
+  }
+
+  std::string path_;
+  FileVersion version_;
+  CorpusContext context_;
+  std::vector<TextPiece> pieces_;
+};
+
+}  // namespace
+
+std::unique_ptr<CorpusFile> open_plain_text(const std::string& path, const CorpusContext& context) {
+  return std::make_unique<PlainText>(path, context);
+}
+
+}  // namespace headscope

@@ -1,0 +1,113 @@
+#include <algorithm>
+#include <limits>
+
+#include "corpus/corpus_file.hpp"
+#include "files/hdf5_file.hpp"
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+std::vector<std::int64_t> read_row(const hdf5::InputFile& file, const std::string& name) {
+  const hdf5::DatasetInfo info = file.info(name);
+  if (info.kind != hdf5::Kind::integer || info.shape.size() != 1) {
+    throw DataError(file.path(), name,
+                    "expected whole numbers of shape [n], got " + info.type + " of shape " +
+                        shape_text(info.shape));
+  }
+  return file.read_integers(name);
+}
+
+class TokenIdFile : public CorpusFile {
+ public:
+  TokenIdFile(const std::string& path, const CorpusContext& context)
+      : path_(path), context_(context) {
+    if (context.prepend_bos && context.tokenizer == nullptr) {
+      throw DataError(path, "",
+                      "expected a tokenizer that knows the id of <|endoftext|>, got none (needed "
+                      "unless nothing is prepended)");
+    }
+    const hdf5::InputFile file(path);
+    read_tokens(file);
+    const auto offsets = read_row(file, "offsets");
+    const auto n_token = static_cast<std::int64_t>(tokens_.size());
+    for (std::size_t i = 0; i < offsets.size(); ++i) {
+      const std::int64_t least = i == 0 ? 0 : offsets[i - 1] + 1;
+      if (offsets[i] < least || offsets[i] > n_token) {
+        throw DataError(path, "offsets",
+                        "expected positions that rise from 0 to at most " +
+                            std::to_string(n_token) + ", got " + std::to_string(offsets[i]) +
+                            " as number " + std::to_string(i));
+      }
+    }
+    for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+      if (pieces_.size() >= context.max_documents) break;
+      cut(i, static_cast<std::size_t>(offsets[i]), static_cast<std::size_t>(offsets[i + 1]));
+    }
+  }
+
+  std::uint64_t n_document() const override { return pieces_.size(); }
+
+  Document document(std::uint64_t index) const override {
+    const Piece& piece = pieces_[index];
+    Document document;
+    document.id = piece.id;
+    document.has_bos = context_.prepend_bos;
+    if (context_.prepend_bos) document.tokens.push_back(context_.tokenizer->end_of_text());
+    document.tokens.insert(document.tokens.end(), tokens_.begin() + piece.begin,
+                           tokens_.begin() + piece.end);
+    if (context_.tokenizer != nullptr) {
+      for (const TokenId id : document.tokens) {
+        document.token_text.push_back(context_.tokenizer->decode(id));
+      }
+    }
+    return document;
+  }
+
+ private:
+  struct Piece {
+    std::size_t begin = 0, end = 0;  // in tokens_
+    std::string id;
+  };
+
+  void read_tokens(const hdf5::InputFile& file) {
+    const std::int64_t largest = context_.tokenizer != nullptr
+                                     ? static_cast<std::int64_t>(context_.tokenizer->size()) - 1
+                                     : std::numeric_limits<TokenId>::max();
+    const auto ids = read_row(file, "tokens");
+    tokens_.reserve(ids.size());
+    for (const std::int64_t id : ids) {
+      if (id < 0 || id > largest) {
+        throw DataError(path_, "tokens",
+                        "expected ids from 0 to " + std::to_string(largest) + ", got " +
+                            std::to_string(id) + " at position " + std::to_string(tokens_.size()));
+      }
+      tokens_.push_back(static_cast<TokenId>(id));
+    }
+  }
+
+  void cut(std::size_t document, std::size_t begin, std::size_t end) {
+    // The document's own <|endoftext|> stands for the one that every piece is given.
+    if (context_.prepend_bos && tokens_[begin] == context_.tokenizer->end_of_text()) ++begin;
+    const std::size_t n_piece =
+        std::max<std::size_t>(1, (end - begin + context_.max_tokens - 1) / context_.max_tokens);
+    for (std::size_t i = 0; i < n_piece; ++i) {
+      const std::size_t piece_end = std::min<std::size_t>(end, begin + context_.max_tokens);
+      pieces_.push_back({begin, piece_end, piece_name(name_in_file(path_, document), i, n_piece)});
+      begin = piece_end;
+    }
+  }
+
+  std::string path_;
+  CorpusContext context_;
+  TokenIds tokens_;
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace
+
+std::unique_ptr<CorpusFile> open_token_ids(const std::string& path, const CorpusContext& context) {
+  return std::make_unique<TokenIdFile>(path, context);
+}
+
+}  // namespace headscope

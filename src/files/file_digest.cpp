@@ -1,0 +1,41 @@
+#include "files/file_digest.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "files/sha256.hpp"
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+const std::string mark = "\nheadscope sha256 ";
+constexpr std::size_t digest_length = 64;
+
+}  // namespace
+
+std::string digest_line(const std::string& path) {
+  return mark + file_sha256(path) + "\n";
+}
+
+void check_digest(const std::string& path) {
+  std::string line(mark.size() + digest_length + 1, '\0');
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (error || size < line.size()) return;
+  const std::uintmax_t end = size - line.size();
+  std::ifstream stream(path, std::ios::binary);
+  stream.seekg(static_cast<std::streamoff>(end));
+  stream.read(line.data(), static_cast<std::streamsize>(line.size()));
+  // Damage where the line begins must not make it pass for a file without one.
+  const bool has_digest =
+      line.find_first_not_of("0123456789abcdef", mark.size()) == line.size() - 1 &&
+      line.back() == '\n';
+  if (!stream || (!line.starts_with(mark) && !has_digest)) return;
+  Sha256 hash;
+  hash.add_file(path, end);
+  if (line == mark + hash.finish() + "\n") return;
+  throw DataError(path, "", "is damaged: its bytes do not fit the SHA-256 in its last line");
+}
+
+}  // namespace headscope

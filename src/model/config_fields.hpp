@@ -1,0 +1,39 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "files/hdf5_file.hpp"
+#include "headscope/config.hpp"
+
+namespace headscope {
+
+/// What a model file, or the `config.json` beside it, says about the model's shape. Fields that it
+/// does not mention are empty.
+struct ConfigFields {
+  std::string file;  ///< that says so; empty when nothing does
+  std::optional<Index> n_layer, n_head, n_embd, n_inner, n_positions, vocab_size;
+  std::optional<double> layer_norm_epsilon;
+  std::optional<Activation> activation_function;
+  std::optional<bool> tie_word_embeddings;
+  std::optional<std::vector<HeadIndex>> pruned_heads;  ///< ascending
+
+  /// Hugging Face's config. @throws DataError naming file and field: a value of the wrong kind, out
+  /// of range, or one that changes what attention computes.
+  static ConfigFields from_json(const nlohmann::json& config, const std::string& file);
+  /// @throws DataError also if the file cannot be read or is not JSON.
+  static ConfigFields from_json_file(const std::string& path);
+  /// Root attributes of a model file; empty fields when it has none of a config's.
+  static ConfigFields from_attributes(const hdf5::InputFile& file);
+
+  /// The shape of a model from its config alone.
+  /// @throws DataError if layers, heads, width, context or vocabulary are not given or do not fit
+  /// together.
+  ModelConfig config() const;
+};
+
+/// ModelConfig::check. @throws DataError naming the file and the field.
+void check_config(const ModelConfig& config, const std::string& file);
+
+}  // namespace headscope

@@ -1,0 +1,149 @@
+#include "model/tensor_source.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "files/safetensors.hpp"
+#include "headscope/error.hpp"
+#include "headscope/parameters.hpp"
+
+namespace headscope {
+namespace {
+
+FileKind hdf5_kind(const std::vector<TensorInfo>& tensors) {
+  const auto any = [&](auto recognise) {
+    return std::any_of(tensors.begin(), tensors.end(), [&](const TensorInfo& tensor) {
+      return recognise(tensor.name).has_value();
+    });
+  };
+  if (any(parse_tensor_name)) return FileKind::flat_model;
+  if (any(parse_keras_name)) return FileKind::keras_model;
+  const auto named = [&](const char* name) {
+    return std::any_of(tensors.begin(), tensors.end(),
+                       [&](const TensorInfo& tensor) { return tensor.name == name; });
+  };
+  return named("tokens") && named("offsets") ? FileKind::token_corpus : FileKind::other_hdf5;
+}
+
+std::string attribute_text(const hdf5::Attribute& attribute) {
+  return std::visit(
+      [](const auto& value) {
+        const nlohmann::json json = value;
+        return json.is_string()
+                   ? json.get<std::string>()
+                   : json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+      },
+      attribute);
+}
+
+class Hdf5Source : public TensorSource {
+ public:
+  explicit Hdf5Source(const std::string& path) : file_(path) {
+    for (hdf5::DatasetInfo& info : file_.datasets()) {
+      tensors_.push_back({std::move(info.name), std::move(info.shape), std::move(info.type)});
+    }
+    kind_ = hdf5_kind(tensors_);
+  }
+
+  FileKind kind() const override { return kind_; }
+  const std::string& path() const override { return file_.path(); }
+  const std::vector<TensorInfo>& tensors() const override { return tensors_; }
+  ConfigFields config() const override { return ConfigFields::from_attributes(file_); }
+
+  std::map<std::string, std::string> attributes() const override {
+    std::map<std::string, std::string> texts;
+    for (const std::string& name : file_.attribute_names("")) {
+      if (const auto value = file_.attribute("", name)) texts[name] = attribute_text(*value);
+    }
+    return texts;
+  }
+
+  std::optional<std::string> tokenizer_text(const std::string& name) const override {
+    const std::string dataset = "tokenizer/" + name;
+    if (!file_.has(dataset)) return std::nullopt;
+    std::vector<std::string> texts = file_.read_strings(dataset);
+    if (texts.size() != 1) {
+      throw DataError(path(), dataset,
+                      "expected one text, got shape " + shape_text(file_.info(dataset).shape));
+    }
+    return std::move(texts.front());
+  }
+
+  void check_size(const TensorInfo& tensor) const override { file_.check_size(tensor.name); }
+  void read(const TensorInfo& tensor, std::span<float> out) const override {
+    file_.read(tensor.name, out, hdf5::Finite::required);
+  }
+
+ private:
+  hdf5::InputFile file_;
+  std::vector<TensorInfo> tensors_;
+  FileKind kind_ = FileKind::other_hdf5;
+};
+
+class SafetensorsSource : public TensorSource {
+ public:
+  explicit SafetensorsSource(const std::string& path) : file_(path) {
+    for (const SafetensorsFile::Tensor& tensor : file_.tensors()) {
+      tensors_.push_back({tensor.name, tensor.shape, tensor.type});
+    }
+  }
+
+  FileKind kind() const override { return FileKind::safetensors_model; }
+  const std::string& path() const override { return file_.path(); }
+  const std::vector<TensorInfo>& tensors() const override { return tensors_; }
+  void read(const TensorInfo& tensor, std::span<float> out) const override {
+    const auto found =
+        std::find_if(file_.tensors().begin(), file_.tensors().end(),
+                     [&](const auto& candidate) { return candidate.name == tensor.name; });
+    file_.read(*found, out);
+  }
+
+ private:
+  SafetensorsFile file_;
+  std::vector<TensorInfo> tensors_;
+};
+
+// What people hand over by mistake, by its first bytes.
+std::string other_content(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::string begin(32, '\0');
+  stream.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<std::size_t>(stream.gcount()));
+  if (begin.starts_with("version https://git-lfs")) {
+    return "a Git LFS pointer: the file itself was not downloaded";
+  }
+  if (begin.starts_with("PK\x03\x04")) return "a PyTorch checkpoint or other zip archive";
+  return "something else";
+}
+
+}  // namespace
+
+std::unique_ptr<TensorSource> open_tensor_source(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) {
+    throw DataError(path, "", "cannot be opened: " + std::string(std::strerror(ENOENT)));
+  }
+  if (std::filesystem::is_directory(status)) {
+    throw DataError(path, "", "expected a file, got a folder");
+  }
+  if (!std::ifstream(path, std::ios::binary)) {
+    throw DataError(path, "", std::string("cannot be opened: ") + std::strerror(errno));
+  }
+  if (std::filesystem::file_size(path, error) == 0) {
+    throw DataError(path, "", "expected an HDF5 or safetensors file, got an empty one");
+  }
+  if (hdf5::InputFile::recognises(path)) return std::make_unique<Hdf5Source>(path);
+  if (SafetensorsFile::recognises(path) ||
+      std::filesystem::path(path).extension() == ".safetensors") {
+    return std::make_unique<SafetensorsSource>(path);
+  }
+  throw DataError(path, "", "expected an HDF5 or safetensors file, got " + other_content(path));
+}
+
+}  // namespace headscope

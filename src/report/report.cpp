@@ -1,0 +1,113 @@
+#include "headscope/report.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "files/pending_file.hpp"
+#include "headscope/error.hpp"
+#include "headscope/number_text.hpp"
+#include "report/inline_svg.hpp"
+#include "report/report_pages.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_svg(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file) throw DataError(path.string(), "", "expected a figure, found no file");
+  text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+std::vector<const Figure*> ReportContent::figures_of(const std::string& group) const {
+  std::vector<const Figure*> found;
+  for (const Figure& figure : figures) {
+    if (figure.group == group) found.push_back(&figure);
+  }
+  return found;
+}
+
+std::vector<const Figure*> ReportContent::other_figures() const {
+  std::vector<const Figure*> found;
+  for (const Figure& figure : figures) {
+    if (!results.has(figure.group)) found.push_back(&figure);
+  }
+  return found;
+}
+
+bool is_control(const ResultsGroup& group) {
+  return group.name.starts_with("control/");
+}
+
+std::string group_title(const ResultsGroup& group) {
+  const std::string title = group.title.empty() ? group.name : group.title;
+  return is_control(group) ? title + ", untrained control" : title;
+}
+
+std::string_view verdict_text(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::holds:
+      return "holds";
+    case Verdict::does_not_hold:
+      return "does not hold";
+    case Verdict::undecided:
+      return "undecided";
+  }
+  return "";
+}
+
+std::string effect_text(const Claim& claim) {
+  if (std::isnan(claim.effect)) return "";
+  const std::string effect = number_text(claim.effect, 4);
+  if (std::isnan(claim.ci_low) || std::isnan(claim.ci_high)) {
+    return effect + (claim.exact ? " (exact)" : " (no interval)");
+  }
+  return effect + " [" + number_text(claim.ci_low, 4) + ", " + number_text(claim.ci_high, 4) + "]";
+}
+
+std::string attribute_text(const AttributeValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
+  return number_text(std::get<double>(value), 0);
+}
+
+std::string model_name(const Results& results) {
+  const auto found = results.attributes.find("model_path");
+  if (found == results.attributes.end()) return "a model";
+  const std::string name = fs::path(attribute_text(found->second)).filename().string();
+  return name.empty() ? "a model" : name;
+}
+
+void remove_report(const std::string& directory) {
+  for (const char* const name : {"report.html", "report.md"}) {
+    remove_file((fs::path(directory) / name).string());
+  }
+}
+
+void write_report(const Results& results, const std::vector<Figure>& figures,
+                  const std::string& directory) {
+  ReportContent content{results, figures, {}};
+  for (const Figure& figure : figures) {
+    const fs::path path = fs::path(directory) / "figures" / (figure.name + ".svg");
+    const std::string svg = inline_svg(read_svg(path), figure.name + "-", figure.title);
+    if (svg.empty()) {
+      throw DataError(path.string(), "", "expected an SVG without scripts or links, found another");
+    }
+    content.svg.emplace(figure.name, svg);
+  }
+  PendingFile html((fs::path(directory) / "report.html").string());
+  PendingFile markdown((fs::path(directory) / "report.md").string());
+  html.append(html_report(content));
+  markdown.append(markdown_report(content));
+  html.publish();
+  markdown.publish();
+}
+
+}  // namespace headscope

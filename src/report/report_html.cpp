@@ -1,0 +1,248 @@
+#include <algorithm>
+#include <optional>
+
+#include "figures/figure_script.hpp"
+#include "headscope/number_text.hpp"
+#include "headscope/version.hpp"
+#include "report/inline_svg.hpp"
+#include "report/report_assets.hpp"
+#include "report/report_contract.hpp"
+#include "report/report_heads.hpp"
+#include "report/report_pages.hpp"
+#include "results/long_table.hpp"
+#include "results/results_claims.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr std::size_t most_rows = 400;  // a table of every head of a 24 x 16 model
+constexpr std::size_t rows_of_large_table = 50;
+
+// Letters, digits and '_' as they are, any other byte as '-'.
+std::string id_text(const std::string& name) {
+  std::string id;
+  for (const char c : name) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    id += plain ? c : '-';
+  }
+  return id;
+}
+
+std::string anchor(const std::string& group) {
+  return "group-" + id_text(group);
+}
+
+std::string paragraphs(const std::string& text) {
+  std::string html;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    if (end > start) html += "<p>" + html_text(text.substr(start, end - start)) + "</p>\n";
+    start = end + 1;
+  }
+  return html;
+}
+
+std::string badge(Verdict verdict) {
+  const std::string_view kind = verdict == Verdict::holds           ? "holds\">✓ "
+                                : verdict == Verdict::does_not_hold ? "fails\">✗ "
+                                                                    : "open\">? ";
+  return "<span class=\"badge " + std::string(kind) + std::string(verdict_text(verdict)) +
+         "</span>";
+}
+
+std::string claims_section(const ReportContent& content) {
+  const auto claims = claims_by_number(content.results.groups);
+  if (claims.empty()) return "";
+  std::string html =
+      "<section id=\"claims\">\n<h2>Claims</h2>\n<p>What is said of attention heads, and what this "
+      "model shows. Intervals are 95 %. An exact effect has no sampling error; one with no "
+      "interval has an error that was not measured.</p>\n"
+      "<div class=\"wide\"><table class=\"claims\">\n<thead><tr><th scope=\"col\">No.</th>"
+      "<th scope=\"col\">Claim</th><th scope=\"col\">Verdict</th><th scope=\"col\">Effect</th>"
+      "<th scope=\"col\">From</th></tr></thead>\n<tbody>\n";
+  for (const auto& [claim, group] : claims) {
+    html += "<tr><td class=\"number\">" + std::to_string(claim->number) + "</td><td>" +
+            html_text(claim->statement) + "<div class=\"evidence\">" + html_text(claim->evidence) +
+            "</div></td><td>" + badge(claim->verdict) + "</td><td>" +
+            html_text(effect_text(*claim)) + "<div class=\"evidence\">" +
+            html_text(claim->effect_name) + "</div></td><td><a href=\"#" + anchor(group->name) +
+            "\">" + html_text(group->name) + "</a></td></tr>\n";
+  }
+  return html + "</tbody></table></div>\n</section>\n";
+}
+
+// Where a figure's cells are heads, for the page's script: `x y width height;...`.
+std::string head_cells(const Figure& figure, const std::optional<HeadShape>& shape) {
+  const auto* const map = std::get_if<Heatmap>(&figure.content);
+  if (map == nullptr || !shape || map->row_title != "layer" ||
+      !map->column_title.starts_with("head")) {
+    return "";
+  }
+  const Shape extents{shape->n_layer, shape->n_head};
+  for (const HeatmapPanel& panel : map->panels) {
+    if (panel.values.shape != extents) return "";
+  }
+  std::string places;
+  for (const Rectangle& area : heatmap_panels(figure.title, *map)) {
+    if (!places.empty()) places += ";";
+    places += number_text(area.x, 6) + " " + number_text(area.y, 6) + " " +
+              number_text(area.width, 6) + " " + number_text(area.height, 6);
+  }
+  return " data-maps=\"" + places + "\"";
+}
+
+std::string figure_html(const ReportContent& content, const Figure& figure) {
+  std::string html = "<figure id=\"figure-" + html_text(figure.name) + "\">\n<div class=\"card\"" +
+                     head_cells(figure, head_shape(content.results)) + ">" +
+                     content.svg.at(figure.name) + "</div>\n<figcaption>" +
+                     html_text(figure.caption);
+  if (!figure.source.empty()) html += " Source: " + html_text(figure.source) + ".";
+  return html + " <span class=\"faint\"><code>figures/" + html_text(figure.name) +
+         "</code></span></figcaption>\n</figure>\n";
+}
+
+std::string definition_list(const LongTable& table, const std::string& group) {
+  const Variable& variable = table.variable();
+  std::string html = "<dl>";
+  const auto entry = [&](std::string_view term, const std::string& text) {
+    if (text.empty()) return;
+    html += "<dt>" + std::string(term) + "</dt><dd>" + html_text(text) + "</dd>";
+  };
+  entry("Definition", variable.long_name);
+  entry("Units", variable.units);
+  entry("Source", variable.references);
+  entry("Dataset", group + "/" + variable.name);
+  if (table.n_row() <= most_csv_rows) {
+    entry("Table", "tables/" + table_file_name(group, variable.name));
+  }
+  return html + "</dl>\n";
+}
+
+std::string scalar_text(const LongTable& table) {
+  const std::vector<std::string> row = table.row(0, 5, "–");
+  std::string text = row[0];
+  if (row.size() == 3) text += " [" + row[1] + ", " + row[2] + "]";
+  return text;
+}
+
+std::string table_html(const LongTable& table) {
+  const std::vector<std::size_t> rows =
+      table.leading_rows(table.n_row() <= most_rows ? most_rows : rows_of_large_table);
+  std::string html = "<div class=\"wide\"><table class=\"sortable\">\n";
+  if (rows.size() < table.n_row()) {
+    html += "<caption>The " + std::to_string(rows.size()) + " of " + std::to_string(table.n_row()) +
+            " rows with the largest absolute value</caption>\n";
+  }
+  html += "<thead><tr>";
+  for (const LongTable::Column& column : table.columns()) {
+    html += std::string("<th scope=\"col\"") + (column.number ? " class=\"number\"" : "") +
+            "><button type=\"button\">" + html_text(column.name) + "</button></th>";
+  }
+  html += "</tr></thead>\n<tbody>\n";
+  for (const std::size_t index : rows) {
+    const std::vector<std::string> cells = table.row(index, 5, "–");
+    html += "<tr>";
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      html += (table.columns()[i].number ? "<td class=\"number\">" : "<td>") + html_text(cells[i]) +
+              "</td>";
+    }
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+std::string variable_html(const LongTable& table, const std::string& group) {
+  const Variable& variable = table.variable();
+  const bool scalar = variable.dimensions.empty();
+  std::string html = "<details id=\"" + variable_anchor(group, variable.name) +
+                     "\"><summary><span class=\"name\">" + html_text(variable.name) + "</span> " +
+                     html_text(variable.long_name);
+  if (scalar) html += " <strong>" + html_text(scalar_text(table)) + "</strong>";
+  html += "</summary>\n" + definition_list(table, group);
+  if (!scalar) html += table_html(table);
+  return html + "</details>\n";
+}
+
+std::string group_section(const ReportContent& content, const ResultsGroup& group) {
+  std::string html = "<section id=\"" + anchor(group.name) + "\">\n<h2>" +
+                     html_text(group_title(group)) + "</h2>\n" + paragraphs(group.summary);
+  for (const Figure* figure : content.figures_of(group.name)) html += figure_html(content, *figure);
+  if (!group.variables.empty()) {
+    html += "<h3>Numbers</h3>\n";
+    for (const LongTable& table : long_tables(group)) html += variable_html(table, group.name);
+  }
+  return html + "</section>\n";
+}
+
+std::string provenance_section(const Results& results) {
+  std::string html =
+      "<section id=\"provenance\">\n<h2>Provenance</h2>\n<p>What made these numbers; the same "
+      "stands in the results file.</p>\n<div class=\"wide\"><table>\n<tbody>\n";
+  for (const auto& [name, value] : results.attributes) {
+    html += "<tr><th scope=\"row\">" + html_text(name) + "</th><td><code>" +
+            html_text(attribute_text(value)) + "</code></td></tr>\n";
+  }
+  return html + "</tbody></table></div>\n</section>\n";
+}
+
+std::string navigation(const ReportContent& content) {
+  std::string html = "<nav aria-label=\"Sections\"><ul>\n";
+  if (!summary_section(content.results).empty()) {
+    html += "<li><a href=\"#summary\">Summary</a></li>\n";
+  }
+  if (!claims_by_number(content.results.groups).empty())
+    html += "<li><a href=\"#claims\">Claims</a></li>\n";
+  for (const ResultsGroup& group : content.results.groups) {
+    if (group.name.find('/') != std::string::npos && !is_control(group)) continue;
+    html += "<li><a href=\"#" + anchor(group.name) + "\">" + html_text(group_title(group)) +
+            "</a></li>\n";
+  }
+  return html + "<li><a href=\"#provenance\">Provenance</a></li>\n</ul></nav>\n";
+}
+
+// Read by the page's script; a data block is never run.
+std::string head_data(const Results& results) {
+  const std::string json = head_data_json(results);
+  if (json.empty()) return "";
+  return "<script type=\"application/json\" id=\"head-data\">" + json + "</script>\n";
+}
+
+}  // namespace
+
+std::string variable_anchor(const std::string& group, const std::string& variable) {
+  return "variable-" + id_text(group) + "." + id_text(variable);
+}
+
+std::string html_report(const ReportContent& content) {
+  const std::string name = html_text(model_name(content.results));
+  std::string html =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
+      "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
+      name + " – Headscope</title>\n<style>\n";
+  html += report_css;
+  html += "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the results</a>\n";
+  html += "<header>\n<h1>What the attention heads of " + name +
+          " do</h1>\n<p class=\"faint\">Headscope " + html_text(version());
+  const auto date = content.results.attributes.find("date");
+  if (date != content.results.attributes.end()) {
+    html += ", " + html_text(attribute_text(date->second));
+  }
+  html += "</p>\n</header>\n" + navigation(content) + "<main id=\"main\">\n" +
+          summary_section(content.results) + claims_section(content);
+  for (const ResultsGroup& group : content.results.groups) html += group_section(content, group);
+  const std::vector<const Figure*> others = content.other_figures();
+  if (!others.empty()) {
+    html += "<section id=\"figures\">\n<h2>Further figures</h2>\n";
+    for (const Figure* figure : others) html += figure_html(content, *figure);
+    html += "</section>\n";
+  }
+  html +=
+      provenance_section(content.results) + "</main>\n" + head_data(content.results) + "<script>\n";
+  html += report_js;
+  return html + "</script>\n</body>\n</html>\n";
+}
+
+}  // namespace headscope

@@ -1,0 +1,49 @@
+#include "report/inline_svg.hpp"
+#include "report/report_contract.hpp"
+#include "report/report_findings.hpp"
+#include "report/report_pages.hpp"
+
+namespace headscope {
+namespace {
+
+std::string findings_list(const Results& results) {
+  std::string html;
+  for (const Finding& finding : findings(results)) {
+    html += "<li><strong>" + html_text(finding.about) + ".</strong> " + html_text(finding.text) +
+            "</li>\n";
+  }
+  return html.empty() ? "" : "<ul class=\"findings\">\n" + html + "</ul>\n";
+}
+
+// A cell for each head; the page's script colours them and opens the head's panel.
+std::string head_map(const HeadShape& shape) {
+  std::string html =
+      "<div id=\"head-map\">\n<div class=\"wide\"><table class=\"head-map\">\n"
+      "<caption>Choose a head to see its scores and patterns.</caption>\n<thead><tr><td></td>";
+  for (std::size_t head = 0; head < shape.n_head; ++head) {
+    html += "<th scope=\"col\">H" + std::to_string(head) + "</th>";
+  }
+  html += "</tr></thead>\n<tbody>\n";
+  for (std::size_t layer = 0; layer < shape.n_layer; ++layer) {
+    html += "<tr><th scope=\"row\">L" + std::to_string(layer) + "</th>";
+    for (std::size_t head = 0; head < shape.n_head; ++head) {
+      const std::size_t unit = layer * shape.n_head + head;
+      html += "<td><button type=\"button\" data-unit=\"" + std::to_string(unit) + "\">" +
+              shape.text(unit) + "</button></td>";
+    }
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n</div>\n";
+}
+
+}  // namespace
+
+std::string summary_section(const Results& results) {
+  std::string html = findings_list(results);
+  if (const std::optional<HeadShape> shape = head_shape(results)) html += head_map(*shape);
+  if (html.empty()) return "";
+  return "<section id=\"summary\">\n<h2>Summary</h2>\n<div class=\"overview\">\n" + html +
+         "</div>\n</section>\n";
+}
+
+}  // namespace headscope

@@ -1,0 +1,124 @@
+#include <optional>
+
+#include "headscope/utf8.hpp"
+#include "headscope/version.hpp"
+#include "report/report_contract.hpp"
+#include "report/report_findings.hpp"
+#include "report/report_pages.hpp"
+#include "results/long_table.hpp"
+#include "results/results_claims.hpp"
+
+namespace headscope {
+namespace {
+
+// Text that no Markdown reader takes for markup.
+std::string plain(std::string_view text) {
+  std::string escaped;
+  for (const char c : one_line(text)) {
+    if (std::string_view("\\`*_{}[]<>#|!~&$").find(c) != std::string_view::npos) escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+std::string row_text(const std::vector<std::string>& cells) {
+  std::string row = "|";
+  for (const std::string& cell : cells) row += " " + plain(cell) + " |";
+  return row + "\n";
+}
+
+std::string claims_section(const ReportContent& content) {
+  const auto claims = claims_by_number(content.results.groups);
+  if (claims.empty()) return "";
+  std::string text =
+      "## Claims\n\n| No. | Claim | Verdict | Effect | Evidence |\n|---:|---|---|---|---|\n";
+  for (const auto& [claim, group] : claims) {
+    const std::string effect = effect_text(*claim);
+    text += row_text({std::to_string(claim->number), claim->statement,
+                      std::string(verdict_text(claim->verdict)),
+                      effect.empty() ? "" : claim->effect_name + ": " + effect, claim->evidence});
+  }
+  return text + "\n";
+}
+
+std::string figure_text(const Figure& figure) {
+  std::string text =
+      "![" + plain(figure.title) + "](figures/" + figure.name + ".svg)\n\n" + plain(figure.caption);
+  if (!figure.source.empty()) text += " Source: " + plain(figure.source) + ".";
+  return text + "\n\n";
+}
+
+std::string value_or_place(const LongTable& table, const std::string& group) {
+  if (table.n_row() > most_csv_rows) return "in results.h5";
+  if (!table.variable().dimensions.empty()) {
+    const std::string file = "tables/" + table_file_name(group, table.variable().name);
+    return "[" + plain(file) + "](<" + plain(file) + ">)";
+  }
+  const std::vector<std::string> row = table.row(0, 5, "–");
+  return plain(row.size() == 3 ? row[0] + " [" + row[1] + ", " + row[2] + "]" : row[0]);
+}
+
+std::string variables_text(const ResultsGroup& group) {
+  const std::vector<LongTable> tables = long_tables(group);
+  if (tables.empty()) return "";
+  std::string text =
+      "| Variable | Value or table | Units | Definition | Source |\n|---|---|---|---|---|\n";
+  for (const LongTable& table : tables) {
+    const Variable& variable = table.variable();
+    text += "| " + plain(variable.name) + " | " + value_or_place(table, group.name) + " | " +
+            plain(variable.units) + " | " + plain(variable.long_name) + " | " +
+            plain(variable.references) + " |\n";
+  }
+  return text + "\n";
+}
+
+std::string findings_text(const Results& results) {
+  std::string text;
+  for (const Finding& finding : findings(results)) {
+    text += "- **" + plain(finding.about) + ".** " + plain(finding.text) + "\n";
+  }
+  return text.empty() ? "" : "## Summary\n\n" + text + "\n";
+}
+
+// Each head's main type, a row for each layer.
+std::string head_map(const Results& results) {
+  const std::optional<HeadShape> shape = head_shape(results);
+  const std::optional<HeadTypes> types =
+      shape ? head_types(results, *shape) : std::optional<HeadTypes>();
+  if (!types) return "";
+  std::string names = "| |", rule = "|---|", rows;
+  for (std::size_t head = 0; head < shape->n_head; ++head) {
+    names += " H" + std::to_string(head) + " |";
+    rule += "---|";
+  }
+  for (std::size_t unit = 0; unit < shape->n_unit(); ++unit) {
+    if (unit % shape->n_head == 0) {
+      rows += (unit > 0 ? "\n" : "") + ("| **L" + std::to_string(unit / shape->n_head) + "** |");
+    }
+    rows += " " + (types->primary[unit] ? plain(types->names[*types->primary[unit]]) : "–") + " |";
+  }
+  return names + "\n" + rule + "\n" + rows + "\n\n";
+}
+
+}  // namespace
+
+std::string markdown_report(const ReportContent& content) {
+  std::string text = "# What the attention heads of " + plain(model_name(content.results)) +
+                     " do\n\nHeadscope " + plain(version()) + "\n\n" +
+                     findings_text(content.results) + head_map(content.results) +
+                     claims_section(content);
+  for (const ResultsGroup& group : content.results.groups) {
+    text += "## " + plain(group_title(group)) + "\n\n";
+    if (!group.summary.empty()) text += plain(group.summary) + "\n\n";
+    for (const Figure* figure : content.figures_of(group.name)) text += figure_text(*figure);
+    text += variables_text(group);
+  }
+  for (const Figure* figure : content.other_figures()) text += figure_text(*figure);
+  text += "## Provenance\n\n| | |\n|---|---|\n";
+  for (const auto& [name, value] : content.results.attributes) {
+    text += row_text({name, attribute_text(value)});
+  }
+  return text;
+}
+
+}  // namespace headscope

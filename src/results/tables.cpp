@@ -1,0 +1,72 @@
+#include <algorithm>
+#include <filesystem>
+
+#include "files/pending_file.hpp"
+#include "headscope/error.hpp"
+#include "headscope/results.hpp"
+#include "headscope/utf8.hpp"
+#include "results/long_table.hpp"
+
+namespace headscope {
+namespace {
+
+// RFC 4180: quotes around anything that holds a separator, quotes doubled.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    quoted += c;
+    if (c == '"') quoted += '"';
+  }
+  return quoted + "\"";
+}
+
+std::string csv_row(const std::vector<std::string>& cells) {
+  std::string row;
+  for (const std::string& cell : cells) {
+    if (!row.empty() || &cell != &cells.front()) row += ',';
+    row += csv_field(valid_utf8(cell));
+  }
+  return row + "\n";
+}
+
+void write_table(const LongTable& table, const std::string& path) {
+  std::vector<std::string> names;
+  for (const LongTable::Column& column : table.columns()) names.push_back(column.name);
+  std::string text = csv_row(names);
+  for (std::size_t index = 0; index < table.n_row(); ++index) {
+    text += csv_row(table.row(index, 0, "NaN"));
+  }
+  write_file(path, text);
+}
+
+}  // namespace
+
+void remove_tables(const std::string& directory, const std::vector<std::string>& groups) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> tables;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(directory, none)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_of_a_group =
+        std::any_of(groups.begin(), groups.end(),
+                    [&](const std::string& group) { return name.starts_with(group + "."); });
+    if (is_of_a_group && name.ends_with(".csv")) tables.push_back(entry.path().string());
+  }
+  for (const std::string& table : tables) remove_file(table);
+}
+
+void write_tables(const Results& results, const std::string& directory) {
+  std::error_code failure;
+  std::filesystem::create_directories(directory, failure);
+  if (failure) throw DataError(directory, "", "cannot be made: " + failure.message());
+  for (const ResultsGroup& group : results.groups) {
+    for (const LongTable& table : long_tables(group)) {
+      if (table.n_row() > most_csv_rows) continue;
+      const std::string name = table_file_name(group.name, table.variable().name);
+      write_table(table, (std::filesystem::path(directory) / name).string());
+    }
+  }
+}
+
+}  // namespace headscope

@@ -1,0 +1,144 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "correlation/results.hpp"
+#include "support/random_weights.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/token_corpus.hpp"
+
+namespace headscope {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Sums as the analysis keeps them, of one layer with two heads of width 1: document d's products
+/// make a cosine of head[d] in head space and of residual[d] in residual space.
+Statistics sums_of(const std::vector<double>& head, const std::vector<double>& residual) {
+  Statistics statistics;
+  const Shape heads{1, 2, 2};
+  const auto fill = [](Array& products, std::size_t block, double cosine) {
+    double* const product = products.values.data() + block * 4;
+    product[0] = product[3] = 1;
+    product[1] = product[2] = cosine;
+  };
+  const Shape blocks{n_document_block, 1, 2, 2};
+  for (std::size_t d = 0; d < head.size(); ++d) {
+    fill(statistics.sum("head_total", blocks), d, head[d]);
+    fill(statistics.sum("residual_total", blocks), d, residual[d]);
+    statistics.sum("n_document", {n_document_block})(d) = 1;
+  }
+  for (const char* name : {"head_cosine", "residual_cosine", "value_total", "overlap"}) {
+    fill(statistics.sum(name, heads), 0, 0);
+  }
+  statistics.sum("all_total", {2, 2});
+  statistics.sum("z_product", heads);
+  statistics.sum("z_sum", {1, 2});
+  statistics.sum("n_token", {1})(0) = 1;
+  return statistics;
+}
+
+ModelConfig config() {
+  ModelConfig config;
+  config.n_layer = 1;
+  config.n_head = config.d_model = 2;
+  return config;
+}
+
+AnalysisSettings settings() {
+  AnalysisSettings settings;
+  settings.n_bootstrap = 200;
+  return settings;
+}
+
+/// The verdicts of low correlation and of mixing, of documents with these cosines in residual
+/// space; in head space they are far from any threshold, on the other side.
+std::array<Verdict, 2> verdicts(const std::vector<double>& residual) {
+  const std::vector<double> head(residual.size(), residual[0] < 0.3 ? 0.9 : 0.0);
+  const ResultsGroup group = correlation_results(sums_of(head, residual), config(), settings());
+  return {group.claims.at(0).verdict, group.claims.at(1).verdict};
+}
+
+TEST(LowCorrelationClaim, IsSettledByTheWholeIntervalAgainstThreeTenths) {
+  EXPECT_EQ(verdicts({0.29, -0.29})[0], Verdict::holds);
+  EXPECT_EQ(verdicts({0.31, 0.31})[0], Verdict::does_not_hold);
+  EXPECT_EQ(verdicts({0.2, 0.35})[0], Verdict::undecided);
+  EXPECT_EQ(verdicts({0.4, 0.25})[0], Verdict::undecided);
+}
+
+TEST(LowCorrelationClaim, OneDocumentSettlesNothing) {
+  EXPECT_EQ(verdicts({0.1})[0], Verdict::undecided);
+  EXPECT_EQ(verdicts({0.1})[1], Verdict::undecided);
+}
+
+TEST(MixingClaim, IsSettledByTheWholeIntervalAgainstOneHundredth) {
+  EXPECT_EQ(verdicts({0.02, 0.02})[1], Verdict::holds);
+  EXPECT_EQ(verdicts({0.005, 0.005})[1], Verdict::does_not_hold);
+  EXPECT_EQ(verdicts({0.005, 0.1})[1], Verdict::undecided);
+}
+
+/// The claim about the control and its group: cosines in residual space, those of head space 0.
+ResultsGroup compared(const std::vector<double>& trained, const std::vector<double>& untrained) {
+  const std::vector<double> none(trained.size(), 0);
+  ResultsGroup group = correlation_results(sums_of(none, trained), config(), settings());
+  add_control_comparison(sums_of(none, trained), sums_of(none, untrained), config(), settings(),
+                         group);
+  return group;
+}
+
+TEST(ControlClaim, HoldsWhenTheTrainedHeadsAreLessAlike) {
+  const auto verdict = [](const std::vector<double>& trained,
+                          const std::vector<double>& untrained) {
+    return compared(trained, untrained).claims.back().verdict;
+  };
+  EXPECT_EQ(verdict({0.1, 0.2}, {0.3, 0.3}), Verdict::holds);
+  EXPECT_EQ(verdict({0.4, 0.5}, {0.3, 0.3}), Verdict::does_not_hold);
+  EXPECT_EQ(verdict({0.1, 0.6}, {0.3, 0.3}), Verdict::undecided);
+}
+
+TEST(ControlClaim, ComparesTheSameDocumentsInEachResample) {
+  // Both models' documents differ by far more than the models do.
+  const ResultsGroup group = compared({0.1, 0.7}, {0.2, 0.8});
+  const Claim& claim = group.claims.back();
+  EXPECT_NEAR(claim.effect, -0.1, 1e-12);
+  EXPECT_NEAR(claim.ci_low, -0.1, 1e-12);
+  EXPECT_NEAR(claim.ci_high, -0.1, 1e-12);
+  EXPECT_NEAR(group.variable("mean_abs_cosine_difference").values(1, 0), -0.1, 1e-12);
+  EXPECT_NEAR(group.variable("mean_abs_cosine_difference_mean").values.values[0], -0.1, 1e-12);
+  EXPECT_NEAR(group.variable("mean_abs_cosine_difference_ci_high").values(1, 0), -0.1, 1e-12);
+}
+
+TEST(CorrelationSummary, NamesTheMostAlikePairOfResidualSpace) {
+  const ResultsGroup group =
+      correlation_results(sums_of({0.9, 0.9}, {-0.25, -0.25}), config(), settings());
+  EXPECT_THAT(group.summary, HasSubstr("L0H0 and L0H1 with a cosine of -0.25"));
+}
+
+/// Recomputes every number in NumPy, from stacked outputs, with distances over so many queries.
+class CorrelationAgainstNumPy : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(CorrelationAgainstNumPy, AgreesOnDocumentsOfDifferentLengths) {
+  const std::string golden = std::string(HEADSCOPE_TEST_DATA) + "/forward_golden.h5";
+  const std::string model = std::string(HEADSCOPE_TEST_DATA) + "/tiny_flat/float64.h5";
+  const testing::TemporaryDirectory folder;
+  std::vector<TokenIds> documents{{7}};
+  for (const std::size_t d : {0, 1, 2}) documents.push_back(testing::golden_tokens(golden, d));
+  documents.push_back(testing::Normal(4).tokens(26, 61));
+  testing::write_token_corpus(folder.file("corpus.h5"), documents);
+  const testing::Finished run = testing::run_headscope(
+      {"run", "--model", model, "--corpus", folder.file("corpus.h5"), "--no-bos", "--analyses",
+       "correlation", "--bootstrap", "40", "--js-queries", GetParam(), "--seed", "3", "--figures",
+       "svg", "--quiet", "--output", folder.path()});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  const testing::Finished check = testing::run_program(
+      {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/correlation_check.py",
+       folder.file("results.h5"), model, folder.file("corpus.h5"), "40", GetParam()});
+  EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
+}
+
+// Fewer than there are documents, fewer than queries, and all of them.
+INSTANTIATE_TEST_SUITE_P(JsQueries, CorrelationAgainstNumPy, ::testing::Values("3", "30", "1000"),
+                         [](const auto& test) { return std::string("Of") + test.param; });
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,200 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "files/hdf5_file.hpp"
+#include "headscope/results.hpp"
+#include "headscope/statistics.hpp"
+#include "pruning/orders.hpp"
+#include "pruning/pruning.hpp"
+#include "run/corpus_run.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/token_corpus.hpp"
+
+namespace headscope {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::TemporaryDirectory;
+
+TEST(PruningOrders, AscendInScoreWithTiesInOrderAndNanLast) {
+  const Array scores({2, 3}, {0.5, -1, 0.5, std::nan(""), 0, 2});
+  EXPECT_THAT(ascending_units(scores), ElementsAre(1, 4, 0, 2, 5, 3));
+}
+
+TEST(PruningOrders, MaskLeavesOutTheFirstUnitsOfAnOrder) {
+  const HeadMask mask = mask_without({3, 0, 1, 2}, 2, 2, 2);
+  EXPECT_EQ(mask(0, 0), 0);
+  EXPECT_EQ(mask(1, 0), 1);
+  EXPECT_EQ(mask(0, 1), 1);
+  EXPECT_EQ(mask(1, 1), 0);
+  EXPECT_EQ(first_masked_layer(mask), 0u);
+  EXPECT_EQ(first_masked_layer(mask_without({3, 0, 1, 2}, 1, 2, 2)), 1u);
+  EXPECT_EQ(first_masked_layer(mask_without({3, 0, 1, 2}, 0, 2, 2)), 2u);
+}
+
+TEST(PruningOrders, NormalizedImportanceHasUnitLengthInEachLayer) {
+  const Array normalized = normalized_by_layer(Array({2, 2}, {3, -4, 0, 0}));
+  EXPECT_DOUBLE_EQ(normalized(0, 0), 0.6);
+  EXPECT_DOUBLE_EQ(normalized(0, 1), -0.8);
+  EXPECT_EQ(normalized(1, 0), 0);
+}
+
+TEST(PruningCost, IsThatOfTheDocumentsUsed) {
+  const TemporaryDirectory folder;
+  const TokenIds tokens{1, 2, 3, 4};
+  testing::write_token_corpus(folder.file("corpus.h5"), {tokens, tokens, tokens});
+  ModelConfig config;
+  config.n_layer = config.n_head = 2;
+  config.d_model = 8;
+  config.d_mlp = 16;
+  config.n_ctx = 4;
+  config.d_vocab = 5;
+  const Model model = random_model(config, 1);
+  CorpusOptions corpus_options;
+  corpus_options.prepend_bos = false;
+  const Corpus corpus({folder.file("corpus.h5")}, nullptr, corpus_options);
+  AnalysisSettings settings;
+  settings.prune_documents = 2;
+  const RegisteredAnalysis pruning = pruning_analysis();
+  CorpusRun run({&pruning}, {model, &corpus, settings});
+  run.begin_pass(0);
+  EXPECT_EQ(run.forward_passes(0), 1);
+  for (std::uint64_t i = 0; i < corpus.n_document(); ++i) run.observe(corpus.document(i));
+  run.begin_pass(1);
+  // Four heads, each taken out in four ways, halfway up on average.
+  EXPECT_GE(run.forward_passes(1), 1 + 4 * 4 / 2);
+  EXPECT_EQ(run.forward_passes(2), 1);
+}
+
+/// The whole analysis, from the command line, on the tiny model and the documents PyTorch was run
+/// on.
+class PruningAnalysis : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    directory_ = new TemporaryDirectory;
+    std::vector<TokenIds> documents;
+    for (std::size_t d = 0; d < 4; ++d)
+      documents.push_back(testing::golden_tokens(golden_path(), d));
+    testing::write_token_corpus(directory_->file("corpus.h5"), documents);
+    results_ = new Results(run("out", {}));
+  }
+  static void TearDownTestSuite() {
+    delete results_;
+    delete directory_;
+  }
+
+  static std::string golden_path() {
+    return std::string(HEADSCOPE_TEST_DATA) + "/gradient_golden.h5";
+  }
+
+  static Results run(const std::string& output, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{
+        "run",
+        "--model",
+        std::string(HEADSCOPE_TEST_DATA) + "/tiny_safetensors/model.safetensors",
+        "--corpus",
+        directory_->file("corpus.h5"),
+        "--no-bos",
+        "--analyses",
+        "pruning",
+        "--output",
+        directory_->file(output),
+        "--figures",
+        "svg"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const testing::Finished finished = testing::run_headscope(arguments);
+    EXPECT_EQ(finished.exit_status, 0) << finished.err;
+    return read_results(directory_->file(output) + "/results.h5");
+  }
+
+  const ResultsGroup& group() const { return results_->group("pruning"); }
+
+  static TemporaryDirectory* directory_;
+  static Results* results_;
+  const hdf5::InputFile golden_{golden_path()};
+};
+TemporaryDirectory* PruningAnalysis::directory_ = nullptr;
+Results* PruningAnalysis::results_ = nullptr;
+
+TEST_F(PruningAnalysis, LossesEqualPyTorchsMaskedForwards) {
+  const double baseline = golden_.read_reals("loss_baseline").values[0];
+  EXPECT_NEAR(group().variable("loss_baseline").values.values[0], baseline, 1e-5 * baseline);
+  const Array zero = golden_.read_reals("loss_zero"),
+              others = golden_.read_reals("loss_all_but_one");
+  for (std::size_t unit = 0; unit < zero.size(); ++unit) {
+    EXPECT_NEAR(group().variable("loss_increase").values.values[unit] + baseline, zero.values[unit],
+                1e-5 * zero.values[unit]);
+    EXPECT_NEAR(group().variable("loss_all_but_one").values.values[unit], others.values[unit],
+                1e-5 * others.values[unit]);
+  }
+}
+
+TEST_F(PruningAnalysis, ImportanceEqualsPyTorchsAutograd) {
+  const char* const variants[] = {"per_token", "per_example", "signed"};
+  const Array& importance = group().variable("importance").values;
+  for (std::size_t variant = 0; variant < 3; ++variant) {
+    const Array expected = golden_.read_reals(std::string("importance/") + variants[variant]);
+    const double scale =
+        std::abs(*std::max_element(expected.values.begin(), expected.values.end()));
+    for (std::size_t unit = 0; unit < expected.size(); ++unit) {
+      EXPECT_NEAR(importance.values[variant * expected.size() + unit], expected.values[unit],
+                  1e-5 * scale)
+          << variants[variant] << " unit " << unit;
+    }
+  }
+}
+
+TEST_F(PruningAnalysis, FirstOrderCorrelationIsSpearmansOfSignedImportanceAndZeroAblation) {
+  const Array sign = golden_.read_reals("importance/signed"),
+              zero = golden_.read_reals("loss_zero");
+  EXPECT_NEAR(group().variable("first_order_correlation").values.values[0],
+              spearman(sign.values, zero.values), 1e-12);
+}
+
+TEST_F(PruningAnalysis, CurvesStartAtTheBaselineAndAllEndWithNoHead) {
+  const Array& curve = group().variable("curve").values;
+  const double baseline = group().variable("loss_baseline").values.values[0];
+  for (std::size_t order = 0; order < 3; ++order) {
+    EXPECT_NEAR(curve(order, 0), baseline, 1e-9);
+    EXPECT_NEAR(curve(order, 10), curve(0, 10), 1e-9);
+  }
+  // Five equal losses, whose mean may differ from them in the last place.
+  EXPECT_NEAR(group().variable("curve_random_std").values.values[0], 0, 1e-12);
+}
+
+TEST_F(PruningAnalysis, IntervalsHoldTheEstimate) {
+  const auto& value = group().variable("loss_increase").values.values;
+  const auto& low = group().variable("loss_increase_ci_low").values.values;
+  const auto& high = group().variable("loss_increase_ci_high").values.values;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    EXPECT_LE(low[i], value[i]);
+    EXPECT_GE(high[i], value[i]);
+    EXPECT_LT(low[i], high[i]);
+  }
+}
+
+TEST_F(PruningAnalysis, TheSameSeedGivesTheSameNumbersOnAnyNumberOfThreads) {
+  const Results again = run("again", {"--threads", "1"});
+  for (const Variable& variable : group().variables) {
+    if (variable.type != Variable::Type::real) continue;
+    const std::vector<double>& values =
+        again.group("pruning").variable(variable.name).values.values;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      EXPECT_NEAR(values[i], variable.values.values[i], 1e-6) << variable.name;
+    }
+  }
+}
+
+TEST_F(PruningAnalysis, DocumentBoundIsKept) {
+  const Results bounded = run("bounded", {"--prune-documents", "1"});
+  const double one = golden_.read_reals("loss_baseline_document").values[0];
+  EXPECT_NEAR(bounded.group("pruning").variable("loss_baseline").values.values[0], one, 1e-5 * one);
+  // With a single document there is none to take z from.
+  EXPECT_TRUE(std::isnan(bounded.group("pruning").variable("loss_increase").values(2, 0, 0)));
+}
+
+}  // namespace
+}  // namespace headscope

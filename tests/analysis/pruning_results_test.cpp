@@ -1,0 +1,163 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pruning/results.hpp"
+#include "support/random_weights.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/token_corpus.hpp"
+
+namespace headscope {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::size_t n_layer = 2, n_head = 5, n_unit = n_layer * n_head;
+using Curve = std::array<double, n_curve_step>;
+
+/// Rows as the analysis keeps them: each document predicts 10 tokens at 2 nats and loses
+/// `curves[order]` nats a token at each step.
+Statistics rows_of(const std::vector<std::array<Curve, 2>>& documents) {
+  Statistics statistics;
+  for (std::size_t d = 0; d < documents.size(); ++d) {
+    Array& baseline = statistics.row("baseline", d, {2});
+    baseline(0) = 20;
+    baseline(1) = 10;
+    Array& ablated = statistics.row("ablated", d, {n_ablation_row, n_layer, n_head});
+    std::fill(ablated.values.begin(), ablated.values.end(), 20);
+    statistics.row("importance", d, {n_importance, n_layer, n_head});
+    Array& curve = statistics.row("curve", d, {2, n_curve_order, n_curve_step});
+    for (std::size_t order = 0; order < n_curve_order; ++order) {
+      for (std::size_t step = 0; step < n_curve_step; ++step) {
+        curve(0, order, step) = 10 * (2 + (order < 2 ? documents[d][order][step] : 3));
+      }
+    }
+  }
+  return statistics;
+}
+
+ModelConfig config() {
+  ModelConfig config;
+  config.n_layer = n_layer;
+  config.n_head = n_head;
+  return config;
+}
+
+ResultsGroup results_of(const Statistics& statistics) {
+  AnalysisSettings settings;
+  settings.n_bootstrap = 200;
+  return pruning_results(statistics, config(), settings);
+}
+
+/// Costs nothing up to and with `step`, 1 nat after it.
+Curve free_until(std::size_t step) {
+  Curve curve{};
+  for (std::size_t i = step + 1; i < n_curve_step; ++i) curve[i] = 1;
+  return curve;
+}
+
+TEST(PrunableClaim, TakesTheBetterOrderAndStopsAtTheFirstCostlyStep) {
+  Curve dips = free_until(1);
+  dips[9] = 0;
+  const ResultsGroup group = results_of(rows_of({{dips, free_until(3)}, {dips, free_until(3)}}));
+  ASSERT_EQ(group.claims.size(), 2u);
+  EXPECT_DOUBLE_EQ(group.claims[0].effect, 0.3);
+  EXPECT_DOUBLE_EQ(group.variable("prunable_share").values(0), 0.3);
+  EXPECT_DOUBLE_EQ(group.claims[0].ci_low, 0.3);
+  EXPECT_DOUBLE_EQ(group.claims[0].ci_high, 0.3);
+}
+
+TEST(PrunableClaim, AllowsOneAndFivePercentOfTheBaseline) {
+  Curve rising{};
+  for (std::size_t step = 1; step < n_curve_step; ++step) rising[step] = 0.019 * step;
+  const Statistics statistics = rows_of({{rising, rising}, {rising, rising}});
+  const ResultsGroup group = results_of(statistics);
+  EXPECT_DOUBLE_EQ(group.claims[0].effect, 0.1) << "0.02 nats are 1 % of 2";
+  EXPECT_DOUBLE_EQ(group.claims[1].effect, 0.5) << "0.1 nats are 5 % of 2";
+}
+
+TEST(PrunableClaim, HoldsFromAFifthOfTheHeadsByItsWholeInterval) {
+  const auto verdict = [](std::size_t first, std::size_t second) {
+    const std::array<Curve, 2> a{free_until(first), free_until(first)},
+        b{free_until(second), free_until(second)};
+    return results_of(rows_of({a, b})).claims[0].verdict;
+  };
+  EXPECT_EQ(verdict(2, 2), Verdict::holds);
+  EXPECT_EQ(verdict(1, 1), Verdict::does_not_hold);
+  // Resamples hold one document, the other, or both, and then the shorter share counts.
+  EXPECT_EQ(verdict(1, 4), Verdict::undecided);
+}
+
+TEST(PruningResults, AnIntervalIsOverDocumentsInPairsWithTheirBaselines) {
+  Statistics statistics = rows_of({{free_until(2), free_until(2)}, {free_until(2), free_until(2)}});
+  // Document 1 is harder, and ablation adds 0.5 nats a token to both.
+  statistics.row("baseline", 1, {2})(0) = 60;
+  for (const std::uint64_t d : {0, 1}) {
+    Array& ablated = statistics.row("ablated", d, {n_ablation_row, n_layer, n_head});
+    std::fill(ablated.values.begin(), ablated.values.end(), d == 0 ? 25 : 65);
+  }
+  const ResultsGroup group = results_of(statistics);
+  for (const char* name : {"loss_increase", "loss_increase_ci_low", "loss_increase_ci_high"}) {
+    for (const double value : group.variable(name).values.values) EXPECT_NEAR(value, 0.5, 1e-12);
+  }
+  for (const double loss : group.variable("loss_all_but_one").values.values) {
+    EXPECT_NEAR(loss, 4.5, 1e-12);
+  }
+}
+
+TEST(PruningResults, OneDocumentGivesNoIntervalAndSettlesNoClaim) {
+  const ResultsGroup group = results_of(rows_of({{free_until(4), free_until(4)}}));
+  EXPECT_DOUBLE_EQ(group.claims[0].effect, 0.4);
+  EXPECT_TRUE(std::isnan(group.claims[0].ci_low));
+  EXPECT_EQ(group.claims[0].verdict, Verdict::undecided);
+  EXPECT_TRUE(std::isnan(group.variable("loss_increase_ci_high").values(0, 0, 0)));
+}
+
+TEST(PruningResults, WithoutIntervalsNoHeadIsCalledHarmless) {
+  const ResultsGroup one_document = results_of(rows_of({{free_until(4), free_until(4)}}));
+  EXPECT_EQ(one_document.variable("n_interval").values(0), 0);
+  EXPECT_EQ(one_document.variable("n_harmless").values(0), 0);
+  EXPECT_THAT(one_document.summary, HasSubstr("On 1 document the loss"));
+  EXPECT_THAT(one_document.summary, HasSubstr("cannot be told: there are no intervals"));
+  EXPECT_THAT(one_document.summary, Not(HasSubstr("of 10 heads")));
+}
+
+TEST(PruningResults, SummaryNamesTheCostliestHeadAndCountsTheHarmless) {
+  Statistics statistics = rows_of({{free_until(2), free_until(2)}, {free_until(2), free_until(2)}});
+  for (const std::uint64_t d : {0, 1}) {
+    Array& ablated = statistics.row("ablated", d, {n_ablation_row, n_layer, n_head});
+    ablated(0, 1, 2) = 30;                // 1 nat a token on both documents
+    ablated(0, 0, 1) = d == 0 ? 30 : 20;  // on one of them
+    ablated(0, 0, 3) = 10;                // helps
+  }
+  const ResultsGroup group = results_of(statistics);
+  EXPECT_THAT(group.summary, HasSubstr("L1H2 (+1 nats)"));
+  EXPECT_THAT(group.summary, HasSubstr(" 9 of 10 heads"));
+  EXPECT_EQ(group.variable("n_harmless").values(0), 9);
+  EXPECT_EQ(group.variable("n_interval").values(0), 10);
+}
+
+/// Recomputes every number in NumPy, from whole forward passes.
+TEST(PruningAgainstNumPy, AgreesOnDocumentsOfDifferentLengths) {
+  const std::string golden = std::string(HEADSCOPE_TEST_DATA) + "/gradient_golden.h5";
+  const std::string model = std::string(HEADSCOPE_TEST_DATA) + "/tiny_flat/float64.h5";
+  const testing::TemporaryDirectory folder;
+  // One document is too short to predict anything, one longer than all that could lend it their z.
+  std::vector<TokenIds> documents{testing::golden_tokens(golden, 0), {7}};
+  for (const std::size_t d : {1, 2, 3}) documents.push_back(testing::golden_tokens(golden, d));
+  documents.push_back(testing::Normal(4).tokens(26, 61));
+  testing::write_token_corpus(folder.file("corpus.h5"), documents);
+  const testing::Finished run =
+      testing::run_headscope({"run", "--model", model, "--corpus", folder.file("corpus.h5"),
+                              "--no-bos", "--analyses", "pruning", "--bootstrap", "40", "--seed",
+                              "3", "--figures", "svg", "--quiet", "--output", folder.path()});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  const testing::Finished check = testing::run_program(
+      {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/pruning_check.py",
+       folder.file("results.h5"), model, folder.file("corpus.h5"), "40"});
+  EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
+}
+
+}  // namespace
+}  // namespace headscope

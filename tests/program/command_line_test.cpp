@@ -1,0 +1,257 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "analysis.hpp"
+#include "headscope/model.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Finished;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::run_headscope;
+using ::testing::StartsWith;
+using testing::TemporaryDirectory;
+
+ModelConfig small_config() {
+  ModelConfig config;
+  config.n_layer = 2;
+  config.n_head = 2;
+  config.d_model = 16;
+  config.d_mlp = 64;
+  config.n_ctx = 32;
+  config.d_vocab = 40;
+  return config;
+}
+
+/// Exit status, one line on stderr, nothing on stdout.
+void expect_refused(const std::vector<std::string>& arguments, int exit_status,
+                    const std::string& line) {
+  const Finished finished = run_headscope(arguments);
+  EXPECT_EQ(finished.exit_status, exit_status);
+  EXPECT_EQ(finished.err, "headscope: " + line + "\n");
+  EXPECT_THAT(finished.out, IsEmpty());
+}
+
+TEST(CommandLine, WithoutArgumentsShowsUsageAndExits2) {
+  const Finished finished = run_headscope({});
+  EXPECT_EQ(finished.exit_status, 2);
+  EXPECT_THAT(finished.out, IsEmpty());
+  EXPECT_THAT(finished.err, HasSubstr("headscope run"));
+}
+
+TEST(CommandLine, HelpGoesToStandardOutput) {
+  for (const char* command : {"run", "merge", "report", "inspect", "convert", "prune", "list"}) {
+    const Finished finished = run_headscope({command, "--help"});
+    EXPECT_EQ(finished.exit_status, 0) << command;
+    EXPECT_THAT(finished.out, StartsWith(std::string("Usage: headscope ") + command));
+    EXPECT_THAT(finished.err, IsEmpty());
+  }
+}
+
+TEST(CommandLine, HelpGivesEachDefaultOnce) {
+  const std::string help = run_headscope({"run", "--help"}).out;
+  EXPECT_THAT(help, HasSubstr("\n  -o, --output DIR\n"));
+  EXPECT_THAT(help, HasSubstr("\n  --bootstrap N\n"));
+  EXPECT_THAT(help, HasSubstr("(default 1000)"));
+}
+
+TEST(CommandLine, RefusesAnUnknownCommand) {
+  expect_refused({"analyse"}, 2,
+                 "unknown command \"analyse\"; `headscope --help` lists the commands");
+}
+
+TEST(CommandLine, DoesNotGuessAbbreviations) {
+  expect_refused({"run", "--outp", "x"}, 2, "unrecognised option '--outp'");
+}
+
+TEST(CommandLine, RefusesWrongOptionValues) {
+  expect_refused({"run"}, 2, "--output: expected a folder for the results, got none");
+  expect_refused({"run", "--output", "x", "--seed", "-1"}, 2,
+                 "--seed: expected a whole number >= 0, got \"-1\"");
+  expect_refused({"run", "--output", "x", "--control", "trained"}, 2,
+                 "--control: expected one of none, random; got \"trained\"");
+  expect_refused({"run", "--output", "x", "--figures", "gif"}, 2,
+                 "--figures: expected one of svg, png, pdf; got \"gif\"");
+  expect_refused({"run", "--output", "x", "--analyses", ""}, 2,
+                 "--analyses: expected names with commas between them, got \"\"");
+  expect_refused({"run", "--output", "x", "--analyses", "circuits,"}, 2,
+                 "--analyses: expected names with commas between them, got \"circuits,\"");
+  for (const char* const command : {"run", "inspect", "convert", "prune"}) {
+    std::vector<std::string> arguments{command, "--n-head", "-1"};
+    if (command == std::string("run")) {
+      arguments.insert(arguments.end(), {"--output", "x"});
+    } else {
+      arguments.insert(arguments.end(), {"a.h5", "--heads=L0H0", "b.h5"});
+      if (command != std::string("prune")) arguments.erase(arguments.begin() + 4);
+      if (command == std::string("inspect")) arguments.pop_back();
+    }
+    expect_refused(arguments, 2, "--n-head: expected a whole number >= 0, got \"-1\"");
+  }
+  expect_refused({"report"}, 2, "report: expected a results folder or file, got none");
+}
+
+TEST(CommandLine, ListNamesEveryRegisteredAnalysis) {
+  const Finished finished = run_headscope({"list"});
+  EXPECT_EQ(finished.exit_status, 0);
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    EXPECT_THAT(finished.out, HasSubstr(analysis.info.name + ": "));
+  }
+}
+
+TEST(CommandLine, MissingModelIsOneLineAndLeavesNoResults) {
+  const TemporaryDirectory directory;
+  const std::string missing = directory.file("none.h5");
+  const Finished finished =
+      run_headscope({"run", "--model", missing, "--output", directory.file("out")});
+  EXPECT_EQ(finished.exit_status, 1);
+  EXPECT_THAT(finished.err, StartsWith("headscope: " + missing + ": "));
+  EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1);
+  EXPECT_FALSE(fs::exists(directory.file("out")));
+}
+
+TEST(CommandLine, AnalysisOfTextWithoutCorpusIsRefused) {
+  bool found = false;
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    if (!analysis.info.needs_corpus) continue;
+    found = true;
+    const TemporaryDirectory directory;
+    const std::string model = directory.file("model.h5");
+    save_model(random_model(small_config(), 1), model);
+    expect_refused({"run", "--model", model, "--analyses", analysis.info.name, "--output",
+                    directory.file("out")},
+                   2, "--analyses " + analysis.info.name + ": expected --corpus, got none");
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST(CommandLine, WeightsRunWritesResultsTablesFiguresAndReport) {
+  const TemporaryDirectory directory;
+  const std::string model = directory.file("model.h5"), out = directory.file("out");
+  save_model(random_model(small_config(), 1), model);
+  const Finished finished = run_headscope({"run", "--model", model, "--output", out});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.out, IsEmpty());
+  EXPECT_THAT(finished.err, HasSubstr("report: " + out + "/report.html"));
+  EXPECT_TRUE(fs::exists(out + "/report.html"));
+  EXPECT_TRUE(fs::exists(out + "/report.md"));
+  EXPECT_FALSE(fs::is_empty(out + "/tables"));
+
+  const Results results = read_results(out + "/results.h5");
+  EXPECT_TRUE(results.has("parameters"));
+  EXPECT_TRUE(results.has("circuits"));
+  EXPECT_EQ(std::get<std::string>(results.attributes.at("model_path")), model);
+  EXPECT_EQ(std::get<std::string>(results.attributes.at("model_sha256")).size(), 64u);
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    if (!results.has(analysis.info.name)) continue;
+    for (const Figure& figure : analysis.draw(results)) {
+      for (const char* extension : {".svg", ".png", ".gp", ".dat"}) {
+        EXPECT_TRUE(fs::exists(out + "/figures/" + figure.name + extension))
+            << figure.name << extension;
+      }
+    }
+  }
+}
+
+TEST(CommandLine, ReportRedrawsWithoutTheModel) {
+  const TemporaryDirectory directory;
+  const std::string model = directory.file("model.h5"), out = directory.file("out");
+  save_model(random_model(small_config(), 1), model);
+  ASSERT_EQ(run_headscope({"run", "--model", model, "--output", out, "--quiet"}).exit_status, 0);
+  const std::string before = testing::read_file(out + "/report.html");
+  fs::remove(model);
+  for (const char* drawn : {"tables", "figures", "report.html", "report.md"})
+    fs::remove_all(out + "/" + drawn);
+  const Finished refused = run_headscope({"report", out, "--figures", "svg,gif"});
+  EXPECT_EQ(refused.exit_status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--figures: expected one of svg, png, pdf; got \"gif\""));
+  const Finished finished = run_headscope({"report", out, "--figures", "pdf,png"});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_EQ(testing::read_file(out + "/report.html"), before);
+  const std::string figure = out + "/figures/parameter_counts";
+  EXPECT_THAT(testing::read_file(figure + ".pdf"), StartsWith("%PDF"));
+  EXPECT_THAT(testing::read_file(figure + ".png"), StartsWith("\x89PNG"));
+  EXPECT_THAT(testing::read_file(figure + ".svg"), HasSubstr("</svg>"));
+}
+
+TEST(CommandLine, OutputsOfAnEarlierRunGoAndOtherFilesStay) {
+  const TemporaryDirectory directory;
+  const std::string model = directory.file("model.h5"), out = directory.file("out");
+  save_model(random_model(small_config(), 1), model);
+  const auto run = [&](const char* analysis) {
+    const Finished finished =
+        run_headscope({"run", "--model", model, "--analyses", analysis, "--nulls", "2", "--figures",
+                       "svg,pdf", "--output", out, "--quiet"});
+    EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  };
+  run("circuits");
+  const std::vector<std::string> own{"figures/mine.pdf", "figures/mine.gp", "figures/qk_rank90.txt",
+                                     "tables/mine.csv",  "tables/mine.tex", "notes.md"};
+  for (const std::string& file : own) testing::write_file(out + "/" + file, "mine");
+  std::vector<std::string> drawn;
+  for (const char* const folder : {"figures", "tables"}) {
+    for (const auto& entry : fs::directory_iterator(out + "/" + folder)) {
+      if (testing::read_file(entry.path().string()) != "mine") drawn.push_back(entry.path());
+    }
+  }
+  ASSERT_GT(drawn.size(), 20U);
+  run("parameters");
+  for (const std::string& file : drawn) EXPECT_FALSE(fs::exists(file)) << file;
+  for (const std::string& file : own) EXPECT_EQ(testing::read_file(out + "/" + file), "mine");
+}
+
+TEST(CommandLine, RecordedCommandLineCanBeTypedAgain) {
+  const TemporaryDirectory directory;
+  const std::string model = directory.file("my model's.h5"), out = directory.file("out");
+  save_model(random_model(small_config(), 1), model);
+  ASSERT_EQ(run_headscope({"run", "--model", model, "--analyses", "parameters", "--nulls=2",
+                           "--output", out, "--quiet"})
+                .exit_status,
+            0);
+  EXPECT_EQ(std::get<std::string>(read_results(out + "/results.h5").attributes.at("command_line")),
+            "headscope run --model '" + directory.file("my model'\\''s.h5") +
+                "' --analyses parameters --nulls=2 --output " + out + " --quiet");
+}
+
+TEST(CommandLine, ConfigThatIsAFolderIsRefused) {
+  const TemporaryDirectory directory;
+  expect_refused({"run", "--config", directory.path(), "--output", directory.file("out")}, 1,
+                 directory.path() + ": expected a file of options, got a folder");
+}
+
+TEST(CommandLine, ConfigFileSetsOptionsAndTheCommandLineWins) {
+  const TemporaryDirectory directory;
+  const std::string model = directory.file("model.h5"), out = directory.file("out");
+  save_model(random_model(small_config(), 1), model);
+  testing::write_file(directory.file("run.cfg"),
+                      "model = " + model + "\nseed = 5\nnulls = 7\nquiet = true\n");
+  const Finished finished =
+      run_headscope({"run", "--config", directory.file("run.cfg"), "--seed", "6", "--output", out});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.err, IsEmpty());
+  const Results results = read_results(out + "/results.h5");
+  EXPECT_EQ(std::get<std::int64_t>(results.attributes.at("seed")), 6);
+  EXPECT_THAT(std::get<std::string>(results.attributes.at("options")),
+              HasSubstr("\"nulls\":\"7\""));
+}
+
+TEST(CommandLine, ConvertWritesAModelThatLoadsEqual) {
+  const TemporaryDirectory directory;
+  const std::string in = directory.file("in.h5"), out = directory.file("out.h5");
+  const Model model = random_model(small_config(), 3);
+  save_model(model, in);
+  const Finished finished = run_headscope({"convert", in, out});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  const Model converted = load_model(out);
+  EXPECT_TRUE(arma::approx_equal(converted.W_E, model.W_E, "absdiff", 0));
+  EXPECT_TRUE(arma::approx_equal(converted.layers[1].W_QKV, model.layers[1].W_QKV, "absdiff", 0));
+}
+
+}  // namespace
+}  // namespace headscope

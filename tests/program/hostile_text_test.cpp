@@ -1,0 +1,119 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "headscope/model.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// What a shell, gnuplot and a browser would each run or draw; no slash, so that it can name a file.
+const std::string hostile =
+    "x'; system('touch pwned') #\"$(touch pwned)`touch pwned`@pwned %s <img src=pwned "
+    "onerror=alert(1)><script>alert(1)<script> &amp; \\\\ {^_|} ]]>";
+
+std::string conllu_line(int id, const std::string& form, int head, const std::string& misc) {
+  const std::string number = std::to_string(id);
+  return number + "\t" + form + "\t" + form + "\tNOUN\tNN\t_\t" + std::to_string(head) + "\t" +
+         (head == 0 ? "root" : hostile) + "\t_\t" + misc + "\n";
+}
+
+std::vector<std::string> files_below(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) files.push_back(entry.path().string());
+  }
+  return files;
+}
+
+// One run of every analysis in which every name and word is hostile.
+class HostileText : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new testing::TemporaryDirectory;
+    ModelConfig config;
+    config.n_layer = 2;
+    config.n_head = 2;
+    config.d_model = 16;
+    config.d_mlp = 32;
+    config.n_ctx = 48;
+    config.d_vocab = 600;
+    const std::string model = folder_->file(hostile + "\n.h5");
+    save_model(random_model(config, 1), model);
+    std::string corpus = "# newdoc id = " + hostile + "\n# global.Entity = eid-etype-head\n";
+    corpus += conllu_line(1, hostile, 2, "Entity=(" + std::string("e1-<b>`x`-1)"));
+    corpus += conllu_line(2, "<script>", 0, "Entity=(e1-<b>`x`-1)");
+    corpus += conllu_line(3, "$(touch", 2, "_") + "\n";
+    const std::string text = folder_->file(hostile + ".conllu");
+    testing::write_file(text, corpus + corpus);
+    finished_ = new testing::Finished(testing::run_headscope(
+        {"run", "--model", model, "--corpus", text, "--tokenizer",
+         std::string(HEADSCOPE_TEST_DATA) + "/tokenizer", "--patterns", "2", "--bootstrap", "10",
+         "--nulls", "5", "--figures", "svg", "--output", output()}));
+  }
+  static void TearDownTestSuite() {
+    delete finished_;
+    delete folder_;
+  }
+  static std::string output() { return folder_->file("out $(touch pwned) 'a' \"b\" `c`"); }
+
+  static testing::TemporaryDirectory* folder_;
+  static testing::Finished* finished_;
+};
+
+testing::TemporaryDirectory* HostileText::folder_ = nullptr;
+testing::Finished* HostileText::finished_ = nullptr;
+
+TEST_F(HostileText, RunsNothing) {
+  ASSERT_EQ(finished_->exit_status, 0) << finished_->err;
+  EXPECT_FALSE(fs::exists("pwned"));
+  for (const std::string& file : files_below(folder_->path())) {
+    EXPECT_NE(fs::path(file).filename(), "pwned") << file;
+  }
+}
+
+TEST_F(HostileText, IsTextInTheReportAndTheFigures) {
+  ASSERT_EQ(finished_->exit_status, 0) << finished_->err;
+  std::size_t n_page = 0;
+  for (const std::string& file : files_below(output())) {
+    const std::string extension = fs::path(file).extension();
+    if (extension != ".html" && extension != ".svg") continue;
+    ++n_page;
+    const std::string page = testing::read_file(file);
+    EXPECT_THAT(page, Not(HasSubstr("<img src=pwned"))) << file;
+    EXPECT_THAT(page, Not(HasSubstr("<script>alert"))) << file;
+  }
+  EXPECT_GT(n_page, 1U);
+  const std::string report = testing::read_file(output() + "/report.html");
+  EXPECT_THAT(report, HasSubstr("&lt;img src=pwned onerror=alert(1)&gt;"));
+}
+
+TEST_F(HostileText, IsTextInTheMarkdown) {
+  ASSERT_EQ(finished_->exit_status, 0) << finished_->err;
+  const std::string report = testing::read_file(output() + "/report.md");
+  EXPECT_THAT(report, HasSubstr("\\<img src=pwned"));
+  for (const char* const unescaped : {"<img src=pwned", "<script>alert"}) {
+    for (std::size_t at = report.find(unescaped); at != std::string::npos;
+         at = report.find(unescaped, at + 1)) {
+      EXPECT_TRUE(at > 0 && report[at - 1] == '\\') << report.substr(at, 40);
+    }
+  }
+}
+
+TEST_F(HostileText, IsOneLineOfAnErrorMessage) {
+  const testing::Finished finished =
+      testing::run_headscope({"inspect", folder_->file("none\n\x1b[31m\xff.h5")});
+  EXPECT_EQ(finished.exit_status, 1);
+  EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1);
+  EXPECT_THAT(finished.err, Not(HasSubstr("\x1b")));
+}
+
+}  // namespace
+}  // namespace headscope

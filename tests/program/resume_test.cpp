@@ -1,0 +1,167 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "headscope/results.hpp"
+#include "run/run.hpp"
+#include "support/same_results.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Finished;
+using testing::first_difference;
+using ::testing::HasSubstr;
+using testing::Running;
+using testing::TemporaryDirectory;
+
+using Words = std::vector<std::string>;
+
+Words run_arguments(const std::string& output, const Words& more = {}) {
+  Words arguments{"run",
+                  "--model",
+                  HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
+                  "--corpus",
+                  HEADSCOPE_PROJECT_DIR "/data/stories.conllu",
+                  "--analyses",
+                  "pruning,classification,correlation,attention",
+                  "--max-documents",
+                  "8",
+                  "--prune-documents",
+                  "3",
+                  "--patterns",
+                  "2",
+                  "--bootstrap",
+                  "20",
+                  "--threads",
+                  "1",
+                  "--figures",
+                  "svg",
+                  "--save-every",
+                  "1",
+                  "--output",
+                  output};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+void replace(Words& arguments, const std::string& option, const std::string& value) {
+  *(std::find(arguments.begin(), arguments.end(), option) + 1) = value;
+}
+
+Finished run(const std::string& output, const Words& more = {}) {
+  return testing::run_headscope(run_arguments(output, more));
+}
+
+/// The uninterrupted run, made once.
+const Results& whole() {
+  static const Results results = [] {
+    const TemporaryDirectory folder;
+    const Finished finished = run(folder.path());
+    EXPECT_EQ(finished.exit_status, 0) << finished.err;
+    EXPECT_FALSE(fs::exists(folder.file("shards"))) << "left behind by a run that is complete";
+    return read_results(folder.file("results.h5"));
+  }();
+  return results;
+}
+
+/// Starts a run and sends it a signal as soon as a file is there.
+Finished run_until(const std::string& file, int signal, const Words& arguments) {
+  Running running(testing::headscope_call(arguments));
+  while (!fs::exists(file) && !running.has_ended()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  running.send(signal);
+  return running.wait();
+}
+
+std::string saved_file(const std::string& output, int pass) {
+  return output + "/shards/1-of-1.pass-" + std::to_string(pass) + ".saved";
+}
+
+TEST(Resume, AfterKillsInEveryPassGivesTheSameNumbersToTheLastBit) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  for (int pass = 1; pass <= 3; ++pass) {
+    const Finished killed =
+        run_until(saved_file(output, pass), SIGKILL, run_arguments(output, {"--resume"}));
+    ASSERT_EQ(killed.exit_status, 128 + SIGKILL) << killed.err;
+    ASSERT_TRUE(fs::exists(output + "/shards"));
+    ASSERT_FALSE(fs::exists(output + "/results.h5"));
+  }
+  const Finished finished = run(output, {"--resume"});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_EQ(first_difference(read_results(output + "/results.h5"), whole()), "");
+  EXPECT_FALSE(fs::exists(output + "/shards"));
+}
+
+TEST(Resume, RunsNoDocumentAgainThatWasSaved) {
+  const TemporaryDirectory folder;
+  Words arguments = run_arguments(folder.path(), {"--quiet", "--resume"});
+  arguments.erase(arguments.begin());
+  replace(arguments, "--analyses", "correlation");
+  const RunSetup setup(*parse_run_options(arguments));
+  const PassFolder files(folder.path(), pass_label(setup));
+  // As if seven of eight documents had been run, and left nothing.
+  files.save(1, 7, {});
+  const std::optional<Results> results = run_shard(setup, files);
+  const std::size_t n_last = setup.corpus()->document(7).tokens.size();
+  EXPECT_EQ(std::get<std::int64_t>(results->attributes.at("n_token")),
+            static_cast<std::int64_t>(n_last));
+}
+
+class Signal : public ::testing::TestWithParam<int> {};
+
+TEST_P(Signal, SavesSaysHowToResumeAndExits) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  const Finished stopped = run_until(output + "/shards/1-of-1.pass-1.h5", GetParam(),
+                                     run_arguments(output, {"--quiet"}));
+  EXPECT_EQ(stopped.exit_status, 128 + GetParam());
+  EXPECT_THAT(stopped.err, HasSubstr(GetParam() == SIGINT ? "headscope: SIGINT: saved after "
+                                                          : "headscope: SIGTERM: saved after "));
+  EXPECT_THAT(stopped.err, HasSubstr("; continue with `headscope run --model "));
+  EXPECT_THAT(stopped.err, HasSubstr("--quiet --resume`\n"));
+  EXPECT_EQ(std::count(stopped.err.begin(), stopped.err.end(), '\n'), 1);
+  EXPECT_FALSE(fs::exists(output + "/results.h5"));
+  const Finished finished = run(output, {"--quiet", "--resume"});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_EQ(first_difference(read_results(output + "/results.h5"), whole()), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Resume, Signal, ::testing::Values(SIGINT, SIGTERM));
+
+TEST(Resume, RefusesWhatChangedAndNamesIt) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out"), saved = saved_file(output, 1);
+  run_until(saved, SIGKILL, run_arguments(output));
+  const std::string begun = fs::exists(saved) ? saved : output + "/shards/1-of-1.pass-1.h5";
+  const auto refused = [&](const char* option, const char* value, const Words& more) {
+    Words arguments = run_arguments(output, more);
+    replace(arguments, option, value);
+    const Finished finished = testing::run_headscope(arguments);
+    EXPECT_EQ(finished.exit_status, 1);
+    return finished.err;
+  };
+  EXPECT_EQ(refused("--bootstrap", "21", {"--resume"}),
+            "headscope: " + begun + ":--bootstrap: expected 21, got 20\n");
+  EXPECT_THAT(refused("--model", HEADSCOPE_PROJECT_DIR "/data/default-model.h5", {"--resume"}),
+              HasSubstr(begun + ":model SHA-256: expected "));
+  EXPECT_THAT(refused("--corpus", HEADSCOPE_TEST_DATA "/classification.conllu", {"--resume"}),
+              HasSubstr(begun + ":corpus SHA-256: expected "));
+  EXPECT_EQ(refused("--figures", "svg", {}),
+            "headscope: " + begun +
+                ": left by a run that was not finished; continue it with --resume, or "
+                "remove it to begin again\n");
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,258 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "headscope/error.hpp"
+#include "headscope/model.hpp"
+#include "run/run.hpp"
+#include "support/same_results.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::EndsWith;
+using testing::first_difference;
+using ::testing::HasSubstr;
+using testing::Running;
+using testing::TemporaryDirectory;
+
+const std::string corpus_file = HEADSCOPE_TEST_DATA "/classification.conllu";
+const std::string model_file = HEADSCOPE_PROJECT_DIR "/data/planted-model.h5";
+
+using Words = std::vector<std::string>;
+
+/// @param more  options with their values, in place of those here or after them.
+Words run_arguments(const std::string& output, const Words& more = {}) {
+  std::map<std::string, std::string> options{{"--model", model_file},  {"--corpus", corpus_file},
+                                             {"--max-documents", "5"}, {"--prune-documents", "3"},
+                                             {"--patterns", "2"},      {"--bootstrap", "20"},
+                                             {"--nulls", "3"},         {"--js-queries", "9"},
+                                             {"--threads", "1"},       {"--output", output}};
+  for (std::size_t i = 0; i + 1 < more.size(); i += 2) options[more[i]] = more[i + 1];
+  Words arguments{"--quiet"};
+  for (const auto& [name, value] : options) arguments.insert(arguments.end(), {name, value});
+  return arguments;
+}
+
+/// Every analysis, in one process.
+std::optional<Results> run(const std::string& output, const Words& more = {}) {
+  const RunSetup setup(*parse_run_options(run_arguments(output, more)));
+  return run_shard(setup, PassFolder(output, pass_label(setup)));
+}
+
+/// Runs all shards until nothing is left to do, in an order that changes from pass to pass.
+void run_shards(const std::string& output, int n_shard, const Words& more = {}) {
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < n_shard; ++i) {
+      Words arguments = more;
+      arguments.insert(arguments.end(), {"--shard", std::to_string((i + round) % n_shard + 1) +
+                                                        "/" + std::to_string(n_shard)});
+      run(output, arguments);
+    }
+  }
+}
+
+Results merge(const Words& shards) {
+  const ShardTable table(shards);
+  return merge_shards(RunSetup(stored_run_options(table.label().options, {{"output", {"x"}}})),
+                      table);
+}
+
+std::string error_of_merging(const Words& shards) {
+  try {
+    merge(shards);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+Words pass_files(const std::string& output) {
+  Words paths;
+  for (const auto& entry : fs::directory_iterator(output + "/shards")) {
+    paths.push_back(entry.path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+/// The whole run, made once.
+const Results& whole() {
+  static const Results results = [] {
+    const TemporaryDirectory folder;
+    return *run(folder.path(), {"--control", "random"});
+  }();
+  return results;
+}
+
+TEST(Shards, WholeRunHoldsEveryAnalysis) {
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    EXPECT_TRUE(whole().has(analysis.info.name)) << analysis.info.name;
+  }
+  EXPECT_TRUE(whole().has("control/correlation"));
+}
+
+class ShardCount : public ::testing::TestWithParam<int> {};
+
+TEST_P(ShardCount, DoesNotChangeABitOfAnyAnalysis) {
+  const TemporaryDirectory folder;
+  run_shards(folder.path(), GetParam(), {"--control", "random"});
+  Words files = pass_files(folder.path());
+  EXPECT_EQ(files.size(), 4U * static_cast<std::size_t>(GetParam()));
+  std::reverse(files.begin(), files.end());
+  const Results merged = merge(files);
+  EXPECT_EQ(first_difference(merged, whole()), "");
+  EXPECT_EQ(merged.attributes.at("n_token"), whole().attributes.at("n_token"));
+}
+
+// Of five documents: two uneven shards, three, and seven of which two are empty.
+INSTANTIATE_TEST_SUITE_P(Shards, ShardCount, ::testing::Values(2, 3, 7));
+
+/// Two shards of an analysis of one pass.
+class MergeRefusal : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TemporaryDirectory;
+    run_shards(folder_->file("a"), 2, one_pass());
+  }
+  static void TearDownTestSuite() { delete folder_; }
+  static Words one_pass(const Words& more = {}) {
+    Words words{"--analyses", "correlation"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  static std::string shard(const std::string& output, int number, int n_shard = 2) {
+    return folder_->file(output) + "/shards/" + std::to_string(number) + "-of-" +
+           std::to_string(n_shard) + ".pass-1.h5";
+  }
+
+  static TemporaryDirectory* folder_;
+};
+TemporaryDirectory* MergeRefusal::folder_ = nullptr;
+
+TEST_F(MergeRefusal, NamesAMissingShard) {
+  EXPECT_EQ(
+      error_of_merging({shard("a", 2)}),
+      folder_->file("a/shards") + ": expected 1 passes of 2 shards, missing pass 1 of shard 1");
+}
+
+TEST_F(MergeRefusal, NamesADuplicateShard) {
+  fs::copy_file(shard("a", 2), folder_->file("copy.h5"));
+  EXPECT_EQ(error_of_merging({shard("a", 1), shard("a", 2), folder_->file("copy.h5")}),
+            folder_->file("copy.h5") +
+                ": expected each shard once, got pass 1 of shard 2 here and in " + shard("a", 2));
+}
+
+TEST_F(MergeRefusal, NamesWhatIsForeign) {
+  run_shards(folder_->file("b"), 2, one_pass({"--seed", "4"}));
+  EXPECT_EQ(error_of_merging({shard("a", 1), shard("b", 2)}),
+            shard("b", 2) + ":--seed: expected 0, got 4");
+  run_shards(folder_->file("c"), 2,
+             one_pass({"--corpus", HEADSCOPE_PROJECT_DIR "/data/stories.conllu"}));
+  EXPECT_THAT(error_of_merging({shard("a", 1), shard("c", 2)}),
+              HasSubstr(shard("c", 2) + ":corpus SHA-256: expected "));
+  run_shards(folder_->file("d"), 2,
+             one_pass({"--model", HEADSCOPE_PROJECT_DIR "/data/default-model.h5"}));
+  EXPECT_THAT(error_of_merging({shard("a", 1), shard("d", 2)}),
+              HasSubstr(shard("d", 2) + ":model SHA-256: expected "));
+  run_shards(folder_->file("e"), 3, one_pass());
+  EXPECT_EQ(error_of_merging({shard("a", 1), shard("e", 2, 3)}),
+            shard("e", 2, 3) + ":shards: expected 2, got 3");
+  StatisticsFile other = load_statistics(shard("a", 2));
+  std::string& identity = other.texts.at("identity");
+  identity.replace(identity.find("\"version\":\"") + 11, 1, "9");
+  save_statistics(other.texts, other.parts, folder_->file("f.h5"));
+  EXPECT_THAT(error_of_merging({shard("a", 1), folder_->file("f.h5")}),
+              HasSubstr("f.h5:version: expected 0."));
+}
+
+TEST_F(MergeRefusal, NamesAFileThatBecameAnotherShardOnTheWay) {
+  const std::string changing = folder_->file("changing.h5");
+  fs::copy_file(shard("a", 2), changing);
+  const ShardTable table({shard("a", 1), changing});
+  fs::copy_file(shard("a", 1), changing, fs::copy_options::overwrite_existing);
+  const RunSetup setup(
+      stored_run_options(table.label().options, {{"output", {folder_->file("out")}}}));
+  try {
+    merge_shards(setup, table);
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_EQ(error.what(), changing + ":shard: expected 2, got 1");
+  }
+}
+
+TEST_F(MergeRefusal, NamesACorpusThatChanged) {
+  const std::string corpus = folder_->file("corpus.conllu");
+  fs::copy_file(corpus_file, corpus);
+  run_shards(folder_->file("g"), 2, one_pass({"--corpus", corpus}));
+  testing::write_file(corpus, testing::read_file(corpus) + "\n");
+  EXPECT_THAT(error_of_merging({folder_->file("g")}), HasSubstr(":corpus SHA-256: expected "));
+}
+
+TEST_F(MergeRefusal, NamesWhatIsNoShard) {
+  EXPECT_EQ(error_of_merging({model_file}),
+            model_file +
+                ": expected a statistics file (format \"headscope statistics 2\"), found another "
+                "HDF5 file");
+  EXPECT_EQ(error_of_merging({folder_->path()}),
+            folder_->path() + ": expected shards (K-of-N.pass-P.h5), got none");
+}
+
+TEST(ShardOption, RefusesWhatIsNoShard) {
+  for (const char* wrong : {"0/3", "4/3", "1", "1/", "/3", "1/3x", "-1/3", "1/0", "99999999/9"}) {
+    const testing::Finished finished =
+        testing::run_headscope({"run", "--output", "x", "--shard", wrong});
+    EXPECT_EQ(finished.exit_status, 2);
+    EXPECT_EQ(finished.err, std::string("headscope: --shard: expected K/N with K from 1 to N, got "
+                                        "\"") +
+                                wrong + "\"\n");
+  }
+}
+
+TEST(ShardOption, NeedsAnAnalysisOfText) {
+  const TemporaryDirectory folder;
+  const testing::Finished finished =
+      testing::run_headscope({"run", "--output", folder.file("out"), "--shard", "1/2", "--analyses",
+                              "parameters,circuits"});
+  EXPECT_EQ(finished.exit_status, 2);
+  EXPECT_EQ(finished.err,
+            "headscope: --shard: expected an analysis of text, whose documents it shares out, got "
+            "parameters,circuits\n");
+  EXPECT_FALSE(fs::exists(folder.file("out")));
+}
+
+TEST(ShardsFromTheCommandLine, StopOrWaitForOneAnotherAndMerge) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  const auto call = [&](const char* shard, bool wait) {
+    Words arguments = run_arguments(output, {"--control", "random", "--shard", shard});
+    arguments.insert(arguments.begin(), "run");
+    arguments.erase(std::find(arguments.begin(), arguments.end(), "--quiet"));
+    if (wait) arguments.push_back("--wait");
+    return testing::headscope_call(arguments);
+  };
+  const testing::Finished alone = testing::run_program(call("2/2", false));
+  EXPECT_EQ(alone.exit_status, 0);
+  EXPECT_THAT(alone.err,
+              EndsWith("shard 2 of 2: pass 1 is finished; the next needs pass 1 of shard "
+                       "1; run this command again when it is there\n"));
+  Running first(call("1/2", true)), second(call("2/2", true));
+  EXPECT_EQ(first.wait().exit_status, 0);
+  EXPECT_THAT(second.wait().err,
+              HasSubstr("shard 2 of 2 is finished; when all are: headscope merge " + output +
+                        "/shards --output DIR\n"));
+  const testing::Finished merged =
+      testing::run_headscope({"merge", output, "--output", output, "--figures", "svg"});
+  ASSERT_EQ(merged.exit_status, 0) << merged.err;
+  EXPECT_EQ(first_difference(read_results(output + "/results.h5"), whole()), "");
+  EXPECT_TRUE(fs::exists(output + "/report.html"));
+}
+
+}  // namespace
+}  // namespace headscope

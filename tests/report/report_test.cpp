@@ -1,0 +1,90 @@
+#include "headscope/report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "headscope/error.hpp"
+#include "report/inline_svg.hpp"
+#include "support/results_sample.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Figure small_figure() {
+  Heatmap map;
+  map.panels = {{"", Array({2, 2}, {0, 1, 2, 3}), {}, {}}};
+  return {"small", "pruning", "Small", "What it shows.", "Source 2020", map};
+}
+
+TEST(InlineSvg, KeepsIdsApart) {
+  const std::string svg =
+      "<?xml version=\"1.0\"?><!-- c --><svg viewBox=\"0 0 48 30\"><title>t</title><g id='a'/>"
+      "<use xlink:href='#a' fill=\"url(#a)\"/><text>id='a' href=\"#a\"</text></svg>\n";
+  EXPECT_EQ(inline_svg(svg, "p-", "A \"b\""),
+            "<svg role=\"img\" aria-label=\"A &quot;b&quot;\" width=\"48\" "
+            "viewBox=\"0 0 48 30\"><g id='p-a'/><use xlink:href='#p-a' fill=\"url(#p-a)\"/>"
+            "<text>id='a' href=\"#a\"</text></svg>");
+}
+
+TEST(InlineSvg, RefusesWhatIsActive) {
+  for (const std::string inside :
+       {"<script>x</script>", "<g onload='x'/>", "<a xlink:href='#b'/>",
+        "<image xlink:href='https://example.org/a.png'/>", "<foreignObject/>", "<g"}) {
+    EXPECT_EQ(inline_svg("<svg>" + inside + "</svg>", "p-", ""), "") << inside;
+  }
+  EXPECT_EQ(inline_svg("no picture", "p-", ""), "");
+  EXPECT_NE(inline_svg("<svg><text>on click = &lt;script</text></svg>", "p-", ""), "");
+}
+
+TEST(Report, NeedsEveryFigure) {
+  const testing::TemporaryDirectory folder;
+  try {
+    write_report(test::results_sample(), {small_figure()}, folder.file(""));
+    FAIL() << "written";
+  } catch (const DataError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("small.svg: expected a figure, found no file"));
+  }
+  EXPECT_TRUE(folder.files().empty()) << "no half-written report";
+}
+
+TEST(Report, HasFigureDefinitionSourceAndProvenance) {
+  const testing::TemporaryDirectory folder;
+  write_figure(small_figure(), folder.file("figures"), {"svg"});
+  write_report(test::results_sample(), {small_figure()}, folder.file(""));
+  EXPECT_THAT(folder.files(), ::testing::ElementsAre("figures", "report.html", "report.md"));
+  const std::string html = testing::read_file(folder.file("report.html"));
+  for (const char* const part :
+       {"<h2>Pruning heads</h2>", "What it shows.", "Source 2020", "Definition of loss_increase",
+        "Michel et al. 2019", "tiny &lt;b&gt;.h5", "20240229", "0.4 [0.3, 0.5]", "2359296 (exact)",
+        "0.25 (no interval)", "not_measured"}) {
+    EXPECT_THAT(html, HasSubstr(part));
+  }
+  EXPECT_THAT(html, Not(HasSubstr("<td class=\"number\">nan")));
+  const std::string markdown = testing::read_file(folder.file("report.md"));
+  for (const char* const part :
+       {"![Small](figures/small.svg)", "| 9 | Many heads can be pruned | holds |",
+        "share of heads: 0.4 \\[0.3, 0.5\\]", "parameters: 2359296 (exact)",
+        "cosine: 0.25 (no interval)"}) {
+    EXPECT_THAT(markdown, HasSubstr(part));
+  }
+}
+
+TEST(Report, AFigureOfNoGroupIsNotLost) {
+  const testing::TemporaryDirectory folder;
+  Figure figure = small_figure();
+  figure.group = "elsewhere";
+  write_figure(figure, folder.file("figures"), {"svg"});
+  write_report(test::results_sample(), {figure}, folder.file(""));
+  EXPECT_THAT(testing::read_file(folder.file("report.html")), HasSubstr("Further figures"));
+  EXPECT_THAT(testing::read_file(folder.file("report.md")), HasSubstr("figures/small.svg"));
+}
+
+}  // namespace
+}  // namespace headscope

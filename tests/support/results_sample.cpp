@@ -1,0 +1,175 @@
+#include "support/results_sample.hpp"
+
+#include <limits>
+
+#include "headscope/random.hpp"
+
+namespace headscope::test {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+Variable real(const std::string& name, const std::vector<std::string>& dimensions, Shape shape,
+              std::uint64_t stream) {
+  Variable variable;
+  variable.name = name;
+  variable.dimensions = dimensions;
+  variable.values = Array(std::move(shape));
+  for (std::size_t i = 0; i < variable.values.size(); ++i) {
+    variable.values.values[i] = CounterRandom(6, stream).uniform(i) - 0.3;
+  }
+  variable.long_name = "Definition of " + name;
+  variable.units = "nats";
+  variable.references = "Michel et al. 2019";
+  return variable;
+}
+
+ResultsGroup pruning() {
+  ResultsGroup group;
+  group.name = "pruning";
+  group.title = "Pruning heads";
+  group.summary = "Removing L1H2 costs most.\nSecond paragraph with " + hostile;
+  group.add_dimension(Dimension::labels("method", {"zero", "mean"}));
+  group.add_dimension(Dimension::count("layer", 2));
+  group.add_dimension(Dimension::count("head", 3));
+  group.add_dimension(Dimension::labels("type", {"none", "positional", "größer"}));
+  group.add_dimension(Dimension::numbers("fraction", {0, 0.1, 0.25, 1}));
+  const std::vector<std::string> axes{"method", "layer", "head"};
+  Variable increase = real("loss_increase", axes, {2, 2, 3}, 1);
+  increase.values(0, 1, 2) = 2.5;
+  increase.values(1, 0, 0) = nan;
+  group.add(increase);
+  for (const char* const end : {"_ci_low", "_ci_high"}) {
+    Variable variable = increase;
+    variable.name += end;
+    for (double& value : variable.values.values)
+      value += end == std::string("_ci_low") ? -0.1 : 0.1;
+    group.add(variable);
+  }
+  group.add(real("loss_baseline", {}, {}, 2));
+  group.add(real("curve", {"fraction"}, {4}, 3));
+
+  Variable count = real("documents", {"layer"}, {2}, 0);
+  count.type = Variable::Type::integer;
+  count.values.values = {9007199254740991.0, -3};
+  count.units = "count";
+  group.add(count);
+
+  Variable primary = real("primary", {"layer", "head"}, {2, 3}, 0);
+  primary.type = Variable::Type::flag;
+  primary.values.values = {0, 1, 2, 2, 1, 0};
+  primary.flag_meanings = {"none", "positional", "not_measured"};
+  primary.units = "1";
+  group.add(primary);
+
+  Variable words = real("example", {"type"}, {3}, 0);
+  words.type = Variable::Type::text;
+  words.values = {};
+  words.text = {"", "line one\nline two, \"quoted\"", hostile};
+  words.units = "1";
+  group.add(words);
+
+  group.claims = {
+      {9, "Many heads can be pruned", Verdict::holds, "share of heads", 0.4, 0.3, 0.5, "Because."},
+      {9, hostile, Verdict::undecided, "", nan, nan, nan, hostile},
+      {2, "Exact", Verdict::does_not_hold, "parameters", 2359296, nan, nan, "4d² = 2,359,296.",
+       true},
+      {6, "Uncertain", Verdict::undecided, "cosine", 0.25, nan, nan, "One document."}};
+  return group;
+}
+
+ResultsGroup nested() {
+  ResultsGroup group;
+  group.name = "control/pruning";
+  group.title = "Pruning an untrained model";
+  group.add_dimension(Dimension::count("unit_i", 30));
+  group.add_dimension(Dimension::count("unit_j", 30));
+  group.add(real("cosine_all", {"unit_i", "unit_j"}, {30, 30}, 8));
+  return group;
+}
+
+// Six heads: L0H1 and L1H2 are of a type, L1H2 of two.
+ResultsGroup classification() {
+  ResultsGroup group;
+  group.name = "classification";
+  group.title = "Which head does what";
+  group.add_dimension(Dimension::labels("head_type", {"positional", "induction"}));
+  group.add_dimension(Dimension::count("layer", 2));
+  group.add_dimension(Dimension::count("head", 3));
+  group.add(real("sink", {"layer", "head"}, {2, 3}, 9));
+  Variable type = real("type", {"head_type", "layer", "head"}, {2, 2, 3}, 0);
+  type.type = Variable::Type::flag;
+  type.values.values = {0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1};
+  type.flag_meanings = {"no", "yes"};
+  group.add(type);
+  Variable primary = real("primary", {"layer", "head"}, {2, 3}, 0);
+  primary.type = Variable::Type::flag;
+  primary.values.values = {0, 1, 0, 0, 0, 2};
+  primary.flag_meanings = {"none", "positional", "induction"};
+  group.add(primary);
+  return group;
+}
+
+// Every head attends with 0.64 to the token before and 0.36 to the first, but L1H2 to itself alone.
+ResultsGroup patterns() {
+  constexpr std::size_t n_token = 5;
+  ResultsGroup group;
+  group.name = "attention/0";
+  group.title = "Attention patterns of document " + hostile;
+  group.add_dimension(Dimension::count("layer", 2));
+  group.add_dimension(Dimension::count("head", 3));
+  for (const char* axis : {"token", "query", "key"}) {
+    group.add_dimension(Dimension::count(axis, n_token));
+  }
+  Variable text = real("token_text", {"token"}, {n_token}, 0);
+  text.type = Variable::Type::text;
+  text.values = {};
+  text.text = {"<|endoftext|>", "The", " cat", "</script>", " " + hostile};
+  group.add(text);
+  Variable pattern =
+      real("pattern", {"layer", "head", "query", "key"}, {2, 3, n_token, n_token}, 0);
+  pattern.values = Array({2, 3, n_token, n_token});
+  for (std::size_t unit = 0; unit < 6; ++unit) {
+    const std::size_t layer = unit / 3, head = unit % 3;
+    for (std::size_t query = 0; query < n_token; ++query) {
+      if (unit == 5 || query == 0) {
+        pattern.values(layer, head, query, query) = 1;
+      } else {
+        pattern.values(layer, head, query, query - 1) += 0.64;
+        pattern.values(layer, head, query, std::size_t{0}) += 0.36;
+      }
+    }
+  }
+  group.add(pattern);
+  return group;
+}
+
+// L0H0 and L1H2 write the same, others nothing alike.
+ResultsGroup correlation() {
+  ResultsGroup group;
+  group.name = "correlation";
+  group.add_dimension(Dimension::count("unit_i", 6));
+  group.add_dimension(Dimension::count("unit_j", 6));
+  Variable cosine = real("cosine_all", {"unit_i", "unit_j"}, {6, 6}, 0);
+  cosine.values = Array({6, 6});
+  for (std::size_t unit = 0; unit < 6; ++unit) cosine.values(unit, unit) = 1;
+  cosine.values(std::size_t{0}, std::size_t{5}) = cosine.values(std::size_t{5}, std::size_t{0}) = 1;
+  group.add(cosine);
+  return group;
+}
+
+}  // namespace
+
+Results results_sample() {
+  Results results;
+  results.attributes = {{"version", std::string("0.1.0")},
+                        {"command_line", "headscope run --output " + hostile},
+                        {"model_path", std::string("models/tiny <b>.h5")},
+                        {"seed", std::int64_t{20240229}},
+                        {"threshold", 0.1},
+                        {"date", std::string("2024-02-29T12:00:00Z")}};
+  results.groups = {pruning(), nested(), classification(), correlation(), patterns()};
+  return results;
+}
+
+}  // namespace headscope::test

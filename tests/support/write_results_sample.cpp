@@ -1,0 +1,50 @@
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+
+#include "headscope/report.hpp"
+#include "support/figure_samples.hpp"
+#include "support/results_sample.hpp"
+
+namespace {
+
+/// A cell for each of the sample's heads, in two panels.
+headscope::Figure head_costs() {
+  headscope::Heatmap map;
+  for (const char* const title : {"first", "second"}) {
+    map.panels.push_back({title, headscope::Array({2, 3}, {0, 1, 2, 3, 4, 5}), {}, {}});
+  }
+  map.row_title = "layer";
+  map.column_title = "head";
+  headscope::Figure figure;
+  figure.name = figure.title = "head_costs";
+  figure.content = map;
+  return figure;
+}
+
+}  // namespace
+
+/// Writes the sample results, their tables and a report with every sample figure to a folder, for
+/// the tests that read them with other programs.
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  namespace fs = std::filesystem;
+  try {
+    const fs::path folder(argv[1]);
+    fs::create_directories(folder / "figures");
+    const headscope::Results results = headscope::test::results_sample();
+    headscope::write_results(results, (folder / "results.h5").string());
+    headscope::write_tables(results, (folder / "tables").string());
+    std::vector<headscope::Figure> figures = headscope::test::figure_samples();
+    figures.push_back(head_costs());
+    for (headscope::Figure& figure : figures) {
+      figure.group = "pruning";
+      figure.caption = "Caption of " + headscope::test::hostile;
+      headscope::write_figure(figure, (folder / "figures").string(), {"svg"});
+    }
+    headscope::write_report(results, figures, folder.string());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
