@@ -6,23 +6,22 @@
 #include "headscope/inspect.hpp"
 #include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
+#include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace headscope {
 namespace {
 
 ModelConfig odd_config() {
-  ModelConfig config;
-  config.n_layer = 2;
-  config.n_head = 3;
-  config.d_model = 6;
-  config.d_mlp = 10;
-  config.n_ctx = 4;
-  config.d_vocab = 7;
-  config.layer_norm_epsilon = 1e-3;
-  config.activation = Activation::relu;
-  config.tied_unembedding = false;
-  return config;
+  return {.n_layer = 2,
+          .n_head = 3,
+          .d_model = 6,
+          .d_mlp = 10,
+          .n_ctx = 4,
+          .d_vocab = 7,
+          .layer_norm_epsilon = 1e-3,
+          .activation = Activation::relu,
+          .tied_unembedding = false};
 }
 
 class ModelSave : public ::testing::Test {
@@ -81,14 +80,11 @@ TEST_F(ModelSave, HalfPrecisionHalvesTheBytes) {
     ASSERT_NEAR(back.W_E[i], model.W_E[i], 0x1p-25 + 0x1p-11 * std::abs(model.W_E[i]));
   }
   model.W_P(1, 2) = 70000;
-  try {
-    save_model(model, path_, {.half_precision = true});
-    FAIL();
-  } catch (const DataError& error) {
-    EXPECT_EQ(error.what(), path_ +
-                                ":wpe.weight: expected values that float16 can hold, up to 65504, "
-                                "got 70000.000000");
-  }
+  EXPECT_EQ(
+      testing::message_of<DataError>([&] { save_model(model, path_, {.half_precision = true}); }),
+      path_ +
+          ":wpe.weight: expected values that float16 can hold, up to 65504, "
+          "got 70000.000000");
 }
 
 TEST_F(ModelSave, AnAttentionOnlyModelStaysOne) {
