@@ -10,8 +10,14 @@
 namespace headscope::bench {
 
 inline ModelConfig gpt2_small() {
-  return {
-      .n_layer = 12, .n_head = 12, .d_model = 768, .d_mlp = 3072, .n_ctx = 1024, .d_vocab = 50257};
+  ModelConfig config;
+  config.n_layer = 12;
+  config.n_head = 12;
+  config.d_model = 768;
+  config.d_mlp = 3072;
+  config.n_ctx = 1024;
+  config.d_vocab = 50257;
+  return config;
 }
 
 /// The products of causal attention over blocks of 64 queries, and nothing else.

@@ -33,8 +33,14 @@ double frobenius(const arma::mat& A) {
 }
 
 ModelConfig small_config(Index n_layer = 2, Index n_head = 3) {
-  return {
-      .n_layer = n_layer, .n_head = n_head, .d_model = 24, .d_mlp = 96, .n_ctx = 12, .d_vocab = 7};
+  ModelConfig config;
+  config.n_layer = n_layer;
+  config.n_head = n_head;
+  config.d_model = 24;
+  config.d_mlp = 96;
+  config.n_ctx = 12;
+  config.d_vocab = 7;
+  return config;
 }
 
 ResultsGroup circuits_of(const Model& model, const AnalysisSettings& settings = {}) {

@@ -21,7 +21,14 @@ namespace {
 using testing::HasSubstr;
 
 ModelConfig small_config(Index n_head = 4) {
-  return {.n_layer = 3, .n_head = n_head, .d_model = 16, .d_mlp = 64, .n_ctx = 20, .d_vocab = 11};
+  ModelConfig config;
+  config.n_layer = 3;
+  config.n_head = n_head;
+  config.d_model = 16;
+  config.d_mlp = 64;
+  config.n_ctx = 20;
+  config.d_vocab = 11;
+  return config;
 }
 
 ResultsGroup parameters_of(const Model& model) {

@@ -40,7 +40,14 @@ std::string image_of(const auto& write) {
 }
 
 ModelConfig small_config() {
-  return {.n_layer = 1, .n_head = 2, .d_model = 4, .d_mlp = 6, .n_ctx = 3, .d_vocab = 5};
+  ModelConfig config;
+  config.n_layer = 1;
+  config.n_head = 2;
+  config.d_model = 4;
+  config.d_mlp = 6;
+  config.n_ctx = 3;
+  config.d_vocab = 5;
+  return config;
 }
 
 std::string stored_name(const TensorSpec& spec, bool keras) {

@@ -26,8 +26,13 @@ struct FileContent {
   std::map<std::string, std::vector<std::int64_t>> integer_tensors;
 
   FileContent() {
-    const ModelConfig config{
-        .n_layer = 2, .n_head = 2, .d_model = 4, .d_mlp = 16, .n_ctx = 3, .d_vocab = 5};
+    ModelConfig config;
+    config.n_layer = 2;
+    config.n_head = 2;
+    config.d_model = 4;
+    config.d_mlp = 16;
+    config.n_ctx = 3;
+    config.d_vocab = 5;
     const Model model = random_model(config, 1);
     for (const TensorSpec& spec : gpt2_tensors()) {
       if (spec.presence == Presence::optional) continue;

@@ -13,15 +13,17 @@ namespace headscope {
 namespace {
 
 ModelConfig odd_config() {
-  return {.n_layer = 2,
-          .n_head = 3,
-          .d_model = 6,
-          .d_mlp = 10,
-          .n_ctx = 4,
-          .d_vocab = 7,
-          .layer_norm_epsilon = 1e-3,
-          .activation = Activation::relu,
-          .tied_unembedding = false};
+  ModelConfig config;
+  config.n_layer = 2;
+  config.n_head = 3;
+  config.d_model = 6;
+  config.d_mlp = 10;
+  config.n_ctx = 4;
+  config.d_vocab = 7;
+  config.layer_norm_epsilon = 1e-3;
+  config.activation = Activation::relu;
+  config.tied_unembedding = false;
+  return config;
 }
 
 class ModelSave : public ::testing::Test {

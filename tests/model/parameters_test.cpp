@@ -16,12 +16,25 @@ bool same_values(const Matrix& a, const Matrix& b) {
 }
 
 ModelConfig gpt2_small() {
-  return {
-      .n_layer = 12, .n_head = 12, .d_model = 768, .d_mlp = 3072, .n_ctx = 1024, .d_vocab = 50257};
+  ModelConfig config;
+  config.n_layer = 12;
+  config.n_head = 12;
+  config.d_model = 768;
+  config.d_mlp = 3072;
+  config.n_ctx = 1024;
+  config.d_vocab = 50257;
+  return config;
 }
 
 ModelConfig tiny() {
-  return {.n_layer = 2, .n_head = 2, .d_model = 4, .d_mlp = 6, .n_ctx = 3, .d_vocab = 5};
+  ModelConfig config;
+  config.n_layer = 2;
+  config.n_head = 2;
+  config.d_model = 4;
+  config.d_mlp = 6;
+  config.n_ctx = 3;
+  config.d_vocab = 5;
+  return config;
 }
 
 TEST(ParameterCounts, GPT2SmallHas124439808) {

@@ -5,8 +5,13 @@
 #include <iostream>
 
 int main() {
-  headscope::const ModelConfig config{
-      .n_layer = 1, .n_head = 2, .d_model = 8, .d_mlp = 32, .n_ctx = 4, .d_vocab = 5};
+  headscope::ModelConfig config;
+  config.n_layer = 1;
+  config.n_head = 2;
+  config.d_model = 8;
+  config.d_mlp = 32;
+  config.n_ctx = 4;
+  config.d_vocab = 5;
   const headscope::Model model = headscope::random_model(config, 1);
   headscope::Forward forward(model);
   const headscope::TokenIds tokens{1, 2, 3};

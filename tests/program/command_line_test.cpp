@@ -20,7 +20,14 @@ using ::testing::StartsWith;
 using testing::TemporaryDirectory;
 
 ModelConfig small_config() {
-  return {.n_layer = 2, .n_head = 2, .d_model = 16, .d_mlp = 64, .n_ctx = 32, .d_vocab = 40};
+  ModelConfig config;
+  config.n_layer = 2;
+  config.n_head = 2;
+  config.d_model = 16;
+  config.d_mlp = 64;
+  config.n_ctx = 32;
+  config.d_vocab = 40;
+  return config;
 }
 
 /// Exit status, one line on stderr, nothing on stdout.

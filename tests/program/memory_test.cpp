@@ -48,12 +48,14 @@ TEST(Memory, StaysTheSameForTenTimesTheCorpus) {
 }
 
 ModelConfig config_of(Index n_layer, Index n_head, Index d_model, Index d_mlp, Index n_ctx) {
-  return {.n_layer = n_layer,
-          .n_head = n_head,
-          .d_model = d_model,
-          .d_mlp = d_mlp,
-          .n_ctx = n_ctx,
-          .d_vocab = 2000};
+  ModelConfig config;
+  config.n_layer = n_layer;
+  config.n_head = n_head;
+  config.d_model = d_model;
+  config.d_mlp = d_mlp;
+  config.n_ctx = n_ctx;
+  config.d_vocab = 2000;
+  return config;
 }
 
 /// Wide enough for its patterns and sums to count.

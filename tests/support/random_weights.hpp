@@ -31,7 +31,14 @@ class Normal {
 };
 
 inline ModelConfig small_config() {
-  return {.n_layer = 3, .n_head = 4, .d_model = 32, .d_mlp = 96, .n_ctx = 160, .d_vocab = 1500};
+  ModelConfig config;
+  config.n_layer = 3;
+  config.n_head = 4;
+  config.d_model = 32;
+  config.d_mlp = 96;
+  config.n_ctx = 160;
+  config.d_vocab = 1500;
+  return config;
 }
 
 /// A model in which every weight matters: no bias is zero and no gain is one.
