@@ -270,7 +270,7 @@ TEST_F(TypesTest, ResamplesDrawDocumentsAndKeepTheWholeInFront) {
   for (Index w = 1; w < 201; ++w) EXPECT_EQ(weights(0, w) + weights(1, w), 2);
   set(HeadScore::sink, 0, 0, 1, 10);
   set(HeadScore::sink, 1, 0, 9, 10);
-  const arma::mat sink = WeightedSums(statistics_, weights).ratio("sink");
+  const arma::mat sink = WeightedSums(statistics(), weights).ratio("sink");
   EXPECT_DOUBLE_EQ(sink(0, 0), 0.5);
   const Interval interval = row_interval(sink, 0);
   EXPECT_DOUBLE_EQ(interval.low, 0.1);
