@@ -12,8 +12,8 @@
 #include "headscope/results.hpp"
 #include "headscope/statistics.hpp"
 
-/// The interface every analysis implements. An analysis observes layers, keeps sums, finishes them
-/// to results, and draws from results alone; it knows no other analysis.
+/// The interface every analysis implements. An analysis observes layers, adds to statistics, turns
+/// them into results, and draws from results alone; it knows no other analysis.
 namespace headscope {
 
 /// The options analyses read, one field each; the command line lists them with the same words.
@@ -40,36 +40,40 @@ struct AnalysisInfo {
   bool has_control = false;   ///< `--control random` runs it again on an untrained model
 };
 
-/// What one document's pass gives beside the layers.
+/// What the forward pass of a document gives besides its layers.
 struct DocumentEnd {
   const Matrix& resid_final;  ///< d_model x n_token, after the last layer
-  Forward& forward;           ///< for the loss; not the object that is running the pass
+  Forward& forward;           ///< for the loss; not the object that runs the pass
 };
 
-class Analysis : public LayerObserver {
+class Analysis {
  public:
-  /// How many times it must see the corpus. Each pass sees the same documents in the same order.
+  virtual ~Analysis() = default;
+
+  /// How often it must see the corpus. Each pass shows the same documents in the same order.
   virtual int n_pass() const { return 1; }
-  /// Called before the documents of a pass. `statistics` holds what earlier passes added, over the
-  /// whole corpus; they are read, and not added to. It may be the first call to this object.
-  virtual void begin_pass(int /*pass*/, Statistics& /*statistics*/) {}
-  /// Called before a document's layers; false skips this document. What observe_layer sees goes to
-  /// `statistics`.
-  virtual bool begin_document(const Document& /*document*/, Statistics& /*statistics*/) {
+  /// Called before the documents of a pass; it may be the first call to this object.
+  /// @param earlier  what earlier passes added, over the whole corpus.
+  virtual void begin_pass(int /*pass*/, const Statistics& /*earlier*/) {}
+  /// Called before the forward pass of a document.
+  /// @param statistics  what the document adds, the same object until end_document.
+  /// @return false to skip the forward pass of this document.
+  virtual bool begin_document(const Document& /*document*/, DocumentStatistics& /*statistics*/) {
     return true;
   }
-  /// About what its part of the pass begun costs on a document of this number, in forward passes;
-  /// for the time left.
+  /// Estimated cost of this document in the current pass, in forward passes; for the time left.
   virtual double forward_passes(std::uint64_t /*document*/) const { return 1; }
-  void observe_layer(const LayerView& /*view*/) override {}
-  virtual void end_document(const DocumentEnd& /*end*/) {}
+  /// Whether observe_layer reads the attention pattern of a layer.
+  virtual bool wants_pattern(Index /*layer*/) const { return false; }
+  virtual void observe_layer(const LayerView& /*view*/, DocumentStatistics& /*statistics*/) {}
+  virtual void end_document(const DocumentEnd& /*end*/, DocumentStatistics& /*statistics*/) {}
 
-  /// Turns the sums into results: the group named as the analysis, and any nested ones
-  /// (`attention/0`). Weights-only analyses do all their work here.
+  /// Turns the statistics of the whole corpus into results: the group named as the analysis, and
+  /// any nested ones (`attention/0`). Reads no corpus. Weights-only analyses do all their work
+  /// here.
   virtual std::vector<ResultsGroup> finish(const Statistics& statistics) const = 0;
 
-  /// Adds to `group`, this analysis's own, what only a comparison with the same analysis of a
-  /// control model can say.
+  /// Adds to `group`, this analysis's own, what needs the same analysis of a control model.
   virtual void compare(const Statistics& /*statistics*/, const Statistics& /*control*/,
                        ResultsGroup& /*group*/) const {}
 };

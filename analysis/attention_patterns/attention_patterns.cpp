@@ -18,7 +18,7 @@ const AnalysisInfo attention_info{
     .needs_corpus = true,
 };
 
-/// Documents differ in length, so that each has rows of its own name.
+/// Documents differ in length, so each has rows of its own name.
 std::string row_name(const std::string& name, std::uint64_t index) {
   return name + "." + std::to_string(index);
 }
@@ -27,50 +27,76 @@ const Array& kept_row(const Statistics& statistics, const std::string& name, std
   return statistics.rows(row_name(name, index)).at(index);
 }
 
+/// Texts as a row of numbers: of each text its length, then its bytes.
+std::vector<double> packed(const std::vector<std::string>& texts) {
+  std::vector<double> numbers;
+  for (const std::string& text : texts) {
+    numbers.push_back(static_cast<double>(text.size()));
+    for (const char c : text) numbers.push_back(static_cast<unsigned char>(c));
+  }
+  return numbers;
+}
+
+std::vector<std::string> unpacked(const Array& row) {
+  std::vector<std::string> texts;
+  for (auto next = row.values.begin(); next != row.values.end();) {
+    std::string text(static_cast<std::size_t>(*next++), '\0');
+    for (char& c : text) c = static_cast<char>(static_cast<unsigned char>(*next++));
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
 class AttentionPatterns : public Analysis {
  public:
   explicit AttentionPatterns(const AnalysisContext& context)
-      : model_(context.model), corpus_(context.corpus), settings_(context.settings) {}
+      : model_(context.model), settings_(context.settings) {}
 
-  bool begin_document(const Document& document, Statistics& statistics) override;
+  bool begin_document(const Document& document, DocumentStatistics& statistics) override;
   bool wants_pattern(Index /*layer*/) const override { return true; }
-  void observe_layer(const LayerView& view) override;
+  void observe_layer(const LayerView& view, DocumentStatistics& statistics) override;
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
 
  private:
   ResultsGroup document_group(std::uint64_t index, const Statistics& statistics) const;
 
   const Model& model_;
-  const Corpus* corpus_;
   const AnalysisSettings& settings_;
-  Index n_kept_ = 0;
-  Array* pattern_ = nullptr;
-  Array* value_weighted_ = nullptr;
-  Array* rollout_ = nullptr;
-  arma::mat running_rollout_;
+  std::uint64_t document_ = 0;
+  Index n_kept_ = 0;   // tokens of the document
+  arma::mat rollout_;  // up to the layer, key x query
 };
 
-bool AttentionPatterns::begin_document(const Document& document, Statistics& statistics) {
+bool AttentionPatterns::begin_document(const Document& document, DocumentStatistics& statistics) {
   if (document.index >= settings_.n_pattern_documents) return false;
+  document_ = document.index;
   const Index n_token = document.tokens.size();
   n_kept_ =
       settings_.n_pattern_tokens == 0 ? n_token : std::min(n_token, settings_.n_pattern_tokens);
-  const ModelConfig& config = model_.config;
-  const Shape per_head{config.n_layer, config.n_head, n_kept_, n_kept_};
-  const auto row = [&](const char* name, const Shape& shape) -> Array& {
-    return statistics.row(row_name(name, document.index), document.index, shape);
+  const auto set_row = [&](const std::string& name, const std::vector<double>& values) {
+    statistics.row(row_name(name, document_), {values.size()}).values = values;
   };
-  pattern_ = &row("pattern", per_head);
-  value_weighted_ = &row("value_weighted", per_head);
-  rollout_ = &row("rollout", {config.n_layer, n_kept_, n_kept_});
-  std::copy_n(document.tokens.begin(), n_kept_, row("tokens", {n_kept_}).values.begin());
+  const auto n_kept = static_cast<std::ptrdiff_t>(n_kept_);
+  set_row("tokens", {document.tokens.begin(), document.tokens.begin() + n_kept});
+  set_row("n_token", {static_cast<double>(n_token)});
+  set_row("id", packed({document.id}));
+  if (document.token_text.empty()) return true;
+  const auto text = document.token_text.begin();
+  set_row("token_text", packed({text, text + n_kept}));
   return true;
 }
 
-void AttentionPatterns::observe_layer(const LayerView& view) {
+void AttentionPatterns::observe_layer(const LayerView& view, DocumentStatistics& statistics) {
   const ModelConfig& config = model_.config;
   const Index d_head = config.d_head();
   const Matrix& W_O = model_.layers[view.layer].W_O;
+  const auto row = [&](const std::string& name, const Shape& shape) -> Array& {
+    return statistics.row(row_name(name, document_), shape);
+  };
+  const Shape per_head{config.n_layer, config.n_head, n_kept_, n_kept_};
+  Array& pattern = row("pattern", per_head);
+  Array& value_weighted = row("value_weighted", per_head);
+  Array& rollout = row("rollout", {config.n_layer, n_kept_, n_kept_});
   for (Index head = 0; head < config.n_head; ++head) {
     const Index first_row = 2 * config.d_model + head * d_head;
     const std::vector<double> norms =
@@ -79,16 +105,16 @@ void AttentionPatterns::observe_layer(const LayerView& view) {
     for (Index query = 0; query < n_kept_; ++query) {
       for (Index key = 0; key <= query; ++key) {
         const double weight = view.pattern(key, query, head);
-        (*pattern_)(view.layer, head, query, key) = weight;
-        (*value_weighted_)(view.layer, head, query, key) = weight * norms[key];
+        pattern(view.layer, head, query, key) = weight;
+        value_weighted(view.layer, head, query, key) = weight * norms[key];
       }
     }
   }
-  if (view.layer == 0) running_rollout_.eye(n_kept_, n_kept_);
-  extend_rollout(running_rollout_, view.pattern);
+  if (view.layer == 0) rollout_.eye(n_kept_, n_kept_);
+  extend_rollout(rollout_, view.pattern);
   for (Index query = 0; query < n_kept_; ++query) {
     for (Index key = 0; key < n_kept_; ++key) {
-      (*rollout_)(view.layer, query, key) = running_rollout_(key, query);
+      rollout(view.layer, query, key) = rollout_(key, query);
     }
   }
 }
@@ -96,26 +122,25 @@ void AttentionPatterns::observe_layer(const LayerView& view) {
 ResultsGroup AttentionPatterns::document_group(std::uint64_t index,
                                                const Statistics& statistics) const {
   const Array& tokens = kept_row(statistics, "tokens", index);
-  const Document document = corpus_->document(index);
+  const std::string id = unpacked(kept_row(statistics, "id", index)).front();
   ResultsGroup group;
   group.name = "attention/" + std::to_string(index);
-  group.title = "Attention patterns of document " + document.id;
+  group.title = "Attention patterns of document " + id;
   const Index n_token = tokens.size();
   group.add_dimension(Dimension::count("layer", model_.config.n_layer));
   group.add_dimension(Dimension::count("head", model_.config.n_head));
   for (const char* axis : {"token", "query", "key"}) {
     group.add_dimension(Dimension::count(axis, n_token));
   }
-  const std::string which = " of document " + std::to_string(index) + " (" + document.id +
-                            "), its first " + std::to_string(n_token) + " of " +
-                            std::to_string(document.tokens.size()) +
-                            " tokens; causal, so that leaving out later tokens changes nothing";
+  const std::string which =
+      " of document " + std::to_string(index) + " (" + id + "), its first " +
+      std::to_string(n_token) + " of " +
+      std::to_string(static_cast<Index>(kept_row(statistics, "n_token", index)(0))) +
+      " tokens; causal, so that leaving out later tokens changes nothing";
   group.add(
       Variable::integer("tokens", {"token"}, tokens, "Token ids" + which, "1", own_definition));
-  if (!document.token_text.empty()) {
-    std::vector<std::string> text(
-        document.token_text.begin(),
-        document.token_text.begin() + static_cast<std::ptrdiff_t>(n_token));
+  if (statistics.has(row_name("token_text", index))) {
+    std::vector<std::string> text = unpacked(kept_row(statistics, "token_text", index));
     for (std::string& token : text) token = escaped_utf8(token);
     group.add(Variable::words(
         "token_text", {"token"}, std::move(text),

@@ -1,7 +1,5 @@
 #include "classification/classification.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <optional>
 
@@ -50,16 +48,29 @@ class FirstPositions : public LayerObserver {
   Array& sum_;  // layer x head x query x key
 };
 
-/// A sum and its denominators, block first.
+/// A document's part of a sum and of its denominators.
 struct RatioSum {
-  Array* numerator = nullptr;
-  Array* denominator = nullptr;
+  Array* numerator;
+  Array* denominator;
 
   template <typename... I>
   void add(const Ratio& ratio, I... index) const {
     (*numerator)(index...) += ratio.numerator;
     (*denominator)(index...) += ratio.denominator;
   }
+};
+
+RatioSum ratio_sum(DocumentStatistics& statistics, const std::string& name, const Shape& shape) {
+  return {&statistics.sum(name, shape), &statistics.sum(weight_name(name), shape)};
+}
+
+/// A document's part of all sums that its heads add to.
+struct HeadSums {
+  std::vector<RatioSum> scores;  ///< by HeadScore
+  RatioSum offsets, semantic_null, sentence_sink, sentence_entropy;
+  std::vector<Array*> arc_hits;  ///< of each scored arc's relation
+
+  const RatioSum& of(HeadScore score) const { return scores[static_cast<std::size_t>(score)]; }
 };
 
 /// What every head of the current document is scored against.
@@ -71,74 +82,54 @@ struct DocumentTraits {
   std::vector<std::optional<TokenId>> rarest;
   WordStructure words;
   std::vector<Arc> scored_arcs;
-  std::vector<Array*> arc_hits;  ///< the sum of each scored arc's relation
   std::optional<TokenSimilarity> similarity;
 };
 
 class Classification : public Analysis {
  public:
   explicit Classification(const AnalysisContext& context)
-      : model_(context.model), corpus_(context.corpus), settings_(context.settings) {}
+      : model_(context.model), settings_(context.settings) {}
 
   /// First pass: token counts and the mean pattern of the first positions. Second: the scores.
   int n_pass() const override { return 2; }
-  void begin_pass(int pass, Statistics& statistics) override;
-  bool begin_document(const Document& document, Statistics& statistics) override;
+  void begin_pass(int pass, const Statistics& earlier) override;
+  bool begin_document(const Document& document, DocumentStatistics& statistics) override;
   bool wants_pattern(Index /*layer*/) const override { return true; }
-  void observe_layer(const LayerView& view) override;
+  void observe_layer(const LayerView& view, DocumentStatistics& statistics) override;
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
 
  private:
-  Shape per_head(Shape leading = {n_block}) const;
-  RatioSum ratio_sum(Statistics& statistics, const std::string& name, const Shape& shape) const;
-  void count_tokens(const Document& document, Statistics& statistics);
-  void open_sums(Statistics& statistics);
-  void add_baselines(const Document& document, Statistics& statistics);
-  void open_relations(Statistics& statistics);
-  void observe_head(const LayerView& view, Index head, arma::mat& word_buffer);
-  void observe_words(const Matrix& pattern, Index layer, Index head, arma::mat& word_buffer);
+  void count_tokens(const Document& document, DocumentStatistics& statistics);
+  void add_baselines(const Document& document, DocumentStatistics& statistics) const;
+  void add_arcs(DocumentStatistics& statistics);
+  HeadSums head_sums(DocumentStatistics& statistics) const;
+  void observe_head(const LayerView& view, Index head, arma::mat& word_buffer,
+                    const HeadSums& sums) const;
+  void observe_words(const Matrix& pattern, Index layer, Index head, arma::mat& word_buffer,
+                     const HeadSums& sums) const;
   void observe_sentences(const Matrix& pattern, const std::vector<double>& entropy, Index layer,
-                         Index head);
+                         Index head, const HeadSums& sums) const;
 
   const Model& model_;
-  const Corpus* corpus_;
   const AnalysisSettings& settings_;
   int pass_ = 0;
   std::unique_ptr<Forward> first_forward_;
   std::vector<double> token_counts_;
   std::vector<arma::mat> mean_first_;  // by unit, key x query
   DocumentTraits document_;
-  std::array<RatioSum, n_head_score> scores_;
-  RatioSum offsets_, semantic_null_, sentence_sink_, sentence_entropy_;
-  std::vector<arma::mat> word_buffers_;  // by thread
 };
 
-Shape Classification::per_head(Shape leading) const {
-  leading.push_back(model_.config.n_layer);
-  leading.push_back(model_.config.n_head);
-  return leading;
-}
-
-RatioSum Classification::ratio_sum(Statistics& statistics, const std::string& name,
-                                   const Shape& shape) const {
-  return {&statistics.sum(name, shape), &statistics.sum(weight_name(name), shape)};
-}
-
-void Classification::begin_pass(int pass, Statistics& statistics) {
+void Classification::begin_pass(int pass, const Statistics& earlier) {
   pass_ = pass;
   const ModelConfig& config = model_.config;
   if (pass == 0) {
-    statistics.sum("token_count", {config.d_vocab});
-    statistics.sum("first_pattern",
-                   {config.n_layer, config.n_head, n_variability_position, n_variability_position});
-    statistics.sum("first_pattern_count", {n_variability_position});
     first_forward_ = std::make_unique<Forward>(model_);
     return;
   }
   first_forward_.reset();
-  token_counts_ = statistics.sum("token_count").values;
-  const Array& first = statistics.sum("first_pattern");
-  const Array& first_count = statistics.sum("first_pattern_count");
+  token_counts_ = earlier.total("token_count").values;
+  const Array first = earlier.total("first_pattern");
+  const Array first_count = earlier.total("first_pattern_count");
   mean_first_.clear();
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     for (Index head = 0; head < config.n_head; ++head) {
@@ -151,10 +142,9 @@ void Classification::begin_pass(int pass, Statistics& statistics) {
       mean_first_.push_back(std::move(mean));
     }
   }
-  open_sums(statistics);
 }
 
-void Classification::count_tokens(const Document& document, Statistics& statistics) {
+void Classification::count_tokens(const Document& document, DocumentStatistics& statistics) {
   Array& counts = statistics.sum("token_count", {model_.config.d_vocab});
   for (const TokenId token : document.tokens) {
     if (token < 0 || static_cast<Index>(token) >= model_.config.d_vocab) {
@@ -162,6 +152,9 @@ void Classification::count_tokens(const Document& document, Statistics& statisti
                        std::to_string(model_.config.d_vocab) + ", got " + std::to_string(token));
     }
     ++counts(token);
+  }
+  if (document.index == 0 && document.has_bos) {
+    statistics.row("first_token", {1})(0) = document.tokens.front();
   }
   const Index n_first = std::min<Index>(document.tokens.size(), n_variability_position);
   Array& first_count = statistics.sum("first_pattern_count", {n_variability_position});
@@ -173,23 +166,7 @@ void Classification::count_tokens(const Document& document, Statistics& statisti
   first_forward_->run(std::span(document.tokens).first(n_first), observers);
 }
 
-void Classification::open_sums(Statistics& statistics) {
-  for (std::size_t i = 0; i < n_head_score; ++i) {
-    scores_[i] = ratio_sum(statistics, score_info(static_cast<HeadScore>(i)).name, per_head());
-  }
-  offsets_ = ratio_sum(statistics, "largest_offset", per_head({n_block, n_offset}));
-  semantic_null_ = ratio_sum(statistics, "semantic_null", per_head({n_semantic_permutation}));
-  sentence_sink_ = ratio_sum(statistics, "sentence_sink", per_head({n_block, 2}));
-  sentence_entropy_ = ratio_sum(statistics, "sentence_entropy", per_head({n_block, 2}));
-  for (std::size_t i = 0; i < n_baseline; ++i) {
-    ratio_sum(statistics, baseline_info(static_cast<Baseline>(i)).name, {n_block});
-  }
-  for (const char* name : {"n_document", "n_token", "n_word", "n_unaligned"}) {
-    statistics.sum(name, {n_block});
-  }
-}
-
-bool Classification::begin_document(const Document& document, Statistics& statistics) {
+bool Classification::begin_document(const Document& document, DocumentStatistics& statistics) {
   if (pass_ == 0) {
     count_tokens(document, statistics);
     return false;
@@ -203,11 +180,11 @@ bool Classification::begin_document(const Document& document, Statistics& statis
   document_.similarity.emplace(document.tokens, model_.W_E, n_semantic_permutation, settings_.seed,
                                document.index * n_semantic_permutation);
   add_baselines(document, statistics);
-  open_relations(statistics);
+  add_arcs(statistics);
   return true;
 }
 
-void Classification::add_baselines(const Document& document, Statistics& statistics) {
+void Classification::add_baselines(const Document& document, DocumentStatistics& statistics) const {
   const Index n_token = document.tokens.size();
   const auto& references = document_.words.references;
   const auto add = [&](Baseline baseline, const Ratio& ratio) {
@@ -216,9 +193,8 @@ void Classification::add_baselines(const Document& document, Statistics& statist
   add(Baseline::delimiter_baseline, delimiter_baseline(document_.is_punctuation));
   add(Baseline::distance_uniform, uniform_attention_distance(n_token));
   add(Baseline::distance_furthest, furthest_attention_distance(n_token));
-  if (document.has_dependencies) {
-    add(Baseline::dependency_alignment_baseline, dependency_alignment_baseline(document_.words));
-  }
+  add(Baseline::dependency_alignment_baseline,
+      document.has_dependencies ? dependency_alignment_baseline(document_.words) : Ratio());
   add(Baseline::coreference_baseline, coreference_baseline(references, false));
   add(Baseline::coreference_pronoun_baseline, coreference_baseline(references, true));
   const auto count = [&](const char* name, Index n) {
@@ -230,9 +206,8 @@ void Classification::add_baselines(const Document& document, Statistics& statist
   count("n_unaligned", document_.words.n_unaligned);
 }
 
-void Classification::open_relations(Statistics& statistics) {
+void Classification::add_arcs(DocumentStatistics& statistics) {
   document_.scored_arcs.clear();
-  document_.arc_hits.clear();
   for (const Arc& arc : document_.words.arcs) {
     if (!is_scored_relation(arc.relation)) continue;
     const auto direction = static_cast<Index>(arc.direction);
@@ -242,34 +217,54 @@ void Classification::open_relations(Statistics& statistics) {
     const Index offset = arc.later - arc.earlier;
     if (offset <= longest_offset) ++offsets(document_.block, direction, offset);
     document_.scored_arcs.push_back(arc);
-    document_.arc_hits.push_back(
-        &statistics.sum(relation_hits_name(arc.relation), per_head({n_block, 2})));
   }
 }
 
-void Classification::observe_layer(const LayerView& view) {
-  if (pass_ == 0) return;
-  const Index n_head = view.pattern.n_slices;
-  word_buffers_.resize(static_cast<std::size_t>(omp_get_max_threads()));
-  parallel_for(n_head, [&](Index head) {
-    observe_head(view, head, word_buffers_[static_cast<std::size_t>(omp_get_thread_num())]);
+HeadSums Classification::head_sums(DocumentStatistics& statistics) const {
+  const auto per_head = [&](Shape leading) {
+    leading.push_back(model_.config.n_layer);
+    leading.push_back(model_.config.n_head);
+    return leading;
+  };
+  HeadSums sums{
+      {},
+      ratio_sum(statistics, "largest_offset", per_head({n_block, n_offset})),
+      ratio_sum(statistics, "semantic_null", per_head({n_semantic_permutation})),
+      ratio_sum(statistics, "sentence_sink", per_head({n_block, 2})),
+      ratio_sum(statistics, "sentence_entropy", per_head({n_block, 2})),
+      {},
+  };
+  for (std::size_t i = 0; i < n_head_score; ++i) {
+    const char* const name = score_info(static_cast<HeadScore>(i)).name;
+    sums.scores.push_back(ratio_sum(statistics, name, per_head({n_block})));
+  }
+  for (const Arc& arc : document_.scored_arcs) {
+    sums.arc_hits.push_back(
+        &statistics.sum(relation_hits_name(arc.relation), per_head({n_block, 2})));
+  }
+  return sums;
+}
+
+void Classification::observe_layer(const LayerView& view, DocumentStatistics& statistics) {
+  const HeadSums sums = head_sums(statistics);
+  parallel_for(view.pattern.n_slices, arma::mat(), [&](Index head, arma::mat& word_buffer) {
+    observe_head(view, head, word_buffer, sums);
   });
   const std::vector<SemanticScore> semantic = semantic_scores(view.pattern, *document_.similarity);
   for (Index head = 0; head < semantic.size(); ++head) {
-    scores_[static_cast<std::size_t>(HeadScore::semantic)].add(semantic[head].correlation,
-                                                               document_.block, view.layer, head);
+    sums.of(HeadScore::semantic).add(semantic[head].correlation, document_.block, view.layer, head);
     for (std::size_t r = 0; r < semantic[head].permuted.size(); ++r) {
-      semantic_null_.add(semantic[head].permuted[r], r, view.layer, head);
+      sums.semantic_null.add(semantic[head].permuted[r], r, view.layer, head);
     }
   }
 }
 
-void Classification::observe_head(const LayerView& view, Index head, arma::mat& word_buffer) {
-  const Matrix pattern(const_cast<float*>(view.pattern.slice_memptr(head)), view.pattern.n_rows,
-                       view.pattern.n_cols, false, true);
+void Classification::observe_head(const LayerView& view, Index head, arma::mat& word_buffer,
+                                  const HeadSums& sums) const {
+  const Matrix& pattern = view.pattern.slice(head);
   const Index layer = view.layer;
   const auto add = [&](HeadScore score, const Ratio& ratio) {
-    scores_[static_cast<std::size_t>(score)].add(ratio, document_.block, layer, head);
+    sums.of(score).add(ratio, document_.block, layer, head);
   };
   const std::vector<double> entropy = query_entropy(pattern);
   const std::vector<Index> largest = largest_keys(pattern);
@@ -288,21 +283,21 @@ void Classification::observe_head(const LayerView& view, Index head, arma::mat& 
   const std::array<double, n_offset> offsets = largest_offset_counts(largest);
   const double n_query = view.n_token > 2 ? static_cast<double>(view.n_token - 2) : 0;
   for (Index offset = 0; offset < n_offset; ++offset) {
-    offsets_.add({offsets[offset], n_query}, document_.block, offset, layer, head);
+    sums.offsets.add({offsets[offset], n_query}, document_.block, offset, layer, head);
   }
   if (!document_.words.tokens.empty()) {
-    observe_words(pattern, layer, head, word_buffer);
-    observe_sentences(pattern, entropy, layer, head);
+    observe_words(pattern, layer, head, word_buffer, sums);
+    observe_sentences(pattern, entropy, layer, head, sums);
   }
 }
 
 void Classification::observe_words(const Matrix& pattern, Index layer, Index head,
-                                   arma::mat& word_buffer) {
+                                   arma::mat& word_buffer, const HeadSums& sums) const {
   const WordStructure& words = document_.words;
   word_attention(pattern, words, word_buffer);
   const std::vector<Index> largest = largest_earlier_words(word_buffer, words);
   const auto add = [&](HeadScore score, const Ratio& ratio) {
-    scores_[static_cast<std::size_t>(score)].add(ratio, document_.block, layer, head);
+    sums.of(score).add(ratio, document_.block, layer, head);
   };
   if (!words.arcs.empty()) {
     add(HeadScore::dependency_alignment, dependency_alignment(word_buffer, words));
@@ -312,28 +307,27 @@ void Classification::observe_words(const Matrix& pattern, Index layer, Index hea
   for (std::size_t i = 0; i < document_.scored_arcs.size(); ++i) {
     const Arc& arc = document_.scored_arcs[i];
     if (largest[arc.later] == arc.earlier) {
-      ++(*document_.arc_hits[i])(document_.block, static_cast<Index>(arc.direction), layer, head);
+      ++(*sums.arc_hits[i])(document_.block, static_cast<Index>(arc.direction), layer, head);
     }
   }
 }
 
 void Classification::observe_sentences(const Matrix& pattern, const std::vector<double>& entropy,
-                                       Index layer, Index head) {
+                                       Index layer, Index head, const HeadSums& sums) const {
   for (Index q = 1; q < pattern.n_cols; ++q) {
     const SentencePronoun sentence = document_.words.sentence[q];
     if (sentence == SentencePronoun::unknown) continue;
     const auto kind = static_cast<Index>(sentence);
-    sentence_sink_.add({pattern(0, q), 1}, document_.block, kind, layer, head);
-    sentence_entropy_.add({entropy[q], 1}, document_.block, kind, layer, head);
+    sums.sentence_sink.add({pattern(0, q), 1}, document_.block, kind, layer, head);
+    sums.sentence_entropy.add({entropy[q], 1}, document_.block, kind, layer, head);
   }
 }
 
 std::vector<ResultsGroup> Classification::finish(const Statistics& statistics) const {
-  // GPT-2's vocabulary ends in <|endoftext|>; a corpus that begins its documents so knows better.
+  // Where documents have no prepended <|endoftext|>: it is the last token of GPT-2's vocabulary.
   auto first_token = static_cast<TokenId>(model_.config.d_vocab - 1);
-  if (corpus_ != nullptr && corpus_->n_document() > 0) {
-    const Document document = corpus_->document(0);
-    if (document.has_bos) first_token = document.tokens.front();
+  if (statistics.has("first_token")) {
+    first_token = static_cast<TokenId>(statistics.rows("first_token").at(0)(0));
   }
   const Array induction = induction_scores(model_, first_token, settings_.seed);
   return {classification_results(statistics, induction, model_.config.pruned_heads,

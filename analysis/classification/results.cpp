@@ -120,7 +120,7 @@ void ResultsBuilder::add_scores() {
                     "1", "Voita et al. 2019");
   const auto count = [&](const char* name, const char* sum, const char* definition) {
     double all = 0;
-    for (const double value : sums_.statistics().sum(sum).values) all += value;
+    for (const double value : sums_.statistics().total(sum).values) all += value;
     add_integer(name, {}, {all}, definition, "count");
   };
   count("n_document", "n_document", "Documents seen");

@@ -1,7 +1,5 @@
 #include "classification/semantic.hpp"
 
-#include <omp.h>
-
 #include <cmath>
 #include <numeric>
 #include <unordered_map>
@@ -110,13 +108,11 @@ std::vector<SemanticScore> semantic_scores(const Cube& pattern, const TokenSimil
     std::vector<double> norms;
   };
   const std::vector<float> column(n_token);
-  std::vector<Workspace> workspaces(static_cast<std::size_t>(blas::thread_count()),
-                                    {std::vector<unsigned char>(n_token), column, column,
-                                     std::vector(n_column, column), std::vector<double>(n_column)});
-  parallel_for(n_token > 2 ? n_token - 2 : 0, [&](std::size_t i) {
+  const Workspace empty{std::vector<unsigned char>(n_token), column, column,
+                        std::vector(n_column, column), std::vector<double>(n_column)};
+  parallel_for(n_token > 2 ? n_token - 2 : 0, empty, [&](std::size_t i, Workspace& workspace) {
     const Index q = i + 2, n_key = q - 1;  // keys 0 .. q-2
-    auto& [eligible, raw, weights, columns, norms] =
-        workspaces[static_cast<std::size_t>(omp_get_thread_num())];
+    auto& [eligible, raw, weights, columns, norms] = workspace;
     double n_eligible = 0;
     for (Index k = 0; k < n_key; ++k) {
       eligible[k] = k > 0 && similarity.type(k) != similarity.type(q) ? 1 : 0;

@@ -102,9 +102,8 @@ WeightedSums::WeightedSums(const Statistics& statistics, arma::mat weights)
     : statistics_(statistics), weights_(std::move(weights)) {}
 
 arma::mat WeightedSums::total(const std::string& name, Half half) const {
-  const Array& sums = statistics_.sum(name);
-  const arma::mat by_block(const_cast<double*>(sums.values.data()), sums.size() / n_block, n_block,
-                           false, true);
+  Array sums = statistics_.total(name);
+  const arma::mat by_block(sums.values.data(), sums.size() / n_block, n_block, false, true);
   if (half == Half::all) return by_block * weights_;
   arma::mat weights = weights_;
   for (Index block = half == Half::even ? 1 : 0; block < n_block; block += 2) {
@@ -124,7 +123,7 @@ arma::mat WeightedSums::ratio(const std::string& name, Half half) const {
 
 arma::mat bootstrap_weights(const Statistics& statistics, std::size_t n_bootstrap,
                             std::uint64_t seed) {
-  const Array& n_document = statistics.sum("n_document");
+  const Array& n_document = statistics.total("n_document");
   std::vector<Index> used;
   for (Index block = 0; block < n_block; ++block) {
     if (n_document(block) > 0) used.push_back(block);

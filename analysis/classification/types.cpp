@@ -200,8 +200,8 @@ CoreferenceTest test_coreference(const WeightedSums& sums) {
 
 SemanticTest test_semantic(const WeightedSums& sums) {
   const arma::mat observed = sums.ratio(score_info(HeadScore::semantic).name);
-  const Array& totals = sums.statistics().sum("semantic_null");
-  const Array& weights = sums.statistics().sum(weight_name("semantic_null"));
+  const Array totals = sums.statistics().total("semantic_null");
+  const Array weights = sums.statistics().total(weight_name("semantic_null"));
   const Index n_unit = observed.n_rows;
   const Index n_permutation = totals.size() / n_unit;
   SemanticTest test;

@@ -44,10 +44,9 @@ class Correlation : public Analysis {
 
   bool wants_pattern(Index) const override { return true; }
 
-  bool begin_document(const Document& document, Statistics& statistics) override {
-    // Without a token beside position 0 there is nothing to compare.
+  bool begin_document(const Document& document, DocumentStatistics& statistics) override {
+    // Position 0 is left out.
     if (document.tokens.size() < 2) return false;
-    statistics_ = &statistics;
     document_ = document.index;
     z_.assign(model_.config.n_layer, Matrix());
     start_queries(document.tokens.size());
@@ -57,23 +56,23 @@ class Correlation : public Analysis {
     return true;
   }
 
-  void observe_layer(const LayerView& view) override {
+  void observe_layer(const LayerView& view, DocumentStatistics& statistics) override {
     const ModelConfig& config = model_.config;
     const Shape heads{config.n_layer, config.n_head, config.n_head};
     const HeadProducts z_products = head_space_products(view.z, config.n_head);
-    add_block(z_products.total, block_sum("head_total"), block_, view.layer);
-    add_block(z_products.cosine, statistics_->sum("head_cosine", heads), view.layer);
+    add_block(z_products.total, block_sum(statistics, "head_total"), block_, view.layer);
+    add_block(z_products.cosine, statistics.sum("head_cosine", heads), view.layer);
     const blas::ConstView V = blas::ConstView(view.qkv).rows(2 * config.d_model, config.d_model);
-    add_block(head_space_products(V, config.n_head).total, statistics_->sum("value_total", heads),
+    add_block(head_space_products(V, config.n_head).total, statistics.sum("value_total", heads),
               view.layer);
-    add_block(pattern_overlap(view.pattern), statistics_->sum("overlap", heads), view.layer);
-    add_covariance(view);
+    add_block(pattern_overlap(view.pattern), statistics.sum("overlap", heads), view.layer);
+    add_covariance(view, statistics);
     if (settings_.cosine_all) {
       z_[view.layer] = view.z;
     } else {
       const HeadProducts products =
           residual_space_products({view.z}, {W_O_[view.layer]}, config.n_head);
-      add_residual_products(products, view.layer, 0);
+      add_residual_products(products, view.layer, 0, statistics);
     }
     for (Query& query : queries_) {
       for (Index h = 0; h < config.n_head; ++h) {
@@ -84,18 +83,18 @@ class Correlation : public Analysis {
     }
   }
 
-  void end_document(const DocumentEnd&) override {
+  void end_document(const DocumentEnd&, DocumentStatistics& statistics) override {
     if (settings_.cosine_all) {
       const HeadProducts products = residual_space_products(z_, W_O_, model_.config.n_head);
       for (Index layer = 0; layer < z_.size(); ++layer) {
-        add_residual_products(products, layer, layer);
+        add_residual_products(products, layer, layer, statistics);
       }
-      Array& all = statistics_->sum("all_total", {n_unit_, n_unit_});
+      Array& all = statistics.sum("all_total", {n_unit_, n_unit_});
       for (Index i = 0; i < n_unit_; ++i) {
         for (Index j = 0; j < n_unit_; ++j) all(i, j) += products.total(i, j);
       }
     }
-    for (const Query& query : queries_) add_distances(query);
+    for (const Query& query : queries_) add_distances(query, statistics);
     z_.clear();
     queries_.clear();
   }
@@ -117,9 +116,9 @@ class Correlation : public Analysis {
   };
 
   /// A sum per block of documents: block x layer x head x head.
-  Array& block_sum(const char* name) {
+  Array& block_sum(DocumentStatistics& statistics, const char* name) const {
     const ModelConfig& config = model_.config;
-    return statistics_->sum(name, {n_document_block, config.n_layer, config.n_head, config.n_head});
+    return statistics.sum(name, {n_document_block, config.n_layer, config.n_head, config.n_head});
   }
 
   /// Spreads the queries that distances are averaged over evenly over the documents; the ones left
@@ -146,29 +145,30 @@ class Correlation : public Analysis {
   }
 
   /// @param block  which of the layers in `products` it is.
-  void add_residual_products(const HeadProducts& products, Index layer, Index block) {
+  void add_residual_products(const HeadProducts& products, Index layer, Index block,
+                             DocumentStatistics& statistics) const {
     const ModelConfig& config = model_.config;
     const Shape heads{config.n_layer, config.n_head, config.n_head};
     const arma::span own(block * config.n_head, (block + 1) * config.n_head - 1);
-    add_block(products.total(own, own), block_sum("residual_total"), block_, layer);
-    add_block(products.cosine(own, own), statistics_->sum("residual_cosine", heads), layer);
+    add_block(products.total(own, own), block_sum(statistics, "residual_total"), block_, layer);
+    add_block(products.cosine(own, own), statistics.sum("residual_cosine", heads), layer);
   }
 
-  void add_covariance(const LayerView& view) {
+  void add_covariance(const LayerView& view, DocumentStatistics& statistics) {
     const Index d_model = model_.config.d_model, n_layer = model_.config.n_layer;
     const blas::ConstView z = blas::ConstView(view.z).cols(1, view.n_token - 1);
     product_.set_size(d_model, d_model);
     blas::multiply(z, blas::Transpose::no, z, blas::Transpose::yes, product_);
-    statistics_->add("z_product", {n_layer, d_model, d_model}, view.layer * product_.n_elem,
-                     std::span(product_.memptr(), product_.n_elem));  // symmetric
-    Array& sum = statistics_->sum("z_sum", {n_layer, d_model});
+    statistics.add("z_product", {n_layer, d_model, d_model}, view.layer * product_.n_elem,
+                   std::span(product_.memptr(), product_.n_elem));  // symmetric
+    Array& sum = statistics.sum("z_sum", {n_layer, d_model});
     for (Index t = 1; t < view.n_token; ++t) {
       for (Index i = 0; i < d_model; ++i) sum(view.layer, i) += view.z(i, t);
     }
   }
 
-  void add_distances(const Query& query) {
-    Array& sums = statistics_->sum("js_distance", {n_unit_, n_unit_});
+  void add_distances(const Query& query, DocumentStatistics& statistics) const {
+    Array& sums = statistics.sum("js_distance", {n_unit_, n_unit_});
     const Index n_key = query.position + 1;
     parallel_for(n_unit_, [&](Index i) {
       for (Index j = 0; j < i; ++j) {
@@ -178,8 +178,8 @@ class Correlation : public Analysis {
         sums(j, i) += query_weight_ * distance;
       }
     });
-    statistics_->sum("js_weight", {1})(0) += query_weight_;
-    statistics_->sum("js_count", {1})(0) += 1;
+    statistics.sum("js_weight", {1})(0) += query_weight_;
+    statistics.sum("js_count", {1})(0) += 1;
   }
 
   const Model& model_;
@@ -189,7 +189,6 @@ class Correlation : public Analysis {
   std::uint64_t queries_each_ = 0;  // of the sample, in a document
   std::set<Index> with_one_more_;   // documents
 
-  Statistics* statistics_ = nullptr;
   std::uint64_t document_ = 0;
   Index block_ = 0;        // of documents
   std::vector<Matrix> z_;  // per layer, d_model x n_token; kept for cosine_all alone

@@ -1,6 +1,7 @@
 #include "correlation/results.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -25,39 +26,45 @@ arma::mat matrix(const Array& values) {
   return result;
 }
 
-/// The blocks that hold documents.
-std::vector<std::size_t> used_blocks(const Statistics& statistics) {
-  const Array& n_document = statistics.sum("n_document");
-  std::vector<std::size_t> used;
+/// Inner products of heads by block of documents.
+struct BlockProducts {
+  std::vector<std::size_t> used;  ///< the blocks that hold documents
+  std::array<Array, 2> products;  ///< by space: block x layer x head x head
+};
+
+BlockProducts block_products(const Statistics& statistics) {
+  BlockProducts blocks;
+  const Array n_document = statistics.total("n_document");
   for (std::size_t i = 0; i < n_document.size(); ++i) {
-    if (n_document(i) > 0) used.push_back(i);
+    if (n_document(i) > 0) blocks.used.push_back(i);
   }
-  return used;
+  for (std::size_t space = 0; space < 2; ++space) {
+    blocks.products[space] = statistics.total(std::string(spaces[space]) + "_total");
+  }
+  return blocks;
 }
 
-/// Inner products of heads in a space, summed over used blocks of documents, each taken as often as
-/// its weight says: layer x head x head.
-Array total_products(const Statistics& statistics, const std::string& space,
-                     const Weights& weights) {
-  const Array& blocks = statistics.sum(space + "_total");
-  Array total(Shape(blocks.shape.begin() + 1, blocks.shape.end()));
+/// Inner products of heads in a space, summed over the used blocks of documents, each taken as
+/// often as its weight says, or once without weights: layer x head x head.
+Array total_products(const BlockProducts& blocks, std::size_t space, const Weights& weights = {}) {
+  const Array& by_block = blocks.products[space];
+  Array total(Shape(by_block.shape.begin() + 1, by_block.shape.end()));
   std::size_t place = 0;
-  for (const std::size_t used : used_blocks(statistics)) {
+  for (const std::size_t used : blocks.used) {
     const double weight = weights.empty() ? 1 : weights[place++];
     if (weight == 0) continue;
-    const double* const products = blocks.values.data() + used * total.size();
+    const double* const products = by_block.values.data() + used * total.size();
     for (std::size_t i = 0; i < total.size(); ++i) total.values[i] += weight * products[i];
   }
   return total;
 }
 
 /// Mean |cosine| of different heads, per space and layer: 2 * n_layer values.
-std::vector<double> mean_abs_cosines(const Statistics& statistics, Index n_layer,
-                                     const Weights& weights) {
+std::vector<double> mean_abs_cosines(const BlockProducts& blocks, const Weights& weights) {
   std::vector<double> means;
-  for (const char* space : spaces) {
-    const Array total = total_products(statistics, space, weights);
-    for (Index layer = 0; layer < n_layer; ++layer) {
+  for (std::size_t space = 0; space < 2; ++space) {
+    const Array total = total_products(blocks, space, weights);
+    for (Index layer = 0; layer < total.shape[0]; ++layer) {
       means.push_back(mean_abs_off_diagonal(cosines(matrix(total.part(layer)))));
     }
   }
@@ -134,13 +141,14 @@ void add_mean(const Estimate& difference, ResultsGroup& group) {
   add("_ci_high", difference.mean_interval.high, "upper bound of the 95 % interval of the ");
 }
 
-void add_cosines(const Statistics& statistics, const ModelConfig& config, ResultsGroup& group) {
+void add_cosines(const Statistics& statistics, const BlockProducts& blocks,
+                 const ModelConfig& config, ResultsGroup& group) {
   const Index n_layer = config.n_layer, n_head = config.n_head;
   Array cosine({2, n_layer, n_head, n_head}), cosine_token = cosine;
-  const double n_token = statistics.sum("n_token")(0);
+  const double n_token = statistics.total("n_token")(0);
   for (std::size_t space = 0; space < 2; ++space) {
-    const Array total = total_products(statistics, spaces[space], {});
-    const Array& token = statistics.sum(std::string(spaces[space]) + "_cosine");
+    const Array total = total_products(blocks, space);
+    const Array token = statistics.total(std::string(spaces[space]) + "_cosine");
     for (Index layer = 0; layer < n_layer; ++layer) {
       const arma::mat stacked = cosines(matrix(total.part(layer)));
       for (Index i = 0; i < n_head; ++i) {
@@ -164,7 +172,7 @@ void add_cosines(const Statistics& statistics, const ModelConfig& config, Result
 }
 
 void add_cosine_all(const Statistics& statistics, ResultsGroup& group) {
-  const Array& all = statistics.sum("all_total");
+  const Array all = statistics.total("all_total");
   const arma::mat across = cosines(matrix(all));
   Array cosine_all(all.shape);
   for (Index i = 0; i < across.n_rows; ++i) {
@@ -179,12 +187,12 @@ void add_cosine_all(const Statistics& statistics, ResultsGroup& group) {
 void add_cka(const Statistics& statistics, const ModelConfig& config, ResultsGroup& group) {
   const Index n_layer = config.n_layer, n_head = config.n_head;
   Array cka({n_layer, n_head, n_head});
-  const Array& sums = statistics.sum("z_sum");
+  const Array sums = statistics.total("z_sum"), products = statistics.total("z_product");
+  const double n_token = statistics.total("n_token")(0);
   for (Index layer = 0; layer < n_layer; ++layer) {
     arma::vec sum(config.d_model);
     for (Index i = 0; i < config.d_model; ++i) sum(i) = sums(layer, i);
-    const arma::mat values = linear_cka(sum, matrix(statistics.sum("z_product").part(layer)),
-                                        statistics.sum("n_token")(0), n_head);
+    const arma::mat values = linear_cka(sum, matrix(products.part(layer)), n_token, n_head);
     for (Index i = 0; i < n_head; ++i) {
       for (Index j = 0; j < n_head; ++j) cka(layer, i, j) = values(i, j);
     }
@@ -195,16 +203,17 @@ void add_cka(const Statistics& statistics, const ModelConfig& config, ResultsGro
       "Kornblith et al. 2019"));
 }
 
-void add_disagreement(const Statistics& statistics, const ModelConfig& config,
+void add_disagreement(const Statistics& statistics, const BlockProducts& blocks,
                       ResultsGroup& group) {
-  const Index n_layer = config.n_layer;
+  const Array output = total_products(blocks, 0);
+  const Array value = statistics.total("value_total"), overlap = statistics.total("overlap");
+  const double n_query = statistics.total("n_token")(0);
+  const Index n_layer = output.shape[0];
   Array disagreement({3, n_layer});
-  const Array output = total_products(statistics, "head", {});
-  const double n_query = statistics.sum("n_token")(0);
   for (Index layer = 0; layer < n_layer; ++layer) {
     const auto mean = [](const arma::mat& values) { return arma::mean(arma::vectorise(values)); };
-    disagreement(0, layer) = -mean(cosines(matrix(statistics.sum("value_total").part(layer))));
-    disagreement(1, layer) = -mean(matrix(statistics.sum("overlap").part(layer))) / n_query;
+    disagreement(0, layer) = -mean(cosines(matrix(value.part(layer))));
+    disagreement(1, layer) = -mean(matrix(overlap.part(layer))) / n_query;
     disagreement(2, layer) = -mean(cosines(matrix(output.part(layer))));
   }
   group.add(Variable::real(
@@ -216,9 +225,8 @@ void add_disagreement(const Statistics& statistics, const ModelConfig& config,
       "1", "Li et al. 2018"));
 }
 
-void add_output_share(const Statistics& statistics, const ModelConfig& config,
-                      ResultsGroup& group) {
-  const Array total = total_products(statistics, "residual", {});
+void add_output_share(const BlockProducts& blocks, const ModelConfig& config, ResultsGroup& group) {
+  const Array total = total_products(blocks, 1);
   Array share({config.n_layer, config.n_head});
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     const arma::mat products = matrix(total.part(layer));
@@ -236,9 +244,8 @@ void add_output_share(const Statistics& statistics, const ModelConfig& config,
 
 void add_distances(const Statistics& statistics, std::uint64_t seed, ResultsGroup& group) {
   if (!statistics.has("js_distance")) return;
-  const Array& sums = statistics.sum("js_distance");
-  const double weight = statistics.sum("js_weight")(0), count = statistics.sum("js_count")(0);
-  Array distance = sums;
+  Array distance = statistics.total("js_distance");
+  const double weight = statistics.total("js_weight")(0), count = statistics.total("js_count")(0);
   for (double& value : distance.values) value /= weight;
   const arma::mat points = metric_mds(matrix(distance), CounterRandom(seed, 3));
   Array mds({points.n_rows, 2});
@@ -350,15 +357,15 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
   }
   group.add_dimension(Dimension::count("axis", 2));
 
-  add_cosines(statistics, config, group);
+  const BlockProducts blocks = block_products(statistics);
+  add_cosines(statistics, blocks, config, group);
   if (statistics.has("all_total")) add_cosine_all(statistics, group);
   add_cka(statistics, config, group);
-  add_disagreement(statistics, config, group);
-  add_output_share(statistics, config, group);
-  const Estimate cosine =
-      estimate(used_blocks(statistics).size(), settings, [&](const Weights& weights) {
-        return mean_abs_cosines(statistics, config.n_layer, weights);
-      });
+  add_disagreement(statistics, blocks, group);
+  add_output_share(blocks, config, group);
+  const Estimate cosine = estimate(blocks.used.size(), settings, [&](const Weights& weights) {
+    return mean_abs_cosines(blocks, weights);
+  });
   add_estimate("mean_abs_cosine", cosine, config.n_layer,
                "mean over pairs of different heads of |cosine|", own_definition, group);
   add_distances(statistics, settings.seed, group);
@@ -371,10 +378,12 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
 void add_control_comparison(const Statistics& statistics, const Statistics& control,
                             const ModelConfig& config, const AnalysisSettings& settings,
                             ResultsGroup& group) {
+  const BlockProducts trained_blocks = block_products(statistics),
+                      control_blocks = block_products(control);
   const Estimate difference =
-      estimate(used_blocks(statistics).size(), settings, [&](const Weights& weights) {
-        std::vector<double> values = mean_abs_cosines(statistics, config.n_layer, weights);
-        const std::vector<double> untrained = mean_abs_cosines(control, config.n_layer, weights);
+      estimate(trained_blocks.used.size(), settings, [&](const Weights& weights) {
+        std::vector<double> values = mean_abs_cosines(trained_blocks, weights);
+        const std::vector<double> untrained = mean_abs_cosines(control_blocks, weights);
         std::transform(values.begin(), values.end(), untrained.begin(), values.begin(),
                        std::minus<>());
         return values;

@@ -47,14 +47,13 @@ class Pruning : public Analysis {
 
   int n_pass() const override { return 3; }
 
-  void begin_pass(int pass, Statistics& statistics) override {
+  void begin_pass(int pass, const Statistics& earlier) override {
     pass_ = pass;
-    statistics_ = &statistics;
-    if (pass == 1) mean_z_ = mean_z(statistics);
-    if (pass == 2) plan_curves(statistics);
+    if (pass == 1) prepare_ablation(earlier);
+    if (pass == 2) plan_curves(earlier);
   }
 
-  bool begin_document(const Document& document, Statistics&) override {
+  bool begin_document(const Document& document, DocumentStatistics&) override {
     if (document.index >= n_document_used() || document.tokens.size() < 2) return false;
     document_ = document.index;
     tokens_ = document.tokens;
@@ -70,28 +69,30 @@ class Pruning : public Analysis {
     return 0.5 * n_unit * n_ablation_row + 3;
   }
 
-  void observe_layer(const LayerView& view) override {
-    if (pass_ == 0) add_mean_z(view);
-    if (pass_ == 1) ablate(view);
-    if (pass_ == 2) prune(view);
+  void observe_layer(const LayerView& view, DocumentStatistics& statistics) override {
+    if (pass_ == 0) add_mean_z(view, statistics);
+    if (pass_ == 1) ablate(view, statistics);
+    if (pass_ == 2) prune(view, statistics);
   }
 
-  void end_document(const DocumentEnd& end) override {
+  void end_document(const DocumentEnd& end, DocumentStatistics& statistics) override {
     const ModelConfig& config = model_.config;
     if (pass_ == 0) {
-      statistics_->row("length", document_, {1})(0) = static_cast<double>(tokens_.size());
+      statistics.row("length", {1})(0) = static_cast<double>(tokens_.size());
       return;
     }
     const TokenLoss loss = end.forward.loss(end.resid_final, tokens_);
     if (pass_ == 1) {
-      Array& row = statistics_->row("baseline", document_, {2});
+      Array& row = statistics.row("baseline", {2});
       row(0) = loss.sum();
       row(1) = static_cast<double>(loss.nll.size());
-      add_importance();
+      add_importance(statistics);
     } else {
       // Masks that keep every head cost the baseline.
       for (std::size_t mask = 0; mask < masks_.size(); ++mask) {
-        if (first_masked_layer(masks_[mask]) == config.n_layer) add_curve_loss(mask, loss);
+        if (first_masked_layer(masks_[mask]) == config.n_layer) {
+          add_curve_loss(mask, loss, statistics);
+        }
       }
     }
   }
@@ -108,50 +109,51 @@ class Pruning : public Analysis {
 
   // Pass 0 ----------------------------------------------------------------------------------------
 
-  void add_mean_z(const LayerView& view) {
+  void add_mean_z(const LayerView& view, DocumentStatistics& statistics) {
     const Index d_model = model_.config.d_model;
-    Array& sum = statistics_->sum("z", {model_.config.n_layer, d_model});
+    Array& sum = statistics.sum("z", {model_.config.n_layer, d_model});
     for (Index t = 1; t < view.n_token; ++t) {
       for (Index i = 0; i < d_model; ++i) sum(view.layer, i) += view.z(i, t);
     }
-    if (view.layer == 0)
-      statistics_->sum("z_count", {1})(0) += static_cast<double>(view.n_token - 1);
-  }
-
-  /// Per layer, d_model.
-  std::vector<Vector> mean_z(const Statistics& statistics) const {
-    std::vector<Vector> means(model_.config.n_layer,
-                              Vector(model_.config.d_model, arma::fill::zeros));
-    if (!statistics.has("z")) return means;
-    const Array& sum = statistics.sum("z");
-    const double count = statistics.sum("z_count")(0);
-    for (Index l = 0; l < means.size(); ++l) {
-      for (Index i = 0; i < means[l].n_elem; ++i) {
-        means[l](i) = static_cast<float>(sum(l, i) / count);
-      }
+    if (view.layer == 0) {
+      statistics.sum("z_count", {1})(0) += static_cast<double>(view.n_token - 1);
     }
-    return means;
   }
 
   // Pass 1 ----------------------------------------------------------------------------------------
 
-  /// Fills donor_z_ from other documents at the same positions: a seeded order of the others, each
-  /// giving the positions that those before it were too short for. Positions that no other document
-  /// reaches keep their own z.
+  /// Mean z and the documents' lengths, of pass 0.
+  void prepare_ablation(const Statistics& earlier) {
+    const ModelConfig& config = model_.config;
+    mean_z_.assign(config.n_layer, Vector(config.d_model, arma::fill::zeros));
+    lengths_.clear();
+    if (!earlier.has("z")) return;
+    const Array sum = earlier.total("z");
+    const double count = earlier.total("z_count")(0);
+    for (Index l = 0; l < mean_z_.size(); ++l) {
+      for (Index i = 0; i < config.d_model; ++i) {
+        mean_z_[l](i) = static_cast<float>(sum(l, i) / count);
+      }
+    }
+    for (const auto& [document, length] : earlier.rows("length")) {
+      lengths_.emplace_back(document, static_cast<Index>(length(0)));
+    }
+  }
+
+  /// Fills donor_z_ with z of other documents at the same positions. The others come in a seeded
+  /// order; each gives the positions that those before it are too short for. Positions that no
+  /// other document reaches keep their own z.
   void collect_donor_z() {
     const Index n_token = tokens_.size();
     donor_z_.clear();
     donor_length_ = 0;
-    const auto& lengths = statistics_->rows("length");
-    std::vector<std::uint64_t> others;
-    for (const auto& [document, length] : lengths) {
-      if (document != document_) others.push_back(document);
-    }
+    auto others = lengths_;
+    std::erase_if(others, [&](const auto& other) { return other.first == document_; });
     for (const Index choice : permutation(
              others.size(), CounterRandom(CounterRandom(settings_.seed, document_).value(0)))) {
       if (donor_length_ == n_token) break;
-      const std::uint64_t donor = others[choice];
-      if (lengths.at(donor)(0) <= static_cast<double>(donor_length_)) continue;
+      const auto& [donor, length] = others[choice];
+      if (length <= donor_length_) continue;
       KeepZ kept;
       LayerObserver* const observers[] = {&kept};
       donor_forward_.run(corpus_->document(donor).tokens, observers);
@@ -167,7 +169,7 @@ class Pruning : public Analysis {
     }
   }
 
-  void ablate(const LayerView& view) {
+  void ablate(const LayerView& view, DocumentStatistics& statistics) {
     const ModelConfig& config = model_.config;
     const Index n_head = config.n_head, n_token = view.n_token;
     Matrix mean(config.d_model, n_token);
@@ -195,17 +197,16 @@ class Pruning : public Analysis {
     }
     const std::vector<TokenLoss> losses = ablation_.losses(view, tokens_, variants);
 
-    Array& row = statistics_->row("ablated", document_, {n_ablation_row, config.n_layer, n_head});
+    Array& row = statistics.row("ablated", {n_ablation_row, config.n_layer, n_head});
     for (std::size_t v = 0; v < n_ablation_row * n_head; ++v) {
       row(v / n_head, view.layer, v % n_head) = v < losses.size() ? losses[v].sum() : std::nan("");
     }
   }
 
-  void add_importance() {
+  void add_importance(DocumentStatistics& statistics) {
     const ModelConfig& config = model_.config;
     const Index d_head = config.d_head();
-    Array& row =
-        statistics_->row("importance", document_, {n_importance, config.n_layer, config.n_head});
+    Array& row = statistics.row("importance", {n_importance, config.n_layer, config.n_head});
     gradient_.run(tokens_, [&](const LayerGradient& view) {
       for (Index h = 0; h < config.n_head; ++h) {
         double magnitude = 0, total = 0;
@@ -227,14 +228,13 @@ class Pruning : public Analysis {
   // Pass 2 ----------------------------------------------------------------------------------------
 
   /// The masks of all orders and steps, each kept once.
-  void plan_curves(const Statistics& statistics) {
+  void plan_curves(const Statistics& earlier) {
     const ModelConfig& config = model_.config;
     const Index n_unit = config.n_layer * config.n_head;
     masks_.clear();
     mask_users_.clear();
     std::map<std::string, std::size_t> known;
-    const std::vector<std::vector<Index>> orders =
-        pruning_orders(statistics, config, settings_.seed);
+    const std::vector<std::vector<Index>> orders = pruning_orders(earlier, config, settings_.seed);
     for (std::size_t order = 0; order < orders.size(); ++order) {
       for (std::size_t step = 0; step < n_curve_step; ++step) {
         const HeadMask mask =
@@ -250,7 +250,7 @@ class Pruning : public Analysis {
     }
   }
 
-  void prune(const LayerView& view) {
+  void prune(const LayerView& view, DocumentStatistics& statistics) {
     std::vector<HeadMask> starting_here;
     std::vector<std::size_t> which;
     for (std::size_t mask = 0; mask < masks_.size(); ++mask) {
@@ -259,11 +259,11 @@ class Pruning : public Analysis {
       which.push_back(mask);
     }
     const std::vector<TokenLoss> losses = ablation_.masked_losses(view, tokens_, starting_here);
-    for (std::size_t i = 0; i < which.size(); ++i) add_curve_loss(which[i], losses[i]);
+    for (std::size_t i = 0; i < which.size(); ++i) add_curve_loss(which[i], losses[i], statistics);
   }
 
-  void add_curve_loss(std::size_t mask, const TokenLoss& loss) {
-    Array& row = statistics_->row("curve", document_, {2, n_curve_order, n_curve_step});
+  void add_curve_loss(std::size_t mask, const TokenLoss& loss, DocumentStatistics& statistics) {
+    Array& row = statistics.row("curve", {2, n_curve_order, n_curve_step});
     const auto correct = std::count(loss.correct.begin(), loss.correct.end(), 1);
     for (const CurvePoint& point : mask_users_[mask]) {
       row(0, point.order, point.step) = loss.sum();
@@ -283,10 +283,10 @@ class Pruning : public Analysis {
   Forward donor_forward_;
 
   int pass_ = 0;
-  Statistics* statistics_ = nullptr;
   std::uint64_t document_ = 0;
   TokenIds tokens_;
-  std::vector<Vector> mean_z_;  // per layer, d_model
+  std::vector<Vector> mean_z_;                            // per layer, d_model
+  std::vector<std::pair<std::uint64_t, Index>> lengths_;  // in tokens, by document number
   std::vector<Matrix>
       donor_z_;             // per layer, d_model x n_token; empty when there is no other document
   Index donor_length_ = 0;  // positions that donors reached

@@ -7,6 +7,23 @@ namespace {
 
 const std::string corpus_part = "corpus", token_sum = "n_token";
 
+/// Shows the layers of one document to an analysis.
+class DocumentObserver : public LayerObserver {
+ public:
+  DocumentObserver(Analysis& analysis, DocumentStatistics statistics)
+      : analysis_(analysis), statistics_(std::move(statistics)) {}
+
+  bool begin(const Document& document) { return analysis_.begin_document(document, statistics_); }
+  bool wants_pattern(Index layer) const override { return analysis_.wants_pattern(layer); }
+  void observe_layer(const LayerView& view) override { analysis_.observe_layer(view, statistics_); }
+  void end(const DocumentEnd& end) { analysis_.end_document(end, statistics_); }
+  void add_to_totals() { statistics_.end(); }
+
+ private:
+  Analysis& analysis_;
+  DocumentStatistics statistics_;
+};
+
 }  // namespace
 
 CorpusRun::CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses,
@@ -47,21 +64,24 @@ double CorpusRun::forward_passes(std::uint64_t document) const {
 }
 
 void CorpusRun::observe(const Document& document) {
-  std::vector<LayerObserver*> observers;
-  std::vector<Analysis*> observing;
+  std::vector<DocumentObserver> observers;
   for (const Item* item : in_pass_) {
-    if (!item->analysis->begin_document(document, *item->statistics)) continue;
-    observers.push_back(item->analysis.get());
-    observing.push_back(item->analysis.get());
+    observers.push_back({*item->analysis, {*item->statistics, document.index}});
+  }
+  std::vector<DocumentObserver*> observing;
+  for (DocumentObserver& observer : observers) {
+    if (observer.begin(document)) observing.push_back(&observer);
   }
   if (!observing.empty()) {
-    const Matrix& resid_final = forward_->run(document.tokens, observers);
-    for (Analysis* analysis : observing) analysis->end_document({resid_final, *end_forward_});
+    const std::vector<LayerObserver*> of_layers(observing.begin(), observing.end());
+    const Matrix& resid_final = forward_->run(document.tokens, of_layers);
+    for (DocumentObserver* observer : observing) observer->end({resid_final, *end_forward_});
   }
-  if (first_pass_) {
-    statistics_[corpus_part].sum(token_sum, {1})(0) += static_cast<double>(document.tokens.size());
-  }
-  for (auto& [name, statistics] : statistics_) statistics.end_document();
+  for (DocumentObserver& observer : observers) observer.add_to_totals();
+  if (!first_pass_) return;
+  DocumentStatistics corpus(statistics_[corpus_part], document.index);
+  corpus.sum(token_sum, {1})(0) = static_cast<double>(document.tokens.size());
+  corpus.end();
 }
 
 void CorpusRun::end() {
@@ -77,7 +97,7 @@ void CorpusRun::merge(const StatisticsByName& part) {
 std::uint64_t CorpusRun::n_token() const {
   const auto corpus = statistics_.find(corpus_part);
   if (corpus == statistics_.end() || !corpus->second.has(token_sum)) return 0;
-  return static_cast<std::uint64_t>(corpus->second.sum(token_sum)(0));
+  return static_cast<std::uint64_t>(corpus->second.total(token_sum)(0));
 }
 
 }  // namespace headscope

@@ -9,29 +9,29 @@
 
 namespace headscope {
 
-/// Analyses of one model on their way through a corpus, with what they keep.
+/// Runs the analyses of one model over a corpus, and holds their statistics.
 ///
-/// They see the corpus as often as the one that needs most passes wants. All of them share the last
-/// pass, so that analyses whose first pass only counts cost one forward pass.
+/// There are as many passes as the analysis with the most needs. All analyses share the last pass,
+/// so that an analysis whose first pass only counts costs one forward pass.
 class CorpusRun {
  public:
   /// @param analyses  those that need no corpus take part in no pass. All arguments outlive it.
   CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses, const AnalysisContext& context);
 
   int n_pass() const;
-  /// Begins a pass over documents; what earlier passes kept must be in the statistics.
+  /// Begins a pass; the statistics of earlier passes must be complete.
   void begin_pass(int pass);
-  /// About what a document of this number costs in the pass, in forward passes.
+  /// Estimated cost of this document in the current pass, in forward passes.
   double forward_passes(std::uint64_t document) const;
   /// Shows a document to the analyses of the pass.
   void observe(const Document& document);
-  /// After the last pass: gives back what only passes need.
+  /// Ends the last pass and frees the memory that only passes need.
   void end();
 
   /// Statistics by the analysis's name; `corpus` holds the sum `n_token` of the tokens run.
   using StatisticsByName = std::map<std::string, Statistics>;
   const StatisticsByName& statistics() const { return statistics_; }
-  /// Adds what a part of the corpus gave.
+  /// Adds the statistics of another part of the corpus.
   void merge(const StatisticsByName& part);
   std::uint64_t n_token() const;
 

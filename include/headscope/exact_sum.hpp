@@ -8,11 +8,11 @@
 
 namespace headscope {
 
-/// Sums that come out the same to the last bit in whatever order and grouping they are added up.
+/// Sums that are the same bit for bit in whatever order and grouping they are added up.
 ///
-/// Each is a fixed-point number below 2^57 in magnitude: whole-number addition is associative. A
-/// value is cut, towards zero, to a multiple of the resolution when it is added. One that is not a
-/// number makes its sum not a number for good.
+/// Each is a fixed-point number below 2^57 in magnitude: integer addition is associative. A value
+/// is rounded towards zero to a multiple of the resolution when it is added. A NaN makes its sum
+/// NaN for good.
 class ExactSums {
  public:
   /// 64-bit words of a sum. The resolution is 2^-198 with `fine`, which holds every sum of float32
@@ -28,15 +28,15 @@ class ExactSums {
   std::size_t size() const { return words_.size() / n_word_; }
   std::size_t n_word() const { return n_word_; }
 
-  /// Adds each value to the sum of its place, counted from `first`.
+  /// Adds values[i] to sum first + i.
   /// @return false if a value reaches 2^55 (3.6e16) in magnitude, or a sum 2^57; the sums are then
-  /// of no use.
+  /// invalid.
   [[nodiscard]] bool add(std::span<const double> values, std::size_t first = 0);
   [[nodiscard]] bool add(std::span<const float> values, std::size_t first = 0);
-  /// Adds as many sums of the same resolution.
+  /// Adds each sum of `other`, which has the same size and resolution.
   [[nodiscard]] bool add(const ExactSums& other);
 
-  /// The sum, rounded once.
+  /// The sum, rounded to double.
   double value(std::size_t index) const;
 
   /// Two's complement, the lowest word first.

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -14,73 +13,86 @@
 
 namespace headscope {
 
-/// What an analysis keeps while documents go by: named arrays that add up, and rows keyed by
-/// document.
+/// What an analysis keeps of the documents it has seen: named sums, and rows keyed by document.
 ///
-/// Sums are exact (ExactSums): parts of a corpus run apart, in any order, resumed or not, and
-/// merged equal the whole to the last bit. For that a document's own part is added up in double,
-/// the same wherever the document is run, and `end_document` adds it to the total.
+/// Documents are added with DocumentStatistics. Sums are exact (ExactSums): statistics of parts of
+/// a corpus, run in any order and merged, equal those of the whole corpus bit for bit.
 ///
-/// An analysis that sees the corpus several times gives its arrays names of their own in each pass;
-/// `seal` marks where a pass ends.
+/// An analysis that sees the corpus several times uses other names in each pass; `seal` marks where
+/// a pass ends.
 class Statistics {
  public:
-  /// The current document's part of the sum `name`; add into it. The sum is made zero with `shape`
-  /// on first use, and what is returned stays where it is.
-  /// @throws ShapeError if it exists with another shape, Error if it is sealed.
-  Array& sum(const std::string& name, const Shape& shape);
-
-  /// Adds values to the elements of the sum `name` from `first` on, keeping no part of the
-  /// document's: for sums too large to be held twice. They are kept to 2^-70.
-  void add(const std::string& name, const Shape& shape, std::size_t first,
-           std::span<const float> values);
-
-  /// The row of `document` in `name`, made zero with `shape` on first use: for paired resampling
-  /// over documents.
-  Array& row(const std::string& name, std::uint64_t document, const Shape& shape);
-
   bool has(const std::string& name) const;
-  /// Names of all sums, sorted: for sums whose names come from the data, such as one per relation.
+  /// Names of all sums, sorted: for sums named after what is in the data, such as one per relation.
   std::vector<std::string> sum_names() const;
-  /// All that was added, valid until more is. Not for several threads at once.
-  /// @throws Error if there is none of that name.
-  const Array& sum(const std::string& name) const;
+  /// A sum over all documents, rounded to double. Each call computes it anew.
+  /// @throws Error if there is no sum of that name.
+  Array total(const std::string& name) const;
+  /// @throws Error if there are no rows of that name.
   const std::map<std::uint64_t, Array>& rows(const std::string& name) const;
 
-  /// Adds the current document's part to every sum.
-  /// @throws Error naming a sum that is infinite or too large.
-  void end_document();
-
-  /// Ends a pass: what is here can be read, but is added to no more, and `save_statistics` leaves
-  /// it out.
+  /// Ends a pass: the sums and rows of now can be read, but nothing can be added to them, and
+  /// `save_statistics` leaves them out.
   void seal();
 
-  /// Bytes that an element takes at most: of a sum given out (the document's part, the total, the
-  /// total rounded), of one added to, and of a row.
+  /// Adds the sums of `other` and takes over its rows.
+  /// @throws ShapeError on different shapes, Error on a document that is in both.
+  void merge(const Statistics& other);
+
+  /// Most bytes per element: of a sum (the document's part, the total, the total rounded), of a sum
+  /// added to directly, and of a row.
   static constexpr std::uint64_t sum_bytes = 8 + 8 * ExactSums::fine + 8,
                                  added_bytes = 8 * ExactSums::coarse + 8, row_bytes = 8;
 
-  /// Adds sums, unites rows. @throws ShapeError on different shapes, Error on a document counted
-  /// twice.
-  void merge(const Statistics& other);
-
  private:
+  friend class DocumentStatistics;
   friend class StatisticsStorage;
 
   struct Sum {
     Shape shape;
-    Array of_document;  ///< what `sum(name, shape)` gave out; empty before
     ExactSums total;
-    std::optional<Array> value;  ///< of `total`, once asked for
   };
 
   void check_open(const std::string& name) const;
   Sum& open_sum(const std::string& name, const Shape& shape, std::size_t n_word);
-  static void add_document(const std::string& name, Sum& sum);
+  Array& open_row(const std::string& name, std::uint64_t document, const Shape& shape);
 
-  mutable std::map<std::string, Sum> sums_;
+  std::map<std::string, Sum> sums_;
   std::map<std::string, std::map<std::uint64_t, Array>> rows_;
   std::set<std::string> sealed_;
+};
+
+/// What one document adds to statistics. Its part of each sum is first added up in double by
+/// itself, so that it is the same whichever documents come before it.
+class DocumentStatistics {
+ public:
+  /// @param statistics  must outlive it.
+  DocumentStatistics(Statistics& statistics, std::uint64_t document)
+      : statistics_(statistics), document_(document) {}
+
+  /// The document's part of the sum `name`, zero at first; add into it. The reference is valid
+  /// until `end`.
+  /// @throws ShapeError if the sum has another shape, Error if it is sealed.
+  Array& sum(const std::string& name, const Shape& shape);
+
+  /// Adds values to the total of the sum `name` directly, to its elements from `first` on: for sums
+  /// so large that a document's part would take too much memory. Such sums are exact to 2^-70.
+  /// @throws ShapeError if the sum has another shape, Error if it is sealed, or too large.
+  void add(const std::string& name, const Shape& shape, std::size_t first,
+           std::span<const float> values);
+
+  /// The document's row in `name`, zero at first.
+  /// @throws ShapeError if other rows have another shape, Error if the rows are sealed.
+  Array& row(const std::string& name, const Shape& shape);
+
+  /// Adds the document's parts to the totals.
+  /// @throws Error naming a sum that is infinite or too large.
+  void end();
+
+ private:
+  Statistics& statistics_;
+  std::uint64_t document_;
+  std::map<std::string, Array> parts_;
 };
 
 /// Blocks of documents that intervals are resampled over, a document's number modulo this: what is

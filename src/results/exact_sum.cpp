@@ -1,6 +1,7 @@
 #include "headscope/exact_sum.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -24,7 +25,7 @@ std::int64_t top(const std::int64_t* words, std::size_t n_word) {
   return words[n_word - 1];
 }
 
-// The most negative number stands for what is none.
+// The most negative number marks a sum that is not a number.
 bool is_not_a_number(const std::int64_t* words, std::size_t n_word) {
   return top(words, n_word) == std::numeric_limits<std::int64_t>::min() &&
          std::all_of(words, words + n_word - 1, [](std::int64_t word) { return word == 0; });
@@ -35,7 +36,7 @@ void set_not_a_number(std::int64_t* words, std::size_t n_word) {
   words[n_word - 1] = std::numeric_limits<std::int64_t>::min();
 }
 
-/// Adds or subtracts `high:low` at a word and carries on.
+/// Adds or subtracts `high:low` from word `at` on, with carry.
 void add_at(std::int64_t* words, std::size_t n_word, std::size_t at, Word low, Word high,
             bool negative) {
   Word carry = 0;
@@ -136,17 +137,18 @@ double ExactSums::value(std::size_t index) const {
   const std::int64_t* const words = words_.data() + n_word_ * index;
   if (is_not_a_number(words, n_word_)) return std::numeric_limits<double>::quiet_NaN();
   const bool negative = top(words, n_word_) < 0;
-  std::vector<Word> magnitude(words, words + n_word_);
+  std::array<Word, fine> magnitude{};
+  std::copy_n(words, n_word_, magnitude.begin());
   if (negative) {
     Word carry = 1;
-    for (Word& word : magnitude) {
-      word = ~word + carry;
-      carry = carry == 1 && word == 0 ? 1 : 0;
+    for (std::size_t i = 0; i < n_word_; ++i) {
+      magnitude[i] = ~magnitude[i] + carry;
+      carry = carry == 1 && magnitude[i] == 0 ? 1 : 0;
     }
   }
   std::size_t highest = n_word_ - 1;
   while (highest > 1 && magnitude[highest] == 0) --highest;
-  // The two highest words, and a bit for whatever lies below, round as all would.
+  // Rounding needs the two highest words and whether any lower word is not zero.
   Wide digits = (static_cast<Wide>(magnitude[highest]) << 64) | magnitude[highest - 1];
   if (std::any_of(magnitude.begin(), magnitude.begin() + static_cast<std::ptrdiff_t>(highest) - 1,
                   [](Word word) { return word != 0; })) {

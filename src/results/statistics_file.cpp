@@ -122,15 +122,14 @@ std::map<std::uint64_t, Array> read_rows(const hdf5::InputFile& file, const std:
 
 }  // namespace
 
-/// What the functions of this file need of the inside of Statistics.
+/// Reads and writes the private members of Statistics.
 class StatisticsStorage {
  public:
   static void write(const Statistics& statistics, const std::string& part, hdf5::OutputFile& file) {
     file.create_group(part + sum_group);
     file.create_group(part + row_group);
-    for (auto& [name, sum] : statistics.sums_) {
+    for (const auto& [name, sum] : statistics.sums_) {
       if (statistics.sealed_.contains(name)) continue;
-      Statistics::add_document(name, sum);
       Shape shape = sum.shape;
       shape.push_back(sum.total.n_word());
       file.write(part + sum_group + "/" + stored_name(name), shape,
@@ -152,9 +151,8 @@ class StatisticsStorage {
                         "expected a last axis of extent 2 or 4, got shape " + shape_text(shape));
       }
       shape.pop_back();
-      Statistics::Sum& sum = statistics.sums_[checked_name_of(file, info.name)];
-      sum.total = ExactSums(file.read_integers(info.name), n_word);
-      sum.shape = std::move(shape);
+      statistics.sums_[checked_name_of(file, info.name)] = {
+          std::move(shape), ExactSums(file.read_integers(info.name), n_word)};
     }
     for (const hdf5::DatasetInfo& info : file.datasets(part + row_group)) {
       statistics.rows_[checked_name_of(file, info.name)] = read_rows(file, part, info.name);

@@ -10,7 +10,9 @@
 #include "files/hdf5_file.hpp"
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
+#include "headscope/statistics_file.hpp"
 #include "headscope/tokenizer.hpp"
+#include "run/corpus_run.hpp"
 #include "support/message_of.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
@@ -41,37 +43,48 @@ class PlantedModel : public ::testing::Test {
     return options;
   }
 
-  std::unique_ptr<Analysis> make() const {
-    return classification_analysis().make({model_, &corpus_, settings_});
-  }
+  CorpusRun make() const { return {{&classification_}, {model_, &corpus_, settings_}}; }
+
+  using StatisticsByName = CorpusRun::StatisticsByName;
+  using Wanted = std::function<bool(std::uint64_t)>;
 
   /// Shows one pass of the documents that `wanted` accepts.
-  void show(Analysis& analysis, int pass, Statistics& statistics,
-            const std::function<bool(std::uint64_t)>& wanted) const {
-    Forward forward(model_);
-    analysis.begin_pass(pass, statistics);
-    LayerObserver* const observers[] = {&analysis};
+  void show(CorpusRun& run, int pass, const Wanted& wanted) const {
+    run.begin_pass(pass);
     for (std::uint64_t index = 0; index < corpus_.n_document(); ++index) {
-      if (!wanted(index)) continue;
-      const Document document = corpus_.document(index);
-      if (!analysis.begin_document(document, statistics)) continue;
-      forward.run(document.tokens, observers);
+      if (wanted(index)) run.observe(corpus_.document(index));
     }
   }
 
-  Statistics observe_all() const {
-    const auto analysis = make();
-    Statistics statistics;
-    for (int pass = 0; pass < analysis->n_pass(); ++pass) {
-      show(*analysis, pass, statistics, [](std::uint64_t) { return true; });
+  /// What one pass over the documents that `wanted` accepts adds to what earlier passes gave.
+  StatisticsByName pass_over(int pass, const Wanted& wanted,
+                             const std::vector<StatisticsByName>& earlier) const {
+    CorpusRun run = make();
+    for (const StatisticsByName& part : earlier) run.merge(part);
+    show(run, pass, wanted);
+    const testing::TemporaryDirectory folder;
+    save_statistics({}, run.statistics(), folder.file("pass.h5"));
+    return load_statistics(folder.file("pass.h5")).parts;
+  }
+
+  static ResultsGroup finish(const CorpusRun& run) {
+    const CorpusRun::Item& item = run.items().front();
+    return item.analysis->finish(*item.statistics).front();
+  }
+
+  ResultsGroup results_of_all() const {
+    CorpusRun run = make();
+    for (int pass = 0; pass < run.n_pass(); ++pass) {
+      show(run, pass, [](std::uint64_t) { return true; });
     }
-    return statistics;
+    return finish(run);
   }
 
   Model model_;
   Tokenizer tokenizer_;
   Corpus corpus_;
   AnalysisSettings settings_;
+  RegisteredAnalysis classification_ = classification_analysis();
 };
 
 TEST_F(PlantedModel, EveryPlantedHeadIsRecovered) {
@@ -80,7 +93,7 @@ TEST_F(PlantedModel, EveryPlantedHeadIsRecovered) {
       {"induction", "induction"},       {"sink", "sink"},       {"random", "none"}};
   const auto planted = nlohmann::json::parse(std::get<std::string>(
       *hdf5::InputFile(data_file("planted-model.h5")).attribute("", "planted_heads")));
-  const ResultsGroup group = make()->finish(observe_all()).front();
+  const ResultsGroup group = results_of_all();
   const Variable& primary = group.variable("primary");
   for (const auto& [name, role] : planted.items()) {
     const HeadIndex head = HeadIndex::parse(name);
@@ -99,22 +112,15 @@ TEST_F(PlantedModel, EveryPlantedHeadIsRecovered) {
 TEST_F(PlantedModel, StatisticsOfTwoHalvesMergeToTheWhole) {
   const auto in_first_half = [](std::uint64_t index) { return index < n_document / 2; };
   const auto in_second_half = [](std::uint64_t index) { return index >= n_document / 2; };
-  Statistics counted;
-  Statistics counted_second;
-  show(*make(), 0, counted, in_first_half);
-  show(*make(), 0, counted_second, in_second_half);
-  counted.merge(counted_second);
+  const std::vector<StatisticsByName> counted{pass_over(0, in_first_half, {}),
+                                              pass_over(0, in_second_half, {})};
+  CorpusRun merged = make();
+  for (const StatisticsByName& part : counted) merged.merge(part);
+  merged.merge(pass_over(1, in_first_half, counted));
+  merged.merge(pass_over(1, in_second_half, counted));
 
-  const auto observe_half = [&](const std::function<bool(std::uint64_t)>& wanted) {
-    Statistics half = counted;
-    show(*make(), 1, half, wanted);
-    return half;
-  };
-  Statistics merged = observe_half(in_first_half);
-  merged.merge(observe_half(in_second_half));
-
-  const ResultsGroup whole = make()->finish(observe_all()).front();
-  const ResultsGroup halves = make()->finish(merged).front();
+  const ResultsGroup whole = results_of_all();
+  const ResultsGroup halves = finish(merged);
   ASSERT_EQ(whole.variables.size(), halves.variables.size());
   for (const Variable& expected : whole.variables) {
     const Variable& got = halves.variable(expected.name);
@@ -131,12 +137,10 @@ TEST_F(PlantedModel, StatisticsOfTwoHalvesMergeToTheWhole) {
 TEST_F(PlantedModel, TokensOutsideTheVocabularyAreRefused) {
   Document document = corpus_.document(0);
   document.tokens[3] = 2560;
-  const auto analysis = make();
-  Statistics statistics;
-  analysis->begin_pass(0, statistics);
-  EXPECT_EQ(
-      testing::message_of<ShapeError>([&] { analysis->begin_document(document, statistics); }),
-      "token ids of document " + document.id + ": expected below 2560, got 2560");
+  CorpusRun run = make();
+  run.begin_pass(0);
+  EXPECT_EQ(testing::message_of<ShapeError>([&] { run.observe(document); }),
+            "token ids of document " + document.id + ": expected below 2560, got 2560");
 }
 
 /// Runs the program with all patterns kept, then recomputes every score from them in NumPy.

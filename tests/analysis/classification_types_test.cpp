@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <map>
 
 #include "classification/claims.hpp"
 #include "classification/relations.hpp"
@@ -21,51 +22,51 @@ class TypesTest : public testing::Test {
   TypesTest() {
     for (std::size_t i = 0; i < n_head_score; ++i) {
       const std::string name = score_info(static_cast<HeadScore>(i)).name;
-      statistics_.sum(name, {n_block, 1, n_unit});
-      statistics_.sum(weight_name(name), {n_block, 1, n_unit});
+      sum(name, {n_block, 1, n_unit});
+      sum(weight_name(name), {n_block, 1, n_unit});
     }
     for (std::size_t i = 0; i < n_baseline; ++i) {
       const std::string name = baseline_info(static_cast<Baseline>(i)).name;
-      statistics_.sum(name, {n_block});
-      statistics_.sum(weight_name(name), {n_block});
+      sum(name, {n_block});
+      sum(weight_name(name), {n_block});
     }
     for (const char* name : {"largest_offset", "largest_offset.weight"}) {
-      statistics_.sum(name, {n_block, n_offset, 1, n_unit});
+      sum(name, {n_block, n_offset, 1, n_unit});
     }
     for (const char* name :
          {"sentence_sink", "sentence_sink.weight", "sentence_entropy", "sentence_entropy.weight"}) {
-      statistics_.sum(name, {n_block, 2, 1, n_unit});
+      sum(name, {n_block, 2, 1, n_unit});
     }
     for (const char* name : {"semantic_null", "semantic_null.weight"}) {
-      statistics_.sum(name, {3, 1, n_unit});
+      sum(name, {3, 1, n_unit});
     }
     for (const char* name : {"n_document", "n_token", "n_word", "n_unaligned"}) {
-      statistics_.sum(name, {n_block});
+      sum(name, {n_block});
     }
-    Array& n_document = statistics_.sum("n_document", {n_block});
+    Array& n_document = sum("n_document", {n_block});
     n_document(0) = n_document(1) = 1;
   }
 
   void set(const std::string& name, Index block, Index unit, double numerator, double denominator) {
-    statistics_.sum(name, {n_block, 1, n_unit})(block, 0, unit) = numerator;
-    statistics_.sum(weight_name(name), {n_block, 1, n_unit})(block, 0, unit) = denominator;
+    sum(name, {n_block, 1, n_unit})(block, 0, unit) = numerator;
+    sum(weight_name(name), {n_block, 1, n_unit})(block, 0, unit) = denominator;
   }
   void set(HeadScore score, Index block, Index unit, double numerator, double denominator) {
     set(score_info(score).name, block, unit, numerator, denominator);
   }
   void set(Baseline baseline, Index block, double numerator, double denominator) {
     const std::string name = baseline_info(baseline).name;
-    statistics_.sum(name, {n_block})(block) = numerator;
-    statistics_.sum(weight_name(name), {n_block})(block) = denominator;
+    sum(name, {n_block})(block) = numerator;
+    sum(weight_name(name), {n_block})(block) = denominator;
   }
 
   /// 40 arcs in each document, the dependent later. Document 0: 30 at offset 1, 10 at offset 2.
   /// Document 1: 10 at offset 1, 30 at offset 2. Hits of the heads as given.
   void add_relation(std::array<double, n_unit> even_hits, std::array<double, n_unit> odd_hits,
                     const std::string& name = "nsubj") {
-    Array& count = statistics_.sum(relation_count_name(name), {n_block, 2});
-    Array& offsets = statistics_.sum(relation_offsets_name(name), {n_block, 2, longest_offset + 1});
-    Array& hits = statistics_.sum(relation_hits_name(name), {n_block, 2, 1, n_unit});
+    Array& count = sum(relation_count_name(name), {n_block, 2});
+    Array& offsets = sum(relation_offsets_name(name), {n_block, 2, longest_offset + 1});
+    Array& hits = sum(relation_hits_name(name), {n_block, 2, 1, n_unit});
     count(0, 0) = count(1, 0) = 40;
     offsets(0, 0, 1) = offsets(1, 0, 2) = 30;
     offsets(0, 0, 2) = offsets(1, 0, 1) = 10;
@@ -75,9 +76,22 @@ class TypesTest : public testing::Test {
     }
   }
 
-  WeightedSums whole() const { return {statistics_, bootstrap_weights(statistics_, 0, 0)}; }
+  Array& sum(const std::string& name, const Shape& shape) {
+    return sums_.try_emplace(name, shape).first->second;
+  }
 
-  TypeMargins margins(std::array<double, n_unit> induction = {}) const {
+  /// The sums as they are now.
+  const Statistics& statistics() {
+    statistics_ = {};
+    DocumentStatistics document(statistics_, 0);
+    for (const auto& [name, values] : sums_) document.sum(name, values.shape) = values;
+    document.end();
+    return statistics_;
+  }
+
+  WeightedSums whole() { return {statistics(), bootstrap_weights(statistics_, 0, 0)}; }
+
+  TypeMargins margins(std::array<double, n_unit> induction = {}) {
     const WeightedSums sums = whole();
     arma::mat scores(n_unit, 1);
     for (Index unit = 0; unit < n_unit; ++unit) scores(unit, 0) = induction[unit];
@@ -85,6 +99,7 @@ class TypesTest : public testing::Test {
                         scores);
   }
 
+  std::map<std::string, Array> sums_;
   Statistics statistics_;
 };
 
@@ -135,7 +150,7 @@ TEST_F(TypesTest, SyntacticNeedsGainSignificanceAndThirtyHeldOutArcs) {
   EXPECT_EQ(primary_type(found, 0), 1 + static_cast<Index>(HeadType::syntactic));
 
   add_relation({5, 20}, {29, 12});
-  statistics_.sum(relation_count_name("nsubj"), {n_block, 2})(1, 0) = 29;
+  sum(relation_count_name("nsubj"), {n_block, 2})(1, 0) = 29;
   EXPECT_FALSE(margins().has(HeadType::syntactic, 0));
 }
 
@@ -157,32 +172,29 @@ TEST_F(TypesTest, TheBestOfSeveralRelationsCounts) {
 
 TEST_F(TypesTest, TheShortestOfTheMostFrequentOffsetsIsTheBaseline) {
   add_relation({5, 20}, {30, 12});
-  statistics_.sum(relation_offsets_name("nsubj"), {n_block, 2, longest_offset + 1})(0, 0, 2) = 30;
+  sum(relation_offsets_name("nsubj"), {n_block, 2, longest_offset + 1})(0, 0, 2) = 30;
   EXPECT_EQ(test_relations(whole())[0].offset, 1u);
 }
 
 TEST_F(TypesTest, EveryOffsetMayMakeAHeadPositional) {
   for (Index o = 0; o < n_offset; ++o) {
-    Statistics fresh = statistics_;
-    fresh.sum("largest_offset", {n_block, n_offset, 1, n_unit})(0, o, 0, 1) = 95;
+    const auto before = sums_;
+    sum("largest_offset", {n_block, n_offset, 1, n_unit})(0, o, 0, 1) = 95;
     for (Index each = 0; each < n_offset; ++each) {
-      fresh.sum("largest_offset.weight", {n_block, n_offset, 1, n_unit})(0, each, 0, 1) = 100;
+      sum("largest_offset.weight", {n_block, n_offset, 1, n_unit})(0, each, 0, 1) = 100;
     }
-    const WeightedSums sums(fresh, bootstrap_weights(fresh, 0, 0));
-    const TypeMargins found =
-        type_margins(sums, test_relations(sums), test_coreference(sums), test_semantic(sums),
-                     arma::mat(n_unit, 1, arma::fill::zeros));
+    const TypeMargins found = margins();
     EXPECT_NEAR(found.of(HeadType::positional)(1, 0), 0.5, 1e-12) << "offset " << o;
+    sums_ = before;
   }
 }
 
 TEST_F(TypesTest, ThresholdsAreThoseDefined) {
   for (Index unit = 0; unit < n_unit; ++unit) {
     const bool above = unit == 1;
-    statistics_.sum("largest_offset", {n_block, n_offset, 1, n_unit})(0, 3, 0, unit) =
-        above ? 90 : 89;
+    sum("largest_offset", {n_block, n_offset, 1, n_unit})(0, 3, 0, unit) = above ? 90 : 89;
     for (Index o = 0; o < n_offset; ++o) {
-      statistics_.sum("largest_offset.weight", {n_block, n_offset, 1, n_unit})(0, o, 0, unit) = 100;
+      sum("largest_offset.weight", {n_block, n_offset, 1, n_unit})(0, o, 0, unit) = 100;
     }
     set(HeadScore::delimiter, 0, unit, above ? 60 : 59, 100);
     set(HeadScore::duplicate_token, 0, unit, above ? 40 : 39, 100);
@@ -211,8 +223,8 @@ TEST_F(TypesTest, PrimaryIsTheTypeWithTheLargestMargin) {
 }
 
 TEST_F(TypesTest, SemanticNeedsFiveStandardDeviationsFromTheNull) {
-  Array& null = statistics_.sum("semantic_null", {3, 1, n_unit});
-  Array& weight = statistics_.sum("semantic_null.weight", {3, 1, n_unit});
+  Array& null = sum("semantic_null", {3, 1, n_unit});
+  Array& weight = sum("semantic_null.weight", {3, 1, n_unit});
   for (Index unit = 0; unit < n_unit; ++unit) {
     set(HeadScore::semantic, 0, unit, 3, 10);
     const double spread = unit == 0 ? 0.5 : 0.7;  // standard deviations 0.05 and 0.07
@@ -252,13 +264,13 @@ TEST_F(TypesTest, AGainThatChanceMayGiveIsNoCoreference) {
 }
 
 TEST_F(TypesTest, ResamplesDrawDocumentsAndKeepTheWholeInFront) {
-  const arma::mat weights = bootstrap_weights(statistics_, 200, 1);
+  const arma::mat weights = bootstrap_weights(statistics(), 200, 1);
   ASSERT_EQ(weights.n_cols, 201u);
   EXPECT_EQ(arma::accu(weights.col(0)), static_cast<double>(n_block));
   for (Index w = 1; w < 201; ++w) EXPECT_EQ(weights(0, w) + weights(1, w), 2);
   set(HeadScore::sink, 0, 0, 1, 10);
   set(HeadScore::sink, 1, 0, 9, 10);
-  const arma::mat sink = WeightedSums(statistics_, weights).ratio("sink");
+  const arma::mat sink = WeightedSums(statistics(), weights).ratio("sink");
   EXPECT_DOUBLE_EQ(sink(0, 0), 0.5);
   const Interval interval = row_interval(sink, 0);
   EXPECT_DOUBLE_EQ(interval.low, 0.1);
@@ -273,14 +285,15 @@ TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsSinkMassIsHigherWithoutPronouns) 
     for (Index kind = 0; kind < 2; ++kind) {
       const Shape shape{n_block, 2, 1, n_unit};
       for (Index unit = 0; unit < n_unit; ++unit) {
-        statistics_.sum("sentence_sink", shape)(block, kind, 0, unit) = kind == 0 ? 8 : 3;
-        statistics_.sum("sentence_sink.weight", shape)(block, kind, 0, unit) = 10;
-        statistics_.sum("sentence_entropy", shape)(block, kind, 0, unit) = kind == 0 ? 5 : 5;
-        statistics_.sum("sentence_entropy.weight", shape)(block, kind, 0, unit) = 10;
+        sum("sentence_sink", shape)(block, kind, 0, unit) = kind == 0 ? 8 : 3;
+        sum("sentence_sink.weight", shape)(block, kind, 0, unit) = 10;
+        sum("sentence_entropy", shape)(block, kind, 0, unit) = kind == 0 ? 5 : 5;
+        sum("sentence_entropy.weight", shape)(block, kind, 0, unit) = 10;
       }
     }
   }
-  const ResultsGroup group = classification_results(statistics_, Array({10, 1, n_unit}), {}, 50, 0);
+  const ResultsGroup group =
+      classification_results(statistics(), Array({10, 1, n_unit}), {}, 50, 0);
   const Claim& sink = group.claims[group.claims.size() - 2];
   const Claim& entropy = group.claims.back();
   EXPECT_EQ(sink.number, 8);
@@ -295,18 +308,18 @@ TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsEntropyIsLowerWithoutPronouns) {
     set(HeadScore::coreference_pronoun, block, 0, 30, 30);
     for (Index kind = 0; kind < 2; ++kind) {
       const Shape shape{n_block, 2, 1, n_unit};
-      statistics_.sum("sentence_sink.weight", shape)(block, kind, 0, 0) = 10;
-      statistics_.sum("sentence_entropy", shape)(block, kind, 0, 0) = kind == 0 ? 2 : 5;
-      statistics_.sum("sentence_entropy.weight", shape)(block, kind, 0, 0) = 10;
+      sum("sentence_sink.weight", shape)(block, kind, 0, 0) = 10;
+      sum("sentence_entropy", shape)(block, kind, 0, 0) = kind == 0 ? 2 : 5;
+      sum("sentence_entropy.weight", shape)(block, kind, 0, 0) = 10;
     }
   }
   const auto entropy_claim = [&] {
-    return classification_results(statistics_, Array({10, 1, n_unit}), {}, 50, 0).claims.back();
+    return classification_results(statistics(), Array({10, 1, n_unit}), {}, 50, 0).claims.back();
   };
   EXPECT_EQ(entropy_claim().verdict, Verdict::holds);
   EXPECT_NEAR(entropy_claim().effect, -0.3, 1e-12);
   for (const Index block : {0, 1}) {
-    statistics_.sum("sentence_entropy", {n_block, 2, 1, n_unit})(block, 0, 0, 0) = 8;
+    sum("sentence_entropy", {n_block, 2, 1, n_unit})(block, 0, 0, 0) = 8;
   }
   EXPECT_EQ(entropy_claim().verdict, Verdict::does_not_hold);
 }
@@ -357,13 +370,14 @@ Claim claim_of(const ResultsGroup& group, const std::string& type) {
 
 TEST_F(TypesTest, ATypeThatCannotBeLookedForIsUndecidedAndItsClaimSaysWhy) {
   add_relation({5, 20}, {29, 12});
-  statistics_.sum(relation_count_name("nsubj"), {n_block, 2})(1, 0) = 29;
+  sum(relation_count_name("nsubj"), {n_block, 2})(1, 0) = 29;
   for (const Index block : {0, 1}) {
     set(HeadScore::delimiter, block, 0, 0, 10);
     set(HeadScore::delimiter, block, 1, 0, 10);
     set(Baseline::delimiter_baseline, block, 0, 10);
   }
-  const ResultsGroup group = classification_results(statistics_, Array({10, 1, n_unit}), {}, 50, 0);
+  const ResultsGroup group =
+      classification_results(statistics(), Array({10, 1, n_unit}), {}, 50, 0);
   for (const auto& [type, why] : {std::pair{"positional", "no document has a token beyond"},
                                   std::pair{"syntactic", "no relation has 30 arcs in documents"},
                                   std::pair{"semantic", "no query has 5 keys of other tokens"},
@@ -380,7 +394,8 @@ TEST_F(TypesTest, ATypeThatCannotBeLookedForIsUndecidedAndItsClaimSaysWhy) {
 }
 
 TEST_F(TypesTest, ATextTooShortToJudgeIsNotCalledTokenIds) {
-  const ResultsGroup group = classification_results(statistics_, Array({10, 1, n_unit}), {}, 50, 0);
+  const ResultsGroup group =
+      classification_results(statistics(), Array({10, 1, n_unit}), {}, 50, 0);
   for (const char* const type : {"positional", "delimiter"}) {
     EXPECT_THAT(claim_of(group, type).evidence, HasSubstr("no document has a token beyond"));
   }
@@ -400,7 +415,7 @@ TEST_F(TypesTest, ARelationWithoutABaselineIsNotTested) {
   add_relation({5, 20}, {30, 12});
   EXPECT_TRUE(is_tested(test_relations(whole())[0]));
   EXPECT_FALSE(is_tested(test_relations(whole())[1])) << "no arc goes the other way";
-  statistics_.sum(relation_offsets_name("nsubj"), {n_block, 2, longest_offset + 1})
+  sum(relation_offsets_name("nsubj"), {n_block, 2, longest_offset + 1})
       .values.assign(n_block * 2 * (longest_offset + 1), 0);
   EXPECT_FALSE(is_tested(test_relations(whole())[0]));
 }
@@ -408,19 +423,20 @@ TEST_F(TypesTest, ARelationWithoutABaselineIsNotTested) {
 TEST_F(TypesTest, WithoutATestedRelationThereIsNoFigureOfRelations) {
   const auto is_drawn = [&] {
     Results results;
-    results.groups = {classification_results(statistics_, Array({10, 1, n_unit}), {}, 50, 0)};
+    results.groups = {classification_results(statistics(), Array({10, 1, n_unit}), {}, 50, 0)};
     const std::vector<Figure> figures = classification_figures(results);
     return std::any_of(figures.begin(), figures.end(),
                        [](const Figure& figure) { return figure.name == "clark2019_relations"; });
   };
   add_relation({5, 20}, {30, 12});
   EXPECT_TRUE(is_drawn());
-  statistics_.sum(relation_count_name("nsubj"), {n_block, 2})(1, 0) = 29;
+  sum(relation_count_name("nsubj"), {n_block, 2})(1, 0) = 29;
   EXPECT_FALSE(is_drawn());
 }
 
 TEST_F(TypesTest, WithoutACoreferenceHeadClaimEightIsUndecided) {
-  const ResultsGroup group = classification_results(statistics_, Array({10, 1, n_unit}), {}, 50, 0);
+  const ResultsGroup group =
+      classification_results(statistics(), Array({10, 1, n_unit}), {}, 50, 0);
   const Claim& claim = group.claims.back();
   EXPECT_EQ(claim.verdict, Verdict::undecided);
   EXPECT_EQ(claim.evidence, "Cannot be told: no head of this model is a coreference head.");
@@ -428,7 +444,8 @@ TEST_F(TypesTest, WithoutACoreferenceHeadClaimEightIsUndecided) {
 
 TEST_F(TypesTest, ClaimSevenCountsHeadsOfTheFiveTypes) {
   add_relation({5, 20}, {30, 12});
-  const ResultsGroup group = classification_results(statistics_, Array({10, 1, n_unit}), {}, 50, 0);
+  const ResultsGroup group =
+      classification_results(statistics(), Array({10, 1, n_unit}), {}, 50, 0);
   EXPECT_EQ(group.claims[0].number, 7);
   EXPECT_DOUBLE_EQ(group.claims[0].effect, 0.5);
   EXPECT_EQ(group.variable("type").values(static_cast<Index>(HeadType::syntactic), 0, 0), 1);

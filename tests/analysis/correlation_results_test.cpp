@@ -16,6 +16,7 @@ using ::testing::HasSubstr;
 /// make a cosine of head[d] in head space and of residual[d] in residual space.
 Statistics sums_of(const std::vector<double>& head, const std::vector<double>& residual) {
   Statistics statistics;
+  DocumentStatistics sums(statistics, 0);
   const Shape heads{1, 2, 2};
   const auto fill = [](Array& products, std::size_t block, double cosine) {
     double* const product = products.values.data() + block * 4;
@@ -24,17 +25,18 @@ Statistics sums_of(const std::vector<double>& head, const std::vector<double>& r
   };
   const Shape blocks{n_document_block, 1, 2, 2};
   for (std::size_t d = 0; d < head.size(); ++d) {
-    fill(statistics.sum("head_total", blocks), d, head[d]);
-    fill(statistics.sum("residual_total", blocks), d, residual[d]);
-    statistics.sum("n_document", {n_document_block})(d) = 1;
+    fill(sums.sum("head_total", blocks), d, head[d]);
+    fill(sums.sum("residual_total", blocks), d, residual[d]);
+    sums.sum("n_document", {n_document_block})(d) = 1;
   }
   for (const char* name : {"head_cosine", "residual_cosine", "value_total", "overlap"}) {
-    fill(statistics.sum(name, heads), 0, 0);
+    fill(sums.sum(name, heads), 0, 0);
   }
-  statistics.sum("all_total", {2, 2});
-  statistics.sum("z_product", heads);
-  statistics.sum("z_sum", {1, 2});
-  statistics.sum("n_token", {1})(0) = 1;
+  sums.sum("all_total", {2, 2});
+  sums.sum("z_product", heads);
+  sums.sum("z_sum", {1, 2});
+  sums.sum("n_token", {1})(0) = 1;
+  sums.end();
   return statistics;
 }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace headscope {
@@ -14,6 +15,24 @@ TEST(ParallelFor, CallsTheBodyOnceForEach) {
   parallel_for(calls.size(), [&](std::size_t i) { ++calls[i]; });
   EXPECT_EQ(calls, std::vector<int>(1000, 1));
   parallel_for(0, [](std::size_t) { FAIL(); });
+}
+
+TEST(ParallelFor, GivesEachWorkerItsOwnScratch) {
+  struct Scratch {
+    int value = 7;
+    std::atomic_flag in_use = {};
+    Scratch() = default;
+    Scratch(const Scratch& other) : value(other.value) {}
+  };
+  std::atomic<int> n_call = 0;
+  parallel_for(1000, Scratch(), [&](std::size_t, Scratch& scratch) {
+    EXPECT_FALSE(scratch.in_use.test_and_set());
+    EXPECT_GE(scratch.value++, 7);
+    std::this_thread::yield();
+    ++n_call;
+    scratch.in_use.clear();
+  });
+  EXPECT_EQ(n_call, 1000);
 }
 
 TEST(ParallelFor, ThrowsWhatABodyThrowsOnceAllHaveEnded) {

@@ -21,13 +21,14 @@ using Curve = std::array<double, n_curve_step>;
 Statistics rows_of(const std::vector<std::array<Curve, 2>>& documents) {
   Statistics statistics;
   for (std::size_t d = 0; d < documents.size(); ++d) {
-    Array& baseline = statistics.row("baseline", d, {2});
+    DocumentStatistics document(statistics, d);
+    Array& baseline = document.row("baseline", {2});
     baseline(0) = 20;
     baseline(1) = 10;
-    Array& ablated = statistics.row("ablated", d, {n_ablation_row, n_layer, n_head});
+    Array& ablated = document.row("ablated", {n_ablation_row, n_layer, n_head});
     std::fill(ablated.values.begin(), ablated.values.end(), 20);
-    statistics.row("importance", d, {n_importance, n_layer, n_head});
-    Array& curve = statistics.row("curve", d, {2, n_curve_order, n_curve_step});
+    document.row("importance", {n_importance, n_layer, n_head});
+    Array& curve = document.row("curve", {2, n_curve_order, n_curve_step});
     for (std::size_t order = 0; order < n_curve_order; ++order) {
       for (std::size_t step = 0; step < n_curve_step; ++step) {
         curve(0, order, step) = 10 * (2 + (order < 2 ? documents[d][order][step] : 3));
@@ -92,9 +93,10 @@ TEST(PrunableClaim, HoldsFromAFifthOfTheHeadsByItsWholeInterval) {
 TEST(PruningResults, AnIntervalIsOverDocumentsInPairsWithTheirBaselines) {
   Statistics statistics = rows_of({{free_until(2), free_until(2)}, {free_until(2), free_until(2)}});
   // Document 1 is harder, and ablation adds 0.5 nats a token to both.
-  statistics.row("baseline", 1, {2})(0) = 60;
+  DocumentStatistics(statistics, 1).row("baseline", {2})(0) = 60;
   for (const std::uint64_t d : {0, 1}) {
-    Array& ablated = statistics.row("ablated", d, {n_ablation_row, n_layer, n_head});
+    Array& ablated =
+        DocumentStatistics(statistics, d).row("ablated", {n_ablation_row, n_layer, n_head});
     std::fill(ablated.values.begin(), ablated.values.end(), d == 0 ? 25 : 65);
   }
   const ResultsGroup group = results_of(statistics);
@@ -126,7 +128,8 @@ TEST(PruningResults, WithoutIntervalsNoHeadIsCalledHarmless) {
 TEST(PruningResults, SummaryNamesTheCostliestHeadAndCountsTheHarmless) {
   Statistics statistics = rows_of({{free_until(2), free_until(2)}, {free_until(2), free_until(2)}});
   for (const std::uint64_t d : {0, 1}) {
-    Array& ablated = statistics.row("ablated", d, {n_ablation_row, n_layer, n_head});
+    Array& ablated =
+        DocumentStatistics(statistics, d).row("ablated", {n_ablation_row, n_layer, n_head});
     ablated(0, 1, 2) = 30;                // 1 nat a token on both documents
     ablated(0, 0, 1) = d == 0 ? 30 : 20;  // on one of them
     ablated(0, 0, 3) = 10;                // helps

@@ -170,10 +170,11 @@ std::string statistics_image() {
   return image_of([](const std::string& path) {
     Statistics statistics;
     for (const std::uint64_t document : {0, 1, 5}) {
-      statistics.sum("total", {2, 3}).values[1] += 0.5;
-      statistics.sum("a/b.c%", {}).values[0] += 7;
-      statistics.row("loss", document, {2}).values[0] = static_cast<double>(document);
-      statistics.end_document();
+      DocumentStatistics part(statistics, document);
+      part.sum("total", {2, 3}).values[1] += 0.5;
+      part.sum("a/b.c%", {}).values[0] += 7;
+      part.row("loss", {2}).values[0] = static_cast<double>(document);
+      part.end();
     }
     save_statistics({{"model", "m"}, {"documents", "0..3"}}, {{"part", statistics}}, path);
   });

@@ -24,11 +24,13 @@ StatisticsFile sample() {
   StatisticsFile file;
   file.texts = {{"model", "a\nb"}, {"corpus", ""}};
   Statistics& statistics = file.parts["control/correlation"];
-  statistics.sum("relation/nsubj:pass%2f", {2, 3}).values = {1, 2.5, -3, 1e15, 1e-12, 0};
-  statistics.sum("scalar", {}).values = {42};
-  statistics.sum("broken", {1}).values = {nan};
-  statistics.row("loss", 3, {2}).values = {0.1, 1e300};
-  statistics.row("loss", 1000000007, {2}).values = {0.3, nan};
+  DocumentStatistics first(statistics, 3), second(statistics, 1000000007);
+  first.sum("relation/nsubj:pass%2f", {2, 3}).values = {1, 2.5, -3, 1e15, 1e-12, 0};
+  first.sum("scalar", {}).values = {42};
+  first.sum("broken", {1}).values = {nan};
+  first.row("loss", {2}).values = {0.1, 1e300};
+  first.end();
+  second.row("loss", {2}).values = {0.3, nan};
   file.parts["empty"];
   return file;
 }
@@ -36,8 +38,8 @@ StatisticsFile sample() {
 void expect_same(const Statistics& a, const Statistics& b) {
   EXPECT_EQ(a.sum_names(), b.sum_names());
   for (const std::string& name : b.sum_names()) {
-    EXPECT_EQ(a.sum(name).shape, b.sum(name).shape);
-    EXPECT_TRUE(same_bits(a.sum(name).values, b.sum(name).values)) << name;
+    EXPECT_EQ(a.total(name).shape, b.total(name).shape);
+    EXPECT_TRUE(same_bits(a.total(name).values, b.total(name).values)) << name;
   }
   ASSERT_EQ(a.has("loss"), b.has("loss"));
   if (!a.has("loss")) return;
@@ -63,13 +65,15 @@ TEST(StatisticsFile, SavedHalvesMergeToTheWhole) {
   const testing::TemporaryDirectory folder;
   for (int half = 0; half < 2; ++half) {
     StatisticsFile file;
-    file.parts["a"].sum("n", {1}).values = {half + 0.1};
-    file.parts["a"].row("loss", static_cast<std::uint64_t>(half), {}).values = {half + 0.5};
+    DocumentStatistics document(file.parts["a"], static_cast<std::uint64_t>(half));
+    document.sum("n", {1}).values = {half + 0.1};
+    document.row("loss", {}).values = {half + 0.5};
+    document.end();
     save_statistics(file.texts, file.parts, folder.file(std::to_string(half)));
   }
   Statistics whole = load_statistics(folder.file("0")).parts.at("a");
   whole.merge(load_statistics(folder.file("1")).parts.at("a"));
-  EXPECT_EQ(whole.sum("n").values[0], 0.1 + 1.1);
+  EXPECT_EQ(whole.total("n").values[0], 0.1 + 1.1);
   EXPECT_EQ(whole.rows("loss").at(1).values[0], 1.5);
 }
 
@@ -78,7 +82,7 @@ TEST(StatisticsFile, LeavesOutWhatIsSealed) {
   StatisticsFile file = sample();
   Statistics& statistics = file.parts.at("control/correlation");
   statistics.seal();
-  statistics.sum("second pass", {1})(0) = 7;
+  DocumentStatistics(statistics, 0).sum("second pass", {1});
   save_statistics(file.texts, file.parts, folder.file("s.h5"));
   const Statistics loaded = load_statistics(folder.file("s.h5")).parts.at("control/correlation");
   EXPECT_EQ(loaded.sum_names(), std::vector<std::string>{"second pass"});

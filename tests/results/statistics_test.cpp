@@ -17,13 +17,14 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 // What an analysis would keep of one document.
 void observe(Statistics& statistics, std::uint64_t document) {
   const CounterRandom random(3, document);
-  Array& total = statistics.sum("total", {2, 3});
-  Array& row = statistics.row("loss", document, {2});
+  DocumentStatistics part(statistics, document);
+  Array& total = part.sum("total", {2, 3});
+  Array& row = part.row("loss", {2});
   for (std::size_t i = 0; i < total.size(); ++i) {
     total.values[i] += random.uniform(i) * std::exp2(static_cast<double>(i) * 8);
   }
   for (std::size_t i = 0; i < row.size(); ++i) row.values[i] += random.uniform(100 + i);
-  statistics.end_document();
+  part.end();
 }
 
 TEST(Statistics, MergedPartsInAnyOrderAreTheWholeToTheLastBit) {
@@ -32,7 +33,7 @@ TEST(Statistics, MergedPartsInAnyOrderAreTheWholeToTheLastBit) {
   for (const std::uint64_t document : {8, 0, 3, 5}) observe(first, document);
   for (const std::uint64_t document : {7, 6, 1, 4, 2}) observe(second, document);
   second.merge(first);
-  EXPECT_EQ(second.sum("total").values, whole.sum("total").values);
+  EXPECT_EQ(second.total("total").values, whole.total("total").values);
   ASSERT_EQ(second.rows("loss").size(), 9u);
   for (const auto& [document, row] : whole.rows("loss")) {
     EXPECT_EQ(second.rows("loss").at(document).values, row.values);
@@ -43,29 +44,40 @@ TEST(Statistics, MergingIntoNothingCopies) {
   Statistics filled, empty;
   observe(filled, 1);
   empty.merge(filled);
-  EXPECT_EQ(empty.sum("total").values, filled.sum("total").values);
+  EXPECT_EQ(empty.total("total").values, filled.total("total").values);
   EXPECT_TRUE(empty.has("loss"));
   EXPECT_FALSE(empty.has("lost"));
 }
 
-TEST(Statistics, SumsHoldWhatWasAddedWithinADocumentToo) {
+TEST(Statistics, TotalsHoldDocumentsThatHaveEnded) {
   Statistics statistics;
-  Array& part = statistics.sum("total", {2});
-  part(0) += 1.5;
-  EXPECT_EQ(statistics.sum("total").values, (std::vector<double>{1.5, 0}));
-  part(0) += 2;
-  statistics.end_document();
-  part(1) -= 4;
-  const float more[] = {0.25F};
-  statistics.add("total", {2}, 1, more);
-  EXPECT_EQ(statistics.sum("total").values, (std::vector<double>{3.5, -3.75}));
+  DocumentStatistics first(statistics, 0), second(statistics, 1);
+  first.sum("total", {2})(0) += 1.5;
+  EXPECT_EQ(statistics.total("total").values, (std::vector<double>{0, 0}));
+  first.sum("total", {2})(0) += 2;
+  first.end();
+  EXPECT_EQ(statistics.total("total").values, (std::vector<double>{3.5, 0}));
+  second.sum("total", {2})(1) -= 4;
+  second.end();
+  EXPECT_EQ(statistics.total("total").values, (std::vector<double>{3.5, -4}));
+}
+
+TEST(Statistics, TotalsHoldWhatIsAddedDirectlyAtOnce) {
+  Statistics statistics;
+  DocumentStatistics document(statistics, 0);
+  const float values[] = {0.25F, -3};
+  document.add("large", {3}, 1, values);
+  EXPECT_EQ(statistics.total("large").values, (std::vector<double>{0, 0.25, -3}));
+  document.add("large", {3}, 0, values);
+  EXPECT_EQ(statistics.total("large").values, (std::vector<double>{0.25, -2.75, -3}));
 }
 
 TEST(Statistics, RefusesASumThatIsInfiniteOrTooLarge) {
   Statistics statistics;
-  statistics.sum("total", {1})(0) = 1e300;
+  DocumentStatistics document(statistics, 0);
+  document.sum("total", {1})(0) = 1e300;
   try {
-    statistics.end_document();
+    document.end();
     FAIL() << "added";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
@@ -79,10 +91,11 @@ TEST(Statistics, SealedNamesAreReadButNotAddedTo) {
   observe(statistics, 0);
   statistics.seal();
   EXPECT_EQ(statistics.rows("loss").size(), 1u);
-  EXPECT_NO_THROW(statistics.sum("total"));
-  EXPECT_THROW(statistics.row("loss", 1, {2}), Error);
+  EXPECT_NO_THROW(statistics.total("total"));
+  DocumentStatistics document(statistics, 1);
+  EXPECT_THROW(document.row("loss", {2}), Error);
   try {
-    statistics.sum("total", {2, 3});
+    document.sum("total", {2, 3});
     FAIL() << "opened";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
@@ -94,37 +107,38 @@ TEST(Statistics, RefusesADocumentCountedTwiceAndChangesNothing) {
   Statistics a, b;
   observe(a, 7);
   observe(b, 7);
-  const std::vector<double> before = a.sum("total").values;
+  const std::vector<double> before = a.total("total").values;
   try {
     a.merge(b);
     FAIL() << "merged";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "statistic loss: expected each document once, got document 7 twice");
   }
-  EXPECT_EQ(a.sum("total").values, before);
+  EXPECT_EQ(a.total("total").values, before);
 }
 
 TEST(Statistics, RefusesAnotherShape) {
   Statistics statistics;
-  statistics.sum("total", {2, 3});
-  statistics.row("loss", 0, {2});
+  DocumentStatistics first(statistics, 0), second(statistics, 1);
+  first.sum("total", {2, 3});
+  first.row("loss", {2});
   try {
-    statistics.sum("total", {3, 2});
+    second.sum("total", {3, 2});
     FAIL() << "accepted";
   } catch (const ShapeError& error) {
     EXPECT_STREQ(error.what(), "statistic total: expected shape [2, 3], got [3, 2]");
   }
-  EXPECT_THROW(statistics.row("loss", 1, {4}), ShapeError);
+  EXPECT_THROW(second.row("loss", {4}), ShapeError);
   EXPECT_EQ(statistics.rows("loss").size(), 1u);
   Statistics other;
-  other.sum("total", {6});
+  DocumentStatistics(other, 2).sum("total", {6});
   EXPECT_THROW(statistics.merge(other), ShapeError);
 }
 
 TEST(Statistics, NamesWhatIsMissing) {
   const Statistics statistics;
   try {
-    statistics.sum("tokens");
+    statistics.total("tokens");
     FAIL() << "found";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "statistics: expected a sum tokens, found none");
