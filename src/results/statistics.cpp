@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "headscope/error.hpp"
-#include "headscope/random.hpp"
 
 namespace headscope {
 namespace {
@@ -155,19 +154,6 @@ void Statistics::merge(const Statistics& other) {
     check_open(name);
     rows_[name].insert(theirs.begin(), theirs.end());
   }
-}
-
-DocumentBootstrap::DocumentBootstrap(std::size_t n_document, std::size_t n_resample,
-                                     std::uint64_t seed)
-    : n_document_(n_document),
-      n_resample_(n_document < 2 || n_resample < least_resamples ? 0 : n_resample),
-      seed_(seed) {}
-
-std::vector<std::uint32_t> DocumentBootstrap::draw(std::size_t index) const {
-  const CounterRandom random(seed_, index);
-  std::vector<std::uint32_t> weights(n_document_, 0);
-  for (std::size_t i = 0; i < n_document_; ++i) ++weights[random.below(n_document_, i)];
-  return weights;
 }
 
 }  // namespace headscope
