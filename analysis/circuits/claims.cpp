@@ -35,13 +35,13 @@ double mean(const std::vector<double>& values) {
 Estimate mean_over_layers(const std::vector<double>& layer_means,
                           const AnalysisSettings& settings) {
   const Bootstrap bootstrap(layer_means.size(), settings.n_bootstrap, settings.seed);
-  return bootstrap
-      .estimates([&](const Weights& weights) {
-        const double sum =
-            std::inner_product(weights.begin(), weights.end(), layer_means.begin(), 0.0);
-        return std::vector<double>{sum / static_cast<double>(layer_means.size())};
-      })
-      .front();
+  const auto weighted_mean = [&](const Weights& weights) {
+    const double sum = std::inner_product(weights.begin(), weights.end(), layer_means.begin(), 0.0);
+    return std::vector<double>{sum / static_cast<double>(layer_means.size())};
+  };
+  Estimate estimate = bootstrap.estimates(weighted_mean).front();
+  estimate.value = mean(layer_means);
+  return estimate;
 }
 
 Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings,
