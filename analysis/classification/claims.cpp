@@ -24,8 +24,8 @@ std::vector<Index> units_of(const TypeMargins& margins, HeadType type) {
   return units;
 }
 
-/// Share of heads of any of `types`, 1 x n_weighting.
-arma::mat share_of(const TypeMargins& margins, const std::vector<HeadType>& types) {
+/// Share of heads of any of `types`.
+Estimate share_of(const TypeMargins& margins, const std::vector<HeadType>& types) {
   const arma::mat& any = margins.of(types.front());
   arma::mat share(1, any.n_cols, arma::fill::zeros);
   for (Index w = 0; w < any.n_cols; ++w) {
@@ -37,15 +37,7 @@ arma::mat share_of(const TypeMargins& margins, const std::vector<HeadType>& type
       }
     }
   }
-  return share;
-}
-
-void set_effect(Claim& claim, const std::string& name, const arma::mat& values) {
-  const Interval interval = row_interval(values, 0);
-  claim.effect_name = name;
-  claim.effect = values(0, 0);
-  claim.ci_low = interval.low;
-  claim.ci_high = interval.high;
+  return row_estimate(share, 0);
 }
 
 /// `syntactic (the corpus has no dependencies)`: those of `types` that could not be looked for.
@@ -64,27 +56,24 @@ Claim type_claim(HeadType type, const TypeMargins& margins) {
   Claim claim;
   claim.number = 7;
   claim.statement = "Some heads are " + heads + ".";
-  set_effect(claim, "share of heads that are " + heads, share_of(margins, {type}));
+  claim.effect_name = "share of heads that are " + heads;
   const std::string& untested = margins.untested_reason(type);
   if (!untested.empty()) {
-    claim.verdict = Verdict::undecided;
     claim.evidence = "Cannot be told: " + untested + ".";
-    claim.effect = claim.ci_low = claim.ci_high = std::numeric_limits<double>::quiet_NaN();
     return claim;
   }
+  claim.effect = share_of(margins, {type});
   const std::size_t n = units_of(margins, type).size();
   claim.evidence = std::to_string(n) + " of " + std::to_string(margins.of(type).n_rows) +
                    " heads pass the rule: " + head_type_rule(type) + ".";
-  if (std::isnan(claim.ci_low)) {
-    claim.verdict = Verdict::undecided;
+  if (!claim.effect.has_interval()) {
     claim.evidence += " There is no interval to settle it.";
   } else if (n == 0) {
     claim.verdict = Verdict::does_not_hold;
+  } else if (claim.effect.low > 0) {
+    claim.verdict = Verdict::holds;
   } else {
-    claim.verdict = claim.ci_low > 0 ? Verdict::holds : Verdict::undecided;
-    if (claim.verdict == Verdict::undecided) {
-      claim.evidence += " Not every resample of the documents keeps one.";
-    }
+    claim.evidence += " Not every resample of the documents keeps one.";
   }
   return claim;
 }
@@ -98,11 +87,10 @@ std::vector<Claim> specialisation_claims(const TypeMargins& margins) {
   any.number = 7;
   any.statement =
       "Heads specialise: most are positional, syntactic, semantic, coreference or delimiter heads.";
-  set_effect(any, "share of heads of at least one of the five types", share_of(margins, named));
-  any.verdict = any.ci_low > 0.5    ? Verdict::holds
-                : any.ci_high < 0.5 ? Verdict::does_not_hold
-                                    : Verdict::undecided;
-  any.evidence = percent(any.effect) +
+  any.effect_name = "share of heads of at least one of the five types";
+  any.effect = share_of(margins, named);
+  any.verdict = verdict_of(any.effect, Side::above, 0.5);
+  any.evidence = percent(any.effect.value) +
                  " of the heads pass the threshold of at least one of the five types; the claim is "
                  "taken to hold where more than half do.";
   const std::string untested = untested_types(margins, named);
@@ -120,13 +108,11 @@ std::vector<Claim> specialisation_claims(const TypeMargins& margins) {
 std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& sums, Index n_head) {
   const std::vector<Index> heads = units_of(margins, HeadType::coreference);
   const auto claim_of = [&](const std::string& sum, const std::string& statement,
-                            const std::string& quantity, const std::string& units, double sign) {
+                            const std::string& quantity, const std::string& units, Side side) {
     Claim claim;
     claim.number = 8;
     claim.statement = statement;
     claim.effect_name = quantity + " without a pronoun minus with one, " + units;
-    claim.effect = claim.ci_low = claim.ci_high = std::numeric_limits<double>::quiet_NaN();
-    claim.verdict = Verdict::undecided;
     if (heads.empty()) {
       claim.evidence = "Cannot be told: no head of this model is a coreference head.";
       return claim;
@@ -142,16 +128,12 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
       without += means(unit, 0) / static_cast<double>(heads.size());
       with += means(n_unit + unit, 0) / static_cast<double>(heads.size());
     }
-    set_effect(claim, claim.effect_name, difference);
-    if (std::isnan(claim.effect)) {
+    claim.effect = row_estimate(difference, 0);
+    if (std::isnan(claim.effect.value)) {
       claim.evidence = "Cannot be told: the corpus lacks sentences of one of the two kinds.";
       return claim;
     }
-    if (sign * claim.ci_low > 0 && sign * claim.ci_high > 0) {
-      claim.verdict = Verdict::holds;
-    } else if (sign * claim.ci_low < 0 && sign * claim.ci_high < 0) {
-      claim.verdict = Verdict::does_not_hold;
-    }
+    claim.verdict = verdict_of(claim.effect, side, 0);
     claim.evidence = "Coreference heads (" + head_list(heads, n_head) + "): " + quantity + " " +
                      number_text(without, 3) + " on sentences without a pronoun, " +
                      number_text(with, 3) + " on those with one.";
@@ -160,11 +142,11 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
   return {claim_of("sentence_sink",
                    "A coreference head rests on sentences without pronouns: it attends more to the "
                    "sink there.",
-                   "sink mass", "probability", 1),
+                   "sink mass", "probability", Side::above),
           claim_of("sentence_entropy",
                    "A coreference head rests on sentences without pronouns: its attention has less "
                    "entropy there.",
-                   "entropy", "nats", -1)};
+                   "entropy", "nats", Side::below)};
 }
 
 std::string type_summary(const TypeMargins& margins, Index n_head) {

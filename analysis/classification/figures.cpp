@@ -20,6 +20,9 @@ class Scores {
   Index n_head() const { return group_.dimensions.at("head").size(); }
   bool has(const std::string& name) const { return group_.has(name); }
   const Array& array(const std::string& name) const { return group_.variable(name).values; }
+  Estimate estimate(const std::string& name, Index i) const {
+    return group_.variable(name).estimate(i);
+  }
   double scalar(const std::string& name) const { return array(name).values.front(); }
   const std::vector<std::string>& labels(const std::string& dimension) const {
     return group_.dimensions.at(dimension).text;
@@ -168,7 +171,6 @@ std::vector<Index> leading_relations(const Scores& scores) {
 }
 
 Figure draw_relations(const Scores& scores, const std::vector<Index>& order) {
-  const Array& accuracy = scores.array("relation_best_accuracy_heldout");
   const Array& baseline = scores.array("relation_baseline_heldout");
   Series heads, offsets;
   heads.label = "best head";
@@ -178,9 +180,10 @@ Figure draw_relations(const Scores& scores, const std::vector<Index>& order) {
   for (const Index i : order) {
     const double x = static_cast<double>(panel.x_labels.size());
     heads.x.push_back(x);
-    heads.y.push_back(accuracy.values[i]);
-    heads.low.push_back(scores.array("relation_best_accuracy_heldout_ci_low").values[i]);
-    heads.high.push_back(scores.array("relation_best_accuracy_heldout_ci_high").values[i]);
+    const Estimate accuracy = scores.estimate("relation_best_accuracy_heldout", i);
+    heads.y.push_back(accuracy.value);
+    heads.low.push_back(accuracy.low);
+    heads.high.push_back(accuracy.high);
     offsets.x.push_back(x);
     offsets.y.push_back(baseline.values[i]);
     const HeadIndex head{static_cast<Index>(scores.array("relation_best_layer").values[i]),

@@ -19,11 +19,10 @@ std::vector<double> column(const arma::mat& values, Index weighting = 0) {
 arma::mat resampled_induction(const Array& scores, Index n_weighting, std::uint64_t seed) {
   const Index n_sequence = scores.shape[0];
   const Index n_unit = scores.size() / n_sequence;
-  const DocumentBootstrap bootstrap(n_sequence, n_weighting - 1, seed);
+  const Bootstrap bootstrap(n_sequence, n_weighting - 1, seed);
   arma::mat means(n_unit, n_weighting, arma::fill::zeros);
   for (Index w = 0; w < n_weighting; ++w) {
-    const std::vector<std::uint32_t> times =
-        w == 0 ? std::vector<std::uint32_t>(n_sequence, 1) : bootstrap.draw(w - 1);
+    const Weights times = w == 0 ? bootstrap.whole() : bootstrap.draw(w - 1);
     for (Index s = 0; s < n_sequence; ++s) {
       for (Index unit = 0; unit < n_unit; ++unit) {
         means(unit, w) += times[s] * scores.values[s * n_unit + unit];
@@ -61,22 +60,15 @@ class ResultsBuilder {
                               std::move(meanings), definition, own_definition));
   }
 
-  /// Rows of `values` (elements x weighting) with `_ci_low` and `_ci_high`.
+  /// @param values  elements x weighting.
   void add_with_interval(const std::string& name, const Dimensions& dimensions,
                          const arma::mat& values, const std::string& definition,
-                         const std::string& units, const std::string& references) {
-    std::vector<double> low, high;
-    for (Index row = 0; row < values.n_rows; ++row) {
-      const Interval interval = row_interval(values, row);
-      low.push_back(interval.low);
-      high.push_back(interval.high);
-    }
-    add_real(name, dimensions, column(values), definition, units, references);
-    add_real(name + "_ci_low", dimensions, low,
-             definition + "; low end of the 95 % interval, documents resampled", units, references);
-    add_real(name + "_ci_high", dimensions, high,
-             definition + "; high end of the 95 % interval, documents resampled", units,
-             references);
+                         const std::string& units, const std::string& references,
+                         const std::string& resampling = "documents resampled") {
+    std::vector<Estimate> estimates;
+    for (Index row = 0; row < values.n_rows; ++row) estimates.push_back(row_estimate(values, row));
+    group_.add(Variable::estimated(name, dimensions, shape_of(dimensions), estimates, resampling,
+                                   definition, units, references));
   }
 
   void add_scores();
@@ -311,7 +303,7 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
       "induction", per_head, induction_means,
       "Mean attention from the second half of a repeated random sequence to the token after the "
       "query token's first occurrence; the interval is over sequences",
-      "probability", "Olsson et al. 2022; TransformerLens");
+      "probability", "Olsson et al. 2022; TransformerLens", "sequences resampled");
   builder.add_sentences();
 
   TypeMargins margins = type_margins(sums, relation_tests, coreference, semantic, induction_means);

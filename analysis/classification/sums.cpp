@@ -123,27 +123,17 @@ arma::mat WeightedSums::ratio(const std::string& name, Half half) const {
 
 arma::mat bootstrap_weights(const Statistics& statistics, std::size_t n_bootstrap,
                             std::uint64_t seed) {
-  const Array& n_document = statistics.total("n_document");
-  std::vector<Index> used;
-  for (Index block = 0; block < n_block; ++block) {
-    if (n_document(block) > 0) used.push_back(block);
-  }
-  const DocumentBootstrap bootstrap(used.size(), n_bootstrap, seed);
-  arma::mat weights(n_block, 1 + bootstrap.n_resample(), arma::fill::zeros);
-  weights.col(0).ones();
+  const Bootstrap bootstrap(statistics.total("n_document").values, n_bootstrap, seed);
+  arma::mat weights(n_block, 1 + bootstrap.n_resample(), arma::fill::ones);
   for (std::size_t i = 0; i < bootstrap.n_resample(); ++i) {
-    const std::vector<std::uint32_t> draw = bootstrap.draw(i);
-    for (std::size_t b = 0; b < used.size(); ++b) weights(used[b], 1 + i) = draw[b];
+    weights.col(1 + i) = arma::conv_to<arma::vec>::from(bootstrap.draw(i));
   }
   return weights;
 }
 
-Interval row_interval(const arma::mat& values, Index row) {
-  std::vector<double> resampled;
-  for (Index i = 1; i < values.n_cols; ++i) {
-    if (!std::isnan(values(row, i))) resampled.push_back(values(row, i));
-  }
-  return percentile_interval(std::move(resampled));
+Estimate row_estimate(const arma::mat& values, Index row) {
+  const arma::rowvec samples = values.row(row);
+  return percentile_estimate(samples.front(), {samples.begin() + 1, samples.end()});
 }
 
 std::vector<std::string> relations_of(const Statistics& statistics) {

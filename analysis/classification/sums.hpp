@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "classification/pattern.hpp"
+#include "headscope/estimate.hpp"
 #include "headscope/statistics.hpp"
 
 /// What classification keeps of a corpus, and how it becomes scores.
@@ -90,12 +91,12 @@ class WeightedSums {
 };
 
 /// Every block once in column 0, then `n_bootstrap` resamples of the blocks that hold documents;
-/// column 0 alone where DocumentBootstrap draws none.
+/// column 0 alone where Bootstrap draws none.
 arma::mat bootstrap_weights(const Statistics& statistics, std::size_t n_bootstrap,
                             std::uint64_t seed);
 
-/// Interval over columns 1.. of row `row`; NaN when there are none.
-Interval row_interval(const arma::mat& values, Index row);
+/// Row `row`: its value in column 0, its interval over the others.
+Estimate row_estimate(const arma::mat& values, Index row);
 
 /// The relations seen, sorted.
 std::vector<std::string> relations_of(const Statistics& statistics);

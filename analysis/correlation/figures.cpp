@@ -52,10 +52,11 @@ void add_lines(const ResultsGroup& group, const std::string& variable, const std
   Series series;
   series.label = label;
   for (std::size_t layer = 0; layer < n_layer; ++layer) {
+    const Estimate mean = group.variable(variable).estimate(space * n_layer + layer);
     series.x.push_back(static_cast<double>(layer));
-    series.y.push_back(group.variable(variable).values(space, layer));
-    series.low.push_back(group.variable(variable + "_ci_low").values(space, layer));
-    series.high.push_back(group.variable(variable + "_ci_high").values(space, layer));
+    series.y.push_back(mean.value);
+    series.low.push_back(mean.low);
+    series.high.push_back(mean.high);
   }
   panel.series.push_back(std::move(series));
 }

@@ -15,7 +15,6 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 const char* const spaces[] = {"head", "residual"};
-using Weights = std::vector<std::uint32_t>;
 
 /// The matrix of two-dimensional values.
 arma::mat matrix(const Array& values) {
@@ -26,34 +25,21 @@ arma::mat matrix(const Array& values) {
   return result;
 }
 
-/// Inner products of heads by block of documents.
-struct BlockProducts {
-  std::vector<std::size_t> used;  ///< the blocks that hold documents
-  std::array<Array, 2> products;  ///< by space: block x layer x head x head
-};
+/// Inner products of heads by space, each block of documents x layer x head x head.
+using BlockProducts = std::array<Array, 2>;
 
 BlockProducts block_products(const Statistics& statistics) {
-  BlockProducts blocks;
-  const Array n_document = statistics.total("n_document");
-  for (std::size_t i = 0; i < n_document.size(); ++i) {
-    if (n_document(i) > 0) blocks.used.push_back(i);
-  }
-  for (std::size_t space = 0; space < 2; ++space) {
-    blocks.products[space] = statistics.total(std::string(spaces[space]) + "_total");
-  }
-  return blocks;
+  return {statistics.total("head_total"), statistics.total("residual_total")};
 }
 
-/// Inner products of heads in a space, summed over the used blocks of documents, each taken as
-/// often as its weight says, or once without weights: layer x head x head.
-Array total_products(const BlockProducts& blocks, std::size_t space, const Weights& weights = {}) {
-  const Array& by_block = blocks.products[space];
-  Array total(Shape(by_block.shape.begin() + 1, by_block.shape.end()));
-  std::size_t place = 0;
-  for (const std::size_t used : blocks.used) {
-    const double weight = weights.empty() ? 1 : weights[place++];
+/// Inner products of heads in one space, summed over blocks of documents, each taken as often as
+/// its weight says, or once without weights: layer x head x head.
+Array total_products(const Array& blocks, const Weights& weights = {}) {
+  Array total(Shape(blocks.shape.begin() + 1, blocks.shape.end()));
+  for (std::size_t block = 0; block < blocks.shape[0]; ++block) {
+    const double weight = weights.empty() ? 1 : weights[block];
     if (weight == 0) continue;
-    const double* const products = by_block.values.data() + used * total.size();
+    const double* const products = blocks.values.data() + block * total.size();
     for (std::size_t i = 0; i < total.size(); ++i) total.values[i] += weight * products[i];
   }
   return total;
@@ -63,7 +49,7 @@ Array total_products(const BlockProducts& blocks, std::size_t space, const Weigh
 std::vector<double> mean_abs_cosines(const BlockProducts& blocks, const Weights& weights) {
   std::vector<double> means;
   for (std::size_t space = 0; space < 2; ++space) {
-    const Array total = total_products(blocks, space, weights);
+    const Array total = total_products(blocks[space], weights);
     for (Index layer = 0; layer < total.shape[0]; ++layer) {
       means.push_back(mean_abs_off_diagonal(cosines(matrix(total.part(layer)))));
     }
@@ -71,13 +57,7 @@ std::vector<double> mean_abs_cosines(const BlockProducts& blocks, const Weights&
   return means;
 }
 
-/// A statistic with an interval for each of its values, documents resampled.
-struct Estimate {
-  std::vector<double> value, low, high;
-  Interval mean_interval;  ///< of the mean over the residual-space half of the values
-  double mean = 0;
-};
-
+/// The mean over the residual-space half of the values.
 double residual_mean(const std::vector<double>& values) {
   const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   double sum = 0;
@@ -90,55 +70,27 @@ double residual_mean(const std::vector<double>& values) {
   return count > 0 ? sum / static_cast<double>(count) : nan;
 }
 
-Estimate estimate(std::size_t n_block, const AnalysisSettings& settings,
-                  const std::function<std::vector<double>(const Weights&)>& statistic) {
-  Estimate result;
-  result.value = statistic(Weights(n_block, 1));
-  result.mean = residual_mean(result.value);
-  const DocumentBootstrap bootstrap(n_block, settings.n_bootstrap, settings.seed);
-  std::vector<std::vector<double>> resampled(result.value.size());
-  std::vector<double> means;
-  for (std::size_t i = 0; i < bootstrap.n_resample(); ++i) {
-    const std::vector<double> draw = statistic(bootstrap.draw(i));
-    for (std::size_t j = 0; j < draw.size(); ++j) resampled[j].push_back(draw[j]);
-    means.push_back(residual_mean(draw));
-  }
-  for (std::vector<double>& values : resampled) {
-    const Interval interval = percentile_interval(std::move(values));
-    result.low.push_back(interval.low);
-    result.high.push_back(interval.high);
-  }
-  result.mean_interval = percentile_interval(std::move(means));
-  return result;
+/// A statistic of 2 * n_layer values, each with its interval, and last their mean in residual
+/// space.
+std::vector<Estimate> by_layer_and_mean(
+    const Statistics& statistics, const AnalysisSettings& settings,
+    const std::function<std::vector<double>(const Weights&)>& by_layer) {
+  const Bootstrap bootstrap(statistics.total("n_document").values, settings.n_bootstrap,
+                            settings.seed);
+  return bootstrap.estimates([&](const Weights& weights) {
+    std::vector<double> values = by_layer(weights);
+    values.push_back(residual_mean(values));
+    return values;
+  });
 }
 
-void add_estimate(const std::string& name, const Estimate& estimate, Index n_layer,
-                  const std::string& long_name, const std::string& references,
-                  ResultsGroup& group) {
-  const std::vector<std::string> dimensions{"space", "layer"};
-  const Shape shape{2, n_layer};
-  group.add(Variable::real(name, dimensions, Array(shape, estimate.value), long_name, "cosine",
-                           references));
-  const std::string bounds = " of the 95 % interval of " + name +
-                             ", documents (of a large corpus, 128 blocks of them) resampled";
-  group.add(Variable::real(name + "_ci_low", dimensions, Array(shape, estimate.low),
-                           "lower bound" + bounds, "cosine", references));
-  group.add(Variable::real(name + "_ci_high", dimensions, Array(shape, estimate.high),
-                           "upper bound" + bounds, "cosine", references));
-}
+const char* const resampling = "documents (of a large corpus, 128 blocks of them) resampled";
 
-/// The mean over layers of mean_abs_cosine_difference in residual space.
-void add_mean(const Estimate& difference, ResultsGroup& group) {
-  const std::string name = "mean_abs_cosine_difference_mean";
-  const auto add = [&](const std::string& suffix, double value, const std::string& before) {
-    group.add(Variable::real(name + suffix, {}, Array(Shape{}, value),
-                             before + "mean over layers of mean_abs_cosine_difference in residual "
-                                      "space",
-                             "cosine", own_definition));
-  };
-  add("", difference.mean, "");
-  add("_ci_low", difference.mean_interval.low, "lower bound of the 95 % interval of the ");
-  add("_ci_high", difference.mean_interval.high, "upper bound of the 95 % interval of the ");
+void add_by_layer(const std::string& name, const std::vector<Estimate>& estimates,
+                  const std::string& long_name, ResultsGroup& group) {
+  const std::vector<Estimate> by_layer(estimates.begin(), estimates.end() - 1);
+  group.add(Variable::estimated(name, {"space", "layer"}, {2, by_layer.size() / 2}, by_layer,
+                                resampling, long_name, "cosine", own_definition));
 }
 
 void add_cosines(const Statistics& statistics, const BlockProducts& blocks,
@@ -147,7 +99,7 @@ void add_cosines(const Statistics& statistics, const BlockProducts& blocks,
   Array cosine({2, n_layer, n_head, n_head}), cosine_token = cosine;
   const double n_token = statistics.total("n_token")(0);
   for (std::size_t space = 0; space < 2; ++space) {
-    const Array total = total_products(blocks, space);
+    const Array total = total_products(blocks[space]);
     const Array token = statistics.total(std::string(spaces[space]) + "_cosine");
     for (Index layer = 0; layer < n_layer; ++layer) {
       const arma::mat stacked = cosines(matrix(total.part(layer)));
@@ -205,7 +157,7 @@ void add_cka(const Statistics& statistics, const ModelConfig& config, ResultsGro
 
 void add_disagreement(const Statistics& statistics, const BlockProducts& blocks,
                       ResultsGroup& group) {
-  const Array output = total_products(blocks, 0);
+  const Array output = total_products(blocks[0]);
   const Array value = statistics.total("value_total"), overlap = statistics.total("overlap");
   const double n_query = statistics.total("n_token")(0);
   const Index n_layer = output.shape[0];
@@ -226,7 +178,7 @@ void add_disagreement(const Statistics& statistics, const BlockProducts& blocks,
 }
 
 void add_output_share(const BlockProducts& blocks, const ModelConfig& config, ResultsGroup& group) {
-  const Array total = total_products(blocks, 1);
+  const Array total = total_products(blocks[1]);
   Array share({config.n_layer, config.n_head});
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     const arma::mat products = matrix(total.part(layer));
@@ -269,25 +221,21 @@ void add_distances(const Statistics& statistics, std::uint64_t seed, ResultsGrou
 
 constexpr double low_correlation = 0.3;
 
-Claim low_correlation_claim(const Estimate& cosine) {
+Claim low_correlation_claim(const Estimate& mean_cosine) {
   Claim claim;
   claim.number = 6;
   claim.statement = "Different heads' outputs have low correlation.";
   claim.effect_name =
       "mean |cosine| of different heads' outputs in residual space, mean over layers";
-  claim.effect = cosine.mean;
-  claim.ci_low = cosine.mean_interval.low;
-  claim.ci_high = cosine.mean_interval.high;
-  claim.verdict = claim.ci_high < low_correlation  ? Verdict::holds
-                  : claim.ci_low > low_correlation ? Verdict::does_not_hold
-                                                   : Verdict::undecided;
+  claim.effect = mean_cosine;
+  claim.verdict = verdict_of(mean_cosine, Side::below, low_correlation);
   claim.evidence = "The outputs of two heads of a layer have a mean absolute cosine of " +
-                   number_text(claim.effect, 3) + "; low means an interval below " +
+                   number_text(mean_cosine.value, 3) + "; low means an interval below " +
                    number_text(low_correlation, 3) + ".";
   return claim;
 }
 
-Claim mixing_claim(const Estimate& cosine, const ResultsGroup& group) {
+Claim mixing_claim(const Estimate& mean_cosine, const ResultsGroup& group) {
   const Array& share = group.variable("output_share").values;
   const auto [least, most] = std::minmax_element(share.values.begin(), share.values.end());
   constexpr double mixed = 0.01;
@@ -297,21 +245,17 @@ Claim mixing_claim(const Estimate& cosine, const ResultsGroup& group) {
       "W_O mixes heads: outputs that lie in separate coordinates before it overlap after it.";
   claim.effect_name =
       "mean |cosine| of different heads' outputs after W_O (before it, concatenated, it is 0)";
-  claim.effect = cosine.mean;
-  claim.ci_low = cosine.mean_interval.low;
-  claim.ci_high = cosine.mean_interval.high;
-  claim.verdict = claim.ci_low > mixed     ? Verdict::holds
-                  : claim.ci_high <= mixed ? Verdict::does_not_hold
-                                           : Verdict::undecided;
+  claim.effect = mean_cosine;
+  claim.verdict = verdict_of(mean_cosine, Side::above, mixed);
   claim.evidence =
       "Concatenated, the heads' outputs are orthogonal by construction; after W_O their mean "
       "absolute cosine is " +
-      number_text(claim.effect, 3) + ", and one head accounts for between " + percent(*least) +
+      number_text(mean_cosine.value, 3) + ", and one head accounts for between " + percent(*least) +
       " and " + percent(*most) + " of its layer's output.";
   return claim;
 }
 
-std::string summary_text(const ResultsGroup& group, const Estimate& cosine) {
+std::string summary_text(const ResultsGroup& group, const Estimate& mean_cosine) {
   const Array& all = group.variable("cosine").values;
   const Index n_layer = all.shape[1], n_head = all.shape[2];
   double strongest = 0;
@@ -327,12 +271,12 @@ std::string summary_text(const ResultsGroup& group, const Estimate& cosine) {
       }
     }
   }
-  const std::string interval = std::isnan(cosine.mean_interval.low)
+  const std::string interval = !mean_cosine.has_interval()
                                    ? ""
-                                   : " (95 % interval " + number_text(cosine.mean_interval.low, 3) +
-                                         " to " + number_text(cosine.mean_interval.high, 3) + ")";
+                                   : " (95 % interval " + number_text(mean_cosine.low, 3) + " to " +
+                                         number_text(mean_cosine.high, 3) + ")";
   return "In residual space the outputs of two heads of a layer have a mean absolute cosine of " +
-         number_text(cosine.mean, 3) + interval + ". The most alike pair of one layer is " +
+         number_text(mean_cosine.value, 3) + interval + ". The most alike pair of one layer is " +
          first.text() + " and " + second.text() + " with a cosine of " + number_text(strongest, 3) +
          ".";
 }
@@ -363,15 +307,14 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
   add_cka(statistics, config, group);
   add_disagreement(statistics, blocks, group);
   add_output_share(blocks, config, group);
-  const Estimate cosine = estimate(blocks.used.size(), settings, [&](const Weights& weights) {
-    return mean_abs_cosines(blocks, weights);
-  });
-  add_estimate("mean_abs_cosine", cosine, config.n_layer,
-               "mean over pairs of different heads of |cosine|", own_definition, group);
+  const std::vector<Estimate> means =
+      by_layer_and_mean(statistics, settings,
+                        [&](const Weights& weights) { return mean_abs_cosines(blocks, weights); });
+  add_by_layer("mean_abs_cosine", means, "mean over pairs of different heads of |cosine|", group);
   add_distances(statistics, settings.seed, group);
-  group.claims.push_back(low_correlation_claim(cosine));
-  group.claims.push_back(mixing_claim(cosine, group));
-  group.summary = summary_text(group, cosine);
+  group.claims.push_back(low_correlation_claim(means.back()));
+  group.claims.push_back(mixing_claim(means.back(), group));
+  group.summary = summary_text(group, means.back());
   return group;
 }
 
@@ -380,35 +323,33 @@ void add_control_comparison(const Statistics& statistics, const Statistics& cont
                             ResultsGroup& group) {
   const BlockProducts trained_blocks = block_products(statistics),
                       control_blocks = block_products(control);
-  const Estimate difference =
-      estimate(trained_blocks.used.size(), settings, [&](const Weights& weights) {
+  const std::vector<Estimate> differences =
+      by_layer_and_mean(statistics, settings, [&](const Weights& weights) {
         std::vector<double> values = mean_abs_cosines(trained_blocks, weights);
         const std::vector<double> untrained = mean_abs_cosines(control_blocks, weights);
         std::transform(values.begin(), values.end(), untrained.begin(), values.begin(),
                        std::minus<>());
         return values;
       });
-  add_estimate(
-      "mean_abs_cosine_difference", difference, config.n_layer,
+  add_by_layer(
+      "mean_abs_cosine_difference", differences,
       "mean_abs_cosine less that of an untrained model of the same shape on the same documents",
-      own_definition, group);
-
-  add_mean(difference, group);
+      group);
+  const Estimate& difference = differences.back();
+  group.add(Variable::estimated("mean_abs_cosine_difference_mean", {}, {}, {difference}, resampling,
+                                "mean over layers of mean_abs_cosine_difference in residual space",
+                                "cosine", own_definition));
 
   Claim claim;
   claim.number = 6;
   claim.statement = "Different heads' outputs are less alike than in an untrained model.";
   claim.effect_name =
       "difference in mean |cosine| in residual space, trained less untrained, mean over layers";
-  claim.effect = difference.mean;
-  claim.ci_low = difference.mean_interval.low;
-  claim.ci_high = difference.mean_interval.high;
-  claim.verdict = claim.ci_high < 0  ? Verdict::holds
-                  : claim.ci_low > 0 ? Verdict::does_not_hold
-                                     : Verdict::undecided;
+  claim.effect = difference;
+  claim.verdict = verdict_of(difference, Side::below, 0);
   claim.evidence =
       "Trained less untrained, on the same documents, the mean absolute cosine differs by " +
-      number_text(claim.effect, 3) + "; it holds when the interval lies below 0.";
+      number_text(difference.value, 3) + "; it holds when the interval lies below 0.";
   group.claims.push_back(std::move(claim));
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "headscope/number_text.hpp"
 #include "parameters/cost.hpp"
@@ -10,8 +9,6 @@
 
 namespace headscope {
 namespace {
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// float32 keeps 7 digits; sums of d_model products and the softmax may lose three of them.
 constexpr double rounding = 1e-4;
@@ -31,8 +28,7 @@ Claim splitting_claim(const Model& model, const AnalysisSettings& settings) {
       "Splitting one large projection equals separate per-head projections (to rounding).";
   claim.verdict = difference.relative <= rounding ? Verdict::holds : Verdict::does_not_hold;
   claim.effect_name = "largest difference of the attention output, relative to its largest element";
-  claim.effect = difference.relative;
-  claim.ci_low = claim.ci_high = nan;
+  claim.effect.value = difference.relative;
   claim.evidence =
       "Attention of every layer was computed both ways on " + std::to_string(difference.n_token) +
       " random inputs; the largest relative difference is " + number_text(difference.relative, 3) +
@@ -57,8 +53,7 @@ Claim parameter_count_claim(const Model& model) {
       "Multi-head attention has as many parameters as single-head: 4d^2 (3d^2 without W_O).";
   claim.verdict = equal ? Verdict::holds : Verdict::does_not_hold;
   claim.effect_name = "attention weights of one layer, relative to one head of width d";
-  claim.effect = largest_ratio;
-  claim.ci_low = claim.ci_high = nan;
+  claim.effect.value = largest_ratio;
   claim.exact = true;
   claim.evidence = "Each layer with its " + count_text(model.config.n_head, "head") + " holds " +
                    whole(largest_ratio * single) +
@@ -89,8 +84,7 @@ Claim cost_claim(const ModelConfig& config) {
       "QK' and AV cost the same for one head or many; projections and softmax do not vanish.";
   claim.verdict = many == one && projections > 0 ? Verdict::holds : Verdict::does_not_hold;
   claim.effect_name = "multiply-accumulates of QK' and AV, many heads relative to one";
-  claim.effect = many / one;
-  claim.ci_low = claim.ci_high = nan;
+  claim.effect.value = many / one;
   claim.exact = true;
   claim.evidence =
       "At T = " + std::to_string(config.n_ctx) + ", QK' and AV take " + whole(many) +
@@ -138,21 +132,15 @@ Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& se
   }
   const double chance = 1 / static_cast<double>(config.n_head);
   if (energy.empty() || config.n_head == 1) {
-    claim.effect = claim.ci_low = claim.ci_high = nan;
     claim.evidence = energy.empty() ? "All projections are zero."
                                     : "With one head a projection is a single block, so there is "
                                       "nothing to tell apart.";
     return claim;
   }
-  claim.effect = arma::mean(arma::vec(energy));
-  const Interval interval = percentile_interval(energy);
-  claim.ci_low = interval.low;
-  claim.ci_high = interval.high;
-  if (interval.low >= block_diagonal) claim.verdict = Verdict::holds;
-  if (interval.high < block_diagonal) claim.verdict = Verdict::does_not_hold;
-
+  claim.effect = percentile_estimate(arma::mean(arma::vec(energy)), energy);
+  claim.verdict = verdict_of(claim.effect, Side::at_least, block_diagonal);
   claim.evidence =
-      "Mean block energy " + decimals(claim.effect, 4) + ", chance " + decimals(chance, 4) +
+      "Mean block energy " + decimals(claim.effect.value, 4) + ", chance " + decimals(chance, 4) +
       ", largest " + decimals(*std::ranges::max_element(energy), 4) + "." +
       permutation_text(group, settings.n_null) + " Holds when the interval lies above " +
       decimals(block_diagonal, 1) + ", does not hold when below, else undecided.";

@@ -15,16 +15,16 @@ Figure ablation_figure(const ResultsGroup& group) {
   map.value_title = "loss increase (nats per token)";
   map.scale = ColourScale::diverging;
   const Variable& increase = group.variable("loss_increase");
-  const Dimension& methods = group.dimensions.at("method");
-  for (std::size_t method = 0; method < methods.size(); ++method) {
-    map.panels.push_back({methods.text[method], increase.values.part(method), {}, {}});
+  const Dimension& ablations = group.dimensions.at("ablation");
+  for (std::size_t ablation = 0; ablation < ablations.size(); ++ablation) {
+    map.panels.push_back({ablations.text[ablation], increase.values.part(ablation), {}, {}});
   }
   return {.name = "michel2019_ablation",
           .group = group.name,
           .title = "Loss increase when one head is ablated",
           .caption =
               "Mean loss with one head ablated minus the loss of the whole "
-              "model, nats per token, by method. Blue heads help less "
+              "model, nats per token, by ablation. Blue heads help less "
               "than nothing: without them the loss falls.",
           .source = michel,
           .content = std::move(map)};

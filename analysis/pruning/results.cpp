@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "headscope/error.hpp"
@@ -14,8 +13,6 @@
 
 namespace headscope {
 namespace {
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 const char* const michel = "Michel et al. 2019, Are Sixteen Heads Really Better than One?";
 
@@ -46,12 +43,12 @@ DocumentRows document_rows(const Statistics& statistics) {
 }
 
 /// Sum over documents, each taken as often as its weight says.
-double weighted(const std::vector<double>& values, const std::vector<std::uint32_t>& weights) {
+double weighted(const std::vector<double>& values, const Weights& weights) {
   return std::inner_product(values.begin(), values.end(), weights.begin(), 0.0);
 }
 
 /// Element-wise weighted sum of equal-shaped rows.
-Array weighted(const std::vector<const Array*>& rows, const std::vector<std::uint32_t>& weights) {
+Array weighted(const std::vector<const Array*>& rows, const Weights& weights) {
   Array sum(rows.front()->shape);
   for (std::size_t d = 0; d < rows.size(); ++d) {
     if (weights[d] == 0) continue;
@@ -64,7 +61,7 @@ Array weighted(const std::vector<const Array*>& rows, const std::vector<std::uin
 
 /// Mean loss with each ablation minus the baseline, nats per predicted token: n_ablation_row x
 /// layer x head.
-Array loss_increases(const DocumentRows& rows, const std::vector<std::uint32_t>& weights) {
+Array loss_increases(const DocumentRows& rows, const Weights& weights) {
   const double n_predicted = weighted(rows.n_predicted, weights),
                baseline = weighted(rows.baseline, weights);
   Array increases = weighted(rows.ablated, weights);
@@ -72,8 +69,8 @@ Array loss_increases(const DocumentRows& rows, const std::vector<std::uint32_t>&
   return increases;
 }
 
-std::vector<std::uint32_t> every_document_once(const DocumentRows& rows) {
-  return std::vector<std::uint32_t>(rows.size(), 1);
+Weights every_document_once(const DocumentRows& rows) {
+  return Weights(rows.size(), 1);
 }
 
 /// Importance, mean over documents: n_importance x layer x head.
@@ -83,29 +80,27 @@ Array mean_importance(const DocumentRows& rows) {
   return mean;
 }
 
-/// Index in the statistics of each method in the order of the results: zero, mean, resample.
-constexpr std::size_t method_rows[] = {0, 1, 3};
+/// Index in the statistics of each ablation in the order of the results: zero, mean, resample.
+constexpr std::size_t ablation_rows[] = {0, 1, 3};
 constexpr std::size_t all_but_one_row = 2;
 
 /// How many heads have an interval of their loss increase, and how many of those one that does not
 /// lie above 0.
 void add_harmless(ResultsGroup& group) {
-  const Array& low = group.variable("loss_increase_ci_low").values;
-  Array n_interval({low.shape[0]}), n_harmless = n_interval;
-  for (std::size_t method = 0; method < low.shape[0]; ++method) {
-    for (std::size_t layer = 0; layer < low.shape[1]; ++layer) {
-      for (std::size_t head = 0; head < low.shape[2]; ++head) {
-        const double end = low(method, layer, head);
-        if (std::isnan(end)) continue;
-        n_interval(method) += 1;
-        if (end <= 0) n_harmless(method) += 1;
-      }
-    }
+  const Variable& increase = group.variable("loss_increase");
+  const std::size_t n_ablation = increase.values.shape[0];
+  const std::size_t n_unit = increase.values.size() / n_ablation;
+  Array n_interval({n_ablation}), n_harmless = n_interval;
+  for (std::size_t i = 0; i < increase.values.size(); ++i) {
+    const Estimate of_head = increase.estimate(i);
+    if (!of_head.has_interval()) continue;
+    n_interval(i / n_unit) += 1;
+    if (of_head.low <= 0) n_harmless(i / n_unit) += 1;
   }
-  group.add(Variable::integer("n_interval", {"method"}, n_interval,
+  group.add(Variable::integer("n_interval", {"ablation"}, n_interval,
                               "heads whose loss_increase has an interval", "count",
                               own_definition));
-  group.add(Variable::integer("n_harmless", {"method"}, n_harmless,
+  group.add(Variable::integer("n_harmless", {"ablation"}, n_harmless,
                               "heads whose interval of loss_increase does not lie above 0: "
                               "without them the loss is not distinguishably higher",
                               "count", own_definition));
@@ -113,47 +108,29 @@ void add_harmless(ResultsGroup& group) {
 
 void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
                        const AnalysisSettings& settings, ResultsGroup& group) {
-  const Array increases = loss_increases(rows, every_document_once(rows));
-  const DocumentBootstrap bootstrap(rows.size(), settings.n_bootstrap, settings.seed);
-  std::vector<std::vector<double>> resampled(increases.size());
-  for (std::size_t i = 0; i < bootstrap.n_resample(); ++i) {
-    const Array draw = loss_increases(rows, bootstrap.draw(i));
-    for (std::size_t j = 0; j < draw.size(); ++j) resampled[j].push_back(draw.values[j]);
-  }
-
-  const std::size_t n_unit = config.n_layer * config.n_head;
-  Array value({3, config.n_layer, config.n_head}), low = value, high = value;
-  for (std::size_t method = 0; method < 3; ++method) {
-    for (std::size_t unit = 0; unit < n_unit; ++unit) {
-      const std::size_t from = method_rows[method] * n_unit + unit, to = method * n_unit + unit;
-      value.values[to] = increases.values[from];
-      const Interval interval = std::isnan(increases.values[from])
-                                    ? Interval{nan, nan}
-                                    : percentile_interval(resampled[from]);
-      low.values[to] = interval.low;
-      high.values[to] = interval.high;
+  const Bootstrap bootstrap(rows.size(), settings.n_bootstrap, settings.seed);
+  const std::vector<Estimate> estimates = bootstrap.estimates([&](const Weights& weights) {
+    const Array increases = loss_increases(rows, weights);
+    std::vector<double> ablated;
+    for (const std::size_t row : ablation_rows) {
+      const Array by_head = increases.part(row);
+      ablated.insert(ablated.end(), by_head.values.begin(), by_head.values.end());
     }
-  }
-  const std::vector<std::string> dimensions{"method", "layer", "head"};
-  group.add(Variable::real(
-      "loss_increase", dimensions, value,
+    return ablated;
+  });
+  group.add(Variable::estimated(
+      "loss_increase", {"ablation", "layer", "head"}, {3, config.n_layer, config.n_head}, estimates,
+      "documents resampled in pairs with the baseline",
       "mean loss with one head ablated minus the baseline; zero: z set to 0; mean: z "
       "set to its mean over "
       "the tokens of these documents, position 0 left out; resample: z of another "
       "document at the same "
       "position, own z where no other document is as long",
       "nats per token", michel));
-  const std::string bounds =
-      " of the 95 % interval of loss_increase, documents resampled in pairs with the baseline";
-  group.add(Variable::real("loss_increase_ci_low", dimensions, low, "lower bound" + bounds,
-                           "nats per token", michel));
-  group.add(Variable::real("loss_increase_ci_high", dimensions, high, "upper bound" + bounds,
-                           "nats per token", michel));
-
   add_harmless(group);
 
-  Array all_but_one = increases.part(all_but_one_row);
-  const auto once = every_document_once(rows);
+  const Weights once = every_document_once(rows);
+  Array all_but_one = loss_increases(rows, once).part(all_but_one_row);
   const double baseline = weighted(rows.baseline, once) / weighted(rows.n_predicted, once);
   for (double& loss : all_but_one.values) loss += baseline;
   group.add(Variable::real("loss_all_but_one", {"layer", "head"}, all_but_one,
@@ -192,7 +169,7 @@ void add_importance(const DocumentRows& rows, ResultsGroup& group) {
 
 /// Loss (part 0) or accuracy (part 1) of each order and step, per predicted token: part x order x
 /// step.
-Array curve_means(const DocumentRows& rows, const std::vector<std::uint32_t>& weights) {
+Array curve_means(const DocumentRows& rows, const Weights& weights) {
   Array means = weighted(rows.curve, weights);
   const double n_predicted = weighted(rows.n_predicted, weights);
   for (double& value : means.values) value /= n_predicted;
@@ -249,39 +226,23 @@ constexpr std::array<double, 2> tolerances{0.01, 0.05};
 
 void add_prunable_share(const DocumentRows& rows, const AnalysisSettings& settings,
                         ResultsGroup& group) {
-  const auto shares = [&](const std::vector<std::uint32_t>& weights) {
+  const Bootstrap bootstrap(rows.size(), settings.n_bootstrap, settings.seed);
+  const std::vector<Estimate> shares = bootstrap.estimates([&](const Weights& weights) {
     const double baseline = weighted(rows.baseline, weights) / weighted(rows.n_predicted, weights);
     const Array means = curve_means(rows, weights);
-    Array each({tolerances.size()});
-    for (std::size_t i = 0; i < tolerances.size(); ++i) {
-      each(i) = prunable_share(means, baseline, tolerances[i]);
+    std::vector<double> each;
+    for (const double tolerance : tolerances) {
+      each.push_back(prunable_share(means, baseline, tolerance));
     }
     return each;
-  };
-  const DocumentBootstrap bootstrap(rows.size(), settings.n_bootstrap, settings.seed);
-  std::array<std::vector<double>, tolerances.size()> resampled;
-  for (std::size_t draw = 0; draw < bootstrap.n_resample(); ++draw) {
-    const Array drawn = shares(bootstrap.draw(draw));
-    for (std::size_t i = 0; i < tolerances.size(); ++i) resampled[i].push_back(drawn(i));
-  }
-  const Array value = shares(every_document_once(rows));
-  Array low({tolerances.size()}), high = low;
-  for (std::size_t i = 0; i < tolerances.size(); ++i) {
-    const Interval interval = percentile_interval(std::move(resampled[i]));
-    low(i) = interval.low;
-    high(i) = interval.high;
-  }
+  });
   group.add_dimension(Dimension::numbers("tolerance", {tolerances.begin(), tolerances.end()}));
-  group.add(Variable::real("prunable_share", {"tolerance"}, value,
-                           "largest share of heads, in steps of a tenth, that can be set to zero, "
-                           "and every smaller share too, with a loss within (1 + tolerance) of the "
-                           "baseline, by the better of the orders ablation and importance",
-                           "1", own_definition));
-  const std::string bounds = " of the 95 % interval of prunable_share, documents resampled";
-  group.add(Variable::real("prunable_share_ci_low", {"tolerance"}, low, "lower bound" + bounds, "1",
-                           own_definition));
-  group.add(Variable::real("prunable_share_ci_high", {"tolerance"}, high, "upper bound" + bounds,
-                           "1", own_definition));
+  group.add(Variable::estimated(
+      "prunable_share", {"tolerance"}, {tolerances.size()}, shares, "documents resampled",
+      "largest share of heads, in steps of a tenth, that can be set to zero, "
+      "and every smaller share too, with a loss within (1 + tolerance) of the "
+      "baseline, by the better of the orders ablation and importance",
+      "1", own_definition));
 }
 
 /// @param i  of the dimension tolerance.
@@ -294,13 +255,9 @@ Claim prunable_claim(const ResultsGroup& group, std::size_t i) {
       "Many heads can be pruned at little cost (within " + percent(tolerance) + " of the loss).";
   claim.effect_name = "share of heads that can be set to zero within " + percent(tolerance) +
                       " of the baseline loss";
-  claim.effect = group.variable("prunable_share").values(i);
-  claim.ci_low = group.variable("prunable_share_ci_low").values(i);
-  claim.ci_high = group.variable("prunable_share_ci_high").values(i);
-  claim.verdict = claim.ci_low >= many   ? Verdict::holds
-                  : claim.ci_high < many ? Verdict::does_not_hold
-                                         : Verdict::undecided;
-  claim.evidence = percent(claim.effect) +
+  claim.effect = group.variable("prunable_share").estimate(i);
+  claim.verdict = verdict_of(claim.effect, Side::at_least, many);
+  claim.evidence = percent(claim.effect.value) +
                    " of the heads can go, taken in steps of a tenth by the better of the two "
                    "informed orders, before the loss exceeds " +
                    percent(1 + tolerance) +
@@ -359,7 +316,7 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
   ResultsGroup group;
   group.name = "pruning";
   group.title = "Head pruning";
-  group.add_dimension(Dimension::labels("method", {"zero", "mean", "resample"}));
+  group.add_dimension(Dimension::labels("ablation", {"zero", "mean", "resample"}));
   group.add_dimension(Dimension::labels("variant", {"per_token", "per_example", "signed"}));
   group.add_dimension(Dimension::labels("order", {"ablation", "importance", "random"}));
   group.add_dimension(Dimension::count("layer", config.n_layer));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headscope/array.hpp"
+#include "headscope/estimate.hpp"
 
 namespace headscope {
 
@@ -14,21 +15,33 @@ namespace headscope {
 struct Variable {
   enum class Type { real, integer, flag, text };
 
+  /// Bounds of the 95 % interval around each value, of the shape of the values; NaN where there is
+  /// none.
+  struct Interval {
+    Array low, high;
+    std::string resampling;  ///< in words: `documents resampled`
+  };
+
   std::string name;
   std::vector<std::string>
       dimensions;  ///< one per axis, outermost first; each must be a dimension of the group
   Type type = Type::real;
-  Array values;                   ///< real, integer and flag; NaN where a real has no value
-  std::vector<std::string> text;  ///< for Type::text, row-major
-  std::string long_name;          ///< what it is, in words: the definition
-  std::string units;              ///< probability, nats, cosine, count, 1 for a pure ratio
-  std::string references;         ///< source
+  Array values;                      ///< real, integer and flag; NaN where a real has no value
+  std::optional<Interval> interval;  ///< of a real
+  std::vector<std::string> text;     ///< for Type::text, row-major
+  std::string long_name;             ///< what it is, in words: the definition
+  std::string units;                 ///< probability, nats, cosine, count, 1 for a pure ratio
+  std::string references;            ///< source
   /// For Type::flag: the meaning of 0, 1, ...; blanks become underscores, as CF files separate
   /// meanings by blanks.
   std::vector<std::string> flag_meanings;
 
   static Variable real(std::string name, std::vector<std::string> dimensions, Array values,
                        std::string long_name, std::string units, std::string references);
+  /// Reals with intervals. @param estimates  row-major.
+  static Variable estimated(std::string name, std::vector<std::string> dimensions, Shape shape,
+                            const std::vector<Estimate>& estimates, std::string resampling,
+                            std::string long_name, std::string units, std::string references);
   static Variable integer(std::string name, std::vector<std::string> dimensions, Array values,
                           std::string long_name, std::string units, std::string references);
   /// Its units are 1.
@@ -39,6 +52,9 @@ struct Variable {
   static Variable words(std::string name, std::vector<std::string> dimensions,
                         std::vector<std::string> text, std::string long_name,
                         std::string references);
+
+  /// Value `i`, row-major, with its interval where it has one.
+  Estimate estimate(std::size_t i) const;
 };
 
 /// The `references` of what this project defines itself.
@@ -56,17 +72,13 @@ struct Dimension {
   static Dimension numbers(std::string name, std::vector<double> numbers);
 };
 
-/// What became of a claim on the model that was run.
-enum class Verdict { holds, does_not_hold, undecided };
-
 struct Claim {
   int number = 0;  ///< as in the list of claims, 1..10; the same number may have several parts
   std::string statement;
   Verdict verdict = Verdict::undecided;
   std::string effect_name;  ///< what the effect size measures, with units
-  double effect = 0;
-  double ci_low = 0, ci_high = 0;  ///< 95 % interval; NaN where there is none
-  std::string evidence;            ///< one or two plain sentences with this model's numbers
+  Estimate effect;
+  std::string evidence;  ///< one or two plain sentences with this model's numbers
   /// The effect is counted or computed and has no sampling error, so that it needs no interval;
   /// without this an effect that has none is merely uncertain.
   bool exact = false;
@@ -83,9 +95,9 @@ struct ResultsGroup {
 
   /// Adds a dimension, or checks that the one there is equal. @throws ShapeError
   void add_dimension(Dimension dimension);
-  /// @throws ShapeError if a dimension is unknown, an extent differs (gives both), the name is
-  /// taken, an integer is not whole, a flag has no meaning, or long_name, units or references are
-  /// empty.
+  /// @throws ShapeError if a dimension is unknown, an extent differs (gives both), the name or that
+  /// of a bound is taken, an integer is not whole, a flag has no meaning, or long_name, units or
+  /// references are empty.
   void add(Variable variable);
 
   bool has(const std::string& variable) const;
@@ -110,19 +122,22 @@ struct Results {
 /// Writes an HDF5 file that xarray opens with h5netcdf and netCDF4: every axis carries a dimension
 /// scale, coordinates are 1-D datasets named as their dimension, strings are variable-length UTF-8,
 /// flags are uint8 with flag_values and flag_meanings, and each variable has long_name, units and
-/// references. A group's title and summary are its attributes; all claims stand in a group
-/// `claims`. Numbers are checked by Fletcher32, text by the root attribute `text_checksum`; text
-/// that is not UTF-8 is made so. The file appears under its name only when whole.
+/// references. The bounds of an interval are the datasets `NAME_ci_low` and `NAME_ci_high`, which
+/// the attribute `ancillary_variables` of NAME lists. A group's title and summary are its
+/// attributes; all claims stand in a group `claims`. Numbers are checked by Fletcher32, text by the
+/// root attribute `text_checksum`; text that is not UTF-8 is made so. The file appears under its
+/// name only when whole.
 /// @throws DataError if it cannot be written, Error if a group is called `claims`.
 void write_results(const Results& results, const std::string& path);
 
 /// What `write_results` wrote, exactly.
-/// @throws DataError naming file and dataset if it is not a results file, or is damaged.
+/// @throws DataError naming file and dataset if it is not a results file, is damaged, or was
+/// written by a version with another layout.
 Results read_results(const std::string& path);
 
 /// Writes `{directory}/{group}.{variable}.csv` in long form: one row per element with a column per
-/// dimension, then the value; a variable with `_ci_low` and `_ci_high` beside it has them as
-/// further columns. The slash of a nested group becomes a dot, flags are written as their meanings,
+/// dimension, then the value and, for a variable with an interval, its bounds `ci_low` and
+/// `ci_high`. The slash of a nested group becomes a dot, flags are written as their meanings,
 /// missing numbers as NaN. Variables of more than a million elements (attention patterns) have no
 /// table.
 void write_tables(const Results& results, const std::string& directory);

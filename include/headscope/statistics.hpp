@@ -95,45 +95,6 @@ class DocumentStatistics {
   std::map<std::string, Array> parts_;
 };
 
-/// Blocks of documents that intervals are resampled over, a document's number modulo this: what is
-/// kept for them stays the same for any corpus, and with at most this many documents each has a
-/// block of its own. Even, so that a block holds documents of one parity.
-inline constexpr std::size_t n_document_block = 128;
-
-/// A two-sided interval.
-struct Interval {
-  double low = 0;
-  double high = 0;
-};
-
-/// Resamples below which there is no 95 % interval: of fewer than 20, the 5 % left outside are less
-/// than one, and the interval of a single one is a point.
-inline constexpr std::size_t least_resamples = 20;
-
-/// Resamples of documents, drawn with replacement, repeatable from the seed: `draw(i)` gives the
-/// weights of resample i. A statistic of each, `n_resample()` in all, makes a percentile interval;
-/// statistics taken under the same draws are paired.
-class DocumentBootstrap {
- public:
-  /// @param n_resample  as asked for; fewer than `least_resamples` are none.
-  DocumentBootstrap(std::size_t n_document, std::size_t n_resample, std::uint64_t seed);
-
-  /// How many to draw. None of fewer than two documents: all would be the same, and their interval
-  /// a point.
-  std::size_t n_resample() const { return n_resample_; }
-  /// How often each document was drawn in resample `index`.
-  std::vector<std::uint32_t> draw(std::size_t index) const;
-
- private:
-  std::size_t n_document_;
-  std::size_t n_resample_;
-  std::uint64_t seed_;
-};
-
-/// The central 95 % of the values that are not NaN (linear interpolation between order statistics);
-/// NaN when there are none.
-Interval percentile_interval(std::vector<double> values, double coverage = 0.95);
-
 /// P(X >= successes), X ~ Binomial(trials, probability): one-sided, exact to rounding.
 /// @throws Error if the probability is outside [0, 1].
 double binomial_upper_tail(std::uint64_t successes, std::uint64_t trials, double probability);

@@ -10,6 +10,7 @@
 #include "headscope/number_text.hpp"
 #include "report/inline_svg.hpp"
 #include "report/report_pages.hpp"
+#include "results/long_table.hpp"
 
 namespace headscope {
 namespace {
@@ -64,12 +65,16 @@ std::string_view verdict_text(Verdict verdict) {
 }
 
 std::string effect_text(const Claim& claim) {
-  if (std::isnan(claim.effect)) return "";
-  const std::string effect = number_text(claim.effect, 4);
-  if (std::isnan(claim.ci_low) || std::isnan(claim.ci_high)) {
-    return effect + (claim.exact ? " (exact)" : " (no interval)");
-  }
-  return effect + " [" + number_text(claim.ci_low, 4) + ", " + number_text(claim.ci_high, 4) + "]";
+  const Estimate& effect = claim.effect;
+  if (std::isnan(effect.value)) return "";
+  const std::string value = number_text(effect.value, 4);
+  if (!effect.has_interval()) return value + (claim.exact ? " (exact)" : " (no interval)");
+  return value + " [" + number_text(effect.low, 4) + ", " + number_text(effect.high, 4) + "]";
+}
+
+std::string scalar_text(const LongTable& table) {
+  const std::vector<std::string> row = table.row(0, 5, "–");
+  return row.size() == 3 ? row[0] + " [" + row[1] + ", " + row[2] + "]" : row[0];
 }
 
 std::string attribute_text(const AttributeValue& value) {

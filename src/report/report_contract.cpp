@@ -77,7 +77,8 @@ std::vector<HeadSlice> head_slices(const ResultsGroup& group, const Variable& va
   }
   const std::size_t n_slice = variable.values.size() / shape.n_unit();
   if (n_slice == 0 || n_slice > most_slices) return {};
-  std::vector<HeadSlice> slices(n_slice, {"", std::vector<double>(shape.n_unit())});
+  const std::vector<double> each(shape.n_unit()), bounds(variable.interval ? shape.n_unit() : 0);
+  std::vector<HeadSlice> slices(n_slice, {"", each, bounds, bounds});
   for (std::size_t index = 0; index < variable.values.size(); ++index) {
     std::size_t rest = index, unit = 0, slice = 0, slice_step = 1;
     std::string label;
@@ -101,6 +102,9 @@ std::vector<HeadSlice> head_slices(const ResultsGroup& group, const Variable& va
     }
     slices[slice].label = label;
     slices[slice].values[unit] = variable.values.values[index];
+    if (!variable.interval) continue;
+    slices[slice].low[unit] = variable.interval->low.values[index];
+    slices[slice].high[unit] = variable.interval->high.values[index];
   }
   return slices;
 }

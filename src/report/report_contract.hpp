@@ -29,10 +29,7 @@ inline constexpr VariableName js_distance{"correlation", "js_distance"};
 inline constexpr VariableName output_share{"correlation", "output_share"};
 inline constexpr VariableName mean_abs_cosine{"correlation", "mean_abs_cosine"};
 inline constexpr VariableName control_cosine{"control/correlation", "mean_abs_cosine"};
-inline constexpr VariableName difference_low{"correlation",
-                                             "mean_abs_cosine_difference_mean_ci_low"};
-inline constexpr VariableName difference_high{"correlation",
-                                              "mean_abs_cosine_difference_mean_ci_high"};
+inline constexpr VariableName cosine_difference{"correlation", "mean_abs_cosine_difference_mean"};
 inline constexpr VariableName loss_baseline{"pruning", "loss_baseline"};
 inline constexpr VariableName loss_increase{"pruning", "loss_increase"};
 inline constexpr VariableName n_interval{"pruning", "n_interval"};
@@ -84,10 +81,11 @@ std::optional<double> find_number(const Results& results, VariableName name);
 std::optional<double> find_number(const Results& results, VariableName name,
                                   std::string_view label);
 
-/// One label of a variable's further dimensions, and a value for each unit.
+/// One label of a variable's further dimensions, and for each unit a value and, where the variable
+/// has an interval, its bounds.
 struct HeadSlice {
   std::string label;  ///< `zero`; several joined by a comma; empty where there is none
-  std::vector<double> values;
+  std::vector<double> values, low, high;
 };
 
 /// A variable by layer, head and at most `most_slices` combinations of further labels; empty for

@@ -206,13 +206,14 @@ std::string likeness_line(const Results& results) {
   const std::optional<double> untrained = mean_cosine(results, contract::control_cosine);
   if (!untrained) return text + ".";
   text += "; in an untrained model of this shape it is " + number_text(*untrained, 3);
-  const std::optional<double> low = find_number(results, contract::difference_low),
-                              high = find_number(results, contract::difference_high);
-  if (!low || !high) {
+  const Variable* const variable = find_variable(results, contract::cosine_difference);
+  const Estimate difference =
+      variable != nullptr && variable->values.size() == 1 ? variable->estimate(0) : Estimate();
+  if (!difference.has_interval()) {
     return text + ", without an interval of the difference to say whether training changed it.";
   }
-  if (*low > 0) return text + ", so that training made them more alike.";
-  if (*high < 0) return text + ", so that training made them less alike.";
+  if (difference.low > 0) return text + ", so that training made them more alike.";
+  if (difference.high < 0) return text + ", so that training made them less alike.";
   return text + ". The two cannot be told apart: the interval of their difference holds 0.";
 }
 

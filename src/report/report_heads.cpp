@@ -12,7 +12,6 @@
 #include "report/report_contract.hpp"
 #include "report/report_pages.hpp"
 #include "report/report_patterns.hpp"
-#include "results/long_table.hpp"
 
 namespace headscope {
 namespace {
@@ -39,7 +38,7 @@ class Scores {
   Scores(const Results& results, const HeadShape& shape) : shape_(shape) {
     for (const ResultsGroup& group : results.groups) {
       if (group.name.find('/') != std::string::npos) continue;
-      for (const LongTable& table : long_tables(group)) add(group, table.variable());
+      for (const Variable& variable : group.variables) add(group, variable);
     }
   }
 
@@ -59,11 +58,6 @@ class Scores {
   void add(const ResultsGroup& group, const Variable& variable) {
     if (variable.type == Variable::Type::flag) return;
     const std::vector<HeadSlice> slices = head_slices(group, variable, shape_, most_slices);
-    const auto ends = [&](const char* suffix) {
-      if (!group.has(variable.name + suffix)) return std::vector<HeadSlice>();
-      return head_slices(group, group.variable(variable.name + suffix), shape_, most_slices);
-    };
-    const std::vector<HeadSlice> low = ends("_ci_low"), high = ends("_ci_high");
     for (std::size_t i = 0; i < slices.size(); ++i) {
       if (!has_number(slices[i].values)) continue;
       json score = {{"group", one_line(group.name)},
@@ -73,9 +67,9 @@ class Scores {
                     {"units", one_line(variable.units)},
                     {"anchor", variable_anchor(group.name, variable.name)},
                     {"values", numbers(slices[i].values)}};
-      if (low.size() == slices.size() && high.size() == slices.size()) {
-        score["low"] = numbers(low[i].values);
-        score["high"] = numbers(high[i].values);
+      if (variable.interval) {
+        score["low"] = numbers(slices[i].low);
+        score["high"] = numbers(slices[i].high);
       }
       places_[group.name + "/" + variable.name].push_back(list_.size());
       list_.push_back(std::move(score));

@@ -119,13 +119,6 @@ std::string definition_list(const LongTable& table, const std::string& group) {
   return html + "</dl>\n";
 }
 
-std::string scalar_text(const LongTable& table) {
-  const std::vector<std::string> row = table.row(0, 5, "–");
-  std::string text = row[0];
-  if (row.size() == 3) text += " [" + row[1] + ", " + row[2] + "]";
-  return text;
-}
-
 std::string table_html(const LongTable& table) {
   const std::vector<std::size_t> rows =
       table.leading_rows(table.n_row() <= most_rows ? most_rows : rows_of_large_table);
@@ -170,7 +163,9 @@ std::string group_section(const ReportContent& content, const ResultsGroup& grou
   for (const Figure* figure : content.figures_of(group.name)) html += figure_html(content, *figure);
   if (!group.variables.empty()) {
     html += "<h3>Numbers</h3>\n";
-    for (const LongTable& table : long_tables(group)) html += variable_html(table, group.name);
+    for (const Variable& variable : group.variables) {
+      html += variable_html(LongTable(group, variable), group.name);
+    }
   }
   return html + "</section>\n";
 }

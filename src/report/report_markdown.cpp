@@ -54,20 +54,17 @@ std::string value_or_place(const LongTable& table, const std::string& group) {
     const std::string file = "tables/" + table_file_name(group, table.variable().name);
     return "[" + plain(file) + "](<" + plain(file) + ">)";
   }
-  const std::vector<std::string> row = table.row(0, 5, "–");
-  return plain(row.size() == 3 ? row[0] + " [" + row[1] + ", " + row[2] + "]" : row[0]);
+  return plain(scalar_text(table));
 }
 
 std::string variables_text(const ResultsGroup& group) {
-  const std::vector<LongTable> tables = long_tables(group);
-  if (tables.empty()) return "";
+  if (group.variables.empty()) return "";
   std::string text =
       "| Variable | Value or table | Units | Definition | Source |\n|---|---|---|---|---|\n";
-  for (const LongTable& table : tables) {
-    const Variable& variable = table.variable();
-    text += "| " + plain(variable.name) + " | " + value_or_place(table, group.name) + " | " +
-            plain(variable.units) + " | " + plain(variable.long_name) + " | " +
-            plain(variable.references) + " |\n";
+  for (const Variable& variable : group.variables) {
+    text += "| " + plain(variable.name) + " | " +
+            value_or_place(LongTable(group, variable), group.name) + " | " + plain(variable.units) +
+            " | " + plain(variable.long_name) + " | " + plain(variable.references) + " |\n";
   }
   return text + "\n";
 }

@@ -8,6 +8,8 @@
 
 namespace headscope {
 
+class LongTable;
+
 /// What both reports are made of.
 struct ReportContent {
   const Results& results;
@@ -37,6 +39,8 @@ std::string group_title(const ResultsGroup& group);
 std::string_view verdict_text(Verdict verdict);
 /// `0.42 [0.4, 0.44]`, `4 (exact)` or `0.42 (no interval)`; empty where there is no number.
 std::string effect_text(const Claim& claim);
+/// The number or text of a variable without dimensions, `0.42 [0.4, 0.44]` with an interval.
+std::string scalar_text(const LongTable& table);
 /// Name of a model's file without its folder, or what stands in for one.
 std::string model_name(const Results& results);
 std::string attribute_text(const AttributeValue& value);

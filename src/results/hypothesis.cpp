@@ -38,19 +38,6 @@ std::vector<double> average_ranks(const std::vector<double>& values) {
 
 }  // namespace
 
-Interval percentile_interval(std::vector<double> values, double coverage) {
-  std::erase_if(values, [](double value) { return std::isnan(value); });
-  if (values.empty()) return {nan, nan};
-  std::sort(values.begin(), values.end());
-  const auto quantile = [&](double share) {
-    const double position = share * static_cast<double>(values.size() - 1);
-    const auto below = static_cast<std::size_t>(position);
-    const std::size_t above = std::min(below + 1, values.size() - 1);
-    return std::lerp(values[below], values[above], position - static_cast<double>(below));
-  };
-  return {quantile((1 - coverage) / 2), quantile((1 + coverage) / 2)};
-}
-
 double binomial_upper_tail(std::uint64_t successes, std::uint64_t trials, double probability) {
   if (!(probability >= 0 && probability <= 1)) {
     throw Error("binomial_upper_tail: expected a probability in [0, 1], got " +

@@ -5,37 +5,23 @@
 #include <numeric>
 
 #include "headscope/number_text.hpp"
+#include "results/results_layout.hpp"
 
 namespace headscope {
 namespace {
 
-const Variable* find(const ResultsGroup& group, const std::string& name,
-                     const std::vector<std::string>& dimensions) {
-  if (!group.has(name)) return nullptr;
-  const Variable& variable = group.variable(name);
-  return variable.dimensions == dimensions ? &variable : nullptr;
-}
-
-// The variable whose interval this one is an end of.
-const Variable* interval_of(const ResultsGroup& group, const Variable& variable) {
-  for (const std::string_view suffix : {"_ci_low", "_ci_high"}) {
-    if (!variable.name.ends_with(suffix)) continue;
-    const std::string stem = variable.name.substr(0, variable.name.size() - suffix.size());
-    return find(group, stem, variable.dimensions);
-  }
-  return nullptr;
+std::string real_text(double value, int digits, const std::string& missing) {
+  return std::isnan(value) ? missing : number_text(value, digits);
 }
 
 std::string element_text(const Variable& variable, std::size_t index, int digits,
                          const std::string& missing) {
   if (variable.type == Variable::Type::text) return variable.text[index];
   const double value = variable.values.values[index];
-  if (std::isnan(value)) return missing;
   if (variable.type == Variable::Type::flag) {
-    const auto code = static_cast<std::size_t>(value);
-    if (code < variable.flag_meanings.size()) return variable.flag_meanings[code];
+    return variable.flag_meanings[static_cast<std::size_t>(value)];
   }
-  return number_text(value, variable.type == Variable::Type::real ? digits : 0);
+  return real_text(value, variable.type == Variable::Type::real ? digits : 0, missing);
 }
 
 }  // namespace
@@ -49,12 +35,9 @@ LongTable::LongTable(const ResultsGroup& group, const Variable& variable) : vari
   const bool number =
       variable.type == Variable::Type::real || variable.type == Variable::Type::integer;
   columns_.push_back({variable.name, number});
-  const Variable* const low = find(group, variable.name + "_ci_low", variable.dimensions);
-  const Variable* const high = find(group, variable.name + "_ci_high", variable.dimensions);
-  if (low != nullptr && high != nullptr) {
-    intervals_ = {low, high};
-    columns_.push_back({"ci_low"});
-    columns_.push_back({"ci_high"});
+  if (variable.interval) {
+    columns_.push_back({layout::low});
+    columns_.push_back({layout::high});
   }
 }
 
@@ -70,8 +53,10 @@ std::vector<std::string> LongTable::row(std::size_t index, int digits,
                                          : dimension.text[place];
   }
   cells.push_back(element_text(*variable_, index, digits, missing));
-  for (const Variable* end : intervals_) {
-    cells.push_back(element_text(*end, index, digits, missing));
+  if (variable_->interval) {
+    const Estimate estimate = variable_->estimate(index);
+    cells.push_back(real_text(estimate.low, digits, missing));
+    cells.push_back(real_text(estimate.high, digits, missing));
   }
   return cells;
 }
@@ -95,14 +80,6 @@ std::vector<std::size_t> LongTable::leading_rows(std::size_t most) const {
                     larger);
   rows.resize(most);
   return rows;
-}
-
-std::vector<LongTable> long_tables(const ResultsGroup& group) {
-  std::vector<LongTable> tables;
-  for (const Variable& variable : group.variables) {
-    if (interval_of(group, variable) == nullptr) tables.emplace_back(group, variable);
-  }
-  return tables;
 }
 
 std::string table_file_name(const std::string& group, const std::string& variable) {

@@ -8,8 +8,8 @@
 
 namespace headscope {
 
-/// A variable as rows: one per element, a column per dimension, then the value and, where the group
-/// has them, the ends of its interval. Refers to the group, which must outlive it.
+/// A variable as rows: one per element, a column per dimension, then the value and, where it has
+/// an interval, the bounds. Refers to the group, which must outlive it.
 class LongTable {
  public:
   struct Column {
@@ -33,13 +33,9 @@ class LongTable {
  private:
   const Variable* variable_;
   std::vector<const Dimension*> dimensions_;
-  std::vector<const Variable*> intervals_;  // low, high, or empty
   std::vector<Column> columns_;
   std::size_t n_row_ = 1;
 };
-
-/// The variables of a group that have a table of their own: all but the interval ends of others.
-std::vector<LongTable> long_tables(const ResultsGroup& group);
 
 /// A variable with more elements (attention patterns) has no CSV: it would be larger than the
 /// results file many times over.

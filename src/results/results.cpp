@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "headscope/error.hpp"
+#include "results/results_layout.hpp"
 
 namespace headscope {
 namespace {
@@ -35,6 +36,28 @@ void check_flags(const std::string& what, Variable& variable) {
   }
 }
 
+// The datasets that hold a variable.
+std::vector<std::string> dataset_names(const Variable& variable) {
+  std::vector<std::string> names{variable.name};
+  if (!variable.interval) return names;
+  for (const char* const bound : {layout::low, layout::high}) {
+    names.push_back(layout::bound_name(variable.name, bound));
+  }
+  return names;
+}
+
+void check_new_names(const std::string& what, const ResultsGroup& group, const Variable& variable) {
+  std::vector<std::string> taken;
+  for (const auto& [name, dimension] : group.dimensions) taken.push_back(name);
+  for (const Variable& each : group.variables) {
+    for (std::string& name : dataset_names(each)) taken.push_back(std::move(name));
+  }
+  for (const std::string& name : dataset_names(variable)) {
+    if (std::ranges::find(taken, name) == taken.end()) continue;
+    throw ShapeError(what + ": expected a new name, got one that is taken");
+  }
+}
+
 void check_described(const std::string& what, const Variable& variable) {
   for (const auto& [name, text] :
        {std::pair<const char*, const std::string&>("long_name", variable.long_name),
@@ -55,6 +78,22 @@ Variable Variable::real(std::string name, std::vector<std::string> dimensions, A
   variable.long_name = std::move(long_name);
   variable.units = std::move(units);
   variable.references = std::move(references);
+  return variable;
+}
+
+Variable Variable::estimated(std::string name, std::vector<std::string> dimensions, Shape shape,
+                             const std::vector<Estimate>& estimates, std::string resampling,
+                             std::string long_name, std::string units, std::string references) {
+  std::vector<double> values, low, high;
+  for (const Estimate& estimate : estimates) {
+    values.push_back(estimate.value);
+    low.push_back(estimate.low);
+    high.push_back(estimate.high);
+  }
+  Variable variable = real(std::move(name), std::move(dimensions), Array(shape, std::move(values)),
+                           std::move(long_name), std::move(units), std::move(references));
+  variable.interval = {Array(shape, std::move(low)), Array(shape, std::move(high)),
+                       std::move(resampling)};
   return variable;
 }
 
@@ -84,6 +123,11 @@ Variable Variable::words(std::string name, std::vector<std::string> dimensions,
   variable.type = Type::text;
   variable.text = std::move(text);
   return variable;
+}
+
+Estimate Variable::estimate(std::size_t i) const {
+  if (!interval) return {.value = values.values[i]};
+  return {values.values[i], interval->low.values[i], interval->high.values[i]};
 }
 
 Dimension Dimension::count(std::string name, std::size_t n) {
@@ -116,9 +160,7 @@ void ResultsGroup::add_dimension(Dimension dimension) {
 
 void ResultsGroup::add(Variable variable) {
   const std::string what = "results " + name + " variable " + variable.name;
-  if (has(variable.name) || dimensions.contains(variable.name)) {
-    throw ShapeError(what + ": expected a new name, got one that is taken");
-  }
+  check_new_names(what, *this, variable);
   check_described(what, variable);
   Shape expected;
   for (const std::string& dimension : variable.dimensions) {
@@ -128,11 +170,23 @@ void ResultsGroup::add(Variable variable) {
     }
     expected.push_back(found->second.size());
   }
-  if (variable.type == Variable::Type::text) {
-    check_count(what, Array(expected).size(), variable.text.size());
-  } else if (variable.values.shape != expected) {
+  const auto check_shape = [&](const Array& values) {
+    if (values.shape == expected) return;
     throw ShapeError(what + ": expected shape " + shape_text(expected) + ", got " +
-                     shape_text(variable.values.shape));
+                     shape_text(values.shape));
+  };
+  if (variable.type == Variable::Type::text) {
+    check_count(what, element_count(expected), variable.text.size());
+  } else {
+    check_shape(variable.values);
+  }
+  if (variable.interval) {
+    if (variable.type != Variable::Type::real || variable.interval->resampling.empty()) {
+      throw ShapeError(what +
+                       ": expected an interval of reals that says what was resampled, got another");
+    }
+    check_shape(variable.interval->low);
+    check_shape(variable.interval->high);
   }
   if (variable.type == Variable::Type::flag) check_flags(what, variable);
   if (variable.type == Variable::Type::integer) check_whole(what, variable.values);

@@ -61,12 +61,12 @@ ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
       own_definition));
   group.add(words("effect_name", "What the effect measures, with units", claims,
                   [](const PlacedClaim& each) { return each.claim->effect_name; }));
-  group.add(
-      reals("effect", "Effect size", claims, [](const Claim& claim) { return claim.effect; }));
-  group.add(reals("ci_low", "Lower end of the effect's 95 % interval; NaN where there is none",
-                  claims, [](const Claim& claim) { return claim.ci_low; }));
-  group.add(reals("ci_high", "Upper end of the effect's 95 % interval; NaN where there is none",
-                  claims, [](const Claim& claim) { return claim.ci_high; }));
+  group.add(reals("effect", "Effect size", claims,
+                  [](const Claim& claim) { return claim.effect.value; }));
+  group.add(reals(layout::low, "Lower end of the effect's 95 % interval; NaN where there is none",
+                  claims, [](const Claim& claim) { return claim.effect.low; }));
+  group.add(reals(layout::high, "Upper end of the effect's 95 % interval; NaN where there is none",
+                  claims, [](const Claim& claim) { return claim.effect.high; }));
   group.add(Variable::flag(
       "exact", {"claim"},
       numbers(claims, [](const Claim& claim) { return claim.exact ? 1.0 : 0.0; }), {"no", "yes"},
@@ -103,12 +103,9 @@ void restore_claims(const ResultsGroup& claims, Results& results) {
     claim.verdict =
         static_cast<Verdict>(whole_number("verdict", i, static_cast<int>(Verdict::undecided)));
     claim.effect_name = text("effect_name", i);
-    claim.effect = number("effect", i);
-    claim.ci_low = number("ci_low", i);
-    claim.ci_high = number("ci_high", i);
+    claim.effect = {number("effect", i), number(layout::low, i), number(layout::high, i)};
     claim.evidence = text("evidence", i);
-    // Files of before this was noted do not say.
-    claim.exact = claims.has("exact") && whole_number("exact", i, 1) == 1;
+    claim.exact = whole_number("exact", i, 1) == 1;
     results.group(text("group", i)).claims.push_back(std::move(claim));
   }
 }

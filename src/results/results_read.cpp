@@ -74,7 +74,7 @@ Array read_whole(const hdf5::InputFile& file, const std::string& dataset, const 
   return Array(shape, std::vector<double>(integers.begin(), integers.end()));
 }
 
-// A file of another hand, or of before every variable had to say, may leave it empty.
+// Another program may have left it empty.
 std::string description(const hdf5::InputFile& file, const std::string& dataset, const char* name) {
   const std::string text = text_attribute(file, dataset, name);
   return text.empty() ? "not stated" : text;
@@ -111,6 +111,26 @@ Variable read_variable(const hdf5::InputFile& file, const hdf5::DatasetInfo& inf
   return variable;
 }
 
+using Datasets = std::map<std::string, const hdf5::DatasetInfo*>;
+
+const hdf5::DatasetInfo& find_dataset(const hdf5::InputFile& file, const Datasets& datasets,
+                                      const std::string& name) {
+  const auto found = datasets.find(name);
+  if (found == datasets.end()) throw DataError(file.path(), name, "no such dataset");
+  return *found->second;
+}
+
+std::optional<Variable::Interval> read_interval(const hdf5::InputFile& file,
+                                                const Datasets& datasets,
+                                                const std::string& dataset) {
+  if (!file.attribute(dataset, layout::resampling)) return std::nullopt;
+  const auto bound = [&](const char* name) {
+    return file.read_reals(find_dataset(file, datasets, layout::bound_name(dataset, name)).name);
+  };
+  return Variable::Interval{bound(layout::low), bound(layout::high),
+                            text_attribute(file, dataset, layout::resampling)};
+}
+
 // What a file holds, each object under one name: names that attributes list must be among these, so
 // that a small file cannot have one large dataset read over and over.
 struct Contents {
@@ -128,7 +148,7 @@ ResultsGroup read_group(const hdf5::InputFile& file, const Contents& contents,
   group.name = name;
   group.title = text_attribute(file, name, layout::title);
   group.summary = text_attribute(file, name, layout::summary);
-  std::map<std::string, const hdf5::DatasetInfo*> datasets;
+  Datasets datasets;
   for (const hdf5::DatasetInfo& info : contents.datasets) {
     const bool direct = info.name.size() > name.size() && info.name.starts_with(name) &&
                         info.name.rfind('/') == name.size();
@@ -138,10 +158,10 @@ ResultsGroup read_group(const hdf5::InputFile& file, const Contents& contents,
   }
   for (const std::string& variable : names_attribute(file, name, layout::variables_attribute)) {
     const std::string dataset = name + "/" + variable;
-    const auto found = datasets.find(dataset);
-    if (found == datasets.end()) throw DataError(file.path(), dataset, "no such dataset");
+    Variable read = read_variable(file, find_dataset(file, datasets, dataset));
+    read.interval = read_interval(file, datasets, dataset);
     try {
-      group.add(read_variable(file, *found->second));
+      group.add(std::move(read));
     } catch (const ShapeError& error) {
       throw DataError(file.path(), dataset, error.what());
     }
@@ -159,15 +179,25 @@ AttributeValue single(const hdf5::InputFile& file, const std::string& name) {
   throw DataError(file.path(), name, "expected one number or text");
 }
 
+void check_format(const hdf5::InputFile& file) {
+  const std::string expected(layout::format);
+  const std::optional<hdf5::Attribute> format = file.attribute("", layout::format_attribute);
+  const auto* const found = format ? std::get_if<std::string>(&*format) : nullptr;
+  if (found == nullptr || !found->starts_with(expected.substr(0, expected.rfind(' ')))) {
+    throw DataError(
+        file.path(), "",
+        "expected a results file (format \"" + expected + "\"), found another HDF5 file");
+  }
+  if (*found == expected) return;
+  throw DataError(file.path(), layout::format_attribute,
+                  "expected \"" + expected + "\", got \"" + *found +
+                      "\" of another version of Headscope; run again to make a new one");
+}
+
 Results read_opened(const std::string& path) {
   check_digest(path);
   const hdf5::InputFile file(path);
-  const std::optional<hdf5::Attribute> format = file.attribute("", layout::format_attribute);
-  if (!format || *format != hdf5::Attribute(std::string(layout::format))) {
-    throw DataError(path, "",
-                    "expected a results file (format \"" + std::string(layout::format) +
-                        "\"), found another HDF5 file");
-  }
+  check_format(file);
   Results results;
   for (const std::string& name : file.attribute_names("")) {
     if (name == layout::format_attribute || name == layout::groups_attribute) continue;

@@ -66,6 +66,25 @@ void write_flags(hdf5::OutputFile& file, const std::string& dataset, const Varia
   file.set_attribute(dataset, layout::flag_meanings, meanings);
 }
 
+void write_variable(hdf5::OutputFile& file, const ResultsGroup& group, const Variable& variable);
+
+void write_interval(hdf5::OutputFile& file, const ResultsGroup& group, const Variable& variable) {
+  const auto write_bound = [&](const char* name, const char* which, const Array& values) {
+    const std::string long_name = std::string(which) + " bound of the 95 % interval of " +
+                                  variable.name + ", " + variable.interval->resampling;
+    write_variable(file, group,
+                   Variable::real(layout::bound_name(variable.name, name), variable.dimensions,
+                                  values, long_name, variable.units, variable.references));
+  };
+  write_bound(layout::low, "lower", variable.interval->low);
+  write_bound(layout::high, "upper", variable.interval->high);
+  const std::string dataset = group.name + "/" + variable.name;
+  file.set_attribute(dataset, layout::ancillary_variables,
+                     layout::bound_name(variable.name, layout::low) + " " +
+                         layout::bound_name(variable.name, layout::high));
+  file.set_attribute(dataset, layout::resampling, valid_utf8(variable.interval->resampling));
+}
+
 void write_variable(hdf5::OutputFile& file, const ResultsGroup& group, const Variable& variable) {
   const std::string dataset = group.name + "/" + variable.name;
   switch (variable.type) {
@@ -92,6 +111,7 @@ void write_variable(hdf5::OutputFile& file, const ResultsGroup& group, const Var
   for (std::size_t axis = 0; axis < variable.dimensions.size(); ++axis) {
     file.attach_scale(dataset, axis, group.name + "/" + variable.dimensions[axis]);
   }
+  if (variable.interval) write_interval(file, group, variable);
 }
 
 void write_group(hdf5::OutputFile& file, const ResultsGroup& group) {

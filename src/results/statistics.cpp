@@ -1,7 +1,6 @@
 #include "headscope/statistics.hpp"
 
 #include "headscope/error.hpp"
-#include "headscope/random.hpp"
 
 namespace headscope {
 namespace {
@@ -123,19 +122,6 @@ void DocumentStatistics::end() {
     check_fits(name, total.add(std::span<const double>(part.values)));
   }
   parts_.clear();
-}
-
-DocumentBootstrap::DocumentBootstrap(std::size_t n_document, std::size_t n_resample,
-                                     std::uint64_t seed)
-    : n_document_(n_document),
-      n_resample_(n_document < 2 || n_resample < least_resamples ? 0 : n_resample),
-      seed_(seed) {}
-
-std::vector<std::uint32_t> DocumentBootstrap::draw(std::size_t index) const {
-  const CounterRandom random(seed_, index);
-  std::vector<std::uint32_t> weights(n_document_, 0);
-  for (std::size_t i = 0; i < n_document_; ++i) ++weights[random.below(n_document_, i)];
-  return weights;
 }
 
 }  // namespace headscope

@@ -61,9 +61,10 @@ void write_tables(const Results& results, const std::string& directory) {
   std::filesystem::create_directories(directory, failure);
   if (failure) throw DataError(directory, "", "cannot be made: " + failure.message());
   for (const ResultsGroup& group : results.groups) {
-    for (const LongTable& table : long_tables(group)) {
+    for (const Variable& variable : group.variables) {
+      const LongTable table(group, variable);
       if (table.n_row() > most_csv_rows) continue;
-      const std::string name = table_file_name(group.name, table.variable().name);
+      const std::string name = table_file_name(group.name, variable.name);
       write_table(table, (std::filesystem::path(directory) / name).string());
     }
   }

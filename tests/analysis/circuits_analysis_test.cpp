@@ -341,22 +341,22 @@ TEST(CircuitsAnalysis, TellsOrthogonalFromSharedSubspaces) {
   raw.fold_layer_norm = false;
   const std::vector<Claim> claims = circuits_of(model, raw).claims;
   EXPECT_EQ(claims[0].verdict, Verdict::holds) << "W_Q";
-  EXPECT_NEAR(claims[0].effect, 0, rounding);
+  EXPECT_NEAR(claims[0].effect.value, 0, rounding);
   EXPECT_EQ(claims[1].verdict, Verdict::does_not_hold) << "W_K";
-  EXPECT_NEAR(claims[1].effect, 3, 0.1) << "full overlap is n_head times chance";
+  EXPECT_NEAR(claims[1].effect.value, 3, 0.1) << "full overlap is n_head times chance";
 }
 
 TEST(CircuitsAnalysis, FindsNoMoreThanChanceInRandomWeights) {
   for (const Claim& claim : circuits_of(random_model(small_config(8), 1)).claims) {
     EXPECT_EQ(claim.verdict, Verdict::holds) << claim.statement;
-    EXPECT_NEAR(claim.effect, 1, 0.1);
+    EXPECT_NEAR(claim.effect.value, 1, 0.1);
   }
 }
 
 TEST(CircuitsAnalysis, ClaimsNothingAboutSubspacesOfASingleHead) {
   const std::vector<Claim> claims = circuits_of(random_model(small_config(2, 1), 1)).claims;
   EXPECT_EQ(claims[0].verdict, Verdict::undecided);
-  EXPECT_TRUE(std::isnan(claims[0].effect));
+  EXPECT_TRUE(std::isnan(claims[0].effect.value));
 }
 
 TEST(CircuitsFigures, AreDrawnFromResultsAlone) {

@@ -272,9 +272,10 @@ TEST_F(TypesTest, ResamplesDrawDocumentsAndKeepTheWholeInFront) {
   set(HeadScore::sink, 1, 0, 9, 10);
   const arma::mat sink = WeightedSums(statistics(), weights).ratio("sink");
   EXPECT_DOUBLE_EQ(sink(0, 0), 0.5);
-  const Interval interval = row_interval(sink, 0);
-  EXPECT_DOUBLE_EQ(interval.low, 0.1);
-  EXPECT_DOUBLE_EQ(interval.high, 0.9);
+  const Estimate estimate = row_estimate(sink, 0);
+  EXPECT_DOUBLE_EQ(estimate.value, 0.5);
+  EXPECT_DOUBLE_EQ(estimate.low, 0.1);
+  EXPECT_DOUBLE_EQ(estimate.high, 0.9);
 }
 
 TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsSinkMassIsHigherWithoutPronouns) {
@@ -298,7 +299,7 @@ TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsSinkMassIsHigherWithoutPronouns) 
   const Claim& entropy = group.claims.back();
   EXPECT_EQ(sink.number, 8);
   EXPECT_EQ(sink.verdict, Verdict::holds);
-  EXPECT_NEAR(sink.effect, 0.5, 1e-12);
+  EXPECT_NEAR(sink.effect.value, 0.5, 1e-12);
   EXPECT_EQ(entropy.verdict, Verdict::undecided) << "no difference";
 }
 
@@ -317,7 +318,7 @@ TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsEntropyIsLowerWithoutPronouns) {
     return classification_results(statistics(), Array({10, 1, n_unit}), {}, 50, 0).claims.back();
   };
   EXPECT_EQ(entropy_claim().verdict, Verdict::holds);
-  EXPECT_NEAR(entropy_claim().effect, -0.3, 1e-12);
+  EXPECT_NEAR(entropy_claim().effect.value, -0.3, 1e-12);
   for (const Index block : {0, 1}) {
     sum("sentence_entropy", {n_block, 2, 1, n_unit})(block, 0, 0, 0) = 8;
   }
@@ -348,7 +349,7 @@ TEST_F(TypesTest, ClaimSevenHoldsWhereTheWholeIntervalIsAboveHalfTheHeads) {
   EXPECT_EQ(claim(3, 0).verdict, Verdict::holds);
   EXPECT_EQ(claim(1, 0).verdict, Verdict::does_not_hold);
   EXPECT_EQ(claim(1, 2).verdict, Verdict::undecided);
-  EXPECT_DOUBLE_EQ(claim(3, 0).effect, 0.75) << "a head of two types counts once";
+  EXPECT_DOUBLE_EQ(claim(3, 0).effect.value, 0.75) << "a head of two types counts once";
 }
 
 TEST_F(TypesTest, ATypesClaimHoldsWhereEveryResampleKeepsAHead) {
@@ -385,7 +386,7 @@ TEST_F(TypesTest, ATypeThatCannotBeLookedForIsUndecidedAndItsClaimSaysWhy) {
                                   std::pair{"delimiter", "no token of the corpus is only"}}) {
     const Claim claim = claim_of(group, type);
     EXPECT_EQ(claim.verdict, Verdict::undecided) << type;
-    EXPECT_TRUE(std::isnan(claim.effect)) << type;
+    EXPECT_TRUE(std::isnan(claim.effect.value)) << type;
     EXPECT_THAT(claim.evidence, HasSubstr(std::string("Cannot be told: ") + why));
     EXPECT_THAT(group.summary, HasSubstr(std::string(type) + " (" + why));
   }
@@ -447,7 +448,7 @@ TEST_F(TypesTest, ClaimSevenCountsHeadsOfTheFiveTypes) {
   const ResultsGroup group =
       classification_results(statistics(), Array({10, 1, n_unit}), {}, 50, 0);
   EXPECT_EQ(group.claims[0].number, 7);
-  EXPECT_DOUBLE_EQ(group.claims[0].effect, 0.5);
+  EXPECT_DOUBLE_EQ(group.claims[0].effect.value, 0.5);
   EXPECT_EQ(group.variable("type").values(static_cast<Index>(HeadType::syntactic), 0, 0), 1);
   EXPECT_EQ(group.variable("primary").flag_meanings.at(
                 static_cast<std::size_t>(group.variable("primary").values(0, 0))),

@@ -102,12 +102,12 @@ TEST(ControlClaim, ComparesTheSameDocumentsInEachResample) {
   // Both models' documents differ by far more than the models do.
   const ResultsGroup group = compared({0.1, 0.7}, {0.2, 0.8});
   const Claim& claim = group.claims.back();
-  EXPECT_NEAR(claim.effect, -0.1, 1e-12);
-  EXPECT_NEAR(claim.ci_low, -0.1, 1e-12);
-  EXPECT_NEAR(claim.ci_high, -0.1, 1e-12);
+  EXPECT_NEAR(claim.effect.value, -0.1, 1e-12);
+  EXPECT_NEAR(claim.effect.low, -0.1, 1e-12);
+  EXPECT_NEAR(claim.effect.high, -0.1, 1e-12);
   EXPECT_NEAR(group.variable("mean_abs_cosine_difference").values(1, 0), -0.1, 1e-12);
   EXPECT_NEAR(group.variable("mean_abs_cosine_difference_mean").values.values[0], -0.1, 1e-12);
-  EXPECT_NEAR(group.variable("mean_abs_cosine_difference_ci_high").values(1, 0), -0.1, 1e-12);
+  EXPECT_NEAR(group.variable("mean_abs_cosine_difference").estimate(1).high, -0.1, 1e-12);
 }
 
 TEST(CorrelationSummary, NamesTheMostAlikePairOfResidualSpace) {

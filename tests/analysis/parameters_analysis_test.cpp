@@ -211,7 +211,7 @@ TEST(ParametersAnalysis, SettlesItsClaimsOnADenseModel) {
   EXPECT_EQ(claims[1].verdict, Verdict::holds);
   EXPECT_EQ(claims[2].verdict, Verdict::holds);
   EXPECT_EQ(claims[3].verdict, Verdict::does_not_hold);
-  EXPECT_NEAR(claims[3].effect, 0.25, 0.03);
+  EXPECT_NEAR(claims[3].effect.value, 0.25, 0.03);
   EXPECT_THAT(claims[1].evidence, HasSubstr("1,024 attention weights"));
 }
 
@@ -231,7 +231,7 @@ TEST(ParametersAnalysis, FindsBlockDiagonalProjectionsWhereThereAreSome) {
 TEST(ParametersAnalysis, ClaimsNothingAboutBlocksOfASingleHead) {
   const ResultsGroup group = parameters_of(random_model(small_config(1), 1));
   EXPECT_EQ(group.claims[3].verdict, Verdict::undecided);
-  EXPECT_TRUE(std::isnan(group.claims[3].effect));
+  EXPECT_TRUE(std::isnan(group.claims[3].effect.value));
   EXPECT_EQ(group.variable("block_energy_p").values(0, 0), 1);
 }
 

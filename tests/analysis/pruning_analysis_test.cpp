@@ -166,13 +166,12 @@ TEST_F(PruningAnalysis, CurvesStartAtTheBaselineAndAllEndWithNoHead) {
 }
 
 TEST_F(PruningAnalysis, IntervalsHoldTheEstimate) {
-  const auto& value = group().variable("loss_increase").values.values;
-  const auto& low = group().variable("loss_increase_ci_low").values.values;
-  const auto& high = group().variable("loss_increase_ci_high").values.values;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    EXPECT_LE(low[i], value[i]);
-    EXPECT_GE(high[i], value[i]);
-    EXPECT_LT(low[i], high[i]);
+  const Variable& increase = group().variable("loss_increase");
+  for (std::size_t i = 0; i < increase.values.size(); ++i) {
+    const Estimate estimate = increase.estimate(i);
+    EXPECT_LE(estimate.low, estimate.value);
+    EXPECT_GE(estimate.high, estimate.value);
+    EXPECT_LT(estimate.low, estimate.high);
   }
 }
 

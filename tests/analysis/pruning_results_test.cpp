@@ -63,10 +63,10 @@ TEST(PrunableClaim, TakesTheBetterOrderAndStopsAtTheFirstCostlyStep) {
   dips[9] = 0;
   const ResultsGroup group = results_of(rows_of({{dips, free_until(3)}, {dips, free_until(3)}}));
   ASSERT_EQ(group.claims.size(), 2u);
-  EXPECT_DOUBLE_EQ(group.claims[0].effect, 0.3);
+  EXPECT_DOUBLE_EQ(group.claims[0].effect.value, 0.3);
   EXPECT_DOUBLE_EQ(group.variable("prunable_share").values(0), 0.3);
-  EXPECT_DOUBLE_EQ(group.claims[0].ci_low, 0.3);
-  EXPECT_DOUBLE_EQ(group.claims[0].ci_high, 0.3);
+  EXPECT_DOUBLE_EQ(group.claims[0].effect.low, 0.3);
+  EXPECT_DOUBLE_EQ(group.claims[0].effect.high, 0.3);
 }
 
 TEST(PrunableClaim, AllowsOneAndFivePercentOfTheBaseline) {
@@ -74,8 +74,8 @@ TEST(PrunableClaim, AllowsOneAndFivePercentOfTheBaseline) {
   for (std::size_t step = 1; step < n_curve_step; ++step) rising[step] = 0.019 * step;
   const Statistics statistics = rows_of({{rising, rising}, {rising, rising}});
   const ResultsGroup group = results_of(statistics);
-  EXPECT_DOUBLE_EQ(group.claims[0].effect, 0.1) << "0.02 nats are 1 % of 2";
-  EXPECT_DOUBLE_EQ(group.claims[1].effect, 0.5) << "0.1 nats are 5 % of 2";
+  EXPECT_DOUBLE_EQ(group.claims[0].effect.value, 0.1) << "0.02 nats are 1 % of 2";
+  EXPECT_DOUBLE_EQ(group.claims[1].effect.value, 0.5) << "0.1 nats are 5 % of 2";
 }
 
 TEST(PrunableClaim, HoldsFromAFifthOfTheHeadsByItsWholeInterval) {
@@ -100,8 +100,11 @@ TEST(PruningResults, AnIntervalIsOverDocumentsInPairsWithTheirBaselines) {
     std::fill(ablated.values.begin(), ablated.values.end(), d == 0 ? 25 : 65);
   }
   const ResultsGroup group = results_of(statistics);
-  for (const char* name : {"loss_increase", "loss_increase_ci_low", "loss_increase_ci_high"}) {
-    for (const double value : group.variable(name).values.values) EXPECT_NEAR(value, 0.5, 1e-12);
+  const Variable& increase = group.variable("loss_increase");
+  for (std::size_t i = 0; i < increase.values.size(); ++i) {
+    EXPECT_NEAR(increase.estimate(i).value, 0.5, 1e-12);
+    EXPECT_NEAR(increase.estimate(i).low, 0.5, 1e-12);
+    EXPECT_NEAR(increase.estimate(i).high, 0.5, 1e-12);
   }
   for (const double loss : group.variable("loss_all_but_one").values.values) {
     EXPECT_NEAR(loss, 4.5, 1e-12);
@@ -110,10 +113,10 @@ TEST(PruningResults, AnIntervalIsOverDocumentsInPairsWithTheirBaselines) {
 
 TEST(PruningResults, OneDocumentGivesNoIntervalAndSettlesNoClaim) {
   const ResultsGroup group = results_of(rows_of({{free_until(4), free_until(4)}}));
-  EXPECT_DOUBLE_EQ(group.claims[0].effect, 0.4);
-  EXPECT_TRUE(std::isnan(group.claims[0].ci_low));
+  EXPECT_DOUBLE_EQ(group.claims[0].effect.value, 0.4);
+  EXPECT_TRUE(std::isnan(group.claims[0].effect.low));
   EXPECT_EQ(group.claims[0].verdict, Verdict::undecided);
-  EXPECT_TRUE(std::isnan(group.variable("loss_increase_ci_high").values(0, 0, 0)));
+  EXPECT_FALSE(group.variable("loss_increase").estimate(0).has_interval());
 }
 
 TEST(PruningResults, WithoutIntervalsNoHeadIsCalledHarmless) {

@@ -28,7 +28,7 @@ const std::vector<std::string> texts{"gelu_new",
                                      "two\nlines",
                                      "\xff\xfe",
                                      "\x1b[31m",
-                                     "headscope results 1",
+                                     "headscope results 2",
                                      "headscope statistics 2"};
 
 std::string image_of(const auto& write) {
@@ -141,7 +141,7 @@ DraftWords results_words() {
                                  "pruning/example",
                                  "pruning/layer",
                                  "pruning/head",
-                                 "pruning/method",
+                                 "pruning/ablation",
                                  "pruning/type",
                                  "pruning/fraction",
                                  "pruning/curve",
@@ -158,10 +158,24 @@ DraftWords results_words() {
                                  "claims/ci_low"}) {
     words.objects.emplace_back(name);
   }
-  words.attributes = {"format",         "groups",         "title", "summary",
-                      "variables",      "long_name",      "units", "references",
-                      "flag_values",    "flag_meanings",  "CLASS", "NAME",
-                      "DIMENSION_LIST", "REFERENCE_LIST", "seed",  "_Netcdf4Dimid"};
+  words.attributes = {"format",
+                      "groups",
+                      "title",
+                      "summary",
+                      "variables",
+                      "long_name",
+                      "units",
+                      "references",
+                      "flag_values",
+                      "flag_meanings",
+                      "CLASS",
+                      "NAME",
+                      "ancillary_variables",
+                      "resampling",
+                      "DIMENSION_LIST",
+                      "REFERENCE_LIST",
+                      "seed",
+                      "_Netcdf4Dimid"};
   words.texts = texts;
   return words;
 }

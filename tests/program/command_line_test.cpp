@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "analysis.hpp"
+#include "files/hdf5_file.hpp"
 #include "headscope/model.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
@@ -178,6 +179,20 @@ TEST(CommandLine, ReportRedrawsWithoutTheModel) {
   EXPECT_THAT(testing::read_file(figure + ".pdf"), StartsWith("%PDF"));
   EXPECT_THAT(testing::read_file(figure + ".png"), StartsWith("\x89PNG"));
   EXPECT_THAT(testing::read_file(figure + ".svg"), HasSubstr("</svg>"));
+}
+
+TEST(CommandLine, ReportOfAnOlderResultsFileAsksForANewRun) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("results.h5");
+  {
+    hdf5::OutputFile file(path);
+    file.set_attribute("", "format", std::string("headscope results 1"));
+    file.publish();
+  }
+  expect_refused({"report", path}, 1,
+                 path +
+                     ":format: expected \"headscope results 2\", got \"headscope results 1\" of "
+                     "another version of Headscope; run again to make a new one");
 }
 
 TEST(CommandLine, OutputsOfAnEarlierRunGoAndOtherFilesStay) {

@@ -130,8 +130,8 @@ TEST(Findings, SpeakOnlyOfWhatWasRun) {
 
 TEST(Findings, NameTheHeadThatCostsMost) {
   Results results = test::results_sample();
-  results.group("pruning").variables[3].values.values = {5};  // loss_baseline
-  ASSERT_EQ(results.group("pruning").variables[3].name, "loss_baseline");
+  results.group("pruning").variables[1].values.values = {5};  // loss_baseline
+  ASSERT_EQ(results.group("pruning").variables[1].name, "loss_baseline");
   const std::vector<Finding> lines = findings(results);
   EXPECT_THAT(lines[3].text,
               HasSubstr("Setting L1H2 to zero costs most: the loss rises by 2.5 nats (50 %)"));
@@ -182,12 +182,11 @@ TEST(Findings, SayThatTrainingChangedTheLikenessOnlyWhereItsIntervalDoes) {
     ResultsGroup& group = results.group("correlation");
     add_cosine(group, 0.1);
     add_cosine(control, 0.2);
-    const auto add_end = [&](const char* name, std::optional<double> end) {
-      if (!end) return;
-      group.add(Variable::real(name, {}, Array(Shape{}, *end), "d", "cosine", own_definition));
-    };
-    add_end("mean_abs_cosine_difference_mean_ci_low", low);
-    add_end("mean_abs_cosine_difference_mean_ci_high", high);
+    if (low && high) {
+      group.add(Variable::estimated("mean_abs_cosine_difference_mean", {}, {},
+                                    {{-0.1, *low, *high}}, "documents resampled", "d", "cosine",
+                                    own_definition));
+    }
     results.groups.push_back(control);
     for (const Finding& finding : findings(results)) {
       if (finding.about == "Likeness") return finding.text;
@@ -227,10 +226,10 @@ TEST(Findings, CountTheHarmlessHeadsAsTheAnalysisDid) {
   const auto pruning_line = [](double n_interval, double n_harmless) {
     Results results = test::results_sample();
     ResultsGroup& group = results.group("pruning");
-    group.add(Variable::integer("n_interval", {"method"}, Array({2}, {n_interval, 6}), "n", "count",
-                                own_definition));
-    group.add(Variable::integer("n_harmless", {"method"}, Array({2}, {n_harmless, 6}), "n", "count",
-                                own_definition));
+    group.add(Variable::integer("n_interval", {"ablation"}, Array({2}, {n_interval, 6}), "n",
+                                "count", own_definition));
+    group.add(Variable::integer("n_harmless", {"ablation"}, Array({2}, {n_harmless, 6}), "n",
+                                "count", own_definition));
     return findings(results)[3].text;
   };
   EXPECT_THAT(pruning_line(5, 2), HasSubstr("without a measurable increase: 2 of 5."));

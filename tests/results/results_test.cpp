@@ -89,6 +89,11 @@ TEST(Results, RoundTripIsExact) {
       EXPECT_EQ(x.units, y.units);
       EXPECT_EQ(x.references, y.references);
       EXPECT_EQ(x.flag_meanings, y.flag_meanings);
+      ASSERT_EQ(x.interval.has_value(), y.interval.has_value());
+      if (!x.interval) continue;
+      EXPECT_TRUE(same_numbers(x.interval->low.values, y.interval->low.values));
+      EXPECT_TRUE(same_numbers(x.interval->high.values, y.interval->high.values));
+      EXPECT_EQ(x.interval->resampling, y.interval->resampling);
     }
     ASSERT_EQ(a.claims.size(), b.claims.size());
     // Files hold claims by number.
@@ -100,8 +105,9 @@ TEST(Results, RoundTripIsExact) {
       EXPECT_EQ(x.statement, y.statement);
       EXPECT_EQ(x.verdict, y.verdict);
       EXPECT_EQ(x.effect_name, y.effect_name);
-      EXPECT_TRUE(same_number(x.effect, y.effect));
-      EXPECT_TRUE(same_number(x.ci_low, y.ci_low) && same_number(x.ci_high, y.ci_high));
+      EXPECT_TRUE(same_number(x.effect.value, y.effect.value));
+      EXPECT_TRUE(same_number(x.effect.low, y.effect.low));
+      EXPECT_TRUE(same_number(x.effect.high, y.effect.high));
       EXPECT_EQ(x.evidence, y.evidence);
       EXPECT_EQ(x.exact, y.exact);
     }
@@ -169,9 +175,23 @@ TEST(Results, RefusesOtherFiles) {
   }
   EXPECT_EQ(message_of([&] { read_results(path); }),
             path +
-                ": expected a results file (format \"headscope results 1\"), found another "
+                ": expected a results file (format \"headscope results 2\"), found another "
                 "HDF5 file");
   EXPECT_THAT(message_of([&] { read_results(folder.file("none.h5")); }), HasSubstr("none.h5"));
+}
+
+TEST(Results, AFileOfAnotherLayoutIsToBeMadeAgain) {
+  const testing::TemporaryDirectory folder;
+  const std::string path = folder.file("results.h5");
+  {
+    hdf5::OutputFile file(path);
+    file.set_attribute("", "format", std::string("headscope results 1"));
+    file.publish();
+  }
+  EXPECT_EQ(message_of([&] { read_results(path); }),
+            path +
+                ":format: expected \"headscope results 2\", got \"headscope results 1\" of another "
+                "version of Headscope; run again to make a new one");
 }
 
 TEST(Results, NamesWhatIsMissingInAFile) {
@@ -179,7 +199,7 @@ TEST(Results, NamesWhatIsMissingInAFile) {
   const std::string path = folder.file("results.h5");
   {
     hdf5::OutputFile file(path);
-    file.set_attribute("", "format", std::string("headscope results 1"));
+    file.set_attribute("", "format", std::string("headscope results 2"));
     file.set_attribute("", "groups", std::vector<std::string>{"pruning"});
     file.create_group("pruning");
     file.set_attribute("pruning", "title", std::string("t"));
@@ -224,14 +244,18 @@ TEST(Results, EveryClaimHasAllItsParts) {
               HasSubstr("claims: texts in statement: expected 4, got 0"));
 }
 
-TEST(Results, AClaimIsNotExactWhereTheFileDoesNotSay) {
-  Results results = test::results_sample();
-  ResultsGroup claims = claims_group(results.groups);
-  std::erase_if(claims.variables, [](const Variable& each) { return each.name == "exact"; });
-  for (ResultsGroup& group : results.groups) group.claims.clear();
-  restore_claims(claims, results);
-  ASSERT_EQ(results.group("pruning").claims.size(), 4u);
-  for (const Claim& claim : results.group("pruning").claims) EXPECT_FALSE(claim.exact);
+TEST(Results, BothBoundsOfAnIntervalAreInTheFile) {
+  EXPECT_THAT(error_after([](hid_t file) {
+                H5Ldelete(file, "pruning/loss_increase_ci_high", H5P_DEFAULT);
+              }),
+              HasSubstr("pruning/loss_increase_ci_high: no such dataset"));
+  EXPECT_THAT(error_after([](hid_t file) {
+                H5Ldelete(file, "pruning/loss_increase_ci_low", H5P_DEFAULT);
+                H5Ocopy(file, "pruning/curve", file, "pruning/loss_increase_ci_low", H5P_DEFAULT,
+                        H5P_DEFAULT);
+              }),
+              HasSubstr("pruning/loss_increase: results pruning variable loss_increase: expected "
+                        "shape [2, 2, 3], got [4]"));
 }
 
 TEST(Results, ALinkIsNoSecondDataset) {
@@ -280,6 +304,17 @@ TEST(ResultsGroup, ChecksWhatIsAdded) {
   }
   EXPECT_EQ(message_of([&] { group.add(undescribed); }),
             "results g variable u: expected long_name, got none");
+  Variable estimated = reals("v", {"kind"}, Array({2}));
+  estimated.interval = {Array({2}), Array({3}), "documents resampled"};
+  EXPECT_EQ(message_of([&] { group.add(estimated); }),
+            "results g variable v: expected a new name, got one that is taken");
+  estimated.name = "e";
+  EXPECT_EQ(message_of([&] { group.add(estimated); }),
+            "results g variable e: expected shape [2], got [3]");
+  estimated.interval->high = Array({2});
+  group.add(estimated);
+  EXPECT_EQ(message_of([&] { group.add(reals("e_ci_low", {}, Array(Shape{}))); }),
+            "results g variable e_ci_low: expected a new name, got one that is taken");
   EXPECT_EQ(message_of([&] { group.variable("w"); }),
             "results g: expected a variable w, found none");
   const Results results;
@@ -289,9 +324,9 @@ TEST(ResultsGroup, ChecksWhatIsAdded) {
 TEST(Tables, AreLongWithAColumnPerDimensionAndTheInterval) {
   const testing::TemporaryDirectory folder;
   ResultsGroup group = small_group();
-  group.add(reals("loss", {"layer", "kind"}, Array({2, 2}, {0.1, 2, nan, -1e-7})));
-  group.add(reals("loss_ci_low", {"layer", "kind"}, Array({2, 2}, {0, 1, nan, -1})));
-  group.add(reals("loss_ci_high", {"layer", "kind"}, Array({2, 2}, {1, 3, nan, 1})));
+  group.add(Variable::estimated("loss", {"layer", "kind"}, {2, 2},
+                                {{0.1, 0, 1}, {2, 1, 3}, {}, {-1e-7, -1, 1}}, "documents resampled",
+                                "Definition of loss", "1", own_definition));
   group.add(reals("total", {}, Array(Shape{}, {1.0 / 3})));
   Variable flag = reals("type", {"kind"}, Array({2}, {1, 0}));
   flag.type = Variable::Type::flag;

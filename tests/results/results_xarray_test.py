@@ -65,22 +65,27 @@ class Xarray(unittest.TestCase):
     def test_reals_have_their_dimensions_values_and_gaps(self):
         for dataset in self.each_engine("pruning"):
             increase = dataset["loss_increase"]
-            self.assertEqual(increase.dims, ("method", "layer", "head"))
+            self.assertEqual(increase.dims, ("ablation", "layer", "head"))
             self.assertEqual(increase.shape, (2, 2, 3))
             self.assertEqual(increase.dtype, np.float64)
-            self.assertEqual(float(increase.sel({"method": "zero", "layer": 1, "head": 2})), 2.5)
-            self.assertTrue(np.isnan(increase.sel({"method": "mean", "layer": 0, "head": 0})))
+            self.assertEqual(float(increase.sel(ablation="zero", layer=1, head=2)), 2.5)
+            self.assertTrue(np.isnan(increase.sel(ablation="mean", layer=0, head=0)))
             self.assertEqual(int(increase.isnull().sum()), 1)
             above = (dataset["loss_increase_ci_high"] - increase).values
             np.testing.assert_allclose(above[~np.isnan(above)], 0.1, rtol=1e-12)
             self.assertEqual(int(np.isnan(above).sum()), 1)
             self.assertEqual(increase.attrs["long_name"], "Definition of loss_increase")
+            bounds = increase.attrs["ancillary_variables"].split()
+            self.assertEqual(bounds, ["loss_increase_ci_low", "loss_increase_ci_high"])
+            self.assertEqual(dataset[bounds[0]].attrs["long_name"],
+                             "lower bound of the 95 % interval of loss_increase, documents resampled, "
+                             + HOSTILE)
             self.assertEqual(increase.attrs["units"], "nats")
             self.assertEqual(increase.attrs["references"], "Michel et al. 2019")
 
     def test_coordinates_are_words_whole_numbers_or_reals(self):
         for dataset in self.each_engine("pruning"):
-            self.assertEqual(list(dataset["method"].values), ["zero", "mean"])
+            self.assertEqual(list(dataset["ablation"].values), ["zero", "mean"])
             self.assertEqual(list(dataset["type"].values), ["none", "positional", "größer"])
             self.assertEqual(dataset["head"].dtype, np.int64)
             self.assertEqual(list(dataset["head"].values), [0, 1, 2])
@@ -151,13 +156,13 @@ class Pandas(unittest.TestCase):
         table = pd.read_csv(os.path.join(FOLDER, "tables", "pruning.loss_increase.csv"),
                             float_precision="round_trip")
         self.assertEqual(list(table.columns),
-                         ["method", "layer", "head", "loss_increase", "ci_low", "ci_high"])
-        indexed = table.set_index(["method", "layer", "head"]).to_xarray()
+                         ["ablation", "layer", "head", "loss_increase", "ci_low", "ci_high"])
+        indexed = table.set_index(["ablation", "layer", "head"]).to_xarray()
         np.testing.assert_array_equal(
-            indexed["loss_increase"].sel({"method": ["zero", "mean"]}).values,
+            indexed["loss_increase"].sel(ablation=["zero", "mean"]).values,
             dataset["loss_increase"].values)
         np.testing.assert_array_equal(
-            indexed["ci_low"].sel({"method": ["zero", "mean"]}).values,
+            indexed["ci_low"].sel(ablation=["zero", "mean"]).values,
             dataset["loss_increase_ci_low"].values)
 
     def test_text_survives_the_comma(self):

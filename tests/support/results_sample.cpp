@@ -29,23 +29,19 @@ ResultsGroup pruning() {
   group.name = "pruning";
   group.title = "Pruning heads";
   group.summary = "Removing L1H2 costs most.\nSecond paragraph with " + hostile;
-  group.add_dimension(Dimension::labels("method", {"zero", "mean"}));
+  group.add_dimension(Dimension::labels("ablation", {"zero", "mean"}));
   group.add_dimension(Dimension::count("layer", 2));
   group.add_dimension(Dimension::count("head", 3));
   group.add_dimension(Dimension::labels("type", {"none", "positional", "größer"}));
   group.add_dimension(Dimension::numbers("fraction", {0, 0.1, 0.25, 1}));
-  const std::vector<std::string> axes{"method", "layer", "head"};
+  const std::vector<std::string> axes{"ablation", "layer", "head"};
   Variable increase = real("loss_increase", axes, {2, 2, 3}, 1);
   increase.values(0, 1, 2) = 2.5;
   increase.values(1, 0, 0) = nan;
+  increase.interval = {increase.values, increase.values, "documents resampled, " + hostile};
+  for (double& bound : increase.interval->low.values) bound -= 0.1;
+  for (double& bound : increase.interval->high.values) bound += 0.1;
   group.add(increase);
-  for (const char* const end : {"_ci_low", "_ci_high"}) {
-    Variable variable = increase;
-    variable.name += end;
-    for (double& value : variable.values.values)
-      value += end == std::string("_ci_low") ? -0.1 : 0.1;
-    group.add(variable);
-  }
   group.add(real("loss_baseline", {}, {}, 2));
   group.add(real("curve", {"fraction"}, {4}, 3));
 
@@ -70,11 +66,15 @@ ResultsGroup pruning() {
   group.add(words);
 
   group.claims = {
-      {9, "Many heads can be pruned", Verdict::holds, "share of heads", 0.4, 0.3, 0.5, "Because."},
-      {9, hostile, Verdict::undecided, "", nan, nan, nan, hostile},
-      {2, "Exact", Verdict::does_not_hold, "parameters", 2359296, nan, nan, "4d² = 2,359,296.",
-       true},
-      {6, "Uncertain", Verdict::undecided, "cosine", 0.25, nan, nan, "One document."}};
+      {9,
+       "Many heads can be pruned",
+       Verdict::holds,
+       "share of heads",
+       {0.4, 0.3, 0.5},
+       "Because."},
+      {9, hostile, Verdict::undecided, "", {}, hostile},
+      {2, "Exact", Verdict::does_not_hold, "parameters", {2359296}, "4d² = 2,359,296.", true},
+      {6, "Uncertain", Verdict::undecided, "cosine", {0.25}, "One document."}};
   return group;
 }
 

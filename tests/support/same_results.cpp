@@ -13,7 +13,15 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
 bool same_claim(const Claim& a, const Claim& b) {
   return a.number == b.number && a.statement == b.statement && a.verdict == b.verdict &&
          a.evidence == b.evidence && a.exact == b.exact &&
-         same_bits({a.effect, a.ci_low, a.ci_high}, {b.effect, b.ci_low, b.ci_high});
+         same_bits({a.effect.value, a.effect.low, a.effect.high},
+                   {b.effect.value, b.effect.low, b.effect.high});
+}
+
+bool same_interval(const Variable& a, const Variable& b) {
+  if (!a.interval || !b.interval) return a.interval.has_value() == b.interval.has_value();
+  return same_bits(a.interval->low.values, b.interval->low.values) &&
+         same_bits(a.interval->high.values, b.interval->high.values) &&
+         a.interval->resampling == b.interval->resampling;
 }
 
 std::string difference_of(const ResultsGroup& a, const ResultsGroup& b) {
@@ -22,7 +30,8 @@ std::string difference_of(const ResultsGroup& a, const ResultsGroup& b) {
   for (std::size_t i = 0; i < a.variables.size(); ++i) {
     const Variable &x = a.variables[i], &y = b.variables[i];
     if (x.name != y.name || x.values.shape != y.values.shape || x.text != y.text ||
-        x.long_name != y.long_name || !same_bits(x.values.values, y.values.values)) {
+        x.long_name != y.long_name || !same_bits(x.values.values, y.values.values) ||
+        !same_interval(x, y)) {
       return a.name + "/" + x.name;
     }
   }

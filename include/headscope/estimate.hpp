@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+namespace headscope {
+
+/// A value with its two-sided 95 % interval.
+struct Estimate {
+  double value = std::numeric_limits<double>::quiet_NaN();
+  /// Bounds of the interval; NaN where there is none.
+  double low = std::numeric_limits<double>::quiet_NaN();
+  double high = std::numeric_limits<double>::quiet_NaN();
+
+  bool has_interval() const { return !std::isnan(low) && !std::isnan(high); }
+};
+
+/// `value` with the central 95 % of `samples` (linear interpolation between order statistics; NaN
+/// left out). No interval if there is no sample, or `value` is NaN.
+Estimate percentile_estimate(double value, std::vector<double> samples);
+
+/// Whether a claim is true of the model that was run.
+enum class Verdict { holds, does_not_hold, undecided };
+
+/// The side of a threshold on which a claim puts its effect.
+enum class Side { below, at_most, at_least, above };
+
+/// Holds if the whole interval lies on the claimed side, does not hold if all of it lies beyond the
+/// threshold on the other side. Undecided otherwise, and without an interval.
+Verdict verdict_of(const Estimate& effect, Side side, double threshold);
+
+/// Blocks of documents that intervals are resampled over; a document belongs to the block of its
+/// number modulo this. What is kept per block has the same size for any corpus, and with at most
+/// this many documents each has its own block. Even, so that a block holds documents of one parity.
+inline constexpr std::size_t n_document_block = 128;
+
+/// Fewest resamples that make a 95 % interval: of fewer, the 5 % outside are less than one
+/// resample.
+inline constexpr std::size_t least_resamples = 20;
+
+/// How often a statistic counts each document (or block of documents, layer, sequence).
+using Weights = std::vector<std::uint32_t>;
+
+/// Documents (or blocks, layers, sequences) drawn with replacement, repeatable from the seed.
+/// Statistics of the same draw are paired. Source: Efron 1979.
+class Bootstrap {
+ public:
+  /// @param n_resample  fewer than `least_resamples` count as 0.
+  Bootstrap(std::size_t n_document, std::size_t n_resample, std::uint64_t seed);
+  /// Of blocks, given the number of documents in each: a block without documents is never drawn.
+  Bootstrap(const std::vector<double>& documents_per_block, std::size_t n_resample,
+            std::uint64_t seed);
+
+  /// 0 for fewer than two documents: every resample would be the same and the interval a point.
+  std::size_t n_resample() const { return n_resample_; }
+  /// The whole corpus: every weight is 1.
+  Weights whole() const { return Weights(n_weight_, 1); }
+  /// Resample `index`.
+  Weights draw(std::size_t index) const;
+
+  /// Each value of the statistic over the whole corpus, with the interval of its resamples.
+  /// @param statistic  returns the same number of values for any weights.
+  std::vector<Estimate> estimates(
+      const std::function<std::vector<double>(const Weights&)>& statistic) const;
+
+ private:
+  std::vector<std::size_t> drawn_from_;
+  std::size_t n_weight_;
+  std::size_t n_resample_;
+  std::uint64_t seed_;
+};
+
+}  // namespace headscope
