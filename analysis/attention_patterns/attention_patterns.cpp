@@ -100,6 +100,8 @@ ResultsGroup AttentionPatterns::document_group(std::uint64_t index,
   ResultsGroup group;
   group.name = "attention/" + std::to_string(index);
   group.title = "Attention patterns of document " + document.id;
+  group.report.pattern = "pattern";
+  group.report.token_labels = document.token_text.empty() ? "tokens" : "token_text";
   const Index n_token = tokens.size();
   group.add_dimension(Dimension::count("layer", model_.config.n_layer));
   group.add_dimension(Dimension::count("head", model_.config.n_head));

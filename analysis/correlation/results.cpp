@@ -365,6 +365,7 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
   group.claims.push_back(low_correlation_claim(cosine));
   group.claims.push_back(mixing_claim(cosine, group));
   group.summary = summary_text(group, cosine);
+  group.report = correlation_report(cosine.mean);
   return group;
 }
 
@@ -385,6 +386,9 @@ void add_control_comparison(const Statistics& statistics, const Statistics& cont
       own_definition, group);
 
   add_mean(difference, group);
+  group.report.findings = {likeness_finding(
+      residual_mean(group.variable("mean_abs_cosine").values.values),
+      residual_mean(mean_abs_cosines(control, config.n_layer, {})), difference.mean_interval)};
 
   Claim claim;
   claim.number = 6;

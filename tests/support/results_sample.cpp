@@ -75,6 +75,9 @@ ResultsGroup pruning() {
       {2, "Exact", Verdict::does_not_hold, "parameters", 2359296, nan, nan, "4d² = 2,359,296.",
        true},
       {6, "Uncertain", Verdict::undecided, "cosine", 0.25, nan, nan, "One document."}};
+  group.report.findings = {{20, "Pruning one head", "Setting L1H2 to zero costs most. " + hostile}};
+  group.report.model_loss = "its loss is 3.2 nats per token";
+  group.report.scores = {{10, "What pruning it costs", {"loss_increase"}}};
   return group;
 }
 
@@ -107,6 +110,12 @@ ResultsGroup classification() {
   primary.values.values = {0, 1, 0, 0, 0, 2};
   primary.flag_meanings = {"none", "positional", "induction"};
   group.add(primary);
+  group.report.findings = {
+      {10, "Jobs", "2 of 6 heads have a job that passes its threshold: 2 positional, 1 induction."},
+      {10, "Resting place", "L0H1 parks the most."}};
+  group.report.scores = {{20, "Where it attends", {"sink"}}};
+  group.report.types = "type";
+  group.report.primary_type = "primary";
   return group;
 }
 
@@ -141,6 +150,8 @@ ResultsGroup patterns() {
     }
   }
   group.add(pattern);
+  group.report.pattern = "pattern";
+  group.report.token_labels = "token_text";
   return group;
 }
 
@@ -155,6 +166,10 @@ ResultsGroup correlation() {
   for (std::size_t unit = 0; unit < 6; ++unit) cosine.values(unit, unit) = 1;
   cosine.values(std::size_t{0}, std::size_t{5}) = cosine.values(std::size_t{5}, std::size_t{0}) = 1;
   group.add(cosine);
+  NearestHeads nearest;
+  nearest.title = "Write most alike (cosine)";
+  nearest.variable = "cosine_all";
+  group.report.nearest = {nearest};
   return group;
 }
 
