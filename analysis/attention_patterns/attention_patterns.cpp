@@ -126,6 +126,9 @@ ResultsGroup AttentionPatterns::document_group(std::uint64_t index,
   ResultsGroup group;
   group.name = "attention/" + std::to_string(index);
   group.title = "Attention patterns of document " + id;
+  const bool has_text = statistics.has(row_name("token_text", index));
+  group.report.pattern = "pattern";
+  group.report.token_labels = has_text ? "token_text" : "tokens";
   const Index n_token = tokens.size();
   group.add_dimension(Dimension::count("layer", model_.config.n_layer));
   group.add_dimension(Dimension::count("head", model_.config.n_head));
@@ -139,7 +142,7 @@ ResultsGroup AttentionPatterns::document_group(std::uint64_t index,
       " tokens; causal, so that leaving out later tokens changes nothing";
   group.add(
       Variable::integer("tokens", {"token"}, tokens, "Token ids" + which, "1", own_definition));
-  if (statistics.has(row_name("token_text", index))) {
+  if (has_text) {
     std::vector<std::string> text = unpacked(kept_row(statistics, "token_text", index));
     for (std::string& token : text) token = escaped_utf8(token);
     group.add(Variable::words(

@@ -236,6 +236,7 @@ class CircuitsAnalysis : public Analysis {
     add_nulls(model_.config, settings_, group);
     group.claims = circuit_claims(group, settings_);
     group.summary = circuit_summary(group);
+    group.report = circuit_report(group);
     return {std::move(group)};
   }
 

@@ -13,4 +13,7 @@ std::vector<Claim> circuit_claims(const ResultsGroup& group, const AnalysisSetti
 /// What the circuits show on this model, in sentences.
 std::string circuit_summary(const ResultsGroup& group);
 
+/// What the report says and shows of them.
+ReportPart circuit_report(const ResultsGroup& group);
+
 }  // namespace headscope

@@ -6,14 +6,10 @@
 #include "circuits/composition.hpp"
 #include "circuits/measures.hpp"
 #include "headscope/number_text.hpp"
-#include "headscope/types.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
-
-std::string unit_text(std::size_t unit, std::size_t n_head) {
-  return HeadIndex{unit / n_head, unit % n_head}.text();
-}
 
 /// Positions of the finite values, largest first.
 std::vector<std::size_t> ranking(const std::vector<double>& values) {
@@ -42,15 +38,17 @@ double median(std::vector<double> values) {
   return arma::median(arma::vec(std::move(values)));
 }
 
+std::string count_of(const ResultsGroup& group, const char* name) {
+  return number_text(group.variable(name).values.values[0], 0);
+}
+
 std::string copying_text(const ResultsGroup& group) {
   const Array& copying = group.variable("ov_copying").values;
   if (ranking(copying.values).empty()) return "No head has a value circuit.";
-  const auto number = [&](const char* name) {
-    return number_text(group.variable(name).values.values[0], 0);
-  };
-  return "Of " + count_text(copying.size(), "head") + " " + number("n_copying") +
+  return "Of " + count_text(copying.size(), "head") + " " + count_of(group, "n_copying") +
          " copy (OV copying above " + number_text(least_copying, 2) + ") and " +
-         number("n_opposite") + " write the opposite (below -" + number_text(least_copying, 2) +
+         count_of(group, "n_opposite") + " write the opposite (below -" +
+         number_text(least_copying, 2) +
          "); strongest: " + largest_heads(copying.values, copying.shape[1], 5) + ".";
 }
 
@@ -93,10 +91,37 @@ std::string position_text(const ResultsGroup& group) {
          largest_heads(previous, n_head, 3) + ".";
 }
 
+std::string copying_finding(const ResultsGroup& group) {
+  const Array& copying = group.variable("ov_copying").values;
+  const std::optional<std::size_t> most = largest(copying.values);
+  if (!most) return "";
+  return "Heads whose weights copy what they attend to: " + count_of(group, "n_copying") +
+         "; that write the opposite: " + count_of(group, "n_opposite") + ". " +
+         unit_text(*most, copying.shape[1]) + " copies most (" +
+         number_text(copying.values[*most], 2) + ").";
+}
+
 }  // namespace
 
 std::string circuit_summary(const ResultsGroup& group) {
   return copying_text(group) + rank_text(group) + composition_text(group) + position_text(group);
+}
+
+ReportPart circuit_report(const ResultsGroup& group) {
+  ReportPart part;
+  add_finding(40, "Weights", copying_finding(group), part);
+  part.scores = {{30, "OV and QK circuits", {"ov_copying", "qk_rank90", "position_only_sink"}}};
+  NearestHeads from{.rank = 20,
+                    .title = "-composition, from",
+                    .variable = "composition",
+                    .most = 3,
+                    .by_column = true,
+                    .chance = "composition_null"};
+  NearestHeads to = from;
+  to.title = "-composition, to";
+  to.by_column = false;
+  part.nearest = {from, to};
+  return part;
 }
 
 }  // namespace headscope

@@ -310,6 +310,7 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
   leave_out_heads(pruned_heads, n_head, margins);
   builder.add_types(margins);
   group.summary = type_summary(margins, n_head);
+  group.report = classification_report(group);
   group.claims = specialisation_claims(margins);
   for (Claim& claim : rest_claims(margins, sums, n_head)) group.claims.push_back(std::move(claim));
   return group;

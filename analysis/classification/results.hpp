@@ -14,6 +14,9 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
                                     const std::vector<HeadIndex>& pruned_heads,
                                     std::size_t n_bootstrap, std::uint64_t seed);
 
+/// What the report says and shows of the finished group.
+ReportPart classification_report(const ResultsGroup& group);
+
 /// Figures from a results file that holds the group.
 std::vector<Figure> classification_figures(const Results& results);
 

@@ -315,6 +315,7 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
   group.claims.push_back(low_correlation_claim(means.back()));
   group.claims.push_back(mixing_claim(means.back(), group));
   group.summary = summary_text(group, means.back());
+  group.report = correlation_report(means.back().value);
   return group;
 }
 
@@ -339,6 +340,9 @@ void add_control_comparison(const Statistics& statistics, const Statistics& cont
   group.add(Variable::estimated("mean_abs_cosine_difference_mean", {}, {}, {difference}, resampling,
                                 "mean over layers of mean_abs_cosine_difference in residual space",
                                 "cosine", own_definition));
+  group.report.findings = {
+      likeness_finding(residual_mean(group.variable("mean_abs_cosine").values.values),
+                       residual_mean(mean_abs_cosines(control_blocks, {})), difference)};
 
   Claim claim;
   claim.number = 6;

@@ -14,6 +14,15 @@ void add_control_comparison(const Statistics& statistics, const Statistics& cont
                             const ModelConfig& config, const AnalysisSettings& settings,
                             ResultsGroup& group);
 
+/// What the report says and shows of the group.
+/// @param mean_abs_cosine  in residual space, mean over layers.
+ReportPart correlation_report(double mean_abs_cosine);
+
+/// The report's line where there is an untrained model too.
+/// @param trained, untrained  mean |cosine| in residual space, mean over layers.
+/// @param difference          interval of trained less untrained; NaN where there is none.
+Finding likeness_finding(double trained, double untrained, const Estimate& difference);
+
 std::vector<Figure> draw_correlation(const Results& results);
 
 }  // namespace headscope

@@ -197,6 +197,8 @@ class ParametersAnalysis : public Analysis {
     add_block_energy(model_, settings_, group);
     group.claims = parameter_claims(model_, settings_, group);
     group.summary = summary(model_, group);
+    group.report.model_size =
+        number_text(group.variable("count").values.values.back() / 1e6, 4) + " million parameters";
     return {std::move(group)};
   }
 

@@ -10,6 +10,7 @@
 #include "headscope/random.hpp"
 #include "pruning/orders.hpp"
 #include "random_draws.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -280,16 +281,12 @@ std::string harmless_text(const ResultsGroup& group) {
 
 std::string summary_text(const ResultsGroup& group, const DocumentRows& rows) {
   const Array& increase = group.variable("loss_increase").values;
-  const std::size_t n_head = increase.shape[2], n_unit = increase.shape[1] * n_head;
-  std::size_t worst = 0;
-  for (std::size_t unit = 0; unit < n_unit; ++unit) {
-    if (increase.values[unit] > increase.values[worst]) worst = unit;
-  }
+  const std::size_t worst = largest(increase.part(0).values).value_or(0);
   return "On " + count_text(rows.size(), "document") + " the loss is " +
          number_text(group.variable("loss_baseline").values.values[0], 3) +
          " nats per token. The head whose removal costs most is " +
-         HeadIndex{worst / n_head, worst % n_head}.text() + " (+" +
-         number_text(increase.values[worst], 3) + " nats). " + harmless_text(group) +
+         unit_text(worst, increase.shape[2]) + " (+" + number_text(increase.values[worst], 3) +
+         " nats). " + harmless_text(group) +
          " First-order importance ranks heads as zero ablation does with Spearman correlation " +
          number_text(group.variable("first_order_correlation").values.values[0], 3) + ".";
 }
@@ -341,6 +338,7 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
     }
   }
   group.summary = summary_text(group, rows);
+  group.report = pruning_report(group);
   return group;
 }
 

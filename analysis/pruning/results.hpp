@@ -26,6 +26,9 @@ std::vector<std::vector<Index>> pruning_orders(const Statistics& statistics,
 ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& config,
                              const AnalysisSettings& settings);
 
+/// What the report says and shows of the finished group.
+ReportPart pruning_report(const ResultsGroup& group);
+
 std::vector<Figure> draw_pruning(const Results& results);
 
 }  // namespace headscope

@@ -69,6 +69,7 @@ void add_control(const CorpusRun& trained, const CorpusRun& control,
     for (ResultsGroup& group : item.analysis->finish(*item.statistics)) {
       group.name = "control/" + group.name;
       group.claims.clear();
+      group.report = {};
       results.groups.push_back(std::move(group));
     }
     const auto same = std::find_if(

@@ -8,8 +8,8 @@
 
 namespace headscope {
 
-/// Writes `report.html`, one file that opens from disk without network: what the heads do in at
-/// most ten lines, a map of all heads with a panel for each (scores, closest heads, attention
+/// Writes `report.html`, one file that opens from disk without network: what the heads do in a
+/// few lines, a map of all heads with a panel for each (scores, closest heads, attention
 /// patterns), the claims with verdicts, figures inline as SVG, sortable tables, each number with
 /// its definition and source, provenance; and `report.md`, the same in plain text with the tables
 /// linked.

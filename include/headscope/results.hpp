@@ -8,6 +8,7 @@
 
 #include "headscope/array.hpp"
 #include "headscope/estimate.hpp"
+#include "headscope/report_part.hpp"
 
 namespace headscope {
 
@@ -92,6 +93,7 @@ struct ResultsGroup {
   std::map<std::string, Dimension> dimensions;
   std::vector<Variable> variables;
   std::vector<Claim> claims;
+  ReportPart report;  ///< its lines of the summary and its part of the head panel
 
   /// Adds a dimension, or checks that the one there is equal. @throws ShapeError
   void add_dimension(Dimension dimension);
@@ -123,10 +125,10 @@ struct Results {
 /// scale, coordinates are 1-D datasets named as their dimension, strings are variable-length UTF-8,
 /// flags are uint8 with flag_values and flag_meanings, and each variable has long_name, units and
 /// references. The bounds of an interval are the datasets `NAME_ci_low` and `NAME_ci_high`, which
-/// the attribute `ancillary_variables` of NAME lists. A group's title and summary are its
-/// attributes; all claims stand in a group `claims`. Numbers are checked by Fletcher32, text by the
-/// root attribute `text_checksum`; text that is not UTF-8 is made so. The file appears under its
-/// name only when whole.
+/// the attribute `ancillary_variables` of NAME lists. A group's title, summary and part of the
+/// report are its attributes; all claims stand in a group `claims`. Numbers are checked by
+/// Fletcher32, text by the root attribute `text_checksum`; text that is not UTF-8 is made so. The
+/// file appears under its name only when whole.
 /// @throws DataError if it cannot be written, Error if a group is called `claims`.
 void write_results(const Results& results, const std::string& path);
 

@@ -9,7 +9,7 @@
 #include "figures/figure_colours.hpp"
 #include "headscope/number_text.hpp"
 #include "headscope/utf8.hpp"
-#include "report/report_contract.hpp"
+#include "report/head_variables.hpp"
 #include "report/report_pages.hpp"
 #include "report/report_patterns.hpp"
 
@@ -19,7 +19,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t most_slices = 12;  // the offsets 0 to 8, the ten types
-constexpr std::size_t n_neighbour = 5, n_composition = 3, n_relation = 3;
+constexpr std::size_t most_rows = 1000;  // relations in either direction
+constexpr std::size_t n_best_row = 3;
 
 json number(double value, int digits = 4) {
   if (!std::isfinite(value)) return nullptr;
@@ -44,14 +45,23 @@ class Scores {
 
   json list() const { return list_; }
 
-  json section(const std::string& title, const std::vector<VariableName>& names) const {
-    json indices = json::array();
-    for (const VariableName& name : names) {
-      const auto found = places_.find(std::string(name.group) + "/" + std::string(name.name));
-      if (found == places_.end()) continue;
-      for (const std::size_t index : found->second) indices.push_back(index);
+  json sections(const Results& results) const {
+    json sections = json::array();
+    for (const auto& [group, section] : items_by_rank(results, &ReportPart::scores)) {
+      const std::string title = one_line(section->title);
+      auto same = std::find_if(sections.begin(), sections.end(),
+                               [&](const json& each) { return each["title"] == title; });
+      if (same == sections.end()) {
+        sections.push_back({{"title", title}, {"scores", json::array()}});
+        same = sections.end() - 1;
+      }
+      for (const std::string& name : section->variables) {
+        const auto found = places_.find(group->name + "/" + name);
+        if (found == places_.end()) continue;
+        for (const std::size_t index : found->second) (*same)["scores"].push_back(index);
+      }
     }
-    return {{"title", title}, {"scores", indices}};
+    return sections;
   }
 
  private:
@@ -103,93 +113,70 @@ std::vector<std::size_t> others(std::size_t unit, std::size_t n_unit) {
   return units;
 }
 
-bool is_by_unit_pairs(const Variable* variable, std::size_t n_leading, std::size_t n_unit) {
-  return variable != nullptr && variable->values.size() == n_leading * n_unit * n_unit;
-}
-
-void add_closest(const Results& results, const HeadShape& shape, VariableName name,
-                 const std::string& title, bool smallest, json& lists) {
-  const Variable* const pairs = find_variable(results, name);
-  const std::size_t n_unit = shape.n_unit();
-  if (!is_by_unit_pairs(pairs, 1, n_unit)) return;
-  json by_unit = json::array();
-  for (std::size_t unit = 0; unit < n_unit; ++unit) {
-    by_unit.push_back(leading(
-        others(unit, n_unit), n_neighbour,
-        [&](std::size_t other) { return pairs->values.values[unit * n_unit + other]; }, smallest));
-  }
-  lists.push_back({{"title", title}, {"about", one_line(pairs->long_name)}, {"units", by_unit}});
-}
-
-void add_composition(const Results& results, const HeadShape& shape, json& lists) {
-  const Variable* const pairs = find_variable(results, contract::composition);
-  if (pairs == nullptr) return;
-  const ResultsGroup& group = *find_group(results, contract::composition.group);
-  const std::vector<std::string> kinds = dimension_labels(group, "kind");
-  const std::size_t n_unit = shape.n_unit();
-  if (!is_by_unit_pairs(pairs, kinds.size(), n_unit)) return;
-  const Variable* const null = find_variable(results, contract::composition_null);
-  for (const bool reads : {true, false}) {
-    for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-      json by_unit = json::array();
-      for (std::size_t unit = 0; unit < n_unit; ++unit) {
-        by_unit.push_back(leading(
-            others(unit, n_unit), n_composition,
-            [&](std::size_t other) {
-              const std::size_t from = reads ? other : unit, to = reads ? unit : other;
-              return pairs->values.values[(kind * n_unit + from) * n_unit + to];
-            },
-            false));
-      }
-      json list = {{"title", one_line(kinds[kind]) + "-composition, " + (reads ? "from" : "to")},
-                   {"about", one_line(pairs->long_name)},
-                   {"units", by_unit}};
-      if (null != nullptr && null->values.size() == kinds.size()) {
-        list["chance"] = number(null->values.values[kind], 3);
-      }
-      lists.push_back(std::move(list));
+void add_nearest(const ResultsGroup& group, const NearestHeads& nearest, std::size_t n_unit,
+                 json& lists) {
+  const Variable* const pairs = find_variable(group, nearest.variable);
+  if (pairs == nullptr || pairs->dimensions.size() < 2) return;
+  const std::vector<std::string> labels = pairs->dimensions.size() == 2
+                                              ? std::vector<std::string>{""}
+                                              : dimension_labels(group, pairs->dimensions[0]);
+  if (pairs->values.size() != labels.size() * n_unit * n_unit) return;
+  const Variable* const chance = find_variable(group, nearest.chance);
+  for (std::size_t label = 0; label < labels.size(); ++label) {
+    json by_unit = json::array();
+    for (std::size_t unit = 0; unit < n_unit; ++unit) {
+      by_unit.push_back(leading(
+          others(unit, n_unit), nearest.most,
+          [&](std::size_t other) {
+            const std::size_t row = nearest.by_column ? other : unit,
+                              column = nearest.by_column ? unit : other;
+            return pairs->values.values[(label * n_unit + row) * n_unit + column];
+          },
+          nearest.smallest));
     }
+    json list = {{"title", one_line(labels[label] + nearest.title)},
+                 {"about", one_line(pairs->long_name)},
+                 {"units", by_unit}};
+    if (chance != nullptr && chance->values.size() == labels.size()) {
+      list["chance"] = number(chance->values.values[label], 3);
+    }
+    lists.push_back(std::move(list));
   }
 }
 
-// Each head's relations in which it beats the best fixed offset most, on held-out documents.
-json relations(const Results& results, const HeadShape& shape) {
-  const Variable* const accuracy = find_variable(results, contract::relation_accuracy);
-  const Variable* const baseline = find_variable(results, contract::relation_baseline);
-  const Variable* const count = find_variable(results, contract::relation_count);
-  const Variable* const tested = find_variable(results, contract::relation_tested);
-  for (const Variable* variable : {accuracy, baseline, count, tested}) {
-    if (variable == nullptr) return nullptr;
-  }
-  const ResultsGroup& group = *find_group(results, contract::relation_accuracy.group);
-  const std::vector<std::string> names = dimension_labels(group, "relation");
-  const std::vector<std::string> directions = dimension_labels(group, "direction");
-  const std::size_t n_pair = names.size() * directions.size(), n_unit = shape.n_unit();
-  if (n_pair == 0 || accuracy->values.size() != n_pair * n_unit) return nullptr;
-  for (const Variable* variable : {baseline, count, tested}) {
-    if (variable->values.size() != n_pair) return nullptr;
+void add_best_rows(const ResultsGroup& group, const BestRows& table, const HeadShape& shape,
+                   json& tables) {
+  const Variable* const value = find_variable(group, table.value);
+  const Variable* const baseline = find_variable(group, table.baseline);
+  const Variable* const count = find_variable(group, table.count);
+  const Variable* const eligible = find_variable(group, table.eligible);
+  if (value == nullptr) return;
+  const std::vector<HeadSlice> rows = head_slices(group, *value, shape, most_rows);
+  if (rows.empty()) return;
+  for (const Variable* variable : {baseline, count, eligible}) {
+    if (variable == nullptr || variable->values.size() != rows.size()) return;
   }
   json by_unit = json::array();
-  for (std::size_t unit = 0; unit < n_unit; ++unit) {
+  for (std::size_t unit = 0; unit < shape.n_unit(); ++unit) {
     std::vector<std::pair<double, std::size_t>> gains;
-    for (std::size_t pair = 0; pair < n_pair; ++pair) {
-      const double gain =
-          accuracy->values.values[pair * n_unit + unit] - baseline->values.values[pair];
-      if (gain > 0 && tested->values.values[pair] == 1) gains.emplace_back(-gain, pair);
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      const double gain = rows[row].values[unit] - baseline->values.values[row];
+      if (gain > 0 && eligible->values.values[row] == 1) gains.emplace_back(-gain, row);
     }
     std::sort(gains.begin(), gains.end());
     json list = json::array();
-    for (std::size_t i = 0; i < std::min(n_relation, gains.size()); ++i) {
-      const std::size_t pair = gains[i].second;
-      list.push_back({{"name", one_line(names[pair / directions.size()])},
-                      {"direction", one_line(directions[pair % directions.size()])},
-                      {"accuracy", number(accuracy->values.values[pair * n_unit + unit])},
-                      {"baseline", number(baseline->values.values[pair])},
-                      {"count", count->values.values[pair]}});
+    for (std::size_t i = 0; i < std::min(n_best_row, gains.size()); ++i) {
+      const std::size_t row = gains[i].second;
+      list.push_back({{"label", one_line(rows[row].label)},
+                      {"value", number(rows[row].values[unit])},
+                      {"baseline", number(baseline->values.values[row])},
+                      {"count", count->values.values[row]}});
     }
     by_unit.push_back(std::move(list));
   }
-  return by_unit;
+  json headings = json::array();
+  for (const std::string& heading : table.headings) headings.push_back(one_line(heading));
+  tables.push_back({{"title", one_line(table.title)}, {"headings", headings}, {"units", by_unit}});
 }
 
 json types(const Results& results, const HeadShape& shape) {
@@ -239,28 +226,23 @@ std::string head_data_json(const Results& results) {
   const std::optional<HeadShape> shape = head_shape(results);
   if (!shape) return "";
   const Scores scores(results, *shape);
-  json lists = json::array();
-  add_closest(results, *shape, contract::js_distance, "Attend most alike (distance)", true, lists);
-  add_closest(results, *shape, contract::cosine_all, "Write most alike (cosine)", false, lists);
-  add_composition(results, *shape, lists);
-  const json data = {
-      {"layers", shape->n_layer},
-      {"heads", shape->n_head},
-      {"sequential", continuous_colours(ColourScale::sequential)},
-      {"diverging", continuous_colours(ColourScale::diverging)},
-      {"types", types(results, *shape)},
-      {"scores", scores.list()},
-      {"sections",
-       {scores.section("What pruning it costs",
-                       {contract::loss_increase, contract::loss_all_but_one, contract::importance}),
-        scores.section("Where it attends", {contract::sink, contract::entropy, contract::distance,
-                                            contract::previous_token, contract::induction}),
-        scores.section("OV and QK circuits",
-                       {contract::ov_copying, contract::qk_rank90, contract::position_only_sink,
-                        contract::output_share})}},
-      {"relations", relations(results, *shape)},
-      {"neighbours", lists},
-      {"documents", pattern_documents(results, *shape)}};
+  json lists = json::array(), tables = json::array();
+  for (const auto& [group, nearest] : items_by_rank(results, &ReportPart::nearest)) {
+    add_nearest(*group, *nearest, shape->n_unit(), lists);
+  }
+  for (const auto& [group, table] : items_by_rank(results, &ReportPart::tables)) {
+    add_best_rows(*group, *table, *shape, tables);
+  }
+  const json data = {{"layers", shape->n_layer},
+                     {"heads", shape->n_head},
+                     {"sequential", continuous_colours(ColourScale::sequential)},
+                     {"diverging", continuous_colours(ColourScale::diverging)},
+                     {"types", types(results, *shape)},
+                     {"scores", scores.list()},
+                     {"sections", scores.sections(results)},
+                     {"tables", tables},
+                     {"neighbours", lists},
+                     {"documents", pattern_documents(results, *shape)}};
   return for_script(data.dump());
 }
 

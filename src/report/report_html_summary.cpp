@@ -1,5 +1,5 @@
+#include "report/head_variables.hpp"
 #include "report/inline_svg.hpp"
-#include "report/report_contract.hpp"
 #include "report/report_findings.hpp"
 #include "report/report_pages.hpp"
 

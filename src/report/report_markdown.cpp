@@ -2,7 +2,7 @@
 
 #include "headscope/utf8.hpp"
 #include "headscope/version.hpp"
-#include "report/report_contract.hpp"
+#include "report/head_variables.hpp"
 #include "report/report_findings.hpp"
 #include "report/report_pages.hpp"
 #include "results/long_table.hpp"

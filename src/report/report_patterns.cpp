@@ -25,9 +25,9 @@ unsigned char quantised(double weight) {
 }
 
 bool holds_patterns(const ResultsGroup& group, const HeadShape& shape) {
-  const std::string pattern(contract::pattern);
-  if (!group.name.starts_with(contract::pattern_groups) || !group.has(pattern)) return false;
-  const Shape& extents = group.variable(pattern).values.shape;
+  const Variable* const pattern = find_variable(group, group.report.pattern);
+  if (pattern == nullptr) return false;
+  const Shape& extents = pattern->values.shape;
   return extents.size() == 4 && extents[0] == shape.n_layer && extents[1] == shape.n_head &&
          extents[2] == extents[3] && extents[2] > 0;
 }
@@ -41,13 +41,9 @@ std::size_t most_tokens(std::size_t n_document, const HeadShape& shape) {
 
 std::vector<std::string> token_labels(const ResultsGroup& group, std::size_t n_token) {
   std::vector<std::string> labels;
-  const std::string text(contract::token_text), ids(contract::token_ids);
-  if (group.has(text)) {
-    for (const std::string& token : group.variable(text).text) labels.push_back(one_line(token));
-  } else if (group.has(ids)) {
-    for (const double id : group.variable(ids).values.values) {
-      labels.push_back(number_text(id, 0) + " ");
-    }
+  if (const Variable* const tokens = find_variable(group, group.report.token_labels)) {
+    for (const std::string& token : tokens->text) labels.push_back(one_line(token));
+    for (const double id : tokens->values.values) labels.push_back(number_text(id, 0) + " ");
   }
   labels.resize(n_token, "?");
   return labels;
@@ -79,7 +75,7 @@ nlohmann::json pattern_documents(const Results& results, const HeadShape& shape)
   }
   nlohmann::json documents = nlohmann::json::array();
   for (const ResultsGroup* group : groups) {
-    const Array& pattern = group->variable(std::string(contract::pattern)).values;
+    const Array& pattern = group->variable(group->report.pattern).values;
     const std::size_t n_token = std::min(pattern.shape[2], most_tokens(groups.size(), shape));
     documents.push_back({{"title", one_line(group->title.empty() ? group->name : group->title)},
                          {"of", pattern.shape[2]},

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "report/report_contract.hpp"
+#include "report/head_variables.hpp"
 
 namespace headscope {
 

@@ -131,6 +131,16 @@ std::optional<Variable::Interval> read_interval(const hdf5::InputFile& file,
                             text_attribute(file, dataset, layout::resampling)};
 }
 
+// Results of before analyses brought theirs have none.
+ReportPart read_report_part(const hdf5::InputFile& file, const std::string& group) {
+  if (!file.attribute(group, layout::report)) return {};
+  const std::optional<ReportPart> part =
+      ReportPart::parse(text_attribute(file, group, layout::report));
+  if (part) return *part;
+  throw DataError(file.path(), group + "@" + layout::report,
+                  "expected a part of the report as JSON, got other text");
+}
+
 // What a file holds, each object under one name: names that attributes list must be among these, so
 // that a small file cannot have one large dataset read over and over.
 struct Contents {
@@ -148,6 +158,7 @@ ResultsGroup read_group(const hdf5::InputFile& file, const Contents& contents,
   group.name = name;
   group.title = text_attribute(file, name, layout::title);
   group.summary = text_attribute(file, name, layout::summary);
+  group.report = read_report_part(file, name);
   Datasets datasets;
   for (const hdf5::DatasetInfo& info : contents.datasets) {
     const bool direct = info.name.size() > name.size() && info.name.starts_with(name) &&

@@ -110,6 +110,18 @@ TEST(ControlClaim, ComparesTheSameDocumentsInEachResample) {
   EXPECT_NEAR(group.variable("mean_abs_cosine_difference").estimate(1).high, -0.1, 1e-12);
 }
 
+TEST(LikenessLine, ComparesWithTheControlWhereThereIsOne) {
+  const ResultsGroup alone = correlation_results(sums_of({0, 0}, {0.1, 0.7}), config(), settings());
+  ASSERT_EQ(alone.report.findings.size(), 1u);
+  EXPECT_EQ(alone.report.findings[0].text,
+            "What two heads of a layer write has a mean absolute cosine of 0.4.");
+  const ResultsGroup group = compared({0.1, 0.7}, {0.2, 0.8});
+  ASSERT_EQ(group.report.findings.size(), 1u);
+  EXPECT_EQ(group.report.findings[0].text,
+            "What two heads of a layer write has a mean absolute cosine of 0.4; in an untrained "
+            "model of this shape it is 0.5, so that training made them less alike.");
+}
+
 TEST(CorrelationSummary, NamesTheMostAlikePairOfResidualSpace) {
   const ResultsGroup group =
       correlation_results(sums_of({0.9, 0.9}, {-0.25, -0.25}), config(), settings());

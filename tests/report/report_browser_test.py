@@ -99,6 +99,8 @@ class HeadPanel(InABrowser):
         self.assertEqual(self.texts("#head-panel .chips li"), ["positional", "induction"])
         rows = self.texts("#head-panel section tbody tr")
         self.assertIn("loss increase, zero nats2.5[2.4, 2.6]1 of 6", rows)
+        self.assertIn("nsubj, dependent to head75\u00a0%50\u00a0%29", rows)
+        self.assertFalse([row for row in rows if row.startswith(("det", "obj"))])
         self.assertTrue(self.texts("#head-panel dd")[0].startswith("L0H0 1"))
 
     def test_all_scores_unfold(self):

@@ -6,7 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "report/report_contract.hpp"
+#include "report/head_variables.hpp"
 #include "report/report_findings.hpp"
 #include "report/report_pages.hpp"
 #include "report/report_patterns.hpp"
@@ -17,7 +17,6 @@ namespace {
 
 using nlohmann::json;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 Variable real_variable(const std::string& name, std::vector<std::string> dimensions, Shape shape) {
   return Variable::real(name, std::move(dimensions), Array(std::move(shape)), name, "1",
@@ -36,6 +35,7 @@ Results with_patterns(std::size_t n_document, std::size_t n_layer, std::size_t n
     group.add_dimension(Dimension::count("key", n_token));
     group.add(real_variable("pattern", {"layer", "head", "query", "key"},
                             {n_layer, n_head, n_token, n_token}));
+    group.report.pattern = "pattern";
     results.groups.push_back(std::move(group));
   }
   return results;
@@ -72,23 +72,71 @@ TEST(HeadData, HasScoresWithIntervalsTypesAndClosestHeads) {
   for (const json& list : data["neighbours"][0]["units"][5]) EXPECT_NE(list[0], 5) << "itself";
 }
 
-TEST(HeadData, NameOnlyRelationsThatWereTested) {
+TEST(HeadData, ListOnlyEligibleRowsAboveTheirBaseline) {
+  const json table = json::parse(head_data_json(test::results_sample()))["tables"][0];
+  EXPECT_EQ(table["title"], "Relations it finds best");
+  EXPECT_EQ(table["headings"][0], "Relation");
+  EXPECT_EQ(table["units"].size(), 6u);
+  EXPECT_EQ(table["units"][0], json::parse(R"([{"label": "nsubj, dependent_to_head",
+      "value": 0.75, "baseline": 0.5, "count": 29}])"));
+}
+
+TEST(HeadData, SectionsFollowTheirRanksAndJoinUnderOneTitle) {
   Results results = test::results_sample();
-  ResultsGroup& group = results.group("classification");
-  group.add_dimension(Dimension::labels("relation", {"det", "nsubj"}));
-  group.add_dimension(Dimension::labels("direction", {"dependent_to_head"}));
-  const auto add = [&](const char* name, std::vector<std::string> dimensions, Array values) {
-    group.add(
-        Variable::real(name, std::move(dimensions), std::move(values), name, "1", own_definition));
-  };
-  add("relation_accuracy_heldout", {"relation", "direction", "layer", "head"},
-      Array({2, 1, 2, 3}, 0.75));
-  add("relation_baseline_heldout", {"relation", "direction"}, Array({2, 1}, 0.5));
-  add("relation_count_heldout", {"relation", "direction"}, Array({2, 1}, 29));
-  add("relation_tested", {"relation", "direction"}, Array({2, 1}, {0, 1}));
-  const json of_first_head = json::parse(head_data_json(results))["relations"][0];
-  ASSERT_EQ(of_first_head.size(), 1u);
-  EXPECT_EQ(of_first_head[0]["name"], "nsubj");
+  results.group("correlation").report.scores = {{30, "Where it attends", {"cosine_all"}}};
+  ResultsGroup late;
+  late.name = "late";
+  late.add_dimension(Dimension::count("layer", 2));
+  late.add_dimension(Dimension::count("head", 3));
+  late.add(real_variable("share", {"layer", "head"}, {2, 3}));
+  late.report.scores = {{5, "First", {"unknown"}}, {30, "Where it attends", {"share"}}};
+  results.groups.push_back(late);
+  const json data = json::parse(head_data_json(results));
+  std::vector<std::string> titles, listed;
+  for (const json& section : data["sections"]) {
+    titles.push_back(section["title"]);
+    for (const json& index : section["scores"]) {
+      listed.push_back(data["scores"][index.get<std::size_t>()]["name"]);
+    }
+  }
+  EXPECT_THAT(titles, ElementsAre("First", "What pruning it costs", "Where it attends"));
+  EXPECT_THAT(listed, ElementsAre("loss_increase", "loss_increase", "sink", "share"));
+}
+
+TEST(HeadData, NearestHeadsAreListedByLabelAlongRowsOrColumns) {
+  Results results = test::results_sample();
+  ResultsGroup& group = results.group("correlation");
+  group.add_dimension(Dimension::labels("kind", {"q", "k"}));
+  Variable pairs = real_variable("pairs", {"kind", "unit_i", "unit_j"}, {2, 6, 6});
+  for (std::size_t i = 0; i < 72; ++i) pairs.values.values[i] = static_cast<double>(i % 36);
+  pairs.values(std::size_t{1}, std::size_t{0}, std::size_t{4}) = -100;
+  group.add(pairs);
+  group.add(Variable::real("chance", {"kind"}, Array({2}, {0.5, 0.25}), "c", "1", own_definition));
+  NearestHeads rows{.rank = 1, .title = " row", .variable = "pairs", .most = 2, .chance = "chance"};
+  NearestHeads columns = rows;
+  columns.title = " column";
+  columns.by_column = columns.smallest = true;
+  group.report.nearest = {rows, columns};
+  const json lists = json::parse(head_data_json(results))["neighbours"];
+  ASSERT_EQ(lists.size(), 4u);
+  EXPECT_EQ(lists[0]["title"], "q row");
+  EXPECT_EQ(lists[0]["units"][0], json::parse("[[5, 5], [4, 4]]"));
+  EXPECT_EQ(lists[1]["title"], "k row");
+  EXPECT_EQ(lists[1]["units"][0], json::parse("[[4, -100], [5, 5]]")) << "by absolute value";
+  EXPECT_EQ(lists[1]["chance"], 0.25);
+  EXPECT_EQ(lists[2]["title"], "q column");
+  EXPECT_EQ(lists[2]["units"][0], json::parse("[[1, 6], [2, 12]]"));
+}
+
+TEST(HeadData, OfOlderResultsAreTheScoresAlone) {
+  Results results = test::results_sample();
+  for (ResultsGroup& group : results.groups) group.report = {};
+  const json data = json::parse(head_data_json(results));
+  EXPECT_GT(data["scores"].size(), 2u);
+  EXPECT_EQ(data["types"], nullptr);
+  for (const char* const part : {"sections", "tables", "neighbours", "documents"}) {
+    EXPECT_EQ(data[part], json::array()) << part;
+  }
 }
 
 TEST(HeadData, AreEmptyWithoutHeads) {
@@ -128,112 +176,23 @@ TEST(Findings, SpeakOnlyOfWhatWasRun) {
   EXPECT_THAT(said(), ElementsAre("Model", "Jobs", "Resting place"));
 }
 
-TEST(Findings, NameTheHeadThatCostsMost) {
-  Results results = test::results_sample();
-  results.group("pruning").variables[1].values.values = {5};  // loss_baseline
-  ASSERT_EQ(results.group("pruning").variables[1].name, "loss_baseline");
-  const std::vector<Finding> lines = findings(results);
-  EXPECT_THAT(lines[3].text,
-              HasSubstr("Setting L1H2 to zero costs most: the loss rises by 2.5 nats (50 %)"));
-}
-
-TEST(Findings, RepeatTheSharesAndCountsOfTheAnalyses) {
-  Results results = test::results_sample();
-  ResultsGroup& pruning = results.group("pruning");
-  pruning.add_dimension(Dimension::numbers("tolerance", {0.01, 0.05}));
-  pruning.add(Variable::real("prunable_share", {"tolerance"}, Array({2}, {0.3, 0.525}), "s", "1",
-                             own_definition));
-  ResultsGroup circuits;
-  circuits.name = "circuits";
-  circuits.add_dimension(Dimension::count("layer", 2));
-  circuits.add_dimension(Dimension::count("head", 3));
-  circuits.add(Variable::real("ov_copying", {"layer", "head"}, Array({2, 3}, 0.25), "c", "1",
-                              own_definition));
-  for (const auto& [name, count] : {std::pair{"n_copying", 4.0}, std::pair{"n_opposite", 2.0}}) {
-    circuits.add(Variable::integer(name, {}, Array(Shape{}, count), "n", "count", own_definition));
-  }
-  results.groups.push_back(circuits);
-  std::map<std::string, std::string> said;
-  for (const Finding& finding : findings(results)) said[finding.about] = finding.text;
-  EXPECT_EQ(said["Pruning many"],
-            "Taken together, the least important first, 30 % of the heads can go before the loss "
-            "rises by 1 %, and 52.5 % before it rises by 5 %.");
-  EXPECT_THAT(said["Weights"], HasSubstr("attend to: 4; that write the opposite: 2."));
-}
-
 TEST(Findings, CountOneDocumentAsOne) {
   Results results = test::results_sample();
   results.attributes["n_token"] = std::int64_t{28830};
   results.attributes["n_document"] = std::int64_t{1};
-  EXPECT_THAT(findings(results)[0].text, HasSubstr("reading 28,830 tokens in 1 document"));
+  results.group("correlation").report.model_size = "2.321 million parameters";
+  EXPECT_EQ(findings(results)[0].text,
+            "tiny <b>.h5 has 2 layers of 3 heads and 2.321 million parameters. It was watched "
+            "reading 28,830 tokens in 1 document; its loss is 3.2 nats per token.");
 }
 
-TEST(Findings, SayThatTrainingChangedTheLikenessOnlyWhereItsIntervalDoes) {
-  const auto likeness_line = [](std::optional<double> low, std::optional<double> high) {
-    Results results = test::results_sample();
-    ResultsGroup control;
-    control.name = "control/correlation";
-    const auto add_cosine = [](ResultsGroup& group, double value) {
-      group.add_dimension(Dimension::labels("space", {"head", "residual"}));
-      group.add_dimension(Dimension::count("layer", 2));
-      group.add(Variable::real("mean_abs_cosine", {"space", "layer"}, Array({2, 2}, value), "c",
-                               "cosine", own_definition));
-    };
-    ResultsGroup& group = results.group("correlation");
-    add_cosine(group, 0.1);
-    add_cosine(control, 0.2);
-    if (low && high) {
-      group.add(Variable::estimated("mean_abs_cosine_difference_mean", {}, {},
-                                    {{-0.1, *low, *high}}, "documents resampled", "d", "cosine",
-                                    own_definition));
-    }
-    results.groups.push_back(control);
-    for (const Finding& finding : findings(results)) {
-      if (finding.about == "Likeness") return finding.text;
-    }
-    return std::string();
-  };
-  EXPECT_THAT(likeness_line(-0.2, -0.05), HasSubstr("it is 0.2, so that training made them less"));
-  EXPECT_THAT(likeness_line(0.05, 0.2), HasSubstr("training made them more alike"));
-  EXPECT_THAT(likeness_line(-0.2, 0.05), HasSubstr("The two cannot be told apart"));
-  EXPECT_THAT(likeness_line({}, {}), HasSubstr("without an interval of the difference"));
-  EXPECT_THAT(likeness_line(std::nan(""), std::nan("")), HasSubstr("without an interval"));
-}
-
-TEST(Findings, NoRelationTestedIsNotNoRelationFound) {
-  const auto syntax_line = [](double tested, double accuracy) {
-    Results results = test::results_sample();
-    ResultsGroup& group = results.group("classification");
-    group.add_dimension(Dimension::labels("relation", {"nsubj"}));
-    group.add_dimension(Dimension::labels("direction", {"dependent_to_head"}));
-    const auto add = [&](const char* name, double value) {
-      group.add(Variable::real(name, {"relation", "direction"}, Array({1, 1}, value), name, "1",
-                               own_definition));
-    };
-    add("relation_best_accuracy_heldout", accuracy);
-    add("relation_baseline_heldout", 0.5);
-    add("relation_tested", tested);
-    add("relation_best_layer", 0);
-    add("relation_best_head", 1);
-    return findings(results)[2].text;
-  };
-  EXPECT_THAT(syntax_line(1, 0.75), HasSubstr("L0H1 is furthest above its baseline"));
-  EXPECT_THAT(syntax_line(1, 0.4), HasSubstr("No head finds a syntactic relation"));
-  EXPECT_THAT(syntax_line(0, 0.75), HasSubstr("cannot be told"));
-}
-
-TEST(Findings, CountTheHarmlessHeadsAsTheAnalysisDid) {
-  const auto pruning_line = [](double n_interval, double n_harmless) {
-    Results results = test::results_sample();
-    ResultsGroup& group = results.group("pruning");
-    group.add(Variable::integer("n_interval", {"ablation"}, Array({2}, {n_interval, 6}), "n",
-                                "count", own_definition));
-    group.add(Variable::integer("n_harmless", {"ablation"}, Array({2}, {n_harmless, 6}), "n",
-                                "count", own_definition));
-    return findings(results)[3].text;
-  };
-  EXPECT_THAT(pruning_line(5, 2), HasSubstr("without a measurable increase: 2 of 5."));
-  EXPECT_THAT(pruning_line(0, 0), HasSubstr("cannot be told: there are no intervals."));
+TEST(Findings, OfOlderResultsAreTheModelAndTheClaims) {
+  Results results = test::results_sample();
+  for (ResultsGroup& group : results.groups) group.report = {};
+  const std::vector<Finding> lines = findings(results);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].text, "tiny <b>.h5 has 2 layers of 3 heads.");
+  EXPECT_EQ(lines[1].about, "Claims");
 }
 
 }  // namespace

@@ -70,6 +70,7 @@ TEST(Results, RoundTripIsExact) {
     EXPECT_EQ(a.name, b.name);
     EXPECT_EQ(a.title, b.title);
     EXPECT_EQ(a.summary, b.summary);
+    EXPECT_TRUE(a.report == b.report);
     ASSERT_EQ(a.dimensions.size(), b.dimensions.size());
     for (const auto& [name, dimension] : b.dimensions) {
       EXPECT_EQ(a.dimensions.at(name).text, dimension.text);
@@ -256,6 +257,30 @@ TEST(Results, BothBoundsOfAnIntervalAreInTheFile) {
               }),
               HasSubstr("pruning/loss_increase: results pruning variable loss_increase: expected "
                         "shape [2, 2, 3], got [4]"));
+}
+
+TEST(Results, AGroupsPartOfTheReportIsWholeOrRefused) {
+  for (const char* const text :
+       {"findings", "[]", "{\"types\": 3}", "{\"findings\": [{\"rank\": 1e300}]}"}) {
+    EXPECT_THAT(error_after([&](hid_t file) {
+                  const hdf5::Handle group(H5Gopen2(file, "pruning", H5P_DEFAULT), H5Gclose);
+                  const hdf5::Handle attribute(H5Aopen(group, "report", H5P_DEFAULT), H5Aclose);
+                  const hdf5::Handle type(H5Aget_type(attribute), H5Tclose);
+                  H5Awrite(attribute, type, &text);
+                }),
+                HasSubstr(":pruning@report: expected a part of the report as JSON, got other text"))
+        << text;
+  }
+}
+
+TEST(Results, OfBeforeAnalysesBroughtTheirPartOfTheReportHaveNone) {
+  const testing::TemporaryDirectory folder;
+  const std::string path = folder.file("results.h5");
+  Results results = test::results_sample();
+  for (ResultsGroup& group : results.groups) group.report = {};
+  write_results(results, path);
+  EXPECT_FALSE(hdf5::InputFile(path).attribute("pruning", "report").has_value());
+  EXPECT_TRUE(read_results(path).group("pruning").report == ReportPart{});
 }
 
 TEST(Results, ALinkIsNoSecondDataset) {

@@ -75,6 +75,9 @@ ResultsGroup pruning() {
       {9, hostile, Verdict::undecided, "", {}, hostile},
       {2, "Exact", Verdict::does_not_hold, "parameters", {2359296}, "4d² = 2,359,296.", true},
       {6, "Uncertain", Verdict::undecided, "cosine", {0.25}, "One document."}};
+  group.report.findings = {{20, "Pruning one head", "Setting L1H2 to zero costs most. " + hostile}};
+  group.report.model_loss = "its loss is 3.2 nats per token";
+  group.report.scores = {{10, "What pruning it costs", {"loss_increase"}}};
   return group;
 }
 
@@ -107,6 +110,33 @@ ResultsGroup classification() {
   primary.values.values = {0, 1, 0, 0, 0, 2};
   primary.flag_meanings = {"none", "positional", "induction"};
   group.add(primary);
+  group.report.findings = {
+      {10, "Jobs", "2 of 6 heads have a job that passes its threshold: 2 positional, 1 induction."},
+      {10, "Resting place", "L0H1 parks the most."}};
+  group.report.scores = {{20, "Where it attends", {"sink"}}};
+  // Every head finds 75 % of the arcs: of det, which is not tested, of nsubj, and of obj, where a
+  // fixed offset does as well.
+  group.add_dimension(Dimension::labels("relation", {"det", "nsubj", "obj"}));
+  group.add_dimension(Dimension::labels("direction", {"dependent_to_head"}));
+  const auto add = [&](const char* name, const std::vector<std::string>& axes, Array values) {
+    Variable variable = real(name, axes, values.shape, 0);
+    variable.values = std::move(values);
+    group.add(variable);
+  };
+  const std::vector<std::string> axes{"relation", "direction"};
+  add("accuracy", {"relation", "direction", "layer", "head"}, Array({3, 1, 2, 3}, 0.75));
+  add("baseline", axes, Array({3, 1}, {0.5, 0.5, 0.75}));
+  add("arcs", axes, Array({3, 1}, 29));
+  add("tested", axes, Array({3, 1}, {0, 1, 1}));
+  group.report.tables = {{0,
+                          "Relations it finds best",
+                          {"Relation", "Held-out accuracy", "Best fixed offset", "Arcs"},
+                          "accuracy",
+                          "baseline",
+                          "arcs",
+                          "tested"}};
+  group.report.types = "type";
+  group.report.primary_type = "primary";
   return group;
 }
 
@@ -141,6 +171,8 @@ ResultsGroup patterns() {
     }
   }
   group.add(pattern);
+  group.report.pattern = "pattern";
+  group.report.token_labels = "token_text";
   return group;
 }
 
@@ -155,6 +187,10 @@ ResultsGroup correlation() {
   for (std::size_t unit = 0; unit < 6; ++unit) cosine.values(unit, unit) = 1;
   cosine.values(std::size_t{0}, std::size_t{5}) = cosine.values(std::size_t{5}, std::size_t{0}) = 1;
   group.add(cosine);
+  NearestHeads nearest;
+  nearest.title = "Write most alike (cosine)";
+  nearest.variable = "cosine_all";
+  group.report.nearest = {nearest};
   return group;
 }
 

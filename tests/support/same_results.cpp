@@ -27,6 +27,7 @@ bool same_interval(const Variable& a, const Variable& b) {
 std::string difference_of(const ResultsGroup& a, const ResultsGroup& b) {
   if (a.name != b.name || a.variables.size() != b.variables.size()) return a.name;
   if (a.summary != b.summary) return a.name + ": summary";
+  if (a.report != b.report) return a.name + ": report";
   for (std::size_t i = 0; i < a.variables.size(); ++i) {
     const Variable &x = a.variables[i], &y = b.variables[i];
     if (x.name != y.name || x.values.shape != y.values.shape || x.text != y.text ||

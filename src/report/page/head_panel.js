@@ -56,16 +56,16 @@ function typeChips(unit) {
   return element("ul", { class: "chips", "aria-label": "Types" }, ...chips);
 }
 
-function relationSection(unit) {
-  const found = headData.relations?.[unit] ?? [];
+function tableSection({ title, headings, units }, unit) {
+  const found = units[unit];
   if (found.length === 0) return null;
   const rows = found.map((item) => element("tr", {},
-    element("th", { scope: "row" }, `${item.name}, ${words(item.direction)}`),
-    element("td", { class: "number" }, percentText(item.accuracy)),
+    element("th", { scope: "row" }, words(item.label)),
+    element("td", { class: "number" }, percentText(item.value)),
     element("td", { class: "number" }, percentText(item.baseline)),
     element("td", { class: "number" }, String(item.count))));
-  return section("Relations it finds best", element("div", { class: "wide" }, element("table", {},
-    element("thead", {}, element("tr", {}, ...["Relation", "Held-out accuracy", "Best fixed offset", "Arcs"].map(
+  return section(title, element("div", { class: "wide" }, element("table", {},
+    element("thead", {}, element("tr", {}, ...headings.map(
       (name, i) => element("th", { scope: "col", class: i > 0 ? "number" : null }, name)))),
     element("tbody", {}, ...rows))));
 }
@@ -123,7 +123,8 @@ const headPanel = {
       scores.length === 0 ? [] : [section(name, scoreTable(scores.map((i) => headData.scores[i]), unit))]));
     const all = element("details", {}, element("summary", {}, `All ${headData.scores.length} scores`));
     all.addEventListener("toggle", () => all.append(scoreTable(headData.scores, unit)), { once: true });
-    this.rest.replaceChildren(...[...sections, relationSection(unit), neighbourSection(unit),
+    this.rest.replaceChildren(...[...sections,
+      ...headData.tables.map((table) => tableSection(table, unit)), neighbourSection(unit),
       headData.scores.length > 0 ? all : null].filter(Boolean));
     this.node.hidden = false;
     document.body.classList.add("with-panel");

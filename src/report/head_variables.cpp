@@ -1,4 +1,4 @@
-#include "report/report_contract.hpp"
+#include "report/head_variables.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -36,36 +36,8 @@ std::optional<HeadShape> head_shape(const Results& results) {
   return std::nullopt;
 }
 
-const ResultsGroup* find_group(const Results& results, std::string_view name) {
-  const auto found = std::find_if(results.groups.begin(), results.groups.end(),
-                                  [&](const ResultsGroup& group) { return group.name == name; });
-  return found == results.groups.end() ? nullptr : &*found;
-}
-
-const Variable* find_variable(const Results& results, VariableName name) {
-  const ResultsGroup* const group = find_group(results, name.group);
-  const std::string variable(name.name);
-  return group != nullptr && group->has(variable) ? &group->variable(variable) : nullptr;
-}
-
-std::optional<double> find_number(const Results& results, VariableName name) {
-  const Variable* const variable = find_variable(results, name);
-  if (variable == nullptr || variable->values.size() != 1) return std::nullopt;
-  const double value = variable->values.values[0];
-  return std::isnan(value) ? std::nullopt : std::optional<double>(value);
-}
-
-std::optional<double> find_number(const Results& results, VariableName name,
-                                  std::string_view label) {
-  const Variable* const variable = find_variable(results, name);
-  if (variable == nullptr || variable->dimensions.size() != 1) return std::nullopt;
-  const std::vector<std::string> labels =
-      dimension_labels(*find_group(results, name.group), variable->dimensions[0]);
-  const auto found = std::find(labels.begin(), labels.end(), label);
-  const auto place = static_cast<std::size_t>(found - labels.begin());
-  if (place >= variable->values.size()) return std::nullopt;
-  const double value = variable->values.values[place];
-  return std::isnan(value) ? std::nullopt : std::optional<double>(value);
+const Variable* find_variable(const ResultsGroup& group, const std::string& name) {
+  return group.has(name) ? &group.variable(name) : nullptr;
 }
 
 std::vector<HeadSlice> head_slices(const ResultsGroup& group, const Variable& variable,
@@ -113,24 +85,15 @@ bool has_number(const std::vector<double>& values) {
   return std::any_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
 }
 
-std::vector<double> head_values(const Results& results, VariableName name, const HeadShape& shape,
-                                std::string_view label) {
-  const Variable* const variable = find_variable(results, name);
-  if (variable == nullptr) return {};
-  constexpr std::size_t all_slices = 1000;
-  const ResultsGroup& group = *find_group(results, name.group);
-  for (HeadSlice& slice : head_slices(group, *variable, shape, all_slices)) {
-    if (slice.label == label && has_number(slice.values)) return std::move(slice.values);
-  }
-  return {};
-}
-
 std::optional<HeadTypes> head_types(const Results& results, const HeadShape& shape) {
-  const Variable* const type = find_variable(results, contract::type);
-  const Variable* const primary = find_variable(results, contract::primary);
+  const auto group = std::ranges::find_if(
+      results.groups, [](const ResultsGroup& each) { return !each.report.types.empty(); });
+  if (group == results.groups.end()) return std::nullopt;
+  const Variable* const type = find_variable(*group, group->report.types);
+  const Variable* const primary = find_variable(*group, group->report.primary_type);
   if (type == nullptr || primary == nullptr || type->dimensions.size() != 3) return std::nullopt;
   HeadTypes types;
-  types.names = dimension_labels(*find_group(results, contract::type.group), type->dimensions[0]);
+  types.names = dimension_labels(*group, type->dimensions[0]);
   const std::size_t n_unit = shape.n_unit();
   if (types.names.empty() || type->values.size() != types.names.size() * n_unit ||
       primary->values.size() != n_unit) {
