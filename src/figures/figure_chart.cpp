@@ -36,6 +36,13 @@ bool is_bars(const Series& series) {
   return series.style == Series::Style::bars;
 }
 
+template <typename Use>
+void for_each_series(const Chart& chart, const Use& use) {
+  for (const ChartPanel& panel : chart.panels) {
+    for (const Series& series : panel.series) use(series);
+  }
+}
+
 struct Range {
   bool log = false;
   double low = std::numeric_limits<double>::infinity();
@@ -46,13 +53,16 @@ struct Range {
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  // Room beside the data, on a logarithmic axis as a factor; some range where there are no data.
-  void widen(double share, double factor, bool below = true, bool above = true) {
-    if (low > high) *this = {log, log ? 1.0 : 0.0, log ? 10.0 : 1.0};
-    const double flat = std::max(std::abs(low) * 0.1, 0.5);
-    const double room = high > low ? share * (high - low) : flat;
-    if (below) low = log ? low / factor : low - room;
-    if (above) high = log ? high * factor : high + room;
+  void include(const std::vector<double>& values) {
+    for (const double value : values) include(value);
+  }
+  // With room beside the data, past an end at zero or not; some range where there are no data.
+  Range widened(double share, double factor, bool past_zero) const {
+    if (low > high) return {log, log ? 1.0 : 0.0, log ? 10.0 : 1.0};
+    if (log) return {log, low / factor, high * factor};
+    const double room = high > low ? share * (high - low) : std::max(std::abs(low) * 0.1, 0.5);
+    return {log, low == 0 && !past_zero ? 0 : low - room,
+            high == 0 && !past_zero ? 0 : high + room};
   }
   // How far along the axis a value lies, from 0 to 1; and the value that lies there.
   double share_of(double value) const {
@@ -64,54 +74,44 @@ struct Range {
   std::string text() const { return "[" + gnuplot_number(low) + ":" + gnuplot_number(high) + "]"; }
 };
 
-// One range for all panels. The axis starts at zero where the data come near it.
+// One range for all panels. The axis reaches to zero where there are bars or the data come near.
 Range vertical_range(const Chart& chart) {
   Range range{chart.log_y};
   double near = 0.3;
   for (const ChartPanel& panel : chart.panels) {
     for (const ReferenceLine& line : panel.reference_lines) range.include(line.y);
-    for (const Series& series : panel.series) {
-      if (is_bars(series)) near = 1;
-      for (const auto* values : {&series.y, &series.low, &series.high}) {
-        for (const double value : *values) range.include(value);
-      }
-    }
   }
-  const bool from_zero = !range.log && range.low >= 0 && range.low <= near * range.high;
-  const bool to_zero = !range.log && range.high <= 0 && range.high >= near * range.low;
-  if (from_zero) range.low = 0;
-  if (to_zero) range.high = 0;
-  range.widen(0.06, 1.3, !from_zero, !to_zero);
+  for_each_series(chart, [&](const Series& series) {
+    if (is_bars(series)) near = 1;
+    for (const auto* values : {&series.y, &series.low, &series.high}) range.include(*values);
+  });
+  const auto [least, most] = std::minmax({std::abs(range.low), std::abs(range.high)});
+  if (least <= near * most) range.include(0);
+  range = range.widened(0.06, 1.3, false);
   range = {range.log, chart.y_low.value_or(range.low), chart.y_high.value_or(range.high)};
   if (!(range.high > range.low)) range.high = range.low + (range.log ? range.low : 1);
   return range;
 }
 
 Range horizontal_range(const Chart& chart) {
-  Range range{chart.log_x};
-  bool bars = false;
   const auto n_label = static_cast<double>(chart.x_labels.size());
   if (n_label > 0) return {false, -0.6, n_label - 0.4};
-  for (const ChartPanel& panel : chart.panels) {
-    for (const Series& series : panel.series) {
-      bars = bars || is_bars(series);
-      for (const double value : series.x) range.include(value);
-    }
-  }
+  Range range{chart.log_x};
+  bool bars = false;
+  for_each_series(chart, [&](const Series& series) {
+    bars = bars || is_bars(series);
+    range.include(series.x);
+  });
   if (bars && range.low <= range.high) return {false, range.low - 0.6, range.high + 0.6};
-  range.widen(0.03, 1.15);
-  return range;
+  return range.widened(0.03, 1.15, true);
 }
 
 bool whole_numbers(const Chart& chart) {
-  for (const ChartPanel& panel : chart.panels) {
-    for (const Series& series : panel.series) {
-      for (const double x : series.x) {
-        if (std::isfinite(x) && x != std::round(x)) return false;
-      }
-    }
-  }
-  return true;
+  bool whole = true;
+  for_each_series(chart, [&](const Series& series) {
+    for (const double x : series.x) whole = whole && (!std::isfinite(x) || x == std::round(x));
+  });
+  return whole;
 }
 
 bool has_points(const Series& series) {
@@ -184,14 +184,12 @@ class ChartWriter {
   }
 
   void name_entries() {
-    for (const ChartPanel& panel : chart_.panels) {
-      for (const Series& series : panel.series) {
-        if (find(series.label, false) != nullptr) continue;
-        const std::size_t index = key_.size();
-        key_.push_back({false, series.label, style_of(series, index),
-                        std::string(series_colour(series.colour.value_or(index)))});
-      }
-    }
+    for_each_series(chart_, [&](const Series& series) {
+      if (find(series.label, false) != nullptr) return;
+      const std::size_t index = key_.size();
+      key_.push_back({false, series.label, style_of(series, index),
+                      std::string(series_colour(series.colour.value_or(index)))});
+    });
     static constexpr int dashes[] = {2, 3, 5};
     std::size_t next = 0;
     for (const ChartPanel& panel : chart_.panels) {

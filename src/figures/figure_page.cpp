@@ -150,7 +150,7 @@ std::size_t grid_columns(std::size_t n_panel, double ratio, std::size_t most) {
 }
 
 double Page::column_gap() const {
-  return gap + (y.named ? y.extent : 0);
+  return gap + (y.named ? y.extent + 8 : 0);
 }
 
 double Page::row_gap() const {
