@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "headscope/kernel.hpp"
 #include "run/output_folder.hpp"
 #include "run/run_passes.hpp"
 #include "run/run_results.hpp"
@@ -89,6 +90,9 @@ Results merge_shards(const RunSetup& setup, const ShardTable& shards) {
 void run_command(const Arguments& arguments) {
   const std::optional<RunOptions> options = parse_run_options(arguments);
   if (!options) return;
+  if (const std::string warning = blas::kernel_warning(); !warning.empty()) {
+    std::cerr << "headscope: warning: " << warning << "\n";
+  }
   const RunSetup setup(*options);
   const PassLabel label = pass_label(setup);
   if (label.n_shard > 1 && label.n_pass == 0) {
