@@ -147,9 +147,9 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
   for (std::size_t i = 0; i < page.n_panel; ++i) {
     const HeatmapPanel& panel = heatmap.panels[i];
     script.axes(page, i, panel.title);
-    script.add(
-        "plot data index " + std::to_string(i) +
-        (image ? " with image" : " using 1:2:(0.5):(0.5):3 with boxxyerror linecolor palette"));
+    script.add("plot data index " + std::to_string(i) +
+               (image ? " with image notitle"
+                      : " using 1:2:(0.5):(0.5):3 with boxxyerror linecolor palette notitle"));
     if (i == 0 && page.n_panel > 1) script.add("unset colorbox");
     data += (i > 0 ? "\n\n" : "") + data_block(panel);
   }
