@@ -223,7 +223,7 @@ class ChartWriter {
     }
     const double step = page_.panel_width / (x_range_.high - x_range_.low);
     if (chart_.x_labels.empty()) {
-      const bool counted = !chart_.log_x && step > 15 && whole_numbers(chart_);
+      const bool counted = !chart_.log_x && step > 20 && whole_numbers(chart_);
       page_.x = {.title = chart_.x_title,
                  .ticks = counted ? "1" : "autofreq",
                  .extent = 1.5 * tick_size,

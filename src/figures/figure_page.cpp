@@ -238,7 +238,7 @@ void PanelScript::axes(const Page& page, std::size_t panel, const std::string& t
   }
   const std::string x_title = gnuplot_lines(axis_title(x.title, page.panel_width));
   const std::string y_title = gnuplot_lines(axis_title(y.title, page.panel_height));
-  set("xlabel", lowest && !x_title.empty() ? x_title + " offset 0, 0.5" : "");
+  set("xlabel", lowest && !x_title.empty() ? x_title + " offset 0, 0.3" : "");
   set("ylabel", leftmost && !y_title.empty() ? y_title + " offset 0.5, 0" : "");
   set("xtics", x.ticks);
   set("ytics", y.ticks);
