@@ -17,9 +17,10 @@ Array at_last(const Array& array, std::size_t index) {
 
 Figure copying_figure(const ResultsGroup& group) {
   Heatmap map;
-  map.panels = {{"", group.variable("ov_copying").values, {}, {}}};
+  map.panels = {{"", group.variable("ov_copying").values}};
   map.row_title = "layer";
   map.column_title = "head";
+  map.heads = true;
   map.value_title = "OV copying";
   map.scale = ColourScale::diverging;
   map.low = -1;
@@ -62,13 +63,12 @@ Figure composition_figure(const ResultsGroup& group) {
   const Array& scores = group.variable("composition").values;
   const Array& null = group.variable("composition_null").values;
   const Shape& heads = group.variable("ov_copying").values.shape;
-  const std::vector<std::string> labels = layer_labels(heads[0], heads[1]);
   Heatmap map;
+  map.row_labels = map.column_labels = layer_labels(heads[0], heads[1]);
   for (std::size_t kind = 0; kind < scores.shape[0]; ++kind) {
     Array above = scores.part(kind);
     for (double& value : above.values) value -= null(kind);
-    map.panels.push_back(
-        {std::string(1, "QKV"[kind]) + "-composition", std::move(above), labels, labels});
+    map.panels.push_back({std::string(1, "QKV"[kind]) + "-composition", std::move(above)});
   }
   map.row_title = "earlier head (layer)";
   map.column_title = "later head (layer)";
@@ -111,7 +111,7 @@ Figure rank_figure(const ResultsGroup& group) {
     together.y.push_back(joint(layer));
   }
   Chart chart;
-  chart.panels = {{"", {heads, together, sum}, {}, {}}};
+  chart.panels = {{"", {heads, together, sum}, {}}};
   chart.x_title = "layer";
   chart.y_title = "singular values for 90 %";
   chart.log_y = true;
@@ -138,7 +138,7 @@ Figure overlap_figure(const ResultsGroup& group, std::size_t projection) {
     Array matrix = overlap.part(layer);
     for (double& value : matrix.values) value = std::max(std::log2(value / chance), -limit);
     for (std::size_t h = 0; h < overlap.shape[1]; ++h) matrix(h, h) = std::nan("");
-    map.panels.push_back({"layer " + std::to_string(layer), std::move(matrix), {}, {}});
+    map.panels.push_back({"layer " + std::to_string(layer), std::move(matrix)});
   }
   map.row_title = map.column_title = "head";
   map.value_title = "overlap relative to chance (log2)";
@@ -160,11 +160,12 @@ Figure overlap_figure(const ResultsGroup& group, std::size_t projection) {
 Figure position_figure(const ResultsGroup& group) {
   const Array& share = group.variable("position_only_share").values;
   Heatmap map;
-  map.panels = {{"same token", at_last(share, 0), {}, {}},
-                {"previous token", at_last(share, 1), {}, {}},
-                {"position 0", group.variable("position_only_sink").values, {}, {}}};
+  map.panels = {{"same token", at_last(share, 0)},
+                {"previous token", at_last(share, 1)},
+                {"position 0", group.variable("position_only_sink").values}};
   map.row_title = "layer";
   map.column_title = "head";
+  map.heads = true;
   map.value_title = "attention (probability)";
   map.low = 0;
   map.high = 1;
@@ -183,7 +184,7 @@ Figure position_figure(const ResultsGroup& group) {
 Figure offsets_figure(const ResultsGroup& group) {
   const Array& share = group.variable("position_only_share").values;
   Heatmap map;
-  map.panels = {{"layer 0 (exact)", share.part(0), {}, {}}};
+  map.panels = {{"layer 0 (exact)", share.part(0)}};
   map.row_title = "head";
   map.column_title = "offset (tokens back)";
   map.value_title = "attention (probability)";

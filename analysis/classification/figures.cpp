@@ -45,6 +45,7 @@ Heatmap head_map(const std::string& value_title, std::vector<HeatmapPanel> panel
   map.panels = std::move(panels);
   map.row_title = "layer";
   map.column_title = "head";
+  map.heads = true;
   map.value_title = value_title;
   return map;
 }
@@ -86,7 +87,7 @@ Chart layer_chart(const std::string& y_title, std::vector<Series> series,
 }
 
 Figure draw_type_map(const Scores& scores) {
-  Heatmap map = head_map("type", {{"", scores.array("primary"), {}, {}}});
+  Heatmap map = head_map("type", {{"", scores.array("primary")}});
   map.scale = ColourScale::categorical;
   map.categories = scores.meanings("primary");
   return {.name = "head_types",
@@ -128,10 +129,10 @@ Figure draw_type_counts(const Scores& scores) {
     }
     panel.series.push_back(std::move(none));
   }
-  for (Index layer = 0; layer < scores.n_layer(); ++layer) {
-    panel.x_labels.push_back(std::to_string(layer));
-  }
   Chart chart;
+  for (Index layer = 0; layer < scores.n_layer(); ++layer) {
+    chart.x_labels.push_back(std::to_string(layer));
+  }
   chart.panels = {std::move(panel)};
   chart.x_title = "layer";
   chart.y_title = "heads";
@@ -176,9 +177,9 @@ Figure draw_relations(const Scores& scores, const std::vector<Index>& order) {
   heads.label = "best head";
   offsets.label = "best fixed offset";
   heads.style = offsets.style = Series::Style::bars;
-  ChartPanel panel;
+  Chart chart;
   for (const Index i : order) {
-    const double x = static_cast<double>(panel.x_labels.size());
+    const double x = static_cast<double>(chart.x_labels.size());
     heads.x.push_back(x);
     const Estimate accuracy = scores.estimate("relation_best_accuracy_heldout", i);
     heads.y.push_back(accuracy.value);
@@ -188,11 +189,9 @@ Figure draw_relations(const Scores& scores, const std::vector<Index>& order) {
     offsets.y.push_back(baseline.values[i]);
     const HeadIndex head{static_cast<Index>(scores.array("relation_best_layer").values[i]),
                          static_cast<Index>(scores.array("relation_best_head").values[i])};
-    panel.x_labels.push_back(head.text() + " " + relation_label(scores, i / 2, i % 2));
+    chart.x_labels.push_back(head.text() + " " + relation_label(scores, i / 2, i % 2));
   }
-  panel.series = {std::move(heads), std::move(offsets)};
-  Chart chart;
-  chart.panels = {std::move(panel)};
+  chart.panels = {{"", {std::move(heads), std::move(offsets)}, {}}};
   chart.x_title = "head, relation and direction";
   chart.y_title = "accuracy";
   chart.y_low = 0;
@@ -250,8 +249,7 @@ Figure draw_sink(const Scores& scores) {
 }
 
 Figure draw_dependency_alignment(const Scores& scores) {
-  Heatmap map =
-      head_map("share of attention", {{"", scores.array("dependency_alignment"), {}, {}}});
+  Heatmap map = head_map("share of attention", {{"", scores.array("dependency_alignment")}});
   map.low = 0;
   return {
       .name = "vig2019_dependency_alignment",
@@ -266,7 +264,7 @@ Figure draw_dependency_alignment(const Scores& scores) {
 }
 
 Figure draw_distance(const Scores& scores) {
-  Heatmap map = head_map("distance, tokens", {{"", scores.array("distance"), {}, {}}});
+  Heatmap map = head_map("distance, tokens", {{"", scores.array("distance")}});
   map.low = 0;
   return {
       .name = "vig2019_distance",
@@ -281,10 +279,10 @@ Figure draw_distance(const Scores& scores) {
 }
 
 Figure draw_induction(const Scores& scores) {
-  Heatmap map = head_map("attention, probability",
-                         {{"previous token", scores.array("previous_token"), {}, {}},
-                          {"duplicate token", scores.array("duplicate_token"), {}, {}},
-                          {"induction", scores.array("induction"), {}, {}}});
+  Heatmap map =
+      head_map("attention, probability", {{"previous token", scores.array("previous_token")},
+                                          {"duplicate token", scores.array("duplicate_token")},
+                                          {"induction", scores.array("induction")}});
   map.low = 0;
   map.high = 1;
   return {

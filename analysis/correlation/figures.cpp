@@ -8,7 +8,7 @@ Figure layer_matrices(const Array& values, Heatmap map, Figure figure) {
   map.row_title = "head";
   map.column_title = "head";
   for (std::size_t layer = 0; layer < values.shape[0]; ++layer) {
-    map.panels.push_back({"layer " + std::to_string(layer), values.part(layer), {}, {}});
+    map.panels.push_back({"layer " + std::to_string(layer), values.part(layer)});
   }
   figure.content = std::move(map);
   return figure;
@@ -27,13 +27,13 @@ Figure across_layers(const ResultsGroup& group) {
   Heatmap map = cosine_scale();
   const std::size_t n_head = group.dimensions.at("head").size(),
                     n_unit = group.dimensions.at("unit_i").size();
-  std::vector<std::string> labels;
   for (std::size_t unit = 0; unit < n_unit; ++unit) {
-    labels.push_back(HeadIndex{unit / n_head, unit % n_head}.text());
+    map.row_labels.push_back(HeadIndex{unit / n_head, unit % n_head}.text());
   }
+  map.column_labels = map.row_labels;
   map.row_title = "head";
   map.column_title = "head";
-  map.panels.push_back({"", group.variable("cosine_all").values, labels, labels});
+  map.panels.push_back({"", group.variable("cosine_all").values});
   return {.name = "cosine_all_layers",
           .group = group.name,
           .title = "Cosine of head outputs across layers",

@@ -20,15 +20,15 @@ const std::vector<std::string>& labels(const ResultsGroup& group, const std::str
 }
 
 Figure counts_figure(const ResultsGroup& group) {
+  Chart chart;
   ChartPanel panel;
-  panel.x_labels = labels(group, "component");
+  chart.x_labels = labels(group, "component");
   std::vector<double> millions = group.variable("count").values.values;
   const auto total = static_cast<std::uint64_t>(millions.back());
-  panel.x_labels.pop_back();
+  chart.x_labels.pop_back();
   millions.pop_back();
   for (double& value : millions) value /= 1e6;
   panel.series.push_back(bars("model", millions));
-  Chart chart;
   chart.panels = {panel};
   chart.y_title = "parameters (millions)";
   chart.y_low = 0;
@@ -45,15 +45,15 @@ Figure counts_figure(const ResultsGroup& group) {
 
 Figure architectures_figure(const ResultsGroup& group) {
   const Array& weights = group.variable("architecture_parameters").values;
+  Chart chart;
   ChartPanel panel;
-  panel.x_labels = labels(group, "architecture");
+  chart.x_labels = labels(group, "architecture");
   const std::vector<std::string>& schemes = labels(group, "scheme");
   for (std::size_t s = 0; s < schemes.size(); ++s) {
     std::vector<double> y;
-    for (std::size_t a = 0; a < panel.x_labels.size(); ++a) y.push_back(weights(a, s));
+    for (std::size_t a = 0; a < chart.x_labels.size(); ++a) y.push_back(weights(a, s));
     panel.series.push_back(bars(schemes[s], y));
   }
-  Chart chart;
   chart.panels = {panel};
   chart.y_title = "attention weights per layer";
   chart.log_y = true;

@@ -10,6 +10,7 @@ const char* const michel = "Michel et al. 2019";
 
 Figure ablation_figure(const ResultsGroup& group) {
   Heatmap map;
+  map.heads = true;
   map.row_title = "layer";
   map.column_title = "head";
   map.value_title = "loss increase (nats per token)";
@@ -17,7 +18,7 @@ Figure ablation_figure(const ResultsGroup& group) {
   const Variable& increase = group.variable("loss_increase");
   const Dimension& ablations = group.dimensions.at("ablation");
   for (std::size_t ablation = 0; ablation < ablations.size(); ++ablation) {
-    map.panels.push_back({ablations.text[ablation], increase.values.part(ablation), {}, {}});
+    map.panels.push_back({ablations.text[ablation], increase.values.part(ablation)});
   }
   return {.name = "michel2019_ablation",
           .group = group.name,
@@ -33,13 +34,14 @@ Figure ablation_figure(const ResultsGroup& group) {
 Figure all_but_one_figure(const ResultsGroup& group) {
   const double baseline = group.variable("loss_baseline").values.values[0];
   Heatmap map;
+  map.heads = true;
   map.row_title = "layer";
   map.column_title = "head that stays";
   map.value_title = "loss increase (nats per token)";
   map.scale = ColourScale::diverging;
   Array values = group.variable("loss_all_but_one").values;
   for (double& value : values.values) value -= baseline;
-  map.panels.push_back({"", std::move(values), {}, {}});
+  map.panels.push_back({"", std::move(values)});
   return {
       .name = "michel2019_all_but_one",
       .group = group.name,
@@ -108,7 +110,7 @@ Figure importance_figure(const ResultsGroup& group) {
     const bool named = std::abs(measured.values[unit]) >= named_from;
     heads.point_labels.push_back(named ? HeadIndex{unit / n_head, unit % n_head}.text() : "");
   }
-  chart.panels.push_back({"", {std::move(heads)}, {}, {}});
+  chart.panels.push_back({"", {std::move(heads)}, {}});
   return {.name = "michel2019_importance",
           .group = group.name,
           .title = "First-order importance against ablation",

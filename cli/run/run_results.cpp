@@ -122,12 +122,11 @@ void draw_results(const Results& results, const std::string& directory,
   make_folder(tables);
   make_folder(figure_folder);
   write_tables(results, tables);
-  std::vector<Figure> figures;
+  std::vector<DrawnFigure> figures;
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
     if (!results.has(analysis.info.name)) continue;
     for (Figure& figure : analysis.draw(results)) {
-      write_figure(figure, figure_folder, figure_formats);
-      figures.push_back(std::move(figure));
+      figures.push_back(write_figure(std::move(figure), figure_folder, figure_formats));
     }
   }
   write_report(results, figures, directory);

@@ -19,18 +19,19 @@ enum class ColourScale {
 
 struct HeatmapPanel {
   std::string title;
-  Array values;                                        ///< row x column; NaN is drawn as empty
-  std::vector<std::string> row_labels, column_labels;  ///< empty: numbered from 0
+  Array values;  ///< row x column, alike in all panels; NaN is drawn as empty
 };
 
 /// One or several heat maps under one colour scale.
 struct Heatmap {
   std::vector<HeatmapPanel> panels;
-  std::string row_title, column_title, value_title;  ///< with units
+  std::string row_title, column_title, value_title;    ///< with units
+  std::vector<std::string> row_labels, column_labels;  ///< empty: numbered from 0
   ColourScale scale = ColourScale::sequential;
   double centre = 0;                    ///< diverging only
   std::optional<double> low, high;      ///< limits of the colour scale; from the data when absent
   std::vector<std::string> categories;  ///< categorical only
+  bool heads = false;                   ///< a cell per head: layers down, heads across
 };
 
 struct Series {
@@ -53,13 +54,13 @@ struct ChartPanel {
   std::string title;
   std::vector<Series> series;
   std::vector<ReferenceLine> reference_lines;
-  std::vector<std::string> x_labels;  ///< for bars: one per whole-number x
 };
 
 /// Lines, points or bars, in one or several panels with shared axes.
 struct Chart {
   std::vector<ChartPanel> panels;
-  std::string x_title, y_title;  ///< with units
+  std::string x_title, y_title;       ///< with units
+  std::vector<std::string> x_labels;  ///< for bars: one per whole-number x
   std::optional<double> y_low, y_high;
   bool log_x = false, log_y = false;
 };
@@ -73,12 +74,26 @@ struct Figure {
   std::variant<Heatmap, Chart> content;
 };
 
+/// In pixels, from the top left corner.
+struct Rectangle {
+  double x = 0, y = 0, width = 0, height = 0;
+  double right() const { return x + width; }
+  double bottom() const { return y + height; }
+};
+
+/// A figure as it was drawn.
+struct DrawnFigure {
+  Figure figure;
+  std::string svg;                     ///< empty if not among the formats
+  std::vector<Rectangle> head_panels;  ///< where the cells lie in the SVG, if they are heads
+};
+
 /// Writes `{name}.gp`, `{name}.dat` and one picture per format, by running gnuplot (found on PATH)
 /// without a shell.
 /// @param formats  of "svg", "png", "pdf".
 /// @throws Error   if gnuplot is missing or fails, with its first line of output.
-void write_figure(const Figure& figure, const std::string& directory,
-                  const std::vector<std::string>& formats);
+DrawnFigure write_figure(Figure figure, const std::string& directory,
+                         const std::vector<std::string>& formats);
 
 /// Removes the figures that write_figure wrote into a folder, and nothing else: files of the name
 /// of a script of its own. No such folder: nothing to do.

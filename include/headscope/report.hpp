@@ -14,10 +14,10 @@ namespace headscope {
 /// its definition and source, provenance; and `report.md`, the same in plain text with the tables
 /// linked.
 ///
-/// @param directory  where `figures/{name}.svg` already lie, and where the reports go.
-/// @throws DataError if a figure is missing or a report cannot be written; no half-written report
+/// @param figures    with their SVG; `report.md` links it as `figures/{name}.svg`.
+/// @throws DataError if a figure has no SVG or a report cannot be written; no half-written report
 /// is left.
-void write_report(const Results& results, const std::vector<Figure>& figures,
+void write_report(const Results& results, const std::vector<DrawnFigure>& figures,
                   const std::string& directory);
 
 /// Removes a report from a folder. @throws DataError if it cannot be removed.

@@ -1,14 +1,14 @@
 #include "headscope/figure.hpp"
 
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
-#include "figures/figure_script.hpp"
+#include "figures/figure_page.hpp"
 #include "figures/gnuplot.hpp"
 #include "files/pending_file.hpp"
 #include "headscope/error.hpp"
+#include "headscope/number_text.hpp"
 #include "headscope/utf8.hpp"
 
 namespace headscope {
@@ -44,27 +44,25 @@ std::string whole(double pixels) {
 
 // PNG at three times the size, 288 dots per inch; PDF at the size of the SVG. The script's text
 // sizes are pixels, which the cairo terminals take for points.
-std::string preamble(const Figure& figure, const FigureScript& script) {
-  const std::string size = whole(script.width) + ", " + whole(script.height);
-  const std::string large = whole(3 * script.width) + ", " + whole(3 * script.height);
-  char inches[64];
-  std::snprintf(inches, sizeof inches, "%.3fin, %.3fin", script.width / 96, script.height / 96);
+std::string preamble(const Figure& figure, const Page& page) {
+  const std::string size = whole(page.width()) + ", " + whole(page.height());
+  const std::string large = whole(3 * page.width()) + ", " + whole(3 * page.height());
+  const std::string inches =
+      decimals(page.width() / 96, 3) + "in, " + decimals(page.height() / 96, 3) + "in";
+  const std::string font = " background rgb 'white' font 'sans-serif,12'";
   return "# " + one_line(figure.title) + "\n# Source: " + one_line(figure.source) + "\n" +
-         redraw_line(figure.name) +
-         "   (or png, pdf)\n"
-         "reset\nset encoding utf8\nunset key\n"
-         "if (ARGC < 1) ARG1 = 'svg'\n"
-         "if (ARG1 eq 'svg') set terminal svg noenhanced size " +
-         size + " dynamic background rgb 'white' font 'sans-serif,12' name '" + figure.name +
-         "'\n"
-         "if (ARG1 eq 'png') set terminal pngcairo noenhanced size " +
-         large +
-         " fontscale 2.25 linewidth 3 pointscale 3 background rgb 'white' font 'sans-serif,12'\n"
-         "if (ARG1 eq 'pdf') set terminal pdfcairo noenhanced size " +
-         inches +
-         " fontscale 0.75 background rgb 'white' font 'sans-serif,12'\n"
-         "if (ARGC < 2) ARG2 = '" +
-         figure.name + ".'.ARG1\nset output ARG2\n";
+         redraw_line(figure.name) + "   (or png, pdf)\nreset\n" +
+         "if (ARGC < 1) ARG1 = 'svg'\nif (ARGC < 2) ARG2 = '" + figure.name + ".'.ARG1\n" +
+         "if (ARG1 eq 'svg') set terminal svg noenhanced size " + size + " dynamic" + font +
+         " name '" + figure.name + "'\nif (ARG1 eq 'png') set terminal pngcairo noenhanced size " +
+         large + " fontscale 2.25 linewidth 3 pointscale 3" + font +
+         "\nif (ARG1 eq 'pdf') set terminal pdfcairo noenhanced size " + inches +
+         " fontscale 0.75" + font + "\nset output ARG2\ndata = '" + figure.name +
+         ".dat'\nset encoding utf8\nset minussign\nunset key\nset style fill solid noborder\n"
+         "set border " +
+         (std::holds_alternative<Chart>(figure.content) ? "3 " : "") +
+         "linewidth 0.7 linecolor rgb '" + std::string(grey) +
+         "'\nset tics out nomirror scale 0.4 font ',11'\n";
 }
 
 // Browsers smooth enlarged images, which would blur the cells of a matrix into each other.
@@ -98,21 +96,23 @@ void remove_figures(const std::string& directory) {
   }
 }
 
-void write_figure(const Figure& figure, const std::string& directory,
-                  const std::vector<std::string>& formats) {
+DrawnFigure write_figure(Figure figure, const std::string& directory,
+                         const std::vector<std::string>& formats) {
   check_name(figure.name);
   for (const std::string& format : formats) check_format(format);
   const fs::path folder(directory);
-  const std::string data_file = figure.name + ".dat", script_file = figure.name + ".gp";
-  const FigureScript script =
-      std::holds_alternative<Heatmap>(figure.content)
-          ? heatmap_script(figure.name, figure.title, std::get<Heatmap>(figure.content), data_file)
-          : chart_script(figure.name, figure.title, std::get<Chart>(figure.content), data_file);
+  const std::string script_file = figure.name + ".gp";
+  const auto* const map = std::get_if<Heatmap>(&figure.content);
+  const FigureScript script = map != nullptr
+                                  ? heatmap_script(figure, *map)
+                                  : chart_script(figure, std::get<Chart>(figure.content));
   std::error_code failure;
   fs::create_directories(folder, failure);
-  write_file((folder / data_file).string(), script.data);
-  write_file((folder / script_file).string(), preamble(figure, script) + "set multiplot\n" +
-                                                  script.body + "unset multiplot\nunset output\n");
+  write_file((folder / (figure.name + ".dat")).string(), script.data);
+  write_file((folder / script_file).string(),
+             preamble(figure, script.page) + script.commands + "unset output\n");
+  const bool heads = map != nullptr && map->heads;
+  std::string svg;
   for (const std::string& format : formats) {
     const fs::path path = folder / (figure.name + "." + format);
     try {
@@ -123,11 +123,17 @@ void write_figure(const Figure& figure, const std::string& directory,
       }
       if (format == "svg") keep_cells_sharp(picture);
       write_file(path.string(), picture);
+      if (format == "svg") svg = std::move(picture);
     } catch (...) {
       fs::remove(path, failure);
       throw;
     }
   }
+  DrawnFigure drawn{std::move(figure), std::move(svg), {}};
+  for (std::size_t i = 0; heads && i < script.page.n_panel; ++i) {
+    drawn.head_panels.push_back(script.page.panel(i));
+  }
+  return drawn;
 }
 
 }  // namespace headscope

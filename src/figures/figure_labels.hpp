@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "figures/canvas.hpp"
+#include "headscope/figure.hpp"
 
 namespace headscope {
 

@@ -5,13 +5,16 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "headscope/error.hpp"
 #include "headscope/utf8.hpp"
@@ -21,40 +24,15 @@ extern char** environ;
 namespace headscope {
 namespace {
 
-class ChildProcess {
- public:
-  explicit ChildProcess(pid_t pid) : pid_(pid) {}
-  ChildProcess(const ChildProcess&) = delete;
-  ChildProcess& operator=(const ChildProcess&) = delete;
-  ~ChildProcess() {
-    if (pid_ > 0) {
-      kill(-pid_, SIGKILL);
-      wait();
-    }
-  }
+[[noreturn]] void fail(const std::string& expected, int code) {
+  throw Error("gnuplot: expected " + expected + ", got " + std::strerror(code));
+}
 
-  int wait() {
-    int status = 0;
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    pid_ = 0;
-    return status;
-  }
-
- private:
-  pid_t pid_;
-};
-
-/// A file without a name, which a child process opens by its descriptor.
+/// A file without a name, for what a child process writes.
 class MemoryFile {
  public:
-  static constexpr int child_descriptor = 3;
-  static constexpr const char* child_path = "/dev/fd/3";
-
-  MemoryFile() : descriptor_(memfd_create("picture", MFD_CLOEXEC)) {
-    if (descriptor_ < 0) {
-      throw Error(std::string("gnuplot: expected a file in memory, got ") + std::strerror(errno));
-    }
+  MemoryFile() : descriptor_(memfd_create("gnuplot", MFD_CLOEXEC)) {
+    if (descriptor_ < 0) fail("a file in memory", errno);
   }
   ~MemoryFile() { close(descriptor_); }
   MemoryFile(const MemoryFile&) = delete;
@@ -76,16 +54,16 @@ class MemoryFile {
   int descriptor_;
 };
 
-pid_t spawn_in(const std::string& directory, char* const arguments[], int output, int picture) {
+pid_t spawn_in(const std::string& directory, char* const arguments[], const MemoryFile& output,
+               const MemoryFile& messages) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
   posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, picture, MemoryFile::child_descriptor);
+  posix_spawn_file_actions_adddup2(&actions, output.descriptor(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, messages.descriptor(), STDERR_FILENO);
   // Ignored signals stay ignored in a child, and gnuplot does not look whether it could write.
   sigset_t defaults;
   sigemptyset(&defaults);
@@ -96,30 +74,27 @@ pid_t spawn_in(const std::string& directory, char* const arguments[], int output
   const int failure = posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
-  if (failure != 0) {
-    throw Error(std::string("gnuplot: expected to run it from PATH, got ") +
-                std::strerror(failure));
-  }
+  if (failure != 0) fail("to run it from PATH", failure);
   return pid;
 }
 
-// Everything written until the other end closes; the wait ends at `deadline`.
-std::string read_all(int input, std::chrono::steady_clock::time_point deadline, bool& timed_out) {
-  std::string text;
-  char buffer[4096];
-  for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        deadline - std::chrono::steady_clock::now());
-    pollfd waiting{input, POLLIN, 0};
-    if (left.count() <= 0 || poll(&waiting, 1, static_cast<int>(left.count())) == 0) {
-      timed_out = true;
-      return text;
-    }
-    const ssize_t count = read(input, buffer, sizeof buffer);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return text;
-    if (text.size() < 65536) text.append(buffer, static_cast<std::size_t>(count));
+// The process's wait status; nothing if it had to be killed after `seconds`.
+std::optional<int> wait_for(pid_t pid, int seconds) {
+  const int process = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  pollfd ending{process, POLLIN, 0};
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  int ready = -1;
+  while (process >= 0 && ready < 0) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    ready = poll(&ending, 1, static_cast<int>(std::max<long>(left.count(), 0)));
   }
+  if (process >= 0) close(process);
+  if (ready == 0) kill(-pid, SIGKILL);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return ready == 0 ? std::nullopt : std::optional(status);
 }
 
 // gnuplot repeats the offending line and a caret before it says what is wrong.
@@ -164,36 +139,18 @@ std::string gnuplot_number(double value) {
 
 std::string run_gnuplot(const std::string& directory, const std::string& script,
                         const std::string& format, int seconds) {
-  const MemoryFile picture;
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    throw Error(std::string("gnuplot: expected a pipe, got ") + std::strerror(errno));
-  }
-  std::string words[] = {"gnuplot", "-d", "-c", script, format, MemoryFile::child_path};
+  const MemoryFile picture, messages;
+  std::string words[] = {"gnuplot", "-d", "-c", script, format, "/dev/stdout"};
   char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(),
                        words[4].data(), words[5].data(), nullptr};
-  bool timed_out = false;
-  std::string output;
-  int status = 0;
-  try {
-    ChildProcess child(spawn_in(directory, arguments, ends[1], picture.descriptor()));
-    close(ends[1]);
-    ends[1] = -1;
-    output = read_all(ends[0], std::chrono::steady_clock::now() + std::chrono::seconds(seconds),
-                      timed_out);
-    if (!timed_out) status = child.wait();
-  } catch (...) {
-    close(ends[0]);
-    if (ends[1] >= 0) close(ends[1]);
-    throw;
-  }
-  close(ends[0]);
-  if (timed_out) {
+  const std::optional<int> status =
+      wait_for(spawn_in(directory, arguments, picture, messages), seconds);
+  if (!status) {
     throw Error(script + ": expected gnuplot to end within " + std::to_string(seconds) +
                 " s, it did not");
   }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw Error(script + ": expected gnuplot to draw it, got: " + complaint(output));
+  if (!WIFEXITED(*status) || WEXITSTATUS(*status) != 0) {
+    throw Error(script + ": expected gnuplot to draw it, got: " + complaint(messages.read()));
   }
   return picture.read();
 }

@@ -2,43 +2,28 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "files/pending_file.hpp"
-#include "headscope/error.hpp"
 #include "headscope/number_text.hpp"
-#include "report/inline_svg.hpp"
 #include "report/report_pages.hpp"
 #include "results/long_table.hpp"
 
 namespace headscope {
-namespace {
 
 namespace fs = std::filesystem;
 
-std::string read_svg(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file) throw DataError(path.string(), "", "expected a figure, found no file");
-  text << file.rdbuf();
-  return text.str();
-}
-
-}  // namespace
-
-std::vector<const Figure*> ReportContent::figures_of(const std::string& group) const {
-  std::vector<const Figure*> found;
-  for (const Figure& figure : figures) {
-    if (figure.group == group) found.push_back(&figure);
+std::vector<const DrawnFigure*> ReportContent::figures_of(const std::string& group) const {
+  std::vector<const DrawnFigure*> found;
+  for (const DrawnFigure& drawn : figures) {
+    if (drawn.figure.group == group) found.push_back(&drawn);
   }
   return found;
 }
 
-std::vector<const Figure*> ReportContent::other_figures() const {
-  std::vector<const Figure*> found;
-  for (const Figure& figure : figures) {
-    if (!results.has(figure.group)) found.push_back(&figure);
+std::vector<const DrawnFigure*> ReportContent::other_figures() const {
+  std::vector<const DrawnFigure*> found;
+  for (const DrawnFigure& drawn : figures) {
+    if (!results.has(drawn.figure.group)) found.push_back(&drawn);
   }
   return found;
 }
@@ -96,17 +81,9 @@ void remove_report(const std::string& directory) {
   }
 }
 
-void write_report(const Results& results, const std::vector<Figure>& figures,
+void write_report(const Results& results, const std::vector<DrawnFigure>& figures,
                   const std::string& directory) {
-  ReportContent content{results, figures, {}};
-  for (const Figure& figure : figures) {
-    const fs::path path = fs::path(directory) / "figures" / (figure.name + ".svg");
-    const std::string svg = inline_svg(read_svg(path), figure.name + "-", figure.title);
-    if (svg.empty()) {
-      throw DataError(path.string(), "", "expected an SVG without scripts or links, found another");
-    }
-    content.svg.emplace(figure.name, svg);
-  }
+  const ReportContent content{results, figures};
   PendingFile html((fs::path(directory) / "report.html").string());
   PendingFile markdown((fs::path(directory) / "report.md").string());
   html.append(html_report(content));

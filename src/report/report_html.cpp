@@ -1,7 +1,6 @@
 #include <algorithm>
-#include <optional>
 
-#include "figures/figure_script.hpp"
+#include "headscope/error.hpp"
 #include "headscope/number_text.hpp"
 #include "headscope/version.hpp"
 #include "report/head_variables.hpp"
@@ -72,19 +71,11 @@ std::string claims_section(const ReportContent& content) {
   return html + "</tbody></table></div>\n</section>\n";
 }
 
-// Where a figure's cells are heads, for the page's script: `x y width height;...`.
-std::string head_cells(const Figure& figure, const std::optional<HeadShape>& shape) {
-  const auto* const map = std::get_if<Heatmap>(&figure.content);
-  if (map == nullptr || !shape || map->row_title != "layer" ||
-      !map->column_title.starts_with("head")) {
-    return "";
-  }
-  const Shape extents{shape->n_layer, shape->n_head};
-  for (const HeatmapPanel& panel : map->panels) {
-    if (panel.values.shape != extents) return "";
-  }
+// The figure's cells that are heads, for the page's script: `x y width height;...`.
+std::string head_cells(const DrawnFigure& drawn) {
+  if (drawn.head_panels.empty()) return "";
   std::string places;
-  for (const Rectangle& area : heatmap_panels(figure.title, *map)) {
+  for (const Rectangle& area : drawn.head_panels) {
     if (!places.empty()) places += ";";
     places += number_text(area.x, 6) + " " + number_text(area.y, 6) + " " +
               number_text(area.width, 6) + " " + number_text(area.height, 6);
@@ -92,10 +83,15 @@ std::string head_cells(const Figure& figure, const std::optional<HeadShape>& sha
   return " data-maps=\"" + places + "\"";
 }
 
-std::string figure_html(const ReportContent& content, const Figure& figure) {
+std::string figure_html(const DrawnFigure& drawn) {
+  const Figure& figure = drawn.figure;
+  const std::string svg = inline_svg(drawn.svg, figure.name + "-", figure.title);
+  if (svg.empty()) {
+    throw DataError(figure.name + ".svg", "",
+                    "expected an SVG without scripts or links, found another");
+  }
   std::string html = "<figure id=\"figure-" + html_text(figure.name) + "\">\n<div class=\"card\"" +
-                     head_cells(figure, head_shape(content.results)) + ">" +
-                     content.svg.at(figure.name) + "</div>\n<figcaption>" +
+                     head_cells(drawn) + ">" + svg + "</div>\n<figcaption>" +
                      html_text(figure.caption);
   if (!figure.source.empty()) html += " Source: " + html_text(figure.source) + ".";
   return html + " <span class=\"faint\"><code>figures/" + html_text(figure.name) +
@@ -160,7 +156,7 @@ std::string variable_html(const LongTable& table, const std::string& group) {
 std::string group_section(const ReportContent& content, const ResultsGroup& group) {
   std::string html = "<section id=\"" + anchor(group.name) + "\">\n<h2>" +
                      html_text(group_title(group)) + "</h2>\n" + paragraphs(group.summary);
-  for (const Figure* figure : content.figures_of(group.name)) html += figure_html(content, *figure);
+  for (const DrawnFigure* drawn : content.figures_of(group.name)) html += figure_html(*drawn);
   if (!group.variables.empty()) {
     html += "<h3>Numbers</h3>\n";
     for (const Variable& variable : group.variables) {
@@ -228,10 +224,10 @@ std::string html_report(const ReportContent& content) {
   html += "</p>\n</header>\n" + navigation(content) + "<main id=\"main\">\n" +
           summary_section(content.results) + claims_section(content);
   for (const ResultsGroup& group : content.results.groups) html += group_section(content, group);
-  const std::vector<const Figure*> others = content.other_figures();
+  const std::vector<const DrawnFigure*> others = content.other_figures();
   if (!others.empty()) {
     html += "<section id=\"figures\">\n<h2>Further figures</h2>\n";
-    for (const Figure* figure : others) html += figure_html(content, *figure);
+    for (const DrawnFigure* drawn : others) html += figure_html(*drawn);
     html += "</section>\n";
   }
   html +=

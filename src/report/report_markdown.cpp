@@ -107,10 +107,11 @@ std::string markdown_report(const ReportContent& content) {
   for (const ResultsGroup& group : content.results.groups) {
     text += "## " + plain(group_title(group)) + "\n\n";
     if (!group.summary.empty()) text += plain(group.summary) + "\n\n";
-    for (const Figure* figure : content.figures_of(group.name)) text += figure_text(*figure);
+    for (const DrawnFigure* drawn : content.figures_of(group.name))
+      text += figure_text(drawn->figure);
     text += variables_text(group);
   }
-  for (const Figure* figure : content.other_figures()) text += figure_text(*figure);
+  for (const DrawnFigure* drawn : content.other_figures()) text += figure_text(drawn->figure);
   text += "## Provenance\n\n| | |\n|---|---|\n";
   for (const auto& [name, value] : content.results.attributes) {
     text += row_text({name, attribute_text(value)});

@@ -13,12 +13,11 @@ class LongTable;
 /// What both reports are made of.
 struct ReportContent {
   const Results& results;
-  const std::vector<Figure>& figures;
-  std::map<std::string, std::string> svg;  ///< by figure name, ready to stand in a page
+  const std::vector<DrawnFigure>& figures;
 
-  std::vector<const Figure*> figures_of(const std::string& group) const;
+  std::vector<const DrawnFigure*> figures_of(const std::string& group) const;
   /// Figures whose group is not in the results.
-  std::vector<const Figure*> other_figures() const;
+  std::vector<const DrawnFigure*> other_figures() const;
 };
 
 std::string html_report(const ReportContent& content);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -63,7 +64,8 @@ std::size_t count(const std::string& text, const std::string& pattern) {
 
 Figure two_by_three() {
   Heatmap map;
-  map.panels = {{"Panel", Array({2, 3}, {0, 0.25, nan, 0.5, 0.75, 1}), {"a", "b"}, {}}};
+  map.panels = {{"Panel", Array({2, 3}, {0, 0.25, nan, 0.5, 0.75, 1})}};
+  map.row_labels = {"a", "b"};
   map.value_title = "Share";
   return {"small", "g", "Title", "", "A source 2020", map};
 }
@@ -76,7 +78,7 @@ Figure one_line_chart() {
   series.y = {3, nan, 5};
   series.low = {2, nan, 4};
   series.high = {4, nan, 6};
-  chart.panels = {{"", {series}, {{"chance", 4}}, {}}};
+  chart.panels = {{"", {series}, {{"chance", 4}}}};
   chart.y_title = "Loss (nats)";
   return {"line", "g", "Title", "", "", chart};
 }
@@ -150,7 +152,7 @@ TEST_F(Figures, IntervalsAndReferenceLinesAreDrawnAndNamed) {
   EXPECT_EQ(file("line.dat"), "# loss\n# x y low high\n0 3 2 4\n1 NaN NaN NaN\n2 5 4 6\n");
   const std::string script = file("line.gp");
   EXPECT_THAT(script, HasSubstr("using 1:3:4 with filledcurves"));
-  EXPECT_THAT(script, HasSubstr("from graph 0, first 4 to graph 1, first 4"));
+  EXPECT_THAT(script, HasSubstr("4 with lines dashtype 2"));
   EXPECT_THAT(file("line.svg"), HasSubstr(">chance</text>"));
 }
 
@@ -182,6 +184,7 @@ TEST_F(Figures, HostileTextIsOnlyText) {
                                          "\"; system(\"touch " + marker + "\")",
                                          "two\nsystem('touch " + marker + "')\r\n!touch " + marker,
                                          "trailing backslash \\",
+                                         "%d %s",
                                          "@ARG1 {/=40 large} ^up _down $(x) ${y} %d %s } { # ;",
                                          "<script>alert(1)</script> & <b>",
                                          std::string("nul \0 and \x1b[31m", 15),
@@ -192,11 +195,11 @@ TEST_F(Figures, HostileTextIsOnlyText) {
     for (Figure* figure : {&map, &chart}) figure->title = figure->source = figure->caption = text;
     auto& content = std::get<Heatmap>(map.content);
     content.panels[0].title = content.value_title = content.row_title = text;
-    content.panels[0].row_labels = {text, "b"};
+    content.row_labels = {text, "b"};
     auto& lines = std::get<Chart>(chart.content);
     lines.panels[0].title = lines.panels[0].series[0].label = text;
     lines.panels[0].reference_lines[0].label = lines.x_title = text;
-    lines.panels[0].x_labels = {text, "b", text};
+    lines.x_labels = {text, "b", text};
     lines.panels[0].series[0].point_labels = {text, text, text};
     for (const Figure& figure : {map, chart}) {
       draw(figure);
@@ -217,31 +220,58 @@ TEST_F(Figures, TextIsShownAsItIs) {
   figure.title = "'quoted' \\ and \"doubled\"";
   draw(figure);
   EXPECT_THAT(file("small.svg"), HasSubstr(">'quoted' \\ and \"doubled\"</text>"));
+  std::get<Heatmap>(figure.content).row_labels = {"50 %d", "b"};
+  draw(figure);
+  EXPECT_THAT(file("small.svg"), HasSubstr(">50 %d</text>"));
 }
 
 TEST_F(Figures, TwentyFourLayersAreAllNamedWithoutOverlap) {
   const auto samples = test::figure_samples();
   draw(samples[1]);
-  const std::string script = file("heads_24x16.gp");
-  const std::size_t start = script.find("set ytics");
-  EXPECT_EQ(count(script.substr(start, script.find('\n', start) - start), "'\\d+' "), 24u);
-  std::smatch margins;
-  const std::regex place("tmargin at screen ([0-9.]+); set bmargin at screen ([0-9.]+)");
+  const std::string script = file("heads_24x16.gp"), svg = file("heads_24x16.svg");
+  EXPECT_THAT(script, HasSubstr("set ytics 1\n"));
+  for (int layer = 16; layer < 24; ++layer) {
+    EXPECT_EQ(count(svg, "> *" + std::to_string(layer) + "</text>"), 1u) << layer;
+  }
+  std::smatch margins, size;
+  const std::regex place("margins [0-9.]+, [0-9.]+, ([0-9.]+), ([0-9.]+)");
   ASSERT_TRUE(std::regex_search(script, margins, place));
-  std::smatch size;
   ASSERT_TRUE(std::regex_search(script, size, std::regex("svg noenhanced size \\d+, (\\d+)")));
-  const double row = (std::stod(margins[1]) - std::stod(margins[2])) * std::stod(size[1]) / 24;
+  const double row = (std::stod(margins[2]) - std::stod(margins[1])) * std::stod(size[1]) / 24;
   EXPECT_GE(row, 11) << "a row must be as high as its label";
 }
 
-TEST_F(Figures, TicksAreDrawnAlikeInEveryRowOfPanels) {
+TEST_F(Figures, NumbersStandAlongTheOuterAxesOnly) {
   Figure figure = two_by_three();
   auto& map = std::get<Heatmap>(figure.content);
   map.panels.resize(4, map.panels[0]);
+  map.row_labels.clear();
   draw(figure);
-  const std::string script = file("small.gp");
-  EXPECT_EQ(count(script, "set [xy]tics nomirror out"), count(script, "set [xy]tics "));
-  EXPECT_GE(count(script, "set ytics nomirror out"), 2u);
+  // Four panels in two rows, 0 to 2 along x and 0 to 1 along y, and 0 and 1 beside the colours.
+  EXPECT_EQ(count(file("small.svg"), "> *2</text>"), 2u);
+  EXPECT_EQ(count(file("small.svg"), "> *1</text>"), 2u + 2u + 1u);
+}
+
+TEST_F(Figures, AHeadMapTellsWhereItsPanelsLie) {
+  Figure figure = two_by_three();
+  auto& map = std::get<Heatmap>(figure.content);
+  map.panels.resize(2, map.panels[0]);
+  EXPECT_TRUE(write_figure(figure, folder_.string(), {"svg"}).head_panels.empty());
+  map.heads = true;
+  const DrawnFigure drawn = write_figure(figure, folder_.string(), {"svg"});
+  EXPECT_EQ(drawn.svg, file("small.svg"));
+  ASSERT_EQ(drawn.head_panels.size(), 2u);
+  // gnuplot draws the highest value's box in the last cell of each panel.
+  const std::regex box("rgb\\(253, 231,  37\\)' points = '([0-9.]+),([0-9.]+) ([0-9.]+),");
+  for (const Rectangle& panel : drawn.head_panels) {
+    const auto fits = [&](const std::smatch& points) {
+      return std::abs(std::stod(points[2]) - panel.bottom()) < 1 &&
+             std::abs(std::stod(points[3]) - panel.right()) < 1;
+    };
+    const std::sregex_iterator boxes(drawn.svg.begin(), drawn.svg.end(), box), end;
+    EXPECT_NE(std::find_if(boxes, end, fits), end) << panel.right() << ' ' << panel.bottom();
+  }
+  EXPECT_NE(drawn.head_panels[0].bottom(), drawn.head_panels[1].bottom());
 }
 
 TEST(LabelPlacer, KeepsLabelsOffPointsAndOneAnother) {
@@ -279,7 +309,7 @@ void expect_message(const Figure& figure, const std::string& message) {
 
 TEST(FigureErrors, NameWhatDoesNotFit) {
   Figure figure = two_by_three();
-  std::get<Heatmap>(figure.content).panels[0].row_labels = {"a", "b", "c"};
+  std::get<Heatmap>(figure.content).row_labels = {"a", "b", "c"};
   expect_message(figure, "figure small row labels: expected 2, got 3");
   figure = two_by_three();
   std::get<Heatmap>(figure.content).panels[0].values = Array({6});

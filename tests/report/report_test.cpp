@@ -19,7 +19,7 @@ using ::testing::Not;
 
 Figure small_figure() {
   Heatmap map;
-  map.panels = {{"", Array({2, 2}, {0, 1, 2, 3}), {}, {}}};
+  map.panels = {{"", Array({2, 2}, {0, 1, 2, 3})}};
   return {"small", "pruning", "Small", "What it shows.", "Source 2020", map};
 }
 
@@ -46,18 +46,18 @@ TEST(InlineSvg, RefusesWhatIsActive) {
 TEST(Report, NeedsEveryFigure) {
   const testing::TemporaryDirectory folder;
   try {
-    write_report(test::results_sample(), {small_figure()}, folder.file(""));
+    write_report(test::results_sample(), {{small_figure(), "", {}}}, folder.file(""));
     FAIL() << "written";
   } catch (const DataError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("small.svg: expected a figure, found no file"));
+    EXPECT_THAT(error.what(), HasSubstr("small.svg: expected an SVG without scripts or links"));
   }
   EXPECT_TRUE(folder.files().empty()) << "no half-written report";
 }
 
 TEST(Report, HasFigureDefinitionSourceAndProvenance) {
   const testing::TemporaryDirectory folder;
-  write_figure(small_figure(), folder.file("figures"), {"svg"});
-  write_report(test::results_sample(), {small_figure()}, folder.file(""));
+  const DrawnFigure drawn = write_figure(small_figure(), folder.file("figures"), {"svg"});
+  write_report(test::results_sample(), {drawn}, folder.file(""));
   EXPECT_THAT(folder.files(), ::testing::ElementsAre("figures", "report.html", "report.md"));
   const std::string html = testing::read_file(folder.file("report.html"));
   for (const char* const part :
@@ -80,8 +80,8 @@ TEST(Report, AFigureOfNoGroupIsNotLost) {
   const testing::TemporaryDirectory folder;
   Figure figure = small_figure();
   figure.group = "elsewhere";
-  write_figure(figure, folder.file("figures"), {"svg"});
-  write_report(test::results_sample(), {figure}, folder.file(""));
+  const DrawnFigure drawn = write_figure(figure, folder.file("figures"), {"svg"});
+  write_report(test::results_sample(), {drawn}, folder.file(""));
   EXPECT_THAT(testing::read_file(folder.file("report.html")), HasSubstr("Further figures"));
   EXPECT_THAT(testing::read_file(folder.file("report.md")), HasSubstr("figures/small.svg"));
 }

@@ -27,7 +27,7 @@ std::vector<std::string> head_labels(std::size_t n_layer, std::size_t n_head) {
 
 Figure heads(const std::string& name, std::size_t n_layer, std::size_t n_head) {
   Heatmap map;
-  map.panels = {{"", random_array(n_layer, n_head, 1), {}, {}}};
+  map.panels = {{"", random_array(n_layer, n_head, 1)}};
   map.row_title = "Layer";
   map.column_title = "Head";
   map.value_title = "Mean attention on position 0 (probability)";
@@ -43,7 +43,7 @@ Figure matrices(const std::string& name, std::size_t n_panel, std::size_t n_head
         values(i, j) = i == j ? 1 : 0.8 * values(std::min(i, j), std::max(i, j)) - 0.4;
       }
     }
-    map.panels.push_back({"Layer " + std::to_string(layer), values, {}, {}});
+    map.panels.push_back({"Layer " + std::to_string(layer), values});
   }
   map.row_title = map.column_title = "Head";
   map.value_title = "Cosine";
@@ -60,7 +60,8 @@ Figure across_layers() {
       values(from, to) = CounterRandom(2, from).uniform(to);
     }
   }
-  map.panels = {{"", values, head_labels(12, 12), head_labels(12, 12)}};
+  map.panels = {{"", values}};
+  map.row_labels = map.column_labels = head_labels(12, 12);
   map.row_title = "From head (layer·head)";
   map.column_title = "To head (layer·head)";
   map.value_title = "Composition";
@@ -74,7 +75,7 @@ Figure types() {
     values.values[i] = static_cast<double>(CounterRandom(5).below(11, i));
   }
   values(3, 4) = nan;
-  map.panels = {{"", values, {}, {}}};
+  map.panels = {{"", values}};
   map.row_title = "Layer";
   map.column_title = "Head";
   map.value_title = "Type";
@@ -89,12 +90,12 @@ Figure gaps_and_long_labels() {
   Heatmap map;
   Array values = random_array(5, 9, 6);
   values(1, 2) = values(4, 8) = nan;
-  map.panels = {{"",
-                 values,
-                 {"nominal subject (dependent to head)", "object", "adjectival modifier",
-                  "determiner", "a relation whose name goes on and on and on and on"},
-                 {"dependent to head", "head to dependent", "previous", "next", "first token",
-                  "last token", "same word", "earlier mention", "nothing at all"}}};
+  map.panels = {{"", values}};
+  map.row_labels = {"nominal subject (dependent to head)", "object", "adjectival modifier",
+                    "determiner", "a relation whose name goes on and on and on and on"};
+  map.column_labels = {"dependent to head", "head to dependent", "previous",  "next",
+                       "first token",       "last token",        "same word", "earlier mention",
+                       "nothing at all"};
   map.value_title = "Accuracy";
   return {"long_labels",
           "g",
@@ -107,7 +108,8 @@ Figure gaps_and_long_labels() {
 
 Figure one_row() {
   Heatmap map;
-  map.panels = {{"", random_array(1, 12, 7), {"all heads"}, {}}};
+  map.panels = {{"", random_array(1, 12, 7)}};
+  map.row_labels = {"all heads"};
   map.column_title = "Layer";
   map.value_title = "Rank";
   return {"one_row", "g", "Components for 90 % of the energy", "", "Cordonnier et al. 2020", map};
@@ -115,8 +117,7 @@ Figure one_row() {
 
 Figure nothing_measured() {
   Heatmap map;
-  map.panels = {{"All missing", Array({4, 4}, nan), {}, {}},
-                {"One value", Array({4, 4}, 0.25), {}, {}}};
+  map.panels = {{"All missing", Array({4, 4}, nan)}, {"One value", Array({4, 4}, 0.25)}};
   return {"all_nan", "g", "Nothing measured", "", "", map};
 }
 
@@ -127,7 +128,7 @@ Figure bars() {
       "acl",   "advcl", "advmod", "amod",  "appos",  "aux",       "case",  "cc",
       "ccomp", "conj",  "cop",    "csubj", "det",    "discourse", "fixed", "flat",
       "iobj",  "mark",  "nmod",   "nsubj", "nummod", "obj",       "obl",   "parataxis"};
-  panel.x_labels = relations;
+  chart.x_labels = relations;
   for (const char* direction : {"dependent to head", "head to dependent"}) {
     Series series;
     series.label = direction;
@@ -213,7 +214,7 @@ Figure points() {
 Figure logarithmic_counts() {
   Chart chart;
   ChartPanel panel;
-  panel.x_labels = {"gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "gpt3", "llama-7b"};
+  chart.x_labels = {"gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "gpt3", "llama-7b"};
   Series series;
   series.label = "4d²";
   series.style = Series::Style::bars;

@@ -12,10 +12,11 @@ namespace {
 headscope::Figure head_costs() {
   headscope::Heatmap map;
   for (const char* const title : {"first", "second"}) {
-    map.panels.push_back({title, headscope::Array({2, 3}, {0, 1, 2, 3, 4, 5}), {}, {}});
+    map.panels.push_back({title, headscope::Array({2, 3}, {0, 1, 2, 3, 4, 5})});
   }
   map.row_title = "layer";
   map.column_title = "head";
+  map.heads = true;
   headscope::Figure figure;
   figure.name = figure.title = "head_costs";
   figure.content = map;
@@ -37,12 +38,13 @@ int main(int argc, char** argv) {
     headscope::write_tables(results, (folder / "tables").string());
     std::vector<headscope::Figure> figures = headscope::test::figure_samples();
     figures.push_back(head_costs());
+    std::vector<headscope::DrawnFigure> drawn;
     for (headscope::Figure& figure : figures) {
       figure.group = "pruning";
       figure.caption = "Caption of " + headscope::test::hostile;
-      headscope::write_figure(figure, (folder / "figures").string(), {"svg"});
+      drawn.push_back(headscope::write_figure(figure, (folder / "figures").string(), {"svg"}));
     }
-    headscope::write_report(results, figures, folder.string());
+    headscope::write_report(results, drawn, folder.string());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;
