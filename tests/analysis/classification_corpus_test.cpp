@@ -13,6 +13,7 @@
 #include "headscope/statistics_file.hpp"
 #include "headscope/tokenizer.hpp"
 #include "run/corpus_run.hpp"
+#include "support/message_of.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -138,13 +139,8 @@ TEST_F(PlantedModel, TokensOutsideTheVocabularyAreRefused) {
   document.tokens[3] = 2560;
   CorpusRun run = make();
   run.begin_pass(0);
-  try {
-    run.observe(document);
-    FAIL() << "expected a ShapeError";
-  } catch (const ShapeError& error) {
-    EXPECT_EQ(std::string(error.what()),
-              "token ids of document " + document.id + ": expected below 2560, got 2560");
-  }
+  EXPECT_EQ(testing::message_of<ShapeError>([&] { run.observe(document); }),
+            "token ids of document " + document.id + ": expected below 2560, got 2560");
 }
 
 /// Runs the program with all patterns kept, then recomputes every score from them in NumPy.
