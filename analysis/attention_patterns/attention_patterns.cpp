@@ -15,7 +15,7 @@ const AnalysisInfo attention_info{
         "Keeps the attention patterns of the first documents, weighted by what is read, and rolled "
         "out over layers.",
     .source = "Vig 2019; Kobayashi et al. 2020; Abnar & Zuidema 2020",
-    .needs_corpus = true,
+    .n_pass = 1,
 };
 
 /// Documents differ in length, so that each has rows of its own name.
@@ -30,7 +30,9 @@ const Array& kept_row(const Statistics& statistics, const std::string& name, std
 class AttentionPatterns : public Analysis {
  public:
   explicit AttentionPatterns(const AnalysisContext& context)
-      : model_(context.model), corpus_(context.corpus), settings_(context.settings) {}
+      : model_(context.model),
+        corpus_(context.corpus),
+        options_(context.settings.own<AttentionPatternsOptions>()) {}
 
   bool begin_document(const Document& document, Statistics& statistics) override;
   bool wants_pattern(Index /*layer*/) const override { return true; }
@@ -42,7 +44,7 @@ class AttentionPatterns : public Analysis {
 
   const Model& model_;
   const Corpus* corpus_;
-  const AnalysisSettings& settings_;
+  const AttentionPatternsOptions& options_;
   Index n_kept_ = 0;
   Array* pattern_ = nullptr;
   Array* value_weighted_ = nullptr;
@@ -51,10 +53,9 @@ class AttentionPatterns : public Analysis {
 };
 
 bool AttentionPatterns::begin_document(const Document& document, Statistics& statistics) {
-  if (document.index >= settings_.n_pattern_documents) return false;
+  if (document.index >= options_.n_document) return false;
   const Index n_token = document.tokens.size();
-  n_kept_ =
-      settings_.n_pattern_tokens == 0 ? n_token : std::min(n_token, settings_.n_pattern_tokens);
+  n_kept_ = options_.n_token_kept(n_token);
   const ModelConfig& config = model_.config;
   const Shape per_head{config.n_layer, config.n_head, n_kept_, n_kept_};
   const auto row = [&](const char* name, const Shape& shape) -> Array& {
@@ -145,7 +146,7 @@ std::vector<ResultsGroup> AttentionPatterns::finish(const Statistics& statistics
   overview.title = attention_info.title;
   std::vector<ResultsGroup> groups{overview};
   std::vector<double> indices, n_kept;
-  for (std::uint64_t index = 0; index < settings_.n_pattern_documents; ++index) {
+  for (std::uint64_t index = 0; index < options_.n_document; ++index) {
     if (!statistics.has(row_name("tokens", index))) continue;
     indices.push_back(static_cast<double>(index));
     n_kept.push_back(static_cast<double>(kept_row(statistics, "tokens", index).size()));
@@ -164,14 +165,12 @@ std::vector<ResultsGroup> AttentionPatterns::finish(const Statistics& statistics
 }
 
 std::uint64_t memory(const RunShape& run) {
-  const AnalysisSettings& settings = run.settings;
-  const std::uint64_t n_kept = settings.n_pattern_tokens == 0
-                                   ? run.n_token
-                                   : std::min(run.n_token, settings.n_pattern_tokens);
+  const auto& options = run.settings.own<AttentionPatternsOptions>();
+  const std::uint64_t n_kept = options.n_token_kept(run.n_token);
   const std::uint64_t document =
       (2 * run.n_unit() + run.config.n_layer) * n_kept * n_kept * sizeof(double);
   // Kept as rows, then once more as results; the rollout of one layer.
-  return 2 * std::min<std::uint64_t>(run.n_document, settings.n_pattern_documents) * document +
+  return 2 * std::min(run.n_document, options.n_document) * document +
          3 * n_kept * n_kept * sizeof(double);
 }
 
@@ -202,7 +201,8 @@ RegisteredAnalysis attention_patterns_analysis() {
   return {
       attention_info,
       [](const AnalysisContext& context) { return std::make_unique<AttentionPatterns>(context); },
-      [](const Results&) { return std::vector<Figure>(); }, memory};
+      [](const Results&) { return std::vector<Figure>(); }, memory,
+      &AnalysisSettings::declare_own<AttentionPatternsOptions>};
 }
 
 }  // namespace headscope

@@ -9,16 +9,19 @@
 
 namespace headscope {
 
+/// How often analyses that run together see the corpus: as often as the one that needs most passes.
+int pass_count(const std::vector<const RegisteredAnalysis*>& analyses);
+
 /// Analyses of one model on their way through a corpus, with what they keep.
 ///
-/// They see the corpus as often as the one that needs most passes wants. All of them share the last
-/// pass, so that analyses whose first pass only counts cost one forward pass.
+/// All of them share the last pass, so that analyses whose first pass only counts cost one forward
+/// pass.
 class CorpusRun {
  public:
   /// @param analyses  those that need no corpus take part in no pass. All arguments outlive it.
   CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses, const AnalysisContext& context);
 
-  int n_pass() const;
+  int n_pass() const { return n_pass_; }
   /// Begins a pass over documents; what earlier passes kept must be in the statistics.
   void begin_pass(int pass);
   /// About what a document of this number costs in the pass, in forward passes.
@@ -45,6 +48,7 @@ class CorpusRun {
 
  private:
   const Model& model_;
+  int n_pass_;
   StatisticsByName statistics_;
   std::vector<Item> items_;
   std::vector<Item*> in_pass_;

@@ -2,9 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 
-/// How numbers are written in sentences, reports and tables.
+/// How numbers are written in sentences, reports and tables, and read from text.
 namespace headscope {
 
 /// A number in at most `digits` significant digits (`1.19e-07` where that is shorter), or the
@@ -22,5 +25,9 @@ std::string grouped(std::uint64_t count);
 
 /// `1 document`, `2 documents`.
 std::string count_text(std::size_t count, const std::string& noun);
+
+/// The number that decimal digits alone give; nothing for any other text or a number above `most`.
+std::optional<std::uint64_t> parse_whole_number(
+    std::string_view text, std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
 }  // namespace headscope
