@@ -7,6 +7,7 @@
 #include "analysis.hpp"
 #include "commands.hpp"
 #include "headscope/corpus.hpp"
+#include "headscope/error.hpp"
 #include "headscope/inspect.hpp"
 #include "run/default_data.hpp"
 #include "run/run_memory.hpp"

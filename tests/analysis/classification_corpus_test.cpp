@@ -61,7 +61,7 @@ class PlantedModel : public ::testing::Test {
   Statistics observe_all() const {
     const auto analysis = make();
     Statistics statistics;
-    for (int pass = 0; pass < analysis->n_pass(); ++pass) {
+    for (int pass = 0; pass < classification_analysis().info.n_pass; ++pass) {
       show(*analysis, pass, statistics, [](std::uint64_t) { return true; });
     }
     return statistics;
