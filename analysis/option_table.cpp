@@ -8,12 +8,7 @@
 namespace headscope {
 namespace {
 
-using Words = std::vector<std::string>;
-
-[[noreturn]] void refuse(const Option& option, const std::string& expected,
-                         const std::string& got) {
-  throw OptionError("--" + option.name, "expected " + expected + " got \"" + got + "\"");
-}
+using Words = Option::Words;
 
 std::string joined(const Words& words, const char* separator) {
   std::string text;
@@ -24,7 +19,7 @@ std::string joined(const Words& words, const char* separator) {
 void check_choice(const Option& option, const std::string& value) {
   const Words& choices = option.choices;
   if (choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end()) return;
-  refuse(option, "one of " + joined(choices, ", ") + ";", value);
+  option.refuse("one of " + joined(choices, ", ") + ";", value);
 }
 
 Words split_at_commas(const std::string& text) {
@@ -42,63 +37,65 @@ Words split_at_commas(const std::string& text) {
 }  // namespace
 
 void Option::set(const Words& given_words) {
-  store(given_words);
+  store(*this, given_words);
   words = given_words;
   given = true;
 }
 
-void OptionTable::add(Option option) {
+void Option::refuse(const std::string& expected, const std::string& got) const {
+  throw OptionError("--" + name, "expected " + expected + " got \"" + got + "\"");
+}
+
+Option& OptionTable::add(Option option) {
+  if (const std::size_t comma = option.name.find(','); comma != option.name.npos) {
+    option.letter = option.name.back();
+    option.name.resize(comma);
+  }
   option.heading = heading_;
   if (!option.default_value.empty()) option.words = {option.default_value};
-  options_.push_back(std::move(option));
+  return options_.emplace_back(std::move(option));
 }
 
-void OptionTable::add(Option option, const std::string& expected,
-                      const std::function<bool(const std::string&)>& store) {
-  option.store = [option, expected, store](const Words& words) {
-    if (!store(words.front())) refuse(option, expected + ",", words.front());
-  };
-  add(std::move(option));
+Option& OptionTable::operator()(bool& field, Option option) {
+  option.store = [&field, inverse = !field](const Option&, const Words&) { field = inverse; };
+  return add(std::move(option));
 }
 
-void OptionTable::operator()(bool& field, Option option) {
-  option.store = [&field, inverse = !field](const Words&) { field = inverse; };
-  add(std::move(option));
-}
-
-void OptionTable::operator()(std::uint64_t& field, Option option) {
-  const std::uint64_t most = option.most;
+Option& OptionTable::operator()(std::uint64_t& field, Option option) {
   option.default_value = std::to_string(field);
-  add(std::move(option),
-      option.most == Option().most ? "a whole number >= 0"
-                                   : "a whole number from 0 to " + std::to_string(option.most),
-      [&field, most](const std::string& text) {
-        const auto number = parse_whole_number(text, most);
-        field = number.value_or(field);
-        return number.has_value();
-      });
+  option.store = [&field](const Option& self, const Words& words) {
+    const auto number = parse_whole_number(words.front(), self.most);
+    if (!number) {
+      const bool any = self.most == Option().most;
+      self.refuse(any ? "a whole number >= 0,"
+                      : "a whole number from 0 to " + std::to_string(self.most) + ",",
+                  words.front());
+    }
+    field = *number;
+  };
+  return add(std::move(option));
 }
 
-void OptionTable::operator()(std::string& field, Option option) {
+Option& OptionTable::operator()(std::string& field, Option option) {
   option.default_value = field;
-  option.store = [&field, option](const Words& words) {
-    check_choice(option, words.front());
+  option.store = [&field](const Option& self, const Words& words) {
+    check_choice(self, words.front());
     field = words.front();
   };
-  add(std::move(option));
+  return add(std::move(option));
 }
 
-void OptionTable::operator()(std::vector<std::string>& field, Option option) {
+Option& OptionTable::operator()(std::vector<std::string>& field, Option option) {
   option.default_value = joined(field, ",");
-  option.store = [&field, option](const Words& words) {
-    const Words values = option.several ? words : split_at_commas(words.front());
-    if (!option.several && std::count(values.begin(), values.end(), "") > 0) {
-      refuse(option, "names with commas between them,", words.front());
+  option.store = [&field](const Option& self, const Words& words) {
+    const Words values = self.several ? words : split_at_commas(words.front());
+    if (!self.several && std::count(values.begin(), values.end(), "") > 0) {
+      self.refuse("names with commas between them,", words.front());
     }
-    for (const std::string& value : values) check_choice(option, value);
+    for (const std::string& value : values) check_choice(self, value);
     field = values;
   };
-  add(std::move(option));
+  return add(std::move(option));
 }
 
 Option& OptionTable::at(const std::string& name) {

@@ -17,50 +17,50 @@ enum class OptionScope {
 };
 
 struct Option {
-  std::string name;             ///< without dashes: `seed`
-  char letter = 0;              ///< `o` for `-o`
+  using Words = std::vector<std::string>;
+
+  std::string name;             ///< without dashes: `seed`; `output,o` for `-o, --output`
   std::string value = {};       ///< stands for the value in help: `N`, `DIR`; empty: a switch
   std::string help = {};        ///< without the default, which help states from the field
   std::string when_empty = {};  ///< what 0 or no value means: `all`
-  std::string required = {};    ///< what must be given: `a folder for the results`; empty: optional
-  std::vector<std::string> choices = {};  ///< the values it can have; empty: any
+  OptionScope scope = OptionScope::numbers;
+  std::string required = {};  ///< what must be given: `a folder for the results`; empty: optional
+  Words choices = {};         ///< the values it can have; empty: any
   std::uint64_t most = std::numeric_limits<std::int64_t>::max();  ///< of a number
   bool several = false;     ///< takes one or more words, a value each
   bool positional = false;  ///< given by its place, without its name
-  bool path = false;        ///< names files or folders
   bool in_usage = false;    ///< shown in the command's usage line though not required
-  OptionScope scope = OptionScope::numbers;
 
   // Filled in by the table.
-  std::string heading = {};             ///< of its group in help
-  std::string default_value = {};       ///< as text; empty: none
-  std::vector<std::string> words = {};  ///< the value given, else the default
+  char letter = 0;                 ///< `o` of `-o`; 0: none
+  std::string heading = {};        ///< of its group in help
+  std::string default_value = {};  ///< as text; empty: none
+  Words words = {};                ///< the value given, else the default
   bool given = false;
-  /// Stores words in the field. @throws OptionError `--seed: expected ..., got ...`
-  std::function<void(const std::vector<std::string>&)> store = {};
+  std::function<void(const Option&, const Words&)> store = {};
 
   bool is_switch() const { return value.empty(); }
-  /// Sets option and field.
-  void set(const std::vector<std::string>& given_words);
+  /// Whether it names files or folders.
+  bool is_path() const { return value == "FILE" || value == "DIR" || value == "PATH..."; }
+  /// Sets option and field. @throws OptionError `--seed: expected ..., got ...`
+  void set(const Words& given_words);
+  [[noreturn]] void refuse(const std::string& expected, const std::string& got) const;
 };
 
-/// Options in the order of help, bound to fields that outlive the table.
+/// Options in the order of help, bound to fields that outlive the table and hold the defaults when
+/// they are added. What is added can be changed until the next one is.
 class OptionTable {
  public:
   /// Begins a group.
   void heading(const std::string& text) { heading_ = text; }
 
   /// A switch, which inverts the field.
-  void operator()(bool& field, Option option);
-  void operator()(std::uint64_t& field, Option option);
-  void operator()(std::string& field, Option option);
+  Option& operator()(bool& field, Option option);
+  Option& operator()(std::uint64_t& field, Option option);
+  Option& operator()(std::string& field, Option option);
   /// Names with commas between them, or, if it takes several, words.
-  void operator()(std::vector<std::string>& field, Option option);
-  /// An option without a default, in a form of its own.
-  /// @param store  false if the text is not as `expected`.
-  void add(Option option, const std::string& expected,
-           const std::function<bool(const std::string&)>& store);
-  void add(Option option);
+  Option& operator()(std::vector<std::string>& field, Option option);
+  Option& add(Option option);
 
   /// @throws OptionError if there is none of this name.
   Option& at(const std::string& name);

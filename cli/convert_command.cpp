@@ -17,10 +17,9 @@ class ConvertCommand : public Command {
     options_(in_, {.name = "in", .value = "IN", .required = "an input file", .positional = true});
     options_(out_,
              {.name = "out", .value = "OUT.h5", .required = "an output file", .positional = true});
-    options_(tokenizer_, {.name = "tokenizer",
-                          .value = "DIR",
-                          .help = "folder with vocab.json and merges.txt, to go into the file",
-                          .when_empty = "beside IN where there is one"});
+    options_(tokenizer_,
+             {"tokenizer", "DIR", "folder with vocab.json and merges.txt, to go into the file",
+              "beside IN where there is one"});
     options_.add(run_.table.at("n-head"));
   }
 

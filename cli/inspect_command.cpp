@@ -140,11 +140,10 @@ class InspectCommand : public Command {
                       .required = "a file",
                       .several = true,
                       .positional = true});
-    options_(tokenizer_, {.name = "tokenizer",
-                          .value = "DIR",
-                          .help = "folder with vocab.json and merges.txt, to count a corpus's "
-                                  "tokens with",
-                          .when_empty = "that of the model in data/"});
+    options_(tokenizer_, {"tokenizer", "DIR",
+                          "folder with vocab.json and merges.txt, to count a corpus's "
+                          "tokens with",
+                          "that of the model in data/"});
     options_.add(run_.table.at("n-head"));
   }
 

@@ -12,10 +12,10 @@ namespace headscope {
 namespace {
 
 namespace po = boost::program_options;
-using Words = std::vector<std::string>;
+using Words = Option::Words;
 
 OptionTable with_help(OptionTable options) {
-  options.add({.name = "help", .letter = 'h', .help = "show this help"});
+  options.add({"help,h", "", "show this help"});
   return options;
 }
 

@@ -14,10 +14,8 @@ struct AttentionPatternsOptions {
     option(
         n_document,
         {.name = "patterns", .value = "N", .help = "documents whose attention patterns are kept"});
-    option(n_token, {.name = "pattern-tokens",
-                     .value = "N",
-                     .help = "tokens kept of each document's patterns, from its beginning",
-                     .when_empty = "all"});
+    option(n_token, {"pattern-tokens", "N",
+                     "tokens kept of each document's patterns, from its beginning", "all"});
   }
   Index n_token_kept(Index of_document) const {
     return n_token == 0 ? of_document : std::min<Index>(of_document, n_token);

@@ -10,16 +10,15 @@ struct CorrelationOptions {
 
   void declare(OptionTable& option) {
     option(js_queries,
-           {.name = "js-queries",
-            .value = "N",
-            .help = "queries sampled from the corpus for the distances between all pairs of heads' "
-                    "attention, (n_layer n_head)^2 / 2 comparisons of keys for each",
-            .when_empty = "leave them out"});
+           {"js-queries", "N",
+            "queries sampled from the corpus for the distances between all pairs of heads' "
+            "attention, (n_layer n_head)^2 / 2 comparisons of keys for each",
+            "leave them out"});
     option(cosine_all,
-           {.name = "no-cosine-all",
-            .help = "leave out the cosines between heads of different layers; they cost (n_layer "
-                    "n_head)^2 d_model multiply-adds per token, an eighth of a forward pass for "
-                    "GPT-2 small, 1.5 for XL"});
+           {"no-cosine-all", "",
+            "leave out the cosines between heads of different layers; they cost (n_layer "
+            "n_head)^2 d_model multiply-adds per token, an eighth of a forward pass for "
+            "GPT-2 small, 1.5 for XL"});
   }
 };
 

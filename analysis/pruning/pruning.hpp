@@ -10,10 +10,8 @@ struct PruningOptions {
   std::uint64_t n_document = 32;  ///< 0: all
 
   void declare(OptionTable& option) {
-    option(n_document, {.name = "prune-documents",
-                        .value = "N",
-                        .help = "documents used, since it costs a pass per head",
-                        .when_empty = "all"});
+    option(n_document,
+           {"prune-documents", "N", "documents used, since it costs a pass per head", "all"});
   }
   std::uint64_t n_document_used(std::uint64_t of_corpus) const {
     return n_document == 0 ? of_corpus : std::min(of_corpus, n_document);

@@ -47,6 +47,10 @@ struct RunOptions {
   /// Takes over the options of a run from their JSON, but those of one process.
   /// @throws OptionError
   void restore(const std::string& json);
+
+ private:
+  /// Sets the shard from `K/N`; false if the text is not in that form.
+  bool read_shard(const std::string& text);
 };
 
 }  // namespace headscope

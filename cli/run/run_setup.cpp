@@ -12,6 +12,11 @@
 namespace headscope {
 namespace {
 
+const RunOptions& with_threads_set(const RunOptions& options) {
+  blas::set_thread_count(static_cast<int>(options.threads));
+  return options;
+}
+
 std::vector<std::string> find_corpus(const RunOptions& options) {
   if (!options.model.empty() || !options.corpus.empty()) return options.corpus;
   return {default_data_path("stories.conllu")};
@@ -69,7 +74,6 @@ void check_memory_of(const RunOptions& options, const ModelConfig& config, std::
 /// Loads the model, or the default one, if there is room for its weights, whatever is to be done
 /// with them.
 Model load_checked_model(const RunOptions& options) {
-  blas::set_thread_count(static_cast<int>(options.threads));
   const std::string path =
       options.model.empty() ? default_data_path("default-model.h5") : options.model;
   const LoadOptions load{options.n_head};
@@ -83,7 +87,7 @@ Model load_checked_model(const RunOptions& options) {
 }  // namespace
 
 RunSetup::RunSetup(const RunOptions& options)
-    : options_(options),
+    : options_(with_threads_set(options)),
       corpus_paths_(find_corpus(options)),
       model_(load_checked_model(options_)),
       tokenizer_(open_tokenizer(options_, model_)),
