@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Headscope against Hugging Face (and TransformerLens), on the same weights, tokens and threads, in one run.
 
-    python3 bench/compare_huggingface.py --headscope build/bench/bench_compare --output comparison
+    python3 bench/compare_huggingface.py --headscope build-bench/bench/bench_compare --output comparison
 
 needs torch and transformers 4.x (measured with torch 2.13.0, transformers 4.57.6, tokenizers 0.22.1, numpy 2.0.2), and
 for `--transformerlens PYTHON` an interpreter with transformer_lens 2.16.1 beside them. It makes a model of GPT-2 small's

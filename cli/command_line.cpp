@@ -6,6 +6,7 @@
 #include <new>
 
 #include "commands.hpp"
+#include "headscope/blas.hpp"
 #include "headscope/error.hpp"
 #include "headscope/version.hpp"
 #include "option_parser.hpp"
@@ -48,7 +49,7 @@ void run_first(const Arguments& arguments) {
   const std::string& name = arguments.front();
   if (name == "--help" || name == "-h" || name == "help") return print_usage(std::cout);
   if (name == "--version") {
-    std::cout << "headscope " << version() << "\n";
+    std::cout << "headscope " << version() << "\n" << blas::library_description() << "\n";
     return;
   }
   for (const RegisteredCommand& registered : commands()) {

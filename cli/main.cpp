@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "command_line.hpp"
+#include "headscope/kernel.hpp"
 
 namespace {
 
@@ -21,6 +22,7 @@ void keep_streams() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  headscope::blas::restart_with_best_settings(argv);
   keep_streams();
   // A file that may not grow is an error like a full disk.
   std::signal(SIGXFSZ, SIG_IGN);

@@ -1,4 +1,7 @@
+#include <iostream>
+
 #include "commands.hpp"
+#include "headscope/kernel.hpp"
 #include "run/output_folder.hpp"
 #include "run/run.hpp"
 #include "run/run_results.hpp"
@@ -13,6 +16,9 @@ class RunCommand : public Command {
 
   void run(const std::string& command_line) override {
     run_.command_line = command_line;
+    if (const std::string warning = blas::kernel_warning(); !warning.empty()) {
+      std::cerr << "headscope: warning: " << warning << "\n";
+    }
     const RunSetup setup(run_);
     const PassLabel label = pass_label(setup);
     if (label.n_shard > 1 && label.n_pass == 0) {

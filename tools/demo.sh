@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 output=${1:-out/demo}
 
 tools/setup.sh build
-cmake --preset release -DHEADSCOPE_BUILD_TESTS=OFF -DHEADSCOPE_BUILD_BENCH=OFF >/dev/null
-cmake --build --preset release --target headscope_cli
+cmake --preset release >/dev/null
+cmake --build --preset release
 build/headscope run --control random --output "$output"
 echo "Report: $output/report.html"

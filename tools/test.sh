@@ -7,6 +7,4 @@ cd "$(dirname "$0")/.."
 tools/setup.sh test
 cmake --preset ci >/dev/null
 cmake --build --preset ci
-# Tests run beside one another; threads that spin while they wait would stand in each other's way.
-export OMP_WAIT_POLICY=passive
 ctest --test-dir build-ci --output-on-failure -j "$(nproc)" "$@"

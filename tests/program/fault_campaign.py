@@ -245,7 +245,7 @@ class Campaign:
         self.headscope = Path(headscope).resolve()
         self.folder = folder
         self.seed = seed
-        self.environment = dict(os.environ, OMP_WAIT_POLICY="passive", HEADSCOPE_DATA=str(PROJECT / "data"))
+        self.environment = dict(os.environ, HEADSCOPE_DATA=str(PROJECT / "data"))
         self.reference = folder / "reference"
         self.reference.mkdir()
         self.tasks = self.make_tasks()
