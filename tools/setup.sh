@@ -5,7 +5,7 @@
 set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config git
-  libarmadillo-dev libopenblas-dev libhdf5-dev libboost-program-options-dev
+  libarmadillo-dev libopenblas-dev libhdf5-dev libboost-program-options-dev libboost-dev
   nlohmann-json3-dev libpcre2-dev libssl-dev gnuplot-nox)
 if [ "${1:-test}" != build ]; then
   packages+=(libgtest-dev libgmock-dev libbenchmark-dev clang-format chromium

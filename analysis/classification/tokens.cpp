@@ -1,37 +1,23 @@
-#define PCRE2_CODE_UNIT_WIDTH 8
 #include "classification/tokens.hpp"
 
-#include <pcre2.h>
-
-#include <memory>
+#include <algorithm>
 #include <unordered_map>
 
-#include "headscope/error.hpp"
+#include "headscope/unicode_pattern.hpp"
+#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {
 
 enum class ByteClass : unsigned char { other, space, punctuation };
 
-/// Marks the bytes of every match of `pattern` in `text`; bytes that are not UTF-8 never match.
-void mark_matches(const char* pattern, const std::string& text, ByteClass mark,
+/// Marks the bytes of every match of `pattern` in `text`.
+void mark_matches(const UnicodePattern& pattern, const std::string& text, ByteClass mark,
                   std::vector<ByteClass>& classes) {
-  int error_code = 0;
-  PCRE2_SIZE error_offset = 0;
-  const std::unique_ptr<pcre2_code, decltype(&pcre2_code_free)> code(
-      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern), PCRE2_ZERO_TERMINATED,
-                    PCRE2_UCP | PCRE2_MATCH_INVALID_UTF, &error_code, &error_offset, nullptr),
-      &pcre2_code_free);
-  if (!code) throw Error(std::string("punctuation: PCRE2 cannot compile ") + pattern);
-  const std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> match(
-      pcre2_match_data_create_from_pattern(code.get(), nullptr), &pcre2_match_data_free);
-  const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
-  PCRE2_SIZE position = 0;
-  while (pcre2_match(code.get(), subject, text.size(), position, 0, match.get(), nullptr) > 0) {
-    const PCRE2_SIZE* span = pcre2_get_ovector_pointer(match.get());
-    std::fill(classes.begin() + static_cast<std::ptrdiff_t>(span[0]),
-              classes.begin() + static_cast<std::ptrdiff_t>(span[1]), mark);
-    position = span[1];
+  UnicodePattern::Search search(pattern, text);
+  for (auto match = search.next(0); match; match = search.next(match->second)) {
+    std::fill(classes.begin() + static_cast<std::ptrdiff_t>(match->first),
+              classes.begin() + static_cast<std::ptrdiff_t>(match->second), mark);
   }
 }
 
@@ -44,8 +30,10 @@ std::vector<unsigned char> punctuation_tokens(const Document& document) {
   std::string text;
   for (Index t = first; t < n_token; ++t) text += document.token_text[t];
   std::vector<ByteClass> classes(text.size(), ByteClass::other);
-  mark_matches("\\p{P}+", text, ByteClass::punctuation, classes);
-  mark_matches("\\s+", text, ByteClass::space, classes);
+  text = with_placeholders(text);
+  static const UnicodePattern punctuation(R"(\p{P}+)"), space(R"(\s+)");
+  mark_matches(punctuation, text, ByteClass::punctuation, classes);
+  mark_matches(space, text, ByteClass::space, classes);
 
   std::vector<unsigned char> is_punctuation(n_token, 0);
   auto byte = classes.begin();

@@ -1,7 +1,6 @@
 #include "base/json_text.hpp"
 
 #include <nlohmann/json.hpp>
-#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -31,6 +30,10 @@ json parse_json(std::string_view text) {
   };
   json result = json::parse(text, check, false);
   return acceptable ? result : json(json::value_t::discarded);
+}
+
+std::string json_text(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace headscope

@@ -1,8 +1,9 @@
 #include "headscope/types.hpp"
 
-#include <charconv>
+#include <string_view>
 
 #include "headscope/error.hpp"
+#include "headscope/number_text.hpp"
 
 namespace headscope {
 
@@ -11,17 +12,13 @@ std::string HeadIndex::text() const {
 }
 
 HeadIndex HeadIndex::parse(const std::string& text) {
-  HeadIndex index;
-  const char* const end = text.data() + text.size();
-  const auto malformed = [&] {
-    return OptionError("head", "expected the form L5H1, got \"" + text + "\"");
-  };
-  if (text.empty() || text[0] != 'L') throw malformed();
-  const auto layer = std::from_chars(text.data() + 1, end, index.layer);
-  if (layer.ec != std::errc() || layer.ptr == end || *layer.ptr != 'H') throw malformed();
-  const auto head = std::from_chars(layer.ptr + 1, end, index.head);
-  if (head.ec != std::errc() || head.ptr != end) throw malformed();
-  return index;
+  const std::string_view view = text;
+  if (const std::size_t mark = view.find('H'); view.starts_with('L') && mark != view.npos) {
+    const auto layer = parse_whole_number(view.substr(1, mark - 1));
+    const auto head = parse_whole_number(view.substr(mark + 1));
+    if (layer && head) return {*layer, *head};
+  }
+  throw OptionError("head", "expected the form L5H1, got \"" + text + "\"");
 }
 
 }  // namespace headscope

@@ -1,78 +1,111 @@
 #include "headscope/utf8.hpp"
 
+#include <algorithm>
+
 namespace headscope {
 namespace {
 
-// Length of the UTF-8 sequence at the start of `text`, 0 if it is broken.
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xf5   ? 0
-                             : lead >= 0xf0 ? 4
-                             : lead >= 0xe0 ? 3
-                             : lead >= 0xc2 ? 2
-                                            : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  const bool overlong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
-  const bool surrogate = lead == 0xed && byte(1) > 0x9f;
-  const bool too_large = lead == 0xf4 && byte(1) > 0x8f;
-  return overlong || surrogate || too_large ? 0 : length;
-}
-
-// C1 controls, line and paragraph separators, and the two non-characters XML refuses.
-bool is_control(std::string_view sequence) {
-  const unsigned char first = static_cast<unsigned char>(sequence[0]);
-  if (sequence.size() == 1) return first < 0x20 || first == 0x7f;
-  if (sequence.size() == 2) return first == 0xc2 && static_cast<unsigned char>(sequence[1]) < 0xa0;
-  return sequence == "\u2028" || sequence == "\u2029" || sequence == "\uFFFE" ||
-         sequence == "\uFFFF";
-}
-
 constexpr std::string_view replacement = "\uFFFD";
+
+// The text with each character, and each byte that is part of none, replaced.
+// @param replace  called with the bytes and whether they are a character.
+template <typename Replace>
+std::string replaced(std::string_view text, Replace replace) {
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = utf8::character_length(text);
+    const std::string_view bytes = text.substr(0, std::max<std::size_t>(length, 1));
+    result += replace(bytes, length > 0);
+    text.remove_prefix(bytes.size());
+  }
+  return result;
+}
+
+bool is_ascii_control(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  return first < 0x20 || first == 0x7F;
+}
+
+// Also C1 controls, line and paragraph separators, and the two non-characters XML refuses.
+bool is_control(std::string_view character) {
+  return is_ascii_control(character) || (character >= "\u0080" && character < "\u00A0") ||
+         character == "\u2028" || character == "\u2029" || character == "\uFFFE" ||
+         character == "\uFFFF";
+}
 
 }  // namespace
 
-std::string valid_utf8(std::string_view text) {
-  std::string valid;
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = text[i] == '\0' ? 0 : sequence_length(text.substr(i));
-    valid += length == 0 ? replacement : text.substr(i, length);
-    i += length == 0 ? 1 : length;
+std::size_t utf8::character_length(std::string_view text) {
+  if (text.empty()) return 0;
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if (!is_continuation(text[i])) return 0;
   }
-  return valid;
+  // The second byte tells overlong forms, surrogates and code points above U+10FFFF apart.
+  const unsigned char second = byte(1);
+  if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+      (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) {
+    return 0;
+  }
+  return length;
 }
 
-std::string escaped_utf8(std::string_view text) {
-  constexpr char digits[] = "0123456789ABCDEF";
-  std::string escaped;
-  while (!text.empty()) {
-    const auto lead = static_cast<unsigned char>(text[0]);
-    const std::size_t length = sequence_length(text);
-    if (length == 0 || lead < 0x20 || lead == 0x7f) {
-      escaped += {'\\', 'x', digits[lead >> 4], digits[lead & 0xf]};
-      text.remove_prefix(1);
-    } else {
-      escaped += text.substr(0, length);
-      text.remove_prefix(length);
-    }
+std::size_t utf8::valid_prefix(std::string_view text) {
+  std::size_t position = 0;
+  while (const std::size_t length = character_length(text.substr(position))) position += length;
+  return position;
+}
+
+void utf8::append(std::string& text, char32_t code_point) {
+  const auto put = [&](char32_t byte) { text += static_cast<char>(byte); };
+  if (code_point < 0x80) {
+    put(code_point);
+  } else if (code_point < 0x800) {
+    put(0xC0 | code_point >> 6);
+    put(0x80 | (code_point & 0x3F));
+  } else if (code_point < 0x10000) {
+    put(0xE0 | code_point >> 12);
+    put(0x80 | (code_point >> 6 & 0x3F));
+    put(0x80 | (code_point & 0x3F));
+  } else {
+    put(0xF0 | code_point >> 18);
+    put(0x80 | (code_point >> 12 & 0x3F));
+    put(0x80 | (code_point >> 6 & 0x3F));
+    put(0x80 | (code_point & 0x3F));
   }
-  return escaped;
+}
+
+std::string valid_utf8(std::string_view text) {
+  return replaced(text, [](std::string_view bytes, bool is_character) {
+    return is_character && bytes[0] != '\0' ? bytes : replacement;
+  });
 }
 
 std::string one_line(std::string_view text) {
-  const std::string valid = valid_utf8(text);
-  const std::string_view rest(valid);
-  std::string clean;
-  for (std::size_t i = 0; i < valid.size();) {
-    const std::string_view sequence = rest.substr(i, sequence_length(rest.substr(i)));
-    clean += is_control(sequence) ? std::string_view(" ") : sequence;
-    i += sequence.size();
-  }
-  return clean;
+  return replaced(text, [](std::string_view bytes, bool is_character) {
+    if (!is_character || bytes[0] == '\0') return replacement;
+    return is_control(bytes) ? std::string_view(" ") : bytes;
+  });
+}
+
+std::string escaped_utf8(std::string_view text) {
+  return replaced(text, [](std::string_view bytes, bool is_character) {
+    if (is_character && !is_ascii_control(bytes)) return std::string(bytes);
+    constexpr char digits[] = "0123456789ABCDEF";
+    const auto byte = static_cast<unsigned char>(bytes[0]);
+    return std::string{'\\', 'x', digits[byte >> 4], digits[byte & 0xF]};
+  });
+}
+
+std::string with_placeholders(std::string_view text) {
+  return replaced(text, [](std::string_view bytes, bool is_character) {
+    return is_character ? bytes : std::string_view("\x01");
+  });
 }
 
 }  // namespace headscope

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/unicode.hpp"
+#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {
@@ -12,7 +12,7 @@ std::size_t shared_characters(std::string_view text, ByteSpan a, ByteSpan b) {
   const std::size_t end = std::min(a.second, b.second);
   if (begin >= end) return 0;
   std::size_t count = 1;
-  for (std::size_t i = begin + 1; i < end; ++i) count += !unicode::is_continuation(text[i]);
+  for (std::size_t i = begin + 1; i < end; ++i) count += !utf8::is_continuation(text[i]);
   return count;
 }
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <unordered_map>
 
-#include "base/unicode.hpp"
+#include "headscope/utf8.hpp"
 
 namespace headscope::byte_alphabet {
 namespace {
@@ -16,7 +16,7 @@ struct Alphabet {
     char32_t next_stand_in = 0x100;
     for (unsigned byte = 0; byte < 256; ++byte) {
       const bool visible = (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte != 0xAD);
-      unicode::append(characters[byte], visible ? byte : next_stand_in++);
+      utf8::append(characters[byte], visible ? byte : next_stand_in++);
       bytes.emplace(characters[byte], static_cast<char>(byte));
     }
   }
@@ -36,7 +36,7 @@ std::string encode(unsigned char byte) {
 std::string decode(std::string_view entry) {
   std::string bytes;
   for (std::size_t i = 0; i < entry.size();) {
-    const std::size_t length = unicode::character_length(entry.substr(i));
+    const std::size_t length = utf8::character_length(entry.substr(i));
     const auto found = alphabet().bytes.find(std::string(entry.substr(i, length)));
     if (found == alphabet().bytes.end()) return std::string(entry);
     bytes += found->second;

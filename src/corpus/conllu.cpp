@@ -4,15 +4,15 @@
 #include <string_view>
 
 #include "base/fields.hpp"
-#include "base/unicode.hpp"
 #include "headscope/error.hpp"
+#include "headscope/number_text.hpp"
+#include "headscope/utf8.hpp"
 
 namespace headscope::conllu {
 namespace {
 
 using fields::quoted;
 using fields::split;
-using fields::whole_number;
 
 enum Column { id, form, lemma, upos, xpos, feats, head, deprel, deps, misc, n_column };
 
@@ -20,8 +20,8 @@ enum Column { id, form, lemma, upos, xpos, feats, head, deprel, deps, misc, n_co
 std::optional<std::pair<Index, Index>> number_pair(std::string_view text, char separator) {
   const std::size_t position = text.find(separator);
   if (position == std::string_view::npos) return std::nullopt;
-  const auto first = whole_number(text.substr(0, position));
-  const auto second = whole_number(text.substr(position + 1));
+  const auto first = parse_whole_number(text.substr(0, position));
+  const auto second = parse_whole_number(text.substr(position + 1));
   if (!first || !second) return std::nullopt;
   return std::pair(*first, *second);
 }
@@ -72,9 +72,11 @@ bool Reader::read_line(std::string& line) {
   if (!std::getline(input_, line)) return false;
   ++line_;
   offset_ += line.size() + (input_.eof() ? 0 : 1);
-  if (line_ == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
+  if (line_ == 1 && line.starts_with(utf8::byte_order_mark)) {
+    line.erase(0, utf8::byte_order_mark.size());
+  }
   if (line.ends_with('\r')) line.pop_back();
-  const std::size_t valid = unicode::valid_prefix(line);
+  const std::size_t valid = utf8::valid_prefix(line);
   if (valid < line.size()) {
     fail(line_, "expected UTF-8, got byte " +
                     std::to_string(static_cast<unsigned>(static_cast<unsigned char>(line[valid]))) +
@@ -121,7 +123,7 @@ void Reader::read_node(const std::string& line, Sentence& sentence) {
   }
   const Index n_word = sentence.words.size();
   const std::string expected_word = "expected word " + std::to_string(n_word + 1);
-  if (const auto number = whole_number(columns[id])) {
+  if (const auto number = parse_whole_number(columns[id])) {
     if (*number != n_word + 1) fail(line_, expected_word + ", got " + quoted(columns[id]));
     sentence.nodes.push_back({n_word, std::string(misc_value(columns[misc], "Entity")), line_});
     read_word(columns, sentence);
@@ -184,7 +186,7 @@ void Reader::finish(Sentence& sentence) const {
   if (!sentence.has_dependencies) return;
   for (Index i = 0; i < n_word; ++i) {
     const auto& [text, line] = heads_[i];
-    const auto number = whole_number(text);
+    const auto number = parse_whole_number(text);
     if (!number || *number > n_word) {
       fail(line, "expected a head from 0 to " + std::to_string(n_word) + ", got " + quoted(text));
     }

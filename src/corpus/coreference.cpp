@@ -4,13 +4,13 @@
 
 #include "base/fields.hpp"
 #include "headscope/error.hpp"
+#include "headscope/number_text.hpp"
 
 namespace headscope::coreference {
 namespace {
 
 using fields::quoted;
 using fields::split;
-using fields::whole_number;
 
 // Far more than people nest; each costs room for every word until it closes.
 constexpr std::size_t most_pending = 1000;
@@ -58,10 +58,11 @@ MentionReader::Name MentionReader::parse_name(std::string_view text, std::size_t
   if (bracket != std::string_view::npos) {
     const std::string_view part = text.substr(bracket + 1);
     const std::size_t slash = std::min(part.find('/'), part.size());
-    const auto number = whole_number(part.substr(0, slash));
+    const auto number = parse_whole_number(part.substr(0, slash));
     const bool well_formed = part.ends_with(']') && slash < part.size();
-    const auto count =
-        well_formed ? whole_number(part.substr(slash + 1, part.size() - slash - 2)) : std::nullopt;
+    const auto count = well_formed
+                           ? parse_whole_number(part.substr(slash + 1, part.size() - slash - 2))
+                           : std::nullopt;
     if (!number || !count || *number < 1 || *number > *count) {
       fail(line, "expected a part like [1/2] of an entity, got " + quoted(text));
     }
@@ -134,7 +135,7 @@ Index MentionReader::head_word(const Open& mention, const std::vector<Index>& wo
                                const Heads& heads) const {
   std::vector<Index> candidates;
   for (const std::string_view text : split(mention.head, ',')) {
-    const auto position = whole_number(text);
+    const auto position = parse_whole_number(text);
     if (!position) continue;
     if (*position < 1 || *position > mention.nodes.size()) {
       fail(mention.line, "expected a head position from 1 to " +

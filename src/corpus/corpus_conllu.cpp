@@ -1,12 +1,11 @@
 #include <algorithm>
-#include <fstream>
 
 #include "corpus/conllu.hpp"
 #include "corpus/coreference.hpp"
 #include "corpus/corpus_file.hpp"
 #include "corpus/document_cut.hpp"
 #include "files/file_version.hpp"
-#include "headscope/error.hpp"
+#include "files/read_file.hpp"
 
 namespace headscope {
 namespace {
@@ -143,8 +142,7 @@ class ConlluFile : public CorpusFile {
  public:
   ConlluFile(const std::string& path, const CorpusContext& context)
       : path_(path), version_(path), context_(context) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw DataError(path, "", "expected a readable file, got an error");
+    std::ifstream file = open_to_read(path);
     conllu::Reader reader(file, path);
     EntityFields fields;
     std::optional<OpeningDocument> document;
@@ -242,7 +240,7 @@ std::vector<Mention> mentions_within(std::vector<Mention> mentions, Index first,
 Document ConlluFile::read_document(std::uint64_t index) const {
   const ConlluPiece& piece = pieces_[index];
   const DocumentTraits& traits = traits_[piece.document];
-  std::ifstream file(path_, std::ios::binary);
+  std::ifstream file = open_to_read(path_);
   file.seekg(static_cast<std::streamoff>(piece.begin));
   conllu::Reader reader(file, path_, piece.begin, piece.line - 1);
   Document document;

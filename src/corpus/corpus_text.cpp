@@ -1,15 +1,13 @@
 #include <algorithm>
-#include <fstream>
 
 #include "corpus/corpus_file.hpp"
 #include "corpus/document_cut.hpp"
 #include "files/file_version.hpp"
-#include "headscope/error.hpp"
+#include "files/read_file.hpp"
+#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {
-
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 /// Ten columns, the first a number: a word of CoNLL-U.
 bool is_conllu_word(const std::string& line) {
@@ -28,7 +26,7 @@ class PlainText : public CorpusFile {
  public:
   PlainText(const std::string& path, const CorpusContext& context)
       : path_(path), version_(path), context_(context) {
-    std::ifstream file(path, std::ios::binary);
+    std::ifstream file = open_to_read(path);
     std::string line, block;
     std::uint64_t offset = 0, block_begin = 0;
     std::size_t line_number = 0, block_line = 0;
@@ -36,8 +34,8 @@ class PlainText : public CorpusFile {
     while (pieces_.size() < context.max_documents && std::getline(file, line)) {
       const std::uint64_t line_begin = offset;
       offset += line.size() + (file.eof() ? 0 : 1);
-      if (++line_number == 1 && line.starts_with(byte_order_mark)) {
-        line.erase(0, byte_order_mark.size());
+      if (++line_number == 1 && line.starts_with(utf8::byte_order_mark)) {
+        line.erase(0, utf8::byte_order_mark.size());
       }
       if (line.find('\0') != std::string::npos) {
         throw DataError(path, std::to_string(line_number), "expected text, got a NUL byte");
@@ -61,10 +59,8 @@ class PlainText : public CorpusFile {
       }
       block += line + '\n';
     }
-    if (file.bad() || !file.eof()) {
-      if (pieces_.size() < context.max_documents) {
-        throw DataError(path, "", "expected a readable file, got an error");
-      }
+    if (!file.eof() && pieces_.size() < context.max_documents) {
+      throw DataError(path, "", "cannot be read");
     }
     add_document(block, block_begin, block_line);
   }
@@ -78,7 +74,7 @@ class PlainText : public CorpusFile {
  private:
   Document read_document(std::uint64_t index) const {
     const TextPiece& piece = pieces_[index];
-    std::ifstream file(path_, std::ios::binary);
+    std::ifstream file = open_to_read(path_);
     std::string text(piece.length, '\0');
     file.seekg(static_cast<std::streamoff>(piece.begin));
     if (!file.read(text.data(), static_cast<std::streamsize>(text.size()))) {

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "base/unicode.hpp"
+#include "headscope/unicode_pattern.hpp"
+#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {
@@ -16,12 +17,12 @@ std::size_t n_token(const Tokenizer& tokenizer, std::string_view text) {
 }
 
 bool ends_in_space(std::string_view text) {
-  static const unicode::Pattern pattern(R"(\s)");
+  static const UnicodePattern pattern(R"(\s)");
   std::size_t begin = text.size();
-  while (begin > 0 && unicode::is_continuation(text[--begin])) {
+  while (begin > 0 && utf8::is_continuation(text[--begin])) {
   }
-  const std::string last = unicode::with_placeholders(text.substr(begin));
-  return unicode::Pattern::Search(pattern, last).next(0).has_value();
+  const std::string last = with_placeholders(text.substr(begin));
+  return UnicodePattern::Search(pattern, last).next(0).has_value();
 }
 
 // Where white space follows other text, the tokenizer always begins a new part, so the tokens of
@@ -32,10 +33,10 @@ bool tokens_add_up(std::string_view text, std::size_t boundary) {
 }
 
 std::vector<ByteSpan> sentences(std::string_view text, ByteSpan span) {
-  static const unicode::Pattern pattern(
+  static const UnicodePattern pattern(
       R"((?:[\p{Sentence_Terminal}\x{2026}]["'\p{Pe}\p{Pf}]*+(?=\s)|[\x{3002}\x{FF01}\x{FF1F}]["'\p{Pe}\p{Pf}]*+)\K\s*+)");
   std::vector<ByteSpan> spans;
-  unicode::Pattern::Search search(pattern, text);
+  UnicodePattern::Search search(pattern, text);
   std::size_t begin = span.first;
   for (auto gap = search.next(begin); gap && gap->second < span.second;
        gap = search.next(gap->second)) {
@@ -47,9 +48,9 @@ std::vector<ByteSpan> sentences(std::string_view text, ByteSpan span) {
 }
 
 std::vector<ByteSpan> words(std::string_view text, ByteSpan span) {
-  static const unicode::Pattern pattern(R"(\S++)");
+  static const UnicodePattern pattern(R"(\S++)");
   std::vector<ByteSpan> spans;
-  unicode::Pattern::Search search(pattern, text);
+  UnicodePattern::Search search(pattern, text);
   for (auto word = search.next(span.first); word && word->first < span.second;
        word = search.next(word->second)) {
     spans.emplace_back(word->first, std::min(word->second, span.second));
@@ -62,11 +63,11 @@ std::vector<ByteSpan> words(std::string_view text, ByteSpan span) {
 std::size_t longest_beginning(const Tokenizer& tokenizer, std::string_view text, Index max_tokens) {
   constexpr std::size_t bytes_considered_per_token = 8;
   std::size_t window = std::min<std::size_t>(text.size(), bytes_considered_per_token * max_tokens);
-  while (window < text.size() && window > 1 && unicode::is_continuation(text[window])) --window;
+  while (window < text.size() && window > 1 && utf8::is_continuation(text[window])) --window;
   const auto spans = tokenizer.encode(text.substr(0, window)).spans;
   for (std::size_t n = std::min<std::size_t>(spans.size(), max_tokens); n > 0; --n) {
     const std::size_t end = spans[n - 1].second;
-    if (end < text.size() && unicode::is_continuation(text[end])) continue;
+    if (end < text.size() && utf8::is_continuation(text[end])) continue;
     if (n_token(tokenizer, text.substr(0, end)) <= max_tokens) return end;
   }
   return std::min<std::size_t>(text.size(), max_tokens);
@@ -106,7 +107,7 @@ std::vector<ByteSpan> cut_text(const Tokenizer& tokenizer, std::string_view text
   const ByteSpan whole(0, text.size());
   // A token holds at least one byte.
   if (text.size() <= max_tokens || n_token(tokenizer, text) <= max_tokens) return {whole};
-  const std::string searchable = unicode::with_placeholders(text);
+  const std::string searchable = with_placeholders(text);
   std::vector<ByteSpan> pieces;
   const auto sentence_spans = sentences(searchable, whole);
   for (const auto& packed : pack(tokenizer, text, sentence_spans, max_tokens)) {

@@ -2,18 +2,18 @@
 
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "base/fields.hpp"
 #include "base/json_text.hpp"
-#include "base/unicode.hpp"
 #include "corpus/byte_alphabet.hpp"
 #include "corpus/byte_pair_merger.hpp"
 #include "files/file_version.hpp"
+#include "files/read_file.hpp"
 #include "files/sha256.hpp"
-#include "headscope/error.hpp"
+#include "headscope/unicode_pattern.hpp"
+#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {
@@ -22,12 +22,12 @@ constexpr std::string_view end_of_text_entry = "<|endoftext|>";
 
 // GPT-2's pattern. White space is spelled out as Unicode's White_Space property, since PCRE2's \s
 // also takes U+180E.
-const unicode::Pattern& splitting_pattern() {
+const UnicodePattern& splitting_pattern() {
   static const std::string space =
       R"(\x{9}-\x{D}\x{20}\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
-  static const unicode::Pattern pattern(R"('(?:s|t|re|ve|m|ll|d)| ?\p{L}++| ?\p{N}++| ?[^)" +
-                                        space + R"(\p{L}\p{N}]++|[)" + space + "]+(?![^" + space +
-                                        "])|[" + space + "]++");
+  static const UnicodePattern pattern(R"('(?:s|t|re|ve|m|ll|d)| ?\p{L}++| ?\p{N}++| ?[^)" + space +
+                                      R"(\p{L}\p{N}]++|[)" + space + "]+(?![^" + space + "])|[" +
+                                      space + "]++");
   return pattern;
 }
 
@@ -82,11 +82,7 @@ BytePairMerger make_merger(const EntryIds& ids, const TokenizerFiles& files) {
   BytePairMerger merger(std::move(byte_tokens));
   std::size_t line_number = 0;
   std::int32_t rank = 0;
-  std::string_view merges = files.merges;
-  while (!merges.empty()) {
-    const std::size_t end = merges.find('\n');
-    std::string_view line = merges.substr(0, end);
-    merges.remove_prefix(end == std::string_view::npos ? merges.size() : end + 1);
+  for (std::string_view line : fields::split(files.merges, '\n')) {
     ++line_number;
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.starts_with("#version") || line.empty()) continue;
@@ -108,13 +104,8 @@ BytePairMerger make_merger(const EntryIds& ids, const TokenizerFiles& files) {
   return merger;
 }
 
-std::string read_text(const std::string& path) {
-  return FileVersion(path).during([&] {
-    std::ifstream file(path, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file) throw DataError(path, "", "expected a readable file, got an error");
-    return text;
-  });
+std::string read_unchanged(const std::string& path) {
+  return FileVersion(path).during([&] { return read_file(path); });
 }
 
 using Names = std::array<const char*, 2>;
@@ -193,7 +184,7 @@ bool has_tokenizer_files(const std::string& directory) {
 TokenizerFiles read_tokenizer_files(const std::string& directory) {
   const std::string vocab = expect_one_of(directory, vocab_names),
                     merges = expect_one_of(directory, merges_names);
-  return {read_text(vocab), read_text(merges), vocab, merges};
+  return {read_unchanged(vocab), read_unchanged(merges), vocab, merges};
 }
 
 Tokenizer Tokenizer::from_directory(const std::string& directory) {
@@ -203,15 +194,15 @@ Tokenizer Tokenizer::from_directory(const std::string& directory) {
 Tokenizer::Encoding Tokenizer::encode(std::string_view text) const {
   std::string placeholders;
   std::string_view well_formed = text;
-  if (unicode::valid_prefix(text) < text.size()) {
-    placeholders = unicode::with_placeholders(text);
+  if (utf8::valid_prefix(text) < text.size()) {
+    placeholders = with_placeholders(text);
     well_formed = placeholders;
   }
   Encoding encoding;
   encoding.ids.reserve(text.size() / 4 + 1);
   encoding.spans.reserve(text.size() / 4 + 1);
   std::vector<std::uint32_t> lengths;
-  unicode::Pattern::Search search(splitting_pattern(), well_formed);
+  UnicodePattern::Search search(splitting_pattern(), well_formed);
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = search.next(begin)->second;
     const std::string_view part = text.substr(begin, end - begin);

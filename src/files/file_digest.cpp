@@ -1,10 +1,9 @@
 #include "files/file_digest.hpp"
 
 #include <filesystem>
-#include <fstream>
 
+#include "files/read_file.hpp"
 #include "files/sha256.hpp"
-#include "headscope/error.hpp"
 
 namespace headscope {
 namespace {
@@ -24,7 +23,7 @@ void check_digest(const std::string& path) {
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   if (error || size < line.size()) return;
   const std::uintmax_t end = size - line.size();
-  std::ifstream stream(path, std::ios::binary);
+  std::ifstream stream = open_to_read(path);
   stream.seekg(static_cast<std::streamoff>(end));
   stream.read(line.data(), static_cast<std::streamsize>(line.size()));
   // Damage where the line begins must not make it pass for a file without one.

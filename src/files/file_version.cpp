@@ -2,16 +2,13 @@
 
 #include <sys/stat.h>
 
-#include <cerrno>
-#include <cstring>
+#include "files/read_file.hpp"
 
 namespace headscope {
 
 FileVersion::FileVersion(const std::string& path) : path_(path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) {
-    throw DataError(path, "", std::string("cannot be opened: ") + std::strerror(errno));
-  }
+  if (::stat(path.c_str(), &status) != 0) throw cannot_open(path);
   device_ = status.st_dev;
   inode_ = status.st_ino;
   size_ = status.st_size;

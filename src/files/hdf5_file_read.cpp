@@ -1,9 +1,5 @@
-#include <sys/stat.h>
-
 #include <array>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
@@ -13,6 +9,7 @@
 #include "base/finite.hpp"
 #include "files/hdf5_call.hpp"
 #include "files/hdf5_file.hpp"
+#include "files/read_file.hpp"
 
 namespace headscope::hdf5 {
 namespace {
@@ -348,16 +345,8 @@ InputFile::InputFile(const std::string& path) : data_(std::make_unique<Data>()) 
   silence();
   data_->path = path;
   const Place place = {path, ""};
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) {
-    throw place.error(std::string("cannot be opened: ") + std::strerror(errno));
-  }
-  if (S_ISDIR(status.st_mode)) throw place.error("expected a file, got a folder");
-  if (!std::ifstream(path, std::ios::binary)) {
-    throw place.error(std::string("cannot be opened: ") + std::strerror(errno));
-  }
-  data_->file_size = static_cast<std::size_t>(status.st_size);
-  if (status.st_size == 0) throw place.error("expected an HDF5 file, got an empty one");
+  data_->file_size = static_cast<std::size_t>(open_to_read(path).seekg(0, std::ios::end).tellg());
+  if (data_->file_size == 0) throw place.error("expected an HDF5 file, got an empty one");
   if (!recognises(path)) throw place.error("expected an HDF5 file, got something else");
   const Handle access = place.own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "out of memory");
   // File systems of clusters often refuse locks; nothing is written here.

@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/finite.hpp"
 #include "base/json_text.hpp"
-#include "headscope/error.hpp"
+#include "files/read_file.hpp"
 
 namespace headscope {
 namespace {
@@ -135,9 +132,8 @@ bool SafetensorsFile::recognises(const std::string& path) {
 }
 
 SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
-  std::ifstream stream(path, std::ios::binary | std::ios::ate);
-  if (!stream) throw DataError(path, "", std::string("cannot be opened: ") + std::strerror(errno));
-  const auto file_size = static_cast<std::uint64_t>(stream.tellg());
+  std::ifstream stream = open_to_read(path);
+  const auto file_size = static_cast<std::uint64_t>(stream.seekg(0, std::ios::end).tellg());
   stream.seekg(0);
   const auto length = read_header_length(stream);
   if (!length) {
@@ -180,7 +176,7 @@ void SafetensorsFile::read(const Tensor& tensor, std::span<float> out) const {
         path_, tensor.name,
         "expected " + std::to_string(out.size()) + " elements, got " + std::to_string(count));
   }
-  std::ifstream stream(path_, std::ios::binary);
+  std::ifstream stream = open_to_read(path_);
   stream.seekg(static_cast<std::streamoff>(tensor.begin));
   bool done = false;
   if (tensor.type == "F32") {

@@ -2,14 +2,9 @@
 
 #include <openssl/evp.h>
 
-#include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <vector>
 
-#include "headscope/error.hpp"
+#include "files/read_file.hpp"
 
 namespace headscope {
 
@@ -31,17 +26,8 @@ void Sha256::add(std::span<const char> bytes) {
 }
 
 void Sha256::add_file(const std::string& path, std::uintmax_t n_byte) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw DataError(path, "", std::string("cannot be opened: ") + std::strerror(errno));
-  std::vector<char> block(std::size_t{1} << 16);
-  while (stream && n_byte > 0) {
-    stream.read(block.data(),
-                static_cast<std::streamsize>(std::min<std::uintmax_t>(block.size(), n_byte)));
-    const auto count = static_cast<std::size_t>(stream.gcount());
-    add({block.data(), count});
-    n_byte -= count;
-  }
-  if (stream.bad()) throw DataError(path, "", "cannot be read");
+  read_blocks(
+      path, [this](std::string_view block) { add(block); }, n_byte);
 }
 
 std::string Sha256::finish() {

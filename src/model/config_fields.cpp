@@ -1,17 +1,13 @@
 #include "model/config_fields.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <type_traits>
 
 #include "base/json_text.hpp"
+#include "files/read_file.hpp"
 #include "headscope/error.hpp"
+#include "headscope/number_text.hpp"
 
 namespace headscope {
 namespace {
@@ -68,13 +64,11 @@ class Fields {
     if (!layers.is_object()) throw malformed();
     std::vector<HeadIndex> result;
     for (const auto& [layer, heads] : layers.items()) {
-      std::uint32_t number = 0;
-      const char* const end = layer.data() + layer.size();
-      const auto [stop, error] = std::from_chars(layer.data(), end, number);
-      if (error != std::errc() || stop != end || !heads.is_array()) throw malformed();
+      const auto number = parse_whole_number(layer);
+      if (!number || !heads.is_array()) throw malformed();
       for (const json& head : heads) {
         if (!head.is_number_unsigned()) throw malformed();
-        result.push_back({number, head.get<Index>()});
+        result.push_back({*number, head.get<Index>()});
       }
     }
     std::sort(result.begin(), result.end());
@@ -82,9 +76,7 @@ class Fields {
   }
 
   DataError wrong(const char* name, const std::string& expected, const json& got) const {
-    return DataError(file_, name,
-                     "expected " + expected + ", got " +
-                         got.dump(-1, ' ', false, json::error_handler_t::replace));
+    return DataError(file_, name, "expected " + expected + ", got " + json_text(got));
   }
 
  private:
@@ -147,10 +139,7 @@ ConfigFields ConfigFields::from_json(const json& config, const std::string& file
 }
 
 ConfigFields ConfigFields::from_json_file(const std::string& path) {
-  std::ifstream stream(path);
-  if (!stream) throw DataError(path, "", std::string("cannot be opened: ") + std::strerror(errno));
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  const json config = parse_json(text);
+  const json config = parse_json(read_file(path));
   if (!config.is_object()) throw DataError(path, "", "expected a JSON object");
   return from_json(config, path);
 }
@@ -164,6 +153,12 @@ ConfigFields ConfigFields::from_attributes(const hdf5::InputFile& file) {
     return {};
   }
   return from_json(config, file.path());
+}
+
+std::string pruned_heads_text(const std::vector<HeadIndex>& heads) {
+  json layers = json::object();
+  for (const HeadIndex head : heads) layers[std::to_string(head.layer)].push_back(head.head);
+  return layers.dump();
 }
 
 void check_config(const ModelConfig& config, const std::string& file) {

@@ -33,6 +33,9 @@ struct ConfigFields {
   ModelConfig config() const;
 };
 
+/// `pruned_heads` as a model file holds it: `{"5":[1,2]}`, heads by layer.
+std::string pruned_heads_text(const std::vector<HeadIndex>& heads);
+
 /// ModelConfig::check. @throws DataError naming the file and the field.
 void check_config(const ModelConfig& config, const std::string& file);
 

@@ -1,10 +1,10 @@
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "files/hdf5_file.hpp"
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
+#include "model/config_fields.hpp"
 #include "model/pruned_heads.hpp"
 
 namespace headscope {
@@ -26,11 +26,7 @@ void write_config(const ModelConfig& config, hdf5::OutputFile& file) {
   file.set_attribute("", "activation_function", std::string(activation_name(config.activation)));
   count("tie_word_embeddings", config.tied_unembedding ? 1 : 0);
   if (!config.pruned_heads.empty()) {
-    nlohmann::json layers = nlohmann::json::object();
-    for (const HeadIndex head : config.pruned_heads) {
-      layers[std::to_string(head.layer)].push_back(head.head);
-    }
-    file.set_attribute("", "pruned_heads", layers.dump());
+    file.set_attribute("", "pruned_heads", pruned_heads_text(config.pruned_heads));
   }
 }
 

@@ -1,12 +1,12 @@
 #include "headscope/parameters.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <type_traits>
 
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
+#include "headscope/number_text.hpp"
 #include "model/pruned_heads.hpp"
 
 namespace headscope {
@@ -42,10 +42,7 @@ std::optional<Index> match(std::string_view text, std::string_view pattern) {
   }
   text.remove_prefix(before.size());
   text.remove_suffix(after.size());
-  std::uint32_t layer = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), layer);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return layer;
+  return parse_whole_number(text, std::numeric_limits<std::int32_t>::max());
 }
 
 // The end of a path with as many parts as the pattern has.

@@ -1,13 +1,13 @@
 #include "model/tensor_source.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json_text.hpp"
+#include "files/read_file.hpp"
 #include "files/safetensors.hpp"
 #include "headscope/error.hpp"
 #include "headscope/parameters.hpp"
@@ -34,9 +34,7 @@ std::string attribute_text(const hdf5::Attribute& attribute) {
   return std::visit(
       [](const auto& value) {
         const nlohmann::json json = value;
-        return json.is_string()
-                   ? json.get<std::string>()
-                   : json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        return json.is_string() ? json.get<std::string>() : json_text(json);
       },
       attribute);
 }
@@ -109,8 +107,7 @@ class SafetensorsSource : public TensorSource {
 };
 
 // What people hand over by mistake, by its first bytes.
-std::string other_content(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
+std::string other_content(std::istream& stream) {
   std::string begin(32, '\0');
   stream.read(begin.data(), static_cast<std::streamsize>(begin.size()));
   begin.resize(static_cast<std::size_t>(stream.gcount()));
@@ -124,18 +121,8 @@ std::string other_content(const std::string& path) {
 }  // namespace
 
 std::unique_ptr<TensorSource> open_tensor_source(const std::string& path) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) {
-    throw DataError(path, "", "cannot be opened: " + std::string(std::strerror(ENOENT)));
-  }
-  if (std::filesystem::is_directory(status)) {
-    throw DataError(path, "", "expected a file, got a folder");
-  }
-  if (!std::ifstream(path, std::ios::binary)) {
-    throw DataError(path, "", std::string("cannot be opened: ") + std::strerror(errno));
-  }
-  if (std::filesystem::file_size(path, error) == 0) {
+  std::ifstream stream = open_to_read(path);
+  if (stream.peek() == EOF) {
     throw DataError(path, "", "expected an HDF5 or safetensors file, got an empty one");
   }
   if (hdf5::InputFile::recognises(path)) return std::make_unique<Hdf5Source>(path);
@@ -143,7 +130,7 @@ std::unique_ptr<TensorSource> open_tensor_source(const std::string& path) {
       std::filesystem::path(path).extension() == ".safetensors") {
     return std::make_unique<SafetensorsSource>(path);
   }
-  throw DataError(path, "", "expected an HDF5 or safetensors file, got " + other_content(path));
+  throw DataError(path, "", "expected an HDF5 or safetensors file, got " + other_content(stream));
 }
 
 }  // namespace headscope

@@ -1,7 +1,10 @@
 #include "report/report_patterns.hpp"
 
+#include <openssl/evp.h>
+
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "headscope/number_text.hpp"
 #include "headscope/utf8.hpp"
@@ -10,18 +13,9 @@ namespace headscope {
 namespace {
 
 std::string base64(const std::vector<unsigned char>& bytes) {
-  constexpr std::string_view digits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t n = std::min<std::size_t>(3, bytes.size() - i);
-    unsigned group = 0;
-    for (std::size_t j = 0; j < 3; ++j) group = group << 8 | (j < n ? bytes[i + j] : 0u);
-    for (std::size_t j = 0; j < 4; ++j) {
-      text += j <= n ? digits[group >> (18 - 6 * j) & 63] : '=';
-    }
-  }
+  std::string text((bytes.size() + 2) / 3 * 4, '\0');
+  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), bytes.data(),
+                  static_cast<int>(bytes.size()));
   return text;
 }
 

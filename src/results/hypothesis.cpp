@@ -1,7 +1,7 @@
 #include <algorithm>
+#include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <numeric>
 
 #include "headscope/error.hpp"
@@ -18,61 +18,6 @@ bool has_nan(const std::vector<double>& values) {
 
 bool is_constant(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [&](double v) { return v == values.front(); });
-}
-
-// ln n! minus Stirling's approximation.
-double stirling_error(double n) {
-  if (n < 16) {
-    return std::log(std::tgamma(n + 1)) - (n + 0.5) * std::log(n) + n -
-           0.5 * std::log(2 * std::numbers::pi);
-  }
-  const double square = n * n;
-  return (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - 1.0 / (1680 * square)) / square) / square) / n;
-}
-
-// x ln(x / mean) + mean - x, without cancellation near x = mean.
-double deviance(double x, double mean) {
-  const double difference = x - mean;
-  if (std::abs(difference) < 0.1 * (x + mean)) {
-    const double v = difference / (x + mean);
-    double total = difference * v;
-    double term = 2 * x * v;
-    for (int j = 1; j < 1000; ++j) {
-      term *= v * v;
-      const double next = total + term / (2 * j + 1);
-      if (next == total) break;
-      total = next;
-    }
-    return total;
-  }
-  return x * std::log(x / mean) + mean - x;
-}
-
-// Saddle-point form: differences of large log-factorials would lose digits at 1e5 trials.
-double log_binomial_mass(double k, double n, double p) {
-  if (k == 0) return n * std::log1p(-p);
-  if (k == n) return n * std::log(p);
-  return stirling_error(n) - stirling_error(k) - stirling_error(n - k) - deviance(k, n * p) -
-         deviance(n - k, n * (1 - p)) + 0.5 * std::log(n / (2 * std::numbers::pi * k * (n - k)));
-}
-
-// Mass of `k` and everything beyond it, relative to the mass of `k`.
-double relative_tail_above(double k, double n, double p) {
-  double term = 1, total = 1;
-  for (; k < n && term > total * 1e-18; ++k) {
-    term *= (n - k) / (k + 1) * (p / (1 - p));
-    total += term;
-  }
-  return total;
-}
-
-double relative_tail_below(double k, double n, double p) {
-  double term = 1, total = 1;
-  for (; k > 0 && term > total * 1e-18; --k) {
-    term *= k / (n - k + 1) * ((1 - p) / p);
-    total += term;
-  }
-  return total;
 }
 
 std::vector<double> average_ranks(const std::vector<double>& values) {
@@ -112,15 +57,9 @@ double binomial_upper_tail(std::uint64_t successes, std::uint64_t trials, double
                 std::to_string(probability));
   }
   if (successes == 0) return 1;
-  if (successes > trials || probability == 0) return 0;
-  if (probability == 1) return 1;
-  const auto k = static_cast<double>(successes), n = static_cast<double>(trials);
-  if (k > n * probability) {
-    return std::min(1.0, std::exp(log_binomial_mass(k, n, probability)) *
-                             relative_tail_above(k, n, probability));
-  }
-  return 1 - std::exp(log_binomial_mass(k - 1, n, probability)) *
-                 relative_tail_below(k - 1, n, probability);
+  if (successes > trials) return 0;
+  const boost::math::binomial_distribution<> hits(static_cast<double>(trials), probability);
+  return cdf(complement(hits, static_cast<double>(successes - 1)));
 }
 
 std::vector<double> benjamini_hochberg(const std::vector<double>& p) {

@@ -57,8 +57,7 @@ std::string checked_name_of(const hdf5::InputFile& file, const std::string& obje
 }
 
 void write_texts(const std::map<std::string, std::string>& texts, hdf5::OutputFile& file) {
-  const std::string json =
-      nlohmann::json(texts).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string json = json_text(texts);
   const std::vector<std::uint8_t> bytes(json.begin(), json.end());
   file.write(texts_dataset, {bytes.size()}, std::span<const std::uint8_t>(bytes));
 }

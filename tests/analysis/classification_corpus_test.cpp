@@ -11,6 +11,7 @@
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
 #include "headscope/tokenizer.hpp"
+#include "support/message_of.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -133,13 +134,9 @@ TEST_F(PlantedModel, TokensOutsideTheVocabularyAreRefused) {
   const auto analysis = make();
   Statistics statistics;
   analysis->begin_pass(0, statistics);
-  try {
-    analysis->begin_document(document, statistics);
-    FAIL() << "expected a ShapeError";
-  } catch (const ShapeError& error) {
-    EXPECT_EQ(std::string(error.what()),
-              "token ids of document " + document.id + ": expected below 2560, got 2560");
-  }
+  EXPECT_EQ(
+      testing::message_of<ShapeError>([&] { analysis->begin_document(document, statistics); }),
+      "token ids of document " + document.id + ": expected below 2560, got 2560");
 }
 
 /// Runs the program with all patterns kept, then recomputes every score from them in NumPy.

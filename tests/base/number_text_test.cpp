@@ -30,6 +30,16 @@ TEST(NumberText, Decimals) {
   EXPECT_EQ(decimals(0.08333, 3), "0.083");
 }
 
+TEST(ParseWholeNumber, TakesDigitsAloneUpToTheMost) {
+  EXPECT_EQ(parse_whole_number("007"), 7U);
+  EXPECT_EQ(parse_whole_number("18446744073709551615"), 18446744073709551615U);
+  EXPECT_EQ(parse_whole_number("12", 12), 12U);
+  for (const char* text : {"", "-1", "+1", " 1", "1 ", "1.0", "0x1", "18446744073709551616"}) {
+    EXPECT_EQ(parse_whole_number(text), std::nullopt) << text;
+  }
+  EXPECT_EQ(parse_whole_number("13", 12), std::nullopt);
+}
+
 TEST(CountText, GroupsDigitsAndKnowsOneFromMany) {
   EXPECT_EQ(grouped(124439808), "124,439,808");
   EXPECT_EQ(grouped(999), "999");

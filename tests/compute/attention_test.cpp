@@ -7,6 +7,7 @@
 #include "headscope/error.hpp"
 #include "support/double_reference.hpp"
 #include "support/golden.hpp"
+#include "support/message_of.hpp"
 #include "support/random_weights.hpp"
 
 namespace headscope {
@@ -169,12 +170,7 @@ TEST(Attention, FusedEqualsPerHeadForAnyHeadCount) {
 TEST(Attention, ShapesThatDoNotFitAreNamed) {
   const Matrix X(12, 5, arma::fill::ones);
   const auto message = [&](const AttentionWeights& w, const AttentionMask& mask) -> std::string {
-    try {
-      multi_head_attention(X, X, w, mask);
-    } catch (const ShapeError& error) {
-      return error.what();
-    }
-    return "no ShapeError";
+    return testing::message_of<ShapeError>([&] { multi_head_attention(X, X, w, mask); });
   };
   AttentionWeights w = random_attention(2, 6, 6, 12, true, 11);
   EXPECT_EQ(message(w, AttentionMask::custom(arma::Mat<unsigned char>(5, 4))),

@@ -7,6 +7,7 @@
 
 #include "headscope/error.hpp"
 #include "support/double_reference.hpp"
+#include "support/message_of.hpp"
 #include "support/random_weights.hpp"
 
 namespace headscope {
@@ -72,12 +73,8 @@ TEST(Blas, EmptyProductsDoNothing) {
 TEST(Blas, ShapesThatDoNotFitAreNamed) {
   const Matrix A(2, 3, arma::fill::ones), B(4, 5, arma::fill::ones);
   Matrix C(2, 5);
-  try {
-    blas::multiply(A, B, C);
-    FAIL() << "no error";
-  } catch (const ShapeError& error) {
-    EXPECT_STREQ(error.what(), "matrix product: [2, 3] times [4, 5] does not fit [2, 5]");
-  }
+  EXPECT_EQ(testing::message_of<ShapeError>([&] { blas::multiply(A, B, C); }),
+            "matrix product: [2, 3] times [4, 5] does not fit [2, 5]");
 }
 
 TEST(Blas, ThreadCountIsWhatWasSet) {

@@ -6,11 +6,13 @@
 #include "headscope/error.hpp"
 #include "support/double_reference.hpp"
 #include "support/golden.hpp"
+#include "support/message_of.hpp"
 #include "support/random_weights.hpp"
 
 namespace headscope {
 namespace {
 
+using testing::message_of;
 using testing::Normal;
 using testing::random_weights;
 using testing::reference_run;
@@ -268,25 +270,16 @@ TEST(Forward, OneTokenPredictsNothing) {
   EXPECT_TRUE(forward.loss(forward.run(tokens), tokens).nll.empty());
 }
 
-std::string shape_error(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const ShapeError& error) {
-    return error.what();
-  }
-  return "no ShapeError";
-}
-
 TEST(Forward, SaysWhatIsWrongWithTokens) {
   const Model model = random_weights(small_config(), 18);
   Forward forward(model);
-  EXPECT_EQ(shape_error([&] { forward.run({}); }), "tokens: expected at least 1, got 0");
+  EXPECT_EQ(message_of<ShapeError>([&] { forward.run({}); }), "tokens: expected at least 1, got 0");
   const TokenIds long_document(161, 0), outside = {3, 1500}, negative = {-1};
-  EXPECT_EQ(shape_error([&] { forward.run(long_document); }),
+  EXPECT_EQ(message_of<ShapeError>([&] { forward.run(long_document); }),
             "tokens: expected at most 160, got 161");
-  EXPECT_EQ(shape_error([&] { forward.run(outside); }),
+  EXPECT_EQ(message_of<ShapeError>([&] { forward.run(outside); }),
             "token: expected an id below 1500, got 1500");
-  EXPECT_EQ(shape_error([&] { forward.embed(negative); }),
+  EXPECT_EQ(message_of<ShapeError>([&] { forward.embed(negative); }),
             "token: expected an id below 1500, got -1");
 }
 
@@ -294,19 +287,19 @@ TEST(Forward, SaysWhatIsWrongWithAResidualStream) {
   const Model model = random_weights(small_config(), 19);
   Forward forward(model);
   Matrix narrow(31, 4, arma::fill::zeros), odd(32, 5, arma::fill::zeros);
-  EXPECT_EQ(shape_error([&] { forward.run_from({}, narrow); }),
+  EXPECT_EQ(message_of<ShapeError>([&] { forward.run_from({}, narrow); }),
             "residual stream rows: expected 32, got 31");
-  EXPECT_EQ(shape_error([&] { forward.run_from({}, odd, 2); }),
+  EXPECT_EQ(message_of<ShapeError>([&] { forward.run_from({}, odd, 2); }),
             "residual stream columns: expected a multiple of 2 sequences, got 5");
   const TokenIds tokens = {1, 2, 3};
-  EXPECT_EQ(shape_error([&] { forward.loss(odd, tokens); }),
+  EXPECT_EQ(message_of<ShapeError>([&] { forward.loss(odd, tokens); }),
             "residual stream columns: expected 3, got 5");
 }
 
 TEST(Forward, RefusesAnAttentionOnlyModel) {
   Model model = random_weights(small_config(), 20);
   model.W_E.reset();
-  EXPECT_EQ(shape_error([&] { Forward forward(model); }),
+  EXPECT_EQ(message_of<ShapeError>([&] { Forward forward(model); }),
             "model: expected token embedding and MLP weights, got attention weights only");
 }
 

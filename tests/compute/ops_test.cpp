@@ -12,6 +12,7 @@
 #include "headscope/error.hpp"
 #include "support/double_reference.hpp"
 #include "support/golden.hpp"
+#include "support/message_of.hpp"
 #include "support/random_weights.hpp"
 
 namespace headscope {
@@ -62,12 +63,10 @@ TEST(LayerNorm, WorksInPlaceAndOnViews) {
 
 TEST(LayerNorm, RefusesAGainOfAnotherWidth) {
   Matrix X(4, 2, arma::fill::ones);
-  try {
-    layer_norm(X, Vector(3, arma::fill::ones), Vector(4, arma::fill::ones), 1e-5, X);
-    FAIL() << "no error";
-  } catch (const ShapeError& error) {
-    EXPECT_STREQ(error.what(), "layer norm gain: expected 4, got 3");
-  }
+  EXPECT_EQ(testing::message_of<ShapeError>([&] {
+              layer_norm(X, Vector(3, arma::fill::ones), Vector(4, arma::fill::ones), 1e-5, X);
+            }),
+            "layer norm gain: expected 4, got 3");
 }
 
 class EveryActivation : public ::testing::TestWithParam<Activation> {};
@@ -259,12 +258,8 @@ TEST(TokenLoss, UniformLogitsCostLogOfTheVocabularyAndTheLowestIdWins) {
 TEST(TokenLoss, SaysWhatDoesNotFit) {
   const Matrix normalized(4, 2, arma::fill::zeros), unembedding(4, 10, arma::fill::zeros);
   const auto message = [&](const TokenIds& targets, const Vector& bias) -> std::string {
-    try {
-      token_loss(normalized, unembedding, bias, targets);
-    } catch (const ShapeError& error) {
-      return error.what();
-    }
-    return "no ShapeError";
+    return testing::message_of<ShapeError>(
+        [&] { token_loss(normalized, unembedding, bias, targets); });
   };
   EXPECT_EQ(message({1}, {}), "targets: expected 2, got 1");
   EXPECT_EQ(message({1, 10}, {}), "target: expected a token id below 10, got 10");

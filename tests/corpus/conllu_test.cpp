@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "headscope/error.hpp"
+#include "support/message_of.hpp"
 
 namespace headscope::conllu {
 namespace {
@@ -26,12 +27,7 @@ std::vector<Sentence> read(const std::string& text) {
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    read(text);
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "no error";
+  return testing::message_of<DataError>([&] { read(text); });
 }
 
 TEST(Conllu, ReadsWordsRangesAndEmptyNodes) {

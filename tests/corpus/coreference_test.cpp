@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "headscope/error.hpp"
+#include "support/message_of.hpp"
 
 namespace headscope::coreference {
 namespace {
@@ -21,12 +22,8 @@ std::vector<Mention> read(const std::string& declaration, const std::vector<std:
 }
 
 std::string error_of(const std::vector<std::string>& entities) {
-  try {
-    read("eid-etype-head", entities, MentionReader::Heads(entities.size()));
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "no error";
+  return testing::message_of<DataError>(
+      [&] { read("eid-etype-head", entities, MentionReader::Heads(entities.size())); });
 }
 
 const std::optional<Index> root;

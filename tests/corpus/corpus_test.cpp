@@ -8,6 +8,7 @@
 #include "files/hdf5_file.hpp"
 #include "files/sha256.hpp"
 #include "headscope/error.hpp"
+#include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace headscope {
@@ -29,12 +30,7 @@ class CorpusTest : public ::testing::Test {
   }
   std::string error_of(const std::string& path, const CorpusOptions& options = {},
                        const Tokenizer* with = &tokenizer()) {
-    try {
-      Corpus({path}, with, options);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
+    return testing::message_of([&] { Corpus({path}, with, options); });
   }
   testing::TemporaryDirectory folder_;
 };

@@ -7,9 +7,11 @@
 #include <random>
 #include <thread>
 
-#include "base/unicode.hpp"
 #include "files/sha256.hpp"
 #include "headscope/error.hpp"
+#include "headscope/unicode_pattern.hpp"
+#include "headscope/utf8.hpp"
+#include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace headscope {
@@ -39,12 +41,7 @@ std::string digest(const TokenIds& ids) {
 }
 
 std::string error_of(const std::string& vocab, const std::string& merges) {
-  try {
-    Tokenizer(vocab, merges, "tokens");
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "no error";
+  return testing::message_of<DataError>([&] { Tokenizer(vocab, merges, "tokens"); });
 }
 
 // The 256 bytes, then whatever more is given.
@@ -81,7 +78,7 @@ TEST(Tokenizer, ClassesOfEveryAssignedCharacterAreThoseOfHuggingFace) {
     for (const auto& range : run["ranges"]) {
       for (auto c = range[0].get<char32_t>(); c <= range[1].get<char32_t>(); ++c) {
         std::string character;
-        unicode::append(character, c);
+        utf8::append(character, c);
         for (const char* const piece : {"a", "b ", "1", "2 .", "! ", "", " \n"}) {
           text += piece;
           if (piece != std::string(" \n")) text += character;
@@ -237,12 +234,8 @@ TEST(Tokenizer, MalformedFilesAreNamed) {
 
 TEST(Tokenizer, MissingFilesAndTokensAreNamed) {
   const testing::TemporaryDirectory folder;
-  try {
-    Tokenizer::from_directory(folder.file(""));
-    FAIL() << "no error";
-  } catch (const DataError& error) {
-    EXPECT_EQ(error.what(), folder.file("") + ": expected vocab.json or encoder.json, got neither");
-  }
+  EXPECT_EQ(testing::message_of<DataError>([&] { Tokenizer::from_directory(folder.file("")); }),
+            folder.file("") + ": expected vocab.json or encoder.json, got neither");
   const auto error_with = [&](const char* name, const std::string& text) {
     testing::write_file(folder.file(name), text);
     try {

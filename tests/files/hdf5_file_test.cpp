@@ -9,27 +9,19 @@
 #include <limits>
 
 #include "headscope/error.hpp"
+#include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace headscope::hdf5 {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::message_of;
 
 class Hdf5File : public ::testing::Test {
  protected:
   const testing::TemporaryDirectory folder_;
   const std::string path_ = folder_.file("file.h5");
-
-  template <typename Action>
-  static std::string error_of(Action action) {
-    try {
-      action();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
-  }
 };
 
 TEST_F(Hdf5File, ReadsBackWhatItWrote) {
@@ -149,13 +141,13 @@ TEST_F(Hdf5File, NothingAppearsBeforePublish) {
 
 TEST_F(Hdf5File, UnwritablePlacesAreNamed) {
   const std::string missing = folder_.file("no/such/file.h5");
-  EXPECT_EQ(error_of([&] { OutputFile out(missing); }),
+  EXPECT_EQ(message_of([&] { OutputFile out(missing); }),
             missing + ": cannot be written: No such file or directory");
   const std::string folder = folder_.file("");
-  EXPECT_EQ(error_of([&] { OutputFile out(folder); }),
+  EXPECT_EQ(message_of([&] { OutputFile out(folder); }),
             folder + ": cannot be written: it is a folder");
   std::filesystem::create_symlink("/dev/full", path_);
-  EXPECT_EQ(error_of([&] { OutputFile out(path_); }),
+  EXPECT_EQ(message_of([&] { OutputFile out(path_); }),
             path_ + ": cannot be written: it is not a file");
 }
 
@@ -171,7 +163,7 @@ TEST_F(Hdf5File, WhatAKilledWriterLeftIsRemovedButNotWhatOneAtWorkHas) {
 
 TEST_F(Hdf5File, RequestsThatDoNotFitAreNamed) {
   OutputFile out(path_);
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(message_of([&] {
               out.write("data", {2, 2}, std::vector<double>(3));
             }),
             path_ + ":data: expected 4, got 3");
@@ -179,25 +171,25 @@ TEST_F(Hdf5File, RequestsThatDoNotFitAreNamed) {
   out.write("whole", {2}, std::vector<std::int64_t>{1, 2});
   out.write("text", {1}, std::vector<std::string>{"x"});
   out.write("large", {2, 2}, std::vector<double>{1, 2, 3, 1e300});
-  EXPECT_EQ(error_of([&] { out.write("real", {1}, std::vector<double>{1}); }),
+  EXPECT_EQ(message_of([&] { out.write("real", {1}, std::vector<double>{1}); }),
             path_ + ":real: cannot be written: HDF5 refused");
   out.publish();
 
   const InputFile in(path_);
   std::vector<float> two(2), three(3), four(4);
-  EXPECT_EQ(error_of([&] { in.read("none", two, Finite::required); }),
+  EXPECT_EQ(message_of([&] { in.read("none", two, Finite::required); }),
             path_ + ":none: no such dataset");
-  EXPECT_EQ(error_of([&] { in.read("real", three, Finite::required); }),
+  EXPECT_EQ(message_of([&] { in.read("real", three, Finite::required); }),
             path_ + ":real: expected 3 elements, got 2");
-  EXPECT_EQ(error_of([&] { in.read("real", two, Finite::required); }),
+  EXPECT_EQ(message_of([&] { in.read("real", two, Finite::required); }),
             path_ + ":real: expected finite numbers, got NaN at [1]");
-  EXPECT_EQ(error_of([&] { in.read("large", four, Finite::required); }),
+  EXPECT_EQ(message_of([&] { in.read("large", four, Finite::required); }),
             path_ + ":large: expected finite numbers, got inf at [1, 1]");
-  EXPECT_EQ(error_of([&] { in.read("whole", two, Finite::required); }),
+  EXPECT_EQ(message_of([&] { in.read("whole", two, Finite::required); }),
             path_ + ":whole: expected type float16, float32 or float64, got int64");
-  EXPECT_EQ(error_of([&] { in.read_integers("real"); }),
+  EXPECT_EQ(message_of([&] { in.read_integers("real"); }),
             path_ + ":real: expected whole numbers, got float64");
-  EXPECT_EQ(error_of([&] { in.read_strings("real"); }),
+  EXPECT_EQ(message_of([&] { in.read_strings("real"); }),
             path_ + ":real: expected text, got float64");
   EXPECT_TRUE(std::isnan(in.read_reals("real").values.at(1)));
 }
@@ -215,7 +207,7 @@ TEST_F(Hdf5File, DamagedBytesAreAnErrorNotAnotherNumber) {
   std::string changed = bytes;
   changed[at + 3] = static_cast<char>(changed[at + 3] ^ 1);
   testing::write_file(path_, changed);
-  EXPECT_EQ(error_of([&] { InputFile(path_).read_reals("data"); }),
+  EXPECT_EQ(message_of([&] { InputFile(path_).read_reals("data"); }),
             path_ + ":data: cannot be read: the file is damaged or cut short");
 }
 

@@ -1,10 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "files/hdf5_call.hpp"
 #include "files/hdf5_file.hpp"
+#include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace headscope::hdf5 {
@@ -12,6 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::message_of;
 
 // Files that HDF5 finds nothing wrong with, written to mislead a reader.
 class Hdf5Hostile : public ::testing::Test {
@@ -37,15 +37,6 @@ class Hdf5Hostile : public ::testing::Test {
                         hid_t creation = H5P_DEFAULT) {
     return {H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT), H5Dclose};
   }
-
-  static std::string error_of(const std::function<void()>& read) {
-    try {
-      read();
-    } catch (const DataError& error) {
-      return error.what();
-    }
-    return "no error";
-  }
 };
 
 TEST_F(Hdf5Hostile, GroupsWithoutEndAreRefused) {
@@ -58,7 +49,7 @@ TEST_F(Hdf5Hostile, GroupsWithoutEndAreRefused) {
     }
   }
   const InputFile file(path_);
-  EXPECT_THAT(error_of([&] { file.groups(); }),
+  EXPECT_THAT(message_of([&] { file.groups(); }),
               HasSubstr("expected groups nested at most 32 deep, got more"));
 }
 
@@ -91,9 +82,9 @@ TEST_F(Hdf5Hostile, LinksIntoOtherFilesAreNotFollowed) {
   const InputFile file(path_);
   EXPECT_FALSE(file.has("tokens"));
   EXPECT_FALSE(file.has("tokenizer/secret"));
-  EXPECT_NE(error_of([&] { file.read_reals("tokens"); }), "no error");
-  EXPECT_NE(error_of([&] { file.read_reals("tokenizer/secret"); }), "no error");
-  EXPECT_NE(error_of([&] { file.attribute_names("tokenizer"); }), "no error");
+  EXPECT_NE(message_of([&] { file.read_reals("tokens"); }), "no error");
+  EXPECT_NE(message_of([&] { file.read_reals("tokenizer/secret"); }), "no error");
+  EXPECT_NE(message_of([&] { file.attribute_names("tokenizer"); }), "no error");
 }
 
 TEST_F(Hdf5Hostile, AMissingChunkIsAnErrorNotZeros) {
@@ -107,7 +98,7 @@ TEST_F(Hdf5Hostile, AMissingChunkIsAnErrorNotZeros) {
     H5Dwrite(made, H5T_NATIVE_FLOAT, simple_space({20}), part, H5P_DEFAULT, values.data());
   }
   const InputFile file(path_);
-  EXPECT_THAT(error_of([&] { file.read_reals("x"); }),
+  EXPECT_THAT(message_of([&] { file.read_reals("x"); }),
               HasSubstr("expected 4 chunks of data for shape [5, 5], got 2"));
 }
 
@@ -131,7 +122,7 @@ TEST_F(Hdf5Hostile, OneTextUnderManyElementsIsRefused) {
   }
   const InputFile file(path_);
   EXPECT_EQ(file.read_strings("one")[0].size(), 10000U);
-  EXPECT_THAT(error_of([&] { file.read_strings("many"); }),
+  EXPECT_THAT(message_of([&] { file.read_strings("many"); }),
               HasSubstr("cannot be read: the file is damaged or cut short"));
 }
 
@@ -147,7 +138,7 @@ TEST_F(Hdf5Hostile, AnAttributeInPlaceOfTheListOfScalesIsRefused) {
     H5Awrite(list, H5T_NATIVE_INT64, values.data());
   }
   const InputFile file(path_);
-  EXPECT_THAT(error_of([&] { file.scales("x"); }),
+  EXPECT_THAT(message_of([&] { file.scales("x"); }),
               HasSubstr("expected a list of dimension scales for each axis, got another "
                         "DIMENSION_LIST"));
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "headscope/error.hpp"
+#include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace headscope {
@@ -42,18 +43,12 @@ class Safetensors : public ::testing::Test {
   }
 
   std::string error_of(const std::string& header, const std::string& data) const {
-    try {
-      read(header, data);
-    } catch (const DataError& error) {
-      return error_without_path(error);
-    }
-    return "no error";
+    return without_path(testing::message_of<DataError>([&] { read(header, data); }));
   }
 
-  std::string error_without_path(const DataError& error) const {
-    const std::string text = error.what();
-    EXPECT_TRUE(text.starts_with(path_)) << text;
-    return text.substr(path_.size());
+  std::string without_path(const std::string& error) const {
+    EXPECT_TRUE(error.starts_with(path_)) << error;
+    return error.substr(path_.size());
   }
 };
 
@@ -116,14 +111,9 @@ TEST_F(Safetensors, HeadersMustMakeSense) {
 }
 
 TEST_F(Safetensors, HostileHeaderLengthsAreRefused) {
-  const auto error_with_bytes = [&](const std::string& bytes) -> std::string {
+  const auto error_with_bytes = [&](const std::string& bytes) {
     testing::write_file(path_, bytes);
-    try {
-      const SafetensorsFile file(path_);
-    } catch (const DataError& error) {
-      return error_without_path(error);
-    }
-    return "no error";
+    return without_path(testing::message_of<DataError>([&] { SafetensorsFile{path_}; }));
   };
   EXPECT_EQ(error_with_bytes("1234567"), ": expected a safetensors file, got 7 bytes");
   EXPECT_EQ(error_with_bytes(bytes_of<std::uint64_t>({~std::uint64_t{0}}) + "{}"),

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "headscope/error.hpp"
+#include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace headscope {
@@ -28,12 +29,8 @@ TEST(Sha256, OfAFileIsThatOfItsBytes) {
 }
 
 TEST(Sha256, NamesAMissingFile) {
-  try {
-    file_sha256("no/such/file");
-    FAIL();
-  } catch (const DataError& error) {
-    EXPECT_STREQ(error.what(), "no/such/file: cannot be opened: No such file or directory");
-  }
+  EXPECT_EQ(testing::message_of<DataError>([&] { file_sha256("no/such/file"); }),
+            "no/such/file: cannot be opened: No such file or directory");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "base/unicode.hpp"
+#include "headscope/utf8.hpp"
 
 // HDF5 keeps freed blocks for itself, so there is little for a long quarantine to find. Most of the
 // time would go into fresh pages if memory were given back to the system, and a tenth into stacks
@@ -43,7 +43,7 @@ void check_message(std::string_view message) {
   require(!message.empty(), "an error says something");
   require(message.find('\n') == std::string_view::npos, "an error is one line");
   require(message.find('\x1b') == std::string_view::npos, "an error holds no terminal commands");
-  require(unicode::valid_prefix(message) == message.size(), "an error is UTF-8");
+  require(utf8::valid_prefix(message) == message.size(), "an error is UTF-8");
 }
 
 std::uint8_t Bytes::next() {

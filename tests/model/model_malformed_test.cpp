@@ -13,6 +13,7 @@
 #include "headscope/inspect.hpp"
 #include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
+#include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace headscope {
@@ -86,12 +87,7 @@ class ModelMalformed : public ::testing::Test {
   // The error of loading, with the file's path left out; nothing may be printed.
   std::string error_of(const std::string& path, const LoadOptions& options = {}) const {
     ::testing::internal::CaptureStderr();
-    std::string text = "no error";
-    try {
-      load_model(path, options);
-    } catch (const DataError& error) {
-      text = error.what();
-    }
+    std::string text = testing::message_of<DataError>([&] { load_model(path, options); });
     EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
     const std::string folder = folder_.file("");
     for (std::size_t at = 0; (at = text.find(folder)) != std::string::npos;) {
@@ -356,12 +352,8 @@ TEST_F(ModelMalformed, DescribingIsAsStrictAboutShapes) {
   FileContent content;
   content.reshape("h.1.attn.c_proj.weight", {4, 3});
   content.write(path_);
-  try {
-    describe_file(path_);
-    FAIL();
-  } catch (const DataError& error) {
-    EXPECT_EQ(error.what(), path_ + ":h.1.attn.c_proj.weight: expected shape [4, 4], got [4, 3]");
-  }
+  EXPECT_EQ(testing::message_of<DataError>([&] { describe_file(path_); }),
+            path_ + ":h.1.attn.c_proj.weight: expected shape [4, 4], got [4, 3]");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "headscope/inspect.hpp"
 #include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
+#include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace headscope {
@@ -81,14 +82,11 @@ TEST_F(ModelSave, HalfPrecisionHalvesTheBytes) {
     ASSERT_NEAR(back.W_E[i], model.W_E[i], 0x1p-25 + 0x1p-11 * std::abs(model.W_E[i]));
   }
   model.W_P(1, 2) = 70000;
-  try {
-    save_model(model, path_, {.half_precision = true});
-    FAIL();
-  } catch (const DataError& error) {
-    EXPECT_EQ(error.what(), path_ +
-                                ":wpe.weight: expected values that float16 can hold, up to 65504, "
-                                "got 70000.000000");
-  }
+  EXPECT_EQ(
+      testing::message_of<DataError>([&] { save_model(model, path_, {.half_precision = true}); }),
+      path_ +
+          ":wpe.weight: expected values that float16 can hold, up to 65504, "
+          "got 70000.000000");
 }
 
 TEST_F(ModelSave, AnAttentionOnlyModelStaysOne) {

@@ -15,6 +15,7 @@
 #include "headscope/error.hpp"
 #include "results/long_table.hpp"
 #include "results/results_claims.hpp"
+#include "support/message_of.hpp"
 #include "support/results_sample.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -23,6 +24,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::message_of;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
@@ -35,16 +37,6 @@ bool same_numbers(const std::vector<double>& a, const std::vector<double>& b) {
 
 bool same_number(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
-}
-
-template <typename Action>
-std::string message_of(const Action& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 Variable reals(const std::string& name, const std::vector<std::string>& dimensions, Array values) {

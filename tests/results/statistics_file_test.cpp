@@ -8,6 +8,7 @@
 
 #include "headscope/error.hpp"
 #include "headscope/results.hpp"
+#include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace headscope {
@@ -87,15 +88,10 @@ TEST(StatisticsFile, LeavesOutWhatIsSealed) {
 TEST(StatisticsFile, RefusesAResultsFile) {
   const testing::TemporaryDirectory folder;
   write_results({}, folder.file("r.h5"));
-  try {
-    load_statistics(folder.file("r.h5"));
-    FAIL() << "loaded";
-  } catch (const DataError& error) {
-    EXPECT_EQ(std::string(error.what()),
-              folder.file("r.h5") +
-                  ": expected a statistics file (format \"headscope statistics "
-                  "2\"), found another HDF5 file");
-  }
+  EXPECT_EQ(testing::message_of<DataError>([&] { load_statistics(folder.file("r.h5")); }),
+            folder.file("r.h5") +
+                ": expected a statistics file (format \"headscope statistics "
+                "2\"), found another HDF5 file");
 }
 
 }  // namespace
