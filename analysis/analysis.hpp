@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis_settings.hpp"
 #include "headscope/corpus.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/forward.hpp"
@@ -16,28 +17,16 @@
 /// them into results, and draws from results alone; it knows no other analysis.
 namespace headscope {
 
-/// The options analyses read, one field each; the command line lists them with the same words.
-struct AnalysisSettings {
-  std::uint64_t seed = 0;          ///< for everything random
-  std::size_t n_bootstrap = 1000;  ///< resamples of documents behind each interval
-  bool fold_layer_norm = true;     ///< circuits: fold LayerNorm into the weights and centre them
-  std::size_t n_null = 100;        ///< parameters, circuits: random draws behind each null
-  std::size_t js_queries =
-      256;  ///< correlation: queries sampled from the corpus for js_distance; 0 leaves it out
-  bool cosine_all = true;  ///< correlation: also between heads of different layers
-  std::uint64_t prune_documents =
-      32;  ///< pruning: documents used, since it costs a pass per head; 0: all
-  std::size_t n_pattern_documents = 3;  ///< attention: documents whose patterns are kept
-  Index n_pattern_tokens = 128;  ///< attention: tokens kept of each, from its beginning; 0: all
-};
-
 struct AnalysisInfo {
   std::string name;  ///< as in `--analyses` and the results group
   std::string title;
-  std::string purpose;        ///< one sentence
-  std::string source;         ///< the papers
-  bool needs_corpus = false;  ///< and with it a complete model
-  bool has_control = false;   ///< `--control random` runs it again on an untrained model
+  std::string purpose;       ///< one sentence
+  std::string source;        ///< the papers
+  int n_pass = 0;            ///< times it must see the corpus; 0: it reads weights alone
+  bool has_control = false;  ///< `--control random` runs it again on an untrained model
+
+  /// And with it a complete model.
+  bool needs_corpus() const { return n_pass > 0; }
 };
 
 /// What the forward pass of a document gives besides its layers.
@@ -50,9 +39,8 @@ class Analysis {
  public:
   virtual ~Analysis() = default;
 
-  /// How often it must see the corpus. Each pass shows the same documents in the same order.
-  virtual int n_pass() const { return 1; }
-  /// Called before the documents of a pass; it may be the first call to this object.
+  /// Called before the documents of a pass; each pass shows the same documents in the same order.
+  /// It may be the first call to this object.
   /// @param earlier  what earlier passes added, over the whole corpus.
   virtual void begin_pass(int /*pass*/, const Statistics& /*earlier*/) {}
   /// Called before the forward pass of a document.
@@ -103,6 +91,8 @@ struct RegisteredAnalysis {
   std::function<std::vector<Figure>(const Results&)> draw;
   /// Bytes it holds at most, beside the weights and the forward pass.
   std::function<std::uint64_t(const RunShape&)> memory;
+  /// Adds its own options, if it has any: `&AnalysisSettings::declare_own<PruningOptions>`.
+  std::function<void(AnalysisSettings&, OptionTable&)> options = {};
 };
 
 /// Every analysis, in the order of the report. An explicit list: add a new analysis here.

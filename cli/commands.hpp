@@ -1,40 +1,47 @@
 #pragma once
 
-#include <boost/program_options.hpp>
-#include <stdexcept>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
-/// The commands of the command line, one function each. Results for people go to stdout, progress
-/// to stderr; errors are thrown.
+#include "option_table.hpp"
+
+/// The commands of the command line. Results for people go to stdout, progress to stderr; errors
+/// are thrown.
 namespace headscope {
 
-namespace po = boost::program_options;
-
-/// The command line is not as it should be: exit status 2.
-class UsageError : public std::runtime_error {
+class Command {
  public:
-  using std::runtime_error::runtime_error;
+  Command() = default;
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+  virtual ~Command() = default;
+
+  /// Its options, bound to its fields.
+  virtual OptionTable& options() { return options_; }
+  /// Does what the options say. @param command_line  as typed, for the record.
+  virtual void run(const std::string& command_line) = 0;
+
+ protected:
+  OptionTable options_;
 };
 
-using Arguments = std::vector<std::string>;
+struct RegisteredCommand {
+  std::string name;
+  std::string purpose;
+  std::function<std::unique_ptr<Command>()> make;
+};
 
-void run_command(const Arguments& arguments);
-void merge_command(const Arguments& arguments);
-void report_command(const Arguments& arguments);
-void inspect_command(const Arguments& arguments);
-void convert_command(const Arguments& arguments);
-void prune_command(const Arguments& arguments);
-void list_command(const Arguments& arguments);
+/// Every command, in the order of help.
+const std::vector<RegisteredCommand>& commands();
 
-/// Parses without guessing abbreviations; `--help` prints usage and options to stdout.
-/// @param positional  names of the positional options in order; the last takes all that remain when
-/// `many`.
-/// @return false when help was asked for and printed.
-/// @throws UsageError
-bool parse_arguments(const Arguments& arguments, const std::string& usage,
-                     const po::options_description& options,
-                     const std::vector<std::string>& positional, bool many,
-                     po::variables_map& values);
+RegisteredCommand run_command();
+RegisteredCommand merge_command();
+RegisteredCommand report_command();
+RegisteredCommand inspect_command();
+RegisteredCommand convert_command();
+RegisteredCommand prune_command();
+RegisteredCommand list_command();
 
 }  // namespace headscope

@@ -2,45 +2,52 @@
 #include <iostream>
 
 #include "commands.hpp"
-#include "headscope/error.hpp"
 #include "headscope/model.hpp"
 #include "headscope/tokenizer.hpp"
-#include "option_values.hpp"
+#include "run/run_options.hpp"
 
 namespace headscope {
+namespace {
 
 namespace fs = std::filesystem;
 
-void convert_command(const Arguments& arguments) {
-  po::options_description options;
-  options.add_options()("in", po::value<std::string>(), "")("out", po::value<std::string>(), "")(
-      "tokenizer", po::value<std::string>()->value_name("DIR"),
-      "folder with vocab.json and merges.txt, to go into the file (default: beside IN where there "
-      "is one)");
-  add_n_head_option(options);
-  po::variables_map values;
-  if (!parse_arguments(arguments, "convert IN OUT.h5 [OPTION...]", options, {"in", "out"}, false,
-                       values)) {
-    return;
+class ConvertCommand : public Command {
+ public:
+  ConvertCommand() {
+    options_(in_, {.name = "in", .value = "IN", .required = "an input file", .positional = true});
+    options_(out_,
+             {.name = "out", .value = "OUT.h5", .required = "an output file", .positional = true});
+    options_(tokenizer_,
+             {"tokenizer", "DIR", "folder with vocab.json and merges.txt, to go into the file",
+              "beside IN where there is one"});
+    options_.add(run_.table.at("n-head"));
   }
-  if (values.count("in") == 0 || values.count("out") == 0) {
-    throw UsageError("convert: expected an input and an output file");
+
+  void run(const std::string& /*command_line*/) override {
+    Model model = load_model(in_, {run_.n_head});
+    const bool asked = !tokenizer_.empty();
+    const std::string directory = asked ? tokenizer_ : fs::path(in_).parent_path().string();
+    if (asked || (!model.tokenizer_vocab && has_tokenizer_files(directory))) {
+      TokenizerFiles files = read_tokenizer_files(directory);
+      Tokenizer{files};
+      model.tokenizer_vocab = std::move(files.vocab_json);
+      model.tokenizer_merges = std::move(files.merges);
+    }
+    save_model(model, out_);
+    std::cout << out_ << ": " << (model.is_complete() ? "complete model" : "attention weights only")
+              << ", " << (model.tokenizer_vocab ? "with" : "without") << " tokenizer\n";
   }
-  const std::string in = values["in"].as<std::string>();
-  const std::string out = values["out"].as<std::string>();
-  Model model = load_model(in, {read_n_head(values)});
-  const bool asked = values.count("tokenizer") > 0;
-  const fs::path directory =
-      asked ? fs::path(values["tokenizer"].as<std::string>()) : fs::path(in).parent_path();
-  if (asked || (!model.tokenizer_vocab && has_tokenizer_files(directory.string()))) {
-    TokenizerFiles files = read_tokenizer_files(directory.string());
-    Tokenizer{files};
-    model.tokenizer_vocab = std::move(files.vocab_json);
-    model.tokenizer_merges = std::move(files.merges);
-  }
-  save_model(model, out);
-  std::cout << out << ": " << (model.is_complete() ? "complete model" : "attention weights only")
-            << ", " << (model.tokenizer_vocab ? "with" : "without") << " tokenizer\n";
+
+ private:
+  std::string in_, out_, tokenizer_;
+  RunOptions run_;  // for the options in common
+};
+
+}  // namespace
+
+RegisteredCommand convert_command() {
+  return {"convert", "write safetensors or tf_model.h5 as one flat HDF5 file",
+          std::make_unique<ConvertCommand>};
 }
 
 }  // namespace headscope

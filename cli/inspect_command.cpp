@@ -6,12 +6,12 @@
 
 #include "analysis.hpp"
 #include "commands.hpp"
-#include "default_data.hpp"
 #include "headscope/corpus.hpp"
 #include "headscope/error.hpp"
 #include "headscope/inspect.hpp"
-#include "option_values.hpp"
+#include "run/default_data.hpp"
 #include "run/run_memory.hpp"
+#include "run/run_options.hpp"
 
 namespace headscope {
 namespace {
@@ -65,7 +65,7 @@ void print_memory(const ModelDescription& model) {
             << " tokens, " << run.n_thread << " threads\n";
   std::vector<const RegisteredAnalysis*> possible;
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
-    if (analysis.info.needs_corpus && !model.missing.empty()) continue;
+    if (analysis.info.needs_corpus() && !model.missing.empty()) continue;
     possible.push_back(&analysis);
     print_line("  " + analysis.info.name, need({&analysis}));
   }
@@ -132,26 +132,42 @@ bool is_text_corpus(const fs::path& path) {
   return fs::is_directory(path) || path.extension() == ".txt" || path.extension() == ".conllu";
 }
 
-}  // namespace
+class InspectCommand : public Command {
+ public:
+  InspectCommand() {
+    options_(files_, {.name = "file",
+                      .value = "FILE...",
+                      .required = "a file",
+                      .several = true,
+                      .positional = true});
+    options_(tokenizer_, {"tokenizer", "DIR",
+                          "folder with vocab.json and merges.txt, to count a corpus's "
+                          "tokens with",
+                          "that of the model in data/"});
+    options_.add(run_.table.at("n-head"));
+  }
 
-void inspect_command(const Arguments& arguments) {
-  po::options_description options;
-  options.add_options()("file", po::value<std::vector<std::string>>(), "")(
-      "tokenizer", po::value<std::string>()->default_value("")->value_name("DIR"),
-      "folder with vocab.json and merges.txt, to count a corpus's tokens with (default: that of "
-      "the model in data/)");
-  add_n_head_option(options);
-  po::variables_map values;
-  if (!parse_arguments(arguments, "inspect FILE... [OPTION...]", options, {"file"}, true, values))
-    return;
-  if (values.count("file") == 0) throw UsageError("inspect: expected a file, got none");
-  for (const std::string& path : values["file"].as<std::vector<std::string>>()) {
-    if (is_text_corpus(path)) {
-      print_corpus(path, values["tokenizer"].as<std::string>());
-    } else {
-      print_description(path, read_n_head(values));
+  void run(const std::string& /*command_line*/) override {
+    for (const std::string& path : files_) {
+      if (is_text_corpus(path)) {
+        print_corpus(path, tokenizer_);
+      } else {
+        print_description(path, run_.n_head);
+      }
     }
   }
+
+ private:
+  std::vector<std::string> files_;
+  std::string tokenizer_;
+  RunOptions run_;  // for the options in common
+};
+
+}  // namespace
+
+RegisteredCommand inspect_command() {
+  return {"inspect", "show what a model, corpus or results file holds",
+          std::make_unique<InspectCommand>};
 }
 
 }  // namespace headscope

@@ -4,16 +4,25 @@
 #include "commands.hpp"
 
 namespace headscope {
+namespace {
 
-void list_command(const Arguments& arguments) {
-  po::variables_map values;
-  if (!parse_arguments(arguments, "list", po::options_description(), {}, false, values)) return;
-  for (const RegisteredAnalysis& analysis : analysis_registry()) {
-    const AnalysisInfo& info = analysis.info;
-    std::cout << info.name << ": " << info.title << "\n  " << info.purpose << "\n  needs:  "
-              << (info.needs_corpus ? "a complete model and a corpus" : "attention weights");
-    std::cout << "\n  source: " << info.source << "\n";
+class ListCommand : public Command {
+ public:
+  void run(const std::string& /*command_line*/) override {
+    for (const RegisteredAnalysis& analysis : analysis_registry()) {
+      const AnalysisInfo& info = analysis.info;
+      std::cout << info.name << ": " << info.title << "\n  " << info.purpose << "\n  needs:  "
+                << (info.needs_corpus() ? "a complete model and a corpus" : "attention weights");
+      std::cout << "\n  source: " << info.source << "\n";
+    }
   }
+};
+
+}  // namespace
+
+RegisteredCommand list_command() {
+  return {"list", "show the analyses, what each needs, and its source",
+          std::make_unique<ListCommand>};
 }
 
 }  // namespace headscope

@@ -1,43 +1,47 @@
 #include "commands.hpp"
-#include "option_values.hpp"
 #include "run/run.hpp"
 #include "run/run_results.hpp"
 
 namespace headscope {
+namespace {
 
-void merge_command(const Arguments& arguments) {
-  po::options_description options;
-  const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
-  options.add_options()("shard", po::value<std::vector<std::string>>(), "")(
-      "output,o", text("DIR"), "where results.h5, tables, figures and the report go (required)")(
-      "model", text("FILE"), "where the model is now (default: where the shards had it)")(
-      "corpus", po::value<std::vector<std::string>>()->multitoken()->value_name("PATH..."),
-      "where the corpus is now (default: where the shards had it)")(
-      "tokenizer", text("DIR"), "where the tokenizer is now (default: where the shards had it)")(
-      "threads", text("N"), "threads (0: all cores; default: as the shards)")(
-      "figures", text("FORMATS"), "svg, png, pdf, separated by commas (default: as the shards)")(
-      "quiet,q", po::bool_switch(), "no progress on stderr");
-  po::variables_map values;
-  if (!parse_arguments(arguments, "merge SHARD... --output DIR [OPTION...]", options, {"shard"},
-                       true, values)) {
-    return;
+class MergeCommand : public Command {
+ public:
+  MergeCommand() {
+    options_(shards_, {.name = "shard",
+                       .value = "SHARD...",
+                       .required = "shards",
+                       .several = true,
+                       .positional = true});
+    for (const char* name :
+         {"output", "model", "corpus", "tokenizer", "threads", "figures", "quiet"}) {
+      Option option = run_.table.at(name);
+      option.in_usage = false;
+      if (!option.is_switch()) option.when_empty = "as the shards";
+      option.default_value.clear();
+      options_.add(option);
+    }
   }
-  if (values.count("shard") == 0) throw UsageError("merge: expected shards, got none");
-  if (values.count("output") == 0)
-    throw UsageError("--output: expected a folder for the results, got none");
 
-  const ShardTable shards(values["shard"].as<std::vector<std::string>>());
-  std::map<std::string, std::vector<std::string>> changed;
-  for (const char* name : {"output", "model", "tokenizer", "threads", "figures"}) {
-    if (values.count(name) > 0) changed[name] = {values[name].as<std::string>()};
+  void run(const std::string& command_line) override {
+    const ShardTable shards(shards_);
+    run_.restore(shards.label().options);
+    for (const Option& option : options_.options()) {
+      if (option.given && !option.positional) run_.table.at(option.name).set(option.words);
+    }
+    run_.command_line = command_line;
+    write_run(merge_shards(RunSetup(run_), shards), run_);
   }
-  if (values.count("corpus") > 0)
-    changed["corpus"] = values["corpus"].as<std::vector<std::string>>();
-  RunOptions run = stored_run_options(shards.label().options, changed);
-  run.quiet = values["quiet"].as<bool>();
-  run.command_line = command_line_text("merge", arguments);
 
-  write_run(merge_shards(RunSetup(run), shards), run);
+ private:
+  std::vector<std::string> shards_;
+  RunOptions run_;
+};
+
+}  // namespace
+
+RegisteredCommand merge_command() {
+  return {"merge", "finish a run whose shards were run apart", std::make_unique<MergeCommand>};
 }
 
 }  // namespace headscope

@@ -61,6 +61,15 @@ class IncludeDirection(unittest.TestCase):
         ]
         self.assertEqual(across, [])
 
+    def test_running_knows_nothing_of_parsing(self):
+        beside = {
+            other.name
+            for path in (PROJECT / "cli" / "run").iterdir()
+            for other in included(path)
+            if other.parent == PROJECT / "cli"
+        }
+        self.assertEqual(beside, {"usage_error.hpp"})
+
     def test_every_folder_of_the_library_is_a_level(self):
         folders = {path.name for path in (PROJECT / "src").iterdir()}
         self.assertEqual(folders, set(LEVELS[:-2]))

@@ -15,7 +15,7 @@ const AnalysisInfo attention_info{
         "Keeps the attention patterns of the first documents, weighted by what is read, and rolled "
         "out over layers.",
     .source = "Vig 2019; Kobayashi et al. 2020; Abnar & Zuidema 2020",
-    .needs_corpus = true,
+    .n_pass = 1,
 };
 
 /// Documents differ in length, so each has rows of its own name.
@@ -50,7 +50,7 @@ std::vector<std::string> unpacked(const Array& row) {
 class AttentionPatterns : public Analysis {
  public:
   explicit AttentionPatterns(const AnalysisContext& context)
-      : model_(context.model), settings_(context.settings) {}
+      : model_(context.model), options_(context.settings.own<AttentionPatternsOptions>()) {}
 
   bool begin_document(const Document& document, DocumentStatistics& statistics) override;
   bool wants_pattern(Index /*layer*/) const override { return true; }
@@ -61,18 +61,17 @@ class AttentionPatterns : public Analysis {
   ResultsGroup document_group(std::uint64_t index, const Statistics& statistics) const;
 
   const Model& model_;
-  const AnalysisSettings& settings_;
+  const AttentionPatternsOptions& options_;
   std::uint64_t document_ = 0;
   Index n_kept_ = 0;   // tokens of the document
   arma::mat rollout_;  // up to the layer, key x query
 };
 
 bool AttentionPatterns::begin_document(const Document& document, DocumentStatistics& statistics) {
-  if (document.index >= settings_.n_pattern_documents) return false;
+  if (document.index >= options_.n_document) return false;
   document_ = document.index;
   const Index n_token = document.tokens.size();
-  n_kept_ =
-      settings_.n_pattern_tokens == 0 ? n_token : std::min(n_token, settings_.n_pattern_tokens);
+  n_kept_ = options_.n_token_kept(n_token);
   const auto set_row = [&](const std::string& name, const std::vector<double>& values) {
     statistics.row(row_name(name, document_), {values.size()}).values = values;
   };
@@ -173,7 +172,7 @@ std::vector<ResultsGroup> AttentionPatterns::finish(const Statistics& statistics
   overview.title = attention_info.title;
   std::vector<ResultsGroup> groups{overview};
   std::vector<double> indices, n_kept;
-  for (std::uint64_t index = 0; index < settings_.n_pattern_documents; ++index) {
+  for (std::uint64_t index = 0; index < options_.n_document; ++index) {
     if (!statistics.has(row_name("tokens", index))) continue;
     indices.push_back(static_cast<double>(index));
     n_kept.push_back(static_cast<double>(kept_row(statistics, "tokens", index).size()));
@@ -192,14 +191,12 @@ std::vector<ResultsGroup> AttentionPatterns::finish(const Statistics& statistics
 }
 
 std::uint64_t memory(const RunShape& run) {
-  const AnalysisSettings& settings = run.settings;
-  const std::uint64_t n_kept = settings.n_pattern_tokens == 0
-                                   ? run.n_token
-                                   : std::min(run.n_token, settings.n_pattern_tokens);
+  const auto& options = run.settings.own<AttentionPatternsOptions>();
+  const std::uint64_t n_kept = options.n_token_kept(run.n_token);
   const std::uint64_t document =
       (2 * run.n_unit() + run.config.n_layer) * n_kept * n_kept * sizeof(double);
   // Kept as rows, then once more as results; the rollout of one layer.
-  return 2 * std::min<std::uint64_t>(run.n_document, settings.n_pattern_documents) * document +
+  return 2 * std::min(run.n_document, options.n_document) * document +
          3 * n_kept * n_kept * sizeof(double);
 }
 
@@ -230,7 +227,8 @@ RegisteredAnalysis attention_patterns_analysis() {
   return {
       attention_info,
       [](const AnalysisContext& context) { return std::make_unique<AttentionPatterns>(context); },
-      [](const Results&) { return std::vector<Figure>(); }, memory};
+      [](const Results&) { return std::vector<Figure>(); }, memory,
+      &AnalysisSettings::declare_own<AttentionPatternsOptions>};
 }
 
 }  // namespace headscope

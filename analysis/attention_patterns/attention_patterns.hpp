@@ -1,8 +1,26 @@
 #pragma once
 
+#include <algorithm>
+
 #include "analysis.hpp"
 
 namespace headscope {
+
+struct AttentionPatternsOptions {
+  std::uint64_t n_document = 3;
+  std::uint64_t n_token = 128;  ///< 0: all
+
+  void declare(OptionTable& option) {
+    option(
+        n_document,
+        {.name = "patterns", .value = "N", .help = "documents whose attention patterns are kept"});
+    option(n_token, {"pattern-tokens", "N",
+                     "tokens kept of each document's patterns, from its beginning", "all"});
+  }
+  Index n_token_kept(Index of_document) const {
+    return n_token == 0 ? of_document : std::min<Index>(of_document, n_token);
+  }
+};
 
 /// ||W_O[h] v_k|| of every key: how large what a head reads from each token is.
 /// @param values  d_head x n_key, including b_V.

@@ -106,10 +106,10 @@ Circuits measure(const Model& model, bool fold_layer_norm) {
 std::pair<double, double> subspace_null(const ModelConfig& config,
                                         const AnalysisSettings& settings) {
   arma::vec overlap(settings.n_null);
+  const bool fold = settings.own<CircuitsOptions>().fold_layer_norm;
   parallel_for(settings.n_null, [&](std::size_t draw) {
-    overlap[draw] =
-        random_subspace_overlap(config.d_model, config.d_head(), settings.fold_layer_norm,
-                                CounterRandom(settings.seed, subspace_stream + draw));
+    overlap[draw] = random_subspace_overlap(config.d_model, config.d_head(), fold,
+                                            CounterRandom(settings.seed, subspace_stream + draw));
   });
   return {settings.n_null > 0 ? arma::mean(overlap) : nan,
           settings.n_null > 1 ? arma::stddev(overlap) : nan};
@@ -231,8 +231,8 @@ class CircuitsAnalysis : public Analysis {
     group.name = circuits_info.name;
     group.title = circuits_info.title;
     add_dimensions(model_.config, group);
-    add_measures(measure(model_, settings_.fold_layer_norm), n_position_used(model_),
-                 settings_.fold_layer_norm, group);
+    const bool fold = settings_.own<CircuitsOptions>().fold_layer_norm;
+    add_measures(measure(model_, fold), n_position_used(model_), fold, group);
     add_nulls(model_.config, settings_, group);
     group.claims = circuit_claims(group, settings_);
     group.summary = circuit_summary(group);
@@ -260,7 +260,7 @@ RegisteredAnalysis circuits_analysis() {
   return {
       circuits_info,
       [](const AnalysisContext& context) { return std::make_unique<CircuitsAnalysis>(context); },
-      draw_circuits, memory};
+      draw_circuits, memory, &AnalysisSettings::declare_own<CircuitsOptions>};
 }
 
 }  // namespace headscope

@@ -6,6 +6,14 @@
 
 namespace headscope {
 
+struct CircuitsOptions {
+  bool fold_layer_norm = true;  ///< fold LayerNorm into the weights and centre them
+
+  void declare(OptionTable& option) {
+    option(fold_layer_norm, {"no-fold", "", "leave the weights raw, without folding LayerNorm in"});
+  }
+};
+
 /// What the weights alone say about heads: copying, subspaces, ranks, composition, and attention
 /// from position embeddings. Weights only.
 RegisteredAnalysis circuits_analysis();

@@ -27,7 +27,7 @@ const AnalysisInfo classification_info{
     .source =
         "Voita et al. 2019; Clark et al. 2019; Vig & Belinkov 2019; Olsson et al. 2022; "
         "TransformerLens",
-    .needs_corpus = true,
+    .n_pass = 2,
 };
 
 /// Adds up the patterns of the first positions, for the mean that variability is taken from.
@@ -91,7 +91,6 @@ class Classification : public Analysis {
       : model_(context.model), settings_(context.settings) {}
 
   /// First pass: token counts and the mean pattern of the first positions. Second: the scores.
-  int n_pass() const override { return 2; }
   void begin_pass(int pass, const Statistics& earlier) override;
   bool begin_document(const Document& document, DocumentStatistics& statistics) override;
   bool wants_pattern(Index /*layer*/) const override { return true; }

@@ -20,7 +20,7 @@ const AnalysisInfo correlation_info{
         "Li et al. 2018, Multi-Head Attention with Disagreement Regularization; Kornblith et al. "
         "2019, Similarity of Neural Network Representations Revisited; Clark et al. 2019, What "
         "Does BERT Look At?",
-    .needs_corpus = true,
+    .n_pass = 1,
     .has_control = true,
 };
 
@@ -37,6 +37,7 @@ class Correlation : public Analysis {
   explicit Correlation(const AnalysisContext& context)
       : model_(context.model),
         settings_(context.settings),
+        options_(context.settings.own<CorrelationOptions>()),
         n_unit_(context.model.config.n_layer * context.model.config.n_head) {
     for (const LayerWeights& layer : model_.layers) W_O_.push_back(&layer.W_O);
     spread_queries(context.corpus->n_document());
@@ -67,7 +68,7 @@ class Correlation : public Analysis {
               view.layer);
     add_block(pattern_overlap(view.pattern), statistics.sum("overlap", heads), view.layer);
     add_covariance(view, statistics);
-    if (settings_.cosine_all) {
+    if (options_.cosine_all) {
       z_[view.layer] = view.z;
     } else {
       const HeadProducts products =
@@ -84,7 +85,7 @@ class Correlation : public Analysis {
   }
 
   void end_document(const DocumentEnd&, DocumentStatistics& statistics) override {
-    if (settings_.cosine_all) {
+    if (options_.cosine_all) {
       const HeadProducts products = residual_space_products(z_, W_O_, model_.config.n_head);
       for (Index layer = 0; layer < z_.size(); ++layer) {
         add_residual_products(products, layer, layer, statistics);
@@ -126,8 +127,8 @@ class Correlation : public Analysis {
   void spread_queries(std::uint64_t n_document) {
     if (n_document == 0) return;
     const CounterRandom random(settings_.seed, 1);
-    queries_each_ = settings_.js_queries / n_document;
-    with_one_more_ = random_subset(n_document, settings_.js_queries % n_document, random);
+    queries_each_ = options_.js_queries / n_document;
+    with_one_more_ = random_subset(n_document, options_.js_queries % n_document, random);
   }
 
   /// Draws the document's queries. Together they stand for all that it has, so that long documents
@@ -184,6 +185,7 @@ class Correlation : public Analysis {
 
   const Model& model_;
   const AnalysisSettings& settings_;
+  const CorrelationOptions& options_;
   Index n_unit_;
   std::vector<const Matrix*> W_O_;
   std::uint64_t queries_each_ = 0;  // of the sample, in a document
@@ -198,19 +200,20 @@ class Correlation : public Analysis {
 };
 
 std::uint64_t memory(const RunShape& run) {
+  const auto& options = run.settings.own<CorrelationOptions>();
   const ModelConfig& config = run.config;
   const std::uint64_t n_unit = run.n_unit(), pairs = n_unit * config.n_head,
                       all_pairs = n_unit * n_unit, d = config.d_model;
   std::uint64_t bytes = Statistics::sum_bytes * ((2 * n_document_block + 4) * pairs + n_unit) +
                         Statistics::added_bytes * config.n_layer * d * d +
                         d * d * (sizeof(float) + 2 * sizeof(double));  // one layer's products
-  if (run.settings.cosine_all) {
+  if (options.cosine_all) {
     bytes += (Statistics::sum_bytes + 2 * sizeof(double)) * all_pairs +
              residual_space_bytes(config, run.n_token, run.n_thread);
   }
-  if (run.settings.js_queries > 0) {
+  if (options.js_queries > 0) {
     const std::uint64_t per_document =
-        run.settings.js_queries / std::max<std::uint64_t>(1, run.n_document) + 1;
+        options.js_queries / std::max<std::uint64_t>(1, run.n_document) + 1;
     bytes +=
         Statistics::sum_bytes * all_pairs + per_document * run.n_token * n_unit * sizeof(float);
   }
@@ -222,7 +225,7 @@ std::uint64_t memory(const RunShape& run) {
 RegisteredAnalysis correlation_analysis() {
   return {correlation_info,
           [](const AnalysisContext& context) { return std::make_unique<Correlation>(context); },
-          draw_correlation, memory};
+          draw_correlation, memory, &AnalysisSettings::declare_own<CorrelationOptions>};
 }
 
 }  // namespace headscope

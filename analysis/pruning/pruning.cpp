@@ -23,7 +23,7 @@ const AnalysisInfo pruning_info{
     .source =
         "Michel et al. 2019, Are Sixteen Heads Really Better than One?; Voita et al. 2019, "
         "Analyzing Multi-Head Self-Attention",
-    .needs_corpus = true,
+    .n_pass = 3,
 };
 
 /// Keeps the z of every layer of one document.
@@ -44,8 +44,6 @@ class Pruning : public Analysis {
         ablation_(context.model),
         gradient_(context.model),
         donor_forward_(context.model) {}
-
-  int n_pass() const override { return 3; }
 
   void begin_pass(int pass, const Statistics& earlier) override {
     pass_ = pass;
@@ -103,8 +101,7 @@ class Pruning : public Analysis {
 
  private:
   std::uint64_t n_document_used() const {
-    const std::uint64_t all = corpus_->n_document();
-    return settings_.prune_documents == 0 ? all : std::min(all, settings_.prune_documents);
+    return settings_.own<PruningOptions>().n_document_used(corpus_->n_document());
   }
 
   // Pass 0 ----------------------------------------------------------------------------------------
@@ -297,9 +294,8 @@ class Pruning : public Analysis {
 std::uint64_t memory(const RunShape& run) {
   const ModelConfig& config = run.config;
   const std::uint64_t n_unit = run.n_unit(), values = config.d_model * run.n_token;
-  const std::uint64_t n_document = run.settings.prune_documents == 0
-                                       ? run.n_document
-                                       : std::min(run.n_document, run.settings.prune_documents);
+  const std::uint64_t n_document =
+      run.settings.own<PruningOptions>().n_document_used(run.n_document);
   // A donor's z and what was put together of donors, of all layers; of one, the donors' and mean.
   const std::uint64_t donors = 2 * config.n_layer * values + 2 * values;
   const std::uint64_t row =
@@ -315,7 +311,7 @@ std::uint64_t memory(const RunShape& run) {
 RegisteredAnalysis pruning_analysis() {
   return {pruning_info,
           [](const AnalysisContext& context) { return std::make_unique<Pruning>(context); },
-          draw_pruning, memory};
+          draw_pruning, memory, &AnalysisSettings::declare_own<PruningOptions>};
 }
 
 }  // namespace headscope

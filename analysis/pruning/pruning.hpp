@@ -1,8 +1,22 @@
 #pragma once
 
+#include <algorithm>
+
 #include "analysis.hpp"
 
 namespace headscope {
+
+struct PruningOptions {
+  std::uint64_t n_document = 32;  ///< 0: all
+
+  void declare(OptionTable& option) {
+    option(n_document,
+           {"prune-documents", "N", "documents used, since it costs a pass per head", "all"});
+  }
+  std::uint64_t n_document_used(std::uint64_t of_corpus) const {
+    return n_document == 0 ? of_corpus : std::min(of_corpus, n_document);
+  }
+};
 
 /// Group `pruning`: what the model loses when a head is taken out, how importance predicts it, and
 /// how many can go.

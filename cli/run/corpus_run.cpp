@@ -26,28 +26,29 @@ class DocumentObserver : public LayerObserver {
 
 }  // namespace
 
+int pass_count(const std::vector<const RegisteredAnalysis*>& analyses) {
+  int count = 0;
+  for (const RegisteredAnalysis* analysis : analyses) {
+    count = std::max(count, analysis->info.n_pass);
+  }
+  return count;
+}
+
 CorpusRun::CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses,
                      const AnalysisContext& context)
-    : model_(context.model) {
+    : model_(context.model), n_pass_(pass_count(analyses)) {
   for (const RegisteredAnalysis* registered : analyses) {
     items_.push_back({registered, registered->make(context), &statistics_[registered->info.name]});
   }
-}
-
-int CorpusRun::n_pass() const {
-  int n_pass = 0;
-  for (const Item& item : items_) {
-    if (item.registered->info.needs_corpus) n_pass = std::max(n_pass, item.analysis->n_pass());
-  }
-  return n_pass;
 }
 
 void CorpusRun::begin_pass(int pass) {
   for (auto& [name, statistics] : statistics_) statistics.seal();
   in_pass_.clear();
   for (Item& item : items_) {
-    const int own_pass = pass - (n_pass() - item.analysis->n_pass());
-    if (!item.registered->info.needs_corpus || own_pass < 0) continue;
+    const AnalysisInfo& info = item.registered->info;
+    const int own_pass = pass - (n_pass_ - info.n_pass);
+    if (!info.needs_corpus() || own_pass < 0) continue;
     item.analysis->begin_pass(own_pass, *item.statistics);
     in_pass_.push_back(&item);
   }

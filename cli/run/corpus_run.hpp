@@ -9,16 +9,19 @@
 
 namespace headscope {
 
+/// How often analyses that run together see the corpus: as often as the one that needs most passes.
+int pass_count(const std::vector<const RegisteredAnalysis*>& analyses);
+
 /// Runs the analyses of one model over a corpus, and holds their statistics.
 ///
-/// There are as many passes as the analysis with the most needs. All analyses share the last pass,
-/// so that an analysis whose first pass only counts costs one forward pass.
+/// All analyses share the last pass, so that an analysis whose first pass only counts costs one
+/// forward pass.
 class CorpusRun {
  public:
   /// @param analyses  those that need no corpus take part in no pass. All arguments outlive it.
   CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses, const AnalysisContext& context);
 
-  int n_pass() const;
+  int n_pass() const { return n_pass_; }
   /// Begins a pass; the statistics of earlier passes must be complete.
   void begin_pass(int pass);
   /// Estimated cost of this document in the current pass, in forward passes.
@@ -45,6 +48,7 @@ class CorpusRun {
 
  private:
   const Model& model_;
+  int n_pass_;
   StatisticsByName statistics_;
   std::vector<Item> items_;
   std::vector<Item*> in_pass_;

@@ -1,7 +1,5 @@
 #include "run/pass_files.hpp"
 
-#include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "headscope/error.hpp"
@@ -12,15 +10,6 @@ namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Options that say where and how fast, not what.
-constexpr std::array without_effect{"model",  "corpus",     "tokenizer", "analyses", "output",
-                                    "config", "threads",    "memory",    "figures",  "quiet",
-                                    "shard",  "save-every", "resume",    "wait"};
-
-std::string text_of(const nlohmann::json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
 
 std::map<std::string, std::string> texts_of(const PassLabel& label) {
   return {{"identity", nlohmann::json(label.identity).dump()},
@@ -73,11 +62,10 @@ RunIdentity run_identity(const RunSetup& setup) {
     std::string& names = identity["analyses"];
     names += (names.empty() ? "" : ",") + analysis->info.name;
   }
-  const nlohmann::json options = nlohmann::json::parse(setup.options().as_json);
-  for (const auto& [name, value] : options.items()) {
-    if (std::find(without_effect.begin(), without_effect.end(), name) != without_effect.end())
-      continue;
-    identity["--" + name] = text_of(value);
+  for (const Option& option : setup.options().table.options()) {
+    if (option.scope != OptionScope::numbers) continue;
+    identity["--" + option.name] =
+        option.is_switch() ? (option.given ? "true" : "false") : option.words.front();
   }
   return identity;
 }

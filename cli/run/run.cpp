@@ -3,9 +3,6 @@
 #include <iostream>
 #include <memory>
 
-#include "commands.hpp"
-#include "headscope/kernel.hpp"
-#include "run/output_folder.hpp"
 #include "run/run_passes.hpp"
 #include "run/run_results.hpp"
 
@@ -46,13 +43,11 @@ void say_finished(const RunOptions& options, const PassFolder& folder) {
 }  // namespace
 
 PassLabel pass_label(const RunSetup& setup) {
-  const AnalysisContext context = context_of(setup, setup.model());
   PassLabel label;
   label.identity = run_identity(setup);
   label.shard = setup.options().shard;
   label.n_shard = setup.options().n_shard;
-  label.n_pass = CorpusRun(setup.analyses(), context).n_pass() +
-                 CorpusRun(setup.controlled_analyses(), context).n_pass();
+  label.n_pass = pass_count(setup.analyses()) + pass_count(setup.controlled_analyses());
   label.options = setup.options().with_absolute_paths();
   return label;
 }
@@ -64,10 +59,10 @@ std::optional<Results> run_shard(const RunSetup& setup, const PassFolder& folder
   {
     PassRunner passes(setup, folder);
     if (!passes.run(*trained, 1, "model")) return std::nullopt;
-    const int n_pass = trained->n_pass();
     if (options.n_shard > 1) trained.reset();
     control = make_control(setup);
-    if (control && !passes.run(control->corpus_run, 1 + n_pass, "untrained control")) {
+    if (control &&
+        !passes.run(control->corpus_run, 1 + pass_count(setup.analyses()), "untrained control")) {
       return std::nullopt;
     }
   }
@@ -85,26 +80,6 @@ Results merge_shards(const RunSetup& setup, const ShardTable& shards) {
   const std::unique_ptr<Control> control = make_control(setup);
   if (control) shards.merge_into(control->corpus_run, 1 + trained.n_pass());
   return results_of(setup, trained, control.get());
-}
-
-void run_command(const Arguments& arguments) {
-  const std::optional<RunOptions> options = parse_run_options(arguments);
-  if (!options) return;
-  if (const std::string warning = blas::kernel_warning(); !warning.empty()) {
-    std::cerr << "headscope: warning: " << warning << "\n";
-  }
-  const RunSetup setup(*options);
-  const PassLabel label = pass_label(setup);
-  if (label.n_shard > 1 && label.n_pass == 0) {
-    throw UsageError("--shard: expected an analysis of text, whose documents it shares out, got " +
-                     label.identity.at("analyses"));
-  }
-  make_folder(options->output);
-  const PassFolder folder(options->output, label);
-  const std::optional<Results> results = run_shard(setup, folder);
-  if (!results) return;
-  write_run(*results, *options);
-  folder.remove_own();
 }
 
 }  // namespace headscope

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "commands.hpp"
 #include "headscope/memory.hpp"
 #include "headscope/number_text.hpp"
 #include "headscope/parameters.hpp"
+#include "usage_error.hpp"
 
 namespace headscope {
 namespace {
@@ -36,7 +36,7 @@ std::vector<MemoryPart> run_memory(const RunShape& run, std::uint64_t weights,
   std::vector<MemoryPart> of_text, of_control;
   for (const RegisteredAnalysis* analysis : analyses) {
     const MemoryPart part{analysis->info.name, analysis->memory(run)};
-    if (!analysis->info.needs_corpus) {
+    if (!analysis->info.needs_corpus()) {
       if (part.bytes > of_weights.bytes) of_weights = part;
       continue;
     }
@@ -73,17 +73,12 @@ void check_memory(const std::vector<MemoryPart>& parts, std::uint64_t limit) {
                    memory_text(limit) + " (" + list + ")");
 }
 
-std::uint64_t parse_memory(const std::string& text) {
-  const std::string_view units = "KMGT";
-  const std::size_t unit = text.empty() ? units.npos : units.find(text.back());
-  const std::string digits = text.substr(0, text.size() - (text.empty() ? 0 : 1));
-  const bool is_size =
-      unit != units.npos && digits.size() <= 6 && digits.find_first_not_of('0') != digits.npos &&
-      std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (!is_size) {
-    throw UsageError("--memory: expected a size such as 900M or 8G, got \"" + text + "\"");
-  }
-  return std::stoull(digits) << 10 * (unit + 1);
+std::optional<std::uint64_t> parse_memory(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const std::size_t unit = std::string_view("KMGT").find(text.back());
+  const auto count = parse_whole_number(text.substr(0, text.size() - 1), 999'999);
+  if (unit == std::string_view::npos || count.value_or(0) == 0) return std::nullopt;
+  return *count << 10 * (unit + 1);
 }
 
 std::string memory_text(std::uint64_t bytes) {

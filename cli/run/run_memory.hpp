@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,8 @@ std::uint64_t total_bytes(const std::vector<MemoryPart>& parts);
 /// @throws UsageError naming the parts if together they are more than `limit` bytes.
 void check_memory(const std::vector<MemoryPart>& parts, std::uint64_t limit);
 
-/// Reads `900M` or `8G` (powers of 1024). @throws UsageError
-std::uint64_t parse_memory(const std::string& text);
+/// Reads `900M` or `8G` (powers of 1024); nothing from any other text.
+std::optional<std::uint64_t> parse_memory(const std::string& text);
 /// `8.25 GiB`, `310 MiB`.
 std::string memory_text(std::uint64_t bytes);
 

@@ -32,7 +32,7 @@ void add_provenance(Results& results, const RunSetup& setup, std::uint64_t n_tok
   attributes["version"] = version();
   attributes["git_commit"] = git_commit();
   attributes["command_line"] = options.command_line;
-  attributes["options"] = options.as_json;
+  attributes["options"] = options.as_json();
   attributes["seed"] = count(options.settings.seed);
   attributes["date"] = utc_date();
   attributes["blas"] = blas::library_description();
@@ -54,7 +54,7 @@ void add_provenance(Results& results, const RunSetup& setup, std::uint64_t n_tok
   const Corpus* const corpus = setup.corpus();
   if (corpus == nullptr) return;
   std::string paths;
-  for (const std::string& path : options.corpus) paths += (paths.empty() ? "" : " ") + path;
+  for (const std::string& path : setup.corpus_paths()) paths += (paths.empty() ? "" : " ") + path;
   attributes["corpus_path"] = paths;
   attributes["corpus_sha256"] = corpus->sha256();
   attributes["n_document"] = count(corpus->n_document());
@@ -102,7 +102,7 @@ Results finish_results(const RunSetup& setup, const CorpusRun& trained, const Co
 void write_run(const Results& results, const RunOptions& options) {
   make_folder(options.output);
   write_results(results, (fs::path(options.output) / "results.h5").string());
-  draw_results(results, options.output, options.figure_formats);
+  draw_results(results, options.output, options.figures);
   if (!options.quiet) {
     std::cerr << "report: " << (fs::path(options.output) / "report.html").string() << "\n";
   }
@@ -112,6 +112,8 @@ void draw_results(const Results& results, const std::string& directory,
                   const std::vector<std::string>& figure_formats) {
   const std::string tables = (fs::path(directory) / "tables").string(),
                     figure_folder = (fs::path(directory) / "figures").string();
+  std::vector<std::string> formats = figure_formats;
+  if (std::ranges::find(formats, "svg") == formats.end()) formats.push_back("svg");
   std::vector<std::string> groups{"control"};
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
     groups.push_back(analysis.info.name);
@@ -126,7 +128,7 @@ void draw_results(const Results& results, const std::string& directory,
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
     if (!results.has(analysis.info.name)) continue;
     for (Figure& figure : analysis.draw(results)) {
-      figures.push_back(write_figure(std::move(figure), figure_folder, figure_formats));
+      figures.push_back(write_figure(std::move(figure), figure_folder, formats));
     }
   }
   write_report(results, figures, directory);

@@ -13,6 +13,7 @@ Results finish_results(const RunSetup& setup, const CorpusRun& trained, const Co
 void write_run(const Results& results, const RunOptions& options);
 
 /// Writes tables, figures and report of a results file into `directory`, in place of older ones.
+/// @param figure_formats  svg is always drawn, for the report.
 void draw_results(const Results& results, const std::string& directory,
                   const std::vector<std::string>& figure_formats);
 

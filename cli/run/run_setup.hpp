@@ -3,14 +3,16 @@
 #include <optional>
 #include <vector>
 
-#include "run_options.hpp"
+#include "analysis.hpp"
+#include "run/run_options.hpp"
 
 namespace headscope {
 
 /// What a run works on, opened from its options.
 class RunSetup {
  public:
-  /// Fills in the default model and stories where the user named none, and sets the threads.
+  /// Sets the threads.
+  /// @param options  outlive it.
   /// @throws DataError, UsageError if something cannot be opened, an analysis asked for cannot be
   /// run on it, or it needs more than `options.memory`.
   explicit RunSetup(const RunOptions& options);
@@ -19,6 +21,8 @@ class RunSetup {
 
   const RunOptions& options() const { return options_; }
   const Model& model() const { return model_; }
+  /// Those of the options, or the default stories with the default model.
+  const std::vector<std::string>& corpus_paths() const { return corpus_paths_; }
   /// Null for a weights-only run.
   const Corpus* corpus() const { return corpus_ ? &*corpus_ : nullptr; }
   const Tokenizer* tokenizer() const { return tokenizer_ ? &*tokenizer_ : nullptr; }
@@ -28,7 +32,8 @@ class RunSetup {
   std::vector<const RegisteredAnalysis*> controlled_analyses() const;
 
  private:
-  RunOptions options_;
+  const RunOptions& options_;
+  std::vector<std::string> corpus_paths_;
   Model model_;
   std::optional<Tokenizer> tokenizer_;
   std::vector<const RegisteredAnalysis*> analyses_;

@@ -57,7 +57,7 @@ TEST(PruningCost, IsThatOfTheDocumentsUsed) {
   corpus_options.prepend_bos = false;
   const Corpus corpus({folder.file("corpus.h5")}, nullptr, corpus_options);
   AnalysisSettings settings;
-  settings.prune_documents = 2;
+  settings.own<PruningOptions>().n_document = 2;
   const RegisteredAnalysis pruning = pruning_analysis();
   CorpusRun run({&pruning}, {model, &corpus, settings});
   run.begin_pass(0);

@@ -35,15 +35,15 @@ std::map<std::string, std::string> lines(const ReportPart& part) {
 
 ResultsGroup pruning(double n_interval, double n_harmless) {
   ResultsGroup group = two_layers_of_three_heads();
-  group.add_dimension(Dimension::labels("method", {"zero", "mean"}));
+  group.add_dimension(Dimension::labels("ablation", {"zero", "mean"}));
   Array increase({2, 2, 3}, 0.1);
   increase(0, 0, 0) = std::nan("");
   increase(0, 1, 2) = 2.5;
   increase(1, 0, 1) = 3;
-  add(group, "loss_increase", {"method", "layer", "head"}, increase);
+  add(group, "loss_increase", {"ablation", "layer", "head"}, increase);
   add(group, "loss_baseline", {}, Array(Shape{}, 5));
-  add(group, "n_interval", {"method"}, Array({2}, {n_interval, 6}));
-  add(group, "n_harmless", {"method"}, Array({2}, {n_harmless, 6}));
+  add(group, "n_interval", {"ablation"}, Array({2}, {n_interval, 6}));
+  add(group, "n_harmless", {"ablation"}, Array({2}, {n_harmless, 6}));
   return group;
 }
 

@@ -214,7 +214,7 @@ TEST_F(Prune, CommandRefusesWhatIsNoHeadOrMode) {
   EXPECT_EQ(refusal({"--heads", "5.1"}), "headscope: head: expected the form L5H1, got \"5.1\"\n");
   EXPECT_EQ(refusal({"--heads", "L0H0,"}),
             "headscope: --heads: expected names with commas between them, got \"L0H0,\"\n");
-  EXPECT_EQ(refusal({}), "headscope: prune: expected --heads L5H1,...\n");
+  EXPECT_EQ(refusal({}), "headscope: --heads: expected heads, such as L5H1,L6H9, got none\n");
   EXPECT_EQ(refusal({"--heads", "L0H0", "--mode", "drop"}),
             "headscope: --mode: expected one of remove, zero; got \"drop\"\n");
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <sstream>
 
 #include "analysis.hpp"
 #include "files/hdf5_file.hpp"
@@ -61,6 +62,23 @@ TEST(CommandLine, HelpGivesEachDefaultOnce) {
   EXPECT_THAT(help, HasSubstr("\n  -o, --output DIR\n"));
   EXPECT_THAT(help, HasSubstr("\n  --bootstrap N\n"));
   EXPECT_THAT(help, HasSubstr("(default 1000)"));
+  EXPECT_THAT(help, HasSubstr("(0: all; default 32)"));
+  EXPECT_THAT(help, HasSubstr("(default 0: all)"));
+  EXPECT_THAT(help, HasSubstr("(default: all documents)"));
+}
+
+TEST(CommandLine, HelpIsGroupedInLinesOf80Columns) {
+  const std::string help = run_headscope({"run", "--help"}).out;
+  std::size_t place = 0;
+  for (const char* heading :
+       {"Model", "Corpus", "Analyses", "Analysis circuits", "Analysis pruning", "Output", "Run"}) {
+    const std::size_t next = help.find(std::string("\n\n") + heading + "\n  -");
+    ASSERT_NE(next, help.npos) << heading;
+    EXPECT_GT(next, place) << heading;
+    place = next;
+  }
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
 }
 
 TEST(CommandLine, RefusesAnUnknownCommand) {
@@ -76,6 +94,10 @@ TEST(CommandLine, RefusesWrongOptionValues) {
   expect_refused({"run"}, 2, "--output: expected a folder for the results, got none");
   expect_refused({"run", "--output", "x", "--seed", "-1"}, 2,
                  "--seed: expected a whole number >= 0, got \"-1\"");
+  expect_refused({"run", "--output", "x", "--threads", "4097"}, 2,
+                 "--threads: expected a whole number from 0 to 4096, got \"4097\"");
+  expect_refused({"run", "--output", "x", "--memory", "8"}, 2,
+                 "--memory: expected a size such as 900M or 8G, got \"8\"");
   expect_refused({"run", "--output", "x", "--control", "trained"}, 2,
                  "--control: expected one of none, random; got \"trained\"");
   expect_refused({"run", "--output", "x", "--figures", "gif"}, 2,
@@ -96,6 +118,13 @@ TEST(CommandLine, RefusesWrongOptionValues) {
     expect_refused(arguments, 2, "--n-head: expected a whole number >= 0, got \"-1\"");
   }
   expect_refused({"report"}, 2, "report: expected a results folder or file, got none");
+}
+
+TEST(CommandLine, NamesTheOptionOrFileThatIsMissing) {
+  expect_refused({"merge", "--output", "x"}, 2, "merge: expected shards, got none");
+  expect_refused({"convert", "a.h5"}, 2, "convert: expected an output file, got none");
+  expect_refused({"run", "--output", ""}, 2,
+                 "--output: expected a folder for the results, got none");
 }
 
 TEST(CommandLine, ListNamesEveryRegisteredAnalysis) {
@@ -120,7 +149,7 @@ TEST(CommandLine, MissingModelIsOneLineAndLeavesNoResults) {
 TEST(CommandLine, AnalysisOfTextWithoutCorpusIsRefused) {
   bool found = false;
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
-    if (!analysis.info.needs_corpus) continue;
+    if (!analysis.info.needs_corpus()) continue;
     found = true;
     const TemporaryDirectory directory;
     const std::string model = directory.file("model.h5");

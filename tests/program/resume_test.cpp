@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "headscope/results.hpp"
+#include "option_parser.hpp"
 #include "run/run.hpp"
 #include "support/same_results.hpp"
 #include "support/subprocess.hpp"
@@ -108,7 +109,9 @@ TEST(Resume, RunsNoDocumentAgainThatWasSaved) {
   Words arguments = run_arguments(folder.path(), {"--quiet", "--resume"});
   arguments.erase(arguments.begin());
   replace(arguments, "--analyses", "correlation");
-  const RunSetup setup(*parse_run_options(arguments));
+  RunOptions options;
+  ASSERT_TRUE(parse_options("run", arguments, options.table));
+  const RunSetup setup(options);
   const PassFolder files(folder.path(), pass_label(setup));
   // As if seven of eight documents had been run, and left nothing.
   files.save(1, 7, {});

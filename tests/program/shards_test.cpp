@@ -7,6 +7,7 @@
 
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
+#include "option_parser.hpp"
 #include "run/run.hpp"
 #include "support/same_results.hpp"
 #include "support/subprocess.hpp"
@@ -42,7 +43,9 @@ Words run_arguments(const std::string& output, const Words& more = {}) {
 
 /// Every analysis, in one process.
 std::optional<Results> run(const std::string& output, const Words& more = {}) {
-  const RunSetup setup(*parse_run_options(run_arguments(output, more)));
+  RunOptions options;
+  EXPECT_TRUE(parse_options("run", run_arguments(output, more), options.table));
+  const RunSetup setup(options);
   return run_shard(setup, PassFolder(output, pass_label(setup)));
 }
 
@@ -60,8 +63,9 @@ void run_shards(const std::string& output, int n_shard, const Words& more = {}) 
 
 Results merge(const Words& shards) {
   const ShardTable table(shards);
-  return merge_shards(RunSetup(stored_run_options(table.label().options, {{"output", {"x"}}})),
-                      table);
+  RunOptions options;
+  options.restore(table.label().options);
+  return merge_shards(RunSetup(options), table);
 }
 
 std::string error_of_merging(const Words& shards) {
@@ -177,8 +181,9 @@ TEST_F(MergeRefusal, NamesAFileThatBecameAnotherShardOnTheWay) {
   fs::copy_file(shard("a", 2), changing);
   const ShardTable table({shard("a", 1), changing});
   fs::copy_file(shard("a", 1), changing, fs::copy_options::overwrite_existing);
-  const RunSetup setup(
-      stored_run_options(table.label().options, {{"output", {folder_->file("out")}}}));
+  RunOptions options;
+  options.restore(table.label().options);
+  const RunSetup setup(options);
   try {
     merge_shards(setup, table);
     FAIL();

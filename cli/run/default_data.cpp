@@ -1,4 +1,4 @@
-#include "default_data.hpp"
+#include "run/default_data.hpp"
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <any>
+#include <map>
+#include <typeindex>
+
+#include "option_table.hpp"
+
+namespace headscope {
+
+/// What analyses are asked for: options that several read, and each analysis's own.
+class AnalysisSettings {
+ public:
+  std::uint64_t seed = 0;            ///< for everything random
+  std::uint64_t n_bootstrap = 1000;  ///< resamples of documents behind each interval
+  std::uint64_t n_null = 100;        ///< random draws behind each null of weights-only analyses
+
+  /// An analysis's own options: a struct of fields with their defaults, and `declare`, which adds
+  /// them to a table.
+  template <typename Options>
+  Options& own() {
+    return std::any_cast<Options&>(own_.try_emplace(typeid(Options), Options()).first->second);
+  }
+  template <typename Options>
+  const Options& own() const {
+    static const Options defaults;
+    const auto found = own_.find(typeid(Options));
+    return found == own_.end() ? defaults : *std::any_cast<Options>(&found->second);
+  }
+
+  /// Adds the shared options, then those of every registered analysis.
+  void declare(OptionTable& option);
+  /// Adds one analysis's own; RegisteredAnalysis::options for its type.
+  template <typename Options>
+  void declare_own(OptionTable& option) {
+    own<Options>().declare(option);
+  }
+
+ private:
+  std::map<std::type_index, std::any> own_;
+};
+
+}  // namespace headscope

@@ -1,0 +1,47 @@
+#include <iostream>
+
+#include "commands.hpp"
+#include "headscope/kernel.hpp"
+#include "run/output_folder.hpp"
+#include "run/run.hpp"
+#include "run/run_results.hpp"
+#include "usage_error.hpp"
+
+namespace headscope {
+namespace {
+
+class RunCommand : public Command {
+ public:
+  OptionTable& options() override { return run_.table; }
+
+  void run(const std::string& command_line) override {
+    run_.command_line = command_line;
+    if (const std::string warning = blas::kernel_warning(); !warning.empty()) {
+      std::cerr << "headscope: warning: " << warning << "\n";
+    }
+    const RunSetup setup(run_);
+    const PassLabel label = pass_label(setup);
+    if (label.n_shard > 1 && label.n_pass == 0) {
+      throw UsageError(
+          "--shard: expected an analysis of text, whose documents it shares out, got " +
+          label.identity.at("analyses"));
+    }
+    make_folder(run_.output);
+    const PassFolder folder(run_.output, label);
+    const std::optional<Results> results = run_shard(setup, folder);
+    if (!results) return;
+    write_run(*results, run_);
+    folder.remove_own();
+  }
+
+ private:
+  RunOptions run_;
+};
+
+}  // namespace
+
+RegisteredCommand run_command() {
+  return {"run", "analyse a model's heads", std::make_unique<RunCommand>};
+}
+
+}  // namespace headscope
