@@ -106,7 +106,7 @@ class Correlation : public Analysis {
 
   void compare(const Statistics& statistics, const Statistics& control,
                ResultsGroup& group) const override {
-    add_control_comparison(statistics, control, model_.config, settings_, group);
+    add_control_comparison(statistics, control, settings_, group);
   }
 
  private:

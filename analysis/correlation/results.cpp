@@ -320,8 +320,7 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
 }
 
 void add_control_comparison(const Statistics& statistics, const Statistics& control,
-                            const ModelConfig& config, const AnalysisSettings& settings,
-                            ResultsGroup& group) {
+                            const AnalysisSettings& settings, ResultsGroup& group) {
   const BlockProducts trained_blocks = block_products(statistics),
                       control_blocks = block_products(control);
   const std::vector<Estimate> differences =

@@ -11,8 +11,7 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
 /// Adds `mean_abs_cosine_difference` and the claim it settles: the model less an untrained one on
 /// the same documents.
 void add_control_comparison(const Statistics& statistics, const Statistics& control,
-                            const ModelConfig& config, const AnalysisSettings& settings,
-                            ResultsGroup& group);
+                            const AnalysisSettings& settings, ResultsGroup& group);
 
 /// What the report says and shows of the group.
 /// @param mean_abs_cosine  in residual space, mean over layers.

@@ -83,8 +83,7 @@ TEST(MixingClaim, IsSettledByTheWholeIntervalAgainstOneHundredth) {
 ResultsGroup compared(const std::vector<double>& trained, const std::vector<double>& untrained) {
   const std::vector<double> none(trained.size(), 0);
   ResultsGroup group = correlation_results(sums_of(none, trained), config(), settings());
-  add_control_comparison(sums_of(none, trained), sums_of(none, untrained), config(), settings(),
-                         group);
+  add_control_comparison(sums_of(none, trained), sums_of(none, untrained), settings(), group);
   return group;
 }
 

@@ -85,7 +85,7 @@ TEST(CircuitLines, RepeatTheCountsOfTheAnalysis) {
 
 TEST(LikenessLine, SaysThatTrainingChangedItOnlyWhereItsIntervalDoes) {
   const auto text = [](double low, double high) {
-    return likeness_finding(0.1, 0.2, {low, high}).text;
+    return likeness_finding(0.1, 0.2, {-0.1, low, high}).text;
   };
   EXPECT_THAT(text(-0.2, -0.05), HasSubstr("it is 0.2, so that training made them less"));
   EXPECT_THAT(text(0.05, 0.2), HasSubstr("training made them more alike"));

@@ -134,9 +134,9 @@ TEST_F(Restart, DoesNotHappenWhereNothingIsToBeSet) {
 }
 
 TEST_F(Restart, KeepsArgumentsAndExitStatus) {
-  const testing::Finished run_of = run({"run", "--analyses", "a b\nc", "--output", ""});
+  const testing::Finished run_of = run({"run", "--analyses", "a  'b", "--output", ""});
   EXPECT_EQ(run_of.exit_status, 2);
-  EXPECT_THAT(run_of.err, HasSubstr("\"a b\nc\""));
+  EXPECT_THAT(run_of.err, HasSubstr("\"a  'b\""));
 }
 
 TEST_F(Restart, KeepsStreams) {
