@@ -25,13 +25,13 @@ TEST(Rollout, MultipliesHalfTheMeanPatternPlusHalfTheIdentity) {
   pattern.slice(1).eye();
   arma::mat rollout(5, 5, arma::fill::eye);
   extend_rollout(rollout, pattern);
-  // Query 2: 0.5 * mean(1/2 1/4 1/4, 0 0 1) + 0.5 * (0 0 1).
+  // Query 2: half the mean of (1/2 1/4 1/4) and (0 0 1), plus half of (0 0 1).
   EXPECT_NEAR(rollout(0, 2), 0.125, 1e-12);
   EXPECT_NEAR(rollout(1, 2), 0.0625, 1e-12);
   EXPECT_NEAR(rollout(2, 2), 0.8125, 1e-12);
   const arma::mat first = rollout;
   extend_rollout(rollout, pattern);
-  // Query 1 reaches key 0 by either layer: 1/8 * 1 + 7/8 * 1/8.
+  // Query 1 reaches key 0 through either layer: 1/8 * 1 + 7/8 * 1/8.
   EXPECT_NEAR(rollout(0, 1), 0.125 + 0.875 * 0.125, 1e-12);
   for (Index query = 0; query < 5; ++query) {
     EXPECT_NEAR(arma::accu(rollout.col(query)), 1, 1e-12);

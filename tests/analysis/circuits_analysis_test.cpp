@@ -19,7 +19,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr double rounding = 1e-12;
-/// Composition multiplies in float32.
+/// Tolerance for composition, whose products are float32.
 constexpr double float_rounding = 1e-6;
 
 arma::mat gaussian(Index rows, Index columns, std::uint64_t stream) {
@@ -44,7 +44,7 @@ ModelConfig small_config(Index n_layer = 2, Index n_head = 3) {
 }
 
 ResultsGroup circuits_of(const Model& model, const AnalysisSettings& settings = {}) {
-  blas::set_thread_count(0);  // OpenBLAS on one thread, as the command line has it
+  blas::set_thread_count(0);  // OpenBLAS on one thread, as the command line sets it
   return circuits_analysis().make({model, nullptr, settings})->finish(Statistics()).front();
 }
 
@@ -110,7 +110,7 @@ TEST(Subspaces, OrthogonalOverlapNotAtAllAndEqualFully) {
 
 TEST(Subspaces, AreMeasuredByTheAngleBetweenThem) {
   const double angle = std::numbers::pi / 6;
-  // Heads of width 2 in 4 dimensions: one principal angle of 30 degrees, one of 90.
+  // Two heads of width 2 in 4 dimensions, with principal angles of 30 and 90 degrees.
   const arma::mat W{
       {1, 0, std::cos(angle), 0}, {0, 0, std::sin(angle), 0}, {0, 1, 0, 0}, {0, 0, 0, 5}};
   const SubspaceAngles angles = subspace_angles(head_subspaces(W, 2));
@@ -140,9 +140,9 @@ TEST(Subspaces, RandomOnesOverlapByChance) {
     }
     return sum / 400;
   };
-  // One draw has a standard deviation near 0.02, the mean of 400 one of 0.001.
+  // Standard deviation: about 0.02 for one draw, 0.001 for the mean of 400.
   EXPECT_NEAR(mean(48, 8, false), 8.0 / 48, 0.004);
-  // Near 0.2 and 0.01.
+  // Here about 0.2 and 0.01.
   EXPECT_NEAR(mean(5, 2, false), 2.0 / 5, 0.04);
   EXPECT_NEAR(mean(5, 2, true), 2.0 / 4, 0.04);
 }
@@ -237,7 +237,7 @@ TEST(PositionOnly, WithoutQueriesIsUniform) {
   Model model = random_model(config, 1);
   model.layers[0].W_QKV.head_rows(24).zeros();
   const PositionOnlyAttention attention = position_only_attention(model, 0);
-  // Query 2 spreads over 3 keys, query 3 over 4.
+  // Query 2 attends to 3 keys evenly, query 3 to 4.
   const double both = (1.0 / 3 + 1.0 / 4) / 2;
   for (Index offset = 0; offset < 3; ++offset) EXPECT_NEAR(attention.share(1, offset), both, 1e-12);
   EXPECT_NEAR(attention.share(1, 3), 1.0 / 8, 1e-12);
@@ -249,7 +249,7 @@ TEST(PositionOnly, ReadsTheNeighbourThatTheWeightsPointTo) {
   ModelConfig config = small_config(1, 1);
   config.n_ctx = 24;
   Model model = random_model(config, 1);
-  // Position p is unit vector p; the key of position p answers the query of position p + 1.
+  // Position p embeds as unit vector p; its key matches the query of position p + 1.
   model.W_P.eye(24, 24);
   model.layers[0].W_QKV.zeros();
   for (Index p = 0; p < 24; ++p) {

@@ -48,7 +48,7 @@ class PlantedModel : public ::testing::Test {
   using StatisticsByName = CorpusRun::StatisticsByName;
   using Wanted = std::function<bool(std::uint64_t)>;
 
-  /// Shows one pass of the documents that `wanted` accepts.
+  /// Runs one pass over the documents that `wanted` accepts.
   void show(CorpusRun& run, int pass, const Wanted& wanted) const {
     run.begin_pass(pass);
     for (std::uint64_t index = 0; index < corpus_.n_document(); ++index) {
@@ -56,7 +56,8 @@ class PlantedModel : public ::testing::Test {
     }
   }
 
-  /// What one pass over the documents that `wanted` accepts adds to what earlier passes gave.
+  /// Statistics of one pass over the documents that `wanted` accepts, run on top of `earlier`
+  /// passes.
   StatisticsByName pass_over(int pass, const Wanted& wanted,
                              const std::vector<StatisticsByName>& earlier) const {
     CorpusRun run = make();
@@ -143,7 +144,7 @@ TEST_F(PlantedModel, TokensOutsideTheVocabularyAreRefused) {
             "token ids of document " + document.id + ": expected below 2560, got 2560");
 }
 
-/// Runs the program with all patterns kept, then recomputes every score from them in NumPy.
+/// Runs the program, saves all patterns, and recomputes every score from them in NumPy.
 void check_against_numpy(const std::string& model, const std::string& corpus,
                          const std::string& max_documents) {
   const testing::TemporaryDirectory folder;

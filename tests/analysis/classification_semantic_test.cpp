@@ -10,7 +10,7 @@
 namespace headscope {
 namespace {
 
-/// Tokens 0 .. 9 whose embeddings are unit vectors at different angles, times different lengths.
+/// Embeddings of tokens 0 .. 9: vectors in a plane with different angles and lengths.
 Matrix fan_embedding() {
   Matrix W_E(2, 10);
   for (Index i = 0; i < 10; ++i) {
@@ -26,7 +26,7 @@ double fan_cosine(TokenId a, TokenId b) {
   return std::cos(0.25 * (a - b));
 }
 
-/// One head whose attention from `query` is `base + slope * cosine`, zero from other queries.
+/// One head: `query` attends with `base + slope * cosine`, other queries with zero.
 Cube linear_pattern(const TokenIds& tokens, Index query, double base, double slope) {
   Cube pattern(tokens.size(), tokens.size(), 1, arma::fill::zeros);
   for (Index k = 0; k <= query; ++k) {

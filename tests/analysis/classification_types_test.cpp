@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 constexpr Index n_unit = 2;
 
-/// Sums of a corpus whose documents 0 and 1 are given by hand: one layer, two heads.
+/// Hand-made sums of documents 0 and 1 for a model of one layer and two heads.
 class TypesTest : public testing::Test {
  protected:
   TypesTest() {
@@ -60,8 +60,9 @@ class TypesTest : public testing::Test {
     sum(weight_name(name), {n_block})(block) = denominator;
   }
 
-  /// 40 arcs in each document, the dependent later. Document 0: 30 at offset 1, 10 at offset 2.
-  /// Document 1: 10 at offset 1, 30 at offset 2. Hits of the heads as given.
+  /// Adds a relation with 40 arcs in each document, each dependent after its head.
+  /// Document 0 has 30 arcs at offset 1 and 10 at offset 2; document 1 has 10 and 30.
+  /// @param even_hits,odd_hits  arcs found by each head in document 0 and in document 1.
   void add_relation(std::array<double, n_unit> even_hits, std::array<double, n_unit> odd_hits,
                     const std::string& name = "nsubj") {
     Array& count = sum(relation_count_name(name), {n_block, 2});
@@ -80,7 +81,6 @@ class TypesTest : public testing::Test {
     return sums_.try_emplace(name, shape).first->second;
   }
 
-  /// The sums as they are now.
   const Statistics& statistics() {
     statistics_ = {};
     DocumentStatistics document(statistics_, 0);
@@ -133,7 +133,7 @@ TEST_F(TypesTest, EvenDocumentsChooseTheOffsetAndTheHeadOddOnesScoreThem) {
 TEST_F(TypesTest, RelationsAreTestedByTheExactBinomialOverAllTests) {
   add_relation({5, 20}, {30, 12});
   const RelationTests tests = test_relations(whole());
-  // P(X >= 30) and P(X >= 12) for Binomial(40, 1/4), summed term by term elsewhere.
+  // P(X >= 30) and P(X >= 12) for Binomial(40, 1/4), summed outside this program.
   EXPECT_NEAR(tests[0].p[0] / 4.630880897739289e-11, 1, 1e-9);
   EXPECT_NEAR(tests[0].p[1] / 0.2848556071018859, 1, 1e-9);
   EXPECT_TRUE(std::isnan(tests[1].p[0])) << "no arc goes the other way";
@@ -325,9 +325,9 @@ TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsEntropyIsLowerWithoutPronouns) {
   EXPECT_EQ(entropy_claim().verdict, Verdict::does_not_hold);
 }
 
-/// Margins of four heads under the whole corpus and 20 resamples: the first `n_always` are
-/// positional and delimiter heads under all of them, the next `n_sometimes` under the whole and
-/// every other resample.
+/// Margins of four heads in the whole corpus and 20 resamples. The first `n_always` heads are
+/// positional and delimiter heads in all of them; the next `n_sometimes` are in the whole corpus
+/// and in every other resample.
 TypeMargins margins_of(Index n_always, Index n_sometimes) {
   TypeMargins margins;
   for (arma::mat& margin : margins.margin) margin = arma::mat(4, 21, arma::fill::value(-1));
@@ -361,7 +361,7 @@ TEST_F(TypesTest, ATypesClaimHoldsWhereEveryResampleKeepsAHead) {
   EXPECT_EQ(verdict(0, 0), Verdict::does_not_hold);
 }
 
-/// The claim that some heads are of a type, from all sums.
+/// The claim that some heads are of the given type.
 Claim claim_of(const ResultsGroup& group, const std::string& type) {
   for (const Claim& claim : group.claims) {
     if (claim.statement == "Some heads are " + type + " heads.") return claim;

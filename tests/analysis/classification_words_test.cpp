@@ -28,7 +28,7 @@ Mention make_mention(const std::string& entity, Index head_word) {
   return mention;
 }
 
-/// Four words over tokens 1, 2-3, none and 4. The last word is the root and governs the others.
+/// Four words with tokens 1, 2-3, none and 4. The last word is the root and head of the others.
 Document example_document() {
   Document document;
   document.tokens = {0, 1, 2, 3, 4};

@@ -15,7 +15,7 @@ namespace {
 using testing::TemporaryDirectory;
 
 TEST(HeadSpaceProducts, LeaveOutPositionZeroAndCountEachToken) {
-  // Two heads of width 2; columns are tokens. Position 0 must not matter.
+  // Two heads of width 2; columns are tokens. Position 0 is left out.
   const Matrix z{{9, 3, 0}, {9, 4, 1}, {9, 4, 0}, {9, -3, 2}};
   const HeadProducts products = head_space_products(z, 2);
   EXPECT_DOUBLE_EQ(products.total(0, 0), 25 + 1);
@@ -97,7 +97,7 @@ TEST(MetricMds, RecoversDistancesOfPointsInAPlane) {
   }
 }
 
-/// From the command line, on the tiny model and documents that PyTorch was run on.
+/// Runs the command line on the tiny model and documents of the PyTorch goldens.
 class CorrelationAnalysis : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -188,7 +188,7 @@ TEST_F(CorrelationAnalysis, CosinesAcrossLayersCanBeLeftOut) {
     const Array& expected = group().variable(name).values;
     const Array& found = within.variable(name).values;
     ASSERT_EQ(found.shape, expected.shape);
-    // Single precision products of other shapes, summed in double.
+    // float32 products of different shapes, summed in double.
     for (std::size_t i = 0; i < found.size(); ++i) {
       EXPECT_NEAR(found.values[i], expected.values[i], 1e-6) << name;
     }

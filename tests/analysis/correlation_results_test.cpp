@@ -12,8 +12,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Sums as the analysis keeps them, of one layer with two heads of width 1: document d's products
-/// make a cosine of head[d] in head space and of residual[d] in residual space.
+/// The analysis's sums for one layer with two heads of width 1. In document d their cosine is
+/// head[d] in head space and residual[d] in residual space.
 Statistics sums_of(const std::vector<double>& head, const std::vector<double>& residual) {
   Statistics statistics;
   DocumentStatistics sums(statistics, 0);
@@ -53,8 +53,8 @@ AnalysisSettings settings() {
   return settings;
 }
 
-/// The verdicts of low correlation and of mixing, of documents with these cosines in residual
-/// space; in head space they are far from any threshold, on the other side.
+/// Verdicts on low correlation and on mixing for documents with these cosines in residual space.
+/// Their cosines in head space would give the opposite verdict on low correlation.
 std::array<Verdict, 2> verdicts(const std::vector<double>& residual) {
   const std::vector<double> head(residual.size(), residual[0] < 0.3 ? 0.9 : 0.0);
   const ResultsGroup group = correlation_results(sums_of(head, residual), config(), settings());
@@ -79,7 +79,8 @@ TEST(MixingClaim, IsSettledByTheWholeIntervalAgainstOneHundredth) {
   EXPECT_EQ(verdicts({0.005, 0.1})[1], Verdict::undecided);
 }
 
-/// The claim about the control and its group: cosines in residual space, those of head space 0.
+/// The results group with the claim about the control, from these cosines in residual space. The
+/// cosines in head space are 0.
 ResultsGroup compared(const std::vector<double>& trained, const std::vector<double>& untrained) {
   const std::vector<double> none(trained.size(), 0);
   ResultsGroup group = correlation_results(sums_of(none, trained), config(), settings());
@@ -98,7 +99,7 @@ TEST(ControlClaim, HoldsWhenTheTrainedHeadsAreLessAlike) {
 }
 
 TEST(ControlClaim, ComparesTheSameDocumentsInEachResample) {
-  // Both models' documents differ by far more than the models do.
+  // Documents differ far more than models.
   const ResultsGroup group = compared({0.1, 0.7}, {0.2, 0.8});
   const Claim& claim = group.claims.back();
   EXPECT_NEAR(claim.effect.value, -0.1, 1e-12);
@@ -127,7 +128,7 @@ TEST(CorrelationSummary, NamesTheMostAlikePairOfResidualSpace) {
   EXPECT_THAT(group.summary, HasSubstr("L0H0 and L0H1 with a cosine of -0.25"));
 }
 
-/// Recomputes every number in NumPy, from stacked outputs, with distances over so many queries.
+/// Recomputes every number in NumPy from stacked outputs. The parameter is --js-queries.
 class CorrelationAgainstNumPy : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(CorrelationAgainstNumPy, AgreesOnDocumentsOfDifferentLengths) {
@@ -149,7 +150,7 @@ TEST_P(CorrelationAgainstNumPy, AgreesOnDocumentsOfDifferentLengths) {
   EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
 }
 
-// Fewer than there are documents, fewer than queries, and all of them.
+// Fewer queries than documents, fewer than all queries, more than all.
 INSTANTIATE_TEST_SUITE_P(JsQueries, CorrelationAgainstNumPy, ::testing::Values("3", "30", "1000"),
                          [](const auto& test) { return std::string("Of") + test.param; });
 

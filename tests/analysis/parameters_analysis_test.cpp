@@ -32,7 +32,7 @@ ModelConfig small_config(Index n_head = 4) {
 }
 
 ResultsGroup parameters_of(const Model& model) {
-  blas::set_thread_count(0);  // OpenBLAS on one thread, as the command line has it
+  blas::set_thread_count(0);  // OpenBLAS on one thread, as the command line sets it
   const AnalysisSettings settings;
   return parameters_analysis().make({model, nullptr, settings})->finish(Statistics()).front();
 }
@@ -120,7 +120,7 @@ TEST(BlockEnergy, IsTheShareOfSquaresInTheDiagonalBlocks) {
   const Matrix W{{3, 1}, {1, 3}};
   const BlockEnergy block = block_energy(W, 2, 200, 0, 0);
   EXPECT_NEAR(block.energy, 0.9, 1e-12);
-  // Only two orders exist, worth 0.9 and 0.1.
+  // The two possible orders give 0.9 and 0.1.
   EXPECT_NEAR(block.null_mean, 0.5, 0.15) << "5 standard errors";
   EXPECT_NEAR(block.p, 0.5, 0.2);
 }

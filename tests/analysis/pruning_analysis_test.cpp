@@ -64,13 +64,12 @@ TEST(PruningCost, IsThatOfTheDocumentsUsed) {
   EXPECT_EQ(run.forward_passes(0), 1);
   for (std::uint64_t i = 0; i < corpus.n_document(); ++i) run.observe(corpus.document(i));
   run.begin_pass(1);
-  // Four heads, each taken out in four ways, halfway up on average.
+  // Four heads, four ablations each, from the middle of the model on average.
   EXPECT_GE(run.forward_passes(1), 1 + 4 * 4 / 2);
   EXPECT_EQ(run.forward_passes(2), 1);
 }
 
-/// The whole analysis, from the command line, on the tiny model and the documents PyTorch was run
-/// on.
+/// Runs the command line on the tiny model and documents of the PyTorch goldens.
 class PruningAnalysis : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -161,7 +160,7 @@ TEST_F(PruningAnalysis, CurvesStartAtTheBaselineAndAllEndWithNoHead) {
     EXPECT_NEAR(curve(order, 0), baseline, 1e-9);
     EXPECT_NEAR(curve(order, 10), curve(0, 10), 1e-9);
   }
-  // Five equal losses, whose mean may differ from them in the last place.
+  // Five equal losses; rounding their mean may change the last place.
   EXPECT_NEAR(group().variable("curve_random_std").values.values[0], 0, 1e-12);
 }
 
@@ -191,7 +190,7 @@ TEST_F(PruningAnalysis, DocumentBoundIsKept) {
   const Results bounded = run("bounded", {"--prune-documents", "1"});
   const double one = golden_.read_reals("loss_baseline_document").values[0];
   EXPECT_NEAR(bounded.group("pruning").variable("loss_baseline").values.values[0], one, 1e-5 * one);
-  // With a single document there is none to take z from.
+  // Resampling needs a second document.
   EXPECT_TRUE(std::isnan(bounded.group("pruning").variable("loss_increase").values(2, 0, 0)));
 }
 

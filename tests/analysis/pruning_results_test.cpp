@@ -16,8 +16,8 @@ using ::testing::Not;
 constexpr std::size_t n_layer = 2, n_head = 5, n_unit = n_layer * n_head;
 using Curve = std::array<double, n_curve_step>;
 
-/// Rows as the analysis keeps them: each document predicts 10 tokens at 2 nats and loses
-/// `curves[order]` nats a token at each step.
+/// The analysis's rows: each document predicts 10 tokens at a loss of 2 nats, and pruning adds
+/// `documents[d][order][step]` nats a token.
 Statistics rows_of(const std::vector<std::array<Curve, 2>>& documents) {
   Statistics statistics;
   for (std::size_t d = 0; d < documents.size(); ++d) {
@@ -51,7 +51,7 @@ ResultsGroup results_of(const Statistics& statistics) {
   return pruning_results(statistics, config(), settings);
 }
 
-/// Costs nothing up to and with `step`, 1 nat after it.
+/// A curve that adds nothing through `step` and 1 nat after it.
 Curve free_until(std::size_t step) {
   Curve curve{};
   for (std::size_t i = step + 1; i < n_curve_step; ++i) curve[i] = 1;
@@ -86,13 +86,13 @@ TEST(PrunableClaim, HoldsFromAFifthOfTheHeadsByItsWholeInterval) {
   };
   EXPECT_EQ(verdict(2, 2), Verdict::holds);
   EXPECT_EQ(verdict(1, 1), Verdict::does_not_hold);
-  // Resamples hold one document, the other, or both, and then the shorter share counts.
+  // A resample holds one document or both; with both, the smaller share counts.
   EXPECT_EQ(verdict(1, 4), Verdict::undecided);
 }
 
 TEST(PruningResults, AnIntervalIsOverDocumentsInPairsWithTheirBaselines) {
   Statistics statistics = rows_of({{free_until(2), free_until(2)}, {free_until(2), free_until(2)}});
-  // Document 1 is harder, and ablation adds 0.5 nats a token to both.
+  // Document 1 has the higher loss; ablation adds 0.5 nats a token to both.
   DocumentStatistics(statistics, 1).row("baseline", {2})(0) = 60;
   for (const std::uint64_t d : {0, 1}) {
     Array& ablated =
@@ -134,8 +134,8 @@ TEST(PruningResults, SummaryNamesTheCostliestHeadAndCountsTheHarmless) {
     Array& ablated =
         DocumentStatistics(statistics, d).row("ablated", {n_ablation_row, n_layer, n_head});
     ablated(0, 1, 2) = 30;                // 1 nat a token on both documents
-    ablated(0, 0, 1) = d == 0 ? 30 : 20;  // on one of them
-    ablated(0, 0, 3) = 10;                // helps
+    ablated(0, 0, 1) = d == 0 ? 30 : 20;  // 1 nat a token on one document
+    ablated(0, 0, 3) = 10;                // lowers the loss
   }
   const ResultsGroup group = results_of(statistics);
   EXPECT_THAT(group.summary, HasSubstr("L1H2 (+1 nats)"));
@@ -144,12 +144,12 @@ TEST(PruningResults, SummaryNamesTheCostliestHeadAndCountsTheHarmless) {
   EXPECT_EQ(group.variable("n_interval").values(0), 10);
 }
 
-/// Recomputes every number in NumPy, from whole forward passes.
+/// Recomputes every number in NumPy from whole forward passes.
 TEST(PruningAgainstNumPy, AgreesOnDocumentsOfDifferentLengths) {
   const std::string golden = std::string(HEADSCOPE_TEST_DATA) + "/gradient_golden.h5";
   const std::string model = std::string(HEADSCOPE_TEST_DATA) + "/tiny_flat/float64.h5";
   const testing::TemporaryDirectory folder;
-  // One document is too short to predict anything, one longer than all that could lend it their z.
+  // One document is too short to predict a token; one is longer than every possible donor of z.
   std::vector<TokenIds> documents{testing::golden_tokens(golden, 0), {7}};
   for (const std::size_t d : {1, 2, 3}) documents.push_back(testing::golden_tokens(golden, d));
   documents.push_back(testing::Normal(4).tokens(26, 61));

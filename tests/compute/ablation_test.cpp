@@ -12,10 +12,10 @@ namespace {
 
 using testing::reference_run;
 
-// float32 storage and products against double: a few units in the last place of each layer's sums.
+// float32 against double precision: a few units in the last place of each layer's sums.
 constexpr double tolerance = 1e-5;
 
-/// Calls `check` with each layer of a clean pass, while it is being observed.
+/// Calls `check` with each layer during a clean pass.
 class EachLayer : public LayerObserver {
  public:
   explicit EachLayer(std::function<void(const LayerView&)> check) : check_(std::move(check)) {}
@@ -105,12 +105,12 @@ TEST_F(HeadAblationTest, MaskingHeadsOfSeveralLayersEqualsZeroingTheirOutputColu
     const std::vector<TokenLoss> losses = ablation_.masked_losses(view, tokens_, {{mask, mask}});
     ASSERT_EQ(losses.size(), 2u);
     EXPECT_NEAR(losses[0].sum(), expected, tolerance * expected);
-    // Not to the bit: sgemm rounds by a column's place in the stack.
+    // Not bit for bit: sgemm's rounding depends on a column's place in the stack.
     EXPECT_NEAR(losses[0].sum(), losses[1].sum(), tolerance * expected);
   });
 }
 
-// So many that they go through in several groups, each group in several stacks.
+// Enough variants for several groups of several stacks each.
 class ManyVariants : public HeadAblationTest {
  protected:
   static constexpr Index n_variant = 60;
@@ -208,7 +208,7 @@ TEST(HeadAblationDefaultModel, EveryHeadAndMethodEqualsANaiveForward) {
   });
 }
 
-/// Losses that PyTorch gave with a full masked forward for every head, in double precision.
+/// PyTorch's losses come from a full masked forward pass per head, in double precision.
 TEST(HeadAblationGolden, EveryHeadAndMethodEqualsPyTorch) {
   const std::string data = HEADSCOPE_TEST_DATA;
   const Model model = load_model(data + "/tiny_safetensors/model.safetensors");

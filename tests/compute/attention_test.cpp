@@ -30,7 +30,7 @@ INSTANTIATE_TEST_SUITE_P(FusedAndPerHead, EitherForm,
                          ::testing::Values(&multi_head_attention, &multi_head_attention_per_head));
 
 // Three tokens, two heads of width two, scale sqrt 2, no output projection. Weights are written
-// [in, out] in the text, hence the transposes.
+// [in, out] and transposed.
 AttentionWeights worked_example_weights() {
   AttentionWeights w;
   w.n_head = 2;
@@ -93,7 +93,7 @@ arma::mat affine(const Matrix& W, const Vector& b, const Matrix& X) {
   return Y;
 }
 
-// Cross-attention, values of another width than keys, more queries than one block.
+// Cross-attention; values and keys differ in width; queries fill more than one block.
 TEST_P(EitherForm, AgreesWithDoublePrecisionUnderEveryMask) {
   Normal normal(1);
   const Index n_head = 3, d_head = 5, d_value = 7, d_in = 20, n_query = 75, n_key = 90;
@@ -223,7 +223,7 @@ CausalCase run_causal(const Matrix& qkv, Index n_head, Index n_sequence) {
   const Index n_token = qkv.n_cols / n_sequence;
   CausalCase c{qkv, Matrix(qkv.n_rows / 3, qkv.n_cols),
                Cube(n_token, n_token, n_head * n_sequence)};
-  // What was there before must not shine through.
+  // Old contents must not affect the result.
   c.z.fill(arma::fdatum::nan);
   c.pattern.fill(arma::fdatum::nan);
   causal_attention(qkv, n_head, n_sequence, c.z, &c.pattern);

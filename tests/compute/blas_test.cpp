@@ -27,7 +27,7 @@ class Threads : public ::testing::TestWithParam<int> {
   int before_ = blas::thread_count();
 };
 
-// Wide, tall, and with edges that no register tile divides; all large enough to be split.
+// Wide, tall, and not a multiple of any register tile; all large enough to be split over threads.
 TEST_P(Threads, ProductEqualsDoublePrecisionForEveryTransposition) {
   Normal normal(1);
   for (const auto& [m, n, k] :

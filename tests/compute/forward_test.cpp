@@ -19,7 +19,8 @@ using testing::reference_run;
 using testing::relative_error;
 using testing::small_config;
 
-// Rounding of float32 through a few layers; an indexing or formula error is orders larger.
+// float32 rounding through a few layers; an indexing or formula error is orders of magnitude
+// larger.
 constexpr double tolerance = 1e-5;
 
 struct Recorder : LayerObserver {
@@ -152,7 +153,7 @@ TEST(Forward, StackedSequencesEqualSeparateOnes) {
   }
 }
 
-// One sequence of the stack predicts every token, so that what is correct is not the same for all.
+// One sequence of the stack predicts every token; the others predict almost none.
 TEST(Forward, CorrectTokensOfStackedSequencesAreTheirOwn) {
   const Model model = random_weights(small_config(), 7);
   const Index n_token = 90, n_sequence = 25, predicting = 13;
@@ -217,7 +218,7 @@ Model zero_output_columns(Model model, HeadIndex head) {
   return model;
 }
 
-// The layer's other heads, run apart as one smaller attention, must give what masking gives.
+// The layer's other heads, run as a smaller attention, must give the masked result.
 TEST(Forward, MaskingAHeadIsZeroingItsOutputWeightsIsRemovingIt) {
   const Model model = random_weights(small_config(), 15);
   const TokenIds tokens = Normal(16).tokens(80, model.config.d_vocab);
@@ -303,7 +304,7 @@ TEST(Forward, RefusesAnAttentionOnlyModel) {
             "model: expected token embedding and MLP weights, got attention weights only");
 }
 
-// The ladder of Hugging Face's float64 values: the first rung that fails says where the error is.
+// Compares every step with Hugging Face in float64; the first step that fails locates the error.
 TEST(ForwardGolden, AgreesWithHuggingFaceAtEachRung) {
   const hdf5::InputFile file(testing::data_path("forward_golden.h5"));
   const Model model = load_model(testing::data_path("tiny_flat/float64.h5"));

@@ -55,13 +55,13 @@ TEST_P(GradientOfEveryKind, AgreesWithFiniteDifferences) {
   const Recorded recorded = record(gradient, config, tokens);
   EXPECT_EQ(recorded.order, (std::vector<Index>{2, 1, 0}));
 
-  // Small enough for the third derivative, large enough for double rounding. ReLU has corners,
-  // which a step may cross.
+  // Balances the truncation error (third derivative) against rounding in double. A small step
+  // rarely crosses a corner of ReLU.
   const double step = config.activation == Activation::relu ? 1e-7 : 1e-5;
   const double tolerance = config.activation == Activation::relu ? 1e-4 : 1e-5;
   for (Index l = 0; l < config.n_layer; ++l) {
     for (std::uint64_t trial = 0; trial < 2; ++trial) {
-      // Along the gradient itself, and elsewhere at random.
+      // First along the gradient, then in a random direction.
       const arma::mat dz = testing::widen(recorded.dz[l]);
       const arma::mat direction =
           trial == 0 ? arma::mat(dz / arma::norm(dz, "fro"))
@@ -99,7 +99,7 @@ TEST(HeadGradient, ReturnsTheLossAndActivationsOfTheForwardPass) {
   }
 }
 
-// Only predictions depend on z; the last position predicts nothing, and no later one reads it.
+// The last position predicts no token, and no later position attends to it.
 TEST(HeadGradient, IsZeroAtTheLastToken) {
   const Model model = random_weights(small_config(), 25);
   HeadGradient gradient(model);

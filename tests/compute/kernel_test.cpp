@@ -24,7 +24,7 @@ Processor with(bool avx2, bool avx512 = false, bool avx512_bf16 = false, bool am
   return {"", avx2, avx512, avx512_bf16, amx, amx};
 }
 
-// `own` is what OpenBLAS 0.3.21 takes by itself.
+// `own` is the kernel that OpenBLAS 0.3.21 chooses; `better` is the one it should have chosen.
 struct Case {
   const char* processor;
   Processor features;
@@ -83,7 +83,8 @@ TEST(Processor, HasWhatLinuxSaysOfIt) {
 
 class Restart : public ::testing::Test {
  protected:
-  // The program with an OpenBLAS that does not know the processor; `environment` is NAME=VALUE.
+  // Runs the program with an OpenBLAS that does not recognise the processor.
+  // `environment` holds NAME=VALUE entries.
   testing::Finished run(std::vector<std::string> arguments,
                         const std::vector<std::string>& environment = {},
                         std::vector<std::string> before = {}) const {

@@ -30,14 +30,14 @@ TEST(LayerNorm, NormalisesEachTokenByItself) {
   const Matrix X = {{1, 10}, {3, 10}};
   Matrix Y(2, 2);
   layer_norm(X, Vector{2, 2}, Vector{0, 1}, 1e-12, Y);
-  // mean 2, deviation 1 in the first column; a constant second column gives the bias alone
+  // The first column has mean 2 and deviation 1; the second is constant and gives the bias alone.
   EXPECT_NEAR(Y(0, 0), -2, 1e-6);
   EXPECT_NEAR(Y(1, 0), 3, 1e-6);
   EXPECT_NEAR(Y(0, 1), 0, 1e-6);
   EXPECT_NEAR(Y(1, 1), 1, 1e-6);
 }
 
-// A large common offset and one huge feature, as real residual streams have.
+// Real residual streams have a large common offset and one huge feature.
 TEST(LayerNorm, KeepsAccuracyBesideLargeFeatures) {
   Normal normal(1);
   Matrix X = normal.matrix(769, 150, 1.0F, 20.0F);
@@ -83,11 +83,11 @@ TEST_P(EveryActivation, AgreesWithDoublePrecisionRelativeToItself) {
   for (Index i = 0; i < n; ++i) {
     const double x = static_cast<double>(sum(i));
     const double expected = reference_activation(x, GetParam());
-    // gelu_new's exponent is rounded in proportion to its size, which grows as x^3.
+    // The rounding error of gelu_new's exponent grows with the exponent, that is as x^3.
     const double allowed = GetParam() == Activation::gelu_new
                                ? 4e-7 * (1 + std::abs(x) + 0.05 * std::abs(x * x * x))
                                : 1e-6;
-    // tanh in the reference cancels in the far negative tail, hence the absolute floor.
+    // The reference's tanh cancels in the far negative tail, hence the absolute floor.
     EXPECT_NEAR(static_cast<double>(values(i)), expected, allowed * std::abs(expected) + 2e-16)
         << x;
   }
@@ -181,7 +181,7 @@ LossCase loss_case(Index d_vocab, Index n_token, bool with_bias) {
   return c;
 }
 
-// Vocabularies smaller than a chunk, just over one, and of several; tokens in more than one block.
+// Vocabularies below one chunk, just above one, and of several; one case has several token blocks.
 TEST(TokenLoss, EqualsTheLossOfAllLogits) {
   for (const auto& [d_vocab, n_token] :
        {std::pair<Index, Index>{5, 3}, {1025, 40}, {3001, 40}, {300, 2500}}) {
@@ -195,7 +195,7 @@ TEST(TokenLoss, EqualsTheLossOfAllLogits) {
         const double expected = std::log(arma::accu(arma::exp(c.logits.col(t) - largest))) +
                                 largest - c.logits(target, t);
         total += expected;
-        // The logits themselves are floats of this size.
+        // float32 rounding in proportion to the largest logit.
         EXPECT_NEAR(loss.nll[t], expected, 1e-6 * (arma::abs(c.logits.col(t)).max() + 10))
             << d_vocab << ' ' << t;
         EXPECT_EQ(loss.correct[t] != 0, c.logits.col(t).index_max() == target) << t;
@@ -224,7 +224,7 @@ TEST(TokenLoss, DoesNotDependOnTheNumberOfThreads) {
   blas::set_thread_count(before);
 }
 
-// Several chunks a thread, whose weighted sums are brought to each new maximum.
+// Each thread takes several chunks and rescales its weighted sums to each new maximum.
 TEST(TokenLoss, GradientDoesNotDependOnTheNumberOfThreads) {
   const LossCase c = loss_case(5000, 60, true);
   arma::mat probability = c.logits;
@@ -238,7 +238,8 @@ TEST(TokenLoss, GradientDoesNotDependOnTheNumberOfThreads) {
     blas::set_thread_count(threads);
     Matrix gradient(24, 60);
     token_loss_with_gradient(c.normalized, c.unembedding, c.b_U, c.targets, gradient);
-    // The logits are floats of size 50, whose rounding is that of the probabilities.
+    // Logits of about 50 are rounded to float32, which sets the relative error of the
+    // probabilities.
     EXPECT_LT(relative_error(gradient, expected), 1e-4) << threads;
   }
   blas::set_thread_count(before);
@@ -332,7 +333,7 @@ TEST_F(OpsGolden, LossAndItsGradientAgreeWithPyTorch) {
         logits, identity, Vector(), testing::read_tokens(file_, name + "/target"), gradient);
     const arma::mat expected = read(name + "/output");
     for (Index t = 0; t < logits.n_cols; ++t) {
-      // The largest logit is subtracted in float once.
+      // Subtracting the largest logit rounds to float32 once.
       const double size = static_cast<double>(arma::abs(logits.col(t)).max());
       EXPECT_NEAR(loss.nll[t], expected(t), 1e-6 * std::max(expected(t), 1.0) + 1e-7 * size)
           << kind << t;

@@ -36,7 +36,7 @@ double exact_normal_cdf(double x) {
   return std::erfc(-x / std::sqrt(2.0)) / 2;
 }
 
-// Every `stride`-th float of all there are, and the values where the formulas change course.
+// Every `stride`-th float32, values between 0 and saturation, and those where a formula switches.
 std::vector<float> floats_of_all_sizes() {
   std::vector<float> values;
   constexpr std::uint32_t stride = 4099;
@@ -44,7 +44,7 @@ std::vector<float> floats_of_all_sizes() {
     const float value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
     if (!std::isnan(value)) values.push_back(value);
   }
-  // Most floats are tiny or huge; these are where the functions are neither 0 nor 1.
+  // Most floats are tiny or huge; in this range the functions are neither 0 nor 1.
   for (double x = -110; x < 110; x += 1.0 / 4096) values.push_back(static_cast<float>(x));
   for (const float x : {0.0F,
                         -0.0F,
@@ -72,8 +72,8 @@ std::vector<float> floats_of_all_sizes() {
   return values;
 }
 
-// Largest error in units of the last place of the exact result; a denormal result counts in units
-// of the smallest normal one's.
+// Largest error in units in the last place of the exact result; for a subnormal result, in those of
+// the smallest normal number.
 template <typename Approximate, typename Exact>
 double largest_error(Approximate approximate, Exact exact) {
   const std::vector<float> x = floats_of_all_sizes();
@@ -120,7 +120,7 @@ TEST(VectorMath, NaNGoesInAndNaNComesOut) {
   }
 }
 
-// Vector code for the body and scalar code for the rest must not disagree.
+// The vector body and the scalar remainder of a loop must agree.
 TEST(VectorMath, ResultsDoNotDependOnThePositionInTheLoop) {
   const float x = -1.2345F;
   for (const auto function : {exponentials, logistics, gaussians, normal_cdfs}) {

@@ -15,25 +15,25 @@ TEST(Align, TokenBelongsToTheWordItShares) {
 }
 
 TEST(Align, TokenAcrossWordsGoesToTheLargerShareThenTheFirst) {
-  // "don't": words "do" and "n't"; token "don" holds two characters of the first.
+  // Words "do" and "n't"; the token "don" holds two characters of "do".
   EXPECT_EQ(align("don't", {{0, 3}, {3, 5}}, {{0, 2}, {2, 5}}), (Owners{0, 1}));
-  // ")." is one token of two words: a tie.
+  // The token ")." holds one character of each word: a tie.
   EXPECT_EQ(align(").", {{0, 2}}, {{0, 1}, {1, 2}}), (Owners{0}));
-  // "n't" holds more of the second word.
+  // The token "an't" holds three characters of the second word.
   EXPECT_EQ(align("an't", {{0, 4}}, {{0, 1}, {1, 4}}), (Owners{1}));
 }
 
 TEST(Align, SpacesDoNotCount) {
-  // A leading space may stand inside a word's form; "  b" shares one character with it, not three.
+  // A word's form may contain spaces; the token "  bcd" and the word "a  b" share only "b".
   EXPECT_EQ(align("a  bcd", {{0, 1}, {1, 6}}, {{0, 4}, {4, 6}}), (Owners{0, 1}));
   EXPECT_EQ(align("a   b", {{0, 1}, {1, 3}, {3, 5}}, {{0, 1}, {4, 5}}), (Owners{0, none, 1}));
   EXPECT_EQ(align("a b", {{0, 1}, {1, 2}, {2, 3}}, {{0, 3}}), (Owners{0, none, 0}));
 }
 
 TEST(Align, CharactersCountNotBytes) {
-  // The token ".é" holds one character of each word, though two bytes of the second.
+  // The token ".é" holds one character of each word, but two bytes of the second.
   EXPECT_EQ(align(".\xC3\xA9", {{0, 3}}, {{0, 1}, {1, 3}}), (Owners{0}));
-  // Pieces of one emoji all belong to its word.
+  // All byte pieces of an emoji belong to its word.
   EXPECT_EQ(align("\xF0\x9F\x98\x80", {{0, 2}, {2, 3}, {3, 4}}, {{0, 4}}), (Owners{0, 0, 0}));
 }
 

@@ -10,7 +10,7 @@
 namespace headscope::conllu {
 namespace {
 
-// Columns are written with spaces for tabs.
+// Replaces spaces with the tabs between columns.
 std::string tabs(std::string text) {
   for (char& c : text) {
     if (c == ' ') c = '\t';

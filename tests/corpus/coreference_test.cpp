@@ -8,7 +8,8 @@
 namespace headscope::coreference {
 namespace {
 
-// Node i is word i unless it is listed in `empty_nodes`; lines count from 1.
+// Reads one node per entry of `entities`, on lines from 1. Nodes listed in `empty_nodes` are no
+// words.
 std::vector<Mention> read(const std::string& declaration, const std::vector<std::string>& entities,
                           const MentionReader::Heads& heads, bool whole = true,
                           const std::vector<std::size_t>& empty_nodes = {}) {
@@ -46,7 +47,7 @@ TEST(MentionReader, ReadsNestedMentionsInOrder) {
 }
 
 TEST(MentionReader, BracketsOnOneWordCloseAndOpenInTurn) {
-  // Entity 3 inside itself, then closed and opened again on one word.
+  // A mention of entity 3 inside another, then a word that closes one and opens the next.
   const auto mentions = read("eid", {"(3(3)", "3)(3", "3)"}, {root, 0, 0});
   ASSERT_EQ(mentions.size(), 3u);
   EXPECT_EQ(mentions[0].words, (std::vector<Index>{0, 1}));
@@ -80,16 +81,16 @@ TEST(MentionReader, FieldsFollowTheDeclaration) {
 }
 
 TEST(MentionReader, WithoutHeadFieldTheHeadGovernsFromOutside) {
-  // 1 hangs from 2, 2 from 0 outside the mention.
+  // Word 1's head is word 2, whose head is word 0, outside the mention.
   EXPECT_EQ(read("eid-etype", {"", "(e1-x", "e1)"}, {root, 2, 0})[0].head_word, 2u);
   EXPECT_EQ(read("eid-etype", {"(e1-x", "e1)"}, {1, root})[0].head_word, 1u);
   EXPECT_EQ(read("eid-etype-head", {"(e1-x-", "e1)"}, {1, root})[0].head_word, 1u);
 }
 
 TEST(MentionReader, OfSeveralHeadPositionsTheOutermostCounts) {
-  // "Digital humanities": both are listed, the second governs the first.
+  // "Digital humanities": minspan lists both words; the first depends on the second.
   EXPECT_EQ(read("eid-etype-minspan", {"(e1-x-1,2", "e1)", ""}, {1, 2, root})[0].head_word, 1u);
-  // "learning and processing": the second hangs from the first.
+  // "learning and processing": minspan lists both nouns; the second depends on the first.
   EXPECT_EQ(read("eid-etype-minspan", {"(e1-x-1,3", "", "e1)"}, {root, 2, 0})[0].head_word, 0u);
 }
 

@@ -152,7 +152,7 @@ TEST_F(CorpusTest, WordsAlignWithTokensAcrossRangesAndGaps) {
   for (const Word& word : d.words) {
     std::string spelled;
     for (const Index t : word.tokens) spelled += d.token_text[t];
-    // GPT-2's pattern parts "isn't" before the apostrophe; "n" goes with the larger share, "is".
+    // GPT-2 splits "isn't" before the apostrophe; the token with the "n" belongs mostly to "is".
     const std::string expected = word.form == "n't" ? "'t" : word.form;
     EXPECT_NE(spelled.find(expected), std::string::npos) << word.form << " in " << spelled;
   }

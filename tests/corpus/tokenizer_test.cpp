@@ -29,7 +29,7 @@ nlohmann::json read_json(const std::string& name) {
   return nlohmann::json::parse(testing::read_file(golden + "/" + name));
 }
 
-// SHA-256 of the ids as little-endian 32-bit integers, as the golden script has it.
+// SHA-256 of the ids as little-endian 32-bit integers, as in the golden script.
 std::string digest(const TokenIds& ids) {
   std::string bytes;
   for (const TokenId id : ids) {
@@ -44,7 +44,7 @@ std::string error_of(const std::string& vocab, const std::string& merges) {
   return testing::message_of<DataError>([&] { Tokenizer(vocab, merges, "tokens"); });
 }
 
-// The 256 bytes, then whatever more is given.
+// A vocabulary of the 256 bytes, followed by the entries of `more`.
 nlohmann::json byte_vocabulary(const std::vector<std::string>& more = {}) {
   const auto trained = read_json("vocab.json");
   nlohmann::json vocabulary;
@@ -57,7 +57,7 @@ nlohmann::json byte_vocabulary(const std::vector<std::string>& more = {}) {
   return vocabulary;
 }
 
-// Knows the bytes and the word "the".
+// A tokenizer of the 256 bytes and the word "the".
 const Tokenizer& the_tokenizer() {
   static const Tokenizer tokenizer(byte_vocabulary({"th", "the"}).dump(), "t h\nth e\n", "tokens");
   return tokenizer;
@@ -85,7 +85,7 @@ TEST(Tokenizer, ClassesOfEveryAssignedCharacterAreThoseOfHuggingFace) {
         }
       }
     }
-    // a{c}b {c}1{c}2 .{c}! {c}{c} \n
+    // The text is "a{c}b {c}1{c}2 .{c}! {c}{c} \n".
     EXPECT_EQ(digest(small_tokenizer().encode(text).ids), run["sha256"])
         << "run from code point " << run["ranges"][0][0];
   }
@@ -113,7 +113,7 @@ TEST(Tokenizer, DecodeUndoesEncodeForAnyBytes) {
   std::mt19937 random(1);
   for (int round = 0; round < 400; ++round) {
     std::string bytes(random() % 200, '\0');
-    // Few distinct bytes make merges and well-formed characters likely, many make neither.
+    // Half of the rounds draw from few bytes, which makes merges and valid UTF-8 likely.
     const bool any = round % 2 == 0;
     const std::string common = "ath e\xC3\xA9 \n'\xF0\x9F\x98\x80";
     for (char& byte : bytes) {
@@ -135,7 +135,7 @@ TEST(Tokenizer, DecodeUndoesEncodeForAnyBytes) {
 
 TEST(Tokenizer, SplitsBytesThatAreNotUtf8AsPunctuation) {
   const auto& t = the_tokenizer();
-  // U+FFFD is cut off from letters on both sides but takes the space before it; so does 0xFF.
+  // An invalid byte is split off from letters on both sides, as punctuation is.
   const auto spans_with = [&](const std::string& middle) {
     std::vector<std::string> parts;
     for (const auto& [begin, end] : t.encode("the " + middle + "the").spans) {
@@ -146,7 +146,7 @@ TEST(Tokenizer, SplitsBytesThatAreNotUtf8AsPunctuation) {
   EXPECT_EQ(spans_with("\xFF").back(), "the");
   EXPECT_EQ(spans_with("\xFF").front(), "the");
   EXPECT_EQ(spans_with("\xFF")[1], " ");
-  // A surrogate, an overlong form and half a character are not UTF-8 either.
+  // A surrogate, an overlong encoding and a cut character are not UTF-8 either.
   for (const std::string bytes : {"\xED\xA0\x80", "\xC0\xAF", "\xE6\x9D"}) {
     EXPECT_EQ(spans_with(bytes).back(), "the");
     EXPECT_EQ(t.decode(t.encode(bytes).ids), bytes);
@@ -172,7 +172,7 @@ TEST(Tokenizer, MergesLowestRankFirstThenLeftmost) {
 }
 
 TEST(Tokenizer, LongPartsMergeAsShortOnesDo) {
-  // The scan serves short parts, the queue long ones; a run of the same word tells them apart.
+  // Short parts are merged by a scan, long ones by a queue; 400 equal words are long enough.
   const auto& t = the_tokenizer();
   const TokenIds one = t.encode("the").ids;
   ASSERT_EQ(one.size(), 1u);
