@@ -120,7 +120,7 @@ TEST_F(Figures, DataFileHoldsEveryValue) {
 
 TEST_F(Figures, MissingCellsAreLeftEmpty) {
   draw(two_by_three());
-  // One polygon a cell under the crisp-edged group, five of six cells have a value.
+  // The crisp-edged group has one polygon per cell with a value: five of six.
   const std::string svg = file("small.svg");
   const std::size_t cells = svg.find("crispEdges", svg.find("<title>small_plot_1"));
   const std::string drawn = svg.substr(cells, svg.find("</g>", cells) - cells);
@@ -247,7 +247,7 @@ TEST_F(Figures, NumbersStandAlongTheOuterAxesOnly) {
   map.panels.resize(4, map.panels[0]);
   map.row_labels.clear();
   draw(figure);
-  // Four panels in two rows, 0 to 2 along x and 0 to 1 along y, and 0 and 1 beside the colours.
+  // Panels in two rows and two columns; 0 to 2 along x, 0 to 1 along y, 0 and 1 at the colour bar.
   EXPECT_EQ(count(file("small.svg"), "> *2</text>"), 2u);
   EXPECT_EQ(count(file("small.svg"), "> *1</text>"), 2u + 2u + 1u);
 }
@@ -261,7 +261,7 @@ TEST_F(Figures, AHeadMapTellsWhereItsPanelsLie) {
   const DrawnFigure drawn = write_figure(figure, folder_.string(), {"svg"});
   EXPECT_EQ(drawn.svg, file("small.svg"));
   ASSERT_EQ(drawn.head_panels.size(), 2u);
-  // gnuplot draws the highest value's box in the last cell of each panel.
+  // The highest value is in the last cell of each panel.
   const std::regex box("rgb\\(253, 231,  37\\)' points = '([0-9.]+),([0-9.]+) ([0-9.]+),");
   for (const Rectangle& panel : drawn.head_panels) {
     const auto fits = [&](const std::smatch& points) {

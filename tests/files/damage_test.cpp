@@ -15,9 +15,9 @@
 namespace headscope {
 namespace {
 
-/// Reads copies of a file in which a few bytes, somewhere, hold others.
-/// @param holds_the_same  reads a file and compares it with the undamaged one.
-/// @return  how many copies were refused.
+/// Reads copies of a file, each with a few random bytes overwritten.
+/// @param holds_the_same  reads a copy and compares it with the undamaged file.
+/// @return  the number of copies that were refused.
 int refused_copies(const std::string& path, int n_copy,
                    const std::function<bool(const std::string&)>& holds_the_same) {
   const std::string whole = testing::read_file(path), copy = path + ".copy";

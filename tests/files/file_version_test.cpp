@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::TemporaryDirectory;
 
-/// What `during` makes of a change of the file while it is read.
+/// The error of `FileVersion::during` for a change made while the file is read, without the path.
 std::string said_of(const std::function<void(const std::string& path)>& change) {
   const TemporaryDirectory folder;
   const std::string path = folder.file("input");

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::message_of;
 
-// Files that HDF5 finds nothing wrong with, written to mislead a reader.
+// Valid HDF5 files written to mislead a reader.
 class Hdf5Hostile : public ::testing::Test {
  protected:
   const testing::TemporaryDirectory folder_;

@@ -59,7 +59,7 @@ TEST_F(Safetensors, ReadsEachFloatingPointType) {
   EXPECT_THAT(read(R"({"a":{"dtype":"F64","shape":[2],"data_offsets":[0,16]}})",
                    bytes_of<double>({0.1, -2})),
               ElementsAre(0.1F, -2.F));
-  // 1, -2, the largest, the smallest normal, the smallest, -0.
+  // 1, -2, the largest, the smallest normal, the smallest subnormal, -0.
   EXPECT_THAT(read(R"({"a":{"dtype":"F16","shape":[2,3],"data_offsets":[0,12]}})",
                    bytes_of<std::uint16_t>({0x3c00, 0xc000, 0x7bff, 0x0400, 0x0001, 0x8000})),
               ElementsAre(1.F, -2.F, 65504.F, 0x1p-14F, 0x1p-24F, -0.F));

@@ -9,7 +9,7 @@
 namespace headscope {
 namespace {
 
-// The example messages of FIPS 180-4.
+// Example messages of FIPS 180-4.
 constexpr const char* digest_of_abc =
     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 constexpr const char* digest_of_million_a =

@@ -58,7 +58,7 @@ std::size_t count_words(std::string_view text) {
 }  // namespace
 }  // namespace headscope::fuzz
 
-// A CoNLL-U corpus, its first byte the context.
+// A CoNLL-U corpus; the first byte sets the context length and whether <|endoftext|> is prepended.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace headscope;
   using namespace headscope::fuzz;
@@ -72,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Index most_tokens = context.max_tokens + (context.prepend_bos ? 1 : 0);
     std::size_t n_word = 0;
     for (std::uint64_t d = 0; d < corpus->n_document(); ++d) {
-      // What opening let pass must be read without complaint.
+      // A file that opens must have only documents that can be read.
       const Document document = [&]() -> Document {
         try {
           return corpus->document(d);

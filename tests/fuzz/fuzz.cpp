@@ -13,20 +13,20 @@
 
 #include "headscope/utf8.hpp"
 
-// HDF5 keeps freed blocks for itself, so there is little for a long quarantine to find. Most of the
-// time would go into fresh pages if memory were given back to the system, and a tenth into stacks
-// of allocations: ASAN_OPTIONS=malloc_context_size=30 shows them for a finding.
+// A long quarantine would find little, because HDF5 keeps freed blocks itself. Giving memory back
+// to the system would take most of the time, recording allocation stacks a tenth. For the stacks of
+// a finding, set ASAN_OPTIONS=malloc_context_size=30.
 extern "C" const char* __asan_default_options() {
   return "quarantine_size_mb=1:allocator_release_to_os_interval_ms=-1:malloc_context_size=0:"
          "max_malloc_fill_size=0:allocator_may_return_null=1:detect_stack_use_after_return=0";
 }
 
-// Each opened file takes and frees a cache of half a megabyte, above HDF5's own limit for keeping.
+// Each open file needs a cache of half a megabyte, more than HDF5 keeps for reuse by default.
 extern "C" int LLVMFuzzerInitialize(int* /*n_argument*/, char*** /*arguments*/) {
   return H5set_free_list_limits(1 << 24, 1 << 23, 1 << 24, 1 << 23, 1 << 24, 1 << 23) < 0 ? 1 : 0;
 }
 
-// HDF5 loses memory of its own when it refuses a file.
+// HDF5 leaks memory when it refuses a file.
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libhdf5";
 }

@@ -35,7 +35,7 @@ std::string image_of(const auto& write) {
   const OutputPath output;
   write(output.path());
   const std::string image = read_file(output.path());
-  // A file without its SHA-256 is read as well, and lets changes through.
+  // Without its SHA-256 a file is still read, and edits are not refused as damage.
   return image.substr(0, image.rfind("\nheadscope sha256 "));
 }
 
@@ -74,7 +74,7 @@ void write_tensor(hid_t file, const std::string& name, const Shape& shape,
 
 }  // namespace
 
-// Written without chunks, as Keras and h5py do: the smaller the file, the more of them in a second.
+// Written without chunks, as by Keras and h5py; small files make fast runs.
 std::string model_image(bool keras) {
   return image_of([&](const std::string& path) {
     const ModelConfig config = small_config();

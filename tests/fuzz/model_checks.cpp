@@ -11,7 +11,7 @@
 namespace headscope::fuzz {
 namespace {
 
-// n_head of files that do not say.
+// n_head of files that do not give it.
 const LoadOptions options{2};
 
 void check_values(const Model& model) {

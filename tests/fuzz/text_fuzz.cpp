@@ -2,7 +2,8 @@
 #include "fuzz.hpp"
 #include "small_tokenizer.hpp"
 
-// A plain-text corpus, its first byte the context.
+// A plain-text corpus; the first byte sets the context length and whether <|endoftext|> is
+// prepended.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace headscope;
   using namespace headscope::fuzz;

@@ -20,8 +20,8 @@ void check_round_trip(const Tokenizer& tokenizer, std::string_view text) {
 }  // namespace
 }  // namespace headscope::fuzz
 
-// Both of a tokenizer's files, parted by byte 0xFF: as they come, or with the entries of the first,
-// one a line, put into a vocabulary that has every byte. What is after the second 0xFF is encoded.
+// A tokenizer's vocabulary, its merges and a text to encode, separated by bytes 0xFF. The
+// vocabulary is used unchanged, or its lines become entries of a vocabulary that has every byte.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace headscope;
   using namespace headscope::fuzz;

@@ -25,8 +25,8 @@ std::string data(const std::string& name) {
 
 constexpr LoadOptions three_heads{3};
 
-// Every tensor of `model` against the file that h5py wrote in float64.
-// relative, absolute: what the model's storage type may have rounded away.
+// Compares every tensor of `model` with the float64 file that h5py wrote.
+// relative, absolute: largest rounding errors of the model's storage type.
 void expect_golden_values(const Model& model, double relative, double absolute = 0) {
   const hdf5::InputFile golden(data("tiny_flat/float64.h5"));
   for (const TensorSpec& spec : gpt2_tensors()) {
@@ -64,7 +64,8 @@ TEST(ModelLoad, EveryFormatGivesTheSameWeights) {
 }
 
 TEST(ModelLoad, HalfPrecisionIsWithinItsRounding) {
-  // float16 keeps 11 bits, and below 2^-14 steps of 2^-24; bfloat16 keeps 8 bits. Half of each.
+  // Half a unit in the last place: float16 has 11 bits, and steps of 2^-24 below 2^-14; bfloat16
+  // has 8 bits.
   expect_golden_values(load_model(data("tiny_flat/float16.h5")), 0x1p-11, 0x1p-25);
   expect_golden_values(load_model(data("tiny_safetensors_float16/model.safetensors")), 0x1p-11,
                        0x1p-25);

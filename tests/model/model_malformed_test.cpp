@@ -19,7 +19,7 @@
 namespace headscope {
 namespace {
 
-// The tensors of a tiny valid model, to be spoilt and written by name.
+// The tensors of a tiny valid model, for tests to damage and write by name.
 struct FileContent {
   std::map<std::string, std::pair<Shape, std::vector<float>>> tensors;
   std::map<std::string, hdf5::Attribute> attributes;
@@ -63,7 +63,7 @@ struct FileContent {
   }
 };
 
-// Declares a compressed dataset without data: any shape fits into a few hundred bytes.
+// Declares a compressed dataset without data, which takes a few hundred bytes for any shape.
 void declare_unwritten(const std::string& path, const std::string& name, std::vector<hsize_t> shape,
                        std::vector<hsize_t> chunk) {
   const hdf5::Place place{path, name};
@@ -84,7 +84,7 @@ class ModelMalformed : public ::testing::Test {
   const testing::TemporaryDirectory folder_;
   const std::string path_ = folder_.file("model.h5");
 
-  // The error of loading, with the file's path left out; nothing may be printed.
+  // The error of loading, without the file's path; nothing may be printed.
   std::string error_of(const std::string& path, const LoadOptions& options = {}) const {
     ::testing::internal::CaptureStderr();
     std::string text = testing::message_of<DataError>([&] { load_model(path, options); });

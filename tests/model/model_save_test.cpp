@@ -68,7 +68,7 @@ TEST_F(ModelSave, AConvertedKerasFileIsTheSameModel) {
   const Model keras = load_model(std::string(HEADSCOPE_TEST_DATA) + "/tiny_tf/tf_model.h5");
   save_model(keras, path_, {.half_precision = false, .gzip_level = 6});
   expect_same_weights(keras, load_model(path_), 0);
-  // Hugging Face's own layout: [in, out], so that other programs can read it.
+  // Hugging Face's layout [in, out], so that other programs can read it.
   EXPECT_EQ(hdf5::InputFile(path_).info("h.0.mlp.c_fc.weight").shape, (Shape{18, 72}));
 }
 
@@ -78,7 +78,7 @@ TEST_F(ModelSave, HalfPrecisionHalvesTheBytes) {
   EXPECT_EQ(hdf5::InputFile(path_).info("wte.weight").type, "float16");
   const Model back = load_model(path_);
   for (Index i = 0; i < model.W_E.n_elem; ++i) {
-    // Half a unit in the last of 11 bits; below 2^-14, half a step of the subnormals.
+    // Half a unit in the last of 11 bits; below 2^-14, half a subnormal step.
     ASSERT_NEAR(back.W_E[i], model.W_E[i], 0x1p-25 + 0x1p-11 * std::abs(model.W_E[i]));
   }
   model.W_P(1, 2) = 70000;

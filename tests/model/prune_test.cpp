@@ -49,7 +49,7 @@ class Prune : public ::testing::Test {
   const Model model_ = testing::random_weights(testing::small_config(), 7);
   const TokenIds tokens_ = testing::Normal(5).tokens(11, model_.config.d_vocab);
 
-  /// Losses with heads masked in the forward pass, their weights untouched.
+  /// Losses with heads masked in the forward pass; weights stay unchanged.
   std::vector<double> masked_nll(const std::vector<HeadIndex>& heads) const {
     std::vector<HeadMask> masks{
         HeadMask(model_.config.n_head, model_.config.n_layer, arma::fill::ones)};
@@ -74,7 +74,7 @@ TEST_F(Prune, WrittenModelHasTheLossOfMaskingTheHeads) {
     Forward forward(loaded);
     const std::vector<double> nll = forward.loss(forward.run(tokens_), tokens_).nll;
     ASSERT_EQ(nll.size(), expected.size());
-    // The same float32 sums, but for terms that are zero and the order that these leave.
+    // The same float32 sums, except for zero terms and the order of addition.
     for (std::size_t t = 0; t < nll.size(); ++t) {
       EXPECT_NEAR(nll[t], expected[t], 1e-6 * expected[t]);
     }

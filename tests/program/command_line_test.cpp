@@ -32,7 +32,7 @@ ModelConfig small_config() {
   return config;
 }
 
-/// Exit status, one line on stderr, nothing on stdout.
+/// Expects this exit status, one line on stderr and nothing on stdout.
 void expect_refused(const std::vector<std::string>& arguments, int exit_status,
                     const std::string& line) {
   const Finished finished = run_headscope(arguments);

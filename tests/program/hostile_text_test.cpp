@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What a shell, gnuplot and a browser would each run or draw; no slash, so that it can name a file.
+// Text that a shell, gnuplot or a browser would interpret; without a slash it is a valid file name.
 const std::string hostile =
     "x'; system('touch pwned') #\"$(touch pwned)`touch pwned`@pwned %s <img src=pwned "
     "onerror=alert(1)><script>alert(1)<script> &amp; \\\\ {^_|} ]]>";
@@ -33,7 +33,7 @@ std::vector<std::string> files_below(const std::string& folder) {
   return files;
 }
 
-// One run of every analysis in which every name and word is hostile.
+// One run of every analysis; every name and word is hostile.
 class HostileText : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {

@@ -21,7 +21,7 @@ using ::testing::Not;
 using testing::run_headscope;
 using testing::TemporaryDirectory;
 
-/// Most memory that a run over so many of the stories holds at once, KiB.
+/// Peak memory of a run over the first `n_document` stories, in KiB.
 double peak_memory(const std::string& n_document) {
   const TemporaryDirectory folder;
   const Finished finished = run_headscope(
@@ -33,7 +33,7 @@ double peak_memory(const std::string& n_document) {
   return static_cast<double>(finished.peak_kib);
 }
 
-// The address sanitizer keeps what is freed, and shadows of everything.
+// The address sanitizer keeps freed memory and shadows all memory.
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool memory_can_be_measured = false;
 #else
@@ -57,7 +57,7 @@ ModelConfig config_of(Index n_layer, Index n_head, Index d_model, Index d_mlp, I
   return config;
 }
 
-/// Wide enough for its patterns and sums to count.
+/// A wide model, whose patterns and sums take a large share of the memory.
 ModelConfig wide_config() {
   return config_of(2, 4, 512, 2048, 512);
 }
@@ -115,11 +115,11 @@ TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
   const double estimate = static_cast<double>(total_bytes(parts)) / 1024,
                peak = static_cast<double>(finished.peak_kib);
   EXPECT_LT(peak, 1.05 * estimate);
-  // It allows for annotated text, whose relations take room.
+  // The estimate includes relations of annotated text, which these documents lack.
   EXPECT_GT(peak, 0.5 * estimate);
 }
 
-// What a document takes counts most in the long shape.
+// In the long shape, one document takes most of the memory.
 INSTANTIATE_TEST_SUITE_P(
     Every, MemoryOf,
     ::testing::Values(MeasuredRun{"parameters", "wide", wide_config()},

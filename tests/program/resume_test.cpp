@@ -62,7 +62,7 @@ Finished run(const std::string& output, const Words& more = {}) {
   return testing::run_headscope(run_arguments(output, more));
 }
 
-/// The uninterrupted run, made once.
+/// Results of the uninterrupted run, computed once.
 const Results& whole() {
   static const Results results = [] {
     const TemporaryDirectory folder;
@@ -74,7 +74,7 @@ const Results& whole() {
   return results;
 }
 
-/// Starts a run and sends it a signal as soon as a file is there.
+/// Starts a run and sends it a signal as soon as the file exists.
 Finished run_until(const std::string& file, int signal, const Words& arguments) {
   Running running(testing::headscope_call(arguments));
   while (!fs::exists(file) && !running.has_ended()) {
@@ -113,7 +113,7 @@ TEST(Resume, RunsNoDocumentAgainThatWasSaved) {
   ASSERT_TRUE(parse_options("run", arguments, options.table));
   const RunSetup setup(options);
   const PassFolder files(folder.path(), pass_label(setup));
-  // As if seven of eight documents had been run, and left nothing.
+  // Pretends that seven of eight documents have been run, with empty statistics.
   files.save(1, 7, {});
   const std::optional<Results> results = run_shard(setup, files);
   const std::size_t n_last = setup.corpus()->document(7).tokens.size();

@@ -28,7 +28,7 @@ const std::string model_file = HEADSCOPE_PROJECT_DIR "/data/planted-model.h5";
 
 using Words = std::vector<std::string>;
 
-/// @param more  options with their values, in place of those here or after them.
+/// @param more  options with their values; they replace the defaults here or add to them.
 Words run_arguments(const std::string& output, const Words& more = {}) {
   std::map<std::string, std::string> options{{"--model", model_file},  {"--corpus", corpus_file},
                                              {"--max-documents", "5"}, {"--prune-documents", "3"},
@@ -41,7 +41,7 @@ Words run_arguments(const std::string& output, const Words& more = {}) {
   return arguments;
 }
 
-/// Every analysis, in one process.
+/// Runs every analysis in one process.
 std::optional<Results> run(const std::string& output, const Words& more = {}) {
   RunOptions options;
   EXPECT_TRUE(parse_options("run", run_arguments(output, more), options.table));
@@ -49,7 +49,7 @@ std::optional<Results> run(const std::string& output, const Words& more = {}) {
   return run_shard(setup, PassFolder(output, pass_label(setup)));
 }
 
-/// Runs all shards until nothing is left to do, in an order that changes from pass to pass.
+/// Runs all shards until nothing is left to do; the order changes from pass to pass.
 void run_shards(const std::string& output, int n_shard, const Words& more = {}) {
   for (int round = 0; round < 4; ++round) {
     for (int i = 0; i < n_shard; ++i) {
@@ -86,7 +86,7 @@ Words pass_files(const std::string& output) {
   return paths;
 }
 
-/// The whole run, made once.
+/// Results of the run without shards, computed once.
 const Results& whole() {
   static const Results results = [] {
     const TemporaryDirectory folder;
@@ -115,10 +115,10 @@ TEST_P(ShardCount, DoesNotChangeABitOfAnyAnalysis) {
   EXPECT_EQ(merged.attributes.at("n_token"), whole().attributes.at("n_token"));
 }
 
-// Of five documents: two uneven shards, three, and seven of which two are empty.
+// Five documents in two uneven shards, in three, and in seven, two of them empty.
 INSTANTIATE_TEST_SUITE_P(Shards, ShardCount, ::testing::Values(2, 3, 7));
 
-/// Two shards of an analysis of one pass.
+/// Two shards of an analysis with one pass.
 class MergeRefusal : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {

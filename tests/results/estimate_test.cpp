@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 TEST(PercentileEstimate, AgreesWithNumpy) {
-  // numpy.percentile 1.24, linear interpolation.
+  // Expected values: numpy.percentile of NumPy 1.24, linear interpolation.
   const Estimate estimate = percentile_estimate(4, {5, 1, 4, 2, 3, 9, 7});
   EXPECT_EQ(estimate.value, 4);
   EXPECT_NEAR(estimate.low, 1.15, 1e-14);
@@ -34,7 +34,7 @@ TEST(PercentileEstimate, WhatHasNoValueHasNoInterval) {
   EXPECT_FALSE(percentile_estimate(nan, {1, 2, 3}).has_interval());
 }
 
-// One side per column: below, at most, at least, above 2.
+// Verdicts of an interval against each side of 2: below, at most, at least, above.
 std::vector<Verdict> verdicts(double low, double high) {
   std::vector<Verdict> verdicts;
   for (const Side side : {Side::below, Side::at_most, Side::at_least, Side::above}) {
@@ -69,7 +69,7 @@ TEST(Bootstrap, RepeatsFromItsSeedAndDiffersBetweenSeeds) {
   EXPECT_NE(a.draw(3), other.draw(3));
 }
 
-// Its resamples would all be the document itself, and their interval a false certainty.
+// All resamples of one document are equal; an interval of width zero would look certain.
 TEST(Bootstrap, OneDocumentIsNotResampled) {
   EXPECT_EQ(Bootstrap(1, 100, 1).n_resample(), 0u);
   EXPECT_EQ(Bootstrap(2, 100, 1).n_resample(), 100u);
@@ -97,7 +97,7 @@ TEST(Bootstrap, SpreadOfTheMeanIsTheStandardError) {
     for (std::size_t i = 0; i < n; ++i) resampled += weights[i] * values[i] / n;
     spread += (resampled - mean) * (resampled - mean) / 4000;
   }
-  // The spread of a variance over 4000 draws is 2.2 %; four of those.
+  // The variance over 4000 draws has a standard error of 2.2 %; four standard errors.
   EXPECT_NEAR(spread / (variance / n), 1, 0.09);
 }
 

@@ -19,7 +19,7 @@ bool add(ExactSums& sums, const std::vector<double>& values) {
   return sums.add(std::span<const double>(values));
 }
 
-/// Values of both signs from 2^-60 to 2^52.
+/// Values of both signs with magnitudes from 2^-60 to 2^52.
 std::vector<double> mixed_values(std::size_t count) {
   const CounterRandom random(5);
   std::vector<double> values(count);

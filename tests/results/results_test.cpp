@@ -28,7 +28,7 @@ using testing::message_of;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-// Bit for bit, so that NaN equals NaN.
+// Compares bit for bit, so that NaN equals NaN.
 bool same_numbers(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
     return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
@@ -97,7 +97,7 @@ TEST(Results, RoundTripIsExact) {
       EXPECT_EQ(x.interval->resampling, y.interval->resampling);
     }
     ASSERT_EQ(a.claims.size(), b.claims.size());
-    // Files hold claims by number.
+    // Files hold claims in order of their numbers.
     std::vector<Claim> claims = b.claims;
     std::ranges::stable_sort(claims, {}, &Claim::number);
     for (std::size_t c = 0; c < claims.size(); ++c) {
@@ -209,7 +209,7 @@ TEST(Results, NamesWhatIsMissingInAFile) {
   EXPECT_EQ(message_of([&] { read_results(path); }), path + ":pruning@summary: no such attribute");
 }
 
-// A results file whose `change` HDF5 accepts.
+// The error of reading a results file after HDF5 has made `change` in it.
 std::string error_after(const std::function<void(hid_t)>& change) {
   const testing::TemporaryDirectory folder;
   const std::string path = folder.file("results.h5");

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-// What an analysis would keep of one document.
+// Adds the statistics of one document, as an analysis does.
 void observe(Statistics& statistics, std::uint64_t document) {
   const CounterRandom random(3, document);
   DocumentStatistics part(statistics, document);
@@ -147,7 +147,7 @@ TEST(Statistics, NamesWhatIsMissing) {
 }
 
 TEST(CounterRandom, IsTheSameOnEveryMachine) {
-  // From the header's formula with Python's integers.
+  // Computed from the header's formula with Python's integers.
   EXPECT_EQ(CounterRandom(0).value(0), 2558736989570252433u);
   EXPECT_EQ(CounterRandom(20240229, 5).value(17), 14771699717204622405u);
 }
@@ -160,7 +160,7 @@ TEST(CounterRandom, IsUniform) {
     ++counts[random.below(10, i)];
     total += random.uniform(i);
   }
-  // Five standard deviations: sqrt(1e5 * 0.1 * 0.9) = 95, 1 / sqrt(12e5) = 0.0009.
+  // Five standard deviations of sqrt(1e5 * 0.1 * 0.9) = 95 and 1 / sqrt(12e5) = 0.0009.
   for (const int count : counts) EXPECT_NEAR(count, 10000, 475);
   EXPECT_NEAR(total / 100000, 0.5, 0.0046);
 }
@@ -171,7 +171,7 @@ struct TailCase {
 };
 
 TEST(BinomialUpperTail, AgreesWithFiftyDigits) {
-  // Summed with mpmath 1.2 at 50 digits; SciPy 1.10's binom.sf gives the same to its precision.
+  // Summed with mpmath 1.2 at 50 digits; SciPy 1.10's binom.sf agrees within its precision.
   const TailCase cases[] = {
       {7, 10, 0.5, 0.171875},
       {1, 10, 0.1, 0.6513215599},
@@ -212,7 +212,8 @@ TEST(BinomialUpperTail, FallsAsSuccessesRise) {
 }
 
 TEST(BenjaminiHochberg, AgreesWithTheDefinition) {
-  // p sorted 0.01 0.02 0.03 0.2 0.9, times 5 / rank, then the running minimum from the top.
+  // Sorted p: 0.01 0.02 0.03 0.2 0.9. q is p * 5 / rank, then the running minimum from the largest
+  // p.
   const auto q = benjamini_hochberg({0.2, 0.01, nan, 0.9, 0.03, 0.02});
   const std::vector<double> expected{0.25, 0.05, nan, 0.9, 0.05, 0.05};
   for (std::size_t i = 0; i < q.size(); ++i) {
@@ -237,7 +238,7 @@ TEST(BenjaminiHochberg, KeepsTheOrderAndNeverLowersAPValue) {
 }
 
 TEST(Correlation, AgreesWithSciPy) {
-  // scipy.stats 1.10 spearmanr and pearsonr.
+  // Expected values: spearmanr and pearsonr of SciPy 1.10.
   const std::vector<double> x{1, 2, 2, 3, 5, 4}, y{2, 1, 3, 3, 6, 7};
   EXPECT_NEAR(spearman(x, y), 0.8088235294117647, 1e-14);
   EXPECT_NEAR(pearson(x, y), 0.8523227286486655, 1e-14);

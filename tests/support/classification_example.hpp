@@ -4,7 +4,7 @@
 
 namespace headscope {
 
-/// Five tokens, worked on paper. Row by row: the weights of queries 0 .. 4 on keys 0 .. 4.
+/// Attention pattern of five tokens, worked on paper; query by row, key by column:
 ///
 ///   1
 ///   1/2  1/2

@@ -6,7 +6,7 @@
 
 #include "headscope/model.hpp"
 
-/// GPT-2 written out in double precision the slow and obvious way, to judge the fast code by.
+/// A slow and simple GPT-2 in double precision, to check the fast code against.
 namespace headscope::testing {
 
 inline arma::mat widen(const Matrix& values) {
@@ -16,7 +16,7 @@ inline arma::vec widen(const Vector& values) {
   return arma::conv_to<arma::vec>::from(values);
 }
 
-/// Largest difference over the largest reference value.
+/// Largest absolute difference divided by the largest absolute reference value.
 inline double relative_error(const Matrix& values, const arma::mat& reference) {
   if (values.n_rows != reference.n_rows || values.n_cols != reference.n_cols) return INFINITY;
   return arma::abs(widen(values) - reference).max() / arma::abs(reference).max();
@@ -66,7 +66,7 @@ struct ReferenceRun {
   std::vector<double> nll;
 };
 
-/// @param change_z  called with layer and z before z is used, and may change it.
+/// @param change_z  called with each layer and its z before z is used; may change z.
 inline ReferenceRun reference_run(
     const Model& model, std::span<const TokenId> tokens,
     const std::function<void(Index, arma::mat&)>& change_z = [](Index, arma::mat&) {}) {

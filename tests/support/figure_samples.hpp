@@ -6,7 +6,7 @@
 
 namespace headscope::test {
 
-/// One figure of every kind that is hard to draw well: many cells, long labels, gaps, intervals.
+/// Figures that are hard to draw well: many cells, long labels, gaps, intervals.
 std::vector<Figure> figure_samples();
 
 }  // namespace headscope::test

@@ -15,7 +15,7 @@ inline std::string data_path(const std::string& name) {
 }
 
 /// A dataset with its axes reversed, as the library holds it. The first `n_slice_axis` axes become
-/// slices, the next one columns, and whatever is left rows.
+/// slices, the next axis columns, and the others rows.
 inline arma::cube read_slices(const hdf5::InputFile& file, const std::string& name,
                               std::size_t n_slice_axis) {
   const Array array = file.read_reals(name);

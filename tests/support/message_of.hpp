@@ -6,7 +6,7 @@
 
 namespace headscope::testing {
 
-/// The text of the `Expected` that `action` throws; `no error` if it throws nothing.
+/// Message of the `Expected` that `action` throws; `no error` if it throws nothing.
 template <typename Expected = Error, typename Action>
 std::string message_of(const Action& action) {
   try {

@@ -6,7 +6,7 @@
 
 namespace headscope::testing {
 
-/// Independent normal values, repeatable from the seed.
+/// Independent normal values, reproducible from the seed.
 class Normal {
  public:
   explicit Normal(std::uint64_t seed) : generator_(seed) {}

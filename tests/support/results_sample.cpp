@@ -91,7 +91,7 @@ ResultsGroup nested() {
   return group;
 }
 
-// Six heads: L0H1 and L1H2 are of a type, L1H2 of two.
+// Of six heads, L0H1 has one type and L1H2 two.
 ResultsGroup classification() {
   ResultsGroup group;
   group.name = "classification";
@@ -114,8 +114,8 @@ ResultsGroup classification() {
       {10, "Jobs", "2 of 6 heads have a job that passes its threshold: 2 positional, 1 induction."},
       {10, "Resting place", "L0H1 parks the most."}};
   group.report.scores = {{20, "Where it attends", {"sink"}}};
-  // Every head finds 75 % of the arcs: of det, which is not tested, of nsubj, and of obj, where a
-  // fixed offset does as well.
+  // Every head finds 75 % of the arcs of each relation. det is not tested; on obj, a fixed offset
+  // does as well.
   group.add_dimension(Dimension::labels("relation", {"det", "nsubj", "obj"}));
   group.add_dimension(Dimension::labels("direction", {"dependent_to_head"}));
   const auto add = [&](const char* name, const std::vector<std::string>& axes, Array values) {
@@ -140,7 +140,7 @@ ResultsGroup classification() {
   return group;
 }
 
-// Every head attends with 0.64 to the token before and 0.36 to the first, but L1H2 to itself alone.
+// L1H2 attends to the current token; all others 0.64 to the previous and 0.36 to the first token.
 ResultsGroup patterns() {
   constexpr std::size_t n_token = 5;
   ResultsGroup group;
@@ -176,7 +176,7 @@ ResultsGroup patterns() {
   return group;
 }
 
-// L0H0 and L1H2 write the same, others nothing alike.
+// L0H0 and L1H2 have cosine 1, all other pairs 0.
 ResultsGroup correlation() {
   ResultsGroup group;
   group.name = "correlation";

@@ -4,11 +4,11 @@
 
 namespace headscope::test {
 
-/// Text that must come out as text wherever it goes.
+/// Text that every output must show as plain text.
 inline const std::string hostile = "<script>alert('x')</script> & \"quoted\" | `tick` é · $x_1$";
 
-/// Results with every kind of variable: reals with intervals and gaps, integers, flags, text,
-/// scalars, dimensions of words and numbers, nested groups, claims, parts of the report.
+/// Results with every kind of content: reals with intervals and gaps, integers, flags, text,
+/// scalars, dimensions of labels and of numbers, nested groups, claims, parts of the report.
 Results results_sample();
 
 }  // namespace headscope::test

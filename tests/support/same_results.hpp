@@ -6,8 +6,8 @@
 
 namespace headscope::testing {
 
-/// What differs between two results, root attributes aside: values bit for bit, texts, summaries,
-/// claims and parts of the report. Empty when nothing does.
+/// First difference between two results; empty if there is none. Compares values bit for bit,
+/// texts, summaries, claims and parts of the report, but not the root attributes.
 std::string first_difference(const Results& a, const Results& b);
 
 }  // namespace headscope::testing

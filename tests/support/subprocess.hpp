@@ -12,14 +12,13 @@ namespace headscope::testing {
 class TemporaryDirectory;
 
 struct Finished {
-  int exit_status = -1;  ///< 128 + signal number when killed
+  int exit_status = -1;  ///< 128 + signal number if killed
   std::string out;
   std::string err;
-  long peak_kib = 0;  ///< most memory held at once (resident set)
+  long peak_kib = 0;  ///< peak resident memory, KiB
 };
 
-/// A program on its way, found on PATH and started without a shell; killed when it goes out of
-/// scope.
+/// A running program, found on PATH and started without a shell; killed at destruction.
 class Running {
  public:
   explicit Running(const std::vector<std::string>& program_and_arguments);
@@ -42,10 +41,10 @@ class Running {
 /// Runs any program found on PATH.
 Finished run_program(const std::vector<std::string>& program_and_arguments);
 
-/// The headscope binary of this build, before its arguments.
+/// Path of this build's headscope binary, followed by the arguments.
 std::vector<std::string> headscope_call(const std::vector<std::string>& arguments);
 
-/// Runs the headscope binary of this build with these arguments, without a shell.
+/// Runs this build's headscope binary without a shell.
 Finished run_headscope(const std::vector<std::string>& arguments);
 
 }  // namespace headscope::testing

@@ -5,7 +5,7 @@
 
 namespace headscope::testing {
 
-/// A folder of its own for one test, removed with everything in it.
+/// A new temporary folder, removed with its content at destruction.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
@@ -15,7 +15,7 @@ class TemporaryDirectory {
 
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
-  /// Names of what lies in it, sorted.
+  /// Sorted names of the folder's entries.
   std::vector<std::string> files() const;
 
  private:

@@ -7,7 +7,7 @@
 
 namespace headscope::testing {
 
-/// Documents of a golden file, `documents/{d}/tokens`.
+/// Tokens of one document of a golden file: dataset `documents/{d}/tokens`.
 TokenIds golden_tokens(const std::string& golden_file, std::size_t document);
 
 /// Writes a token-id corpus that `--corpus` takes.

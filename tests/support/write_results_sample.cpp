@@ -8,7 +8,7 @@
 
 namespace {
 
-/// A cell for each of the sample's heads, in two panels.
+/// Two panels with a cell for each of the sample's heads.
 headscope::Figure head_costs() {
   headscope::Heatmap map;
   for (const char* const title : {"first", "second"}) {
@@ -25,8 +25,8 @@ headscope::Figure head_costs() {
 
 }  // namespace
 
-/// Writes the sample results, their tables and a report with every sample figure to a folder, for
-/// the tests that read them with other programs.
+/// Writes the sample results, their tables and a report with every sample figure to a folder. Tests
+/// read them with other programs.
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   namespace fs = std::filesystem;

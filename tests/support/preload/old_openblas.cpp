@@ -1,5 +1,5 @@
-// Loaded before OpenBLAS, answers as one that does not know the processor, and counts the starts
-// of the program in the file that STARTS_FILE names.
+// Preloaded, replaces OpenBLAS's name of its kernel by that of a release that does not recognise
+// the processor. Adds a line to the file STARTS_FILE at each start of the program.
 #include <cstdio>
 #include <cstdlib>
 
