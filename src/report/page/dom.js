@@ -1,6 +1,7 @@
 "use strict";
 
-// <tag attributes>children</tag>. Children are nodes or plain text, never markup; null is left out.
+// Creates <tag attributes>children</tag>. Children are nodes or plain text, never markup; null
+// children are left out.
 function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -16,7 +17,8 @@ function svgElement(tag, attributes) {
   return node;
 }
 
-// Arrow keys, Home and End on a grid of `count` places, `width` to a row; null for any other key.
+// Index after an arrow key, Home or End in a grid of `count` cells, `width` per row; null for any
+// other key.
 function moved(key, index, width, count) {
   const column = index % width;
   const target = {

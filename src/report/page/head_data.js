@@ -1,4 +1,4 @@
-// What the page knows of each head. A head's unit is layer * heads + head.
+// The page's data about heads. A head's unit is layer * heads + head.
 const headData = JSON.parse(document.getElementById("head-data")?.textContent ?? "null");
 
 const headCount = headData ? headData.layers * headData.heads : 0;
@@ -7,7 +7,7 @@ function headName(unit) {
   return `L${Math.floor(unit / headData.heads)}H${unit % headData.heads}`;
 }
 
-// The unit that `L5H1` names; null if the model has no such head.
+// The unit of a head; null if the model has no such head.
 function unitOf(layer, head) {
   if (!headData || layer >= headData.layers || head >= headData.heads) return null;
   return layer * headData.heads + head;
@@ -34,7 +34,7 @@ function scoreTitle(score) {
   return score.label ? `${words(score.name)}, ${words(score.label)}` : words(score.name);
 }
 
-// Place of a head among all heads that have the score, the largest first.
+// Rank of a head among all heads that have the score; the largest value is 1.
 function rankText(score, unit) {
   const value = score.values[unit];
   if (value === null) return "–";
@@ -46,7 +46,7 @@ function channels(colour) {
   return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
 }
 
-// The colour at a share of the way along equally spaced stops.
+// The colour at `share`, from 0 to 1, along equally spaced colour stops.
 function blend(stops, share) {
   const place = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
   const low = Math.min(Math.floor(place), stops.length - 2);
@@ -54,7 +54,7 @@ function blend(stops, share) {
   return from.map((channel, i) => Math.round(channel + (to[i] - channel) * (place - low)));
 }
 
-// Black or white, whichever is easier to read on the colour.
+// Text colour, black or white, with the better contrast to the background.
 function inkOn([red, green, blue]) {
   const linear = [red, green, blue].map((channel) => {
     const share = channel / 255;
@@ -68,7 +68,7 @@ function cssColour(rgb) {
   return `rgb(${rgb.join(", ")})`;
 }
 
-// A scale for a score: diverging about zero where values have both signs, else sequential.
+// A score's colour scale: diverging around zero if values have both signs, otherwise sequential.
 function scoreScale(score) {
   const present = score.values.filter((value) => value !== null);
   let low = Math.min(...present), high = Math.max(...present);

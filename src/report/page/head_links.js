@@ -1,6 +1,6 @@
-// Every head named in the page opens its panel: in text, in tables, in the figures' labels and maps.
+// Links every head in texts, tables, figure labels and maps to its panel.
 
-// `L5H1` in a text becomes a button.
+// Turns each `L5H1` in a text into a button.
 function linkNames(root) {
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT, (node) => (
     node.parentElement.closest("button, svg, select, script, code, .head-map")
@@ -17,7 +17,7 @@ function linkNames(root) {
   }
 }
 
-// A table's heads: a column `head` beside a column `layer`, or columns of units.
+// Links heads in a table: a column `head` with a column `layer`, or columns of units.
 function linkTable(table) {
   const names = Array.from(table.tHead?.rows[0]?.cells ?? [], (cell) => cell.textContent.trim());
   const layer = names.indexOf("layer");
@@ -40,7 +40,7 @@ function linkTable(table) {
   }
 }
 
-// Labels of heads in figures.
+// Links the head labels of a figure.
 function linkFigure(figure) {
   for (const text of figure.querySelectorAll("svg text")) {
     const found = /^\s*L(\d+)H(\d+)\s*$/.exec(text.textContent);
@@ -49,7 +49,7 @@ function linkFigure(figure) {
   }
 }
 
-// The head under the pointer in a figure whose panels are maps of layer by head.
+// The head under the pointer in a figure whose panels are layer-by-head maps; null if none.
 function unitInMap(card, event) {
   const svg = card.querySelector("svg");
   const box = svg.getBoundingClientRect();

@@ -1,5 +1,5 @@
-// The map of all heads in the summary: coloured by type or by any score, one tab stop, arrow keys
-// between heads.
+// The summary's map of all heads, coloured by type or by a score. It is one tab stop; arrow keys
+// move between heads.
 
 function paintCell(button, unit, rgb, text, meaning) {
   button.textContent = text;
@@ -41,7 +41,7 @@ function typeLegend() {
   return element("ul", { class: "legend" }, ...entries);
 }
 
-// Two or three characters that fit a cell; the whole number is in the title and the panel.
+// A number in at most three characters, to fit a cell; the title and the panel show it in full.
 function shortNumber(value) {
   const size = Math.abs(value);
   const sign = value < 0 ? "−" : "";
@@ -81,7 +81,7 @@ function scoreMenu() {
   return menu;
 }
 
-// Every head in a row, with its types and the scores of the panel's sections; built when opened.
+// A table with a row per head: its types and the scores of the panel's sections. Built when opened.
 function allHeadsTable() {
   const scores = headData.sections.flatMap((part) => part.scores.map((index) => headData.scores[index]));
   const header = (name, number) => element("th", { scope: "col", class: number ? "number" : null },

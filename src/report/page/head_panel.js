@@ -4,7 +4,7 @@ function headButton(unit) {
   return element("button", { type: "button", class: "head", "data-unit": unit }, headName(unit));
 }
 
-// Where the head lies among all heads: a tick each, this one's in colour.
+// One tick per head along the score's range; this head's tick is coloured.
 function scoreStrip(score, unit) {
   const present = score.values.filter((value) => value !== null);
   const low = Math.min(...present), high = Math.max(...present);

@@ -1,5 +1,5 @@
-// The attention of one head on a sample document: the text, shaded by where the chosen token
-// attends, and the whole pattern as a matrix. Both follow the pointer and the arrow keys.
+// One head's attention on a sample document: the text, shaded by the chosen token's attention, and
+// the pattern as a matrix. Pointer and arrow keys choose a token in both.
 
 const decodedPatterns = new Map();
 
@@ -11,7 +11,7 @@ function patternBytes(documentIndex) {
   return decodedPatterns.get(documentIndex);
 }
 
-// Weights are kept as bytes, 255 times their square root, the keys 0 .. query of each query in turn.
+// One byte per weight: 255 times its square root. Query by query, keys 0 .. query.
 class Pattern {
   constructor(documentIndex, unit) {
     this.count = headData.documents[documentIndex].tokens.length;
@@ -27,8 +27,8 @@ class Pattern {
     return (this.byte(query, key) / 255) ** 2;
   }
 
-  // What each token gets from the chosen query, or gives to the chosen key; without a choice, what
-  // it gets on average from the tokens after it.
+  // Each token's attention from the chosen query or, if `receiving`, to the chosen key. Without a
+  // choice, its mean attention from the later tokens.
   shares(chosen, receiving) {
     return Array.from({ length: this.count }, (_, token) => {
       if (chosen !== null) {
@@ -96,7 +96,7 @@ class PatternView {
       this.note = element("p", { class: "faint" }));
   }
 
-  // Colours are spaced by the square root of the weight, so that small weights can be told apart.
+  // The scale is the square root of the weight, so that small weights can be told apart.
   colourBar() {
     const bar = element("span", { class: "colour-bar" });
     bar.style.backgroundImage = `linear-gradient(to right, ${headData.sequential.join(", ")})`;

@@ -1,4 +1,4 @@
-// Sorts a table by one column: numbers by value, anything else by its words; empty cells stay last.
+// Sorts a table by one column, as numbers or as text; cells without a number stay last.
 function sortTable(header, index) {
   const table = header.closest("table");
   const body = table.tBodies[0];
