@@ -1,6 +1,6 @@
-"""Every file includes only what lies on its own level or on one before it; CONTRIBUTING.md lists the levels.
+"""Every file includes only files of its own level or an earlier one; CONTRIBUTING.md lists the levels.
 
-A folder of src/ is a level, then come analysis/ and cli/. A public header belongs to the level that has the source of its
+Each folder of src/ is a level, followed by analysis/ and cli/. A public header belongs to the level of the source of the same
 name. An analysis includes no other analysis.
 """
 
@@ -19,7 +19,7 @@ def sources():
 
 
 def level_of(path):
-    """The name of the level that a file of the project belongs to."""
+    """The level of a file of the project."""
     folder, *rest = path.relative_to(PROJECT).parts
     if folder == "src":
         return rest[0]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make every golden file in this folder again. README.md says what each holds and the versions needed."""
+"""Make every golden file in this folder again. README.md lists their content and the versions needed."""
 
 import make_forward
 import make_gradient

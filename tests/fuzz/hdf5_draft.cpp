@@ -390,7 +390,8 @@ void Hdf5Draft::link(const std::string& name, Bytes& bytes) {
   H5Pset_create_intermediate_group(links, 1);
   const char* const from = name.c_str();
   const char* const to = other.c_str();
-  // No moves, copies or intermediate groups of hard links: some releases of HDF5 crash on them.
+  // Avoids H5Lmove, H5Ocopy and intermediate groups of hard links: some releases of HDF5 crash
+  // there.
   switch (bytes.below(5)) {
     case 0:
       H5Lcreate_hard(file_, from, file_, to, H5P_DEFAULT, H5P_DEFAULT);

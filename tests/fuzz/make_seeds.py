@@ -1,4 +1,4 @@
-"""Writes a folder of first inputs for each fuzz target, from tests/data: make_seeds.py FOLDER."""
+"""Write a folder of seed inputs for each fuzz target, from tests/data: make_seeds.py FOLDER."""
 
 import json
 import pathlib

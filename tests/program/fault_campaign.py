@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The program under faults: kills, full disks, files that may not grow, lost permission, inputs that change, closed streams.
+"""Run the program under faults: kills, full disks, file size limits, lost permission, changing inputs, closed streams.
 
-After each fault there must be either the complete, correct result, or one line that says what failed and a state from which the
-same command ends in the undisturbed result. A file that has its final name must be whole at any time.
+After each fault, either the result is complete and correct, or the program has printed one line that says what failed, and the
+same command then gives the undisturbed result. A file under its final name must be complete at any time.
 
 Usage: fault_campaign.py HEADSCOPE [--rounds N] [--seed N] [--kinds A,B] [--fault KIND:NUMBER]
 """
@@ -31,23 +31,23 @@ PROJECT = Path(__file__).resolve().parents[2]
 MODEL = PROJECT / "data/planted-model.h5"
 STORIES = PROJECT / "data/stories.conllu"
 NOBODY = 65534
-PATIENCE = 120  # seconds after which a command is taken to hang
+PATIENCE = 120  # seconds after which a command counts as hanging
 
 OPTIONS = ["--max-documents", "3", "--patterns", "1", "--bootstrap", "20", "--threads", "1", "--figures", "svg",
            "--save-every", "1", "--quiet"]
 RUN = ["--model", MODEL, "--corpus", STORIES, "--analyses", "classification,correlation", *OPTIONS]
-N_PASS = 2  # of classification
+N_PASS = 2  # passes of classification
 SHARD = f"shards/1-of-2.pass-{N_PASS}.h5"
-# What may differ between two runs of the same numbers.
+# Attributes that may differ between two runs with equal numbers.
 VARYING = {"date", "command_line", "options", "model_path", "corpus_path"}
 
 
 class Failed(Exception):
-    """The program did what it must not do."""
+    """The program misbehaved."""
 
 
 class Impossible(Exception):
-    """This machine cannot make such a fault."""
+    """This machine cannot produce the fault."""
 
 
 def expect(condition, problem):
@@ -58,7 +58,7 @@ def expect(condition, problem):
 # Results and their comparison.
 
 def plain(value):
-    """A value of HDF5 that compares bit by bit, or None for references within a file."""
+    """An HDF5 value in a form that compares bit for bit; None for references."""
     array = numpy.asarray(value)
     if array.dtype.kind == "O":
         items = array.ravel().tolist()
@@ -69,7 +69,7 @@ def plain(value):
 
 
 def contents(path):
-    """All numbers and texts of an HDF5 file by name. Results end in the digest of their bytes."""
+    """All numbers and texts of an HDF5 file by name; checks the digest at the end of a results file."""
     found = {}
     if path.name == "results.h5":
         data, mark, digest = path.read_bytes().rpartition(b"\nheadscope sha256 ")
@@ -90,17 +90,17 @@ def contents(path):
 
 
 def difference(path, expected):
-    """How an HDF5 file differs from the contents expected of it, or None."""
+    """How an HDF5 file differs from the expected contents, or None."""
     try:
         got = contents(path)
-    except Exception as error:  # h5py has no one kind of error for a damaged file
+    except Exception as error:  # h5py has no single exception type for damaged files
         return f"cannot be read: {error}"
     names = sorted(name for name in got.keys() | expected.keys() if got.get(name) != expected.get(name))
     return f"differs in {', '.join(names[:3])}" if names else None
 
 
 def settled(path):
-    """The bytes of a file; of a report without its date and the rows of what may differ."""
+    """The bytes of a file; for a report, without its date and the attributes that may differ."""
     text = path.read_bytes()
     if path.stem != "report":
         return text
@@ -118,7 +118,7 @@ def files_below(folder):
 
 
 class Expected:
-    """What a folder holds when all is well."""
+    """The content of a folder after an undisturbed run."""
 
     def __init__(self, folder):
         self.hdf5 = {}
@@ -137,7 +137,7 @@ class Expected:
                 self.other[name] = settled(folder / name)
 
     def problem(self, folder, name):
-        """What is wrong with a file that has its final name, or None."""
+        """What is wrong with a file under its final name, or None."""
         path = folder / name
         if name.parts[0] == "shards":
             try:
@@ -152,7 +152,7 @@ class Expected:
         return None if settled(path) == self.other[name] else "is not as the undisturbed run leaves it"
 
     def check_whole(self, folder, older=None):
-        """@param older  contents that a file of HDF5 may have instead, as nothing has replaced it yet"""
+        """@param older  contents that an HDF5 file may still have because nothing has replaced it yet"""
         for name in files_below(folder):
             if is_pending(name):
                 continue
@@ -200,7 +200,7 @@ class Running:
         return Ended(status, *texts)
 
     def wait_until(self, moment):
-        """Sleeps, but not beyond the end of the program."""
+        """Sleep for `moment` seconds or until the program ends."""
         end = time.monotonic() + moment
         while time.monotonic() < end and self.process.poll() is None:
             time.sleep(min(0.002, max(0, end - time.monotonic())))
@@ -219,7 +219,7 @@ def must(*arguments, **options):
 
 
 def check_message(ended, place, reasons):
-    """One line that names a file below `place` and says why."""
+    """Expect one line of error that names a file below `place` and one of the reasons."""
     expect(ended.status == 1, f"expected status 1, got {ended.status}: {ended.err.strip()}")
     lines = ended.err.splitlines()
     expect(len(lines) == 1 and lines[0].startswith("headscope: "), f"expected one line of error, got {ended.err!r}")
@@ -228,7 +228,7 @@ def check_message(ended, place, reasons):
 
 
 class Task:
-    """A command that writes into the folder out/, what it finds there, and how it is done again after a fault."""
+    """A command that writes into out/, how to prepare out/ for it, and how to run it again after a fault."""
 
     def __init__(self, name, command, again=None, prepare=None, older=None):
         self.name = name
@@ -301,7 +301,7 @@ class Campaign:
 
     @contextlib.contextmanager
     def place(self, task):
-        """A folder with an empty out/ in it, gone afterwards."""
+        """A temporary folder with an empty out/."""
         folder = Path(tempfile.mkdtemp(dir=self.folder, prefix=task.name + "-"))
         (folder / "out").mkdir()
         try:
@@ -335,7 +335,7 @@ class Campaign:
             return f"{task.name}, {which.name}", ended.status == 0
 
     def settle(self, task, out, ended):
-        """Checks what a fault left, and that doing it again completes it."""
+        """Check what a fault left, and that running the task again completes it."""
         task.expected.check_whole(out, task.older)
         if ended.status == 0 and task.name != "shard":
             task.expected.check_complete(out)
@@ -435,7 +435,7 @@ class Campaign:
     # Inputs that change while they are read.
 
     def make_inputs(self):
-        """Each kind of input: its file in inputs/, and the command that reads it. In others/ is what could stand in its place."""
+        """Each kind of input: its file in inputs/ and the command that reads it. others/ holds a replacement for each file."""
         folder, others = self.reference / "inputs", self.reference / "others"
         program = self.headscope
         for place in (folder, others):
@@ -499,7 +499,7 @@ class Campaign:
             path = inputs / kind.name
             change, name = rng.choice(CHANGES)
             running = Running(kind.command(inputs, out), env=self.environment)
-            # Text is read document by document, all else at the beginning.
+            # Text is read document by document, other inputs at the start.
             if path.name in ("corpus.conllu", "corpus.txt") and rng.random() < 0.7:
                 saved = out / "shards/1-of-1.pass-1.saved"
                 while not saved.exists() and running.process.poll() is None:
@@ -512,7 +512,7 @@ class Campaign:
             ended = running.wait()
             hit = ended.status != 0
             if hit:
-                # A folder is named where none of the names that a file may have is in it.
+                # The error names the folder if it contains none of the possible file names.
                 missing = "got neither" in ended.err and not path.exists()
                 check_message(ended, inputs if missing else path, [""])
                 kind.expected.check_whole(out)
@@ -521,7 +521,7 @@ class Campaign:
             shutil.copy(kind.folder / kind.name, path)
             again = call(*kind.again(inputs, out), env=self.environment)
             if again.status != 0:
-                # What was saved is of another version of the input.
+                # The saved state belongs to another version of the input.
                 check_message(again, out, ["SHA-256: expected "])
                 shutil.rmtree(out)
                 out.mkdir()
@@ -536,7 +536,7 @@ class Campaign:
             return Expected(folder / "out"), time.monotonic() - begin
 
     def check_one_version(self, kind, inputs, out):
-        """A complete result is that of the input as it was, or as it is now."""
+        """A complete result must be that of the input before or after the change."""
         try:
             kind.expected.check_complete(out)
         except Failed as first:
@@ -692,7 +692,7 @@ def grow(rng, path, other):
 CHANGES = [(truncate, "cut"), (remove, "removed"), (overwrite, "overwritten"), (exchange, "exchanged"), (grow, "grown")]
 
 
-# What the faults need of the machine.
+# What the faults need from the machine.
 
 @contextlib.contextmanager
 def mounted(folder, options):
@@ -709,7 +709,7 @@ def mounted(folder, options):
 
 
 def remount(folder, options):
-    # With type and source given, mount adds no options of its own, which a user namespace may not have.
+    # Given type and source, mount adds no other options; a user namespace could not set them.
     subprocess.run(["mount", "-t", "tmpfs", "-o", "remount," + options, "tmpfs", folder], check=True)
 
 
@@ -725,7 +725,7 @@ def can_mount():
 
 
 def run_unshared(arguments, kinds):
-    """The faults that need mounts, where only a mount namespace of our own allows them."""
+    """Run the faults that need mounts in a new mount namespace; returns None if that is impossible."""
     unshare = ["unshare", "--map-root-user", "--mount"]
     try:
         subprocess.run([*unshare, "true"], check=True, stderr=subprocess.DEVNULL)
@@ -749,7 +749,7 @@ def give_away(folder):
 
 
 def check_the_checks(task, folder):
-    """Damage to a copy of the undisturbed result must be found."""
+    """Expect the checks to find damage to a copy of the undisturbed result."""
     def cut(path):
         os.truncate(path, path.stat().st_size - 7)
 
@@ -782,12 +782,12 @@ def check_the_checks(task, folder):
         shutil.rmtree(copy)
 
 
-# How many faults of each kind a round has.
+# Number of faults of each kind per round.
 FAULTS = {"kill": 6, "disk": 6, "size": 3, "permission": 3, "read_only": 2, "input": 11, "stream": 28}
 
 
 def survive(campaign, kind, numbers):
-    """Puts the program through faults of a kind; returns what went wrong."""
+    """Run the program under faults of one kind; returns the failures."""
     failures, unhurt, done = [], 0, 0
     for number in numbers:
         name = f"{kind}:{number}"

@@ -1,6 +1,6 @@
-"""Executes every notebook against a fresh results file, and checks that the committed copies have been executed.
+"""Execute every notebook on a fresh results file, and check that the committed copies have been executed.
 
-HEADSCOPE_RESULTS names the folder of the run, HEADSCOPE_NOTEBOOKS the notebooks.
+HEADSCOPE_RESULTS is the folder of the run, HEADSCOPE_NOTEBOOKS that of the notebooks.
 """
 import os
 import pathlib

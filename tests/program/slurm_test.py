@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/slurm on a real Slurm: a controller and two nodes, all on this machine, started and stopped by this test.
+"""Run tools/slurm on a real Slurm: this test starts and stops a controller and two nodes on this machine.
 
 Usage: slurm_test.py HEADSCOPE [CPUS_PER_NODE]. Skips, with a message and exit status 77, where Slurm cannot start.
 """
@@ -67,7 +67,7 @@ def free_ports(count):
 
 
 class Slurm:
-    """munged, slurmctld and two slurmd, until stopped."""
+    """Runs munged, slurmctld and two slurmd until stopped."""
 
     def __init__(self, folder, cpus):
         self.folder = folder
@@ -107,7 +107,7 @@ class Slurm:
         return done.stdout
 
     def wait_for_job(self, job, seconds):
-        """Waits for the last job of a chain; returns how it ended."""
+        """Wait for the last job of a chain; returns its final state."""
         end = time.time() + seconds
         while time.time() < end:
             fields = dict(part.split("=", 1) for part in self.call("scontrol", "-o", "show", "job", job).split() if "=" in part)
@@ -170,7 +170,7 @@ def check(slurm, headscope, folder):
                "--analyses", "pruning,classification,correlation,attention", "--prune-documents", "3", "--bootstrap", "20",
                "--control", "random", "--figures", "svg"]
     subprocess.run([headscope, "run", *options, "--threads", "1", "--quiet", "--output", folder / "whole"], check=True)
-    # The second shard is killed the first time it runs, as by a machine that fails.
+    # Kill the second shard on its first run, as if its machine had failed.
     wrapper = folder / "headscope"
     wrapper.write_text(f"""#!/bin/sh
 if [ "$3" = 2/3 ] && [ ! -e {folder}/killed ]; then touch {folder}/killed; kill -9 $$; fi

@@ -2,10 +2,10 @@
 
     python3 classification_check.py results.h5 model.h5 corpus.conllu
 
-Takes from results.h5 only the tokens and attention patterns of every document (the run needs --patterns and --pattern-tokens 0
-so that all are there), reads annotation and vocabulary itself, and computes every score from its definition. Induction, which
-needs patterns of other sequences, comes from the forward pass in plain_gpt2.py. Exits 1 where a number differs by more than
-1e-6 (1e-4 for induction, because that forward pass is float64 and the program's float32).
+Takes only the tokens and attention patterns of every document from results.h5 (the run needs --patterns and --pattern-tokens 0 to
+store them all), reads annotation and vocabulary itself, and computes every score from its definition. Induction needs patterns of
+other sequences and uses the forward pass of plain_gpt2.py. Exits 1 if a number differs by more than 1e-6 (1e-4 for induction,
+because that forward pass is float64 and the program's float32).
 """
 
 import collections
@@ -170,7 +170,7 @@ def token_bytes(vocabulary):
 
 
 def character_sets(text, tokens, texts):
-    """For each token the characters of the text that it holds a byte of; position 0 holds none."""
+    """For each token, the characters of the text of which it holds at least one byte; none for position 0."""
     owner = [i for i, c in enumerate(text) for _ in c.encode()]
     sets, position = [[]], 0
     for token in tokens[1:]:
@@ -239,7 +239,7 @@ def pattern_scores(A, marks, tokens, counts, mean_first):
 
 
 def semantic_scores(A, tokens, wte, seed, stream):
-    """Numerators and denominators of the correlation, and of each of 20 renamings."""
+    """Numerators and denominators of the correlation and of its 20 nulls, which permute the tokens' embeddings."""
     different = list(dict.fromkeys(tokens[1:]))
     E = wte[different].astype(np.float64)
     E /= np.linalg.norm(E, axis=1, keepdims=True)
@@ -324,7 +324,7 @@ def induction(model, first_token, seed):
 
 
 def binomial_tail(successes, n, p):
-    """P(X >= successes), exactly in integers scaled by logarithms."""
+    """P(X >= successes), summed term by term from logarithms."""
     if p <= 0:
         return 1.0 if successes == 0 else 0.0
     if p >= 1:
@@ -334,7 +334,7 @@ def binomial_tail(successes, n, p):
 
 
 def adjusted(p):
-    """Benjamini-Hochberg; NaN is no test."""
+    """Benjamini-Hochberg; NaN marks a missing test."""
     flat = p.ravel()
     tested = np.flatnonzero(~np.isnan(flat))
     q = np.full(flat.shape, np.nan)
@@ -350,7 +350,7 @@ def ratio(sums):
 
 
 class Sums(dict):
-    """name -> [numerator, denominator], arrays over heads or numbers."""
+    """name -> [numerator, denominator]; each an array over heads or a number."""
 
     def add(self, name, numerator, denominator, at=(), shape=()):
         if name not in self:

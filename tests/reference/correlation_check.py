@@ -2,8 +2,8 @@
 
     python3 correlation_check.py results.h5 model.h5 corpus.h5 n_bootstrap js_queries
 
-Outputs of all tokens are stacked and multiplied as the definitions say, where the program adds up products. Exits 1 where a number
-differs by more than its tolerance.
+Stacks the outputs of all tokens and multiplies them as in the definitions; the program adds up products instead. Exits 1 if a
+number differs by more than its tolerance.
 """
 
 import math
@@ -15,7 +15,7 @@ import numpy as np
 from plain_gpt2 import (FAILURES, CounterRandom, Pass, compare, document_weights, interval, read_model,
                         report_failures)
 
-# Cosines and shares from the program's float32 activations.
+# The program's cosines and shares come from float32 activations.
 TOLERANCE = 1e-6
 
 
@@ -45,7 +45,7 @@ def divergence(p, q):
 
 
 def subset(n, count, random):
-    """Floyd's, as the program draws it."""
+    """A subset of 0 .. n-1 by Floyd's algorithm, with the program's draws."""
     chosen = set()
     for j in range(n - count, n):
         drawn = random.below(j + 1, j)
@@ -62,7 +62,7 @@ def stress(points, distances):
 
 
 def check_scaling(points, distances):
-    """The points are a minimum of the stress, better than classical scaling, with the signs that are promised."""
+    """Check that the points are a local minimum of the stress, beat classical scaling and follow the sign convention."""
     n = len(distances)
     centring = np.eye(n) - 1 / n
     values, vectors = np.linalg.eigh(-0.5 * centring @ distances**2 @ centring)

@@ -1,6 +1,6 @@
-"""GPT-2 in float64 NumPy as its paper writes it, the program's random draws, and a comparison: what the *_check.py scripts share.
+"""Shared by the *_check.py scripts: GPT-2 in float64 NumPy as in its paper, the program's random draws, and a comparison.
 
-Nothing here is shared with the program but the random generator, which is written out a second time.
+Only the random generator follows the program; it is implemented here a second time.
 """
 
 import math
@@ -45,7 +45,7 @@ def random_permutation(n, random):
 
 
 def document_weights(n_document, n_resample, seed):
-    """How often each document is drawn in each resample of as many documents: [resample, document]."""
+    """How often each resample draws each document: [resample, document]. A resample has n_document draws."""
     weights = np.zeros((n_resample, n_document))
     for resample in range(n_resample):
         random = CounterRandom(seed, resample)
@@ -55,7 +55,7 @@ def document_weights(n_document, n_resample, seed):
 
 
 def interval(draws):
-    """(low, high) of the central 95 % of draws[resample, ...]."""
+    """(low, high): the central 95 % interval of draws[resample, ...]."""
     return np.percentile(draws, [2.5, 97.5], axis=0)
 
 
@@ -63,7 +63,7 @@ def interval(draws):
 
 
 def read_model(path):
-    """A flat HDF5 model: arrays by Hugging Face name in float64, and its shape."""
+    """A flat HDF5 model: float64 arrays by Hugging Face name, and its sizes."""
     with h5py.File(path) as file:
         model = {name: file[name][()].astype(np.float64) for name in file if isinstance(file[name], h5py.Dataset)}
         model.update(n_layer=int(file.attrs["n_layer"]), n_head=int(file.attrs["n_head"]),
@@ -81,7 +81,7 @@ class Pass:
     `head_output` [head, token, d_model], and `logits` [token, vocabulary]."""
 
     def __init__(self, model, tokens, edit=lambda layer, z: z):
-        """`edit(layer, z)` gives the z that goes on into the layer's output projection."""
+        """`edit(layer, z)` returns the z that enters the layer's output projection."""
         T, n_head = len(tokens), model["n_head"]
         self.tokens, self.v, self.z, self.pattern, self.head_output = np.asarray(tokens), [], [], [], []
         x = model["wte.weight"][tokens] + model["wpe.weight"][:T]
@@ -117,7 +117,7 @@ class Pass:
 
 
 def compare(name, expected, got, tolerance=1e-6):
-    """Notes a failure where values differ by more than `tolerance` times the larger of 1 and the expected value."""
+    """Record a failure if values differ by more than `tolerance` times the larger of 1 and the expected size."""
     expected, got = np.asarray(expected, float), np.asarray(got, float)
     if expected.shape != got.shape:
         FAILURES.append(f"{name}: expected shape {expected.shape}, got {got.shape}")
@@ -131,7 +131,7 @@ def compare(name, expected, got, tolerance=1e-6):
 
 
 def report_failures():
-    """Prints what differed; the exit status."""
+    """Print the failures; returns the exit status."""
     for failure in FAILURES:
         print("FAILED", failure)
     return 1 if FAILURES else 0

@@ -2,8 +2,8 @@
 
     python3 pruning_check.py results.h5 model.h5 corpus.h5 n_bootstrap
 
-Every loss comes from a whole forward pass with the heads' z replaced, and every gradient from central differences of that loss,
-where the program restarts in the middle of the model and goes backwards. Exits 1 where a number differs by more than its
+Every loss comes from a whole forward pass with the heads' z replaced, and every gradient from central differences of that loss;
+the program instead restarts in the middle of the model and uses a backward pass. Exits 1 if a number differs by more than its
 tolerance.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from plain_gpt2 import (CounterRandom, Pass, compare, document_weights, interval, random_permutation, read_model,
                         report_failures)
 
-# Mean losses of about 5 nats from the program's float32, against float64.
+# For mean losses of about 5 nats: the program's float32 against float64.
 LOSS_TOLERANCE = 2e-6
 
 
@@ -27,7 +27,7 @@ def read_documents(path):
 
 
 def donor_z(passes, document, seed):
-    """z of other documents at the document's positions, own where none is as long: a list over layers."""
+    """z from drawn other documents at the same positions; the document's own where no other is as long. A list over layers."""
     z = [own.copy() for own in passes[document].z]
     others = [other for other in passes if other != document]
     order = random_permutation(len(others), CounterRandom(CounterRandom(seed, document).value(0)))
@@ -41,7 +41,7 @@ def donor_z(passes, document, seed):
 
 
 def replaced(unit, new_z):
-    """The edit that gives one head another z."""
+    """The edit that replaces the z of one head."""
     def edit(layer, z):
         if layer != unit[0]:
             return z
@@ -68,7 +68,7 @@ def importance(model, tokens, z, unit):
             scaled = z[unit[0]][unit[1]].copy()
             scaled[t] *= factor
             return Pass(model, tokens, replaced(unit, scaled)).loss() / (len(tokens) - 1)
-        # Small enough for the third derivative, large enough for double rounding: 1e-9 of a product.
+        # The step balances truncation (third derivative) against rounding in double: 1e-9 of a product.
         products.append((loss(1 + 1e-4) - loss(1 - 1e-4)) / 2e-4)
     products = np.array(products)
     return np.abs(products).sum(), abs(products.sum()), -products.sum()
@@ -79,7 +79,7 @@ def ranks(values):
 
 
 def prunable_share(curve, baseline, tolerance):
-    """The largest share whose removal and that of all smaller ones stays within the tolerance, by the better order."""
+    """The largest share, in the better order, up to which every removal keeps the loss within the tolerance."""
     return max(sum(1 for _ in itertools.takewhile(lambda loss: loss <= (1 + tolerance) * baseline, order[1:])) / 10 for order in curve)
 
 
@@ -95,7 +95,7 @@ def main(results_path, model_path, corpus_path, n_bootstrap):
     weights = document_weights(len(passes), int(n_bootstrap), seed)
 
     def mean(losses):
-        """Over predicted tokens; documents lie along axis 0."""
+        """Mean over predicted tokens; axis 0 is documents."""
         return np.tensordot(np.ones(len(n)), losses, 1) / n.sum()
 
     def resampled(losses):

@@ -1,5 +1,5 @@
-"""Recomputes the groups `parameters` and `circuits` from a model's weights with NumPy, by the plain
-formulas, and compares them with what the command line writes.
+"""Recompute the groups `parameters` and `circuits` from a model's weights by the plain formulas in
+NumPy, and compare them with the command line's results.
 
     weights_reference_test.py HEADSCOPE_BINARY
 
@@ -16,7 +16,7 @@ import tempfile
 import h5py
 import numpy as np
 
-# Composition goes through float32 products; everything else is in double on both sides.
+# Composition uses float32 products; everything else is double on both sides.
 RELATIVE = 1e-5
 SEED = 7
 N_NULL = 20
@@ -43,7 +43,7 @@ def uniform(stream, count):
 
 
 def normal(stream, rows, columns):
-    """rows x columns, filled column after column."""
+    """rows x columns, filled column by column."""
     u = uniform(stream, rows * columns + 1)
     n_pair = (rows * columns + 1) // 2
     radius = np.sqrt(-2 * np.log(1 - u[0 : 2 * n_pair : 2]))
@@ -77,7 +77,7 @@ class Model:
             h = f"h.{i}."
             self.tensors[h + "ln_1.weight"] = rng.uniform(0.3, 2, d)
             self.tensors[h + "ln_1.bias"] = rng.normal(0, 0.3, d)
-            # A share of low rank and a diagonal give the heads something to differ in.
+            # A low-rank term and a diagonal make the heads differ.
             low = rng.normal(0, 1, (d, 3)) @ rng.normal(0, 1, (3, 3 * d))
             diagonal = np.tile(np.diag(rng.normal(0, 2, d)), 3)
             self.tensors[h + "attn.c_attn.weight"] = (

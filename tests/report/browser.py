@@ -1,4 +1,4 @@
-"""Headless Chromium driven over its DevTools pipe, with Python's standard library alone."""
+"""Drive headless Chromium over its DevTools pipe with Python's standard library only."""
 
 import base64
 import json
@@ -10,14 +10,14 @@ import time
 
 
 class BrowserError(Exception):
-    """The page or the browser refused what was asked."""
+    """The page or the browser refused a request."""
 
 
 class Browser:
-    """One page. What the console or an uncaught error says is gathered in `complaints`."""
+    """One page. `complaints` collects console messages and uncaught errors."""
 
     def __init__(self, program, width=1200, height=900):
-        # Chromium's helpers may still write while the folder goes.
+        # Chromium's child processes may still write while the folder is removed.
         self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, self.output = os.pipe()
         self.input, from_browser = os.pipe()
@@ -103,8 +103,7 @@ class Browser:
         return answer["result"].get("value")
 
     def middle_of(self, selector):
-        """Where a pointer meets the element, scrolled into view, once it is there and nothing lies
-        over it."""
+        """[x, y] of the element's centre; scrolls to it and waits until it exists and nothing covers it."""
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline:
             place = self.evaluate(self.place_of(selector))
@@ -139,7 +138,7 @@ class Browser:
             self.mouse(kind, x, y, button="left", clickCount=1)
 
     def press(self, key):
-        """A key by its DOM name: Tab, Enter, Escape, ArrowRight ..."""
+        """Press a key, given by its DOM name: Tab, Enter, Escape, ArrowRight ..."""
         code = {"Tab": 9, "Enter": 13, "Escape": 27, "End": 35, "Home": 36, "ArrowLeft": 37,
                 "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}[key]
         text = {"text": "\r"} if key == "Enter" else {}

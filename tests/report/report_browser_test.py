@@ -1,4 +1,4 @@
-"""The report in headless Chromium, opened from disk and used by pointer and by keyboard alone."""
+"""The report in headless Chromium, opened from disk and used by pointer alone and by keyboard alone."""
 
 import json
 import os
@@ -43,7 +43,7 @@ class InABrowser(unittest.TestCase):
             f"Array.from(document.querySelectorAll({json.dumps(selector)}), (node) => node.textContent)")
 
     def shown_head(self):
-        """Name of the head whose panel is open; None if none is."""
+        """Name of the head whose panel is open, or None."""
         return self.browser.evaluate("""(() => {
             const panel = document.getElementById("head-panel");
             return panel.checkVisibility() ? panel.querySelector("h2").textContent : null;

@@ -1,4 +1,4 @@
-"""The report, read as a browser's parser would: well-formed, self-contained, nothing hostile."""
+"""The report's HTML is well-formed, self-contained, and shows hostile text as text."""
 
 import base64
 import html.parser
@@ -14,7 +14,7 @@ VOID = {"meta", "br", "link", "img", "input", "hr"}
 
 
 class Page(html.parser.HTMLParser):
-    """Checks that tags nest, and gathers elements, ids, links and text."""
+    """Check that tags nest, and collect elements, ids, links and text."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)

@@ -1,4 +1,4 @@
-"""The results file, opened as a researcher would: xarray with both of its HDF5 engines, and pandas.
+"""The results file as a researcher opens it: in xarray, with both of its HDF5 engines, and in pandas.
 
 Expected values are those of tests/support/results_sample.cpp.
 """
@@ -23,7 +23,7 @@ def open_group(group, engine):
     """The group in memory; any warning is an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        # The packages' own, about each other and NumPy.
+        # The packages warn about each other and NumPy.
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         warnings.filterwarnings("ignore", message="numpy.ndarray size changed")
         with xr.open_dataset(FILE, group=group, engine=engine) as dataset:
