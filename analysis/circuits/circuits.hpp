@@ -14,8 +14,8 @@ struct CircuitsOptions {
   }
 };
 
-/// What the weights alone say about heads: copying, subspaces, ranks, composition, and attention
-/// from position embeddings. Weights only.
+/// Analysis `circuits`, from weights alone: copying, subspaces, ranks, composition, and attention
+/// from position embeddings.
 RegisteredAnalysis circuits_analysis();
 
 /// Figures from the `circuits` group: elhage2021_copying, elhage2021_composition,

@@ -22,7 +22,7 @@ struct CorrelationOptions {
   }
 };
 
-/// Group `correlation`: how alike the outputs and the attention of heads are.
+/// Analysis `correlation`: how similar the outputs and the attention of heads are.
 RegisteredAnalysis correlation_analysis();
 
 }  // namespace headscope

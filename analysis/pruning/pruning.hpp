@@ -18,8 +18,8 @@ struct PruningOptions {
   }
 };
 
-/// Group `pruning`: what the model loses when a head is taken out, how importance predicts it, and
-/// how many can go.
+/// Analysis `pruning`: the loss increase without each head, how well importance predicts it, and
+/// how many heads can be removed.
 RegisteredAnalysis pruning_analysis();
 
 }  // namespace headscope
