@@ -40,7 +40,7 @@ class ConvertCommand : public Command {
 
  private:
   std::string in_, out_, tokenizer_;
-  RunOptions run_;  // for the options in common
+  RunOptions run_;  // source of the shared options
 };
 
 }  // namespace

@@ -41,7 +41,7 @@ class PruneCommand : public Command {
  private:
   std::string model_, out_, mode_ = "remove";
   std::vector<std::string> heads_;
-  RunOptions run_;  // for the options in common
+  RunOptions run_;  // source of the shared options
 };
 
 }  // namespace

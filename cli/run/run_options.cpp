@@ -25,7 +25,7 @@ std::string absolute_path(const std::string& path) {
   return std::filesystem::absolute(path).lexically_normal().string();
 }
 
-/// @param path_text  writes a path.
+/// @param path_text  turns a path into the text to write.
 std::string json_of(const OptionTable& table, std::string (*path_text)(const std::string&)) {
   nlohmann::json json = nlohmann::json::object();
   for (const Option& option : table.options()) {
