@@ -141,9 +141,9 @@ class InspectCommand : public Command {
                       .several = true,
                       .positional = true});
     options_(tokenizer_, {"tokenizer", "DIR",
-                          "folder with vocab.json and merges.txt, to count a corpus's "
-                          "tokens with",
-                          "that of the model in data/"});
+                          "folder with the vocab.json and merges.txt for counting a corpus's "
+                          "tokens",
+                          "the tokenizer of the model in data/"});
     options_.add(run_.table.at("n-head"));
   }
 

@@ -15,7 +15,7 @@ struct AttentionPatternsOptions {
         n_document,
         {.name = "patterns", .value = "N", .help = "documents whose attention patterns are kept"});
     option(n_token, {"pattern-tokens", "N",
-                     "tokens kept of each document's patterns, from its beginning", "all"});
+                     "number of first tokens of each document whose patterns are kept", "all"});
   }
   Index n_token_kept(Index of_document) const {
     return n_token == 0 ? of_document : std::min<Index>(of_document, n_token);

@@ -10,7 +10,8 @@ struct CircuitsOptions {
   bool fold_layer_norm = true;  ///< fold LayerNorm into the weights and centre them
 
   void declare(OptionTable& option) {
-    option(fold_layer_norm, {"no-fold", "", "leave the weights raw, without folding LayerNorm in"});
+    option(fold_layer_norm,
+           {"no-fold", "", "use the raw weights, without folding LayerNorm into them"});
   }
 };
 

@@ -323,7 +323,7 @@ void Classification::observe_sentences(const Matrix& pattern, const std::vector<
 }
 
 std::vector<ResultsGroup> Classification::finish(const Statistics& statistics) const {
-  // Without a corpus, <|endoftext|> is taken to be the last token, as in GPT-2's vocabulary.
+  // If documents have no prepended <|endoftext|>: it is the last token of GPT-2's vocabulary.
   auto first_token = static_cast<TokenId>(model_.config.d_vocab - 1);
   if (statistics.has("first_token")) {
     first_token = static_cast<TokenId>(statistics.rows("first_token").at(0)(0));

@@ -11,7 +11,8 @@ struct PruningOptions {
 
   void declare(OptionTable& option) {
     option(n_document,
-           {"prune-documents", "N", "documents used, since it costs a pass per head", "all"});
+           {"prune-documents", "N",
+            "number of documents to use; each costs several forward passes per head", "all"});
   }
   std::uint64_t n_document_used(std::uint64_t of_corpus) const {
     return n_document == 0 ? of_corpus : std::min(of_corpus, n_document);

@@ -209,7 +209,7 @@ void add_curves(const DocumentRows& rows, ResultsGroup& group) {
                            "share of tokens predicted as most probable" + orders, "1", michel));
 }
 
-/// The largest share of heads such that removing it, or any smaller share, keeps the loss below
+/// The largest share of heads such that removing it, or any smaller share, keeps the loss at most
 /// (1 + tolerance) times the baseline; the better of the orders by ablation and by importance.
 double prunable_share(const Array& means, double baseline, double tolerance) {
   double best = 0;
