@@ -13,8 +13,8 @@
 #include "headscope/results.hpp"
 #include "headscope/statistics.hpp"
 
-/// The interface every analysis implements. An analysis observes layers, adds to statistics, turns
-/// them into results, and draws from results alone; it knows no other analysis.
+/// The interface of an analysis: it observes layers, adds to statistics, turns those into results,
+/// and draws figures from the results alone. No analysis depends on another.
 namespace headscope {
 
 struct AnalysisInfo {
@@ -22,58 +22,58 @@ struct AnalysisInfo {
   std::string title;
   std::string purpose;       ///< one sentence
   std::string source;        ///< the papers
-  int n_pass = 0;            ///< times it must see the corpus; 0: it reads weights alone
+  int n_pass = 0;            ///< passes over the corpus; 0: reads the weights alone
   bool has_control = false;  ///< `--control random` runs it again on an untrained model
 
-  /// And with it a complete model.
+  /// An analysis that needs a corpus also needs a complete model.
   bool needs_corpus() const { return n_pass > 0; }
 };
 
-/// What the forward pass of a document gives besides its layers.
+/// What a document's forward pass leaves after the last layer.
 struct DocumentEnd {
   const Matrix& resid_final;  ///< d_model x n_token, after the last layer
-  Forward& forward;           ///< for the loss; not the object that runs the pass
+  Forward& forward;           ///< computes losses; another object than the one running the pass
 };
 
 class Analysis {
  public:
   virtual ~Analysis() = default;
 
-  /// Called before the documents of a pass; each pass shows the same documents in the same order.
-  /// It may be the first call to this object.
-  /// @param earlier  what earlier passes added, over the whole corpus.
+  /// Called before the first document of a pass. Every pass has the same documents in the same
+  /// order. A resumed run may begin with a later pass.
+  /// @param earlier  sums of the earlier passes over the whole corpus.
   virtual void begin_pass(int /*pass*/, const Statistics& /*earlier*/) {}
   /// Called before the forward pass of a document.
-  /// @param statistics  what the document adds, the same object until end_document.
+  /// @param statistics  receives this document's sums; the same object until end_document.
   /// @return false to skip the forward pass of this document.
   virtual bool begin_document(const Document& /*document*/, DocumentStatistics& /*statistics*/) {
     return true;
   }
-  /// Estimated cost of this document in the current pass, in forward passes; for the time left.
+  /// Estimated cost of this document in the current pass, in forward passes; for progress.
   virtual double forward_passes(std::uint64_t /*document*/) const { return 1; }
   /// Whether observe_layer reads the attention pattern of a layer.
   virtual bool wants_pattern(Index /*layer*/) const { return false; }
   virtual void observe_layer(const LayerView& /*view*/, DocumentStatistics& /*statistics*/) {}
   virtual void end_document(const DocumentEnd& /*end*/, DocumentStatistics& /*statistics*/) {}
 
-  /// Turns the statistics of the whole corpus into results: the group named as the analysis, and
-  /// any nested ones (`attention/0`). Reads no corpus. Weights-only analyses do all their work
-  /// here.
+  /// Turns the statistics of the whole corpus into results: the group with the analysis's name and
+  /// any nested groups (`attention/0`). Does not read the corpus. Weights-only analyses do all
+  /// their work here.
   virtual std::vector<ResultsGroup> finish(const Statistics& statistics) const = 0;
 
-  /// Adds to `group`, this analysis's own, what needs the same analysis of a control model.
+  /// Adds to this analysis's `group` the comparison with the same analysis of a control model.
   virtual void compare(const Statistics& /*statistics*/, const Statistics& /*control*/,
                        ResultsGroup& /*group*/) const {}
 };
 
-/// What an analysis is made with. All outlive it.
+/// What an analysis is constructed from. All of it outlives the analysis.
 struct AnalysisContext {
   const Model& model;
   const Corpus* corpus;  ///< null for weights-only runs
   const AnalysisSettings& settings;
 };
 
-/// What decides how much memory an analysis takes.
+/// What an analysis's memory depends on.
 struct RunShape {
   ModelConfig config;
   AnalysisSettings settings;
@@ -87,15 +87,15 @@ struct RunShape {
 struct RegisteredAnalysis {
   AnalysisInfo info;
   std::function<std::unique_ptr<Analysis>(const AnalysisContext&)> make;
-  /// Figures from this analysis's group of a results file; no model is at hand.
+  /// Draws figures from this analysis's group of a results file, without the model.
   std::function<std::vector<Figure>(const Results&)> draw;
-  /// Bytes it holds at most, beside the weights and the forward pass.
+  /// Upper bound of the bytes it holds, without the weights and the forward pass.
   std::function<std::uint64_t(const RunShape&)> memory;
-  /// Adds its own options, if it has any: `&AnalysisSettings::declare_own<PruningOptions>`.
+  /// Declares its options, if any: `&AnalysisSettings::declare_own<PruningOptions>`.
   std::function<void(AnalysisSettings&, OptionTable&)> options = {};
 };
 
-/// Every analysis, in the order of the report. An explicit list: add a new analysis here.
+/// Every analysis, in the order of the report.
 const std::vector<RegisteredAnalysis>& analysis_registry();
 
 }  // namespace headscope

@@ -8,15 +8,15 @@
 
 namespace headscope {
 
-/// What analyses are asked for: options that several read, and each analysis's own.
+/// Options of the analyses: the shared ones, and each analysis's own.
 class AnalysisSettings {
  public:
-  std::uint64_t seed = 0;            ///< for everything random
+  std::uint64_t seed = 0;            ///< of all random numbers
   std::uint64_t n_bootstrap = 1000;  ///< resamples of documents behind each interval
   std::uint64_t n_null = 100;        ///< random draws behind each null of weights-only analyses
 
-  /// An analysis's own options: a struct of fields with their defaults, and `declare`, which adds
-  /// them to a table.
+  /// An analysis's own options. `Options` has a field with a default for each, and a `declare`
+  /// that adds them to a table.
   template <typename Options>
   Options& own() {
     return std::any_cast<Options&>(own_.try_emplace(typeid(Options), Options()).first->second);
@@ -30,7 +30,7 @@ class AnalysisSettings {
 
   /// Adds the shared options, then those of every registered analysis.
   void declare(OptionTable& option);
-  /// Adds one analysis's own; RegisteredAnalysis::options for its type.
+  /// Adds one analysis's own options. RegisteredAnalysis::options points here.
   template <typename Options>
   void declare_own(OptionTable& option) {
     own<Options>().declare(option);

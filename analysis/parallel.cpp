@@ -12,7 +12,7 @@ void parallel_for(std::size_t count, const std::function<void(std::size_t)>& bod
 
 void parallel_for_workers(std::size_t count,
                           const std::function<void(std::size_t, std::size_t)>& body) {
-  // An exception must not leave a parallel region.
+  // An exception must not leave an OpenMP parallel region.
   std::exception_ptr error;
 #pragma omp parallel for schedule(dynamic)
   for (std::size_t i = 0; i < count; ++i) {

@@ -7,16 +7,16 @@
 namespace headscope {
 
 /// Runs body(0) to body(count - 1) on all threads, in any order.
-/// @throws what a body throws, after all calls have ended; of several errors the first caught.
+/// @throws the first error that a body threw, after all calls have ended.
 void parallel_for(std::size_t count, const std::function<void(std::size_t index)>& body);
 
-/// The same with the number of the worker that makes the call, below worker_count(). A worker makes
+/// The same, also passing the number of the calling worker, below worker_count(). A worker makes
 /// one call at a time.
 void parallel_for_workers(std::size_t count,
                           const std::function<void(std::size_t index, std::size_t worker)>& body);
 std::size_t worker_count();
 
-/// The same with working memory: body(index, scratch), where each worker has its own copy of
+/// The same with scratch memory: body(index, scratch), where each worker has its own copy of
 /// `initial`.
 template <typename Scratch, typename Body>
 void parallel_for(std::size_t count, const Scratch& initial, const Body& body) {

@@ -1,5 +1,5 @@
-// One measured case of Headscope for bench/compare_huggingface.py, which describes the options and
-// the line of JSON printed.
+// Measures one case of Headscope for bench/compare_huggingface.py, which documents the options and
+// the JSON line printed.
 #include <chrono>
 #include <fstream>
 #include <iostream>
@@ -56,7 +56,7 @@ json head_square_sums(const Cube& pattern) {
   return sums;
 }
 
-/// Has every pattern written; sums their squares only when asked, outside the measured runs.
+/// Requests every pattern. Sums their squares only when asked, outside the timed runs.
 class Patterns : public LayerObserver {
  public:
   bool wants_pattern(Index) const override { return true; }
@@ -69,7 +69,7 @@ class Patterns : public LayerObserver {
   std::vector<Matrix> qkv;
 };
 
-/// Runs `runs` times, after once to warm up.
+/// Times `runs` runs after one warm-up run.
 template <typename Work>
 json seconds_of(int runs, const Work& work, bool warm_up = true) {
   json seconds = json::array();
@@ -135,7 +135,7 @@ json attention_patterns(const Model& model, const TokenIds& tokens, int runs) {
           {"z_square_sum", z_sums}};
 }
 
-/// Zero-ablates every head of each layer as it goes by.
+/// Zero-ablates every head of each layer when the forward pass reaches it.
 class ZeroAblation : public LayerObserver {
  public:
   ZeroAblation(const Model& model, const TokenIds& tokens) : ablation_(model), tokens_(tokens) {

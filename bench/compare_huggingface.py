@@ -5,8 +5,8 @@
 
 needs torch and transformers 4.x (measured with torch 2.13.0, transformers 4.57.6, tokenizers 0.22.1, numpy 2.0.2), and
 for `--transformerlens PYTHON` an interpreter with transformer_lens 2.16.1 beside them. It makes a model of GPT-2 small's
-shape with random weights, measures every case on every side in turn for several rounds, each in a process of its own,
-checks that all sides computed the same numbers, and writes a table of ratios (peer's time / Headscope's) as Markdown
+shape with random weights, measures every case of every program alternately for several rounds, each in its own process,
+checks that all computed the same numbers, and writes a table of ratios (peer's time / Headscope's) as Markdown
 and every measurement as JSON. Exit 1 if numbers differ.
 
 Cases
@@ -127,7 +127,7 @@ def differences(case, ours, theirs):
     if case == "attention_patterns":
         return [(name, relative_difference(ours[name], theirs[name]), 1e-4) for name in ("pattern_square_sum", "z_square_sum")]
     if case == "importance":
-        # Signed sums cancel; float32 is good to a fraction of what was summed.
+        # Signed sums cancel, so the float32 error is relative to the sum of absolute values.
         per_token = theirs["importance_per_token"]
         return [("loss", relative_difference(ours["loss"], theirs["loss"]), 1e-4),
                 ("importance_per_token", relative_difference(ours["importance_per_token"], per_token), 1e-4),
@@ -135,8 +135,8 @@ def differences(case, ours, theirs):
     losses = [ours["loss"][layer][head] for layer, head in theirs["measured_heads"]]
     increases = [loss - ours["loss_baseline"] for loss in losses]
     expected = [loss - theirs["loss_baseline"] for loss in theirs["loss"]]
-    # One head moves the loss little, so equal losses alone would show little: the increases must agree too, to
-    # float32's rounding of a loss against their typical size.
+    # One head changes the loss little, so losses agree easily. The increases must agree too, up to the float32
+    # rounding of a loss relative to a typical increase.
     typical = statistics.fmean(abs(x) for x in expected)
     return [("loss_baseline", relative_difference(ours["loss_baseline"], theirs["loss_baseline"]), 1e-4),
             ("loss", relative_difference(losses, theirs["loss"]), 1e-4),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""One measurement of Hugging Face or TransformerLens, printed as one line of JSON.
+"""Measures one case of Hugging Face or TransformerLens and prints one line of JSON.
 
-compare_huggingface.py runs this, one process per measurement so that peak memory belongs to it alone.
+compare_huggingface.py starts one process per measurement, so that peak memory is that of the measurement.
 Needs torch and transformers (and transformer_lens 2.x for `--peer transformerlens`).
 """
 
@@ -13,7 +13,7 @@ import platform
 import sys
 import time
 
-os.environ["USE_TF"] = "0"  # or transformers imports TensorFlow where it is installed
+os.environ["USE_TF"] = "0"  # otherwise transformers imports TensorFlow if it is installed
 
 import torch
 import transformers

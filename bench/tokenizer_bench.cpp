@@ -11,7 +11,7 @@ Tokenizer make_tokenizer() {
   return Tokenizer::from_directory(HEADSCOPE_PROJECT_DIR "/tests/data/tokenizer");
 }
 
-/// Words of a small vocabulary in random order: like text, most are common and some are new.
+/// Random words from a small vocabulary: as in real text, most are frequent and some are new.
 std::string make_text(std::size_t n_byte) {
   const std::vector<std::string> words{"the",    " head",  " looks",         " at",   " previous",
                                        " token", ",",      " and",           " 1999", " Zürich",

@@ -27,7 +27,7 @@ void print_usage(std::ostream& out) {
   out << "\n`headscope COMMAND --help` lists a command's options.\n";
 }
 
-/// The command line as a POSIX shell would take it again, with quotes where they must be.
+/// The command line as text that a POSIX shell parses back, quoted where needed.
 std::string command_line_text(const Arguments& arguments) {
   const std::string plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,=:+@%";
@@ -85,7 +85,7 @@ int run_command_line(const std::vector<std::string>& arguments) {
     if (!std::cout) throw Error("standard output: cannot be written");
     return 0;
   } catch (const std::ios_base::failure&) {
-    // Only standard output is set to throw, by main.
+    // main makes standard output alone throw this.
     std::cerr << "headscope: standard output: cannot be written: " << std::strerror(errno) << "\n";
     return 1;
   } catch (const Interrupted& stopped) {

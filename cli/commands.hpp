@@ -7,8 +7,8 @@
 
 #include "option_table.hpp"
 
-/// The commands of the command line. Results for people go to stdout, progress to stderr; errors
-/// are thrown.
+/// The commands of the command line. Readable results go to stdout, progress to stderr; errors are
+/// thrown.
 namespace headscope {
 
 class Command {
@@ -20,7 +20,7 @@ class Command {
 
   /// Its options, bound to its fields.
   virtual OptionTable& options() { return options_; }
-  /// Does what the options say. @param command_line  as typed, for the record.
+  /// Runs the command. @param command_line  as typed; recorded in the results.
   virtual void run(const std::string& command_line) = 0;
 
  protected:
@@ -33,7 +33,7 @@ struct RegisteredCommand {
   std::function<std::unique_ptr<Command>()> make;
 };
 
-/// Every command, in the order of help.
+/// Every command, in the order of the help.
 const std::vector<RegisteredCommand>& commands();
 
 RegisteredCommand run_command();

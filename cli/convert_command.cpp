@@ -18,8 +18,8 @@ class ConvertCommand : public Command {
     options_(out_,
              {.name = "out", .value = "OUT.h5", .required = "an output file", .positional = true});
     options_(tokenizer_,
-             {"tokenizer", "DIR", "folder with vocab.json and merges.txt, to go into the file",
-              "beside IN where there is one"});
+             {"tokenizer", "DIR", "folder with the vocab.json and merges.txt to store in the file",
+              "the folder of IN, if it has them"});
     options_.add(run_.table.at("n-head"));
   }
 
@@ -40,7 +40,7 @@ class ConvertCommand : public Command {
 
  private:
   std::string in_, out_, tokenizer_;
-  RunOptions run_;  // for the options in common
+  RunOptions run_;  // source of the shared options
 };
 
 }  // namespace

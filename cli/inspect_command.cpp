@@ -54,7 +54,7 @@ void print_model(const ModelDescription& model) {
   print_line("missing", missing);
 }
 
-/// What a run with the default options over many documents needs, by analysis and with all of them.
+/// Memory of a run over many documents with the default options: each analysis alone, then all.
 void print_memory(const ModelDescription& model) {
   constexpr std::uint64_t many = 1000;
   const RunShape run{model.config, {}, model.config.n_ctx, many, blas::thread_count()};
@@ -141,9 +141,9 @@ class InspectCommand : public Command {
                       .several = true,
                       .positional = true});
     options_(tokenizer_, {"tokenizer", "DIR",
-                          "folder with vocab.json and merges.txt, to count a corpus's "
-                          "tokens with",
-                          "that of the model in data/"});
+                          "folder with the vocab.json and merges.txt for counting a corpus's "
+                          "tokens",
+                          "the tokenizer of the model in data/"});
     options_.add(run_.table.at("n-head"));
   }
 
@@ -160,7 +160,7 @@ class InspectCommand : public Command {
  private:
   std::vector<std::string> files_;
   std::string tokenizer_;
-  RunOptions run_;  // for the options in common
+  RunOptions run_;  // source of the shared options
 };
 
 }  // namespace

@@ -10,8 +10,9 @@
 
 namespace {
 
-// A file opened in the place of a closed stream would take in what is meant for the stream. What
-// stands there instead is opened the wrong way round, so that using it still fails.
+// Opens /dev/null in place of each closed standard stream. Otherwise the next file opened would get
+// the stream's number and receive its output. The access mode is reversed, so that using the stream
+// still fails.
 void keep_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0) continue;
@@ -24,10 +25,10 @@ void keep_streams() {
 int main(int argc, char** argv) {
   headscope::blas::restart_with_best_settings(argv);
   keep_streams();
-  // A file that may not grow is an error like a full disk.
+  // With the signal ignored, writing beyond `ulimit -f` fails like writing to a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   std::cout.exceptions(std::ios::badbit);
-  // Saying what went wrong must not go through standard output.
+  // Untied: writing an error to stderr must not flush stdout, which may fail too.
   std::cerr.tie(nullptr);
   return headscope::run_command_line(std::vector<std::string>(argv + 1, argv + argc));
 }

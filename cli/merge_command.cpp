@@ -17,7 +17,7 @@ class MergeCommand : public Command {
          {"output", "model", "corpus", "tokenizer", "threads", "figures", "quiet"}) {
       Option option = run_.table.at(name);
       option.in_usage = false;
-      if (!option.is_switch()) option.when_empty = "as the shards";
+      if (!option.is_switch()) option.when_empty = "as in the shards";
       option.default_value.clear();
       options_.add(option);
     }
@@ -41,7 +41,7 @@ class MergeCommand : public Command {
 }  // namespace
 
 RegisteredCommand merge_command() {
-  return {"merge", "finish a run whose shards were run apart", std::make_unique<MergeCommand>};
+  return {"merge", "combine the shards of a run into its results", std::make_unique<MergeCommand>};
 }
 
 }  // namespace headscope

@@ -59,7 +59,7 @@ void read_config_file(const std::string& path, const po::options_description& de
   }
 }
 
-/// The words given for an option; none if it was not given.
+/// The values given for an option; empty if it was not given.
 Words given_words(const Option& option, const po::variables_map& values) {
   if (values.count(option.name) == 0) return {};
   const po::variable_value& value = values[option.name];
@@ -73,7 +73,7 @@ std::string call_text(const Option& option) {
   return "--" + option.name + (option.is_switch() ? "" : " " + option.value);
 }
 
-/// `(0: all; default 32)`
+/// The end of an option's help: ` (0: all; default 32)`.
 std::string default_text(const Option& option) {
   if (!option.required.empty()) return " (required)";
   const std::string &value = option.default_value, &empty = option.when_empty;
@@ -83,7 +83,7 @@ std::string default_text(const Option& option) {
                       : " (0: " + empty + "; default " + value + ")";
 }
 
-/// The text in lines that begin with six spaces.
+/// Wraps the text into lines indented by six spaces.
 std::string indented(const std::string& text) {
   constexpr std::size_t most = 80;
   std::string lines, line = "     ";

@@ -7,14 +7,14 @@
 
 namespace headscope {
 
-/// Reads arguments into the table's fields, then the file that an option `config` names, whose
-/// lines `name = value` set what the arguments left open. Abbreviations are not guessed.
-/// @return false when help was asked for; nothing is read then.
+/// Reads the arguments into the table's fields, then the file named by `--config`, whose lines
+/// `name = value` set options that the arguments did not. Option names cannot be abbreviated.
+/// @return false if help was asked for; no field is set then.
 /// @throws UsageError, OptionError
 bool parse_options(const std::string& command, const std::vector<std::string>& arguments,
                    OptionTable& options);
 
-/// `merge SHARD... --output DIR`: the command with what must be given.
+/// The command with its required options: `merge SHARD... --output DIR`.
 std::string usage_text(const std::string& command, const OptionTable& options);
 
 /// Every option with its default, in groups; lines of at most 80 columns.

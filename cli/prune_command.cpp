@@ -15,12 +15,11 @@ class PruneCommand : public Command {
              {.name = "model", .value = "MODEL", .required = "a model", .positional = true});
     options_(out_,
              {.name = "out", .value = "OUT.h5", .required = "an output file", .positional = true});
-    options_(heads_, {"heads", "L5H1,...", "heads to take out, layer and head counted from 0"})
+    options_(heads_, {"heads", "L5H1,...", "heads to remove; layers and heads count from 0"})
         .required = "heads, such as L5H1,L6H9";
     options_(mode_, {"mode", "remove|zero",
-                     "remove: leave their rows and columns out of the file, which names "
-                     "them in pruned_heads as Hugging Face does; zero: keep the rows and "
-                     "columns, as zeros"})
+                     "remove: drop their rows and columns and list them in pruned_heads, as "
+                     "Hugging Face does; zero: keep the rows and columns, set to zero"})
         .choices = {"remove", "zero"};
     options_.add(run_.table.at("n-head"));
   }
@@ -41,7 +40,7 @@ class PruneCommand : public Command {
  private:
   std::string model_, out_, mode_ = "remove";
   std::vector<std::string> heads_;
-  RunOptions run_;  // for the options in common
+  RunOptions run_;  // source of the shared options
 };
 
 }  // namespace

@@ -28,7 +28,7 @@ class ReportCommand : public Command {
 
  private:
   std::string results_;
-  RunOptions run_;  // for the options in common
+  RunOptions run_;  // source of the shared options
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
-# Every outside library, found here and nowhere else.
-# FindHDF5 compiles a C program, also in a consumer that has C++ alone.
+# Every external library is found here.
+# FindHDF5 compiles a C program, so consumers that use only C++ need C enabled too.
 enable_language(C)
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 if(HEADSCOPE_BUILD_FUZZERS)
-  # Clang's OpenMP is not always there, and threads would only hide what an input does.
+  # Clang's OpenMP may be missing, and with threads an input would not always do the same.
   add_library(OpenMP::OpenMP_CXX INTERFACE IMPORTED)
   target_include_directories(OpenMP::OpenMP_CXX INTERFACE ${PROJECT_SOURCE_DIR}/tests/fuzz/serial)
 else()

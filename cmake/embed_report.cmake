@@ -1,4 +1,4 @@
-# The report's style sheets and scripts are kept as files of their own and become string constants here.
+# Turns the report's style sheets and scripts into string constants.
 function(join_files result)
   set(joined "")
   foreach(name IN LISTS ARGN)

@@ -1,4 +1,4 @@
-# Sets HEADSCOPE_GIT_COMMIT; configuring runs again after each commit.
+# Sets HEADSCOPE_GIT_COMMIT; CMake configures again after each commit.
 set(HEADSCOPE_GIT_COMMIT "")
 find_package(Git QUIET)
 if(Git_FOUND)

@@ -4,7 +4,7 @@ set(headscope_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/headscope)
 install(TARGETS headscope headscope_cli EXPORT headscope_targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-# Where the command line looks for the model and stories that it takes by default.
+# The command line reads its default model and stories from here.
 install(FILES data/default-model.h5 data/stories.conllu
   DESTINATION ${CMAKE_INSTALL_DATADIR}/headscope)
 install(DIRECTORY include/headscope DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

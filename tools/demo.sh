@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs every analysis on the model and the stories in data/.
+# Installs missing packages, builds, and runs every analysis on the model and the stories in data/.
 # Usage: tools/demo.sh [OUTPUT_DIR]     default: out/demo
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Executes the notebooks in place on a finished run, for committing them with their outputs.
+"""Executes the notebooks in place on a finished run, so that they can be committed with outputs.
 
 Usage: tools/execute_notebooks.py RUN_DIR     such as out/demo, which tools/demo.sh makes
 """

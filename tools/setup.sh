@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what Headscope needs from Debian's packages (root, or a user with sudo); does nothing where all is there.
-# Usage: tools/setup.sh [build|test|slurm]     build: compile and run; test: also what the tests and notebooks need;
-#                                              slurm: also a Slurm, without which tests/slurm_test.py skips.
+# Installs the Debian packages that Headscope needs, as root or with sudo. Does nothing if all are installed.
+# Usage: tools/setup.sh [build|test|slurm]     build: to compile and run; test (default): also for the tests and notebooks;
+#                                              slurm: also Slurm, without which its test is skipped.
 set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config git

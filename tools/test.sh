@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds with warnings as errors, and runs every test.
+# Installs missing packages, builds with warnings as errors, and runs every test.
 # Usage: tools/test.sh [CTEST_ARGUMENT...]
 set -euo pipefail
 cd "$(dirname "$0")/.."

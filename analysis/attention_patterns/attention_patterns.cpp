@@ -18,7 +18,7 @@ const AnalysisInfo attention_info{
     .n_pass = 1,
 };
 
-/// Documents differ in length, so each has rows of its own name.
+/// Documents differ in length, so the rows of each have a name of their own.
 std::string row_name(const std::string& name, std::uint64_t index) {
   return name + "." + std::to_string(index);
 }
@@ -27,7 +27,7 @@ const Array& kept_row(const Statistics& statistics, const std::string& name, std
   return statistics.rows(row_name(name, index)).at(index);
 }
 
-/// Texts as a row of numbers: of each text its length, then its bytes.
+/// Texts as a row of numbers: each text's length, then its bytes.
 std::vector<double> packed(const std::vector<std::string>& texts) {
   std::vector<double> numbers;
   for (const std::string& text : texts) {
@@ -64,7 +64,7 @@ class AttentionPatterns : public Analysis {
   const AttentionPatternsOptions& options_;
   std::uint64_t document_ = 0;
   Index n_kept_ = 0;   // tokens of the document
-  arma::mat rollout_;  // up to the layer, key x query
+  arma::mat rollout_;  // up to the current layer, key x query
 };
 
 bool AttentionPatterns::begin_document(const Document& document, DocumentStatistics& statistics) {
@@ -195,7 +195,7 @@ std::uint64_t memory(const RunShape& run) {
   const std::uint64_t n_kept = options.n_token_kept(run.n_token);
   const std::uint64_t document =
       (2 * run.n_unit() + run.config.n_layer) * n_kept * n_kept * sizeof(double);
-  // Kept as rows, then once more as results; the rollout of one layer.
+  // The documents as rows and again as results; the rollout of one layer.
   return 2 * std::min(run.n_document, options.n_document) * document +
          3 * n_kept * n_kept * sizeof(double);
 }

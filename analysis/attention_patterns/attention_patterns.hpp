@@ -15,14 +15,14 @@ struct AttentionPatternsOptions {
         n_document,
         {.name = "patterns", .value = "N", .help = "documents whose attention patterns are kept"});
     option(n_token, {"pattern-tokens", "N",
-                     "tokens kept of each document's patterns, from its beginning", "all"});
+                     "number of first tokens of each document whose patterns are kept", "all"});
   }
   Index n_token_kept(Index of_document) const {
     return n_token == 0 ? of_document : std::min<Index>(of_document, n_token);
   }
 };
 
-/// ||W_O[h] v_k|| of every key: how large what a head reads from each token is.
+/// ||W_O[h] v_k|| for every key k: the size of what a head reads from each token.
 /// @param values  d_head x n_key, including b_V.
 /// @param W_O     d_model x d_head, this head's columns.
 /// @return        n_key; residual-stream units.
@@ -35,7 +35,7 @@ std::vector<double> contribution_norms(const Matrix& values, const Matrix& W_O);
 /// Source: Abnar & Zuidema 2020.
 void extend_rollout(arma::mat& rollout, const Cube& pattern);
 
-/// Attention patterns of the first few documents, for viewers and notebooks.
+/// Analysis `attention`: patterns of the first few documents, for the report and notebooks.
 RegisteredAnalysis attention_patterns_analysis();
 
 }  // namespace headscope

@@ -15,7 +15,7 @@ namespace headscope {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-/// Keeps the draws of the subspace null apart from those of the composition null.
+/// First random stream of the subspace null; the composition null uses the streams below it.
 constexpr std::uint64_t subspace_stream = std::uint64_t{1} << 32;
 
 const AnalysisInfo circuits_info{
@@ -27,7 +27,7 @@ const AnalysisInfo circuits_info{
     .source = "Elhage et al. 2021; Cordonnier et al. 2020",
 };
 
-/// Every per-layer and per-pair number, filled layer by layer.
+/// All results of the analysis, filled layer by layer.
 struct Circuits {
   Array ov_copying, overlap, angle_min, rank, rank_joint, share, sink, composition;
 
@@ -247,8 +247,7 @@ class CircuitsAnalysis : public Analysis {
 
 std::uint64_t memory(const RunShape& run) {
   const std::uint64_t d = run.config.d_model, n_unit = run.n_unit();
-  // Four factors of every layer, four matrices in double and what is made of them by thread,
-  // scores.
+  // Four factors per layer; per thread, four matrices in double and their products; the scores.
   return run.config.n_layer * 4 * d * d * sizeof(float) +
          static_cast<std::uint64_t>(run.n_thread) * 9 * d * d * sizeof(double) +
          composition_kinds.size() * n_unit * n_unit * sizeof(double);

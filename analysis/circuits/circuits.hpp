@@ -10,12 +10,13 @@ struct CircuitsOptions {
   bool fold_layer_norm = true;  ///< fold LayerNorm into the weights and centre them
 
   void declare(OptionTable& option) {
-    option(fold_layer_norm, {"no-fold", "", "leave the weights raw, without folding LayerNorm in"});
+    option(fold_layer_norm,
+           {"no-fold", "", "use the raw weights, without folding LayerNorm into them"});
   }
 };
 
-/// What the weights alone say about heads: copying, subspaces, ranks, composition, and attention
-/// from position embeddings. Weights only.
+/// Analysis `circuits`, from weights alone: copying, subspaces, ranks, composition, and attention
+/// from position embeddings.
 RegisteredAnalysis circuits_analysis();
 
 /// Figures from the `circuits` group: elhage2021_copying, elhage2021_composition,

@@ -11,10 +11,10 @@
 namespace headscope {
 namespace {
 
-/// Overlap above chance by less than this share is no more than chance.
+/// Overlap counts as above chance when it exceeds chance by more than this share.
 constexpr double margin = 0.1;
 
-/// Overlap of every two heads of a layer, relative to chance.
+/// Overlap of every two heads of a layer, divided by chance.
 std::vector<double> ratios_in_layer(const Array& overlap, std::size_t projection, std::size_t layer,
                                     double chance) {
   std::vector<double> ratios;
@@ -31,7 +31,7 @@ double mean(const std::vector<double>& values) {
   return arma::mean(arma::vec(values));
 }
 
-/// Mean over layers, layers resampled.
+/// Mean over layers, with an interval from resampling layers.
 Estimate mean_over_layers(const std::vector<double>& layer_means,
                           const AnalysisSettings& settings) {
   const Bootstrap bootstrap(layer_means.size(), settings.n_bootstrap, settings.seed);

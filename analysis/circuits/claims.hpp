@@ -7,13 +7,13 @@
 
 namespace headscope {
 
-/// Claim 5 on this model, a part for each projection, from the finished datasets of `circuits`.
+/// Claim 5 on this model, one part per projection, from the finished group `circuits`.
 std::vector<Claim> circuit_claims(const ResultsGroup& group, const AnalysisSettings& settings);
 
-/// What the circuits show on this model, in sentences.
+/// Sentences about this model's circuits.
 std::string circuit_summary(const ResultsGroup& group);
 
-/// What the report says and shows of them.
+/// The part of the report about circuits.
 ReportPart circuit_report(const ResultsGroup& group);
 
 }  // namespace headscope

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// Scales to norm 1; false for a zero matrix, which stays.
+/// Scales A to norm 1; leaves a zero matrix alone and returns false.
 bool normalize(arma::mat& A) {
   const double norm = std::sqrt(arma::accu(arma::square(A)));
   if (norm == 0) return false;
@@ -29,7 +29,7 @@ double block_norm(const Matrix& product, Index first_row, Index first_col, Index
   return std::sqrt(sum);
 }
 
-/// An earlier and a later head, side by side in each matrix; stream 4 draw + projection.
+/// A random earlier and later head, side by side in each matrix. Streams: 4 draw + projection.
 CircuitWeights random_heads(Index d_model, Index d_head, std::uint64_t seed, std::size_t draw) {
   const auto gaussian = [&](std::size_t projection) {
     arma::mat W(d_model, 2 * d_head);

@@ -6,7 +6,7 @@
 namespace headscope {
 namespace {
 
-/// Layer x head (or one head x offset matrix) at one place of the last axis.
+/// The slice of an array at one index of its last axis.
 Array at_last(const Array& array, std::size_t index) {
   Array part({array.shape[0], array.shape[1]});
   for (std::size_t i = 0; i < array.shape[0]; ++i) {
@@ -36,7 +36,7 @@ Figure copying_figure(const ResultsGroup& group) {
           .content = map};
 }
 
-/// The size that all but a few in a thousand stay below.
+/// The |value| that all but a few in a thousand stay below, for the colour scale.
 double common_size(const std::vector<HeatmapPanel>& panels) {
   std::vector<double> sizes;
   for (const HeatmapPanel& panel : panels) {
@@ -129,7 +129,7 @@ Figure rank_figure(const ResultsGroup& group) {
 Figure overlap_figure(const ResultsGroup& group, std::size_t projection) {
   const Array overlap = group.variable("subspace_overlap").values.part(projection);
   const double chance = group.variable("subspace_overlap_null_mean").values.values[0];
-  // The same scale for all projections: a head with itself, 1, is the most there can be.
+  // One scale for all projections: the largest overlap is 1, of a head with itself.
   const double limit = std::max(0.1, std::log2(1 / chance));
   const std::string letter = group.dimensions.at("projection").text[projection];
   const std::string name = std::string("W_") + "QKVO"[projection];

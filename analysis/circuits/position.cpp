@@ -22,7 +22,7 @@ arma::mat normalized_positions(const Model& model, const LayerWeights& layer, In
   return X;
 }
 
-/// Of query's scores over keys 0 .. query, in place.
+/// Softmax of one query's scores over keys 0 .. query, in place.
 void softmax_in_double(arma::subview_col<double> scores) {
   scores = arma::exp(scores - scores.max());
   scores /= arma::accu(scores);

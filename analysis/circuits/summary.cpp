@@ -11,7 +11,7 @@
 namespace headscope {
 namespace {
 
-/// Positions of the finite values, largest first.
+/// Indices of the finite values, largest value first.
 std::vector<std::size_t> ranking(const std::vector<double>& values) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -22,7 +22,7 @@ std::vector<std::size_t> ranking(const std::vector<double>& values) {
   return order;
 }
 
-/// `L1H2 (0.98), L0H0 (0.90)`: the largest values of a layer x head array.
+/// The n largest values of a layer x head array: `L1H2 (0.98), L0H0 (0.90)`.
 std::string largest_heads(const std::vector<double>& values, std::size_t n_head, std::size_t n) {
   std::vector<std::size_t> order = ranking(values);
   order.resize(std::min(n, order.size()));

@@ -24,7 +24,7 @@ std::vector<Index> units_of(const TypeMargins& margins, HeadType type) {
   return units;
 }
 
-/// Share of heads of any of `types`.
+/// Share of heads that are of at least one of `types`.
 Estimate share_of(const TypeMargins& margins, const std::vector<HeadType>& types) {
   const arma::mat& any = margins.of(types.front());
   arma::mat share(1, any.n_cols, arma::fill::zeros);
@@ -40,7 +40,7 @@ Estimate share_of(const TypeMargins& margins, const std::vector<HeadType>& types
   return row_estimate(share, 0);
 }
 
-/// `syntactic (the corpus has no dependencies)`: those of `types` that could not be looked for.
+/// Those of `types` that were not tested, and why: `syntactic (the corpus has no dependencies)`.
 std::string untested_types(const TypeMargins& margins, const std::vector<HeadType>& types) {
   std::string list;
   for (const HeadType type : types) {
@@ -95,7 +95,7 @@ std::vector<Claim> specialisation_claims(const TypeMargins& margins) {
                  "taken to hold where more than half do.";
   const std::string untested = untested_types(margins, named);
   if (!untested.empty()) {
-    // What could not be looked for may be there all the same.
+    // Types that were not tested may still be present.
     if (any.verdict == Verdict::does_not_hold) any.verdict = Verdict::undecided;
     any.evidence +=
         " The share is the least it can be, since there was no looking for " + untested + ".";

@@ -30,7 +30,7 @@ const AnalysisInfo classification_info{
     .n_pass = 2,
 };
 
-/// Adds up the patterns of the first positions, for the mean that variability is taken from.
+/// Sums the patterns of the first positions; variability is measured from their mean.
 class FirstPositions : public LayerObserver {
  public:
   explicit FirstPositions(Array& sum) : sum_(sum) {}
@@ -48,7 +48,7 @@ class FirstPositions : public LayerObserver {
   Array& sum_;  // layer x head x query x key
 };
 
-/// A document's part of a sum and of its denominators.
+/// A document's contribution to a sum and to its denominators.
 struct RatioSum {
   Array* numerator;
   Array* denominator;
@@ -64,16 +64,16 @@ RatioSum ratio_sum(DocumentStatistics& statistics, const std::string& name, cons
   return {&statistics.sum(name, shape), &statistics.sum(weight_name(name), shape)};
 }
 
-/// A document's part of all sums that its heads add to.
+/// A document's contribution to all sums over heads.
 struct HeadSums {
   std::vector<RatioSum> scores;  ///< by HeadScore
   RatioSum offsets, semantic_null, sentence_sink, sentence_entropy;
-  std::vector<Array*> arc_hits;  ///< of each scored arc's relation
+  std::vector<Array*> arc_hits;  ///< per scored arc, the hits of its relation
 
   const RatioSum& of(HeadScore score) const { return scores[static_cast<std::size_t>(score)]; }
 };
 
-/// What every head of the current document is scored against.
+/// The document's tokens and annotation as the scores need them; the same for all heads.
 struct DocumentTraits {
   TokenIds tokens;
   Index block = 0;
@@ -323,7 +323,7 @@ void Classification::observe_sentences(const Matrix& pattern, const std::vector<
 }
 
 std::vector<ResultsGroup> Classification::finish(const Statistics& statistics) const {
-  // Where documents have no prepended <|endoftext|>: it is the last token of GPT-2's vocabulary.
+  // If documents have no prepended <|endoftext|>: it is the last token of GPT-2's vocabulary.
   auto first_token = static_cast<TokenId>(model_.config.d_vocab - 1);
   if (statistics.has("first_token")) {
     first_token = static_cast<TokenId>(statistics.rows("first_token").at(0)(0));
@@ -334,14 +334,14 @@ std::vector<ResultsGroup> Classification::finish(const Statistics& statistics) c
 }
 
 std::uint64_t memory(const RunShape& run) {
-  constexpr std::uint64_t n_relation = 37;  // of Universal Dependencies
+  constexpr std::uint64_t n_relation = 37;  // number of relations in Universal Dependencies
   const ModelConfig& config = run.config;
   const std::uint64_t n_unit = run.n_unit(), square = run.n_token * run.n_token;
   const std::uint64_t first = n_variability_position * n_variability_position;
   const std::uint64_t ratios =
       (n_head_score + n_offset + 4) * n_block * n_unit + n_semantic_permutation * n_unit;
   const std::uint64_t relations = n_relation * 2 * n_block * (n_unit + longest_offset + 2);
-  // Sums; word attention by thread; similarity of tokens; one score's resamples.
+  // Sums; word attention per thread; token similarities; resamples of one score.
   return Statistics::sum_bytes * (2 * ratios + relations + first * n_unit + config.d_vocab) +
          static_cast<std::uint64_t>(run.n_thread) * square * sizeof(double) +
          square * sizeof(float) + 2 * n_offset * n_unit * run.settings.n_bootstrap * sizeof(double);

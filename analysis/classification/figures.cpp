@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* group_name = "classification";
 
-/// What the figures read of the group.
+/// The parts of the group that the figures read.
 class Scores {
  public:
   explicit Scores(const Results& results) : group_(results.group(group_name)) {}
@@ -148,13 +148,13 @@ Figure draw_type_counts(const Scores& scores) {
           .content = std::move(chart)};
 }
 
-/// `nsubj → head`: the dependent attends back to its head; `head → nsubj`: the other way round.
+/// `nsubj → head`: the dependent attends back to its head; `head → nsubj`: the reverse.
 std::string relation_label(const Scores& scores, Index relation, Index direction) {
   const std::string& name = scores.labels("relation")[relation];
   return direction == 0 ? name + " → head" : "head → " + name;
 }
 
-/// The relations that were tested, in each direction, by the gain of their head over the baseline.
+/// Tested relations in each direction, sorted by the chosen head's gain over the baseline.
 std::vector<Index> leading_relations(const Scores& scores) {
   constexpr std::size_t most_relations = 24;
   if (!scores.has("relation_tested")) return {};

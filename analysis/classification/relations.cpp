@@ -5,7 +5,7 @@
 namespace headscope {
 namespace {
 
-/// The most frequent offset of 1 .. longest_offset, the shortest on ties; 0 when there is none.
+/// The most frequent offset in 1 .. longest_offset, the shortest on ties; 0 if there is none.
 Index best_offset(const arma::mat& offsets, Index direction) {
   Index best = 0;
   for (Index offset = 1; offset <= longest_offset; ++offset) {

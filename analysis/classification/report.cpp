@@ -34,8 +34,7 @@ std::string type_line(const ResultsGroup& group) {
   return text + " (a head may have several).";
 }
 
-// Of the heads that one half of the documents chose, the one furthest above its baseline on the
-// other half.
+// Among the heads chosen on even documents, the one furthest above its baseline on odd ones.
 std::string syntax_line(const ResultsGroup& group) {
   if (!group.has("relation_tested")) return "";
   const Array& accuracy = group.variable("relation_best_accuracy_heldout").values;

@@ -15,7 +15,7 @@ std::vector<double> column(const arma::mat& values, Index weighting = 0) {
   return {values.begin_col(weighting), values.end_col(weighting)};
 }
 
-/// Mean over sequences, unit x weighting: all of them in column 0, then resamples.
+/// Mean over sequences, unit x weighting: column 0 over all sequences, the others over resamples.
 arma::mat resampled_induction(const Array& scores, Index n_weighting, std::uint64_t seed) {
   const Index n_sequence = scores.shape[0];
   const Index n_unit = scores.size() / n_sequence;
@@ -32,7 +32,7 @@ arma::mat resampled_induction(const Array& scores, Index n_weighting, std::uint6
   return means / static_cast<double>(n_sequence);
 }
 
-/// Fills the group, one kind of variable a function.
+/// Fills the group; one function per kind of variable.
 class ResultsBuilder {
  public:
   ResultsBuilder(ResultsGroup& group, const WeightedSums& sums, Index n_layer, Index n_head)

@@ -13,13 +13,12 @@ namespace {
 
 constexpr Index least_keys = 5;
 
-// What float32 rounding leaves of values that are all the same, relative to their size.
+// Relative spread that float32 rounding gives to equal values.
 constexpr double rounding = 1e-6;
 
-/// Subtracts the mean over eligible keys and zeroes the others, so that products with it need no
-/// mask.
-/// @param scale  size of the values where it is known beforehand; 0: their root mean square.
-/// @return       the norm of what is left; 0 when that is but rounding.
+/// Subtracts the mean over eligible keys and zeroes the other keys, so that products need no mask.
+/// @param scale  size of the values if known; 0: their root mean square.
+/// @return       the norm of the centred values; 0 if only rounding is left.
 double centre(const float* values, const unsigned char* eligible, Index n_key, double n_eligible,
               double scale, float* centred) {
   double sum = 0;
@@ -94,7 +93,7 @@ std::vector<SemanticScore> semantic_scores(const Cube& pattern, const TokenSimil
   const Index n_token = pattern.n_cols;
   const Index n_head = pattern.n_slices;
   const std::size_t n_column = 1 + similarity.n_permutation();
-  // NaN where a query does not count; summed in query order afterwards, whatever the threads did.
+  // NaN for a query that is left out. Summed in query order, so that threads change no sum.
   std::vector<double> correlation(n_token * n_head * n_column,
                                   std::numeric_limits<double>::quiet_NaN());
   const auto first_of = [&](Index q, Index h) {

@@ -10,7 +10,7 @@ namespace {
 constexpr double largest_q = 0.05;
 constexpr double least_gain = 0.10;
 constexpr double least_semantic_z = 5;
-// Keeps a head that is uniform up to float32 rounding from counting as further than uniform.
+// A head that is uniform up to float32 rounding must not count as above uniform.
 constexpr double rounding = 1 + 1e-6;
 
 struct TypeInfo {
@@ -124,7 +124,7 @@ bool no_head_is_scored(const arma::mat& margins) {
   return all_nan({margins.begin_col(0), margins.end_col(0)});
 }
 
-/// Fills in why a type could not be looked for: what its rule needs is nowhere in the corpus.
+/// Fills in why a type is untested: the corpus lacks what its rule needs.
 void explain_untested(const WeightedSums& sums, const RelationTests& relations,
                       const CoreferenceTest& coreference, const SemanticTest& semantic,
                       TypeMargins& margins) {

@@ -24,7 +24,7 @@ const AnalysisInfo correlation_info{
     .has_control = true,
 };
 
-/// Adds a matrix into part `index...` of an array whose last axes are the matrix's.
+/// Adds a matrix to the slice `index...` of an array.
 template <typename... I>
 void add_block(const arma::mat& values, Array& sums, I... index) {
   for (Index i = 0; i < values.n_rows; ++i) {
@@ -110,7 +110,7 @@ class Correlation : public Analysis {
   }
 
  private:
-  /// One query whose attention is kept for every head: keys 0 .. position x unit.
+  /// A sampled query with every head's attention, keys 0 .. position x unit.
   struct Query {
     Index position;
     Matrix patterns;
@@ -122,8 +122,8 @@ class Correlation : public Analysis {
     return statistics.sum(name, {n_document_block, config.n_layer, config.n_head, config.n_head});
   }
 
-  /// Spreads the queries that distances are averaged over evenly over the documents; the ones left
-  /// over go to documents drawn at random.
+  /// Divides the sampled queries evenly among the documents; the remainder goes to documents drawn
+  /// at random.
   void spread_queries(std::uint64_t n_document) {
     if (n_document == 0) return;
     const CounterRandom random(settings_.seed, 1);
@@ -131,8 +131,8 @@ class Correlation : public Analysis {
     with_one_more_ = random_subset(n_document, options_.js_queries % n_document, random);
   }
 
-  /// Draws the document's queries. Together they stand for all that it has, so that long documents
-  /// count for more.
+  /// Draws the document's queries. They are weighted to represent all its queries, so that long
+  /// documents count for more.
   void start_queries(Index n_token) {
     queries_.clear();
     const Index n_query = n_token - 1;
@@ -145,7 +145,7 @@ class Correlation : public Analysis {
     if (count > 0) query_weight_ = static_cast<double>(n_query) / static_cast<double>(count);
   }
 
-  /// @param block  which of the layers in `products` it is.
+  /// @param block  index of the layer within `products`.
   void add_residual_products(const HeadProducts& products, Index layer, Index block,
                              DocumentStatistics& statistics) const {
     const ModelConfig& config = model_.config;
@@ -188,14 +188,14 @@ class Correlation : public Analysis {
   const CorrelationOptions& options_;
   Index n_unit_;
   std::vector<const Matrix*> W_O_;
-  std::uint64_t queries_each_ = 0;  // of the sample, in a document
-  std::set<Index> with_one_more_;   // documents
+  std::uint64_t queries_each_ = 0;  // sampled per document
+  std::set<Index> with_one_more_;   // documents with one query more
 
   std::uint64_t document_ = 0;
   Index block_ = 0;        // of documents
-  std::vector<Matrix> z_;  // per layer, d_model x n_token; kept for cosine_all alone
+  std::vector<Matrix> z_;  // per layer, d_model x n_token; only for cosine_all
   std::vector<Query> queries_;
-  double query_weight_ = 0;  // queries of the document that each stands for
+  double query_weight_ = 0;  // queries of the document that each sampled one represents
   Matrix product_;
 };
 

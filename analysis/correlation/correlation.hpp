@@ -11,9 +11,9 @@ struct CorrelationOptions {
   void declare(OptionTable& option) {
     option(js_queries,
            {"js-queries", "N",
-            "queries sampled from the corpus for the distances between all pairs of heads' "
-            "attention, (n_layer n_head)^2 / 2 comparisons of keys for each",
-            "leave them out"});
+            "queries sampled from the corpus for the distances between the attention of all "
+            "pairs of heads; each costs (n_layer n_head)^2 / 2 comparisons",
+            "leave the distances out"});
     option(cosine_all,
            {"no-cosine-all", "",
             "leave out the cosines between heads of different layers; they cost (n_layer "
@@ -22,7 +22,7 @@ struct CorrelationOptions {
   }
 };
 
-/// Group `correlation`: how alike the outputs and the attention of heads are.
+/// Analysis `correlation`: how similar the outputs and the attention of heads are.
 RegisteredAnalysis correlation_analysis();
 
 }  // namespace headscope

@@ -45,7 +45,7 @@ Figure across_layers(const ResultsGroup& group) {
           .content = std::move(map)};
 }
 
-/// One line per space over layers with its interval.
+/// One line per space over layers, with intervals.
 void add_lines(const ResultsGroup& group, const std::string& variable, const std::string& label,
                ChartPanel& panel, std::size_t space) {
   const std::size_t n_layer = group.dimensions.at("layer").size();

@@ -16,7 +16,7 @@ namespace {
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 const char* const spaces[] = {"head", "residual"};
 
-/// The matrix of two-dimensional values.
+/// Two-dimensional values as a matrix.
 arma::mat matrix(const Array& values) {
   arma::mat result(values.shape[0], values.shape[1]);
   for (Index i = 0; i < result.n_rows; ++i) {
@@ -25,15 +25,15 @@ arma::mat matrix(const Array& values) {
   return result;
 }
 
-/// Inner products of heads by space, each block of documents x layer x head x head.
+/// Inner products of heads, per space: block of documents x layer x head x head.
 using BlockProducts = std::array<Array, 2>;
 
 BlockProducts block_products(const Statistics& statistics) {
   return {statistics.total("head_total"), statistics.total("residual_total")};
 }
 
-/// Inner products of heads in one space, summed over blocks of documents, each taken as often as
-/// its weight says, or once without weights: layer x head x head.
+/// Inner products of heads in one space, layer x head x head: the weighted sum over blocks of
+/// documents, or the plain sum without weights.
 Array total_products(const Array& blocks, const Weights& weights = {}) {
   Array total(Shape(blocks.shape.begin() + 1, blocks.shape.end()));
   for (std::size_t block = 0; block < blocks.shape[0]; ++block) {
@@ -57,7 +57,7 @@ std::vector<double> mean_abs_cosines(const BlockProducts& blocks, const Weights&
   return means;
 }
 
-/// The mean over the residual-space half of the values.
+/// Mean over the residual-space half of the values.
 double residual_mean(const std::vector<double>& values) {
   const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   double sum = 0;
@@ -70,7 +70,7 @@ double residual_mean(const std::vector<double>& values) {
   return count > 0 ? sum / static_cast<double>(count) : nan;
 }
 
-/// A statistic of 2 * n_layer values, each with its interval, and last their mean in residual
+/// Estimates of a statistic of 2 * n_layer values, followed by that of their mean in residual
 /// space.
 std::vector<Estimate> by_layer_and_mean(
     const Statistics& statistics, const AnalysisSettings& settings,

@@ -10,10 +10,10 @@
 namespace headscope {
 namespace {
 
-/// float32 keeps 7 digits; sums of d_model products and the softmax may lose three of them.
+/// float32 has 7 digits; sums of d_model products and the softmax may lose three of them.
 constexpr double rounding = 1e-4;
 
-/// Share of the squared weights from which a projection counts as block-diagonal.
+/// A projection counts as block-diagonal from this share of its squared weights on.
 constexpr double block_diagonal = 0.9;
 
 std::string whole(double value) {
@@ -98,7 +98,7 @@ Claim cost_claim(const ModelConfig& config) {
   return claim;
 }
 
-/// How the matrices stand against permuted inputs.
+/// A sentence comparing the matrices with permuted inputs.
 std::string permutation_text(const ResultsGroup& group, std::size_t n_null) {
   std::vector<double> z, p;
   for (const double value : group.variable("block_energy_z").values.values) {

@@ -82,7 +82,7 @@ Figure costs_figure(const ResultsGroup& group) {
       series.label = terms[c];
       series.x = n_token;
       for (std::size_t t = 0; t < n_token.size(); ++t) series.y.push_back(macs(s, c, t));
-      // qk and av coincide: one as points over the other's line keeps both visible.
+      // qk and av coincide; points over a line keep both visible.
       if (terms[c] == "av") series.style = Series::Style::points;
       panel.series.push_back(series);
     }

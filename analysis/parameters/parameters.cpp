@@ -208,7 +208,7 @@ class ParametersAnalysis : public Analysis {
 };
 
 std::uint64_t memory(const RunShape& run) {
-  // A projection and its squares, by thread.
+  // A projection and its squares, per thread.
   const std::uint64_t n_weight = run.config.d_model * run.config.d_model;
   return static_cast<std::uint64_t>(run.n_thread) * n_weight * (sizeof(float) + sizeof(double));
 }

@@ -33,8 +33,8 @@ class KeepZ : public LayerObserver {
   std::vector<Matrix> z;  ///< per layer, d_model x n_token
 };
 
-/// Passes: 0 sums z for its mean and notes lengths; 1 ablates every head and takes the gradient; 2
-/// prunes along the orders that pass 1 gave.
+/// Pass 0 sums z for its mean and records lengths; pass 1 ablates every head and takes the
+/// gradient; pass 2 prunes in the orders found by pass 1.
 class Pruning : public Analysis {
  public:
   explicit Pruning(const AnalysisContext& context)
@@ -62,7 +62,7 @@ class Pruning : public Analysis {
   double forward_passes(std::uint64_t document) const override {
     if (document >= n_document_used() || pass_ == 0) return 0;
     if (pass_ == 2) return static_cast<double>(masks_.size());
-    // Each head in every way, from its own layer on; the gradient.
+    // Every ablation of each head runs from the head's layer on; then the gradient.
     const double n_unit = static_cast<double>(model_.config.n_layer * model_.config.n_head);
     return 0.5 * n_unit * n_ablation_row + 3;
   }
@@ -86,7 +86,7 @@ class Pruning : public Analysis {
       row(1) = static_cast<double>(loss.nll.size());
       add_importance(statistics);
     } else {
-      // Masks that keep every head cost the baseline.
+      // Masks that keep every head need only the baseline.
       for (std::size_t mask = 0; mask < masks_.size(); ++mask) {
         if (first_masked_layer(masks_[mask]) == config.n_layer) {
           add_curve_loss(mask, loss, statistics);
@@ -119,7 +119,7 @@ class Pruning : public Analysis {
 
   // Pass 1 ----------------------------------------------------------------------------------------
 
-  /// Mean z and the documents' lengths, of pass 0.
+  /// Reads mean z and the documents' lengths from pass 0.
   void prepare_ablation(const Statistics& earlier) {
     const ModelConfig& config = model_.config;
     mean_z_.assign(config.n_layer, Vector(config.d_model, arma::fill::zeros));
@@ -137,9 +137,9 @@ class Pruning : public Analysis {
     }
   }
 
-  /// Fills donor_z_ with z of other documents at the same positions. The others come in a seeded
-  /// order; each gives the positions that those before it are too short for. Positions that no
-  /// other document reaches keep their own z.
+  /// Fills donor_z_ with z of other documents at the same positions. Donors are visited in a seeded
+  /// order; each fills the positions beyond the end of earlier donors. Positions that no donor
+  /// reaches keep the document's own z.
   void collect_donor_z() {
     const Index n_token = tokens_.size();
     donor_z_.clear();
@@ -224,7 +224,7 @@ class Pruning : public Analysis {
 
   // Pass 2 ----------------------------------------------------------------------------------------
 
-  /// The masks of all orders and steps, each kept once.
+  /// Collects the distinct masks of all orders and steps.
   void plan_curves(const Statistics& earlier) {
     const ModelConfig& config = model_.config;
     const Index n_unit = config.n_layer * config.n_head;
@@ -285,10 +285,10 @@ class Pruning : public Analysis {
   std::vector<Vector> mean_z_;                            // per layer, d_model
   std::vector<std::pair<std::uint64_t, Index>> lengths_;  // in tokens, by document number
   std::vector<Matrix>
-      donor_z_;             // per layer, d_model x n_token; empty when there is no other document
-  Index donor_length_ = 0;  // positions that donors reached
+      donor_z_;             // per layer, d_model x n_token; empty if there is no other document
+  Index donor_length_ = 0;  // positions filled by donors
   std::vector<HeadMask> masks_;
-  std::vector<std::vector<CurvePoint>> mask_users_;  // of each mask
+  std::vector<std::vector<CurvePoint>> mask_users_;  // the orders and steps of each mask
 };
 
 std::uint64_t memory(const RunShape& run) {
@@ -296,7 +296,7 @@ std::uint64_t memory(const RunShape& run) {
   const std::uint64_t n_unit = run.n_unit(), values = config.d_model * run.n_token;
   const std::uint64_t n_document =
       run.settings.own<PruningOptions>().n_document_used(run.n_document);
-  // A donor's z and what was put together of donors, of all layers; of one, the donors' and mean.
+  // z of one donor and donor_z_, all layers; z of the donors and of the mean, one layer.
   const std::uint64_t donors = 2 * config.n_layer * values + 2 * values;
   const std::uint64_t row =
       (n_ablation_row + n_importance) * n_unit + 2 * n_curve_step * n_curve_order;

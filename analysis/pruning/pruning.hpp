@@ -11,15 +11,16 @@ struct PruningOptions {
 
   void declare(OptionTable& option) {
     option(n_document,
-           {"prune-documents", "N", "documents used, since it costs a pass per head", "all"});
+           {"prune-documents", "N",
+            "number of documents to use; each costs several forward passes per head", "all"});
   }
   std::uint64_t n_document_used(std::uint64_t of_corpus) const {
     return n_document == 0 ? of_corpus : std::min(of_corpus, n_document);
   }
 };
 
-/// Group `pruning`: what the model loses when a head is taken out, how importance predicts it, and
-/// how many can go.
+/// Analysis `pruning`: the loss increase without each head, how well importance predicts it, and
+/// how many heads can be removed.
 RegisteredAnalysis pruning_analysis();
 
 }  // namespace headscope

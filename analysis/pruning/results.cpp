@@ -17,7 +17,7 @@ namespace {
 
 const char* const michel = "Michel et al. 2019, Are Sixteen Heads Really Better than One?";
 
-/// What the statistics hold, a row per document in order.
+/// The statistics, one row per document in order.
 struct DocumentRows {
   std::vector<double> baseline;  ///< nats, summed over the document's predicted tokens
   std::vector<double> n_predicted;
@@ -43,7 +43,7 @@ DocumentRows document_rows(const Statistics& statistics) {
   return rows;
 }
 
-/// Sum over documents, each taken as often as its weight says.
+/// Weighted sum over documents.
 double weighted(const std::vector<double>& values, const Weights& weights) {
   return std::inner_product(values.begin(), values.end(), weights.begin(), 0.0);
 }
@@ -60,8 +60,8 @@ Array weighted(const std::vector<const Array*>& rows, const Weights& weights) {
   return sum;
 }
 
-/// Mean loss with each ablation minus the baseline, nats per predicted token: n_ablation_row x
-/// layer x head.
+/// Mean loss with each ablation minus the baseline, nats per predicted token:
+/// n_ablation_row x layer x head.
 Array loss_increases(const DocumentRows& rows, const Weights& weights) {
   const double n_predicted = weighted(rows.n_predicted, weights),
                baseline = weighted(rows.baseline, weights);
@@ -81,12 +81,12 @@ Array mean_importance(const DocumentRows& rows) {
   return mean;
 }
 
-/// Index in the statistics of each ablation in the order of the results: zero, mean, resample.
+/// Row in the statistics of each ablation in the results: zero, mean, resample.
 constexpr std::size_t ablation_rows[] = {0, 1, 3};
 constexpr std::size_t all_but_one_row = 2;
 
-/// How many heads have an interval of their loss increase, and how many of those one that does not
-/// lie above 0.
+/// Adds how many heads have an interval for their loss increase, and how many of those intervals do
+/// not lie above 0.
 void add_harmless(ResultsGroup& group) {
   const Variable& increase = group.variable("loss_increase");
   const std::size_t n_ablation = increase.values.shape[0];
@@ -168,8 +168,7 @@ void add_importance(const DocumentRows& rows, ResultsGroup& group) {
       "1", michel));
 }
 
-/// Loss (part 0) or accuracy (part 1) of each order and step, per predicted token: part x order x
-/// step.
+/// Loss (part 0) and accuracy (part 1) per predicted token: part x order x step.
 Array curve_means(const DocumentRows& rows, const Weights& weights) {
   Array means = weighted(rows.curve, weights);
   const double n_predicted = weighted(rows.n_predicted, weights);
@@ -210,8 +209,8 @@ void add_curves(const DocumentRows& rows, ResultsGroup& group) {
                            "share of tokens predicted as most probable" + orders, "1", michel));
 }
 
-/// The largest share of heads whose removal, and that of every smaller share, keeps the loss within
-/// (1 + tolerance) of the baseline, by the better of the two informed orders.
+/// The largest share of heads such that removing it, or any smaller share, keeps the loss at most
+/// (1 + tolerance) times the baseline; the better of the orders by ablation and by importance.
 double prunable_share(const Array& means, double baseline, double tolerance) {
   double best = 0;
   for (std::size_t order = 0; order < 2; ++order) {
@@ -246,7 +245,7 @@ void add_prunable_share(const DocumentRows& rows, const AnalysisSettings& settin
       "1", own_definition));
 }
 
-/// @param i  of the dimension tolerance.
+/// @param i  index along the dimension tolerance.
 Claim prunable_claim(const ResultsGroup& group, std::size_t i) {
   constexpr double many = 0.2;
   const double tolerance = tolerances[i];

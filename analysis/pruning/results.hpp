@@ -4,20 +4,20 @@
 
 namespace headscope {
 
-/// Rows of the statistics, in the order the arrays hold them.
+/// Rows of the statistics, in the order of the arrays.
 inline constexpr std::size_t n_ablation_row = 4;  ///< zero, mean, all but one, resample
 inline constexpr std::size_t n_importance = 3;    ///< per token, per example, signed
 inline constexpr std::size_t n_random_order = 5;
 inline constexpr std::size_t n_curve_order =
-    2 + n_random_order;                          ///< ablation, importance, random ones
+    2 + n_random_order;                          ///< ablation, importance, random orders
 inline constexpr std::size_t n_curve_step = 11;  ///< 0, 0.1 ... 1 of the heads
 
-/// Heads left out at a curve step: floor(step / 10 * n_unit).
+/// Heads removed at a curve step: floor(step / 10 * n_unit).
 inline Index n_pruned_at(std::size_t step, Index n_unit) {
   return step * n_unit / (n_curve_step - 1);
 }
 
-/// The orders of the pruning curves: by zero ablation, by importance, and the random ones.
+/// The orders of the pruning curves: by zero ablation, by importance, and random orders.
 /// @param statistics  with the rows `baseline`, `ablated` and `importance`.
 std::vector<std::vector<Index>> pruning_orders(const Statistics& statistics,
                                                const ModelConfig& config, std::uint64_t seed);
@@ -26,7 +26,7 @@ std::vector<std::vector<Index>> pruning_orders(const Statistics& statistics,
 ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& config,
                              const AnalysisSettings& settings);
 
-/// What the report says and shows of the finished group.
+/// The part of the report about the finished group.
 ReportPart pruning_report(const ResultsGroup& group);
 
 std::vector<Figure> draw_pruning(const Results& results);

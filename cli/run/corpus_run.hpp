@@ -9,16 +9,15 @@
 
 namespace headscope {
 
-/// How often analyses that run together see the corpus: as often as the one that needs most passes.
+/// Passes over the corpus of analyses that run together: those of the one that needs most.
 int pass_count(const std::vector<const RegisteredAnalysis*>& analyses);
 
 /// Runs the analyses of one model over a corpus, and holds their statistics.
 ///
-/// All analyses share the last pass, so that an analysis whose first pass only counts costs one
-/// forward pass.
+/// An analysis with fewer passes than the others runs in the last ones: all share the last pass.
 class CorpusRun {
  public:
-  /// @param analyses  those that need no corpus take part in no pass. All arguments outlive it.
+  /// @param analyses  weights-only ones take part in no pass. All arguments outlive this object.
   CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses, const AnalysisContext& context);
 
   int n_pass() const { return n_pass_; }
@@ -28,10 +27,10 @@ class CorpusRun {
   double forward_passes(std::uint64_t document) const;
   /// Shows a document to the analyses of the pass.
   void observe(const Document& document);
-  /// Ends the last pass and frees the memory that only passes need.
+  /// Ends the last pass and frees the memory needed only during passes.
   void end();
 
-  /// Statistics by the analysis's name; `corpus` holds the sum `n_token` of the tokens run.
+  /// Statistics by name of analysis; `corpus` holds the sum `n_token`, the number of tokens run.
   using StatisticsByName = std::map<std::string, Statistics>;
   const StatisticsByName& statistics() const { return statistics_; }
   /// Adds the statistics of another part of the corpus.

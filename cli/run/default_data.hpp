@@ -4,9 +4,9 @@
 
 namespace headscope {
 
-/// Path of a file of the embedded default: below `$HEADSCOPE_DATA` if set, the installed
-/// `share/headscope` beside the program, or the source tree's `data/`.
-/// @throws DataError naming the places looked at.
+/// Path of a default data file: in `$HEADSCOPE_DATA` if set, else in the installed
+/// `share/headscope` or in the source tree's `data/`.
+/// @throws DataError naming the folders searched.
 std::string default_data_path(const std::string& name);
 
 }  // namespace headscope

@@ -6,8 +6,8 @@
 
 namespace headscope {
 
-/// While one exists, SIGINT and SIGTERM are noted instead of ending the program; a second signal
-/// ends it at once. At most one at a time.
+/// While this object exists, SIGINT and SIGTERM are recorded instead of ending the program; a
+/// second signal ends it at once. At most one object at a time.
 class InterruptNote {
  public:
   InterruptNote();
@@ -15,14 +15,14 @@ class InterruptNote {
   InterruptNote(const InterruptNote&) = delete;
   InterruptNote& operator=(const InterruptNote&) = delete;
 
-  /// The signal that came; 0 while none has.
+  /// The signal received; 0 if none.
   int signal() const;
 
  private:
   struct sigaction old_interrupt_, old_terminate_;
 };
 
-/// A run that stopped in good order because a signal asked for it: exit status 128 + signal.
+/// A run that saved and stopped because of a signal: exit status 128 + signal.
 class Interrupted : public std::runtime_error {
  public:
   Interrupted(int signal, const std::string& message)

@@ -4,7 +4,7 @@
 
 namespace headscope {
 
-/// Makes a folder and those above it. @throws DataError with the reason if it cannot be made.
+/// Creates a folder and its parents. @throws DataError with the reason if that fails.
 void make_folder(const std::string& path);
 
 }  // namespace headscope

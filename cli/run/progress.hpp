@@ -7,24 +7,23 @@
 
 namespace headscope {
 
-/// Progress on stderr: a bar that redraws itself on a terminal, a plain line every ten seconds
-/// elsewhere.
+/// Progress on stderr: a bar on a terminal, else a plain line every ten seconds.
 class Progress {
  public:
   enum class Style { quiet, lines, bar };
 
-  /// `bar` when stderr is a terminal, else `lines`; `quiet` when asked.
+  /// `quiet` if asked, else `bar` if stderr is a terminal, else `lines`.
   static Style detect(bool quiet);
 
-  /// @param work    what a document costs, in any unit.
-  /// @param n_done  documents done before, whose time is not known.
+  /// @param work    cost of a document, in any unit.
+  /// @param n_done  documents done by an earlier process, not timed here.
   Progress(Style style, std::string task, std::uint64_t n_document,
            std::function<double(std::uint64_t)> work, std::uint64_t n_done = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// One more document of `n_token` tokens is done.
+  /// Counts one more document, of `n_token` tokens.
   void advance(std::uint64_t n_token);
 
  private:
@@ -37,8 +36,8 @@ class Progress {
   std::uint64_t n_document_;
   std::function<double(std::uint64_t)> work_;
   std::uint64_t done_;
-  double work_before_ = 0;  // of the documents done before
-  double work_done_ = 0;    // of those done since
+  double work_before_ = 0;  // of documents done by an earlier process
+  double work_done_ = 0;    // of documents done since
   double work_left_ = 0;
   std::uint64_t tokens_ = 0;
   Clock::time_point start_ = Clock::now();

@@ -13,7 +13,7 @@ AnalysisContext context_of(const RunSetup& setup, const Model& model) {
   return {model, setup.corpus(), setup.options().settings};
 }
 
-/// The analyses of a run's control and the untrained model they run on.
+/// A run's control: an untrained model and the analyses that run on it.
 struct Control {
   Model model;
   CorpusRun corpus_run;
@@ -23,7 +23,7 @@ struct Control {
         corpus_run(setup.controlled_analyses(), context_of(setup, model)) {}
 };
 
-/// None unless the control was asked for.
+/// Null unless a control was asked for.
 std::unique_ptr<Control> make_control(const RunSetup& setup) {
   if (setup.controlled_analyses().empty()) return nullptr;
   return std::make_unique<Control>(setup);

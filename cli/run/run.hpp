@@ -8,16 +8,16 @@
 
 namespace headscope {
 
-/// The label of the pass files of the shard that a run's options name.
+/// The label of the pass files of this run's shard.
 PassLabel pass_label(const RunSetup& setup);
 
-/// Takes the shard through all passes that can be run now, and a run of one shard to its results.
-/// @return none for a shard of several; `headscope merge` finishes those.
-/// @throws Interrupted after saving, when SIGINT or SIGTERM came.
+/// Runs all passes of the shard that can run now, and finishes a run of one shard.
+/// @return nullopt for one of several shards; `headscope merge` finishes those.
+/// @throws Interrupted after SIGINT or SIGTERM, once the statistics are saved.
 std::optional<Results> run_shard(const RunSetup& setup, const PassFolder& folder);
 
-/// Finishes a run whose shards were run apart.
-/// @throws DataError if the shards are of another run than `setup`.
+/// Finishes a run whose shards ran separately.
+/// @throws DataError if the shards belong to another run than `setup`.
 Results merge_shards(const RunSetup& setup, const ShardTable& shards);
 
 }  // namespace headscope

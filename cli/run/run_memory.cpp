@@ -12,7 +12,7 @@ namespace headscope {
 namespace {
 
 constexpr std::uint64_t mebibyte = 1 << 20, gibibyte = 1 << 30;
-/// Libraries, and what OpenBLAS sets aside for each thread.
+/// Code and libraries, and OpenBLAS's buffer for each thread.
 constexpr std::uint64_t program_bytes = 40 * mebibyte, thread_bytes = 8 * mebibyte;
 
 }  // namespace

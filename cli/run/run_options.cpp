@@ -25,7 +25,7 @@ std::string absolute_path(const std::string& path) {
   return std::filesystem::absolute(path).lexically_normal().string();
 }
 
-/// @param path_text  writes a path.
+/// @param path_text  turns a path into the text to write.
 std::string json_of(const OptionTable& table, std::string (*path_text)(const std::string&)) {
   nlohmann::json json = nlohmann::json::object();
   for (const Option& option : table.options()) {
@@ -52,11 +52,11 @@ RunOptions::RunOptions() {
                 "the small model in data/", run})
       .in_usage = true;
   table(n_head,
-        {"n-head", "N", "heads per layer, for model files that do not say", "d_model / 64"});
+        {"n-head", "N", "heads per layer, for model files that do not state it", "d_model / 64"});
   table.heading("Corpus");
   Option& paths = table(
       corpus, {"corpus", "PATH...",
-               "plain text, CoNLL-U (named *.conllu) or token ids in HDF5, files or folders",
+               "files or folders: plain text, CoNLL-U (named *.conllu) or token ids in HDF5",
                "the stories in data/ with the default model; without a corpus only weights are "
                "analysed",
                run});
@@ -64,33 +64,34 @@ RunOptions::RunOptions() {
   table(tokenizer,
         {"tokenizer", "DIR", "folder with vocab.json and merges.txt", "the model file's own", run});
   table(prepend_bos, {"no-bos", "", "do not put <|endoftext|> before each document"});
-  table(max_documents, {"max-documents", "N", "documents of the corpus to use", "all"});
+  table(max_documents, {"max-documents", "N", "number of documents of the corpus to use", "all"});
   table.heading("Analyses");
-  table(analyses, {"analyses", "A,B", "which to run, separated by commas",
+  table(analyses, {"analyses", "A,B", "analyses to run, separated by commas",
                    "all that model and corpus allow", run})
       .choices = analysis_names();
   table(control, {"control", "KIND",
-                  "none, or random: repeat the analyses that allow it on an untrained model of the "
-                  "same shape"})
+                  "none, or random: repeat the analyses that support it on an untrained model of "
+                  "the same shape"})
       .choices = {"none", "random"};
   settings.declare(table);
   table.heading("Output");
-  table(output, {"output,o", "DIR", "where results.h5, tables, figures and the report go", "", run})
+  table(output,
+        {"output,o", "DIR", "folder for results.h5, tables, figures and the report", "", run})
       .required = "a folder for the results";
   table(figures,
         {"figures", "FORMATS",
          "svg, png, pdf, separated by commas; svg is always drawn, for the report", "", run})
       .choices = {"svg", "png", "pdf"};
   table.heading("Run");
-  table(config,
-        {"config", "FILE", "read options from FILE, lines `name = value`; the command line wins",
-         "", process});
-  table(threads, {"threads", "N", "threads", "all cores", run}).most = 4096;
+  table(config, {"config", "FILE",
+                 "read options from FILE, lines `name = value`; the command line takes precedence",
+                 "", process});
+  table(threads, {"threads", "N", "number of threads", "all cores", run}).most = 4096;
   table
       .add({"memory", "SIZE",
-            "refuse, before the first document, a run that is expected to need more, such as 900M "
-            "or 8G",
-            "not asked; `headscope inspect MODEL` lists what runs need", process})
+            "memory limit, such as 900M or 8G; a run with a higher estimate is refused before the "
+            "first document",
+            "no limit; `headscope inspect MODEL` prints the estimates", process})
       .store = [this](const Option& option, const Words& words) {
     const auto bytes = parse_memory(words.front());
     if (!bytes) option.refuse("a size such as 900M or 8G,", words.front());
@@ -98,21 +99,19 @@ RunOptions::RunOptions() {
   };
   table
       .add({"shard", "K/N",
-            "run only documents K, K + N, K + 2 N ... of the corpus, K from 1 to N, for `headscope "
-            "merge`",
+            "run only documents K, K + N, K + 2 N ... of the corpus, K from 1 to N; "
+            "`headscope merge` combines the shards",
             "all documents", process})
       .store = [this](const Option& option, const Words& words) {
     if (read_shard(words.front())) return;
     option.refuse("K/N with K from 1 to N,", words.front());
   };
-  table(wait, {"wait", "",
-               "wait for the other shards between passes, instead of stopping until run again", "",
-               process});
-  table(resume, {"resume", "", "go on where a run into the same folder was cut off", "", process});
-  table(save_every,
-        {"save-every", "N", "documents after which to save what a cut-off run resumes from",
-         "as often as takes about 1 % of the time", process});
-  table(quiet, {"quiet,q", "", "no progress on stderr", "", process});
+  table(wait,
+        {"wait", "", "between passes, wait for the other shards instead of stopping", "", process});
+  table(resume, {"resume", "", "continue an interrupted run in the same folder", "", process});
+  table(save_every, {"save-every", "N", "save the state for --resume after every N documents",
+                     "so often that saving takes about 1 % of the time", process});
+  table(quiet, {"quiet,q", "", "do not show progress on stderr", "", process});
 }
 
 bool RunOptions::read_shard(const std::string& text) {

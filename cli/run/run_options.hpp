@@ -7,15 +7,15 @@
 
 namespace headscope {
 
-/// What `headscope run` was asked to do.
+/// The options of `headscope run`.
 struct RunOptions {
   RunOptions();
-  // The table is bound to the fields.
+  // Not copied: the table is bound to the fields.
   RunOptions(const RunOptions&) = delete;
   RunOptions& operator=(const RunOptions&) = delete;
 
   std::string model;         ///< empty: the default model in data/
-  std::uint64_t n_head = 0;  ///< for files that do not say; 0: d_model / 64
+  std::uint64_t n_head = 0;  ///< for files that do not state it; 0: d_model / 64
   std::vector<std::string>
       corpus;             ///< empty: the default stories with the default model, else none
   std::string tokenizer;  ///< folder; empty: the model's own
@@ -27,11 +27,11 @@ struct RunOptions {
   std::string output;
   std::vector<std::string> figures{"svg", "png"};
   std::uint64_t threads = 0;     ///< 0: all cores
-  std::uint64_t memory = 0;      ///< bytes that the run must fit in; 0: not asked
+  std::uint64_t memory = 0;      ///< limit in bytes; 0: none
   int shard = 1, n_shard = 1;    ///< shard k of N takes documents k - 1, k - 1 + N, k - 1 + 2 N ...
-  bool wait = false;             ///< for other shards' passes, instead of stopping
-  bool resume = false;           ///< go on where a run left off
-  std::uint64_t save_every = 0;  ///< documents; 0: as often as takes a hundredth of the time
+  bool wait = false;             ///< wait for other shards' passes instead of stopping
+  bool resume = false;           ///< continue an unfinished run
+  std::uint64_t save_every = 0;  ///< documents; 0: so often that saving takes 1 % of the time
   bool quiet = false;
   std::string config;  ///< file of options; empty: none
 
@@ -42,14 +42,14 @@ struct RunOptions {
 
   /// Every option with its value, as JSON.
   std::string as_json() const;
-  /// as_json with paths that hold from any folder.
+  /// as_json with absolute paths.
   std::string with_absolute_paths() const;
-  /// Takes over the options of a run from their JSON, but those of one process.
+  /// Sets the options from the JSON of a run, except those of scope `process`.
   /// @throws OptionError
   void restore(const std::string& json);
 
  private:
-  /// Sets the shard from `K/N`; false if the text is not in that form.
+  /// Sets the shard from `K/N`; false if the text has another form.
   bool read_shard(const std::string& text);
 };
 

@@ -12,7 +12,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-/// Says when to save: every so many documents, or as often as takes about a hundredth of the time.
+/// Decides when to save: every N documents, or so often that it takes about 1 % of the time.
 class SaveTimer {
  public:
   explicit SaveTimer(std::uint64_t every) : every_(every) {}

@@ -7,23 +7,21 @@
 
 namespace headscope {
 
-/// Takes analyses through the corpus, or a shard's part of it, keeping in files what each pass
-/// gave.
+/// Runs analyses over the corpus, or over a shard of it, and saves each pass in a file.
 ///
-/// A pass whose file is there is not repeated, and one that was saved goes on behind the last
-/// document saved. Sums are exact, so that whatever was cut off, resumed or run apart ends in the
-/// same numbers.
+/// A finished pass is not repeated; an unfinished one continues after the last document saved. Sums
+/// are exact, so that interrupted, resumed and sharded runs end in the same numbers.
 class PassRunner {
  public:
-  /// @param folder  keeps the pass files.
-  /// @throws DataError without `--resume`, if there are files of a run that was not finished.
+  /// @param folder  holds the pass files.
+  /// @throws DataError without `--resume` if the folder has files of an unfinished run.
   PassRunner(const RunSetup& setup, const PassFolder& folder);
 
   /// Runs all passes of one model's analyses.
-  /// @param first_pass  the number of its first pass in the whole run.
-  /// @return false if other shards must finish a pass first; true when all is done. The statistics
-  /// are then complete for a run of one shard, and in the folder for one of several.
-  /// @throws Interrupted after saving, when SIGINT or SIGTERM came.
+  /// @param first_pass  number of the model's first pass in the whole run.
+  /// @return false if other shards must finish a pass first; true when all passes are done. The
+  /// statistics of a run of one shard are then in `corpus_run`, those of a shard in the folder.
+  /// @throws Interrupted after SIGINT or SIGTERM, once the statistics are saved.
   bool run(CorpusRun& corpus_run, int first_pass, const std::string& task);
 
  private:

@@ -61,8 +61,8 @@ void add_provenance(Results& results, const RunSetup& setup, std::uint64_t n_tok
   attributes["n_token"] = count(n_token);
 }
 
-/// Adds the groups of a control run, and to the groups of the run itself what only both can say.
-/// @param main_group  where in the results each analysis of `trained` has its own group.
+/// Adds the groups of a control run, and to the run's own groups the comparisons with it.
+/// @param main_group  index in the results of the main group of each analysis of `trained`.
 void add_control(const CorpusRun& trained, const CorpusRun& control,
                  const std::vector<std::size_t>& main_group, Results& results) {
   for (const CorpusRun::Item& item : control.items()) {

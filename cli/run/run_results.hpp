@@ -6,13 +6,13 @@
 namespace headscope {
 
 /// Turns complete statistics into results with their provenance.
-/// @param control  null unless the control was asked for.
+/// @param control  null unless a control was asked for.
 Results finish_results(const RunSetup& setup, const CorpusRun& trained, const CorpusRun* control);
 
-/// Writes results.h5, tables, figures and report into the run's output folder, and says where.
+/// Writes results.h5, tables, figures and report into the run's output folder; prints where.
 void write_run(const Results& results, const RunOptions& options);
 
-/// Writes tables, figures and report of a results file into `directory`, in place of older ones.
+/// Writes tables, figures and report of a results file into `directory`, replacing older ones.
 /// @param figure_formats  svg is always drawn, for the report.
 void draw_results(const Results& results, const std::string& directory,
                   const std::vector<std::string>& figure_formats);

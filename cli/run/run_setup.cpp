@@ -22,7 +22,7 @@ std::vector<std::string> find_corpus(const RunOptions& options) {
   return {default_data_path("stories.conllu")};
 }
 
-/// The analyses asked for, or all that model and corpus allow.
+/// The analyses asked for, or else all that model and corpus allow.
 std::vector<const RegisteredAnalysis*> choose_analyses(const RunOptions& options, bool has_corpus,
                                                        const Model& model) {
   std::vector<const RegisteredAnalysis*> chosen;
@@ -71,8 +71,7 @@ void check_memory_of(const RunOptions& options, const ModelConfig& config, std::
       options.memory);
 }
 
-/// Loads the model, or the default one, if there is room for its weights, whatever is to be done
-/// with them.
+/// Loads the model, or the default one. Checks --memory against its weights first.
 Model load_checked_model(const RunOptions& options) {
   const std::string path =
       options.model.empty() ? default_data_path("default-model.h5") : options.model;

@@ -8,27 +8,27 @@
 
 namespace headscope {
 
-/// What a run works on, opened from its options.
+/// A run's model, corpus and analyses, opened from its options.
 class RunSetup {
  public:
-  /// Sets the threads.
-  /// @param options  outlive it.
-  /// @throws DataError, UsageError if something cannot be opened, an analysis asked for cannot be
-  /// run on it, or it needs more than `options.memory`.
+  /// Also sets the number of threads.
+  /// @param options  outlive this object.
+  /// @throws DataError, UsageError if a file cannot be opened, an analysis asked for cannot run on
+  /// this model and corpus, or the run needs more than `options.memory`.
   explicit RunSetup(const RunOptions& options);
   RunSetup(const RunSetup&) = delete;
   RunSetup& operator=(const RunSetup&) = delete;
 
   const RunOptions& options() const { return options_; }
   const Model& model() const { return model_; }
-  /// Those of the options, or the default stories with the default model.
+  /// The paths given, or the default stories with the default model.
   const std::vector<std::string>& corpus_paths() const { return corpus_paths_; }
   /// Null for a weights-only run.
   const Corpus* corpus() const { return corpus_ ? &*corpus_ : nullptr; }
   const Tokenizer* tokenizer() const { return tokenizer_ ? &*tokenizer_ : nullptr; }
   /// The analyses to run, in the order of the registry.
   const std::vector<const RegisteredAnalysis*>& analyses() const { return analyses_; }
-  /// Those to repeat on an untrained model; none unless asked for.
+  /// The analyses to repeat on an untrained model; empty unless a control was asked for.
   std::vector<const RegisteredAnalysis*> controlled_analyses() const;
 
  private:

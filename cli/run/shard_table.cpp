@@ -66,7 +66,7 @@ ShardTable::ShardTable(const std::vector<std::string>& paths) {
 }
 
 void ShardTable::merge_into(CorpusRun& corpus_run, int first_pass) const {
-  // The label is checked again: the file may be another by now.
+  // Checks the label again: the file may have been replaced.
   PassLabel expected = label_;
   for (int pass = first_pass; pass < first_pass + corpus_run.n_pass(); ++pass) {
     for (int shard = 1; shard <= label_.n_shard; ++shard) {

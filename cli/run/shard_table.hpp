@@ -13,17 +13,17 @@ namespace headscope {
 /// The pass files of every shard of one run.
 class ShardTable {
  public:
-  /// @param paths  pass files, or folders: all pass files in one, or in its folder `shards`.
-  /// @throws DataError naming what is missing, there twice, or of another run, and how it differs.
+  /// @param paths  pass files, or folders with pass files in them or in their folder `shards`.
+  /// @throws DataError naming what is missing, present twice, or of another run and how it differs.
   explicit ShardTable(const std::vector<std::string>& paths);
 
-  /// What all of them share; its shard and pass do not matter.
+  /// The label that all files share; its shard and pass have no meaning.
   const PassLabel& label() const { return label_; }
-  /// A file of the table, for errors.
+  /// One of the files, for error messages.
   const std::string& first_path() const { return paths_.begin()->second; }
 
-  /// Adds what the shards kept in the passes of one model, in shard order.
-  /// @param first_pass  the number of its first pass in the whole run.
+  /// Adds the shards' statistics from the passes of one model, in shard order.
+  /// @param first_pass  number of the model's first pass in the whole run.
   void merge_into(CorpusRun& corpus_run, int first_pass) const;
 
  private:

@@ -4,13 +4,13 @@
 #   tools/slurm/submit.sh N --output DIR [OPTION...]      options of `headscope run`
 #
 # From the environment:
-#   HEADSCOPE      the program (default: headscope, as found on PATH)
-#   PASSES         arrays to submit: the passes of the analysis with most of them (default 3, for pruning;
-#                  classification has 2, the others 1; one too many does nothing)
+#   HEADSCOPE      the program (default: headscope on PATH)
+#   PASSES         number of arrays: the largest number of passes of an analysis (default 3, for pruning;
+#                  classification has 2, the others 1; an extra array does nothing)
 #   CPUS           per task (default 1)
 #   SBATCH_OPTIONS further options of sbatch, for example "--time=4:00:00 --mem=3G --partition=short"
 #
-# Prints the merge's job number. A task that fails or is stopped runs again, up to 3 times, from what it had saved.
+# Prints the job number of the merge. A task that fails or is stopped is requeued up to 3 times and resumes.
 set -euo pipefail
 
 if [ $# -lt 3 ] || ! [[ $1 =~ ^[1-9][0-9]*$ ]]; then
