@@ -23,8 +23,7 @@ struct ModelConfig {
   Index d_model = 0;  ///< Hugging Face's `n_embd`
   Index d_mlp = 0;    ///< Hugging Face's `n_inner`; 4 * d_model in GPT-2
   Index n_ctx = 0;    ///< Hugging Face's `n_positions`
-  Index d_vocab =
-      0;  ///< Hugging Face's `vocab_size`; 0 if neither a token embedding nor a config gives it
+  Index d_vocab = 0;  ///< Hugging Face's `vocab_size`; 0 if neither weights nor config give it
   double layer_norm_epsilon = 1e-5;
   Activation activation = Activation::gelu_new;
   bool tied_unembedding = true;  ///< the unembedding is the token embedding

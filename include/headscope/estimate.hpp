@@ -33,9 +33,9 @@ enum class Side { below, at_most, at_least, above };
 /// other side. Undecided otherwise, or if there is no interval.
 Verdict verdict_of(const Estimate& effect, Side side, double threshold);
 
-/// Number of document blocks that intervals resample. A document belongs to block `index %
-/// n_document_block`, so data kept per block have the same size for any corpus; with at most this
-/// many documents each has its own block. Even, so that a block holds documents of one parity.
+/// Number of document blocks that intervals resample. A document belongs to the block numbered by
+/// its index modulo this, so data kept per block have the same size for any corpus; with at most
+/// this many documents each has its own block. Even, so that a block holds documents of one parity.
 inline constexpr std::size_t n_document_block = 128;
 
 /// Fewest resamples for a 95 % interval: with fewer, the 5 % outside it are less than one resample.

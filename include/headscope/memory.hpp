@@ -11,8 +11,8 @@ namespace headscope {
 /// The weights of a complete model.
 std::uint64_t model_bytes(const ModelConfig& config);
 
-/// One Forward that runs documents, without the weights. @param with_patterns an observer wants
-/// patterns.
+/// One Forward that runs documents, without the weights. @param with_patterns if an observer wants
+/// them.
 std::uint64_t forward_bytes(const ModelConfig& config, Index n_token, bool with_patterns);
 
 /// What Forward::loss adds.

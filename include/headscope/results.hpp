@@ -73,8 +73,7 @@ struct Dimension {
 };
 
 struct Claim {
-  int number =
-      0;  ///< as in the list of claims, 1..10; claims that are parts of one share its number
+  int number = 0;  ///< in the list of claims, 1..10; parts of one claim share it
   std::string statement;
   Verdict verdict = Verdict::undecided;
   std::string effect_name;  ///< what the effect size measures, with units
