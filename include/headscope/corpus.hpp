@@ -17,8 +17,8 @@ struct Word {
   std::vector<std::pair<std::string, std::string>> features;  ///< FEATS, name and value
   std::string
       relation;  ///< UD relation without subtype; empty when the document has no dependencies
-  /// Index of the governing word in the document; none for a root, and for a word that a cut parted
-  /// from its head.
+  /// Index of the syntactic head in the document; none for a root, or if a cut put the head into
+  /// another piece.
   std::optional<Index> head;
   Index sentence = 0;
   std::vector<Index> tokens;  ///< indices into Document::tokens; empty: unaligned
@@ -35,11 +35,11 @@ struct Mention {
 /// One document, cut to the model's context.
 struct Document {
   std::uint64_t index = 0;  ///< position in the corpus, from 0
-  /// `# newdoc` id, or the file's name and a number (`alice.txt:120`: the line where the document
-  /// begins, in token-id files its number from 0); then `/2` for the second piece of one that was
-  /// cut.
+  /// `# newdoc` id, or the file's name and a number: in `alice.txt:120` the line where the document
+  /// begins, in token-id files the document's number from 0. The second piece of a cut document
+  /// ends in `/2`.
   std::string id;
-  TokenIds tokens;       ///< with `<|endoftext|>` first when the corpus was opened so
+  TokenIds tokens;       ///< starts with `<|endoftext|>` if `prepend_bos`
   bool has_bos = false;  ///< tokens[0] was prepended
   std::vector<std::string>
       token_text;  ///< bytes each token stands for; empty for token-id corpora without tokenizer
@@ -56,22 +56,22 @@ struct CorpusOptions {
   std::uint64_t max_documents = 0;  ///< 0: all
 };
 
-/// Files or folders of plain text (a blank line ends a document), CoNLL-U, or token ids in HDF5,
-/// read a document at a time: opening checks everything and finds where documents begin, memory
-/// holds one document. Files ending in `.conllu` are CoNLL-U, files that begin as HDF5 does (or end
+/// Documents from files or folders: plain text (a blank line ends a document), CoNLL-U, or token
+/// ids in HDF5. Opening checks all files and finds where documents begin; documents are then read
+/// one at a time. Files ending in `.conllu` are CoNLL-U, files with the HDF5 signature (or ending
 /// in `.h5`) are token ids, all others are plain text.
 ///
-/// Documents longer than the context are cut into several, each tokenised by itself, before they
-/// are numbered: CoNLL-U between sentences; plain text after a character that ends sentences, any
-/// closing quotes and brackets, and white space. A sentence too long for the context is cut between
-/// words, a word of plain text too long for it anywhere between tokens; such a word of CoNLL-U is
-/// shortened to what fits. Mentions and arcs with a part in another piece are dropped.
+/// Documents longer than the context are cut into pieces, each tokenised by itself and numbered as
+/// a document: CoNLL-U between sentences; plain text after sentence-ending punctuation, any closing
+/// quotes and brackets, and white space. A sentence longer than the context is cut between words. A
+/// word longer than the context is cut between tokens in plain text and truncated in CoNLL-U.
+/// Mentions and arcs that span several pieces are dropped.
 ///
 /// Plain text may hold any bytes but NUL. A CoNLL-U file without `# newdoc` is one document.
 ///
-/// Token-id HDF5 files hold `tokens` (whole numbers, all documents in a row) and `offsets`
-/// (n_document + 1 positions); their ids are held in memory. They are cut where the context is
-/// full. A document that begins with `<|endoftext|>` is not given another.
+/// Token-id HDF5 files hold `tokens` (integers, all documents concatenated) and `offsets`
+/// (n_document + 1 positions); the ids are held in memory. Documents are cut where the context is
+/// full. A document that begins with `<|endoftext|>` gets no second one.
 class Corpus {
  public:
   /// @param paths      files or folders; a folder stands for its .txt, .conllu and .h5 files in

@@ -20,26 +20,25 @@ struct Estimate {
 };
 
 /// `value` with the central 95 % of `samples` (linear interpolation between order statistics; NaN
-/// left out). No interval if there is no sample, or `value` is NaN.
+/// ignored). No interval if there is no sample, or `value` is NaN.
 Estimate percentile_estimate(double value, std::vector<double> samples);
 
 /// Whether a claim is true of the model that was run.
 enum class Verdict { holds, does_not_hold, undecided };
 
-/// The side of a threshold on which a claim puts its effect.
+/// The side of the threshold where a claim says its effect lies.
 enum class Side { below, at_most, at_least, above };
 
-/// Holds if the whole interval lies on the claimed side, does not hold if all of it lies beyond the
-/// threshold on the other side. Undecided otherwise, and without an interval.
+/// Holds if the whole interval lies on the claimed side, does not hold if it lies entirely on the
+/// other side. Undecided otherwise, or if there is no interval.
 Verdict verdict_of(const Estimate& effect, Side side, double threshold);
 
-/// Blocks of documents that intervals are resampled over; a document belongs to the block of its
-/// number modulo this. What is kept per block has the same size for any corpus, and with at most
+/// Number of document blocks that intervals resample. A document belongs to the block numbered by
+/// its index modulo this, so data kept per block have the same size for any corpus; with at most
 /// this many documents each has its own block. Even, so that a block holds documents of one parity.
 inline constexpr std::size_t n_document_block = 128;
 
-/// Fewest resamples that make a 95 % interval: of fewer, the 5 % outside are less than one
-/// resample.
+/// Fewest resamples for a 95 % interval: with fewer, the 5 % outside it are less than one resample.
 inline constexpr std::size_t least_resamples = 20;
 
 /// How often a statistic counts each document (or block of documents, layer, sequence).
@@ -51,11 +50,11 @@ class Bootstrap {
  public:
   /// @param n_resample  fewer than `least_resamples` count as 0.
   Bootstrap(std::size_t n_document, std::size_t n_resample, std::uint64_t seed);
-  /// Of blocks, given the number of documents in each: a block without documents is never drawn.
+  /// Resamples blocks, given the number of documents in each. Empty blocks are never drawn.
   Bootstrap(const std::vector<double>& documents_per_block, std::size_t n_resample,
             std::uint64_t seed);
 
-  /// 0 for fewer than two documents: every resample would be the same and the interval a point.
+  /// 0 for fewer than two documents, whose resamples would all be equal.
   std::size_t n_resample() const { return n_resample_; }
   /// The whole corpus: every weight is 1.
   Weights whole() const { return Weights(n_weight_, 1); }

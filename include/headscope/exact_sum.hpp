@@ -8,20 +8,20 @@
 
 namespace headscope {
 
-/// Sums that are the same bit for bit in whatever order and grouping they are added up.
+/// Sums that are bit-identical for any order and grouping of the additions.
 ///
-/// Each is a fixed-point number below 2^57 in magnitude: integer addition is associative. A value
-/// is rounded towards zero to a multiple of the resolution when it is added. A NaN makes its sum
-/// NaN for good.
+/// Each sum is a fixed-point number below 2^57 in magnitude, because integer addition is
+/// associative. A value is rounded towards zero to a multiple of the resolution when it is added.
+/// Adding a NaN makes the sum NaN permanently.
 class ExactSums {
  public:
-  /// 64-bit words of a sum. The resolution is 2^-198 with `fine`, which holds every sum of float32
-  /// exactly, and 2^-70 (8.5e-22) with `coarse`.
+  /// 64-bit words per sum. The resolution is 2^-198 for `fine`, which holds every sum of float32
+  /// exactly, and 2^-70 (8.5e-22) for `coarse`.
   static constexpr std::size_t fine = 4, coarse = 2;
 
   explicit ExactSums(std::size_t size = 0, std::size_t n_word = fine)
       : n_word_(n_word), words_(size * n_word, 0) {}
-  /// @param words  what `words()` gave, `n_word` of each sum.
+  /// @param words  as returned by `words()`, `n_word` per sum.
   ExactSums(std::vector<std::int64_t> words, std::size_t n_word)
       : n_word_(n_word), words_(std::move(words)) {}
 

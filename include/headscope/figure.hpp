@@ -7,7 +7,7 @@
 
 #include "headscope/array.hpp"
 
-/// Figures as data: what to draw, not how. gnuplot draws them from a script and a data file left
+/// Figures as data: what to draw, not how. gnuplot draws them from a script and a data file kept
 /// beside the picture.
 namespace headscope {
 
@@ -19,10 +19,10 @@ enum class ColourScale {
 
 struct HeatmapPanel {
   std::string title;
-  Array values;  ///< row x column, alike in all panels; NaN is drawn as empty
+  Array values;  ///< row x column, the same in all panels; NaN is drawn as empty
 };
 
-/// One or several heat maps under one colour scale.
+/// One or more heat maps with a common colour scale.
 struct Heatmap {
   std::vector<HeatmapPanel> panels;
   std::string row_title, column_title, value_title;    ///< with units
@@ -41,7 +41,8 @@ struct Series {
   std::vector<double> low, high;  ///< interval around y; empty: none
   Style style = Style::line;
   std::vector<std::string> point_labels;  ///< beside each point; empty: none
-  /// Place in the palette, so that a name has one colour in several figures; else by first use.
+  /// Index in the palette, to give a name one colour in several figures; default: order of first
+  /// use.
   std::optional<std::size_t> colour;
 };
 
@@ -95,8 +96,8 @@ struct DrawnFigure {
 DrawnFigure write_figure(Figure figure, const std::string& directory,
                          const std::vector<std::string>& formats);
 
-/// Removes the figures that write_figure wrote into a folder, and nothing else: files of the name
-/// of a script of its own. No such folder: nothing to do.
+/// Removes the scripts that write_figure wrote into a folder and the pictures and data of the same
+/// names, nothing else. Does nothing if there is no such folder.
 /// @throws DataError if one cannot be removed.
 void remove_figures(const std::string& directory);
 

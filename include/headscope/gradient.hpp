@@ -9,8 +9,7 @@
 
 namespace headscope {
 
-/// How the loss depends on one layer's heads. References live only while the layer is being
-/// observed.
+/// How the loss depends on one layer's heads. References are valid only during the observer's call.
 struct LayerGradient {
   Index layer;
   const Matrix& z;   ///< d_model x n_token, head h at rows h * d_head
@@ -20,15 +19,15 @@ struct LayerGradient {
 
 using LayerGradientObserver = std::function<void(const LayerGradient&)>;
 
-/// One forward and one backward pass, for the importance of all heads at once:
+/// The importance of all heads from one forward and one backward pass:
 ///
 ///   g = dL / dz,   importance of head h = sum over t of |z[h, t] . g[h, t]|
 ///
-/// Reverse-mode differentiation with respect to activations; weights have no gradients here. The
-/// forward pass keeps three residual-stream-sized matrices a layer; queries, keys, values, patterns
-/// and MLP activations are computed again where they are needed, patterns a block of queries at a
-/// time. Keeps its buffers between calls, so one object serves one thread of control. The model
-/// must outlive it and be complete.
+/// Reverse-mode differentiation with respect to activations; weight gradients are not computed. The
+/// forward pass keeps three residual-stream-sized matrices per layer; queries, keys, values,
+/// patterns and MLP activations are recomputed when needed, patterns in blocks of queries. Keeps
+/// its buffers between calls, so use one object per calling thread. The model must outlive it and
+/// be complete.
 ///
 /// Memory: 3 n_layer d_model n_token floats, and about 15 d_model n_token of work space.
 /// Source: Michel et al. 2019, "Are Sixteen Heads Really Better than One?".
@@ -40,9 +39,9 @@ class HeadGradient {
   HeadGradient(const HeadGradient&) = delete;
   HeadGradient& operator=(const HeadGradient&) = delete;
 
-  /// Shows every layer's gradient to `observe`, the last layer first. A document of one token
-  /// predicts nothing: its gradients are zero.
-  /// @return the loss that was differentiated, token by token.
+  /// Passes each layer's gradient to `observe`, last layer first. A document of one token predicts
+  /// nothing: its gradients are zero.
+  /// @return the differentiated loss, per token.
   /// @throws ShapeError if there are no tokens, more than n_ctx, or an id outside the vocabulary.
   TokenLoss run(std::span<const TokenId> tokens, const LayerGradientObserver& observe);
 

@@ -33,11 +33,11 @@ struct TensorInfo {
   std::string type;  ///< as the format calls it: `float32`, `BF16`
 };
 
-/// What a model file holds, apart from its numbers.
+/// What a model file holds, without the weights' values.
 struct ModelDescription {
   ModelConfig config;
-  std::string config_file;           ///< where the config was read; empty: from the shapes alone
-  std::vector<std::string> missing;  ///< tensors that running text needs and the file lacks
+  std::string config_file;           ///< file with the config; empty if inferred from shapes
+  std::vector<std::string> missing;  ///< tensors missing for running text
   std::uint64_t n_stored = 0;        ///< parameters in the file
   ParameterCounts counts;            ///< parameters of the complete model
   bool has_tokenizer = false;

@@ -5,34 +5,34 @@
 
 #include "headscope/processor.hpp"
 
-/// Which of OpenBLAS's kernels multiplies matrices.
+/// The choice of OpenBLAS's matrix-product kernel.
 ///
-/// OpenBLAS picks its kernel by the processor's model number when it is loaded. One that is newer
-/// than the OpenBLAS gets the `Prescott` kernel (SSE3), some six times slower than what it can do.
-/// `OPENBLAS_CORETYPE` overrides the choice and is read at that moment alone.
+/// OpenBLAS picks its kernel from the processor's model number when the library is loaded. A
+/// processor newer than the OpenBLAS release gets the `Prescott` kernel (SSE3), about six times
+/// slower than its best one. `OPENBLAS_CORETYPE` overrides the choice and is read only at load
+/// time.
 namespace headscope::blas {
 
-/// The kernel to ask OpenBLAS for on a processor for which it took `own` by itself.
-/// @return  none where `own` uses vectors as wide as any kernel that is asked for by name would:
-///          `SkylakeX` (AVX-512), `Haswell` (AVX2).
+/// The kernel to request on a processor for which OpenBLAS chose `own`.
+/// @return  `SkylakeX` (AVX-512) or `Haswell` (AVX2); none if `own` already uses vectors as wide.
 std::optional<std::string> better_kernel(const Processor& processor, const std::string& own);
 
-/// The kernel this program runs, `SkylakeX` say.
+/// The kernel in use, for example `SkylakeX`.
 std::string kernel_in_use();
 
-/// One sentence where the kernel in use has narrower vectors than the processor; else empty.
-/// Programs that link the library have to set OPENBLAS_CORETYPE before they start, or call
+/// A one-sentence warning if the kernel in use has narrower vectors than the processor, else empty.
+/// A program that links the library needs OPENBLAS_CORETYPE set before it starts, or calls
 /// `restart_with_best_settings`.
 std::string kernel_warning();
 
-/// Starts this program anew, in the same process and with the same arguments, with
-/// OPENBLAS_CORETYPE set, where `better_kernel` names one and the user has not set the variable;
-/// also with GOMP_SPINCOUNT set, where neither it nor OMP_WAIT_POLICY is: threads that wait give
-/// their core away after some ten microseconds, so that a machine on which others work does not
-/// slow a run down many times.
+/// Restarts this program in the same process with the same arguments and these variables set:
+/// OPENBLAS_CORETYPE, if `better_kernel` names a kernel and the user has not set it;
+/// GOMP_SPINCOUNT, if neither it nor OMP_WAIT_POLICY is set. Waiting threads then give up their
+/// core after about ten microseconds; otherwise other work on the machine can slow a run down many
+/// times.
 ///
-/// To be called first in main. It returns, with nothing changed, where there is nothing to set or
-/// the program cannot be started again.
+/// Call it first in main. It returns without any change if there is nothing to set or the program
+/// cannot be restarted.
 void restart_with_best_settings(char** argv);
 
 }  // namespace headscope::blas

@@ -4,10 +4,10 @@
 
 namespace headscope {
 
-/// Vector instructions that matter to matrix products, and that both the processor and the
-/// operating system allow.
+/// Vector instructions for matrix products that both the processor and the operating system
+/// support.
 struct Processor {
-  std::string name;          ///< as the processor gives it; empty where it gives none
+  std::string name;          ///< as the processor reports it; empty if it reports none
   bool avx2 = false;         ///< with FMA: 8 float32 at a time
   bool avx512 = false;       ///< F, DQ, BW and VL: 16 float32 at a time
   bool avx512_bf16 = false;  ///< products of bfloat16 in AVX-512 registers
@@ -18,7 +18,7 @@ struct Processor {
   const char* widest() const;
 };
 
-/// The processor this runs on. On machines that are not x86-64 it has no name and no instructions.
+/// The current processor; without name and instructions if it is not x86-64.
 Processor this_processor();
 
 }  // namespace headscope

@@ -8,11 +8,10 @@
 
 namespace headscope {
 
-/// Writes `report.html`, one file that opens from disk without network: what the heads do in a
-/// few lines, a map of all heads with a panel for each (scores, closest heads, attention
-/// patterns), the claims with verdicts, figures inline as SVG, sortable tables, each number with
-/// its definition and source, provenance; and `report.md`, the same in plain text with the tables
-/// linked.
+/// Writes `report.html`, a single file that needs no network: a short summary of what the heads do,
+/// a map of all heads with a panel for each (scores, closest heads, attention patterns), the claims
+/// with verdicts, figures as inline SVG, sortable tables, the definition and source of each number,
+/// and provenance. Also writes `report.md`, the same in plain text with links to the tables.
 ///
 /// @param figures    with their SVG; `report.md` links it as `figures/{name}.svg`.
 /// @throws DataError if a figure has no SVG or a report cannot be written; no half-written report

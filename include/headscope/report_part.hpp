@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-/// What an analysis brings to the report beside its variables: sentences for the summary, and
-/// which of its variables the panel of a head shows, and how. Variables are named as in their
-/// group. `by head` means by the dimensions layer and head; a unit is layer * n_head + head.
+/// What an analysis adds to the report besides its variables: sentences for the summary, and which
+/// variables the head panel shows and how. Variables are named as in their group. "By head" means
+/// with the dimensions layer and head; a unit is layer * n_head + head.
 namespace headscope {
 
 /// One line of the summary.
@@ -19,7 +19,7 @@ struct Finding {
   bool operator==(const Finding&) const = default;
 };
 
-/// Variables by head whose values are listed together. Sections of one title are joined.
+/// Variables by head whose values are listed together. Sections with the same title are merged.
 struct ScoreSection {
   std::size_t rank = 0;
   std::string title;
@@ -31,31 +31,31 @@ struct ScoreSection {
 /// The heads nearest to a head by a variable of dimensions [label,] unit, unit: a list per label.
 struct NearestHeads {
   std::size_t rank = 0;
-  std::string title;  ///< of a list; the label, where there is one, stands before it
+  std::string title;  ///< of a list, after the label if there is one
   std::string variable;
   std::size_t most = 5;    ///< heads in a list
-  bool smallest = false;   ///< those of smallest value; else those of largest absolute value
-  bool by_column = false;  ///< the panel's head is the last axis; else the one before
-  std::string chance;      ///< a variable by label: the value expected by chance; may be empty
+  bool smallest = false;   ///< list the smallest values, else the largest absolute values
+  bool by_column = false;  ///< the panel's head is on the last axis, else the one before
+  std::string chance;      ///< a variable by label, the value expected by chance; may be empty
 
   bool operator==(const NearestHeads&) const = default;
 };
 
-/// The rows of a table in which a head is furthest above the row's baseline.
+/// The table rows where a head exceeds the row's baseline most.
 struct BestRows {
   std::size_t rank = 0;
   std::string title;
   std::vector<std::string> headings;  ///< of the row's label, value, baseline and count
   std::string value;                  ///< a share, by row and head
   std::string baseline, count;        ///< by row
-  std::string eligible;               ///< a flag by row; rows of 0 are left out
+  std::string eligible;               ///< a flag by row; rows with 0 are left out
 
   bool operator==(const BestRows&) const = default;
 };
 
 struct ReportPart {
   std::vector<Finding> findings;
-  /// For the summary's first line, which is about the model; empty where there is nothing to say.
+  /// Parts of the summary's first line, about the model; may be empty.
   std::string model_size;  ///< `124.4 million parameters`
   std::string model_loss;  ///< `its loss is 3.2 nats per token`
 
@@ -64,7 +64,7 @@ struct ReportPart {
   std::vector<BestRows> tables;
 
   std::string types;         ///< a flag by type and head: which types a head is of
-  std::string primary_type;  ///< a flag by head: the one type that stands for it on maps of heads
+  std::string primary_type;  ///< a flag by head: the type shown on head maps
 
   std::string pattern;       ///< one document's attention: layer, head, query, key
   std::string token_labels;  ///< text or whole numbers by token of that document
@@ -73,7 +73,7 @@ struct ReportPart {
 
   /// As a results file holds it: JSON, UTF-8.
   std::string text() const;
-  /// Reads what `text` wrote; what is left out is empty. Nothing for any other text.
+  /// Reads what `text` wrote; missing fields stay empty. Nothing for any other text.
   static std::optional<ReportPart> parse(const std::string& text);
 };
 

@@ -18,28 +18,28 @@ namespace headscope {
 /// Documents are added with DocumentStatistics. Sums are exact (ExactSums): statistics of parts of
 /// a corpus, run in any order and merged, equal those of the whole corpus bit for bit.
 ///
-/// An analysis that sees the corpus several times uses other names in each pass; `seal` marks where
-/// a pass ends.
+/// An analysis with several passes over the corpus uses different names in each; `seal` ends a
+/// pass.
 class Statistics {
  public:
   bool has(const std::string& name) const;
-  /// Names of all sums, sorted: for sums named after what is in the data, such as one per relation.
+  /// Names of all sums, sorted; for sums whose names come from the data, such as one per relation.
   std::vector<std::string> sum_names() const;
-  /// A sum over all documents, rounded to double. Each call computes it anew.
+  /// A sum over all documents, rounded to double. Recomputed on each call.
   /// @throws Error if there is no sum of that name.
   Array total(const std::string& name) const;
   /// @throws Error if there are no rows of that name.
   const std::map<std::uint64_t, Array>& rows(const std::string& name) const;
 
-  /// Ends a pass: the sums and rows of now can be read, but nothing can be added to them, and
-  /// `save_statistics` leaves them out.
+  /// Ends a pass: the present sums and rows become read-only, and `save_statistics` leaves them
+  /// out.
   void seal();
 
   /// Adds the sums of `other` and takes over its rows.
   /// @throws ShapeError on different shapes, Error on a document that is in both.
   void merge(const Statistics& other);
 
-  /// Most bytes per element: of a sum (the document's part, the total, the total rounded), of a sum
+  /// Upper bounds on bytes per element: of a sum (document's part, total, rounded total), of a sum
   /// added to directly, and of a row.
   static constexpr std::uint64_t sum_bytes = 8 + 8 * ExactSums::fine + 8,
                                  added_bytes = 8 * ExactSums::coarse + 8, row_bytes = 8;
@@ -62,8 +62,8 @@ class Statistics {
   std::set<std::string> sealed_;
 };
 
-/// What one document adds to statistics. Its part of each sum is first added up in double by
-/// itself, so that it is the same whichever documents come before it.
+/// What one document adds to statistics. Its part of each sum is first added up separately in
+/// double, so it does not depend on earlier documents.
 class DocumentStatistics {
  public:
   /// @param statistics  must outlive it.

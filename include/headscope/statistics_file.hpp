@@ -14,7 +14,7 @@ struct StatisticsFile {
 };
 
 /// Writes an HDF5 file with checksums over data (Fletcher32) and metadata; the file appears only
-/// when it is complete. Sums are stored exactly. Sealed sums and rows are left out.
+/// once complete. Sums are stored exactly. Sealed sums and rows are left out.
 /// @throws DataError if it cannot be written.
 void save_statistics(const std::map<std::string, std::string>& texts,
                      const std::map<std::string, Statistics>& parts, const std::string& path);
@@ -22,7 +22,7 @@ void save_statistics(const std::map<std::string, std::string>& texts,
 /// @throws DataError naming file and dataset if it is not a statistics file, or is damaged.
 StatisticsFile load_statistics(const std::string& path);
 
-/// Removes the file if it exists, and temporary files that killed writers of it left.
+/// Removes the file if it exists, and temporary files left by killed writers.
 /// @throws DataError if it cannot be removed.
 void remove_statistics(const std::string& path);
 

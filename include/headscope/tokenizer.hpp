@@ -14,11 +14,11 @@ namespace headscope {
 struct TokenizerFiles {
   std::string vocab_json;  ///< `vocab.json` or `encoder.json`: token to id
   std::string merges;      ///< `merges.txt` or `vocab.bpe`: one merge a line
-  /// What errors name.
+  /// Names used in errors.
   std::string vocab_source, merges_source;
 };
 
-/// Both files are in this folder (the current one when empty).
+/// Whether both files are in this folder (the current folder if empty).
 bool has_tokenizer_files(const std::string& directory);
 
 /// @throws DataError naming the file that is missing or cannot be read.
@@ -27,9 +27,9 @@ TokenizerFiles read_tokenizer_files(const std::string& directory);
 /// GPT-2's byte-level byte-pair encoding, exact.
 ///
 /// Text is split by GPT-2's pattern, with Unicode classes from PCRE2, and each part is merged pair
-/// by pair, lowest rank first, leftmost first. Bytes that are not UTF-8 survive, so
-/// decode(encode(bytes)) == bytes for every input: each such byte is split as if it were U+FFFD (a
-/// character that is no letter, number or space) and encoded as itself.
+/// by pair, lowest rank first, leftmost first. Invalid UTF-8 is kept, so decode(encode(bytes)) ==
+/// bytes for every input: each invalid byte is split as if it were U+FFFD (a character that is no
+/// letter, number or space) and encoded as itself.
 ///
 /// Every method is safe to call from several threads at once.
 ///
@@ -38,7 +38,7 @@ class Tokenizer {
  public:
   /// A `#version` line of the merges is ignored.
   /// @throws DataError  on malformed text, a merge of unknown tokens, a byte without a token, or
-  /// ids other than 0 to the number of tokens less one, each once.
+  /// ids that are not 0 .. n - 1 for n tokens, each once.
   explicit Tokenizer(const TokenizerFiles& files);
   /// @param source  errors name `source:vocab` and `source:merges`.
   Tokenizer(std::string_view vocab_json, std::string_view merges, const std::string& source);
@@ -55,8 +55,7 @@ class Tokenizer {
     std::vector<std::pair<std::size_t, std::size_t>> spans;
   };
 
-  /// Text is never read as special tokens: `<|endoftext|>` in a text is encoded like any other
-  /// characters.
+  /// Special tokens are not recognised: `<|endoftext|>` in a text is encoded like any other text.
   Encoding encode(std::string_view text) const;
 
   /// The bytes the tokens stand for. @throws ShapeError on an id outside the vocabulary.

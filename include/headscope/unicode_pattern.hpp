@@ -12,7 +12,7 @@ namespace headscope {
 /// threads.
 class UnicodePattern {
  public:
-  /// @param pattern  a constant of ours: one that does not compile is a mistake in Headscope.
+  /// @param pattern  a constant in Headscope; one that does not compile is a bug.
   explicit UnicodePattern(std::string_view pattern);
 
   /// Searches one text from left to right; one per thread.

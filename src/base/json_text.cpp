@@ -11,7 +11,7 @@ using nlohmann::json;
 json parse_json(std::string_view text) {
   constexpr std::size_t deepest = 32;
   bool acceptable = true;
-  std::vector<std::unordered_set<std::string>> keys(deepest);  // of the open object of each level
+  std::vector<std::unordered_set<std::string>> keys(deepest);  // of the open object at each level
   const auto check = [&](int level, json::parse_event_t event, const json& parsed) {
     const auto depth = static_cast<std::size_t>(level);
     switch (event) {

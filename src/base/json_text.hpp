@@ -6,12 +6,12 @@
 
 namespace headscope {
 
-/// Parses JSON of a file that is not trusted.
-/// @return  discarded if it is malformed, nested deeper than any file that is read here (32
-///          levels), or gives a key of an object twice.
+/// Parses JSON from an untrusted file.
+/// @return  discarded if it is malformed, nested more than 32 levels deep (more than any file read
+///          here), or repeats a key within an object.
 nlohmann::json parse_json(std::string_view text);
 
-/// JSON on one line; bytes of texts that are not UTF-8 become U+FFFD.
+/// JSON on one line; invalid UTF-8 becomes U+FFFD.
 std::string json_text(const nlohmann::json& value);
 
 }  // namespace headscope

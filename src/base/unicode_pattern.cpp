@@ -27,7 +27,7 @@ UnicodePattern::UnicodePattern(std::string_view pattern) {
                            std::string(pattern));
   }
   code_.reset(code);
-  // Without just-in-time compilation matching is slower and otherwise the same.
+  // May fail: without just-in-time compilation matching is only slower.
   pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view replacement = "\uFFFD";
 
-// The text with each character, and each byte that is part of none, replaced.
+// Replaces each character, and each byte that is part of none.
 // @param replace  called with the bytes and whether they are a character.
 template <typename Replace>
 std::string replaced(std::string_view text, Replace replace) {
@@ -46,7 +46,7 @@ std::size_t utf8::character_length(std::string_view text) {
   for (std::size_t i = 1; i < length; ++i) {
     if (!is_continuation(text[i])) return 0;
   }
-  // The second byte tells overlong forms, surrogates and code points above U+10FFFF apart.
+  // The second byte reveals overlong forms, surrogates and code points above U+10FFFF.
   const unsigned char second = byte(1);
   if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
       (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) {

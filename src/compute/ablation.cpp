@@ -22,7 +22,7 @@ void check_variant(const HeadVariant& variant, const LayerView& view, Index n_he
   check_count("columns of the replacement z", view.z.n_cols, variant.z->n_cols);
 }
 
-/// The first columns of a buffer that only grows: fresh pages cost more than the products they
+/// The first columns of a buffer that never shrinks: fresh pages cost more than the products they
 /// hold.
 blas::View grown(Matrix& buffer, Index n_row, Index n_col) {
   if (buffer.n_rows != n_row || buffer.n_cols < n_col) buffer.set_size(n_row, n_col);

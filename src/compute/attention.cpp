@@ -53,7 +53,7 @@ float score_scale(const AttentionWeights& w) {
   return 1.0F / std::sqrt(static_cast<float>(w.W_Q.n_rows / w.n_head));
 }
 
-// Where one head's patterns go; scratch when nobody asked for them.
+// Where one head's patterns go; scratch if nobody asked for them.
 blas::View pattern_columns(Cube& pattern, Index head, Index n_key, Index first, Index count) {
   if (pattern.is_empty()) return {thread_scratch(n_key * count), n_key, count, n_key};
   return {pattern.slice_colptr(head, first), n_key, count, n_key};

@@ -9,7 +9,7 @@
 namespace headscope {
 namespace {
 
-// One query's way back through softmax and scale, in place of dA:
+// Backpropagates one query through softmax and scale, overwriting dA:
 // dS = A (dA - sum over keys of A dA) scale.
 HEADSCOPE_VECTORISED void softmax_gradient(const float* A, Index n_key, float scale, float* dA) {
   double sum = 0;

@@ -4,8 +4,8 @@
 
 namespace headscope {
 
-/// The gradient that dz, the gradient of causal_attention's z, sends back to queries, keys and
-/// values. Patterns are computed again, a block of queries at a time; threads over heads.
+/// Backpropagates dz, the gradient of causal_attention's z, to queries, keys and values. Recomputes
+/// patterns in blocks of queries; threads over heads.
 ///
 /// @param qkv   3 (n_head d_head) x n_token, one sequence.
 /// @param dz    (n_head d_head) x n_token.

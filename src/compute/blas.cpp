@@ -70,8 +70,8 @@ Index part_start(Index part, Index n_part, Index count) {
   return exact / block_alignment * block_alignment;
 }
 
-// Number of row parts in the thread grid that packs least: each thread packs its rows of A and its
-// columns of B.
+// Number of row parts in the thread grid with the least packing: each thread packs its rows of A
+// and its columns of B.
 Index row_parts(Index n_thread, Index n_row, Index n_col) {
   Index best = 1;
   double least = -1;

@@ -8,7 +8,7 @@
 
 namespace headscope {
 
-/// Memory that grows to the largest shape asked of it and is then used again: fresh pages cost more
+/// Memory that grows to the largest requested shape and is reused, because fresh pages cost more
 /// than the arithmetic done in them. Contents are undefined after each request, and earlier
 /// matrices become invalid.
 class Buffer {

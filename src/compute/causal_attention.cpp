@@ -6,7 +6,7 @@
 namespace headscope {
 namespace {
 
-// With fewer multiply-adds than this the work is done sooner than threads wake up.
+// Below this many multiply-adds, waking the threads takes longer than the work.
 constexpr Index least_parallel_work = 4'000'000;
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 using blas::Transpose;
 
-// What the backward pass needs of each layer and cannot cheaply compute again.
+// What the backward pass needs of each layer and cannot cheaply recompute.
 class Activations : public LayerObserver {
  public:
   explicit Activations(Index n_layer) : resid_pre_(n_layer), resid_mid_(n_layer), z_(n_layer) {}
@@ -52,7 +52,7 @@ struct HeadGradient::Workspace {
   Activations activations;
   Buffer dresid, dz, normalized, dnormalized, qkv, dqkv, hidden, dhidden;
 
-  // Makes dresid the gradient of the mean loss with respect to the stream after the last layer.
+  // Sets dresid to the gradient of the mean loss with respect to the stream after the last layer.
   TokenLoss start(const Model& model, const Matrix& resid_final, std::span<const TokenId> targets,
                   Matrix& d) {
     d.zeros();
@@ -69,7 +69,7 @@ struct HeadGradient::Workspace {
     return loss;
   }
 
-  // Takes d from the stream after the layer's MLP to the stream before it.
+  // Backpropagates the residual stream's gradient through the layer's MLP.
   void through_mlp(const ModelConfig& config, const LayerWeights& layer, const Matrix& resid_mid,
                    Matrix& d) {
     Matrix ln = normalized.matrix(d.n_rows, d.n_cols);
@@ -84,7 +84,7 @@ struct HeadGradient::Workspace {
     add_layer_norm_gradient(resid_mid, layer.ln_2_gain, config.layer_norm_epsilon, dln, d);
   }
 
-  // Takes d from the stream after the layer's attention to the stream before it.
+  // Backpropagates the residual stream's gradient through the layer's attention.
   void through_attention(const ModelConfig& config, const LayerWeights& layer,
                          const Matrix& resid_pre, const Matrix& dmixed, Matrix& d) {
     Matrix ln = normalized.matrix(d.n_rows, d.n_cols);

@@ -14,7 +14,7 @@
 namespace headscope::blas {
 namespace {
 
-// Turns of GNU OpenMP's waiting loop, some ten nanoseconds each, before a thread sleeps.
+// Iterations of GNU OpenMP's spin loop, about ten nanoseconds each, before a thread sleeps.
 constexpr const char* spin_count = "1000";
 
 // Width of the vectors of a kernel or a processor.
@@ -38,8 +38,7 @@ Vectors vectors_of(const Processor& processor) {
   return processor.avx2 ? Vectors::avx2 : Vectors::sse;
 }
 
-// Whether the program was started by the loader and not by a command `ld.so PROGRAM`, for which
-// /proc/self/exe is the loader.
+// False if the program was started as `ld.so PROGRAM`: /proc/self/exe is then the loader.
 bool can_be_started_again() {
   return getauxval(AT_BASE) != 0;
 }

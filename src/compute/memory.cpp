@@ -14,7 +14,7 @@ std::uint64_t floats(std::uint64_t count) {
   return count * sizeof(float);
 }
 
-// Columns of the residual stream that stacked sequences go through at once.
+// Columns of the residual stream processed at once for stacked sequences.
 Index stacked_columns(Index at_once, Index n_token) {
   return std::max<Index>(1, at_once / std::max<Index>(1, n_token)) * n_token;
 }
@@ -28,8 +28,8 @@ std::uint64_t model_bytes(const ModelConfig& config) {
 }
 
 std::uint64_t forward_bytes(const ModelConfig& config, Index n_token, bool with_patterns) {
-  // Streams before and after the layer, between its halves, both normalized ones, z and what
-  // attention adds; queries, keys and values.
+  // resid_pre, resid_mid, resid_post, both normalized streams, z and the attention output; queries,
+  // keys and values; hidden units.
   const std::uint64_t columns = 7 * config.d_model + 3 * config.d_model + config.d_mlp;
   return floats(columns * n_token + (with_patterns ? config.n_head * n_token * n_token : 0));
 }
@@ -48,10 +48,10 @@ std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thr
 }
 
 std::uint64_t gradient_bytes(const ModelConfig& config, Index n_token, int n_thread) {
-  // Kept of every layer: the streams before it and between its halves, and z.
+  // Kept for each layer: resid_pre, resid_mid and z.
   const std::uint64_t kept = 3 * config.n_layer * config.d_model;
-  // Gradients of the stream and z, the normalized stream, queries, keys, values and hidden units,
-  // each with its own; what a thread adds up of the unembedding.
+  // Gradients of the residual stream and z; the normalized stream, queries, keys, values and hidden
+  // units, each with its gradient; each thread's sum over the unembedding.
   const std::uint64_t columns = 10 * config.d_model + 2 * config.d_mlp +
                                 static_cast<std::uint64_t>(n_thread) * config.d_model;
   return forward_bytes(config, n_token, false) + loss_bytes(config, n_token, n_thread) +

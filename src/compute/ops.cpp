@@ -11,7 +11,7 @@ namespace {
 using vector_math::logistic;
 using vector_math::normal_cdf;
 
-// Fewer elements than this are done sooner than threads wake up.
+// Below this many elements, waking the threads takes longer than the work.
 constexpr Index least_parallel_size = 1 << 16;
 
 template <typename Operation>
@@ -33,7 +33,7 @@ HEADSCOPE_VECTORISED void normalize_column(const float* x, const float* gain, co
     squares += centred * centred;
   }
   const double inverse_deviation = 1.0 / std::sqrt(squares / static_cast<double>(n) + epsilon);
-  // The mean stays in double: features far from zero lose their deviations to a rounded one.
+  // The mean stays in double: a rounded mean would swamp the deviations of features far from zero.
 #pragma omp simd
   for (Index i = 0; i < n; ++i) {
     const double centred = static_cast<double>(x[i]) - mean;

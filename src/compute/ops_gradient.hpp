@@ -4,7 +4,7 @@
 
 namespace headscope {
 
-/// Adds to dX the gradient that dY, the gradient of layer_norm(X), sends back.
+/// Backpropagates dY, the gradient of layer_norm(X), adding to dX:
 ///
 ///   dX[:, t] += (v - mean(v) - x mean(v x)) / deviation,   v = gain dY, x = X normalised, without
 ///   gain and bias

@@ -22,7 +22,7 @@ HEADSCOPE_VECTORISED float maximum(const float* values, Index count) {
 }
 
 HEADSCOPE_VECTORISED double exponentiate(float* values, Index count, float shift) {
-  // Short float sums added up in double: the speed of the one with the accuracy of the other.
+  // Short float sums, added up in double: the speed of float with the accuracy of double.
   constexpr Index stretch = 256;
   double total = 0;
   for (Index first = 0; first < count; first += stretch) {

@@ -4,7 +4,7 @@
 
 namespace headscope {
 
-/// The largest of `count` values; -infinity when there are none. NaN is passed over.
+/// The largest of `count` values; -infinity when there are none. NaN is ignored.
 float maximum(const float* values, Index count);
 
 /// values = exp(values - shift), in place.

@@ -21,11 +21,11 @@ constexpr Index token_block = 1024;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-// What is known of one token's distribution after some of the vocabulary went by.
+// One token's softmax over the part of the vocabulary processed so far.
 struct RunningSoftmax {
   float largest = -infinity;
   double sum = 0;                  // of exp(logit - largest)
-  float target_logit = -infinity;  // once the target went by
+  float target_logit = -infinity;  // set when the target is reached
   bool target_first = false;       // no earlier entry was as large as the target
 };
 
@@ -103,7 +103,7 @@ class VocabularyRange {
   Matrix weighted_;
 };
 
-// The loss of one token, put together from the ranges in vocabulary order.
+// The loss of one token, combined from the ranges in vocabulary order.
 struct Combined {
   double log_sum = 0;
   float largest = -infinity;
@@ -145,7 +145,7 @@ void check(const LossInputs& in) {
   }
 }
 
-// `gradient` may have no data, and is then not computed.
+// The gradient is not computed if `gradient` has no data.
 void run_block(const LossInputs& in, blas::View gradient, double* nll, unsigned char* correct) {
   const Index n_token = in.targets.size(), d_vocab = in.unembedding.n_cols;
   const bool with_gradient = gradient.data != nullptr;

@@ -4,10 +4,10 @@
 
 namespace headscope {
 
-/// token_loss, and in the same sweep over the vocabulary its gradient.
+/// token_loss and its gradient, in one sweep over the vocabulary.
 ///
-/// @param gradient  d_model x n, overwritten: d nll[t] / d normalized[:, t] for each token by
-///                  itself.
+/// @param gradient  d_model x n, overwritten: d nll[t] / d normalized[:, t] for each token
+///                  separately.
 /// Memory: one copy of `gradient` and one chunk of logits per thread, for at most 1024 tokens at a
 /// time.
 TokenLoss token_loss_with_gradient(blas::ConstView normalized, const Matrix& unembedding,

@@ -3,8 +3,8 @@
 #include <bit>
 #include <cstdint>
 
-/// Marks a loop-bearing function to be compiled for several instruction sets, the best one chosen
-/// when the program starts. Elsewhere it means nothing, and the compiler's own flags decide.
+/// Compiles a function with loops for several instruction sets and picks the best one when the
+/// program starts. Without effect on other platforms, where the compiler's flags decide.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
 #define HEADSCOPE_VECTORISED \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -13,13 +13,13 @@
 #endif
 
 /// Elementary functions without branches or table look-ups, so that a plain loop over them becomes
-/// vector code. Errors are relative and hold over every float; NaN goes in, NaN comes out.
+/// vector code. Errors are relative and hold over every float; NaN gives NaN.
 ///
 /// Source: polynomials fitted by weighted least squares iterated towards the minimax fit.
 namespace headscope::vector_math {
 
-/// `yes` where `condition` holds, else `no`; by masks, because a conditional expression may become
-/// a branch, which would keep the loop from being vectorised.
+/// `yes` where `condition` holds, else `no`; with masks, because a conditional expression may
+/// become a branch and prevent vectorisation.
 [[gnu::always_inline]] inline float select(bool condition, float yes, float no) {
   const auto mask = static_cast<std::uint32_t>(-static_cast<std::int32_t>(condition));
   return std::bit_cast<float>((std::bit_cast<std::uint32_t>(yes) & mask) |
@@ -52,7 +52,7 @@ namespace headscope::vector_math {
 
 /// 1 / (1 + e^-x), within 4 units in the last place; denormal results included.
 [[gnu::always_inline]] inline float logistic(float x) {
-  // From e^-|x|, which cannot overflow: a large e^-x would leave nothing of a small result.
+  // Uses e^-|x|, which cannot overflow: an infinite e^-x would turn a small result into zero.
   const float e = exponential(select(x < 0.0F, x, -x));
   return select(x < 0.0F, e, 1.0F) / (1.0F + e);
 }
@@ -60,7 +60,7 @@ namespace headscope::vector_math {
 /// e^(-x^2 / 2), within 6 units in the last place where the result is not denormal.
 [[gnu::always_inline]] inline float gaussian(float x) {
   // x^2 is rounded by up to x^2 * 6e-8, which the exponential would turn into a relative error;
-  // `lost` is what the rounding took away. Beyond 30 the result is zero anyway, and infinity would
+  // `lost` is the part lost to rounding. Beyond 30 the result is zero anyway, and infinity would
   // turn into NaN.
   x = select(x > 30.0F, 30.0F, x);
   x = select(x < -30.0F, -30.0F, x);

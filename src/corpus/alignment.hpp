@@ -13,8 +13,8 @@ namespace headscope {
 /// [begin, end) in bytes of a text.
 using ByteSpan = std::pair<std::size_t, std::size_t>;
 
-/// Where the words of a multiword token stand: one after the other when their forms spell the
-/// token's form exactly, else each at all of it.
+/// The spans of a multiword token's words: consecutive if their forms concatenate to the token's
+/// form, else each the whole token.
 ///
 /// @param span   of the multiword token.
 /// @param form   its form.
@@ -24,7 +24,7 @@ std::vector<ByteSpan> spans_within(ByteSpan span, std::string_view form,
 
 /// The word each token belongs to: the one it shares most characters with, the first among equals.
 /// Leading spaces of a token do not count; a token of spaces alone, or of nothing that is in a
-/// word, belongs to none. A character counts for a token that holds any byte of it.
+/// word, belongs to none. A character counts for every token that holds any of its bytes.
 ///
 /// @param text         the tokenised text.
 /// @param token_spans  of the tokens, in order and without overlap.

@@ -105,7 +105,7 @@ void BytePairMerger::merge_long(std::string_view part, TokenIds& ids,
     Symbol& left = symbols[candidate.position];
     if (left.length == 0) continue;
     const Merge* const merge = merge_at(candidate.position);
-    // A candidate whose neighbours have changed since is stale; the new pair has its own.
+    // A candidate whose neighbours have changed since is stale; the new pair has its own candidate.
     if (merge == nullptr || merge->rank != candidate.rank) continue;
     Symbol& right = symbols[left.next];
     left.token = merge->merged;

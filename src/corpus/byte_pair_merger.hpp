@@ -10,8 +10,8 @@
 
 namespace headscope {
 
-/// Byte-pair merging of one part of a text: repeatedly the pair of neighbours whose merge has the
-/// lowest rank becomes one token, the leftmost first among equals.
+/// Byte-pair merging of one part of a text: repeatedly merges the adjacent pair with the lowest
+/// rank, leftmost first among equals.
 class BytePairMerger {
  public:
   /// The token of each single byte.
@@ -19,7 +19,7 @@ class BytePairMerger {
 
   explicit BytePairMerger(ByteTokens byte_tokens) : byte_tokens_(std::move(byte_tokens)) {}
 
-  /// @param rank  order of the merge, lowest first; a pair given again takes the new rank.
+  /// @param rank  order of the merge, lowest first; a repeated pair takes the new rank.
   void add(TokenId left, TokenId right, TokenId merged, std::int32_t rank);
 
   /// Appends the tokens of `part` to `ids`, and the length in bytes of each to `lengths`. Time

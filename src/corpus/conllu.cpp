@@ -152,7 +152,7 @@ void Reader::read_word(const std::vector<std::string_view>& columns, Sentence& s
   const Index index = sentence.words.size();
   Word word;
   word.form = columns[form];
-  // A lemma of `_` is an underscore only where the word is one.
+  // A lemma `_` means empty, unless the word itself is an underscore.
   word.lemma = columns[form] == "_" ? std::string(columns[lemma]) : value_or_empty(columns[lemma]);
   word.upos = value_or_empty(columns[upos]);
   word.xpos = value_or_empty(columns[xpos]);
@@ -192,7 +192,7 @@ void Reader::finish(Sentence& sentence) const {
     }
     if (*number > 0) sentence.words[i].head = *number - 1;
   }
-  // Follow the heads from each word; meeting a word of the same walk again is a cycle.
+  // Follow the heads from each word; reaching a word of the same walk again means a cycle.
   std::vector<Index> walk_of(n_word, n_word);
   for (Index start = 0; start < n_word; ++start) {
     std::optional<Index> word = start;

@@ -23,7 +23,7 @@ struct Word {
   std::string relation;       ///< without subtype
 };
 
-/// What is written without a gap: a word, or a multiword token (`3-4`) with its words.
+/// A unit of the surface text: a word, or a multiword token (`3-4`) with its words.
 struct Surface {
   std::string form;
   Index first_word = 0, end_word = 0;  ///< [first_word, end_word) in the sentence
@@ -55,9 +55,9 @@ struct Sentence {
 /// are not read. A sentence may have several roots.
 class Reader {
  public:
-  /// @param input   positioned where `offset` and `line` say; must outlive the reader.
+  /// @param input   positioned at `offset` and `line`; must outlive the reader.
   /// @param file    named in errors.
-  /// @param offset  bytes of the file before the position, `line` the lines.
+  /// @param offset  bytes of the file before the position; `line` counts the lines before it.
   Reader(std::istream& input, std::string file, std::uint64_t offset = 0, std::size_t line = 0);
 
   /// The next sentence; nothing at the end of the file.

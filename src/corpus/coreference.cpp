@@ -12,7 +12,7 @@ namespace {
 using fields::quoted;
 using fields::split;
 
-// Far more than people nest; each costs room for every word until it closes.
+// Far deeper than annotators nest; an open mention takes memory for each word until it closes.
 constexpr std::size_t most_pending = 1000;
 
 }  // namespace

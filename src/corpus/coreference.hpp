@@ -15,13 +15,13 @@
 ///   (e2-place-1-new)    a mention of one word
 ///   (e3[1/2]-…  e3[1/2])  …  (e3[2/2]-…  e3[2/2])    a mention in two parts
 ///
-/// Brackets may nest and cross. What else MISC holds (`Bridge=`, `SplitAnte=`) is not read.
+/// Brackets may nest and cross. Other values in MISC (`Bridge=`, `SplitAnte=`) are not read.
 ///
 /// Source: Nedoluzhko et al. 2022, "CorefUD 1.0"; Zeldes 2017, "The GUM Corpus".
 namespace headscope::coreference {
 
-/// Which `-`-separated field of an opening bracket says what, as `# global.Entity` declares, for
-/// example `eid-etype-head-other`. The identity comes first. Without a declaration only the
+/// Positions of the `-`-separated fields of an opening bracket, as `# global.Entity` declares them,
+/// for example `eid-etype-head-other`. The identity comes first. Without a declaration only the
 /// identity is read.
 struct EntityFields {
   std::optional<std::size_t> type;  ///< field `etype`
@@ -35,25 +35,26 @@ class MentionReader {
  public:
   using Heads = std::vector<std::optional<Index>>;
 
-  /// @param whole  whether the nodes are a whole document, in which every bracket must have its
-  ///               other end; if not, mentions with a part elsewhere are left out in silence.
+  /// @param whole  whether the nodes are a whole document, where every bracket must be matched; if
+  ///               not, mentions that extend beyond the nodes are left out without error.
   MentionReader(std::string file, EntityFields fields, bool whole);
 
   /// Takes the next node.
   /// @param word    index of the word in the document; none for an empty node.
   /// @param entity  value of `Entity=`, empty when there is none.
   /// @param line    for errors.
-  /// @throws DataError if the value is not in bracket notation or closes what is not open.
+  /// @throws DataError if the value is not in bracket notation or closes a mention that is not
+  /// open.
   void add(std::optional<Index> word, std::string_view entity, std::size_t line);
 
   /// The mentions in order of their first word (then of their brackets).
   ///
   /// The head word is the one at the position that the head field gives, counted from 1 within the
-  /// mention. Where the field lists several (`2,4`), has none, or there is no such field: the first
-  /// of the listed words (or of all) whose syntactic head lies outside the mention; failing that,
-  /// the first. Mentions of empty nodes alone are left out.
+  /// mention. If the field lists several (`2,4`), is empty or does not exist, it is the first of
+  /// the listed words (or of all) whose syntactic head lies outside the mention, else the first of
+  /// them. Mentions of empty nodes alone are left out.
   ///
-  /// @param heads  the governing word of each word of the document.
+  /// @param heads  the syntactic head of each word of the document.
   /// @throws DataError on a bracket left open, a missing part or a head position outside the
   /// mention.
   std::vector<Mention> finish(const Heads& heads);

@@ -22,7 +22,7 @@ struct SurfaceRange {
 struct ConlluPiece {
   std::uint64_t begin = 0, end = 0;  // bytes of the file, whole sentences
   std::size_t line = 0;              // where they begin
-  std::optional<SurfaceRange> part;  // of the one sentence; without it, all of every sentence
+  std::optional<SurfaceRange> part;  // of a single sentence; none: all sentences in full
   std::string id;
   std::size_t document = 0;
 };
@@ -33,7 +33,7 @@ struct DocumentTraits {
   bool has_dependencies = false, has_coreference = false;
 };
 
-/// The text of sentences joined, and where their surfaces stand in it.
+/// The joined text of sentences, and the spans of their surfaces in it.
 class JoinedText {
  public:
   void add(const Sentence& sentence, SurfaceRange range) {
@@ -66,7 +66,7 @@ void add_nodes(const Sentence& sentence, Index first_word, MentionReader& mentio
   }
 }
 
-/// A document while the file is first read: enough to check and cut it.
+/// What the first read of a file keeps of a document, to check and cut it.
 class OpeningDocument {
  public:
   OpeningDocument(std::string path, std::string id, EntityFields fields)
@@ -135,7 +135,7 @@ class OpeningDocument {
   MentionReader mentions_;
   MentionReader::Heads heads_;
   JoinedText joined_;
-  std::vector<ConlluPiece> sentences_;  // parts count surfaces of the document
+  std::vector<ConlluPiece> sentences_;  // parts index the document's surfaces
 };
 
 class ConlluFile : public CorpusFile {
@@ -210,7 +210,7 @@ void add_words(Sentence& sentence, SurfaceRange range, Index sentence_index, Doc
   }
 }
 
-/// Where each word of the surfaces in `range` stands in the text.
+/// Appends the text span of each word of the surfaces in `range`.
 void add_word_spans(const Sentence& sentence, SurfaceRange range,
                     const std::vector<ByteSpan>& surfaces, std::vector<ByteSpan>& word_spans) {
   const std::size_t first_surface = surfaces.size() - (range.end - range.first);
@@ -225,7 +225,7 @@ void add_word_spans(const Sentence& sentence, SurfaceRange range,
   }
 }
 
-/// Keeps the mentions whose words are all in [first, end), and counts words from `first`.
+/// Keeps the mentions whose words are all in [first, end), and renumbers words from `first`.
 std::vector<Mention> mentions_within(std::vector<Mention> mentions, Index first, Index end) {
   std::erase_if(mentions, [&](const Mention& mention) {
     return mention.words.front() < first || mention.words.back() >= end;

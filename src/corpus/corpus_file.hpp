@@ -13,7 +13,7 @@ class CorpusFile {
  public:
   virtual ~CorpusFile() = default;
   virtual std::uint64_t n_document() const = 0;
-  /// Reads one document, all but its index in the corpus. Safe from several threads.
+  /// Reads one document; its index in the corpus is left unset. Safe from several threads.
   virtual Document document(std::uint64_t index) const = 0;
 };
 
@@ -21,8 +21,8 @@ class CorpusFile {
 struct CorpusContext {
   const Tokenizer* tokenizer = nullptr;
   bool prepend_bos = true;
-  Index max_tokens = 0;             ///< beside `<|endoftext|>`, at least 1
-  std::uint64_t max_documents = 0;  ///< more need not be found; at least 1
+  Index max_tokens = 0;             ///< without `<|endoftext|>`, at least 1
+  std::uint64_t max_documents = 0;  ///< stop after this many; at least 1
 };
 
 std::unique_ptr<CorpusFile> open_plain_text(const std::string& path, const CorpusContext& context);
@@ -35,10 +35,10 @@ std::vector<std::pair<std::size_t, std::size_t>> tokenize(const CorpusContext& c
                                                           std::string_view text,
                                                           Document& document);
 
-/// The name of a piece: the document's, with `/2` for the second piece of one that was cut.
+/// The name of a piece: the document's, plus `/2` for the second piece of a cut document.
 std::string piece_name(const std::string& document, std::size_t piece, std::size_t n_piece);
 
-/// A document without a name of its own is called by its file and a number: `alice.txt:120`.
+/// The name of an unnamed document, from its file and a number: `alice.txt:120`.
 std::string name_in_file(const std::string& path, std::uint64_t number);
 
 }  // namespace headscope

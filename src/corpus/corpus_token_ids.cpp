@@ -87,7 +87,7 @@ class TokenIdFile : public CorpusFile {
   }
 
   void cut(std::size_t document, std::size_t begin, std::size_t end) {
-    // The document's own <|endoftext|> stands for the one that every piece is given.
+    // Every piece gets an <|endoftext|>, so drop the document's own.
     if (context_.prepend_bos && tokens_[begin] == context_.tokenizer->end_of_text()) ++begin;
     const std::size_t n_piece =
         std::max<std::size_t>(1, (end - begin + context_.max_tokens - 1) / context_.max_tokens);

@@ -25,8 +25,8 @@ bool ends_in_space(std::string_view text) {
   return UnicodePattern::Search(pattern, last).next(0).has_value();
 }
 
-// Where white space follows other text, the tokenizer always begins a new part, so the tokens of
-// both sides simply add up.
+// Where white space follows other text, the tokenizer always begins a new part, so the token counts
+// of both sides add up.
 bool tokens_add_up(std::string_view text, std::size_t boundary) {
   return (text[boundary] == ' ' || text[boundary] == '\n') &&
          !ends_in_space(text.substr(0, boundary));

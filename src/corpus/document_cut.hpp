@@ -17,16 +17,15 @@ struct PackedSegments {
 };
 
 /// Packs segments of a text into pieces in order, each taking as many as fit. A piece is the text
-/// from the begin of its first segment to the end of its last, tokenised by itself.
+/// from the start of its first segment to the end of its last, tokenised by itself.
 ///
 /// @param segments    in order; the text between two of them is dropped where a piece ends.
 /// @param max_tokens  of a piece, at least 1.
 std::vector<PackedSegments> pack(const Tokenizer& tokenizer, std::string_view text,
                                  const std::vector<ByteSpan>& segments, Index max_tokens);
 
-/// Length in bytes of a beginning of a long text that makes at most `max_tokens` tokens and, but
-/// for characters that alone are too many, ends between characters; at least 1 unless the text is
-/// empty.
+/// Length in bytes of a long prefix of the text with at most `max_tokens` tokens. It ends between
+/// characters, unless a single character has more tokens. At least 1 unless the text is empty.
 std::size_t longest_beginning(const Tokenizer& tokenizer, std::string_view text, Index max_tokens);
 
 /// Cuts plain text into pieces of at most `max_tokens` tokens; one piece when all of it fits.
@@ -34,7 +33,7 @@ std::size_t longest_beginning(const Tokenizer& tokenizer, std::string_view text,
 /// Cuts fall between sentences: after a character that ends sentences (Unicode's Sentence_Terminal,
 /// or an ellipsis), closing quotes and brackets, and white space, which is dropped; after an
 /// ideographic full stop no space is needed. A sentence that is too long by itself is cut at white
-/// space, and a word that is too long at a boundary of tokens and characters.
+/// space, and a word that is too long where a token and a character both end.
 std::vector<ByteSpan> cut_text(const Tokenizer& tokenizer, std::string_view text, Index max_tokens);
 
 }  // namespace headscope

@@ -111,7 +111,7 @@ std::string read_unchanged(const std::string& path) {
 using Names = std::array<const char*, 2>;
 constexpr Names vocab_names{"vocab.json", "encoder.json"}, merges_names{"merges.txt", "vocab.bpe"};
 
-/// The first of the names that the folder holds.
+/// The first of the names that exists in the folder.
 std::optional<std::string> first_of(const std::string& directory, const Names& names) {
   for (const char* const name : names) {
     const auto path = std::filesystem::path(directory) / name;
@@ -134,7 +134,7 @@ struct Tokenizer::Data {
   std::vector<std::string> bytes;  // of each token
   BytePairMerger merger;
   std::optional<TokenId> end_of_text;
-  // Parts of text that merge into one token, looked up whole; keys point into `bytes`.
+  // Parts of text that merge into a single token; keys point into `bytes`.
   std::unordered_map<std::string_view, TokenId> whole;
 };
 

@@ -88,7 +88,7 @@ void remove_figures(const std::string& directory) {
       if (line.starts_with(ours)) scripts.push_back(entry.path());
     }
   }
-  // The script goes last: it tells whose the others are.
+  // The script goes last: it marks the other files as ours.
   for (fs::path file : scripts) {
     for (const char* const extension : {"svg", "png", "pdf", "dat", "gp"}) {
       remove_file(file.replace_extension(extension).string());

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double bar_share = 0.8;  // of the step from one group of bars to the next
 constexpr double longest_name = 260;
-constexpr double label_size = 9;  // of points' names
+constexpr double label_size = 9;  // of point labels
 
 void check(const std::string& figure, const Chart& chart) {
   if (chart.panels.empty()) throw ShapeError(figure + ": expected a panel, got none");
@@ -56,7 +56,8 @@ struct Range {
   void include(const std::vector<double>& values) {
     for (const double value : values) include(value);
   }
-  // With room beside the data, past an end at zero or not; some range where there are no data.
+  // Adds a margin on both sides; an end at zero gets one only with `past_zero`. Without data, a
+  // default range.
   Range widened(double share, double factor, bool past_zero) const {
     if (low > high) return {log, log ? 1.0 : 0.0, log ? 10.0 : 1.0};
     if (log) return {log, low / factor, high * factor};
@@ -64,7 +65,7 @@ struct Range {
     return {log, low == 0 && !past_zero ? 0 : low - room,
             high == 0 && !past_zero ? 0 : high + room};
   }
-  // How far along the axis a value lies, from 0 to 1; and the value that lies there.
+  // A value's position along the axis, from 0 to 1; and the inverse.
   double share_of(double value) const {
     return log ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
   }
@@ -74,7 +75,7 @@ struct Range {
   std::string text() const { return "[" + gnuplot_number(low) + ":" + gnuplot_number(high) + "]"; }
 };
 
-// One range for all panels. The axis reaches to zero where there are bars or the data come near.
+// One range for all panels. The axis reaches zero if there are bars or the data come near it.
 Range vertical_range(const Chart& chart) {
   Range range{chart.log_y};
   double near = 0.3;
@@ -155,7 +156,7 @@ class ChartWriter {
     script_.add("set samples 2");
     if (chart_.log_x) script_.add("set logscale x");
     if (chart_.log_y) script_.add("set logscale y");
-    // Less than two powers of ten need ticks between them.
+    // A range below two powers of ten needs ticks between them.
     if (chart_.log_y && y_range_.high < 100 * y_range_.low) {
       script_.add("set for [k=-9:12] ytics add (2*10.0**k, 5*10.0**k)");
     }
@@ -167,7 +168,7 @@ class ChartWriter {
   }
 
  private:
-  // What the key names: series in order of first use, then reference lines.
+  // Entries of the key: series in order of first use, then reference lines.
   struct KeyEntry {
     bool reference = false;
     std::string label, style, colour;
@@ -231,7 +232,7 @@ class ChartWriter {
     } else {
       page_.x = labelled_x_axis(chart_.x_title, chart_.x_labels, chart_.x_labels.size(), step);
     }
-    // gnuplot chooses the numbers of this axis: room for six characters.
+    // gnuplot chooses this axis's numbers: leave room for six characters.
     page_.y = {.title = chart_.y_title, .extent = 40, .format = format(y_range_)};
     if (!keyed_) return;
     page_.key_height = 1.5 * text_size * static_cast<double>(key_.size());
@@ -299,7 +300,7 @@ class ChartWriter {
     script_.add(plot.empty() ? "plot NaN" : plot);
   }
 
-  // The left ends of the points' names, where there is room for them.
+  // The left ends of the point labels that find room.
   std::string point_labels(const ChartPanel& panel) const {
     const double width = page_.panel_width, height = page_.panel_height;
     const auto across = [&](double x) { return width * x_range_.share_of(x); };

@@ -9,8 +9,8 @@
 
 namespace headscope {
 
-/// Colour of series `index`: Okabe & Ito's palette, told apart by colour-blind readers; from the
-/// ninth on darker tones.
+/// Colour of series `index`: Okabe & Ito's palette, distinguishable for colour-blind readers; from
+/// the ninth on, darker tones.
 std::string_view series_colour(std::size_t index);
 
 /// One colour per category; one called `none` is grey.

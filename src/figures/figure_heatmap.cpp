@@ -13,7 +13,7 @@ namespace {
 
 constexpr double largest_cell = 32;
 constexpr double bar_gap = 16, bar_width = 13;
-// Beyond this many cells in all panels, pictures of pixels are smaller than a box each.
+// Above this many cells in all panels, pixel images are smaller than a box per cell.
 constexpr std::size_t most_boxes = 4096;
 
 void check(const std::string& what, const Heatmap& heatmap) {
@@ -102,7 +102,7 @@ Page lay_out(const std::string& title, const Heatmap& heatmap) {
   page.x = labelled_x_axis(heatmap.column_title, heatmap.column_labels, shape[1], width);
   page.y = labelled_y_axis(heatmap.row_title, heatmap.row_labels, shape[0], height);
   for (const HeatmapPanel& panel : heatmap.panels) page.panels_titled |= !panel.title.empty();
-  // gnuplot chooses the numbers beside the bar: room for six characters.
+  // gnuplot chooses the numbers beside the bar: leave room for six characters.
   page.key_width = bar_gap + bar_width + 34 + label_width(heatmap.categories, 40) +
                    (heatmap.value_title.empty() ? 0 : 3 * text_size);
   page.key_height = std::max(std::clamp(page.panels().height, 120.0, 300.0),

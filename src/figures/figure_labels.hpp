@@ -7,7 +7,7 @@
 
 namespace headscope {
 
-/// Finds room for labels beside points, so that no label lies on another or on a point.
+/// Finds room for labels beside points, so that no label overlaps another or a point.
 class LabelPlacer {
  public:
   /// @param bounds  labels stay within, in pixels.
@@ -15,7 +15,7 @@ class LabelPlacer {
 
   void add_point(double x, double y);
 
-  /// Where a label of this size goes beside the point at x, y; nothing where there is no room.
+  /// Places a label of this size beside the point at x, y; nothing if there is no room.
   std::optional<Rectangle> place(double x, double y, double width, double height);
 
  private:

@@ -18,8 +18,8 @@ bool starts_character(char c) {
   return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
 }
 
-// A step that divides the count reads better; among many labels a wide one, so that of 144 heads
-// every twelfth is named, the first of its layer.
+// Prefers a step that divides the count and, among many labels, a wide one: of 144 heads every
+// twelfth is labelled, the first of its layer.
 std::size_t step_of_labels(std::size_t count, double needed, double step) {
   const auto least = static_cast<std::size_t>(std::max(1.0, std::ceil(needed / step)));
   std::size_t chosen = least;
@@ -166,7 +166,7 @@ double Page::right() const {
   return left() + static_cast<double>(n_column) * (panel_width + column_gap()) - column_gap();
 }
 
-// The title stands in the middle of the page or of the panels.
+// The title is centred on the page or on the panels.
 std::vector<std::string> Page::title_lines() const {
   const double middle = (left() + right()) / 2;
   const double room = 2 * (std::min(middle, width() - middle) - margin);

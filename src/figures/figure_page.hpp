@@ -14,10 +14,10 @@ inline constexpr double title_size = 15, text_size = 12, tick_size = 11;
 
 inline constexpr std::string_view grey = "#666666", empty_cell = "#e8e8e8";
 
-/// Width in pixels as gnuplot estimates it: every character is as wide as the next.
+/// Width in pixels as gnuplot estimates it: all characters are equally wide.
 double text_width(std::string_view text, double size);
 
-/// The text, or as much as fits `width` and an ellipsis.
+/// The text, cut with an ellipsis if it is wider than `width`.
 std::string fit_text(std::string_view text, double size, double width);
 
 /// The text broken at spaces to lines of at most `width`; at most `max_lines`, the last one
@@ -25,14 +25,14 @@ std::string fit_text(std::string_view text, double size, double width);
 std::vector<std::string> wrap_text(std::string_view text, double size, double width,
                                    std::size_t max_lines);
 
-/// gnuplot's expression for such lines; empty where there are none.
+/// gnuplot's expression for these lines; empty if there are none.
 std::string gnuplot_lines(const std::vector<std::string>& lines);
 
-/// What stands along an axis.
+/// Title, ticks and labels of an axis.
 struct Axis {
   std::string title;
   std::string ticks = "autofreq";  ///< as `set xtics` takes them
-  bool named = false;              ///< labels of its own, which every panel shows
+  bool named = false;              ///< has its own labels, shown on every panel
   double extent = 0;               ///< pixels the tick labels take across the axis
   std::string format = "'% h'";    ///< of numbers
 };
@@ -50,8 +50,8 @@ Axis labelled_x_axis(std::string_view title, const std::vector<std::string>& lab
 Axis labelled_y_axis(std::string_view title, const std::vector<std::string>& labels,
                      std::size_t count, double step);
 
-/// Columns that give panels of this ratio of width to height a page a little wider than high, with
-/// few places left empty.
+/// Number of columns for panels of this width-to-height ratio, so that the page is a little wider
+/// than high and few places are empty.
 std::size_t grid_columns(std::size_t n_panel, double ratio, std::size_t most);
 
 /// Panels of one size in rows, with room around them for titles, tick labels and a key. In pixels.
@@ -68,7 +68,7 @@ struct Page {
   Rectangle panels() const;
   double width() const;
   double height() const;
-  /// A distance from the left or the bottom as gnuplot's share of the page.
+  /// A distance from the left or the bottom as a fraction of the page, for gnuplot.
   std::string across(double pixels) const;
   std::string up(double pixels) const;
 
@@ -85,14 +85,14 @@ struct Page {
   double row_gap() const;
 };
 
-/// Commands for a figure's panels; settings stay from panel to panel and are written where they
-/// change.
+/// Commands for a figure's panels; settings carry over from panel to panel and are written only
+/// when they change.
 class PanelScript {
  public:
   void add(std::string_view command);
   /// `set NAME VALUE`, or `unset NAME` where the value is empty.
   void set(const std::string& name, const std::string& value);
-  /// Titles and ticks of a panel; numbers stand only along the outer axes.
+  /// Titles and ticks of a panel; numbers only along the outer axes.
   void axes(const Page& page, std::size_t panel, const std::string& title);
 
   const std::string& text() const { return text_; }
@@ -111,7 +111,7 @@ struct FigureScript {
   Page page;
 };
 
-/// How gnuplot is to draw the content of a figure under its title.
+/// The script that draws a figure's content below its title.
 /// @throws ShapeError naming the figure if labels, values or intervals do not fit together.
 FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap);
 FigureScript chart_script(const Figure& figure, const Chart& chart);

@@ -28,7 +28,7 @@ namespace {
   throw Error("gnuplot: expected " + expected + ", got " + std::strerror(code));
 }
 
-/// A file without a name, for what a child process writes.
+/// An unnamed file for the output of a child process.
 class MemoryFile {
  public:
   MemoryFile() : descriptor_(memfd_create("gnuplot", MFD_CLOEXEC)) {
@@ -64,7 +64,7 @@ pid_t spawn_in(const std::string& directory, char* const arguments[], const Memo
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, output.descriptor(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, messages.descriptor(), STDERR_FILENO);
-  // Ignored signals stay ignored in a child, and gnuplot does not look whether it could write.
+  // A child inherits ignored signals, and gnuplot does not check whether its writes succeed.
   sigset_t defaults;
   sigemptyset(&defaults);
   sigaddset(&defaults, SIGXFSZ);
@@ -115,8 +115,8 @@ std::string complaint(const std::string& output) {
 std::string gnuplot_string(std::string_view text) {
   const std::string clean = one_line(text);
   if (clean.find_first_of("'`\\@") == std::string::npos) return "'" + clean + "'";
-  // A doubled quote inside single quotes does not always stand for one (at the start it ends the
-  // string), so everything that could mean something is written as a number.
+  // A doubled quote inside single quotes is not always one quote (at the start it ends the string),
+  // so all special characters are written as octal escapes.
   std::string quoted = "\"";
   for (const char c : clean) {
     if (std::string_view("'\"`\\@$%{}").find(c) != std::string_view::npos) {

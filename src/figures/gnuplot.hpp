@@ -8,11 +8,11 @@ namespace headscope {
 /// A gnuplot string constant that stands for `one_line(text)`; nothing in it is substituted or run.
 std::string gnuplot_string(std::string_view text);
 
-/// A number as gnuplot reads it, exact; `NaN` for all that is not finite.
+/// A number as gnuplot reads it, exact; `NaN` if it is not finite.
 std::string gnuplot_number(double value);
 
 /// Runs `gnuplot -d -c {script} {format} {output}` in `directory`: no shell, no start-up file of
-/// the user. The output is kept in memory: gnuplot does not notice a disk that is full.
+/// the user. The output is kept in memory: gnuplot does not notice a full disk.
 /// @param seconds  killed after this time.
 /// @return         what the script drew.
 /// @throws Error   if gnuplot is missing, fails or takes too long; with its first line of output.

@@ -26,7 +26,7 @@ void check_digest(const std::string& path) {
   std::ifstream stream = open_to_read(path);
   stream.seekg(static_cast<std::streamoff>(end));
   stream.read(line.data(), static_cast<std::streamsize>(line.size()));
-  // Damage where the line begins must not make it pass for a file without one.
+  // A damaged digest line must not pass as a file without one.
   const bool has_digest =
       line.find_first_not_of("0123456789abcdef", mark.size()) == line.size() - 1 &&
       line.back() == '\n';

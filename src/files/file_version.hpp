@@ -9,10 +9,10 @@
 
 namespace headscope {
 
-/// A file as it was at one time, to notice whether it changes while it is read.
+/// The state of a file at one time, to detect changes while it is read.
 ///
-/// It tells by inode, size and time of change, as the kernel keeps it (4 ms or finer); a reader
-/// that comes back to a file, or trusts a digest of it, must not mix two versions.
+/// Compares inode, size and the kernel's change time (4 ms or finer). A reader that returns to a
+/// file, or trusts a digest of it, must not mix two versions.
 class FileVersion {
  public:
   /// @throws DataError if there is no file.
@@ -21,7 +21,7 @@ class FileVersion {
   /// @throws DataError if the file is no longer what it was.
   void check() const;
 
-  /// What `read` returns, unless the file has changed by then; that explains an error of `read`
+  /// Returns the result of `read`. @throws DataError if the file has changed, even if `read` failed
   /// too.
   template <typename Read>
   auto during(const Read& read) const {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The newer releases keep the functions of 1.10 under this name.
+// Newer releases provide the functions of 1.10 with this macro.
 #define H5_USE_110_API
 #include <hdf5.h>
 #include <hdf5_hl.h>
@@ -14,7 +14,7 @@
 /// Ownership of HDF5 identifiers, and errors from HDF5's calls; for the hdf5_file sources only.
 namespace headscope::hdf5 {
 
-/// Stops HDF5 printing its error stack. Its setting belongs to a thread, so every entry calls this.
+/// Stops HDF5 printing its error stack. The setting is per thread, so every entry point calls this.
 inline void silence() {
   thread_local const herr_t silenced = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   static_cast<void>(silenced);
@@ -46,13 +46,13 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Where a call works, for its error.
+/// The file and object of a call, for its error.
 struct Place {
   std::string_view file;
   std::string_view item;
 
   DataError error(std::string_view problem) const { return DataError(file, item, problem); }
-  /// Passes a result through. @throws DataError if it says the call failed.
+  /// Returns the result. @throws DataError if it means failure.
   template <typename Result>
   Result check(Result result, std::string_view problem) const {
     if (result < 0) throw error(problem);
@@ -64,7 +64,7 @@ struct Place {
   }
 };
 
-/// The root group is the empty string outside and "/" inside.
+/// HDF5's path of an object: "/" for the root group, named by the empty string elsewhere.
 inline std::string object_path(const std::string& name) {
   return "/" + name;
 }

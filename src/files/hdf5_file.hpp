@@ -10,7 +10,7 @@
 
 #include "headscope/array.hpp"
 
-/// Reading and writing HDF5. Nothing else in the library knows it; HDF5 itself never prints.
+/// Reading and writing HDF5. No other part of the library calls HDF5; HDF5 itself never prints.
 ///
 /// Objects are named by their path without a leading slash, `pruning/loss_increase`; the root group
 /// is the empty string. Every function throws DataError with file and object on failure.
@@ -22,7 +22,7 @@ struct DatasetInfo {
   std::string name;  ///< path inside the file
   Shape shape;       ///< empty for a scalar
   Kind kind = Kind::other;
-  std::string type;  ///< as people say it: `float32`, `big-endian float64`, `int64`, `text`
+  std::string type;  ///< in readable form: `float32`, `big-endian float64`, `int64`, `text`
 };
 
 using Attribute = std::variant<std::string, std::int64_t, double, std::vector<std::string>,
@@ -40,23 +40,23 @@ class InputFile {
   InputFile(InputFile&&) noexcept;
   InputFile& operator=(InputFile&&) noexcept;
 
-  /// Whether the file begins as HDF5 does. False for files that cannot be read.
+  /// Whether the file begins with HDF5's signature; false if it cannot be read.
   static bool recognises(const std::string& path);
 
   const std::string& path() const;
 
-  /// Every dataset and every group below `group`, in depth; names are from the root.
+  /// All datasets and all groups below `group`, recursively; names are full paths.
   std::vector<DatasetInfo> datasets(const std::string& group = "") const;
   std::vector<std::string> groups(const std::string& group = "") const;
   /// Whether a dataset or group of that name exists.
   bool has(const std::string& name) const;
   DatasetInfo info(const std::string& dataset) const;
-  /// Call it before making room for a dataset of a file that is not trusted.
+  /// Call it before allocating memory for a dataset of an untrusted file.
   /// @throws DataError if the file stores too little for the shape it declares.
   void check_size(const std::string& dataset) const;
 
-  /// Reads float16, float32 or float64 of either byte order, however stored. Before anything is
-  /// allocated the size is checked against what the file can hold.
+  /// Reads float16, float32 or float64 of either byte order and any layout. Before allocating,
+  /// checks the size against what the file can hold.
   ///
   /// @param out  as many elements as the dataset has.
   /// @throws DataError on another type, another element count, unwritten or damaged data, and with
@@ -65,10 +65,10 @@ class InputFile {
   void read(const std::string& dataset, std::span<double> out, Finite finite) const;
   Array read_reals(const std::string& dataset, Finite finite = Finite::optional) const;
 
-  /// Any whole-number type; the shape is in `info`. Unsigned values beyond int64 become its
-  /// largest.
+  /// Reads any integer type; the shape is in `info`. Unsigned values above INT64_MAX become
+  /// INT64_MAX.
   std::vector<std::int64_t> read_integers(const std::string& dataset) const;
-  /// Strings of variable or fixed length.
+  /// Reads strings of variable or fixed length.
   std::vector<std::string> read_strings(const std::string& dataset) const;
 
   /// Attributes that are numbers or text, of a dataset or group; others (references) are not
@@ -97,13 +97,13 @@ struct Storage {
 /// A new HDF5 file that appears under its name only when `publish` is called.
 class OutputFile {
  public:
-  /// @throws DataError if the file cannot be made.
+  /// @throws DataError if the file cannot be created.
   explicit OutputFile(const std::string& path);
   ~OutputFile();
   OutputFile(OutputFile&&) noexcept;
   OutputFile& operator=(OutputFile&&) noexcept;
 
-  /// Makes the group and those above it; one that exists already is left as it is.
+  /// Creates the group and its parents; an existing group is left unchanged.
   void create_group(const std::string& group);
 
   /// Writes a dataset, row-major, making the groups above it. An empty shape is a scalar.
@@ -125,13 +125,13 @@ class OutputFile {
   void set_attribute(const std::string& object, const std::string& name,
                      std::span<const std::uint8_t> values);
 
-  /// Declares a written 1-D dataset the coordinate of the dimension of its own name.
+  /// Makes a written 1-D dataset the scale of the dimension of its own name.
   void make_scale(const std::string& dataset);
-  /// Puts a dimension scale on an axis of a dataset.
+  /// Attaches a dimension scale to an axis of a dataset.
   void attach_scale(const std::string& dataset, std::size_t axis, const std::string& scale);
 
   /// Closes the file and gives it its name. Nothing can be written afterwards.
-  /// @param with_digest  end it in a line that `check_digest` (file_digest.hpp) checks.
+  /// @param with_digest  append a line that `check_digest` (file_digest.hpp) checks.
   void publish(bool with_digest = false);
 
  private:

@@ -20,7 +20,7 @@ constexpr const char* damaged = "cannot be read: the file is damaged or cut shor
 
 constexpr std::size_t deepest_group = 32;
 
-// Deflate, the strongest usual filter, packs at most 1032 bytes into one.
+// Deflate, the strongest common filter, compresses at most 1032 bytes into one.
 constexpr std::size_t greatest_compression = 1100;
 
 constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
@@ -89,7 +89,7 @@ std::size_t size_of_file(hid_t object, const Place& place) {
   return size;
 }
 
-// HDF5 fills in chunks that were never written.
+// Without this check HDF5 would silently fill in chunks that were never written.
 void check_chunks(hid_t dataset, hid_t creation, const Shape& shape, const Place& place) {
   const Handle space = place.own(H5Dget_space(dataset), H5Sclose, damaged);
   std::vector<hsize_t> chunk(shape.size());
@@ -105,7 +105,7 @@ void check_chunks(hid_t dataset, hid_t creation, const Shape& shape, const Place
                     shape_text(shape) + ", got " + std::to_string(stored));
 }
 
-// A small file can declare any shape; what it stores bounds what may be allocated for it.
+// A small file can declare any shape; limit allocation by what it stores.
 void check_stored(hid_t dataset, const Shape& shape, std::size_t element_size, const Place& place) {
   const std::size_t bytes = element_count(shape, element_size, place) * element_size;
   const Handle creation = place.own(H5Dget_create_plist(dataset), H5Pclose, damaged);
@@ -179,8 +179,8 @@ void read_real(hid_t file, const Place& place, std::span<Real> out, Finite finit
   }
 }
 
-// Where HDF5 puts texts that it reads. All of a file's texts together are no longer than the file,
-// unless many elements share one.
+// Memory for text that HDF5 reads. A file's texts together are no longer than the file, unless many
+// elements share one.
 struct TextStore {
   std::size_t room;
   std::vector<std::unique_ptr<char[]>> texts;
@@ -266,7 +266,7 @@ herr_t name_scale(hid_t, unsigned, hid_t scale, void* data) {
   return 1;
 }
 
-// HDF5 takes the attribute's form for granted.
+// HDF5 does not check the attribute's type and shape.
 bool lists_scales(const OpenDataset& open, const Place& place) {
   constexpr const char* name = "DIMENSION_LIST";
   if (place.check(H5Aexists(open.dataset, name), damaged) == 0) return false;
@@ -302,7 +302,7 @@ struct InputFile::Data {
     list_into(group, 0, listing);
     return listing;
   }
-  // HDF5's own walk follows groups as deep as they go, until the stack is full.
+  // HDF5's own traversal has no depth limit and can overflow the stack.
   void list_into(const std::string& group, std::size_t depth, Listing& listing) const {
     const Place place = at(group);
     if (depth > deepest_group) {
@@ -349,7 +349,7 @@ InputFile::InputFile(const std::string& path) : data_(std::make_unique<Data>()) 
   if (data_->file_size == 0) throw place.error("expected an HDF5 file, got an empty one");
   if (!recognises(path)) throw place.error("expected an HDF5 file, got something else");
   const Handle access = place.own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "out of memory");
-  // File systems of clusters often refuse locks; nothing is written here.
+  // Cluster file systems often refuse locks, and reading needs none.
   place.check(H5Pset_file_locking(access, false, true), "out of memory");
   data_->file = place.own(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), H5Fclose, damaged);
 }
@@ -470,7 +470,7 @@ std::optional<Attribute> InputFile::attribute(const std::string& object,
   const Handle space = place.own(H5Aget_space(attribute), H5Sclose, damaged);
   const Shape shape = shape_of(space, place);
   const std::size_t count = element_count(shape, sizeof(std::string), place);
-  // Attributes are never packed, so the file itself bounds them.
+  // Attributes are never compressed, so the file's size bounds them.
   const std::size_t size = H5Tget_size(type);
   if (element_count(shape, size, place) * size > data_->file_size) throw place.error(damaged);
   const bool scalar = shape.empty();

@@ -17,7 +17,7 @@
 namespace headscope::hdf5 {
 namespace {
 
-/// HDF5's view of an open file: its own part first.
+/// An open file as HDF5 sees it; HDF5's own part must come first.
 struct DriverFile {
   H5FD_t base;
   FileSink* sink;
@@ -39,7 +39,7 @@ H5FD_t* open_sink(const char*, unsigned flags, hid_t access, haddr_t) {
   if ((flags & H5F_ACC_TRUNC) != 0) sink->resize(0);
   struct stat status {};
   if (::fstat(sink->descriptor(), &status) != 0) return nullptr;
-  // HDF5 sets its own part and asks for nothing but zeros there before.
+  // HDF5 fills in its own part, which must start as zeros.
   auto* const file = new (std::nothrow) DriverFile{};
   if (file == nullptr) return nullptr;
   file->sink = sink;
@@ -103,7 +103,7 @@ H5FD_class_t driver_class() {
   H5FD_class_t driver{};
 #if H5_VERSION_GE(1, 13, 0)
   driver.version = H5FD_CLASS_VERSION;
-  driver.value = 511;  // of those left to programs
+  driver.value = 511;  // from the range for applications
 #endif
   driver.name = "headscope";
   driver.maxaddr = greatest_address;

@@ -4,11 +4,11 @@
 
 namespace headscope::hdf5 {
 
-/// Where a file that HDF5 writes goes: an open file, written by ourselves.
+/// An HDF5 file driver that writes to a file descriptor.
 ///
-/// HDF5 does not survive a write that fails: closing a dataset or file may lose what it had kept
-/// back, or crash. So it is told that every write succeeds; from the first that does not, nothing
-/// is written any more and `error()` says why.
+/// HDF5 does not survive a failed write: closing a dataset or file may then lose cached data, or
+/// crash. So HDF5 is told that every write succeeds; after the first failure nothing more is
+/// written and `error()` says why.
 class FileSink {
  public:
   /// @param descriptor  open for reading and writing, for as long as this lives; not owned.
@@ -16,14 +16,14 @@ class FileSink {
   FileSink(const FileSink&) = delete;
   FileSink& operator=(const FileSink&) = delete;
 
-  /// Makes a file access list lead here, whatever name is then given to H5Fcreate.
+  /// Makes a file access list use this sink, whatever name H5Fcreate is given.
   void use(const Handle& access, const Place& place);
-  /// Why the first failed write failed, as in errno; 0 if all went well.
+  /// The errno of the first failed write; 0 if none failed.
   int error() const { return error_; }
 
   int descriptor() const { return descriptor_; }
   void write(const char* bytes, std::size_t size, std::uint64_t begin);
-  /// Bytes beyond the end are zeros. @return whether the file could be read
+  /// Bytes beyond the end read as zeros. @return whether the file could be read
   bool read(char* bytes, std::size_t size, std::uint64_t begin) const;
   void resize(std::uint64_t size);
 

@@ -68,7 +68,7 @@ Handle creation_list(const Shape& shape, std::size_t element_size, const Storage
   Handle list = place.own(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, unwritten);
   place.check(H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
               unwritten);
-  // A scalar lies in the dataset's header, which HDF5 itself checks.
+  // A scalar is stored in the dataset's header, which HDF5 itself checks.
   if (shape.empty()) place.check(H5Pset_layout(list, H5D_COMPACT), unwritten);
   if (shape.empty() || count_of(shape) == 0 || element_size == 0) return list;
   const std::vector<hsize_t> chunk = chunk_shape(shape, element_size);
@@ -96,7 +96,7 @@ struct OutputFile::Data {
 
   explicit Data(const std::string& path) : pending(path) {}
 
-  // HDF5 itself is never told that the disk is full.
+  // The sink hides failed writes from HDF5, so ask it.
   void check_sink() const {
     if (sink.error() != 0) {
       throw at("").error(std::string("cannot be written: ") + std::strerror(sink.error()));
@@ -123,7 +123,7 @@ struct OutputFile::Data {
         H5Dclose, unwritten);
     if (count == 0) return;
     place.check(H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), unwritten);
-    // What was written may lie in a cache until now.
+    // Closing writes cached data, so it may fail.
     if (!dataset.close()) throw place.error(unwritten);
     check_sink();
   }

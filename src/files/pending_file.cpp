@@ -29,7 +29,7 @@ fs::path folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-// A rename would put a file in the place of a device.
+// Renaming onto a device would replace it by a file.
 void check_replaceable(const std::string& path) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
@@ -39,8 +39,8 @@ void check_replaceable(const std::string& path) {
   }
 }
 
-// A writer holds a lock on its file, so that an unlocked one is a leftover.
-// @return whether the file is there still
+// A writer locks its file, so an unlocked one is a leftover.
+// @return whether the file still exists
 bool lock(int descriptor) {
   ::flock(descriptor, LOCK_EX);
   struct stat status {};

@@ -5,11 +5,11 @@
 
 namespace headscope {
 
-/// A file that appears under its name only when it is whole.
+/// A file that appears under its name only once complete.
 ///
 /// Writers fill a file in the same folder; `publish()` makes it durable and renames it. Without
 /// `publish()` it is removed, and a file of that name keeps its old contents.
-/// What a killed writer of the same file left is removed by the next.
+/// The next writer of the same file removes what killed writers left.
 class PendingFile {
  public:
   /// @throws DataError if the folder is missing or cannot be written, or the name is that of a
@@ -20,12 +20,12 @@ class PendingFile {
   PendingFile& operator=(const PendingFile&) = delete;
 
   const std::string& path() const { return path_; }
-  /// Exists, empty, from the start.
+  /// Created empty by the constructor.
   const std::string& temporary_path() const { return temporary_path_; }
   /// Open for reading and writing, until the end.
   int descriptor() const { return descriptor_; }
 
-  /// Adds to the end. @throws DataError if the bytes cannot be written.
+  /// Appends bytes. @throws DataError if the bytes cannot be written.
   void append(std::string_view bytes);
   /// @throws DataError if the file cannot be synced or renamed.
   void publish();
@@ -37,13 +37,13 @@ class PendingFile {
   bool published_ = false;
 };
 
-/// A whole file at once. @throws DataError as PendingFile does.
+/// Writes a whole file. @throws DataError as PendingFile does.
 void write_file(const std::string& path, std::string_view bytes);
 
-/// Removes what killed writers of a file left.
+/// Removes temporary files that killed writers of a file left.
 void remove_leftovers(const std::string& path);
 
-/// Removes a file, if it is there, and what killed writers of it left.
+/// Removes a file, if it exists, and temporary files that its killed writers left.
 /// @throws DataError if it cannot be removed.
 void remove_file(const std::string& path);
 

@@ -14,10 +14,10 @@ namespace headscope {
 /// `path: cannot be opened: No such file or directory`, with the reason that errno gives.
 DataError cannot_open(const std::string& path);
 
-/// Opens a file, at its first byte. @throws DataError if it is a folder or cannot be opened.
+/// Opens a file for reading. @throws DataError if it is a folder or cannot be opened.
 std::ifstream open_to_read(const std::string& path);
 
-/// Calls `take` with a file's bytes, or its first `n_byte`, block after block.
+/// Calls `take` with a file's bytes, or its first `n_byte`, block by block.
 /// @throws DataError if it cannot be opened or read.
 void read_blocks(const std::string& path, const std::function<void(std::string_view)>& take,
                  std::uintmax_t n_byte = std::numeric_limits<std::uintmax_t>::max());

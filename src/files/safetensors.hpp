@@ -20,7 +20,7 @@ class SafetensorsFile {
     std::uint64_t begin = 0, end = 0;  ///< bytes from the start of the file
   };
 
-  /// Whether the file begins as safetensors does. False for files that cannot be read.
+  /// Whether the first bytes are those of a safetensors file; false if it cannot be read.
   static bool recognises(const std::string& path);
 
   /// Reads and checks the header: every tensor's bytes lie in the file, fit its shape and type, and

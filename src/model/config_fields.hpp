@@ -12,7 +12,7 @@ namespace headscope {
 /// What a model file, or the `config.json` beside it, says about the model's shape. Fields that it
 /// does not mention are empty.
 struct ConfigFields {
-  std::string file;  ///< that says so; empty when nothing does
+  std::string file;  ///< that the fields come from; empty if none
   std::optional<Index> n_layer, n_head, n_embd, n_inner, n_positions, vocab_size;
   std::optional<double> layer_norm_epsilon;
   std::optional<Activation> activation_function;
@@ -24,7 +24,7 @@ struct ConfigFields {
   static ConfigFields from_json(const nlohmann::json& config, const std::string& file);
   /// @throws DataError also if the file cannot be read or is not JSON.
   static ConfigFields from_json_file(const std::string& path);
-  /// Root attributes of a model file; empty fields when it has none of a config's.
+  /// Root attributes of a model file; empty fields if none belongs to a config.
   static ConfigFields from_attributes(const hdf5::InputFile& file);
 
   /// The shape of a model from its config alone.

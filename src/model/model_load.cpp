@@ -12,10 +12,10 @@
 namespace headscope {
 namespace {
 
-// Pruned heads take room in memory that no bytes of the file stand for.
+// Pruned heads take memory but no bytes of the file, so a small file could claim any size.
 void check_pruned_size(const Model& model) {
   if (model.config.pruned_heads.empty()) return;
-  constexpr std::size_t greatest_ratio = 1100;  // as much as packed data may grow
+  constexpr std::size_t greatest_ratio = 1100;  // as for compressed data
   const std::size_t n_byte = std::filesystem::file_size(model.path);
   for (const char* const name : {"h.{i}.attn.c_attn.weight", "h.{i}.attn.c_proj.weight"}) {
     const Shape shape = tensor_spec(name).shape(model.config);
@@ -52,7 +52,7 @@ void read_tensors(const TensorSource& source, const TensorIndex& index, Model& m
   }
 }
 
-// Hugging Face writes the unembedding also where it is the token embedding.
+// Hugging Face writes the unembedding even if it is the token embedding.
 void settle_unembedding(const ConfigFields& fields, Model& model) {
   const auto stated = fields.tie_word_embeddings;
   if (model.W_U.empty()) {

@@ -9,7 +9,7 @@ bool holds_heads(Axis axis) {
   return axis == Axis::d_z || axis == Axis::d_qkv;
 }
 
-// The places along an axis that a file holds, ascending.
+// The indices along an axis that a file holds, ascending.
 std::vector<std::size_t> stored_places(Axis axis, const ModelConfig& config, Index layer) {
   std::vector<std::size_t> places;
   for (std::size_t place = 0; place < axis_extent(axis, config); ++place) {

@@ -8,7 +8,7 @@
 /// Model files leave out the rows and columns of pruned heads; models in memory hold zeros there.
 namespace headscope {
 
-/// How much of an axis a file holds: all but the places of the layer's pruned heads.
+/// The extent of an axis in a file: without the layer's pruned heads.
 std::size_t stored_extent(Axis axis, const ModelConfig& config, Index layer);
 
 /// Puts what a file holds of a tensor in its places; the rest becomes zero.
@@ -17,7 +17,7 @@ std::size_t stored_extent(Axis axis, const ModelConfig& config, Index layer);
 void spread_stored(std::span<const float> stored, const TensorSpec& spec, const ModelConfig& config,
                    Index layer, std::span<float> values);
 
-/// The reverse: what a file is to hold.
+/// The inverse of spread_stored.
 std::vector<float> gather_stored(std::span<const float> values, const TensorSpec& spec,
                                  const ModelConfig& config, Index layer);
 

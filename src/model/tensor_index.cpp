@@ -8,7 +8,7 @@
 namespace headscope {
 namespace {
 
-// Causal masks that older files of Hugging Face carry along.
+// Causal masks, which older Hugging Face files contain.
 bool is_mask_buffer(std::string_view name) {
   return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
 }
@@ -143,7 +143,7 @@ Shape TensorIndex::stored_shape(const TensorInfo& tensor, const TensorSpec& spec
 void TensorIndex::check(const ModelConfig& config) const {
   const auto is_there = [&](const TensorSpec& spec) { return has_any(spec); };
   const auto& specs = gpt2_tensors();
-  // Without one of the large matrices it is an attention-only file, where the rest may lack too.
+  // A file that lacks a large matrix is attention-only and may lack the others too.
   const bool complete = std::all_of(specs.begin(), specs.end(), [&](const TensorSpec& spec) {
     const bool large = spec.presence == Presence::complete && spec.axes.size() == 2;
     return !large || is_there(spec);

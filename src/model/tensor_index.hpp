@@ -12,8 +12,8 @@ namespace headscope {
 /// Which array of a file is which tensor of GPT-2, and the model's shape that follows.
 class TensorIndex {
  public:
-  /// @throws DataError if the file has no GPT-2 tensors, two for the same one, or tensors in its
-  /// layers that GPT-2 has not.
+  /// @throws DataError if the file has no GPT-2 tensors, two for the same one, or layer tensors
+  /// that GPT-2 does not have.
   explicit TensorIndex(const TensorSource& source);
 
   /// Null if the file lacks it.
@@ -23,12 +23,12 @@ class TensorIndex {
   /// Whether any layer has the tensor.
   bool has_any(const TensorSpec& spec) const;
 
-  /// Joins what the file and its config say.
+  /// Combines the tensors' shapes with the config.
   /// @throws DataError naming the field, the file that says so and the tensor that contradicts it.
   ModelConfig resolve(const ConfigFields& fields, const LoadOptions& options) const;
 
-  /// Checks that all tensors are there which the kind of model must have, in the right shapes.
-  /// @throws DataError naming the first tensor that is not.
+  /// Checks that all tensors required for this kind of model are present, in the right shapes.
+  /// @throws DataError naming the first tensor that is missing or has another shape.
   void check(const ModelConfig& config) const;
 
  private:

@@ -106,7 +106,7 @@ class SafetensorsSource : public TensorSource {
   std::vector<TensorInfo> tensors_;
 };
 
-// What people hand over by mistake, by its first bytes.
+// Names a common wrong kind of file by its first bytes.
 std::string other_content(std::istream& stream) {
   std::string begin(32, '\0');
   stream.read(begin.data(), static_cast<std::streamsize>(begin.size()));

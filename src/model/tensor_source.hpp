@@ -19,7 +19,7 @@ class TensorSource {
 
   virtual FileKind kind() const = 0;
   virtual const std::string& path() const = 0;
-  /// Every array in the file, with the names it has there.
+  /// All arrays, with their names in the file.
   virtual const std::vector<TensorInfo>& tensors() const = 0;
   /// The config inside the file.
   virtual ConfigFields config() const { return {}; }
@@ -31,7 +31,8 @@ class TensorSource {
   }
   /// @throws DataError if the file holds too little for the shape that it declares.
   virtual void check_size(const TensorInfo& /*tensor*/) const {}
-  /// Reads all values, row-major. @throws DataError on an unfit type, damage, NaN or infinity.
+  /// Reads all values, row-major. @throws DataError on an unsupported type, damage, NaN or
+  /// infinity.
   virtual void read(const TensorInfo& tensor, std::span<float> out) const = 0;
 };
 

@@ -9,7 +9,7 @@
 
 namespace headscope {
 
-/// How many heads the results speak of. A head's unit is layer * n_head + head.
+/// The number of layers and heads in the results. A head's unit is layer * n_head + head.
 struct HeadShape {
   std::size_t n_layer = 0, n_head = 0;
 
@@ -44,7 +44,7 @@ struct HeadTypes {
   std::vector<std::vector<bool>> of_head;           ///< by unit, then type
   std::vector<std::optional<std::size_t>> primary;  ///< by unit
 };
-/// From the first group that says where its types stand; nothing if none does.
+/// From the first group that names its type variables; nothing if none does.
 std::optional<HeadTypes> head_types(const Results& results, const HeadShape& shape);
 
 /// The labels of a dimension as text; empty where the group has no such dimension.

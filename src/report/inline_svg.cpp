@@ -28,7 +28,7 @@ bool is_active(const std::string& tag) {
       "^</?(script|foreignObject|iframe|object|embed|animate|set|style|a)\\b", std::regex::icase);
   static const std::regex event("\\son[a-zA-Z]+\\s*=");
   static const std::regex outward("(href|src)\\s*=\\s*[\"'](?!#|data:image/png;base64,)");
-  // Embedded pictures are long, and a regular expression need not read them.
+  // Embedded pictures are long; the regular expression need not scan them.
   const std::string head = tag.substr(0, 4096);
   return std::regex_search(head, element) || std::regex_search(head, event) ||
          std::regex_search(head, outward);

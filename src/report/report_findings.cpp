@@ -15,7 +15,7 @@ std::optional<std::uint64_t> count_attribute(const Results& results, const std::
   return static_cast<std::uint64_t>(*count);
 }
 
-// What the first group that says something says, after `before`; empty where none does.
+// `before` and the field of the first group that has it; empty if none does.
 std::string said_of_model(const Results& results, std::string ReportPart::*what,
                           const std::string& before) {
   for (const ResultsGroup& group : results.groups) {

@@ -6,7 +6,7 @@
 
 namespace headscope {
 
-/// The summary: the model, what the analyses found, by rank, and what became of the claims.
+/// The summary: the model, the analyses' findings by rank, and the claims' verdicts.
 std::vector<Finding> findings(const Results& results);
 
 }  // namespace headscope

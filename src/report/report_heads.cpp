@@ -91,8 +91,8 @@ class Scores {
   std::map<std::string, std::vector<std::size_t>> places_;
 };
 
-// The first of `candidates` by `value`, largest first, as [unit, value]; those without are left
-// out.
+// The first of `candidates` by `value`, largest first, as [unit, value]; units without a value are
+// left out.
 template <typename Value>
 json leading(std::vector<std::size_t> candidates, std::size_t most, Value value, bool smallest) {
   std::erase_if(candidates, [&](std::size_t unit) { return !std::isfinite(value(unit)); });
@@ -202,7 +202,7 @@ json types(const Results& results, const HeadShape& shape) {
           {"primary", primary}};
 }
 
-// Nothing in the text may end the script element or begin a comment in it.
+// Escapes whatever could end the script element or begin a comment in it.
 std::string for_script(const std::string& text) {
   std::string safe;
   safe.reserve(text.size());

@@ -71,7 +71,7 @@ std::string claims_section(const ReportContent& content) {
   return html + "</tbody></table></div>\n</section>\n";
 }
 
-// The figure's cells that are heads, for the page's script: `x y width height;...`.
+// The rectangles of a figure's head panels, for the page's script: `x y width height;...`.
 std::string head_cells(const DrawnFigure& drawn) {
   if (drawn.head_panels.empty()) return "";
   std::string places;

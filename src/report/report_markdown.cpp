@@ -11,7 +11,7 @@
 namespace headscope {
 namespace {
 
-// Text that no Markdown reader takes for markup.
+// Escapes text, so that no Markdown reader takes it for markup.
 std::string plain(std::string_view text) {
   std::string escaped;
   for (const char c : one_line(text)) {

@@ -10,7 +10,7 @@ namespace headscope {
 
 class LongTable;
 
-/// What both reports are made of.
+/// The content of both reports.
 struct ReportContent {
   const Results& results;
   const std::vector<DrawnFigure>& figures;
@@ -24,7 +24,7 @@ std::string html_report(const ReportContent& content);
 std::string markdown_report(const ReportContent& content);
 
 /// The first section: what this model's heads do in plain words, and a map of all heads to choose
-/// from. Empty where the results hold nothing by head and nothing can be said.
+/// from. Empty if the results hold nothing by head and there are no findings.
 std::string summary_section(const Results& results);
 
 /// The id of a variable's place in the page.
@@ -40,7 +40,7 @@ std::string_view verdict_text(Verdict verdict);
 std::string effect_text(const Claim& claim);
 /// The number or text of a variable without dimensions, `0.42 [0.4, 0.44]` with an interval.
 std::string scalar_text(const LongTable& table);
-/// Name of a model's file without its folder, or what stands in for one.
+/// Name of a model's file without its folder, or a placeholder.
 std::string model_name(const Results& results);
 std::string attribute_text(const AttributeValue& value);
 

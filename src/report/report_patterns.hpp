@@ -8,8 +8,8 @@ namespace headscope {
 
 /// The attention patterns of the first documents for the pattern view: `title`, `tokens`, and
 /// `pattern`, base64 of one byte a weight, round(255 sqrt(A)), unit by unit, query by query, keys
-/// 0 .. query. So many tokens of so many documents that all patterns together stay within
-/// `most_pattern_bytes`; causal, so that leaving out later tokens changes nothing.
+/// 0 .. query. Documents and tokens are limited so that all patterns together fit in
+/// `most_pattern_bytes`. Attention is causal, so leaving out later tokens changes nothing.
 nlohmann::json pattern_documents(const Results& results, const HeadShape& shape);
 
 inline constexpr std::size_t most_pattern_documents = 4;

@@ -25,7 +25,7 @@ std::int64_t top(const std::int64_t* words, std::size_t n_word) {
   return words[n_word - 1];
 }
 
-// The most negative number marks a sum that is not a number.
+// A highest word of INT64_MIN, with all others zero, marks NaN.
 bool is_not_a_number(const std::int64_t* words, std::size_t n_word) {
   return top(words, n_word) == std::numeric_limits<std::int64_t>::min() &&
          std::all_of(words, words + n_word - 1, [](std::int64_t word) { return word == 0; });

@@ -37,8 +37,8 @@ class LongTable {
   std::size_t n_row_ = 1;
 };
 
-/// A variable with more elements (attention patterns) has no CSV: it would be larger than the
-/// results file many times over.
+/// A variable with more elements (attention patterns) has no CSV: it would be many times larger
+/// than the results file.
 inline constexpr std::size_t most_csv_rows = 1'000'000;
 
 /// `pruning.loss_increase.csv`; the slash of a nested group becomes a dot.

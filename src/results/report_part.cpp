@@ -21,7 +21,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ReportPart, findings, model_size
 
 namespace {
 
-// The library would convert any other number, which is undefined where it does not fit.
+// The JSON library converts any other number, which is undefined if it does not fit.
 bool numbers_are_counts(const json& value) {
   if (value.is_structured()) return std::all_of(value.begin(), value.end(), numbers_are_counts);
   return !value.is_number() || value.is_number_unsigned();

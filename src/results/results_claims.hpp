@@ -20,8 +20,8 @@ std::vector<PlacedClaim> claims_by_number(const std::vector<ResultsGroup>& group
 /// variables if there are none.
 ResultsGroup claims_group(const std::vector<ResultsGroup>& groups);
 
-/// Gives each claim of `claims_group` back to its group.
-/// @throws Error if a variable is missing or a claim's group is.
+/// Returns each claim of `claims_group` to its group.
+/// @throws Error if a variable or a claim's group is missing.
 void restore_claims(const ResultsGroup& claims, Results& results);
 
 }  // namespace headscope

@@ -17,7 +17,7 @@ std::string last_part(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// An attribute of the wanted type. @throws DataError if it is missing or of another.
+// An attribute of the wanted type. @throws DataError if it is missing or has another type.
 template <typename Wanted>
 Wanted required(const hdf5::InputFile& file, const std::string& object, const char* name) {
   const std::optional<hdf5::Attribute> attribute = file.attribute(object, name);
@@ -33,7 +33,7 @@ std::string text_attribute(const hdf5::InputFile& file, const std::string& objec
   return required<std::string>(file, object, name);
 }
 
-// HDF5 does not tell a list of one from a single value apart, nor an empty list from none.
+// Read back, a list of one looks like a single value, and an empty list like none.
 std::vector<std::string> names_attribute(const hdf5::InputFile& file, const std::string& object,
                                          const char* name) {
   const std::optional<hdf5::Attribute> attribute = file.attribute(object, name);
@@ -74,7 +74,7 @@ Array read_whole(const hdf5::InputFile& file, const std::string& dataset, const 
   return Array(shape, std::vector<double>(integers.begin(), integers.end()));
 }
 
-// Another program may have left it empty.
+// Other programs may write an empty attribute.
 std::string description(const hdf5::InputFile& file, const std::string& dataset, const char* name) {
   const std::string text = text_attribute(file, dataset, name);
   return text.empty() ? "not stated" : text;
@@ -131,7 +131,7 @@ std::optional<Variable::Interval> read_interval(const hdf5::InputFile& file,
                             text_attribute(file, dataset, layout::resampling)};
 }
 
-// Results of before analyses brought theirs have none.
+// Older results files have none.
 ReportPart read_report_part(const hdf5::InputFile& file, const std::string& group) {
   if (!file.attribute(group, layout::report)) return {};
   const std::optional<ReportPart> part =
@@ -141,8 +141,8 @@ ReportPart read_report_part(const hdf5::InputFile& file, const std::string& grou
                   "expected a part of the report as JSON, got other text");
 }
 
-// What a file holds, each object under one name: names that attributes list must be among these, so
-// that a small file cannot have one large dataset read over and over.
+// The objects in a file, each under one name. Names listed in attributes must be among these, so
+// that a small file cannot have one large dataset read many times.
 struct Contents {
   std::vector<hdf5::DatasetInfo> datasets;
   std::vector<std::string> groups;

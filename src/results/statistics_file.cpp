@@ -18,7 +18,7 @@ const std::string texts_dataset = "texts", parts_group = "parts";
 const std::string sum_group = "/sums", row_group = "/rows", document_group = "/documents";
 const std::string hex_digits = "0123456789abcdef";
 
-// A name may hold any characters; HDF5's separator and the current group would split it.
+// Names may hold any characters, but HDF5 gives `/` and `.` a meaning of their own.
 std::string stored_name(const std::string& name) {
   std::string stored;
   for (const char c : name) {
@@ -49,7 +49,7 @@ std::string name_of(const std::string& object) {
   return name;
 }
 
-// Two objects must not stand for one name.
+// Rejects other spellings, so that no two objects have the same name.
 std::string checked_name_of(const hdf5::InputFile& file, const std::string& object) {
   std::string name = name_of(object);
   if (stored_name(name) == last_name(object)) return name;
@@ -77,7 +77,7 @@ std::map<std::string, std::string> read_texts(const hdf5::InputFile& file) {
   }
 }
 
-// Sums hardly compress: most of their bits are digits behind the point.
+// Sums hardly compress: most of their bits are fractional digits.
 constexpr hdf5::Storage uncompressed{0, false};
 
 void write_rows(const std::map<std::uint64_t, Array>& rows, const std::string& part,
