@@ -144,7 +144,7 @@ ResultsGroup AttentionPatterns::document_group(std::uint64_t index,
   if (has_text) {
     std::vector<std::string> text = unpacked(kept_row(statistics, "token_text", index));
     for (std::string& token : text) token = escaped_utf8(token);
-    group.add(Variable::words(
+    group.add(Variable::strings(
         "token_text", {"token"}, std::move(text),
         "The text of each token" + which + "; bytes that are not UTF-8 are written \\xNN",
         own_definition));

@@ -259,7 +259,7 @@ RegisteredAnalysis circuits_analysis() {
   return {
       circuits_info,
       [](const AnalysisContext& context) { return std::make_unique<CircuitsAnalysis>(context); },
-      draw_circuits, memory, &AnalysisSettings::declare_own<CircuitsOptions>};
+      circuits_figures, memory, &AnalysisSettings::declare_own<CircuitsOptions>};
 }
 
 }  // namespace headscope

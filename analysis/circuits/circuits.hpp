@@ -22,6 +22,6 @@ RegisteredAnalysis circuits_analysis();
 /// Figures from the `circuits` group: elhage2021_copying, elhage2021_composition,
 /// cordonnier2020_rank, subspace_overlap_{q,k,v,o}, position_only, position_only_offsets.
 /// @throws Error if the results lack the group.
-std::vector<Figure> draw_circuits(const Results& results);
+std::vector<Figure> circuits_figures(const Results& results);
 
 }  // namespace headscope

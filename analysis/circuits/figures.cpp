@@ -201,7 +201,7 @@ Figure offsets_figure(const ResultsGroup& group) {
 
 }  // namespace
 
-std::vector<Figure> draw_circuits(const Results& results) {
+std::vector<Figure> circuits_figures(const Results& results) {
   const ResultsGroup& group = results.group("circuits");
   std::vector<Figure> figures{copying_figure(group), composition_figure(group), rank_figure(group)};
   for (std::size_t projection = 0; projection < 4; ++projection) {

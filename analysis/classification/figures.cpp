@@ -86,7 +86,7 @@ Chart layer_chart(const std::string& y_title, std::vector<Series> series,
   return chart;
 }
 
-Figure draw_type_map(const Scores& scores) {
+Figure type_map_figure(const Scores& scores) {
   Heatmap map = head_map("type", {{"", scores.array("primary")}});
   map.scale = ColourScale::categorical;
   map.categories = scores.meanings("primary");
@@ -100,7 +100,7 @@ Figure draw_type_map(const Scores& scores) {
           .content = std::move(map)};
 }
 
-Figure draw_type_counts(const Scores& scores) {
+Figure type_counts_figure(const Scores& scores) {
   const Array& types = scores.array("type");
   const std::vector<std::string>& names = scores.labels("head_type");
   ChartPanel panel;
@@ -171,7 +171,7 @@ std::vector<Index> leading_relations(const Scores& scores) {
   return order;
 }
 
-Figure draw_relations(const Scores& scores, const std::vector<Index>& order) {
+Figure relations_figure(const Scores& scores, const std::vector<Index>& order) {
   const Array& baseline = scores.array("relation_baseline_heldout");
   Series heads, offsets;
   heads.label = "best head";
@@ -215,7 +215,7 @@ Figure draw_relations(const Scores& scores, const std::vector<Index>& order) {
           .content = std::move(chart)};
 }
 
-Figure draw_entropy(const Scores& scores) {
+Figure entropy_figure(const Scores& scores) {
   return {.name = "clark2019_entropy",
           .group = group_name,
           .title = "Entropy of attention, by layer",
@@ -226,7 +226,7 @@ Figure draw_entropy(const Scores& scores) {
           .content = layer_chart("entropy, nats", by_layer(scores, "entropy", "entropy"))};
 }
 
-Figure draw_sink(const Scores& scores) {
+Figure sink_figure(const Scores& scores) {
   std::vector<Series> series = by_layer(scores, "sink", "sink");
   std::vector<ReferenceLine> lines;
   if (scores.has_values("delimiter")) {
@@ -248,7 +248,7 @@ Figure draw_sink(const Scores& scores) {
       .content = std::move(chart)};
 }
 
-Figure draw_dependency_alignment(const Scores& scores) {
+Figure dependency_alignment_figure(const Scores& scores) {
   Heatmap map = head_map("share of attention", {{"", scores.array("dependency_alignment")}});
   map.low = 0;
   return {
@@ -263,7 +263,7 @@ Figure draw_dependency_alignment(const Scores& scores) {
       .content = std::move(map)};
 }
 
-Figure draw_distance(const Scores& scores) {
+Figure distance_figure(const Scores& scores) {
   Heatmap map = head_map("distance, tokens", {{"", scores.array("distance")}});
   map.low = 0;
   return {
@@ -278,7 +278,7 @@ Figure draw_distance(const Scores& scores) {
       .content = std::move(map)};
 }
 
-Figure draw_induction(const Scores& scores) {
+Figure induction_figure(const Scores& scores) {
   Heatmap map =
       head_map("attention, probability", {{"previous token", scores.array("previous_token")},
                                           {"duplicate token", scores.array("duplicate_token")},
@@ -302,16 +302,16 @@ Figure draw_induction(const Scores& scores) {
 
 std::vector<Figure> classification_figures(const Results& results) {
   const Scores scores(results);
-  std::vector<Figure> figures{draw_type_map(scores), draw_type_counts(scores)};
+  std::vector<Figure> figures{type_map_figure(scores), type_counts_figure(scores)};
   const std::vector<Index> relations = leading_relations(scores);
-  if (!relations.empty()) figures.push_back(draw_relations(scores, relations));
-  figures.push_back(draw_entropy(scores));
-  figures.push_back(draw_sink(scores));
+  if (!relations.empty()) figures.push_back(relations_figure(scores, relations));
+  figures.push_back(entropy_figure(scores));
+  figures.push_back(sink_figure(scores));
   if (scores.has_values("dependency_alignment")) {
-    figures.push_back(draw_dependency_alignment(scores));
+    figures.push_back(dependency_alignment_figure(scores));
   }
-  figures.push_back(draw_distance(scores));
-  figures.push_back(draw_induction(scores));
+  figures.push_back(distance_figure(scores));
+  figures.push_back(induction_figure(scores));
   return figures;
 }
 

@@ -225,7 +225,7 @@ std::uint64_t memory(const RunShape& run) {
 RegisteredAnalysis correlation_analysis() {
   return {correlation_info,
           [](const AnalysisContext& context) { return std::make_unique<Correlation>(context); },
-          draw_correlation, memory, &AnalysisSettings::declare_own<CorrelationOptions>};
+          correlation_figures, memory, &AnalysisSettings::declare_own<CorrelationOptions>};
 }
 
 }  // namespace headscope

@@ -152,7 +152,7 @@ Figure clusters(const ResultsGroup& group) {
 
 }  // namespace
 
-std::vector<Figure> draw_correlation(const Results& results) {
+std::vector<Figure> correlation_figures(const Results& results) {
   const ResultsGroup& group = results.group("correlation");
   const Array& cosine = group.variable("cosine").values;
   Heatmap alignment;

@@ -22,6 +22,6 @@ ReportPart correlation_report(double mean_abs_cosine);
 /// @param difference          interval of trained minus untrained; NaN if there is none.
 Finding likeness_finding(double trained, double untrained, const Estimate& difference);
 
-std::vector<Figure> draw_correlation(const Results& results);
+std::vector<Figure> correlation_figures(const Results& results);
 
 }  // namespace headscope

@@ -142,7 +142,7 @@ Figure block_energy_figure(const ResultsGroup& group) {
 
 }  // namespace
 
-std::vector<Figure> draw_parameters(const Results& results) {
+std::vector<Figure> parameters_figures(const Results& results) {
   const ResultsGroup& group = results.group("parameters");
   return {counts_figure(group), architectures_figure(group), costs_figure(group),
           block_energy_figure(group)};

@@ -22,7 +22,7 @@ const AnalysisInfo parameters_info{
     .source = "Vaswani et al. 2017; Radford et al. 2019",
 };
 
-std::vector<std::string> words(const auto& views) {
+std::vector<std::string> to_strings(const auto& views) {
   return {views.begin(), views.end()};
 }
 
@@ -69,7 +69,7 @@ void add_architectures(const ModelConfig& config, ResultsGroup& group) {
   }
 
   group.add_dimension(Dimension::labels("architecture", names));
-  group.add_dimension(Dimension::labels("scheme", words(projection_schemes)));
+  group.add_dimension(Dimension::labels("scheme", to_strings(projection_schemes)));
   const auto add = [&](std::string name, std::vector<std::string> dimensions, Array values,
                        std::string long_name) {
     group.add(Variable::integer(std::move(name), std::move(dimensions), std::move(values),
@@ -99,7 +99,7 @@ void add_costs(const ModelConfig& config, ResultsGroup& group) {
       }
     }
   }
-  group.add_dimension(Dimension::labels("term", words(cost_terms)));
+  group.add_dimension(Dimension::labels("term", to_strings(cost_terms)));
   group.add_dimension(Dimension::numbers("n_token", n_token));
   group.add(Variable::integer(
       "macs", {"scheme", "term", "n_token"}, std::move(macs),
@@ -219,7 +219,7 @@ RegisteredAnalysis parameters_analysis() {
   return {
       parameters_info,
       [](const AnalysisContext& context) { return std::make_unique<ParametersAnalysis>(context); },
-      draw_parameters, memory};
+      parameters_figures, memory};
 }
 
 }  // namespace headscope

@@ -12,6 +12,6 @@ RegisteredAnalysis parameters_analysis();
 
 /// Figures from the `parameters` group: parameter_counts, architecture_parameters, attention_macs,
 /// block_energy. @throws Error if the results lack the group.
-std::vector<Figure> draw_parameters(const Results& results);
+std::vector<Figure> parameters_figures(const Results& results);
 
 }  // namespace headscope

@@ -124,7 +124,7 @@ Figure importance_figure(const ResultsGroup& group) {
 
 }  // namespace
 
-std::vector<Figure> draw_pruning(const Results& results) {
+std::vector<Figure> pruning_figures(const Results& results) {
   const ResultsGroup& group = results.group("pruning");
   std::vector<Figure> figures{ablation_figure(group), all_but_one_figure(group),
                               importance_figure(group)};

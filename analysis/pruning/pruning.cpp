@@ -311,7 +311,7 @@ std::uint64_t memory(const RunShape& run) {
 RegisteredAnalysis pruning_analysis() {
   return {pruning_info,
           [](const AnalysisContext& context) { return std::make_unique<Pruning>(context); },
-          draw_pruning, memory, &AnalysisSettings::declare_own<PruningOptions>};
+          pruning_figures, memory, &AnalysisSettings::declare_own<PruningOptions>};
 }
 
 }  // namespace headscope

@@ -29,6 +29,6 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
 /// The part of the report about the finished group.
 ReportPart pruning_report(const ResultsGroup& group);
 
-std::vector<Figure> draw_pruning(const Results& results);
+std::vector<Figure> pruning_figures(const Results& results);
 
 }  // namespace headscope

@@ -49,9 +49,9 @@ struct Variable {
                        std::vector<std::string> meanings, std::string long_name,
                        std::string references);
   /// Text values, row-major; units are 1.
-  static Variable words(std::string name, std::vector<std::string> dimensions,
-                        std::vector<std::string> text, std::string long_name,
-                        std::string references);
+  static Variable strings(std::string name, std::vector<std::string> dimensions,
+                          std::vector<std::string> text, std::string long_name,
+                          std::string references);
 
   /// Value `i`, row-major, with its interval if it has one.
   Estimate estimate(std::size_t i) const;

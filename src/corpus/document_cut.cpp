@@ -47,7 +47,7 @@ std::vector<ByteSpan> sentences(std::string_view text, ByteSpan span) {
   return spans;
 }
 
-std::vector<ByteSpan> words(std::string_view text, ByteSpan span) {
+std::vector<ByteSpan> find_words(std::string_view text, ByteSpan span) {
   static const UnicodePattern pattern(R"(\S++)");
   std::vector<ByteSpan> spans;
   UnicodePattern::Search search(pattern, text);
@@ -116,7 +116,7 @@ std::vector<ByteSpan> cut_text(const Tokenizer& tokenizer, std::string_view text
       pieces.push_back(span);
       continue;
     }
-    const auto word_spans = words(searchable, span);
+    const auto word_spans = find_words(searchable, span);
     for (const auto& packed_words : pack(tokenizer, text, word_spans, max_tokens)) {
       ByteSpan rest(word_spans[packed_words.first].first, word_spans[packed_words.end - 1].second);
       while (!packed_words.fits && rest.first < rest.second) {

@@ -115,9 +115,9 @@ Variable Variable::flag(std::string name, std::vector<std::string> dimensions, A
   return variable;
 }
 
-Variable Variable::words(std::string name, std::vector<std::string> dimensions,
-                         std::vector<std::string> text, std::string long_name,
-                         std::string references) {
+Variable Variable::strings(std::string name, std::vector<std::string> dimensions,
+                           std::vector<std::string> text, std::string long_name,
+                           std::string references) {
   Variable variable = real(std::move(name), std::move(dimensions), {}, std::move(long_name), "1",
                            std::move(references));
   variable.type = Type::text;

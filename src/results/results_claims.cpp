@@ -13,11 +13,11 @@ namespace {
 
 using Claims = std::vector<PlacedClaim>;
 
-Variable words(const char* name, const char* long_name, const Claims& claims,
-               const std::function<std::string(const PlacedClaim&)>& field) {
+Variable claim_text(const char* name, const char* long_name, const Claims& claims,
+                    const std::function<std::string(const PlacedClaim&)>& field) {
   std::vector<std::string> text;
   for (const PlacedClaim& each : claims) text.push_back(field(each));
-  return Variable::words(name, {"claim"}, std::move(text), long_name, own_definition);
+  return Variable::strings(name, {"claim"}, std::move(text), long_name, own_definition);
 }
 
 Array numbers(const Claims& claims, const std::function<double(const Claim&)>& field) {
@@ -52,15 +52,15 @@ ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
   group.add(Variable::integer("number", {"claim"},
                               numbers(claims, [](const Claim& claim) { return claim.number; }),
                               "Number of the claim", "1", own_definition));
-  group.add(words("statement", "What is claimed", claims,
-                  [](const PlacedClaim& each) { return each.claim->statement; }));
+  group.add(claim_text("statement", "What is claimed", claims,
+                       [](const PlacedClaim& each) { return each.claim->statement; }));
   group.add(Variable::flag(
       "verdict", {"claim"},
       numbers(claims, [](const Claim& claim) { return static_cast<double>(claim.verdict); }),
       {"holds", "does_not_hold", "undecided"}, "What became of the claim on this model",
       own_definition));
-  group.add(words("effect_name", "What the effect measures, with units", claims,
-                  [](const PlacedClaim& each) { return each.claim->effect_name; }));
+  group.add(claim_text("effect_name", "What the effect measures, with units", claims,
+                       [](const PlacedClaim& each) { return each.claim->effect_name; }));
   group.add(reals("effect", "Effect size", claims,
                   [](const Claim& claim) { return claim.effect.value; }));
   group.add(reals(layout::low, "Lower end of the effect's 95 % interval; NaN where there is none",
@@ -71,10 +71,10 @@ ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
       "exact", {"claim"},
       numbers(claims, [](const Claim& claim) { return claim.exact ? 1.0 : 0.0; }), {"no", "yes"},
       "Whether the effect is counted or computed, without sampling", own_definition));
-  group.add(words("evidence", "This model's numbers in words", claims,
-                  [](const PlacedClaim& each) { return each.claim->evidence; }));
-  group.add(words("group", "Results group that settles the claim", claims,
-                  [](const PlacedClaim& each) { return each.group->name; }));
+  group.add(claim_text("evidence", "This model's numbers in words", claims,
+                       [](const PlacedClaim& each) { return each.claim->evidence; }));
+  group.add(claim_text("group", "Results group that settles the claim", claims,
+                       [](const PlacedClaim& each) { return each.group->name; }));
   return group;
 }
 

@@ -44,7 +44,7 @@ std::vector<std::string> names_attribute(const hdf5::InputFile& file, const std:
                   "expected a list of names");
 }
 
-std::vector<std::string> words(const std::string& text) {
+std::vector<std::string> split_words(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> parts;
   for (std::string part; stream >> part;) parts.push_back(part);
@@ -99,7 +99,7 @@ Variable read_variable(const hdf5::InputFile& file, const hdf5::DatasetInfo& inf
     case hdf5::Kind::integer:
       variable.type = flag ? Variable::Type::flag : Variable::Type::integer;
       if (flag)
-        variable.flag_meanings = words(text_attribute(file, dataset, layout::flag_meanings));
+        variable.flag_meanings = split_words(text_attribute(file, dataset, layout::flag_meanings));
       variable.values = read_whole(file, dataset, info.shape);
       break;
     case hdf5::Kind::real:

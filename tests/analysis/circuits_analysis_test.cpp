@@ -362,7 +362,7 @@ TEST(CircuitsAnalysis, ClaimsNothingAboutSubspacesOfASingleHead) {
 TEST(CircuitsFigures, AreDrawnFromResultsAlone) {
   Results results;
   results.groups.push_back(circuits_of(random_model(small_config(), 1)));
-  const std::vector<Figure> figures = draw_circuits(results);
+  const std::vector<Figure> figures = circuits_figures(results);
   std::vector<std::string> names;
   for (const Figure& figure : figures) names.push_back(figure.name);
   EXPECT_EQ(names, (std::vector<std::string>{

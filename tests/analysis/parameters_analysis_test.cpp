@@ -238,7 +238,7 @@ TEST(ParametersAnalysis, ClaimsNothingAboutBlocksOfASingleHead) {
 TEST(ParametersFigures, AreDrawnFromResultsAlone) {
   Results results;
   results.groups.push_back(parameters_of(random_model(small_config(), 1)));
-  const std::vector<Figure> figures = draw_parameters(results);
+  const std::vector<Figure> figures = parameters_figures(results);
   std::vector<std::string> names;
   for (const Figure& figure : figures) names.push_back(figure.name);
   EXPECT_EQ(names, (std::vector<std::string>{"parameter_counts", "architecture_parameters",

@@ -13,7 +13,7 @@ function unitOf(layer, head) {
   return layer * headData.heads + head;
 }
 
-function words(name) {
+function spaced(name) {
   return name.replaceAll("_", " ");
 }
 
@@ -31,7 +31,7 @@ function typesOf(unit) {
 }
 
 function scoreTitle(score) {
-  return score.label ? `${words(score.name)}, ${words(score.label)}` : words(score.name);
+  return score.label ? `${spaced(score.name)}, ${spaced(score.label)}` : spaced(score.name);
 }
 
 // Rank of a head among all heads that have the score; the largest value is 1.

@@ -32,7 +32,7 @@ function typeLegend() {
     const mark = element("span", { class: "mark" }, typeMark(name));
     mark.style.backgroundColor = cssColour(rgb);
     mark.style.color = inkOn(rgb);
-    return [element("li", {}, mark, ` ${words(name)} ${count}`)];
+    return [element("li", {}, mark, ` ${spaced(name)} ${count}`)];
   });
   const untyped = primary.filter((type) => type === null).length;
   if (untyped > 0) {

@@ -47,7 +47,7 @@ function typeChips(unit) {
   const { names, colours, flags } = headData.types;
   const chips = flags[unit].map((type) => {
     const rgb = channels(colours[type]);
-    const chip = element("li", {}, words(names[type]));
+    const chip = element("li", {}, spaced(names[type]));
     chip.style.backgroundColor = cssColour(rgb);
     chip.style.color = inkOn(rgb);
     return chip;
@@ -60,7 +60,7 @@ function tableSection({ title, headings, units }, unit) {
   const found = units[unit];
   if (found.length === 0) return null;
   const rows = found.map((item) => element("tr", {},
-    element("th", { scope: "row" }, words(item.label)),
+    element("th", { scope: "row" }, spaced(item.label)),
     element("td", { class: "number" }, percentText(item.value)),
     element("td", { class: "number" }, percentText(item.baseline)),
     element("td", { class: "number" }, String(item.count))));
@@ -77,7 +77,7 @@ function neighbourSection(unit) {
       element("span", { class: "neighbour" }, headButton(other), ` ${numberText(value)}`)));
     const chance = list.chance === undefined ? null
       : element("span", { class: "faint" }, `(random weights ${numberText(list.chance)})`);
-    return [element("dt", { title: list.about }, words(list.title)), element("dd", {}, ...heads, chance)];
+    return [element("dt", { title: list.about }, spaced(list.title)), element("dd", {}, ...heads, chance)];
   });
   return items.length === 0 ? null : section("Closest heads", element("dl", {}, ...items));
 }
