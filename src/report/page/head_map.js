@@ -17,7 +17,7 @@ function paintTypes(buttons) {
   const { names, colours, primary } = headData.types;
   buttons.forEach((button, unit) => {
     const type = primary[unit];
-    const held = typesOf(unit).map(words).join(", ") || "no type";
+    const held = typesOf(unit).map(spaced).join(", ") || "no type";
     if (type === null) paintCell(button, unit, null, "·", held);
     else paintCell(button, unit, channels(colours[type]), typeMark(names[type]), held);
   });
@@ -88,7 +88,7 @@ function allHeadsTable() {
     element("button", { type: "button" }, name));
   const rows = Array.from({ length: headCount }, (_, unit) => element("tr", {},
     element("td", { class: "number", "data-number": unit }, headButton(unit)),
-    element("td", {}, typesOf(unit).map(words).join(", ")),
+    element("td", {}, typesOf(unit).map(spaced).join(", ")),
     ...scores.map((score) => element("td", { class: "number" }, numberText(score.values[unit])))));
   const table = element("table", { class: "sortable" },
     element("thead", {}, element("tr", {}, header("head", true), header("types", false),
