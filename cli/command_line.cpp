@@ -69,8 +69,8 @@ void run_first(const Arguments& arguments) {
 
 const std::vector<RegisteredCommand>& commands() {
   static const std::vector<RegisteredCommand> all{
-      run_command(),     merge_command(), report_command(), inspect_command(),
-      convert_command(), prune_command(), list_command()};
+      run_command(),     merge_command(),   report_command(), compare_command(),
+      inspect_command(), convert_command(), prune_command(),  list_command()};
   return all;
 }
 

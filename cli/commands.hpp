@@ -39,6 +39,7 @@ const std::vector<RegisteredCommand>& commands();
 RegisteredCommand run_command();
 RegisteredCommand merge_command();
 RegisteredCommand report_command();
+RegisteredCommand compare_command();
 RegisteredCommand inspect_command();
 RegisteredCommand convert_command();
 RegisteredCommand prune_command();

@@ -19,8 +19,7 @@ class ReportCommand : public Command {
   }
 
   void run(const std::string& /*command_line*/) override {
-    fs::path file = results_;
-    if (fs::is_directory(file)) file /= "results.h5";
+    const fs::path file = results_file(results_);
     const Results results = read_results(file.string());
     const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
     draw_results(results, directory.string(), run_.figures);
