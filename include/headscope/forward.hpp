@@ -15,7 +15,7 @@ namespace headscope {
 /// call.
 struct LayerView {
   Index layer;
-  Index n_token;  ///< columns
+  Index n_token;             ///< columns
   const Matrix& resid_pre;   ///< d_model x n_token, residual stream entering the layer
   const Matrix& normalized;  ///< d_model x n_token, after ln_1
   const Matrix& qkv;    ///< 3 d_model x n_token, rows Q | K | V, head h at rows h * d_head of each

@@ -25,7 +25,7 @@ void Pack::add_pair(std::span<const TokenId> a, std::span<const TokenId> b, Inde
   const Index stem = n_column();
   const auto add = [&](std::span<const TokenId> sequence, Index from) {
     const Index first = n_column(),
-                n_token = std::max(n_shared, sequence.size() - (with_last ? 0 : 1));
+                n_token = std::max<Index>(n_shared, sequence.size() - (with_last ? 0 : 1));
     if (n_token > from) {
       const std::span<const TokenId> own = sequence.subspan(from, n_token - from);
       tokens.insert(tokens.end(), own.begin(), own.end());

@@ -58,8 +58,8 @@ void packed_attention(const Matrix& qkv, Index n_head, std::span<const Pack::Seg
       segment_pattern(inputs, first, count, pattern);
       const blas::View mixed =
           z.rows(head * d_head, d_head).cols(sequence * n_column + segment.first + first, count);
-      blas::multiply_serial(inputs.own.V.cols(0, n_own), Transpose::no,
-                            pattern.rows(n_stem, n_own), Transpose::no, mixed);
+      blas::multiply_serial(inputs.own.V.cols(0, n_own), Transpose::no, pattern.rows(n_stem, n_own),
+                            Transpose::no, mixed);
       if (n_stem == 0) continue;
       blas::multiply_serial(inputs.stem_V, Transpose::no, pattern.rows(0, n_stem), Transpose::no,
                             mixed, 1, 1);

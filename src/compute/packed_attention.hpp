@@ -9,7 +9,7 @@ namespace headscope {
 
 /// One head's queries, keys and values of a segment, and the keys and values of its stem.
 struct SegmentInputs {
-  HeadInputs own;         ///< d_head x count
+  HeadInputs own;                  ///< d_head x count
   blas::ConstView stem_K, stem_V;  ///< d_head x stem_count
 };
 
