@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "correlation/sums.hpp"
 #include "headscope/error.hpp"
@@ -13,7 +12,6 @@
 namespace headscope {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 const char* const spaces[] = {"head", "residual"};
 
 /// Two-dimensional values as a matrix.
@@ -67,7 +65,7 @@ double residual_mean(const std::vector<double>& values) {
     sum += value;
     ++count;
   });
-  return count > 0 ? sum / static_cast<double>(count) : nan;
+  return count > 0 ? sum / static_cast<double>(count) : arma::datum::nan;
 }
 
 /// Estimates of a statistic of 2 * n_layer values, followed by that of their mean in residual
@@ -172,7 +170,7 @@ void add_disagreement(const Statistics& statistics, const BlockProducts& blocks,
     const arma::mat outputs = cosines(matrix(output.part(layer)));
     const arma::uvec present = arma::find_finite(outputs);  // not the pairs with a pruned head
     const auto mean = [&](const arma::mat& values) {
-      return present.empty() ? nan : arma::mean(arma::vec(values.elem(present)));
+      return present.empty() ? arma::datum::nan : arma::mean(arma::vec(values.elem(present)));
     };
     disagreement(0, layer) = -mean(cosines(matrix(value.part(layer))));
     disagreement(1, layer) = -mean(matrix(overlap.part(layer))) / n_query;
@@ -182,7 +180,7 @@ void add_disagreement(const Statistics& statistics, const BlockProducts& blocks,
   for (std::size_t kind = 0; kind < 3; ++kind) {
     const arma::vec by_layer(disagreement.part(kind).values);
     const arma::vec present = by_layer.elem(arma::find_finite(by_layer));
-    mean(kind) = present.empty() ? nan : arma::mean(present);
+    mean(kind) = present.empty() ? arma::datum::nan : arma::mean(present);
   }
   group.add(Variable::real("disagreement_mean", {"kind"}, mean, "mean of disagreement over layers",
                            "1", "Li et al. 2018"));
