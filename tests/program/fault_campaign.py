@@ -153,7 +153,7 @@ class Expected:
     def check_whole(self, folder, older=None):
         """@param older  contents that an HDF5 file may still have because nothing has replaced it yet"""
         for name in files_below(folder):
-            if is_pending(name):
+            if is_pending(name) or name.name.endswith(".lock"):
                 continue
             problem = self.problem(folder, name)
             if problem and older and name in self.hdf5 and difference(folder / name, older) is None:
