@@ -7,6 +7,7 @@
 #include "headscope/comparison.hpp"
 #include "headscope/error.hpp"
 #include "headscope/utf8.hpp"
+#include "run/output_folder.hpp"
 #include "run/run_results.hpp"
 
 namespace headscope {
@@ -70,6 +71,7 @@ class CompareCommand : public Command {
   }
 
   void run(const std::string& command_line) override {
+    check_output_folder(run_.output);
     std::vector<ComparedRun> runs = read_runs();
     order(runs);
     Comparison comparison = compare_runs(runs, by_.empty() ? command_line_order : by_);
@@ -85,6 +87,7 @@ class CompareCommand : public Command {
     }
     add_program(results, title, command_line);
     results.groups.push_back(std::move(comparison.group));
+    const OutputLock lock(run_.output);
     write_run(results, run_);
   }
 
