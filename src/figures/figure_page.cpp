@@ -11,7 +11,7 @@ namespace headscope {
 namespace {
 
 constexpr double margin = 12, line_height = 1.5, gap = 16;
-constexpr double longest_label = 150;
+constexpr double longest_label = 190;
 constexpr double wanted_ratio = 1.45;  // of a page's width to its height
 
 bool starts_character(char c) {
