@@ -143,7 +143,10 @@ std::string data_block(const Series& series, double offset) {
 
 std::string style_of(const Series& series, std::size_t index) {
   if (is_bars(series)) return "with boxes";
-  if (series.style == Series::Style::points) return "with points pointtype 7 pointsize 0.5";
+  if (series.style == Series::Style::points) {
+    return std::string("with points pointtype 7 pointsize ") +
+           (series.x.size() <= 30 ? "0.75" : "0.5");
+  }
   const bool marked = series.x.size() <= 30;
   return std::string(marked ? "with linespoints pointtype 7 pointsize 0.35" : "with lines") +
          " linewidth 1.8" + (index < 8 ? "" : " dashtype 4");
@@ -251,6 +254,7 @@ class ChartWriter {
 
   void lay_out_rows() {
     const auto n_row = static_cast<double>(chart_.x_labels.size());
+    page_.panel_width = 400;
     page_.panel_height = std::max(120.0, row_height * n_row);
     page_.x = {.title = chart_.y_title, .extent = 1.5 * tick_size, .format = format(y_range_)};
     page_.y = labelled_y_axis(chart_.x_title, chart_.x_labels, chart_.x_labels.size(), row_height);

@@ -203,9 +203,13 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
         (image ? " using 1:2:3 with image notitle"
                : " using 1:2:(0.5):(0.5):3 with boxxyerror linecolor palette notitle");
     if (panel.marked.size() > 0) {
-      plot += ", \\\n  " + block +
-              " using ($4 == 1 ? $1 : NaN):2 with points pointtype 7 pointsize "
-              "0.25 linecolor rgb '#333333' notitle";
+      // White on dark: seen on every colour.
+      for (const char* const dot :
+           {"0.45 linecolor rgb '#333333'", "0.25 linecolor rgb '#ffffff'"}) {
+        plot += ", \\\n  " + block +
+                " using ($4 == 1 ? $1 : NaN):2 with points pointtype 7 pointsize " + dot +
+                " notitle";
+      }
     }
     const bool keyed = categorical && i + 1 == std::min(page.n_column, page.n_panel);
     script.set("key", keyed ? "outside right top Left reverse samplen 1" : "");
