@@ -161,8 +161,7 @@ class ChartWriter {
 
   FigureScript write(const std::string& title) {
     lay_out(title);
-    const bool alone = page_.n_panel == 1;
-    script_.add(alone ? "set title " + page_.title_text() : page_.multiplot());
+    script_.add(page_.multiplot());
     script_.add(std::string("set grid ") + (chart_.horizontal ? "xtics" : "ytics") +
                 " back linetype 1 linewidth 0.6 linecolor rgb '#e6e6e6'");
     script_.add("set samples 2");
@@ -174,9 +173,9 @@ class ChartWriter {
     }
     script_.add("set xrange " + (chart_.horizontal ? y_range_ : x_range_).text());
     script_.add("set yrange " +
-                (chart_.horizontal ? x_range_.text() + " reverse" : y_range_.text()));
+                (chart_.horizontal ? Range{false, x_range_.high, x_range_.low} : y_range_).text());
     for (std::size_t i = 0; i < page_.n_panel; ++i) write_panel(i);
-    if (!alone) script_.add("unset multiplot");
+    script_.add("unset multiplot");
     return {script_.text(), data_, page_};
   }
 
