@@ -29,8 +29,8 @@ struct AnalysisInfo {
   bool needs_corpus() const { return n_pass > 0; }
 };
 
-/// What a document's forward pass leaves after the last layer.
-struct DocumentEnd {
+/// What a piece's forward pass leaves after the last layer.
+struct PieceEnd {
   const Matrix& resid_final;  ///< d_model x n_token, after the last layer
   Forward& forward;           ///< computes losses; another object than the one running the pass
 };
@@ -40,21 +40,25 @@ class Analysis {
   virtual ~Analysis() = default;
 
   /// Called before the first document of a pass. Every pass has the same documents in the same
-  /// order. A resumed run may begin with a later pass.
+  /// order; pieces of a document that is longer than the context follow each other. A resumed run
+  /// may begin with a later pass or piece.
   /// @param earlier  sums of the earlier passes over the whole corpus.
   virtual void begin_pass(int /*pass*/, const Statistics& /*earlier*/) {}
-  /// Called before the forward pass of a document.
-  /// @param statistics  receives this document's sums; the same object until end_document.
-  /// @return false to skip the forward pass of this document.
-  virtual bool begin_document(const Document& /*document*/, DocumentStatistics& /*statistics*/) {
+  /// Called before the forward pass of a document or of a piece of one. A document is counted at
+  /// its first piece.
+  /// @param statistics  receives what this piece adds to its document's sums and rows; the same
+  /// object until end_piece.
+  /// @return false to skip the forward pass of this piece.
+  virtual bool begin_piece(const Piece& /*piece*/, DocumentStatistics& /*statistics*/) {
     return true;
   }
-  /// Estimated cost of this document in the current pass, in forward passes; for progress.
+  /// Estimated cost of a piece of this document in the current pass, in forward passes; for
+  /// progress.
   virtual double forward_passes(std::uint64_t /*document*/) const { return 1; }
   /// Whether observe_layer reads the attention pattern of a layer.
   virtual bool wants_pattern(Index /*layer*/) const { return false; }
   virtual void observe_layer(const LayerView& /*view*/, DocumentStatistics& /*statistics*/) {}
-  virtual void end_document(const DocumentEnd& /*end*/, DocumentStatistics& /*statistics*/) {}
+  virtual void end_piece(const PieceEnd& /*end*/, DocumentStatistics& /*statistics*/) {}
 
   /// Turns the statistics of the whole corpus into results: the group with the analysis's name and
   /// any nested groups (`attention/0`). Does not read the corpus. Weights-only analyses do all
@@ -77,7 +81,7 @@ struct AnalysisContext {
 struct RunShape {
   ModelConfig config;
   AnalysisSettings settings;
-  Index n_token = 0;             ///< of the longest document
+  Index n_token = 0;             ///< of the longest piece
   std::uint64_t n_document = 0;  ///< of the corpus
   int n_thread = 1;
 

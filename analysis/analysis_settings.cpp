@@ -5,8 +5,11 @@
 namespace headscope {
 
 void AnalysisSettings::declare(OptionTable& option) {
-  option(n_bootstrap,
-         {"bootstrap", "N", "resamples of documents behind each interval, none if fewer than 20"});
+  option(
+      n_bootstrap,
+      {"bootstrap", "N",
+       "resamples of documents behind each interval; no intervals if fewer than 20, or of a corpus "
+       "of fewer than 20 documents"});
   option(n_null, {"nulls", "N", "random draws behind each null of the weights-only analyses"});
   option(seed, {"seed", "N", "seed of everything random"});
   for (const RegisteredAnalysis& analysis : analysis_registry()) {

@@ -148,23 +148,27 @@ void print_corpus(const std::string& path, const std::string& tokenizer_director
   const Corpus corpus({path}, &*tokenizer, options);
   std::uint64_t n_token = 0, longest = 0, n_word = 0, n_arc = 0, n_mention = 0;
   std::set<std::string> relations;
-  for (std::uint64_t index = 0; index < corpus.n_document(); ++index) {
-    const Document document = corpus.document(index);
-    n_token += document.tokens.size();
-    longest = std::max<std::uint64_t>(longest, document.tokens.size());
-    n_word += document.words.size();
-    n_mention += document.mentions.size();
-    for (const Word& word : document.words) {
-      if (!word.head) continue;
-      ++n_arc;
-      relations.insert(word.relation);
+  for (std::uint64_t document = 0; document < corpus.n_document(); ++document) {
+    std::uint64_t of_document = 0;
+    for (std::uint64_t index = 0; index < corpus.n_piece(document); ++index) {
+      const Piece piece = corpus.piece(document, index);
+      of_document += piece.tokens.size();
+      n_word += piece.words.size();
+      n_mention += piece.mentions.size();
+      for (const Word& word : piece.words) {
+        if (!word.head) continue;
+        ++n_arc;
+        relations.insert(word.relation);
+      }
     }
+    n_token += of_document;
+    longest = std::max(longest, of_document);
   }
   std::cout << path << ": corpus\n";
   print_line("tokenizer", tokenizer_name);
-  print_line("documents", std::to_string(corpus.n_document()) +
-                              ", cut where they are longer than " +
-                              std::to_string(options.max_tokens) + " tokens");
+  print_line("documents", corpus.n_document());
+  print_line("pieces", std::to_string(corpus.n_piece()) + ", of at most " +
+                           std::to_string(options.max_tokens) + " tokens");
   print_line("tokens", n_token);
   print_line("longest document", std::to_string(longest) + " tokens");
   print_line("annotated words", n_word);

@@ -50,9 +50,11 @@ std::vector<std::string> unpacked(const Array& row) {
 class AttentionPatterns : public Analysis {
  public:
   explicit AttentionPatterns(const AnalysisContext& context)
-      : model_(context.model), options_(context.settings.own<AttentionPatternsOptions>()) {}
+      : model_(context.model),
+        corpus_(context.corpus),
+        options_(context.settings.own<AttentionPatternsOptions>()) {}
 
-  bool begin_document(const Document& document, DocumentStatistics& statistics) override;
+  bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override;
   bool wants_pattern(Index /*layer*/) const override { return true; }
   void observe_layer(const LayerView& view, DocumentStatistics& statistics) override;
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
@@ -61,26 +63,29 @@ class AttentionPatterns : public Analysis {
   ResultsGroup document_group(std::uint64_t index, const Statistics& statistics) const;
 
   const Model& model_;
+  const Corpus* corpus_;
   const AttentionPatternsOptions& options_;
   std::uint64_t document_ = 0;
-  Index n_kept_ = 0;   // tokens of the document
+  Index n_kept_ = 0;   // tokens of the piece
   arma::mat rollout_;  // up to the current layer, key x query
 };
 
-bool AttentionPatterns::begin_document(const Document& document, DocumentStatistics& statistics) {
-  if (document.index >= options_.n_document) return false;
-  document_ = document.index;
-  const Index n_token = document.tokens.size();
+bool AttentionPatterns::begin_piece(const Piece& piece, DocumentStatistics& statistics) {
+  // Of a cut document the first piece.
+  if (piece.document >= options_.n_document || piece.index > 0) return false;
+  document_ = piece.document;
+  const Index n_token = piece.tokens.size();
   n_kept_ = options_.n_token_kept(n_token);
   const auto set_row = [&](const std::string& name, const std::vector<double>& values) {
     statistics.row(row_name(name, document_), {values.size()}).values = values;
   };
   const auto n_kept = static_cast<std::ptrdiff_t>(n_kept_);
-  set_row("tokens", {document.tokens.begin(), document.tokens.begin() + n_kept});
+  set_row("tokens", {piece.tokens.begin(), piece.tokens.begin() + n_kept});
   set_row("n_token", {static_cast<double>(n_token)});
-  set_row("id", packed({document.id}));
-  if (document.token_text.empty()) return true;
-  const auto text = document.token_text.begin();
+  set_row("n_piece", {static_cast<double>(corpus_->n_piece(document_))});
+  set_row("id", packed({piece.id}));
+  if (piece.token_text.empty()) return true;
+  const auto text = piece.token_text.begin();
   set_row("token_text", packed({text, text + n_kept}));
   return true;
 }
@@ -134,9 +139,10 @@ ResultsGroup AttentionPatterns::document_group(std::uint64_t index,
   for (const char* axis : {"token", "query", "key"}) {
     group.add_dimension(Dimension::count(axis, n_token));
   }
+  const bool is_cut = kept_row(statistics, "n_piece", index)(0) > 1;
   const std::string which =
-      " of document " + std::to_string(index) + " (" + id + "), its first " +
-      std::to_string(n_token) + " of " +
+      std::string(is_cut ? " of the first piece" : "") + " of document " + std::to_string(index) +
+      " (" + id + "), its first " + std::to_string(n_token) + " of " +
       std::to_string(static_cast<Index>(kept_row(statistics, "n_token", index)(0))) +
       " tokens; causal, so that leaving out later tokens changes nothing";
   group.add(

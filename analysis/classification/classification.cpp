@@ -11,6 +11,7 @@
 #include "classification/tokens.hpp"
 #include "classification/words.hpp"
 #include "headscope/error.hpp"
+#include "headscope/random.hpp"
 #include "parallel.hpp"
 
 namespace headscope {
@@ -48,7 +49,7 @@ class FirstPositions : public LayerObserver {
   Array& sum_;  // layer x head x query x key
 };
 
-/// A document's contribution to a sum and to its denominators.
+/// A piece's contribution to a sum and to its denominators.
 struct RatioSum {
   Array* numerator;
   Array* denominator;
@@ -64,7 +65,7 @@ RatioSum ratio_sum(DocumentStatistics& statistics, const std::string& name, cons
   return {&statistics.sum(name, shape), &statistics.sum(weight_name(name), shape)};
 }
 
-/// A document's contribution to all sums over heads.
+/// A piece's contribution to all sums over heads.
 struct HeadSums {
   std::vector<RatioSum> scores;  ///< by HeadScore
   RatioSum offsets, semantic_null, sentence_sink, sentence_entropy;
@@ -73,8 +74,8 @@ struct HeadSums {
   const RatioSum& of(HeadScore score) const { return scores[static_cast<std::size_t>(score)]; }
 };
 
-/// The document's tokens and annotation as the scores need them; the same for all heads.
-struct DocumentTraits {
+/// The piece's tokens and annotation as the scores need them; the same for all heads.
+struct PieceTraits {
   TokenIds tokens;
   Index block = 0;
   std::vector<unsigned char> is_punctuation;
@@ -92,14 +93,14 @@ class Classification : public Analysis {
 
   /// First pass: token counts and the mean pattern of the first positions. Second: the scores.
   void begin_pass(int pass, const Statistics& earlier) override;
-  bool begin_document(const Document& document, DocumentStatistics& statistics) override;
+  bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override;
   bool wants_pattern(Index /*layer*/) const override { return true; }
   void observe_layer(const LayerView& view, DocumentStatistics& statistics) override;
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
 
  private:
-  void count_tokens(const Document& document, DocumentStatistics& statistics);
-  void add_baselines(const Document& document, DocumentStatistics& statistics) const;
+  void count_tokens(const Piece& piece, DocumentStatistics& statistics);
+  void add_baselines(const Piece& piece, DocumentStatistics& statistics) const;
   void add_arcs(DocumentStatistics& statistics);
   HeadSums head_sums(DocumentStatistics& statistics) const;
   void observe_head(const LayerView& view, Index head, arma::mat& word_buffer,
@@ -115,7 +116,7 @@ class Classification : public Analysis {
   std::unique_ptr<Forward> first_forward_;
   std::vector<double> token_counts_;
   std::vector<arma::mat> mean_first_;  // by unit, key x query
-  DocumentTraits document_;
+  PieceTraits piece_;
 };
 
 void Classification::begin_pass(int pass, const Statistics& earlier) {
@@ -143,79 +144,79 @@ void Classification::begin_pass(int pass, const Statistics& earlier) {
   }
 }
 
-void Classification::count_tokens(const Document& document, DocumentStatistics& statistics) {
+void Classification::count_tokens(const Piece& piece, DocumentStatistics& statistics) {
   Array& counts = statistics.sum("token_count", {model_.config.d_vocab});
-  for (const TokenId token : document.tokens) {
+  for (const TokenId token : piece.tokens) {
     if (token < 0 || static_cast<Index>(token) >= model_.config.d_vocab) {
-      throw ShapeError("token ids of document " + document.id + ": expected below " +
+      throw ShapeError("token ids of document " + piece.id + ": expected below " +
                        std::to_string(model_.config.d_vocab) + ", got " + std::to_string(token));
     }
     ++counts(token);
   }
-  if (document.index == 0 && document.has_bos) {
-    statistics.row("first_token", {1})(0) = document.tokens.front();
+  if (piece.document == 0 && piece.index == 0 && piece.has_bos) {
+    statistics.row("first_token", {1})(0) = piece.tokens.front();
   }
-  const Index n_first = std::min<Index>(document.tokens.size(), n_variability_position);
+  const Index n_first = std::min<Index>(piece.tokens.size(), n_variability_position);
   Array& first_count = statistics.sum("first_pattern_count", {n_variability_position});
   for (Index q = 0; q < n_first; ++q) ++first_count(q);
   FirstPositions observer(
       statistics.sum("first_pattern", {model_.config.n_layer, model_.config.n_head,
                                        n_variability_position, n_variability_position}));
   LayerObserver* const observers[] = {&observer};
-  first_forward_->run(std::span(document.tokens).first(n_first), observers);
+  first_forward_->run(std::span(piece.tokens).first(n_first), observers);
 }
 
-bool Classification::begin_document(const Document& document, DocumentStatistics& statistics) {
+bool Classification::begin_piece(const Piece& piece, DocumentStatistics& statistics) {
   if (pass_ == 0) {
-    count_tokens(document, statistics);
+    count_tokens(piece, statistics);
     return false;
   }
-  document_.tokens = document.tokens;
-  document_.block = document.index % n_block;
-  document_.is_punctuation = punctuation_tokens(document);
-  document_.copies = earlier_copies(document.tokens);
-  document_.rarest = rarest_tokens(document.tokens, token_counts_);
-  document_.words = word_structure(document);
-  document_.similarity.emplace(document.tokens, model_.W_E, n_semantic_permutation, settings_.seed,
-                               document.index * n_semantic_permutation);
-  add_baselines(document, statistics);
+  piece_.tokens = piece.tokens;
+  piece_.block = piece.document % n_block;
+  piece_.is_punctuation = punctuation_tokens(piece);
+  piece_.copies = earlier_copies(piece.tokens);
+  piece_.rarest = rarest_tokens(piece.tokens, token_counts_);
+  piece_.words = word_structure(piece);
+  piece_.similarity.emplace(piece.tokens, model_.W_E, n_semantic_permutation,
+                            CounterRandom(settings_.seed, piece.document).value(piece.index), 0);
+  add_baselines(piece, statistics);
   add_arcs(statistics);
   return true;
 }
 
-void Classification::add_baselines(const Document& document, DocumentStatistics& statistics) const {
-  const Index n_token = document.tokens.size();
-  const auto& references = document_.words.references;
+void Classification::add_baselines(const Piece& piece, DocumentStatistics& statistics) const {
+  const Index n_token = piece.tokens.size();
+  const auto& references = piece_.words.references;
   const auto add = [&](Baseline baseline, const Ratio& ratio) {
-    ratio_sum(statistics, baseline_info(baseline).name, {n_block}).add(ratio, document_.block);
+    ratio_sum(statistics, baseline_info(baseline).name, {n_block}).add(ratio, piece_.block);
   };
-  add(Baseline::delimiter_baseline, delimiter_baseline(document_.is_punctuation));
+  add(Baseline::delimiter_baseline, delimiter_baseline(piece_.is_punctuation));
   add(Baseline::distance_uniform, uniform_attention_distance(n_token));
   add(Baseline::distance_furthest, furthest_attention_distance(n_token));
   add(Baseline::dependency_alignment_baseline,
-      document.has_dependencies ? dependency_alignment_baseline(document_.words) : Ratio());
+      piece.has_dependencies ? dependency_alignment_baseline(piece_.words) : Ratio());
   add(Baseline::coreference_baseline, coreference_baseline(references, false));
   add(Baseline::coreference_pronoun_baseline, coreference_baseline(references, true));
   const auto count = [&](const char* name, Index n) {
-    statistics.sum(name, {n_block})(document_.block) += static_cast<double>(n);
+    statistics.sum(name, {n_block})(piece_.block) += static_cast<double>(n);
   };
-  count("n_document", 1);
+  count("n_document", piece.index == 0 ? 1 : 0);
   count("n_token", n_token);
-  count("n_word", document.words.size());
-  count("n_unaligned", document_.words.n_unaligned);
+  count("n_word", piece.words.size());
+  count("n_unaligned", piece_.words.n_unaligned);
 }
 
 void Classification::add_arcs(DocumentStatistics& statistics) {
-  document_.scored_arcs.clear();
-  for (const Arc& arc : document_.words.arcs) {
+  piece_.scored_arcs.clear();
+  for (const Arc& arc : piece_.words.arcs) {
     if (!is_scored_relation(arc.relation)) continue;
     const auto direction = static_cast<Index>(arc.direction);
-    ++statistics.sum(relation_count_name(arc.relation), {n_block, 2})(document_.block, direction);
+    ++statistics.sum(relation_count_name(arc.relation), {n_block, 2})(piece_.block, direction);
     Array& offsets =
         statistics.sum(relation_offsets_name(arc.relation), {n_block, 2, longest_offset + 1});
     const Index offset = arc.later - arc.earlier;
-    if (offset <= longest_offset) ++offsets(document_.block, direction, offset);
-    document_.scored_arcs.push_back(arc);
+    if (offset <= longest_offset) ++offsets(piece_.block, direction, offset);
+    piece_.scored_arcs.push_back(arc);
   }
 }
 
@@ -237,7 +238,7 @@ HeadSums Classification::head_sums(DocumentStatistics& statistics) const {
     const char* const name = score_info(static_cast<HeadScore>(i)).name;
     sums.scores.push_back(ratio_sum(statistics, name, per_head({n_block})));
   }
-  for (const Arc& arc : document_.scored_arcs) {
+  for (const Arc& arc : piece_.scored_arcs) {
     sums.arc_hits.push_back(
         &statistics.sum(relation_hits_name(arc.relation), per_head({n_block, 2})));
   }
@@ -249,9 +250,9 @@ void Classification::observe_layer(const LayerView& view, DocumentStatistics& st
   parallel_for(view.pattern.n_slices, arma::mat(), [&](Index head, arma::mat& word_buffer) {
     observe_head(view, head, word_buffer, sums);
   });
-  const std::vector<SemanticScore> semantic = semantic_scores(view.pattern, *document_.similarity);
+  const std::vector<SemanticScore> semantic = semantic_scores(view.pattern, *piece_.similarity);
   for (Index head = 0; head < semantic.size(); ++head) {
-    sums.of(HeadScore::semantic).add(semantic[head].correlation, document_.block, view.layer, head);
+    sums.of(HeadScore::semantic).add(semantic[head].correlation, piece_.block, view.layer, head);
     for (std::size_t r = 0; r < semantic[head].permuted.size(); ++r) {
       sums.semantic_null.add(semantic[head].permuted[r], r, view.layer, head);
     }
@@ -263,7 +264,7 @@ void Classification::observe_head(const LayerView& view, Index head, arma::mat& 
   const Matrix& pattern = view.pattern.slice(head);
   const Index layer = view.layer;
   const auto add = [&](HeadScore score, const Ratio& ratio) {
-    sums.of(score).add(ratio, document_.block, layer, head);
+    sums.of(score).add(ratio, piece_.block, layer, head);
   };
   const std::vector<double> entropy = query_entropy(pattern);
   const std::vector<Index> largest = largest_keys(pattern);
@@ -274,17 +275,17 @@ void Classification::observe_head(const LayerView& view, Index head, arma::mat& 
   add(HeadScore::variability,
       attention_variability(pattern, mean_first_[layer * model_.config.n_head + head]));
   add(HeadScore::previous_token, previous_token_mass(pattern));
-  add(HeadScore::duplicate_token, duplicate_token_mass(pattern, document_.copies));
-  add(HeadScore::rare_token, rare_token_share(largest, document_.tokens, document_.rarest));
-  if (!document_.is_punctuation.empty()) {
-    add(HeadScore::delimiter, delimiter_share(pattern, document_.is_punctuation));
+  add(HeadScore::duplicate_token, duplicate_token_mass(pattern, piece_.copies));
+  add(HeadScore::rare_token, rare_token_share(largest, piece_.tokens, piece_.rarest));
+  if (!piece_.is_punctuation.empty()) {
+    add(HeadScore::delimiter, delimiter_share(pattern, piece_.is_punctuation));
   }
   const std::array<double, n_offset> offsets = largest_offset_counts(largest);
   const double n_query = view.n_token > 2 ? static_cast<double>(view.n_token - 2) : 0;
   for (Index offset = 0; offset < n_offset; ++offset) {
-    sums.offsets.add({offsets[offset], n_query}, document_.block, offset, layer, head);
+    sums.offsets.add({offsets[offset], n_query}, piece_.block, offset, layer, head);
   }
-  if (!document_.words.tokens.empty()) {
+  if (!piece_.words.tokens.empty()) {
     observe_words(pattern, layer, head, word_buffer, sums);
     observe_sentences(pattern, entropy, layer, head, sums);
   }
@@ -292,21 +293,21 @@ void Classification::observe_head(const LayerView& view, Index head, arma::mat& 
 
 void Classification::observe_words(const Matrix& pattern, Index layer, Index head,
                                    arma::mat& word_buffer, const HeadSums& sums) const {
-  const WordStructure& words = document_.words;
+  const WordStructure& words = piece_.words;
   word_attention(pattern, words, word_buffer);
   const std::vector<Index> largest = largest_earlier_words(word_buffer, words);
   const auto add = [&](HeadScore score, const Ratio& ratio) {
-    sums.of(score).add(ratio, document_.block, layer, head);
+    sums.of(score).add(ratio, piece_.block, layer, head);
   };
   if (!words.arcs.empty()) {
     add(HeadScore::dependency_alignment, dependency_alignment(word_buffer, words));
   }
   add(HeadScore::coreference, coreference_accuracy(largest, words.references, false));
   add(HeadScore::coreference_pronoun, coreference_accuracy(largest, words.references, true));
-  for (std::size_t i = 0; i < document_.scored_arcs.size(); ++i) {
-    const Arc& arc = document_.scored_arcs[i];
+  for (std::size_t i = 0; i < piece_.scored_arcs.size(); ++i) {
+    const Arc& arc = piece_.scored_arcs[i];
     if (largest[arc.later] == arc.earlier) {
-      ++(*sums.arc_hits[i])(document_.block, static_cast<Index>(arc.direction), layer, head);
+      ++(*sums.arc_hits[i])(piece_.block, static_cast<Index>(arc.direction), layer, head);
     }
   }
 }
@@ -314,11 +315,11 @@ void Classification::observe_words(const Matrix& pattern, Index layer, Index hea
 void Classification::observe_sentences(const Matrix& pattern, const std::vector<double>& entropy,
                                        Index layer, Index head, const HeadSums& sums) const {
   for (Index q = 1; q < pattern.n_cols; ++q) {
-    const SentencePronoun sentence = document_.words.sentence[q];
+    const SentencePronoun sentence = piece_.words.sentence[q];
     if (sentence == SentencePronoun::unknown) continue;
     const auto kind = static_cast<Index>(sentence);
-    sums.sentence_sink.add({pattern(0, q), 1}, document_.block, kind, layer, head);
-    sums.sentence_entropy.add({entropy[q], 1}, document_.block, kind, layer, head);
+    sums.sentence_sink.add({pattern(0, q), 1}, piece_.block, kind, layer, head);
+    sums.sentence_entropy.add({entropy[q], 1}, piece_.block, kind, layer, head);
   }
 }
 

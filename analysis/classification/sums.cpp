@@ -123,7 +123,8 @@ arma::mat WeightedSums::ratio(const std::string& name, Half half) const {
 
 arma::mat bootstrap_weights(const Statistics& statistics, std::size_t n_bootstrap,
                             std::uint64_t seed) {
-  const Bootstrap bootstrap(statistics.total("n_document").values, n_bootstrap, seed);
+  const Bootstrap bootstrap =
+      Bootstrap::of_documents(statistics.total("n_document").values, n_bootstrap, seed);
   arma::mat weights(n_block, 1 + bootstrap.n_resample(), arma::fill::ones);
   for (std::size_t i = 0; i < bootstrap.n_resample(); ++i) {
     weights.col(1 + i) = arma::conv_to<arma::vec>::from(bootstrap.draw(i));

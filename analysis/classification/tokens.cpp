@@ -23,12 +23,12 @@ void mark_matches(const UnicodePattern& pattern, const std::string& text, ByteCl
 
 }  // namespace
 
-std::vector<unsigned char> punctuation_tokens(const Document& document) {
-  if (document.token_text.empty()) return {};
-  const Index n_token = document.tokens.size();
-  const Index first = document.has_bos ? 1 : 0;
+std::vector<unsigned char> punctuation_tokens(const Piece& piece) {
+  if (piece.token_text.empty()) return {};
+  const Index n_token = piece.tokens.size();
+  const Index first = piece.has_bos ? 1 : 0;
   std::string text;
-  for (Index t = first; t < n_token; ++t) text += document.token_text[t];
+  for (Index t = first; t < n_token; ++t) text += piece.token_text[t];
   std::vector<ByteClass> classes(text.size(), ByteClass::other);
   text = with_placeholders(text);
   static const UnicodePattern punctuation(R"(\p{P}+)"), space(R"(\s+)");
@@ -38,7 +38,7 @@ std::vector<unsigned char> punctuation_tokens(const Document& document) {
   std::vector<unsigned char> is_punctuation(n_token, 0);
   auto byte = classes.begin();
   for (Index t = first; t < n_token; ++t) {
-    const auto end = byte + static_cast<std::ptrdiff_t>(document.token_text[t].size());
+    const auto end = byte + static_cast<std::ptrdiff_t>(piece.token_text[t].size());
     const bool any = std::find(byte, end, ByteClass::punctuation) != end;
     const bool pure = std::find(byte, end, ByteClass::other) == end;
     is_punctuation[t] = any && pure ? 1 : 0;

@@ -12,8 +12,8 @@ namespace headscope {
 
 /// 1 for each token that is only punctuation: at least one character of Unicode category P, and
 /// otherwise only white space. A character split over several tokens counts for each of them; bytes
-/// that are not UTF-8 are not punctuation. Empty if the document has no text.
-std::vector<unsigned char> punctuation_tokens(const Document& document);
+/// that are not UTF-8 are not punctuation. Empty if the piece has no text.
+std::vector<unsigned char> punctuation_tokens(const Piece& piece);
 
 /// Share of the sink-excluded mass that lies on the marked tokens.
 Ratio delimiter_share(const Matrix& pattern, const std::vector<unsigned char>& is_punctuation);

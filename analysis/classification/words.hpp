@@ -32,16 +32,16 @@ struct CoreferenceQuery {
 /// Whether a token's sentence has a pronoun.
 enum class SentencePronoun : signed char { unknown = -1, without = 0, with = 1 };
 
-/// One document's annotation as the scores need it.
+/// One piece's annotation as the scores need it.
 struct WordStructure {
   std::vector<std::vector<Index>> tokens;  ///< of each word, without position 0
   std::vector<Arc> arcs;                   ///< between words that have tokens, every relation
   std::vector<CoreferenceQuery> references;
-  std::vector<SentencePronoun> sentence;  ///< of each token of the document
+  std::vector<SentencePronoun> sentence;  ///< of each token of the piece
   Index n_unaligned = 0;                  ///< words without a token
 };
 
-WordStructure word_structure(const Document& document);
+WordStructure word_structure(const Piece& piece);
 
 /// `root` and `punct` are left out of the relation scores.
 bool is_scored_relation(const std::string& relation);

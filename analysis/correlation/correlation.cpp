@@ -40,20 +40,19 @@ class Correlation : public Analysis {
         options_(context.settings.own<CorrelationOptions>()),
         n_unit_(context.model.config.n_layer * context.model.config.n_head) {
     for (const LayerWeights& layer : model_.layers) W_O_.push_back(&layer.W_O);
-    spread_queries(context.corpus->n_document());
+    spread_queries(*context.corpus);
   }
 
   bool wants_pattern(Index) const override { return true; }
 
-  bool begin_document(const Document& document, DocumentStatistics& statistics) override {
+  bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override {
+    block_ = piece.document % n_document_block;
+    if (piece.index == 0) statistics.sum("n_document", {n_document_block})(block_) += 1;
     // Position 0 is left out.
-    if (document.tokens.size() < 2) return false;
-    document_ = document.index;
+    if (piece.tokens.size() < 2) return false;
     z_.assign(model_.config.n_layer, Matrix());
-    start_queries(document.tokens.size());
-    block_ = document.index % n_document_block;
-    statistics.sum("n_token", {1})(0) += static_cast<double>(document.tokens.size() - 1);
-    statistics.sum("n_document", {n_document_block})(block_) += 1;
+    start_queries(piece);
+    statistics.sum("n_token", {1})(0) += static_cast<double>(piece.tokens.size() - 1);
     return true;
   }
 
@@ -84,7 +83,7 @@ class Correlation : public Analysis {
     }
   }
 
-  void end_document(const DocumentEnd&, DocumentStatistics& statistics) override {
+  void end_piece(const PieceEnd&, DocumentStatistics& statistics) override {
     if (options_.cosine_all) {
       const HeadProducts products = residual_space_products(z_, W_O_, model_.config.n_head);
       for (Index layer = 0; layer < z_.size(); ++layer) {
@@ -122,23 +121,32 @@ class Correlation : public Analysis {
     return statistics.sum(name, {n_document_block, config.n_layer, config.n_head, config.n_head});
   }
 
-  /// Divides the sampled queries evenly among the documents; the remainder goes to documents drawn
-  /// at random.
-  void spread_queries(std::uint64_t n_document) {
-    if (n_document == 0) return;
-    const CounterRandom random(settings_.seed, 1);
-    queries_each_ = options_.js_queries / n_document;
-    with_one_more_ = random_subset(n_document, options_.js_queries % n_document, random);
+  /// Divides the sampled queries evenly among the pieces of all documents; the remainder goes to
+  /// pieces spread evenly over the corpus.
+  void spread_queries(const Corpus& corpus) {
+    queries_each_ = options_.js_queries / corpus.n_piece();
+    const std::set<Index> numbers = spread_sample(
+        corpus.n_piece(), options_.js_queries % corpus.n_piece(), CounterRandom(settings_.seed, 1));
+    auto number = numbers.begin();
+    std::uint64_t first = 0;  // piece of the document, in the corpus
+    for (std::uint64_t document = 0; number != numbers.end(); ++document) {
+      const std::uint64_t end = first + corpus.n_piece(document);
+      for (; number != numbers.end() && *number < end; ++number) {
+        with_one_more_.emplace(document, *number - first);
+      }
+      first = end;
+    }
   }
 
-  /// Draws the document's queries. They are weighted to represent all its queries, so that long
-  /// documents count for more.
-  void start_queries(Index n_token) {
+  /// Draws the piece's queries. They are weighted to represent all its queries, so that long pieces
+  /// count for more.
+  void start_queries(const Piece& piece) {
     queries_.clear();
-    const Index n_query = n_token - 1;
-    const Index count =
-        std::min<Index>(n_query, queries_each_ + (with_one_more_.contains(document_) ? 1 : 0));
-    const CounterRandom random(CounterRandom(settings_.seed, 2).value(document_));
+    const Index n_query = piece.tokens.size() - 1;
+    const bool one_more = with_one_more_.contains({piece.document, piece.index});
+    const Index count = std::min<Index>(n_query, queries_each_ + (one_more ? 1 : 0));
+    const CounterRandom of_document(CounterRandom(settings_.seed, 2).value(piece.document));
+    const CounterRandom random(of_document.value(piece.index));
     for (const Index query : random_subset(n_query, count, random)) {
       queries_.push_back({1 + query, Matrix(2 + query, n_unit_, arma::fill::none)});
     }
@@ -188,14 +196,14 @@ class Correlation : public Analysis {
   const CorrelationOptions& options_;
   Index n_unit_;
   std::vector<const Matrix*> W_O_;
-  std::uint64_t queries_each_ = 0;  // sampled per document
-  std::set<Index> with_one_more_;   // documents with one query more
+  std::uint64_t queries_each_ = 0;  // sampled per piece
+  std::set<std::pair<std::uint64_t, std::uint64_t>>
+      with_one_more_;  // document and index of pieces with one query more
 
-  std::uint64_t document_ = 0;
   Index block_ = 0;        // of documents
   std::vector<Matrix> z_;  // per layer, d_model x n_token; only for cosine_all
   std::vector<Query> queries_;
-  double query_weight_ = 0;  // queries of the document that each sampled one represents
+  double query_weight_ = 0;  // queries of the piece that each sampled one represents
   Matrix product_;
 };
 
@@ -212,10 +220,9 @@ std::uint64_t memory(const RunShape& run) {
              residual_space_bytes(config, run.n_token, run.n_thread);
   }
   if (options.js_queries > 0) {
-    const std::uint64_t per_document =
+    const std::uint64_t per_piece =
         options.js_queries / std::max<std::uint64_t>(1, run.n_document) + 1;
-    bytes +=
-        Statistics::sum_bytes * all_pairs + per_document * run.n_token * n_unit * sizeof(float);
+    bytes += Statistics::sum_bytes * all_pairs + per_piece * run.n_token * n_unit * sizeof(float);
   }
   return bytes;
 }

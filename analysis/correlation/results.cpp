@@ -73,8 +73,8 @@ double residual_mean(const std::vector<double>& values) {
 std::vector<Estimate> by_layer_and_mean(
     const Statistics& statistics, const AnalysisSettings& settings,
     const std::function<std::vector<double>(const Weights&)>& by_layer) {
-  const Bootstrap bootstrap(statistics.total("n_document").values, settings.n_bootstrap,
-                            settings.seed);
+  const Bootstrap bootstrap = Bootstrap::of_documents(statistics.total("n_document").values,
+                                                      settings.n_bootstrap, settings.seed);
   return bootstrap.estimates([&](const Weights& weights) {
     std::vector<double> values = by_layer(weights);
     values.push_back(residual_mean(values));
@@ -225,8 +225,8 @@ void add_distances(const Statistics& statistics, std::uint64_t seed, ResultsGrou
                      "square root of the Jensen-Shannon divergence (natural logarithm) between two "
                      "heads' attention, mean over " +
                          number_text(count, 0) +
-                         " queries drawn at random from the corpus, each document weighted by its "
-                         "length",
+                         " queries drawn at random and spread evenly over the corpus, weighted to "
+                         "represent all its queries",
                      "sqrt(nats)", "Clark et al. 2019, section 6"));
   group.add(Variable::real(
       "mds", {"unit", "axis"}, mds,

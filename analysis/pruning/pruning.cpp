@@ -4,11 +4,13 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "headscope/ablation.hpp"
 #include "headscope/gradient.hpp"
 #include "headscope/memory.hpp"
 #include "headscope/random.hpp"
+#include "pruning/direct_effects.hpp"
 #include "pruning/orders.hpp"
 #include "pruning/results.hpp"
 #include "random_draws.hpp"
@@ -34,8 +36,12 @@ class KeepZ : public LayerObserver {
   std::vector<Matrix> z;  ///< per layer, d_model x n_token
 };
 
-/// Pass 0 sums z for its mean and records lengths; pass 1 ablates every head and takes the
-/// gradient; pass 2 prunes in the orders found by pass 1.
+/// First stream of the sample of documents; donors use the streams numbered by document.
+constexpr std::uint64_t sample_stream = std::uint64_t{1} << 62;
+
+/// On a sample of the documents, pass 0 sums z for its mean; pass 1 ablates every head, takes the
+/// gradient and the direct effects; pass 2 prunes in the orders found by pass 1. Pass 2 also takes
+/// the loss of all documents.
 class Pruning : public Analysis {
  public:
   explicit Pruning(const AnalysisContext& context)
@@ -44,7 +50,12 @@ class Pruning : public Analysis {
         settings_(context.settings),
         ablation_(context.model),
         gradient_(context.model),
-        donor_forward_(context.model) {}
+        direct_effects_(context.model),
+        donor_forward_(context.model) {
+    const std::uint64_t n_document = corpus_->n_document();
+    sample_ = spread_sample(n_document, settings_.own<PruningOptions>().n_document_used(n_document),
+                            CounterRandom(settings_.seed, sample_stream));
+  }
 
   void begin_pass(int pass, const Statistics& earlier) override {
     pass_ = pass;
@@ -52,17 +63,25 @@ class Pruning : public Analysis {
     if (pass == 2) plan_curves(earlier);
   }
 
-  bool begin_document(const Document& document, DocumentStatistics&) override {
-    if (document.index >= n_document_used() || document.tokens.size() < 2) return false;
-    document_ = document.index;
-    tokens_ = document.tokens;
+  bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override {
+    block_ = piece.document % n_document_block;
+    if (pass_ == 2 && piece.index == 0) {
+      statistics.sum("n_document", {n_document_block})(block_) = 1;
+    }
+    if (piece.tokens.size() < 2) return false;
+    is_sampled_ = sample_.contains(piece.document);
+    if (!is_sampled_ && pass_ != 2) return false;
+    tokens_ = piece.tokens;
     donor_z_.clear();
-    if (pass_ == 1) collect_donor_z();
+    if (pass_ == 1) {
+      collect_donor_z(piece);
+      direct_effects_.begin_piece(tokens_);
+    }
     return true;
   }
 
   double forward_passes(std::uint64_t document) const override {
-    if (document >= n_document_used() || pass_ == 0) return 0;
+    if (!sample_.contains(document) || pass_ == 0) return 0;
     if (pass_ == 2) return static_cast<double>(masks_.size());
     // Every ablation of each head runs from the head's layer on; then the gradient.
     const double n_unit = static_cast<double>(model_.config.n_layer * model_.config.n_head);
@@ -71,29 +90,32 @@ class Pruning : public Analysis {
 
   void observe_layer(const LayerView& view, DocumentStatistics& statistics) override {
     if (pass_ == 0) add_mean_z(view, statistics);
-    if (pass_ == 0) return;
+    if (pass_ == 0 || !is_sampled_) return;
     ablation_.observe_layer(view);
+    if (pass_ == 1) direct_effects_.observe_layer(view);
     if (!donor_z_.empty() && donor_length_ < view.n_token) {
       donor_z_[view.layer].cols(donor_length_, view.n_token - 1) =
           view.z.cols(donor_length_, view.n_token - 1);
     }
   }
 
-  void end_document(const DocumentEnd&, DocumentStatistics& statistics) override {
-    if (pass_ == 0) {
-      statistics.row("length", {1})(0) = static_cast<double>(tokens_.size());
-      return;
-    }
+  void end_piece(const PieceEnd& end, DocumentStatistics& statistics) override {
+    if (pass_ == 0) return;
     if (pass_ == 2) {
-      prune(statistics);
+      const TokenLoss loss = end.forward.loss(end.resid_final, tokens_);
+      Array& sum = statistics.sum("loss", {n_document_block, 2});
+      sum(block_, 0) = loss.sum();
+      sum(block_, 1) = static_cast<double>(loss.nll.size());
+      if (is_sampled_) prune(statistics);
       return;
     }
     const TokenLoss& loss = ablation_.clean_loss(Pack::of_document(tokens_));
     Array& row = statistics.row("baseline", {2});
-    row(0) = loss.sum();
-    row(1) = static_cast<double>(loss.nll.size());
+    row(0) += loss.sum();
+    row(1) += static_cast<double>(loss.nll.size());
     ablate(statistics);
     add_importance(statistics);
+    direct_effects_.end_piece(end.resid_final, statistics);
   }
 
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
@@ -101,10 +123,6 @@ class Pruning : public Analysis {
   }
 
  private:
-  std::uint64_t n_document_used() const {
-    return settings_.own<PruningOptions>().n_document_used(corpus_->n_document());
-  }
-
   // Pass 0 ----------------------------------------------------------------------------------------
 
   void add_mean_z(const LayerView& view, DocumentStatistics& statistics) {
@@ -120,11 +138,11 @@ class Pruning : public Analysis {
 
   // Pass 1 ----------------------------------------------------------------------------------------
 
-  /// Reads mean z and the documents' lengths from pass 0.
+  /// Reads mean z from pass 0 and the lengths of the sample's pieces.
   void prepare_ablation(const Statistics& earlier) {
     const ModelConfig& config = model_.config;
     mean_z_.assign(config.n_layer, Vector(config.d_model, arma::fill::zeros));
-    lengths_.clear();
+    donors_.clear();
     if (!earlier.has("z")) return;
     const Array sum = earlier.total("z");
     const double count = earlier.total("z_count")(0);
@@ -133,27 +151,30 @@ class Pruning : public Analysis {
         mean_z_[l](i) = static_cast<float>(sum(l, i) / count);
       }
     }
-    for (const auto& [document, length] : earlier.rows("length")) {
-      lengths_.emplace_back(document, static_cast<Index>(length(0)));
+    for (const Index document : sample_) {
+      for (std::uint64_t index = 0; index < corpus_->n_piece(document); ++index) {
+        const Index n_token = corpus_->piece(document, index).tokens.size();
+        if (n_token > 1) donors_.push_back({document, index, n_token});
+      }
     }
   }
 
-  /// Fills donor_z_ with z of other documents at the same positions. Donors are visited in a seeded
-  /// order; each fills the positions beyond the end of earlier donors. Positions that no donor
-  /// reaches keep the document's own z.
-  void collect_donor_z() {
+  /// Fills donor_z_ with z of pieces of other documents at the same positions. Donors are visited
+  /// in a seeded order; each fills the positions beyond the end of earlier donors. Positions that
+  /// no donor reaches keep the piece's own z.
+  void collect_donor_z(const Piece& piece) {
     const Index n_token = tokens_.size();
     donor_length_ = 0;
-    auto others = lengths_;
-    std::erase_if(others, [&](const auto& other) { return other.first == document_; });
-    for (const Index choice : permutation(
-             others.size(), CounterRandom(CounterRandom(settings_.seed, document_).value(0)))) {
+    auto others = donors_;
+    std::erase_if(others, [&](const Donor& other) { return other.document == piece.document; });
+    const CounterRandom random(CounterRandom(settings_.seed, piece.document).value(piece.index));
+    for (const Index choice : permutation(others.size(), random)) {
       if (donor_length_ == n_token) break;
-      const auto& [donor, length] = others[choice];
-      if (length <= donor_length_) continue;
+      const Donor& donor = others[choice];
+      if (donor.n_token <= donor_length_) continue;
       KeepZ kept;
       LayerObserver* const observers[] = {&kept};
-      donor_forward_.run(corpus_->document(donor).tokens, observers);
+      donor_forward_.run(corpus_->piece(donor.document, donor.index).tokens, observers);
       const Index reach = std::min<Index>(n_token, kept.z[0].n_cols);
       if (donor_z_.empty()) {
         donor_z_.assign(model_.config.n_layer,
@@ -189,7 +210,7 @@ class Pruning : public Analysis {
       for (Index h = 0; h < n_head; ++h) {
         for (std::size_t row = 0; row < n_ablation_row; ++row) {
           const bool has_donor = row != resample_row || !donor_z_.empty();
-          rows(row, l, h) = has_donor ? (loss++)->sum() : std::nan("");
+          rows(row, l, h) += has_donor ? (loss++)->sum() : std::nan("");
         }
       }
     }
@@ -198,7 +219,8 @@ class Pruning : public Analysis {
   void add_importance(DocumentStatistics& statistics) {
     const ModelConfig& config = model_.config;
     const Index d_head = config.d_head();
-    Array& row = statistics.row("importance", {n_importance, config.n_layer, config.n_head});
+    Array& row = statistics.row("importance", {n_importance_row, config.n_layer, config.n_head});
+    const auto n_predicted = static_cast<double>(tokens_.size() - 1);
     gradient_.run(tokens_, [&](const LayerGradient& view) {
       for (Index h = 0; h < config.n_head; ++h) {
         double magnitude = 0, total = 0;
@@ -210,9 +232,8 @@ class Pruning : public Analysis {
           magnitude += std::abs(product);
           total += product;
         }
-        row(0, view.layer, h) = magnitude;
-        row(1, view.layer, h) = std::abs(total);
-        row(2, view.layer, h) = -total;
+        row(0, view.layer, h) += n_predicted * magnitude;
+        row(1, view.layer, h) += n_predicted * total;
       }
     });
   }
@@ -254,8 +275,8 @@ class Pruning : public Analysis {
     Array& row = statistics.row("curve", {2, n_curve_order, n_curve_step});
     const auto correct = std::count(loss.correct.begin(), loss.correct.end(), 1);
     for (const CurvePoint& point : mask_users_[mask]) {
-      row(0, point.order, point.step) = loss.sum();
-      row(1, point.order, point.step) = static_cast<double>(correct);
+      row(0, point.order, point.step) += loss.sum();
+      row(1, point.order, point.step) += static_cast<double>(correct);
     }
   }
 
@@ -263,18 +284,27 @@ class Pruning : public Analysis {
     std::size_t order, step;
   };
 
+  /// A piece of the sample whose z can replace another's.
+  struct Donor {
+    std::uint64_t document, index;
+    Index n_token;
+  };
+
   const Model& model_;
   const Corpus* corpus_;
   const AnalysisSettings& settings_;
   HeadAblation ablation_;
   HeadGradient gradient_;
+  DirectEffects direct_effects_;
   Forward donor_forward_;
+  std::set<Index> sample_;  // documents whose heads are ablated
 
   int pass_ = 0;
-  std::uint64_t document_ = 0;
+  std::size_t block_ = 0;    // of the piece's document
+  bool is_sampled_ = false;  // the piece's document
   TokenIds tokens_;
-  std::vector<Vector> mean_z_;                            // per layer, d_model
-  std::vector<std::pair<std::uint64_t, Index>> lengths_;  // in tokens, by document number
+  std::vector<Vector> mean_z_;  // per layer, d_model
+  std::vector<Donor> donors_;
   std::vector<Matrix>
       donor_z_;             // per layer, d_model x n_token; empty if there is no other document
   Index donor_length_ = 0;  // positions filled by donors
@@ -289,11 +319,13 @@ std::uint64_t memory(const RunShape& run) {
       run.settings.own<PruningOptions>().n_document_used(run.n_document);
   // z of one donor and donor_z_, all layers; z of the donors and of the mean, one layer.
   const std::uint64_t donors = 2 * config.n_layer * values + 2 * values;
-  const std::uint64_t row =
-      (n_ablation_row + n_importance) * n_unit + 2 * n_curve_step * n_curve_order;
+  const std::uint64_t row = (n_ablation_row + n_importance_row + 1) * n_unit + config.n_layer +
+                            n_direct_part + 2 * n_curve_step * n_curve_order;
+  const std::uint64_t direct =
+      2 * values * sizeof(float) + (n_unit + config.n_layer) * run.n_token * sizeof(double);
   return ablation_bytes(config, run.n_token, run.n_thread) +
          gradient_bytes(config, run.n_token, run.n_thread) +
-         forward_bytes(config, run.n_token, false) + donors * sizeof(float) +
+         forward_bytes(config, run.n_token, false) + donors * sizeof(float) + direct +
          n_curve_order * n_curve_step * n_unit + n_document * row * Statistics::row_bytes;
 }
 

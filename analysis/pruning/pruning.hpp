@@ -12,7 +12,9 @@ struct PruningOptions {
   void declare(OptionTable& option) {
     option(n_document,
            {"prune-documents", "N",
-            "number of documents to use; each costs several forward passes per head", "all"});
+            "number of documents, spread evenly over the corpus, to ablate heads on; each costs "
+            "several forward passes per head",
+            "all"});
   }
   std::uint64_t n_document_used(std::uint64_t of_corpus) const {
     return n_document == 0 ? of_corpus : std::min(of_corpus, n_document);

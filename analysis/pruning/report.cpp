@@ -45,12 +45,12 @@ ReportPart pruning_report(const ResultsGroup& group) {
   ReportPart part;
   add_finding(rank, "Pruning one head", one_head_line(group), part);
   add_finding(rank, "Pruning many", many_heads_line(group), part);
-  part.model_loss = "its loss is " +
-                    number_text(group.variable("loss_baseline").values.values[0], 3) +
-                    " nats per token";
-  part.scores = {
-      {10, "What pruning it costs", {"loss_increase", "loss_all_but_one", "importance"}}};
-  part.measures = {{"loss", "loss_baseline", ""}, {"prunable_share", "prunable_share", ""}};
+  part.model_loss =
+      "its loss is " + number_text(group.variable("loss").values.values[0], 3) + " nats per token";
+  part.scores = {{10,
+                  "What pruning it costs",
+                  {"loss_increase", "loss_all_but_one", "importance", "direct_effect"}}};
+  part.measures = {{"loss", "loss", ""}, {"prunable_share", "prunable_share", ""}};
   return part;
 }
 

@@ -8,6 +8,7 @@
 #include "headscope/error.hpp"
 #include "headscope/number_text.hpp"
 #include "headscope/random.hpp"
+#include "pruning/direct_effects.hpp"
 #include "pruning/orders.hpp"
 #include "random_draws.hpp"
 #include "report_text.hpp"
@@ -17,12 +18,17 @@ namespace {
 
 const char* const michel_2019 = "Michel et al. 2019, Are Sixteen Heads Really Better than One?";
 
+const char* const document_resampling =
+    "documents (of a large corpus, 128 blocks of them) resampled";
+
 /// The statistics, one row per document in order.
 struct DocumentRows {
   std::vector<double> baseline;  ///< nats, summed over the document's predicted tokens
   std::vector<double> n_predicted;
-  std::vector<const Array*> ablated;     ///< n_ablation_row x layer x head, nats summed
-  std::vector<const Array*> importance;  ///< n_importance x layer x head
+  std::vector<const Array*> ablated;      ///< n_ablation_row x layer x head, nats summed
+  std::vector<const Array*> importance;   ///< n_importance_row x layer x head, of the summed loss
+  std::vector<const Array*> direct_head;  ///< layer x head, logits summed
+  std::vector<const Array*> direct_part;  ///< layer + n_direct_part, logits summed
   std::vector<const Array*>
       curve;  ///< 2 x order x step: nats summed, correct tokens; empty before pass 2
 
@@ -38,6 +44,8 @@ DocumentRows document_rows(const Statistics& statistics) {
     rows.n_predicted.push_back(row(1));
     rows.ablated.push_back(&statistics.rows("ablated").at(document));
     rows.importance.push_back(&statistics.rows("importance").at(document));
+    rows.direct_head.push_back(&statistics.rows("direct_head").at(document));
+    rows.direct_part.push_back(&statistics.rows("direct_part").at(document));
     if (statistics.has("curve")) rows.curve.push_back(&statistics.rows("curve").at(document));
   }
   return rows;
@@ -79,10 +87,27 @@ Weights every_document_once(const DocumentRows& rows) {
   return Weights(rows.size(), 1);
 }
 
+Bootstrap bootstrap_of(const DocumentRows& rows, const AnalysisSettings& settings) {
+  return Bootstrap::of_documents(std::vector<double>(rows.size(), 1), settings.n_bootstrap,
+                                 settings.seed);
+}
+
 /// Importance, mean over documents: n_importance x layer x head.
 Array mean_importance(const DocumentRows& rows) {
-  Array mean = weighted(rows.importance, every_document_once(rows));
-  for (double& value : mean.values) value /= static_cast<double>(rows.size());
+  const Shape& shape = rows.importance.front()->shape;
+  Array mean({n_importance, shape[1], shape[2]});
+  const std::size_t n_unit = shape[1] * shape[2];
+  const auto n_document = static_cast<double>(rows.size());
+  for (std::size_t d = 0; d < rows.size(); ++d) {
+    const double scale = 1 / (rows.n_predicted[d] * n_document);
+    for (std::size_t unit = 0; unit < n_unit; ++unit) {
+      const double magnitude = scale * rows.importance[d]->values[unit],
+                   total = scale * rows.importance[d]->values[n_unit + unit];
+      mean.values[unit] += magnitude;
+      mean.values[n_unit + unit] += std::abs(total);
+      mean.values[2 * n_unit + unit] -= total;
+    }
+  }
   return mean;
 }
 
@@ -114,16 +139,16 @@ void add_harmless(ResultsGroup& group) {
 
 void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
                        const AnalysisSettings& settings, ResultsGroup& group) {
-  const Bootstrap bootstrap(rows.size(), settings.n_bootstrap, settings.seed);
-  const std::vector<Estimate> estimates = bootstrap.estimates([&](const Weights& weights) {
-    const Array increases = loss_increases(rows, weights);
-    std::vector<double> ablated;
-    for (const std::size_t row : ablation_rows) {
-      const Array by_head = increases.part(row);
-      ablated.insert(ablated.end(), by_head.values.begin(), by_head.values.end());
-    }
-    return ablated;
-  });
+  const std::vector<Estimate> estimates =
+      bootstrap_of(rows, settings).estimates([&](const Weights& weights) {
+        const Array increases = loss_increases(rows, weights);
+        std::vector<double> ablated;
+        for (const std::size_t row : ablation_rows) {
+          const Array by_head = increases.part(row);
+          ablated.insert(ablated.end(), by_head.values.begin(), by_head.values.end());
+        }
+        return ablated;
+      });
   group.add(Variable::estimated(
       "loss_increase", {"ablation", "layer", "head"}, {3, config.n_layer, config.n_head}, estimates,
       "documents resampled in pairs with the baseline",
@@ -131,7 +156,7 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
       "set to its mean over "
       "the tokens of these documents, position 0 left out; resample: z of another "
       "document at the same "
-      "position, own z where no other document is as long",
+      "position of a piece, own z where no piece of another document is as long",
       "nats per token", michel_2019));
   add_harmless(group);
 
@@ -171,6 +196,67 @@ void add_importance(const DocumentRows& rows, ResultsGroup& group) {
       "increase of zero "
       "ablation",
       "1", michel_2019));
+}
+
+/// Adds the loss over all documents.
+void add_loss(const Statistics& statistics, const AnalysisSettings& settings, ResultsGroup& group) {
+  const Array n_document = statistics.total("n_document"), sums = statistics.total("loss");
+  const Bootstrap bootstrap =
+      Bootstrap::of_documents(n_document.values, settings.n_bootstrap, settings.seed);
+  const std::vector<Estimate> loss = bootstrap.estimates([&](const Weights& weights) {
+    double nats = 0, n_predicted = 0;
+    for (std::size_t block = 0; block < weights.size(); ++block) {
+      nats += weights[block] * sums(block, 0);
+      n_predicted += weights[block] * sums(block, 1);
+    }
+    return std::vector<double>{nats / n_predicted};
+  });
+  group.add(Variable::estimated(
+      "loss", {}, {}, loss, document_resampling,
+      "mean negative log likelihood of a predicted token, all documents that were read",
+      "nats per token", michel_2019));
+  group.add(Variable::integer(
+      "n_document", {},
+      Array(Shape{}, std::accumulate(n_document.values.begin(), n_document.values.end(), 0.0)),
+      "documents that were read", "count", own_definition));
+}
+
+void add_direct_effects(const DocumentRows& rows, const ModelConfig& config,
+                        const AnalysisSettings& settings, ResultsGroup& group) {
+  const auto mean = [&](const std::vector<const Array*>& logits, const Weights& weights) {
+    Array effects = weighted(logits, weights);
+    const double n_predicted = weighted(rows.n_predicted, weights);
+    for (double& effect : effects.values) effect /= n_predicted;
+    return effects;
+  };
+  const std::string elhage = "Elhage et al. 2021";
+  const std::string definition =
+      "direct effect on the next token's logit minus the mean logit of the vocabulary, mean over "
+      "predicted tokens of the documents whose heads were ablated: what is written to the residual "
+      "stream, taken through the final LayerNorm with its scale held fixed and through W_U; ";
+  const std::vector<Estimate> heads =
+      bootstrap_of(rows, settings).estimates([&](const Weights& weights) {
+        return mean(rows.direct_head, weights).values;
+      });
+  group.add(Variable::estimated("direct_effect", {"layer", "head"}, {config.n_layer, config.n_head},
+                                heads, "documents resampled", definition + "of the head's output",
+                                "logits", elhage));
+  const Array parts = mean(rows.direct_part, every_document_once(rows));
+  const auto mlps = parts.values.begin() + static_cast<std::ptrdiff_t>(config.n_layer);
+  group.add(Variable::real("direct_effect_mlp", {"layer"},
+                           Array({config.n_layer}, {parts.values.begin(), mlps}),
+                           definition + "of the MLP's output", "logits", elhage));
+  const auto add_part = [&](const std::string& name, DirectPart part, const std::string& what) {
+    const double value = parts(config.n_layer + static_cast<std::size_t>(part));
+    group.add(Variable::real(name, {}, Array(Shape{}, value), definition + what, "logits", elhage));
+  };
+  add_part("direct_effect_embedding", DirectPart::embedding,
+           "of the token and position embeddings");
+  add_part("direct_effect_bias", DirectPart::bias,
+           "of all b_O, with the constants of the final LayerNorm and the unembedding");
+  add_part("direct_effect_total", DirectPart::total,
+           "of the whole residual stream; the parts of heads, MLPs, embeddings and biases add up "
+           "to it");
 }
 
 /// Loss (part 0) and accuracy (part 1) per predicted token: part x order x step.
@@ -232,17 +318,17 @@ constexpr std::array<double, 2> tolerances{0.01, 0.05};
 
 void add_prunable_share(const DocumentRows& rows, const AnalysisSettings& settings,
                         ResultsGroup& group) {
-  const Bootstrap bootstrap(rows.size(), settings.n_bootstrap, settings.seed);
-  const std::vector<Estimate> shares = bootstrap.estimates([&](const Weights& weights) {
-    const double baseline = baseline_loss(rows, weights);
-    const Array means = curve_means(rows, weights);
-    std::vector<double> each;
-    each.reserve(tolerances.size());
-    for (const double tolerance : tolerances) {
-      each.push_back(prunable_share(means, baseline, tolerance));
-    }
-    return each;
-  });
+  const std::vector<Estimate> shares =
+      bootstrap_of(rows, settings).estimates([&](const Weights& weights) {
+        const double baseline = baseline_loss(rows, weights);
+        const Array means = curve_means(rows, weights);
+        std::vector<double> each;
+        each.reserve(tolerances.size());
+        for (const double tolerance : tolerances) {
+          each.push_back(prunable_share(means, baseline, tolerance));
+        }
+        return each;
+      });
   group.add_dimension(Dimension::numbers("tolerance", {tolerances.begin(), tolerances.end()}));
   group.add(Variable::estimated(
       "prunable_share", {"tolerance"}, {tolerances.size()}, shares, "documents resampled",
@@ -277,20 +363,36 @@ std::string harmless_text(const ResultsGroup& group) {
   const double n_interval = group.variable("n_interval").values(0);
   if (n_interval == 0) {
     return "Which heads can be set to zero without a loss increase cannot be told: there are no "
-           "intervals, which take at least two documents and " +
-           std::to_string(least_resamples) + " resamples.";
+           "intervals, which take at least " +
+           std::to_string(least_documents) + " documents and " + std::to_string(least_resamples) +
+           " resamples.";
   }
   return number_text(group.variable("n_harmless").values(0), 0) + " of " +
          number_text(n_interval, 0) +
          " heads can each be set to zero without a loss increase distinguishable from none.";
 }
 
+/// The loss over all documents, and over those whose heads were ablated if these are fewer.
+std::string loss_text(const ResultsGroup& group, const DocumentRows& rows) {
+  const std::string baseline =
+      number_text(group.variable("loss_baseline").values.values[0], 3) + " nats per token";
+  const auto on = [](std::size_t n) { return "On " + count_text(n, "document") + " the loss is "; };
+  const Estimate loss = group.variable("loss").estimate(0);
+  const auto n_read = static_cast<std::size_t>(group.variable("n_document").values.values[0]);
+  std::string text = on(n_read) + number_text(loss.value, 3) + " nats per token";
+  if (loss.has_interval()) {
+    text +=
+        " (95 % interval " + number_text(loss.low, 3) + " to " + number_text(loss.high, 3) + ")";
+  }
+  if (n_read == rows.size()) return text + ".";
+  return text + "; on the " + std::to_string(rows.size()) +
+         " of them, spread evenly, on which heads were ablated it is " + baseline + ".";
+}
+
 std::string summary_text(const ResultsGroup& group, const DocumentRows& rows) {
   const Array& increase = group.variable("loss_increase").values;
   const std::size_t worst = largest(increase.part(0).values).value_or(0);
-  return "On " + count_text(rows.size(), "document") + " the loss is " +
-         number_text(group.variable("loss_baseline").values.values[0], 3) +
-         " nats per token. The head whose removal costs most is " +
+  return loss_text(group, rows) + " The head whose removal costs most is " +
          unit_text(worst, increase.shape[2]) + " (+" + number_text(increase.values[worst], 3) +
          " nats). " + harmless_text(group) +
          " First-order importance ranks heads as zero ablation does with Spearman correlation " +
@@ -329,14 +431,22 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
     steps[step] = static_cast<double>(step) / (n_curve_step - 1);
   group.add_dimension(Dimension::numbers("step", steps));
 
-  const Bootstrap bootstrap(rows.size(), settings.n_bootstrap, settings.seed);
-  const std::vector<Estimate> loss = bootstrap.estimates(
-      [&](const Weights& weights) { return std::vector<double>{baseline_loss(rows, weights)}; });
+  const std::vector<Estimate> loss =
+      bootstrap_of(rows, settings).estimates([&](const Weights& weights) {
+        return std::vector<double>{baseline_loss(rows, weights)};
+      });
   group.add(Variable::estimated("loss_baseline", {}, {}, loss, "documents resampled",
-                                "mean negative log likelihood of a predicted token with all heads",
+                                "mean negative log likelihood of a predicted token with all heads, "
+                                "over the documents whose heads were ablated",
                                 "nats per token", michel_2019));
+  group.add(Variable::integer("n_document_ablated", {},
+                              Array(Shape{}, static_cast<double>(rows.size())),
+                              "documents whose heads were ablated, spread evenly over the corpus",
+                              "count", own_definition));
+  add_loss(statistics, settings, group);
   add_loss_increase(rows, config, settings, group);
   add_importance(rows, group);
+  add_direct_effects(rows, config, settings, group);
   if (!rows.curve.empty()) {
     add_curves(rows, group);
     add_prunable_share(rows, settings, group);

@@ -5,9 +5,10 @@
 namespace headscope {
 
 /// Rows of the statistics, in the order of the arrays.
-inline constexpr std::size_t n_ablation_row = 4;  ///< zero, mean, all but one, resample
-inline constexpr std::size_t resample_row = 3;    ///< NaN where there is no other document
-inline constexpr std::size_t n_importance = 3;    ///< per token, per example, signed
+inline constexpr std::size_t n_ablation_row = 4;    ///< zero, mean, all but one, resample
+inline constexpr std::size_t resample_row = 3;      ///< NaN where there is no other document
+inline constexpr std::size_t n_importance_row = 2;  ///< sum of |z.g|, sum of z.g
+inline constexpr std::size_t n_importance = 3;      ///< per token, per example, signed
 inline constexpr std::size_t n_random_order = 5;
 inline constexpr std::size_t n_curve_order =
     2 + n_random_order;                          ///< ablation, importance, random orders

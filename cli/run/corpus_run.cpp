@@ -7,16 +7,16 @@ namespace {
 
 const std::string corpus_part = "corpus", token_sum = "n_token";
 
-/// Shows the layers of one document to an analysis.
-class DocumentObserver : public LayerObserver {
+/// Shows the layers of one piece to an analysis.
+class PieceObserver : public LayerObserver {
  public:
-  DocumentObserver(Analysis& analysis, DocumentStatistics statistics)
+  PieceObserver(Analysis& analysis, DocumentStatistics statistics)
       : analysis_(analysis), statistics_(std::move(statistics)) {}
 
-  bool begin(const Document& document) { return analysis_.begin_document(document, statistics_); }
+  bool begin(const Piece& piece) { return analysis_.begin_piece(piece, statistics_); }
   bool wants_pattern(Index layer) const override { return analysis_.wants_pattern(layer); }
   void observe_layer(const LayerView& view) override { analysis_.observe_layer(view, statistics_); }
-  void end(const DocumentEnd& end) { analysis_.end_document(end, statistics_); }
+  void end(const PieceEnd& end) { analysis_.end_piece(end, statistics_); }
   void add_to_totals() { statistics_.end(); }
 
  private:
@@ -64,24 +64,24 @@ double CorpusRun::forward_passes(std::uint64_t document) const {
   return count;
 }
 
-void CorpusRun::observe(const Document& document) {
-  std::vector<DocumentObserver> observers;
+void CorpusRun::observe(const Piece& piece) {
+  std::vector<PieceObserver> observers;
   for (const Item* item : in_pass_) {
-    observers.push_back({*item->analysis, {*item->statistics, document.index}});
+    observers.push_back({*item->analysis, {*item->statistics, piece.document}});
   }
-  std::vector<DocumentObserver*> observing;
-  for (DocumentObserver& observer : observers) {
-    if (observer.begin(document)) observing.push_back(&observer);
+  std::vector<PieceObserver*> observing;
+  for (PieceObserver& observer : observers) {
+    if (observer.begin(piece)) observing.push_back(&observer);
   }
   if (!observing.empty()) {
     const std::vector<LayerObserver*> of_layers(observing.begin(), observing.end());
-    const Matrix& resid_final = forward_->run(document.tokens, of_layers);
-    for (DocumentObserver* observer : observing) observer->end({resid_final, *end_forward_});
+    const Matrix& resid_final = forward_->run(piece.tokens, of_layers);
+    for (PieceObserver* observer : observing) observer->end({resid_final, *end_forward_});
   }
-  for (DocumentObserver& observer : observers) observer.add_to_totals();
+  for (PieceObserver& observer : observers) observer.add_to_totals();
   if (!first_pass_) return;
-  DocumentStatistics corpus(statistics_[corpus_part], document.index);
-  corpus.sum(token_sum, {1})(0) = static_cast<double>(document.tokens.size());
+  DocumentStatistics corpus(statistics_[corpus_part], piece.document);
+  corpus.sum(token_sum, {1})(0) = static_cast<double>(piece.tokens.size());
   corpus.end();
 }
 

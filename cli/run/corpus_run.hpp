@@ -23,10 +23,10 @@ class CorpusRun {
   int n_pass() const { return n_pass_; }
   /// Begins a pass; the statistics of earlier passes must be complete.
   void begin_pass(int pass);
-  /// Estimated cost of this document in the current pass, in forward passes.
+  /// Estimated cost of a piece of this document in the current pass, in forward passes.
   double forward_passes(std::uint64_t document) const;
-  /// Shows a document to the analyses of the pass.
-  void observe(const Document& document);
+  /// Shows a piece to the analyses of the pass.
+  void observe(const Piece& piece);
   /// Ends the last pass and frees the memory needed only during passes.
   void end();
 

@@ -28,7 +28,7 @@ struct PassLabel {
   bool mixed = false;  ///< take files of other arithmetic too; not stored
   int shard = 1, n_shard = 1;
   int pass = 1, n_pass = 1;
-  std::uint64_t n_done = 0;  ///< documents of the shard done so far
+  std::uint64_t n_done = 0;  ///< pieces of the shard's documents done so far
   std::string options;       ///< the run's, in JSON
 };
 
@@ -79,7 +79,7 @@ class PassFolder {
   PassFile read_finished(int shard, int pass);
   PassFile read_saved(int pass);
 
-  /// Saves an unfinished pass after `n_done` documents.
+  /// Saves an unfinished pass after `n_done` pieces.
   void save(int pass, std::uint64_t n_done,
             const std::map<std::string, Statistics>& statistics) const;
   /// Saves a finished pass.

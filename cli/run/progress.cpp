@@ -22,26 +22,16 @@ Progress::Style Progress::detect(bool quiet) {
   return isatty(STDERR_FILENO) != 0 ? Style::bar : Style::lines;
 }
 
-Progress::Progress(Style style, std::string task, std::uint64_t n_document,
-                   std::function<double(std::uint64_t)> work, std::uint64_t n_done)
-    : style_(style),
-      task_(std::move(task)),
-      n_document_(n_document),
-      work_(std::move(work)),
-      done_(n_done) {
-  for (std::uint64_t i = 0; i < n_document; ++i)
-    (i < n_done ? work_before_ : work_left_) += work_(i);
-}
+Progress::Progress(Style style, std::string task, Amount all, Amount before)
+    : style_(style), task_(std::move(task)), all_(all), before_(before) {}
 
 Progress::~Progress() {
   if (printed_any_) print(true);
 }
 
-void Progress::advance(std::uint64_t n_token) {
-  const double work = work_(done_);
-  work_done_ += work;
-  work_left_ -= work;
-  ++done_;
+void Progress::advance(Amount done, std::uint64_t n_token) {
+  done_.n_document += done.n_document;
+  done_.work += done.work;
   tokens_ += n_token;
   if (style_ == Style::quiet) return;
   const std::chrono::duration<double> since = Clock::now() - printed_;
@@ -64,20 +54,21 @@ void Progress::print(bool last) {
 
 std::string Progress::text() const {
   const std::chrono::duration<double> elapsed = Clock::now() - start_;
+  const std::uint64_t n_document = before_.n_document + done_.n_document;
+  const double work = before_.work + done_.work;
   std::string line = task_ + ": ";
   if (style_ == Style::bar) {
     constexpr int width = 24;
-    const double done = work_before_ + work_done_, all = done + work_left_;
-    const int filled = static_cast<int>((all > 0 ? done / all : 1) * width);
+    const int filled = static_cast<int>((all_.work > 0 ? work / all_.work : 1) * width);
     line += "[" + std::string(filled, '#') + std::string(width - filled, '.') + "] ";
   }
-  line += std::to_string(done_) + "/" + std::to_string(n_document_) + " documents";
+  line += std::to_string(n_document) + "/" + std::to_string(all_.n_document) + " documents";
   if (elapsed.count() > 0) {
     line += ", " + std::to_string(std::llround(static_cast<double>(tokens_) / elapsed.count())) +
             " tokens/s";
   }
-  if (done_ < n_document_ && work_done_ > 0) {
-    line += ", " + duration_text(elapsed.count() / work_done_ * work_left_) + " left";
+  if (n_document < all_.n_document && done_.work > 0) {
+    line += ", " + duration_text(elapsed.count() / done_.work * (all_.work - work)) + " left";
   } else {
     line += ", " + duration_text(elapsed.count());
   }

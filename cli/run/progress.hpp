@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <string>
 
 namespace headscope {
@@ -12,19 +11,23 @@ class Progress {
  public:
   enum class Style { quiet, lines, bar };
 
+  /// An amount of work.
+  struct Amount {
+    std::uint64_t n_document = 0;
+    double work = 0;  ///< cost, in any unit
+  };
+
   /// `quiet` if asked, else `bar` if stderr is a terminal, else `lines`.
   static Style detect(bool quiet);
 
-  /// @param work    cost of a document, in any unit.
-  /// @param n_done  documents done by an earlier process, not timed here.
-  Progress(Style style, std::string task, std::uint64_t n_document,
-           std::function<double(std::uint64_t)> work, std::uint64_t n_done = 0);
+  /// @param before  of `all`, done by an earlier process and not timed here.
+  Progress(Style style, std::string task, Amount all, Amount before);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Counts one more document, of `n_token` tokens.
-  void advance(std::uint64_t n_token);
+  /// Counts what was just done.
+  void advance(Amount done, std::uint64_t n_token);
 
  private:
   void print(bool last);
@@ -33,12 +36,8 @@ class Progress {
   using Clock = std::chrono::steady_clock;
   Style style_;
   std::string task_;
-  std::uint64_t n_document_;
-  std::function<double(std::uint64_t)> work_;
-  std::uint64_t done_;
-  double work_before_ = 0;  // of documents done by an earlier process
-  double work_done_ = 0;    // of documents done since
-  double work_left_ = 0;
+  Amount all_, before_;
+  Amount done_;  // since then
   std::uint64_t tokens_ = 0;
   Clock::time_point start_ = Clock::now();
   Clock::time_point printed_ = start_;

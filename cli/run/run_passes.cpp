@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "headscope/error.hpp"
+#include "run/shard_pieces.hpp"
 
 namespace headscope {
 namespace {
@@ -17,8 +18,9 @@ class SaveTimer {
  public:
   explicit SaveTimer(std::uint64_t every) : every_(every) {}
 
-  bool is_due() {
-    ++n_document_;
+  /// Called after each piece.
+  bool is_due(bool ends_document) {
+    if (ends_document) ++n_document_;
     if (every_ > 0) return n_document_ >= every_;
     return Clock::now() - saved_ > std::max(Seconds(30), 100 * cost_);
   }
@@ -88,30 +90,36 @@ bool PassRunner::run(CorpusRun& corpus_run, int first_pass, const std::string& t
 }
 
 void PassRunner::run_pass(CorpusRun& corpus_run, int pass, const std::string& task) {
-  const auto shard = static_cast<std::uint64_t>(options_.shard),
-             n_shard = static_cast<std::uint64_t>(options_.n_shard);
-  const std::uint64_t n_document = (corpus_->n_document() + n_shard - shard) / n_shard;
-  std::uint64_t n_done = 0;
+  std::uint64_t n_done = 0;  // pieces
   if (std::filesystem::exists(folder_.saved_path(pass))) {
     const PassFile saved = folder_.read_saved(pass);
     corpus_run.merge(saved.statistics);
     n_done = saved.label.n_done;
   }
+  ShardPieces pieces(*corpus_, static_cast<std::uint64_t>(options_.shard),
+                     static_cast<std::uint64_t>(options_.n_shard));
+  double work_before = 0, work = 0;
+  std::uint64_t n_seen = 0;
+  for (ShardPieces each = pieces; !each.at_end(); each.advance(), ++n_seen) {
+    if (n_seen == n_done) pieces = each;
+    (n_seen < n_done ? work_before : work) += corpus_run.forward_passes(each.document());
+  }
+  const std::uint64_t n_document = pieces.n_document();
+  Progress progress(progress_style_, task, {n_document, work_before + work},
+                    {pieces.n_document_before(), work_before});
   SaveTimer timer(options_.save_every);
-  const auto work = [&](std::uint64_t i) {
-    return corpus_run.forward_passes(shard - 1 + i * n_shard);
-  };
-  Progress progress(progress_style_, task, n_document, work, n_done);
-  while (n_done < n_document) {
-    const Document document = corpus_->document(shard - 1 + n_done * n_shard);
-    corpus_run.observe(document);
+  while (!pieces.at_end()) {
+    const double piece_work = corpus_run.forward_passes(pieces.document());
+    const Piece piece = pieces.read();
+    corpus_run.observe(piece);
     ++n_done;
-    progress.advance(document.tokens.size());
-    if (n_done == n_document) break;
-    const bool is_due = timer.is_due();
+    const bool ends_document = pieces.advance();
+    progress.advance({ends_document ? 1u : 0u, piece_work}, piece.tokens.size());
+    if (pieces.at_end()) break;
+    const bool is_due = timer.is_due(ends_document);
     if (!is_due && interrupt_.signal() == 0) continue;
     timer.save([&] { folder_.save(pass, n_done, corpus_run.statistics()); });
-    stop_if_interrupted("saved after " + std::to_string(n_done) + " of " +
+    stop_if_interrupted("saved after " + std::to_string(pieces.n_document_before()) + " of " +
                         std::to_string(n_document) + " documents of pass " + std::to_string(pass));
   }
   folder_.finish(pass, n_done, corpus_run.statistics());

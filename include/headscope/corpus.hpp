@@ -11,17 +11,17 @@
 
 namespace headscope {
 
-/// A syntactic word of a document (a CoNLL-U token line with a whole-number id).
+/// A syntactic word of a piece (a CoNLL-U token line with a whole-number id).
 struct Word {
   std::string form, lemma, upos, xpos;
   std::vector<std::pair<std::string, std::string>> features;  ///< FEATS, name and value
   std::string
       relation;  ///< UD relation without subtype; empty when the document has no dependencies
-  /// Index of the syntactic head in the document; none for a root, or if a cut put the head into
+  /// Index of the syntactic head in the piece; none for a root, or if a cut put the head into
   /// another piece.
   std::optional<Index> head;
   Index sentence = 0;
-  std::vector<Index> tokens;  ///< indices into Document::tokens; empty: unaligned
+  std::vector<Index> tokens;  ///< indices into Piece::tokens; empty: unaligned
 };
 
 /// A mention of an entity: a span of words (more than one span when discontinuous).
@@ -29,12 +29,14 @@ struct Mention {
   std::string entity;        ///< identity within the document
   std::string type;          ///< entity type, empty when the file gives none
   std::vector<Index> words;  ///< in order
-  Index head_word = 0;       ///< index of the head word in the document
+  Index head_word = 0;       ///< index of the head word in the piece
 };
 
-/// One document, cut to the model's context.
-struct Document {
-  std::uint64_t index = 0;  ///< position in the corpus, from 0
+/// What is run through the model at once: a document, or a piece of one that is longer than the
+/// model's context. Halves of the corpus, resampling, samples and counts go by document.
+struct Piece {
+  std::uint64_t document = 0;  ///< the document's position in the corpus, from 0
+  std::uint64_t index = 0;     ///< of the piece in the document, from 0
   /// `# newdoc` id, or the file's name and a number: in `alice.txt:120` the line where the document
   /// begins, in token-id files the document's number from 0. The second piece of a cut document
   /// ends in `/2`.
@@ -45,8 +47,8 @@ struct Document {
       token_text;  ///< bytes each token stands for; empty for token-id corpora without tokenizer
   std::vector<Word> words;        ///< empty without annotation
   std::vector<Mention> mentions;  ///< in order of their first word; empty without coreference
-  bool has_dependencies = false;
-  bool has_coreference = false;
+  bool has_dependencies = false;  ///< the document has
+  bool has_coreference = false;   ///< the document has
 };
 
 struct CorpusOptions {
@@ -57,15 +59,15 @@ struct CorpusOptions {
 };
 
 /// Documents from files or folders: plain text (a blank line ends a document), CoNLL-U, or token
-/// ids in HDF5. Opening checks all files and finds where documents begin; documents are then read
-/// one at a time. Files ending in `.conllu` are CoNLL-U, files with the HDF5 signature (or ending
-/// in `.h5`) are token ids, all others are plain text.
+/// ids in HDF5. Opening checks all files and finds where documents and their pieces begin; pieces
+/// are then read one at a time. Files ending in `.conllu` are CoNLL-U, files with the HDF5
+/// signature (or ending in `.h5`) are token ids, all others are plain text.
 ///
-/// Documents longer than the context are cut into pieces, each tokenised by itself and numbered as
-/// a document: CoNLL-U between sentences; plain text after sentence-ending punctuation, any closing
-/// quotes and brackets, and white space. A sentence longer than the context is cut between words. A
-/// word longer than the context is cut between tokens in plain text and truncated in CoNLL-U.
-/// Mentions and arcs that span several pieces are dropped.
+/// Documents longer than the context are cut into pieces, each tokenised by itself: CoNLL-U between
+/// sentences; plain text after sentence-ending punctuation, any closing quotes and brackets, and
+/// white space. A sentence longer than the context is cut between words. A word longer than the
+/// context is cut between tokens in plain text and truncated in CoNLL-U. Mentions and arcs that
+/// span several pieces are dropped.
 ///
 /// Plain text may hold any bytes but NUL. A CoNLL-U file without `# newdoc` is one document.
 ///
@@ -87,8 +89,13 @@ class Corpus {
   Corpus& operator=(Corpus&&) noexcept;
 
   std::uint64_t n_document() const;
-  /// @throws ShapeError if index >= n_document().
-  Document document(std::uint64_t index) const;
+  /// Pieces of one document, at least 1.
+  /// @throws ShapeError if document >= n_document().
+  std::uint64_t n_piece(std::uint64_t document) const;
+  /// Pieces of all documents.
+  std::uint64_t n_piece() const;
+  /// @throws ShapeError if document >= n_document() or index >= n_piece(document).
+  Piece piece(std::uint64_t document, std::uint64_t index = 0) const;
 
   /// SHA-256 over the files' bytes in reading order, lower-case hexadecimal.
   const std::string& sha256() const;

@@ -41,32 +41,40 @@ inline constexpr std::size_t n_document_block = 128;
 /// Fewest resamples for a 95 % interval: with fewer, the 5 % outside it are less than one resample.
 inline constexpr std::size_t least_resamples = 20;
 
-/// How often a statistic counts each document (or block of documents, layer, sequence).
+/// Fewest documents for an interval: resamples of fewer vary too little.
+inline constexpr std::size_t least_documents = 20;
+
+/// How often a statistic counts each unit that is resampled.
 using Weights = std::vector<std::uint32_t>;
 
-/// Documents (or blocks, layers, sequences) drawn with replacement, repeatable from the seed.
-/// Statistics of the same draw are paired. Source: Efron 1979.
+/// Units (blocks of documents, or layers, sequences, pairs) drawn with replacement, repeatable from
+/// the seed. Statistics of the same draw are paired. Source: Efron 1979.
 class Bootstrap {
  public:
   /// @param n_resample  fewer than `least_resamples` count as 0.
-  Bootstrap(std::size_t n_document, std::size_t n_resample, std::uint64_t seed);
-  /// Resamples blocks, given the number of documents in each. Empty blocks are never drawn.
-  Bootstrap(const std::vector<double>& documents_per_block, std::size_t n_resample,
-            std::uint64_t seed);
+  Bootstrap(std::size_t n_unit, std::size_t n_resample, std::uint64_t seed);
+  /// Resamples blocks, given the number of documents in each; several blocks of one document
+  /// resample documents. Empty blocks are never drawn. Fewer than `least_documents` documents are
+  /// not resampled.
+  static Bootstrap of_documents(const std::vector<double>& documents_per_block,
+                                std::size_t n_resample, std::uint64_t seed);
 
-  /// 0 for fewer than two documents, whose resamples would all be equal.
+  /// 0 for fewer than two units, whose resamples would all be equal.
   std::size_t n_resample() const { return n_resample_; }
-  /// The whole corpus: every weight is 1.
+  /// All units: every weight is 1.
   Weights whole() const { return Weights(n_weight_, 1); }
   /// Resample `index`.
   Weights draw(std::size_t index) const;
 
-  /// Each value of the statistic over the whole corpus, with the interval of its resamples.
+  /// Each value of the statistic over all units, with the interval of its resamples.
   /// @param statistic  returns the same number of values for any weights.
   std::vector<Estimate> estimates(
       const std::function<std::vector<double>(const Weights&)>& statistic) const;
 
  private:
+  Bootstrap(std::vector<std::size_t> drawn_from, std::size_t n_weight, std::size_t n_resample,
+            std::uint64_t seed);
+
   std::vector<std::size_t> drawn_from_;
   std::size_t n_weight_;
   std::size_t n_resample_;

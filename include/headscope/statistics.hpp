@@ -15,8 +15,9 @@ namespace headscope {
 
 /// What an analysis keeps of the documents it has seen: named sums, and rows keyed by document.
 ///
-/// Documents are added with DocumentStatistics. Sums are exact (ExactSums): statistics of parts of
-/// a corpus, run in any order and merged, equal those of the whole corpus bit for bit.
+/// Documents are added with DocumentStatistics, a piece at a time. Sums are exact (ExactSums):
+/// statistics of parts of a corpus, run in any order and merged, equal those of the whole corpus
+/// bit for bit.
 ///
 /// An analysis with several passes over the corpus uses different names in each; `seal` ends a
 /// pass.
@@ -39,7 +40,7 @@ class Statistics {
   /// @throws ShapeError on different shapes, Error on a document that is in both.
   void merge(const Statistics& other);
 
-  /// Upper bounds on bytes per element: of a sum (document's part, total, rounded total), of a sum
+  /// Upper bounds on bytes per element: of a sum (piece's part, total, rounded total), of a sum
   /// added to directly, and of a row.
   static constexpr std::uint64_t sum_bytes = 8 + 8 * ExactSums::fine + 8,
                                  added_bytes = 8 * ExactSums::coarse + 8, row_bytes = 8;
@@ -62,30 +63,31 @@ class Statistics {
   std::set<std::string> sealed_;
 };
 
-/// What one document adds to statistics. Its part of each sum is first added up separately in
-/// double, so it does not depend on earlier documents.
+/// What one piece of a document adds to statistics. Its part of each sum is first added up
+/// separately in double, so it does not depend on earlier pieces. Its document's rows are shared by
+/// all pieces, which follow each other in order.
 class DocumentStatistics {
  public:
   /// @param statistics  must outlive it.
   DocumentStatistics(Statistics& statistics, std::uint64_t document)
       : statistics_(statistics), document_(document) {}
 
-  /// The document's part of the sum `name`, zero at first; add into it. The reference is valid
+  /// The piece's part of the sum `name`, zero at first; add into it. The reference is valid
   /// until `end`.
   /// @throws ShapeError if the sum has another shape, Error if it is sealed.
   Array& sum(const std::string& name, const Shape& shape);
 
   /// Adds values to the total of the sum `name` directly, to its elements from `first` on: for sums
-  /// so large that a document's part would take too much memory. Such sums are exact to 2^-70.
+  /// so large that a piece's part would take too much memory. Such sums are exact to 2^-70.
   /// @throws ShapeError if the sum has another shape, Error if it is sealed, or too large.
   void add(const std::string& name, const Shape& shape, std::size_t first,
            std::span<const float> values);
 
-  /// The document's row in `name`, zero at first.
+  /// The document's row in `name`, zero at its first piece; add into it.
   /// @throws ShapeError if other rows have another shape, Error if the rows are sealed.
   Array& row(const std::string& name, const Shape& shape);
 
-  /// Adds the document's parts to the totals.
+  /// Adds the piece's parts to the totals.
   /// @throws Error naming a sum that is infinite or too large.
   void end();
 

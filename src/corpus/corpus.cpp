@@ -50,8 +50,19 @@ std::unique_ptr<CorpusFile> open_file(const std::string& path, const CorpusConte
 struct Corpus::Data {
   std::vector<std::unique_ptr<CorpusFile>> files;
   std::vector<std::uint64_t> first_document;  // of each file
-  std::uint64_t n_document = 0;
+  std::uint64_t n_document = 0, n_piece = 0;
   std::string sha256;
+
+  /// The file of a document, and the document's number in it.
+  std::pair<const CorpusFile*, std::uint64_t> find(std::uint64_t document) const {
+    if (document >= n_document) {
+      throw ShapeError("document: expected 0 to " + std::to_string(n_document - 1) + ", got " +
+                       std::to_string(document));
+    }
+    const auto next = std::ranges::upper_bound(first_document, document);
+    const auto file = static_cast<std::size_t>(next - first_document.begin()) - 1;
+    return {files[file].get(), document - first_document[file]};
+  }
 };
 
 Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer,
@@ -75,10 +86,13 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
       });
       if (room == 0) continue;
       data_->files.push_back(std::move(opened));
-      const std::uint64_t found = data_->files.back()->n_document();
-      if (found == 0) throw DataError(file, "", "expected at least one document, got none");
+      const CorpusFile& found = *data_->files.back();
+      if (found.n_document() == 0) {
+        throw DataError(file, "", "expected at least one document, got none");
+      }
       data_->first_document.push_back(data_->n_document);
-      data_->n_document += std::min(found, room);
+      data_->n_document += found.n_document();
+      data_->n_piece += found.n_piece();
     }
   }
   if (data_->n_document == 0) throw OptionError("corpus", "expected files or folders, got none");
@@ -93,17 +107,26 @@ std::uint64_t Corpus::n_document() const {
   return data_->n_document;
 }
 
-Document Corpus::document(std::uint64_t index) const {
-  if (index >= n_document()) {
-    throw ShapeError("document: expected 0 to " + std::to_string(n_document() - 1) + ", got " +
+std::uint64_t Corpus::n_piece(std::uint64_t document) const {
+  const auto [file, number] = data_->find(document);
+  return file->n_piece(number);
+}
+
+std::uint64_t Corpus::n_piece() const {
+  return data_->n_piece;
+}
+
+Piece Corpus::piece(std::uint64_t document, std::uint64_t index) const {
+  const auto [file, number] = data_->find(document);
+  const std::uint64_t n_piece = file->n_piece(number);
+  if (index >= n_piece) {
+    throw ShapeError("piece: expected 0 to " + std::to_string(n_piece - 1) + ", got " +
                      std::to_string(index));
   }
-  const auto next =
-      std::upper_bound(data_->first_document.begin(), data_->first_document.end(), index);
-  const auto file = static_cast<std::size_t>(next - data_->first_document.begin()) - 1;
-  Document document = data_->files[file]->document(index - data_->first_document[file]);
-  document.index = index;
-  return document;
+  Piece piece = file->piece(number, index);
+  piece.document = document;
+  piece.index = index;
+  return piece;
 }
 
 const std::string& Corpus::sha256() const {
@@ -111,14 +134,13 @@ const std::string& Corpus::sha256() const {
 }
 
 std::vector<std::pair<std::size_t, std::size_t>> tokenize(const CorpusContext& context,
-                                                          std::string_view text,
-                                                          Document& document) {
+                                                          std::string_view text, Piece& piece) {
   Tokenizer::Encoding encoding = context.tokenizer->encode(text);
-  document.has_bos = context.prepend_bos;
-  if (context.prepend_bos) document.tokens.push_back(context.tokenizer->end_of_text());
-  document.tokens.insert(document.tokens.end(), encoding.ids.begin(), encoding.ids.end());
-  for (const TokenId id : document.tokens) {
-    document.token_text.push_back(context.tokenizer->decode(id));
+  piece.has_bos = context.prepend_bos;
+  if (context.prepend_bos) piece.tokens.push_back(context.tokenizer->end_of_text());
+  piece.tokens.insert(piece.tokens.end(), encoding.ids.begin(), encoding.ids.end());
+  for (const TokenId id : piece.tokens) {
+    piece.token_text.push_back(context.tokenizer->decode(id));
   }
   return std::move(encoding.spans);
 }

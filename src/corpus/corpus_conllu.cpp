@@ -149,9 +149,9 @@ class ConlluFile : public CorpusFile {
     while (auto sentence = reader.next()) {
       if (sentence->entities) fields = EntityFields::parse(*sentence->entities);
       if (sentence->starts_document && document) {
-        add_document(*document);
+        add(*document);
         document.reset();
-        if (pieces_.size() >= context.max_documents) return;
+        if (n_document() == context.max_documents) return;
       }
       if (!document) {
         const bool named = !sentence->document_id.empty();
@@ -160,24 +160,23 @@ class ConlluFile : public CorpusFile {
       }
       document->add(*sentence);
     }
-    if (document) add_document(*document);
-  }
-
-  std::uint64_t n_document() const override { return pieces_.size(); }
-
-  Document document(std::uint64_t index) const override {
-    return version_.during([&] { return read_document(index); });
+    if (document) add(*document);
   }
 
  private:
-  Document read_document(std::uint64_t index) const;
+  Piece read_piece(std::uint64_t index) const override {
+    return version_.during([&] { return read(pieces_[index]); });
+  }
+  Piece read(const ConlluPiece& place) const;
 
-  void add_document(OpeningDocument& document) {
+  void add(OpeningDocument& document) {
+    const std::size_t n_before = pieces_.size();
     for (ConlluPiece& piece : document.finish(context_)) {
       piece.document = traits_.size();
       pieces_.push_back(std::move(piece));
     }
     traits_.push_back(document.traits());
+    add_document(pieces_.size() - n_before);
   }
 
   std::string path_;
@@ -192,9 +191,9 @@ std::pair<Index, Index> words_of(const Sentence& sentence, SurfaceRange range) {
   return {sentence.surfaces[range.first].first_word, sentence.surfaces[range.end - 1].end_word};
 }
 
-void add_words(Sentence& sentence, SurfaceRange range, Index sentence_index, Document& document) {
+void add_words(Sentence& sentence, SurfaceRange range, Index sentence_index, Piece& piece) {
   const auto [first, end] = words_of(sentence, range);
-  const Index base = document.words.size();
+  const Index base = piece.words.size();
   for (Index i = first; i < end; ++i) {
     conllu::Word& read = sentence.words[i];
     Word word;
@@ -206,7 +205,7 @@ void add_words(Sentence& sentence, SurfaceRange range, Index sentence_index, Doc
     word.relation = std::move(read.relation);
     if (read.head && *read.head >= first && *read.head < end) word.head = *read.head - first + base;
     word.sentence = sentence_index;
-    document.words.push_back(std::move(word));
+    piece.words.push_back(std::move(word));
   }
 }
 
@@ -237,51 +236,49 @@ std::vector<Mention> mentions_within(std::vector<Mention> mentions, Index first,
   return mentions;
 }
 
-Document ConlluFile::read_document(std::uint64_t index) const {
-  const ConlluPiece& piece = pieces_[index];
-  const DocumentTraits& traits = traits_[piece.document];
+Piece ConlluFile::read(const ConlluPiece& place) const {
+  const DocumentTraits& traits = traits_[place.document];
   std::ifstream file = open_to_read(path_);
-  file.seekg(static_cast<std::streamoff>(piece.begin));
-  conllu::Reader reader(file, path_, piece.begin, piece.line - 1);
-  Document document;
-  document.id = piece.id;
-  document.has_dependencies = traits.has_dependencies;
-  document.has_coreference = traits.has_coreference;
+  file.seekg(static_cast<std::streamoff>(place.begin));
+  conllu::Reader reader(file, path_, place.begin, place.line - 1);
+  Piece piece;
+  piece.id = place.id;
+  piece.has_dependencies = traits.has_dependencies;
+  piece.has_coreference = traits.has_coreference;
   JoinedText joined;
   std::vector<ByteSpan> word_spans;
   MentionReader mentions(path_, traits.fields, false);
   MentionReader::Heads heads;
   std::pair<Index, Index> kept_words;
-  for (Index i = 0, read = 0; piece.begin + read < piece.end; ++i) {
+  for (Index i = 0, read = 0; place.begin + read < place.end; ++i) {
     auto sentence = reader.next();
     if (!sentence) {
       throw DataError(path_, "", "expected the bytes seen when it was opened, got fewer");
     }
-    read = sentence->end - piece.begin;
+    read = sentence->end - place.begin;
     add_nodes(*sentence, heads.size(), mentions, heads);
-    const SurfaceRange range = piece.part.value_or(SurfaceRange{0, sentence->surfaces.size()});
-    kept_words = piece.part ? words_of(*sentence, range) : std::pair<Index, Index>(0, heads.size());
+    const SurfaceRange range = place.part.value_or(SurfaceRange{0, sentence->surfaces.size()});
+    kept_words = place.part ? words_of(*sentence, range) : std::pair<Index, Index>(0, heads.size());
     joined.add(*sentence, range);
     add_word_spans(*sentence, range, joined.surfaces(), word_spans);
-    add_words(*sentence, range, i, document);
+    add_words(*sentence, range, i, piece);
   }
   if (traits.has_coreference) {
-    document.mentions =
-        mentions_within(mentions.finish(heads), kept_words.first, kept_words.second);
+    piece.mentions = mentions_within(mentions.finish(heads), kept_words.first, kept_words.second);
   }
   std::string_view text = joined.text();
   // Only a word that is too long by itself makes a piece that does not fit.
-  if (piece.part && context_.tokenizer->encode(text).ids.size() > context_.max_tokens) {
+  if (place.part && context_.tokenizer->encode(text).ids.size() > context_.max_tokens) {
     text = text.substr(0, longest_beginning(*context_.tokenizer, text, context_.max_tokens));
   }
-  const auto token_spans = tokenize(context_, text, document);
+  const auto token_spans = tokenize(context_, text, piece);
   const auto word_of_token = align(text, token_spans, word_spans);
   for (std::size_t t = 0; t < word_of_token.size(); ++t) {
     if (word_of_token[t]) {
-      document.words[*word_of_token[t]].tokens.push_back(t + (document.has_bos ? 1 : 0));
+      piece.words[*word_of_token[t]].tokens.push_back(t + (piece.has_bos ? 1 : 0));
     }
   }
-  return document;
+  return piece;
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ class PlainText : public CorpusFile {
     std::uint64_t offset = 0, block_begin = 0;
     std::size_t line_number = 0, block_line = 0;
     bool seen_text = false;
-    while (pieces_.size() < context.max_documents && std::getline(file, line)) {
+    while (n_document() < context.max_documents && std::getline(file, line)) {
       const std::uint64_t line_begin = offset;
       offset += line.size() + (file.eof() ? 0 : 1);
       if (++line_number == 1 && line.starts_with(utf8::byte_order_mark)) {
@@ -41,7 +41,7 @@ class PlainText : public CorpusFile {
         throw DataError(path, std::to_string(line_number), "expected text, got a NUL byte");
       }
       if (line.find_first_not_of(" \t\r\v\f") == std::string::npos) {
-        add_document(block, block_begin, block_line);
+        add_text(block, block_begin, block_line);
         block.clear();
         continue;
       }
@@ -59,41 +59,39 @@ class PlainText : public CorpusFile {
       }
       block += line + '\n';
     }
-    if (!file.eof() && pieces_.size() < context.max_documents) {
+    if (!file.eof() && n_document() < context.max_documents) {
       throw DataError(path, "", "cannot be read");
     }
-    add_document(block, block_begin, block_line);
-  }
-
-  std::uint64_t n_document() const override { return pieces_.size(); }
-
-  Document document(std::uint64_t index) const override {
-    return version_.during([&] { return read_document(index); });
+    add_text(block, block_begin, block_line);
   }
 
  private:
-  Document read_document(std::uint64_t index) const {
-    const TextPiece& piece = pieces_[index];
+  Piece read_piece(std::uint64_t index) const override {
+    return version_.during([&] { return read(pieces_[index]); });
+  }
+
+  Piece read(const TextPiece& place) const {
     std::ifstream file = open_to_read(path_);
-    std::string text(piece.length, '\0');
-    file.seekg(static_cast<std::streamoff>(piece.begin));
+    std::string text(place.length, '\0');
+    file.seekg(static_cast<std::streamoff>(place.begin));
     if (!file.read(text.data(), static_cast<std::streamsize>(text.size()))) {
       throw DataError(path_, "", "expected the bytes seen when it was opened, got fewer");
     }
-    Document document;
-    document.id = piece.id;
-    tokenize(context_, text, document);
-    return document;
+    Piece piece;
+    piece.id = place.id;
+    tokenize(context_, text, piece);
+    return piece;
   }
 
-  void add_document(std::string_view text, std::uint64_t begin, std::size_t line) {
+  void add_text(std::string_view text, std::uint64_t begin, std::size_t line) {
     while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
-    if (text.empty()) return;
+    if (text.empty() || n_document() == context_.max_documents) return;
     const auto spans = cut_text(*context_.tokenizer, text, context_.max_tokens);
     for (std::size_t i = 0; i < spans.size(); ++i) {
       pieces_.push_back({begin + spans[i].first, spans[i].second - spans[i].first,
                          piece_name(name_in_file(path_, line), i, spans.size())});
     }
+    add_document(spans.size());
   }
 
   std::string path_;

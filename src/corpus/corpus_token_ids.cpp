@@ -41,34 +41,32 @@ class TokenIdFile : public CorpusFile {
       }
     }
     for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
-      if (pieces_.size() >= context.max_documents) break;
+      if (n_document() == context.max_documents) break;
       cut(i, static_cast<std::size_t>(offsets[i]), static_cast<std::size_t>(offsets[i + 1]));
     }
   }
 
-  std::uint64_t n_document() const override { return pieces_.size(); }
-
-  Document document(std::uint64_t index) const override {
-    const Piece& piece = pieces_[index];
-    Document document;
-    document.id = piece.id;
-    document.has_bos = context_.prepend_bos;
-    if (context_.prepend_bos) document.tokens.push_back(context_.tokenizer->end_of_text());
-    document.tokens.insert(document.tokens.end(), tokens_.begin() + piece.begin,
-                           tokens_.begin() + piece.end);
-    if (context_.tokenizer != nullptr) {
-      for (const TokenId id : document.tokens) {
-        document.token_text.push_back(context_.tokenizer->decode(id));
-      }
-    }
-    return document;
-  }
-
  private:
-  struct Piece {
+  struct TokenRange {
     std::size_t begin = 0, end = 0;  // in tokens_
     std::string id;
   };
+
+  Piece read_piece(std::uint64_t index) const override {
+    const TokenRange& range = pieces_[index];
+    Piece piece;
+    piece.id = range.id;
+    piece.has_bos = context_.prepend_bos;
+    if (context_.prepend_bos) piece.tokens.push_back(context_.tokenizer->end_of_text());
+    piece.tokens.insert(piece.tokens.end(), tokens_.begin() + range.begin,
+                        tokens_.begin() + range.end);
+    if (context_.tokenizer != nullptr) {
+      for (const TokenId id : piece.tokens) {
+        piece.token_text.push_back(context_.tokenizer->decode(id));
+      }
+    }
+    return piece;
+  }
 
   void read_tokens(const hdf5::InputFile& file) {
     const std::int64_t largest = context_.tokenizer != nullptr
@@ -96,12 +94,13 @@ class TokenIdFile : public CorpusFile {
       pieces_.push_back({begin, piece_end, piece_name(name_in_file(path_, document), i, n_piece)});
       begin = piece_end;
     }
+    add_document(n_piece);
   }
 
   std::string path_;
   CorpusContext context_;
   TokenIds tokens_;
-  std::vector<Piece> pieces_;
+  std::vector<TokenRange> pieces_;
 };
 
 }  // namespace

@@ -1,11 +1,21 @@
 #include "headscope/estimate.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "headscope/random.hpp"
 
 namespace headscope {
+namespace {
+
+std::vector<std::size_t> every_index(std::size_t n) {
+  std::vector<std::size_t> indices(n);
+  std::iota(indices.begin(), indices.end(), std::size_t{0});
+  return indices;
+}
+
+}  // namespace
 
 Estimate percentile_estimate(double value, std::vector<double> samples) {
   std::erase_if(samples, [](double sample) { return std::isnan(sample); });
@@ -43,16 +53,24 @@ Verdict verdict_of(const Estimate& effect, Side side, double threshold) {
   return fails ? Verdict::does_not_hold : Verdict::undecided;
 }
 
-Bootstrap::Bootstrap(std::size_t n_document, std::size_t n_resample, std::uint64_t seed)
-    : Bootstrap(std::vector<double>(n_document, 1), n_resample, seed) {}
+Bootstrap::Bootstrap(std::vector<std::size_t> drawn_from, std::size_t n_weight,
+                     std::size_t n_resample, std::uint64_t seed)
+    : drawn_from_(std::move(drawn_from)),
+      n_weight_(n_weight),
+      n_resample_(drawn_from_.size() < 2 || n_resample < least_resamples ? 0 : n_resample),
+      seed_(seed) {}
 
-Bootstrap::Bootstrap(const std::vector<double>& documents_per_block, std::size_t n_resample,
-                     std::uint64_t seed)
-    : n_weight_(documents_per_block.size()), seed_(seed) {
-  for (std::size_t block = 0; block < n_weight_; ++block) {
-    if (documents_per_block[block] > 0) drawn_from_.push_back(block);
-  }
-  n_resample_ = drawn_from_.size() < 2 || n_resample < least_resamples ? 0 : n_resample;
+Bootstrap::Bootstrap(std::size_t n_unit, std::size_t n_resample, std::uint64_t seed)
+    : Bootstrap(every_index(n_unit), n_unit, n_resample, seed) {}
+
+Bootstrap Bootstrap::of_documents(const std::vector<double>& documents_per_block,
+                                  std::size_t n_resample, std::uint64_t seed) {
+  std::vector<std::size_t> drawn_from = every_index(documents_per_block.size());
+  std::erase_if(drawn_from, [&](std::size_t block) { return !(documents_per_block[block] > 0); });
+  const double n_document =
+      std::accumulate(documents_per_block.begin(), documents_per_block.end(), 0.0);
+  const bool enough = n_document >= static_cast<double>(least_documents);
+  return {std::move(drawn_from), documents_per_block.size(), enough ? n_resample : 0, seed};
 }
 
 Weights Bootstrap::draw(std::size_t index) const {

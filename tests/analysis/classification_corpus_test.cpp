@@ -51,8 +51,11 @@ class PlantedModel : public ::testing::Test {
   /// Runs one pass over the documents that `wanted` accepts.
   void show(CorpusRun& run, int pass, const Wanted& wanted) const {
     run.begin_pass(pass);
-    for (std::uint64_t index = 0; index < corpus_.n_document(); ++index) {
-      if (wanted(index)) run.observe(corpus_.document(index));
+    for (std::uint64_t document = 0; document < corpus_.n_document(); ++document) {
+      for (std::uint64_t index = 0; wanted(document) && index < corpus_.n_piece(document);
+           ++index) {
+        run.observe(corpus_.piece(document, index));
+      }
     }
   }
 
@@ -136,12 +139,12 @@ TEST_F(PlantedModel, StatisticsOfTwoHalvesMergeToTheWhole) {
 }
 
 TEST_F(PlantedModel, TokensOutsideTheVocabularyAreRefused) {
-  Document document = corpus_.document(0);
-  document.tokens[3] = 2560;
+  Piece piece = corpus_.piece(0);
+  piece.tokens[3] = 2560;
   CorpusRun run = make();
   run.begin_pass(0);
-  EXPECT_EQ(testing::message_of<ShapeError>([&] { run.observe(document); }),
-            "token ids of document " + document.id + ": expected below 2560, got 2560");
+  EXPECT_EQ(testing::message_of<ShapeError>([&] { run.observe(piece); }),
+            "token ids of document " + piece.id + ": expected below 2560, got 2560");
 }
 
 /// Runs the program, saves all patterns, and recomputes every score from them in NumPy.

@@ -78,24 +78,24 @@ TEST(PatternScores, TooShortDocumentsGiveNoScore) {
 }
 
 TEST(TokenScores, PunctuationIsUnicodePunctuationWithSpaces) {
-  Document document;
-  document.has_bos = true;
-  document.token_text = {"<|endoftext|>", "Hi", ",", " \xE2\x80\x94", " \"a", "$", " ", "?!\n"};
-  document.tokens.assign(document.token_text.size(), 0);
-  EXPECT_THAT(punctuation_tokens(document), ElementsAre(0, 0, 1, 1, 0, 0, 0, 1));
+  Piece piece;
+  piece.has_bos = true;
+  piece.token_text = {"<|endoftext|>", "Hi", ",", " \xE2\x80\x94", " \"a", "$", " ", "?!\n"};
+  piece.tokens.assign(piece.token_text.size(), 0);
+  EXPECT_THAT(punctuation_tokens(piece), ElementsAre(0, 0, 1, 1, 0, 0, 0, 1));
 }
 
 TEST(TokenScores, PiecesOfOnePunctuationCharacterAreEachPunctuation) {
-  Document document;
-  document.token_text = {"a", "\xE2\x80", "\x9D", "\xC3", "\xA9", "\xFF."};
-  document.tokens.assign(document.token_text.size(), 0);
-  EXPECT_THAT(punctuation_tokens(document), ElementsAre(0, 1, 1, 0, 0, 0));
+  Piece piece;
+  piece.token_text = {"a", "\xE2\x80", "\x9D", "\xC3", "\xA9", "\xFF."};
+  piece.tokens.assign(piece.token_text.size(), 0);
+  EXPECT_THAT(punctuation_tokens(piece), ElementsAre(0, 1, 1, 0, 0, 0));
 }
 
 TEST(TokenScores, PunctuationIsUnknownWithoutText) {
-  Document document;
-  document.tokens = {1, 2, 3};
-  EXPECT_TRUE(punctuation_tokens(document).empty());
+  Piece piece;
+  piece.tokens = {1, 2, 3};
+  EXPECT_TRUE(punctuation_tokens(piece).empty());
 }
 
 TEST(TokenScores, DelimiterShareIsOfTheMassOutsideTheSink) {

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 constexpr Index n_unit = 2;
 
-/// Hand-made sums of documents 0 and 1 for a model of one layer and two heads.
+/// Hand-made sums of two blocks of documents, 0 and 1, for a model of one layer and two heads.
 class TypesTest : public testing::Test {
  protected:
   TypesTest() {
@@ -44,7 +44,7 @@ class TypesTest : public testing::Test {
       sum(name, {n_block});
     }
     Array& n_document = sum("n_document", {n_block});
-    n_document(0) = n_document(1) = 1;
+    n_document(0) = n_document(1) = least_documents / 2.0;
   }
 
   void set(const std::string& name, Index block, Index unit, double numerator, double denominator) {

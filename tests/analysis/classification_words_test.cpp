@@ -29,17 +29,17 @@ Mention make_mention(const std::string& entity, Index head_word) {
 }
 
 /// Four words with tokens 1, 2-3, none and 4. The last word is the root and head of the others.
-Document example_document() {
-  Document document;
-  document.tokens = {0, 1, 2, 3, 4};
-  document.has_bos = document.has_dependencies = document.has_coreference = true;
-  document.words = {make_word({1}, "NOUN", "obj", 3), make_word({2, 3}, "NOUN", "nsubj", 3),
-                    make_word({}, "PUNCT", "punct", 3), make_word({4}, "PRON", "root", {})};
-  return document;
+Piece example_piece() {
+  Piece piece;
+  piece.tokens = {0, 1, 2, 3, 4};
+  piece.has_bos = piece.has_dependencies = piece.has_coreference = true;
+  piece.words = {make_word({1}, "NOUN", "obj", 3), make_word({2, 3}, "NOUN", "nsubj", 3),
+                 make_word({}, "PUNCT", "punct", 3), make_word({4}, "PRON", "root", {})};
+  return piece;
 }
 
 TEST(WordStructure, CountsWordsWithoutTokensAndDropsTheirArcs) {
-  const WordStructure words = word_structure(example_document());
+  const WordStructure words = word_structure(example_piece());
   EXPECT_EQ(words.n_unaligned, 1u);
   ASSERT_EQ(words.arcs.size(), 2u);
   EXPECT_EQ(words.arcs[0].later, 3u);
@@ -49,20 +49,20 @@ TEST(WordStructure, CountsWordsWithoutTokensAndDropsTheirArcs) {
 }
 
 TEST(WordStructure, ADependentAfterItsHeadAttendsToTheHead) {
-  Document document = example_document();
-  document.words[1].head = 0;
-  const WordStructure words = word_structure(document);
+  Piece piece = example_piece();
+  piece.words[1].head = 0;
+  const WordStructure words = word_structure(piece);
   EXPECT_EQ(words.arcs[1].later, 1u);
   EXPECT_EQ(words.arcs[1].earlier, 0u);
   EXPECT_EQ(words.arcs[1].direction, ArcDirection::dependent_to_head);
 }
 
 TEST(WordStructure, TheSinkBelongsToNoWord) {
-  Document document = example_document();
-  document.has_bos = false;
-  document.words[0].tokens = {0, 1};
-  document.words[2].tokens = {0};
-  const WordStructure words = word_structure(document);
+  Piece piece = example_piece();
+  piece.has_bos = false;
+  piece.words[0].tokens = {0, 1};
+  piece.words[2].tokens = {0};
+  const WordStructure words = word_structure(piece);
   EXPECT_THAT(words.tokens[0], ElementsAre(1));
   EXPECT_EQ(words.n_unaligned, 1u);
 }
@@ -75,7 +75,7 @@ TEST(WordStructure, RootAndPunctuationAreNotScored) {
 }
 
 TEST(WordAttention, SumsToWordsAndAveragesFromWords) {
-  const WordStructure words = word_structure(example_document());
+  const WordStructure words = word_structure(example_piece());
   arma::mat attention;
   word_attention(example_pattern(), words, attention);
   EXPECT_DOUBLE_EQ(attention(0, 1), (0.25 + 0.5) / 2);
@@ -86,13 +86,13 @@ TEST(WordAttention, SumsToWordsAndAveragesFromWords) {
 }
 
 TEST(WordAttention, TheNearestWordWinsTiesAndUnalignedWordsNeverWin) {
-  const WordStructure words = word_structure(example_document());
+  const WordStructure words = word_structure(example_piece());
   const arma::mat attention(4, 4, arma::fill::zeros);
   EXPECT_THAT(largest_earlier_words(attention, words), ElementsAre(no_position, 0, no_position, 1));
 }
 
 TEST(DependencyAlignment, IsTheShareOfMassAlongArcs) {
-  const WordStructure words = word_structure(example_document());
+  const WordStructure words = word_structure(example_piece());
   arma::mat attention;
   word_attention(example_pattern(), words, attention);
   const Ratio alignment = dependency_alignment(attention, words);
@@ -101,16 +101,16 @@ TEST(DependencyAlignment, IsTheShareOfMassAlongArcs) {
 }
 
 TEST(DependencyAlignment, BaselineSpreadsEvenlyOverEarlierWords) {
-  const Ratio baseline = dependency_alignment_baseline(word_structure(example_document()));
+  const Ratio baseline = dependency_alignment_baseline(word_structure(example_piece()));
   EXPECT_DOUBLE_EQ(baseline.numerator, 0.0 / 1 + 2.0 / 2);
   EXPECT_DOUBLE_EQ(baseline.denominator, 2);
 }
 
 TEST(Coreference, ScoresMentionsThatHaveAnAntecedent) {
-  Document document = example_document();
-  document.mentions = {make_mention("a", 0), make_mention("b", 1), make_mention("a", 3),
-                       make_mention("b", 3)};
-  const WordStructure words = word_structure(document);
+  Piece piece = example_piece();
+  piece.mentions = {make_mention("a", 0), make_mention("b", 1), make_mention("a", 3),
+                    make_mention("b", 3)};
+  const WordStructure words = word_structure(piece);
   ASSERT_EQ(words.references.size(), 2u);
   EXPECT_THAT(words.references[0].antecedents, ElementsAre(0));
   EXPECT_FALSE(words.references[0].nearest_is_right);
@@ -125,18 +125,18 @@ TEST(Coreference, ScoresMentionsThatHaveAnAntecedent) {
 }
 
 TEST(Coreference, AnyAntecedentOfTheEntityCounts) {
-  Document document = example_document();
-  document.mentions = {make_mention("a", 0), make_mention("a", 1), make_mention("a", 3)};
-  const WordStructure words = word_structure(document);
+  Piece piece = example_piece();
+  piece.mentions = {make_mention("a", 0), make_mention("a", 1), make_mention("a", 3)};
+  const WordStructure words = word_structure(piece);
   EXPECT_THAT(words.references[1].antecedents, ElementsAre(0, 1));
   const std::vector<Index> looks_far{no_position, 0, no_position, 0};
   EXPECT_DOUBLE_EQ(coreference_accuracy(looks_far, words.references, false).value(), 1);
 }
 
 TEST(Coreference, PronounsAreScoredApart) {
-  Document document = example_document();
-  document.mentions = {make_mention("a", 0), make_mention("a", 1), make_mention("a", 3)};
-  const WordStructure words = word_structure(document);
+  Piece piece = example_piece();
+  piece.mentions = {make_mention("a", 0), make_mention("a", 1), make_mention("a", 3)};
+  const WordStructure words = word_structure(piece);
   const std::vector<Index> largest{no_position, 0, no_position, 2};
   EXPECT_DOUBLE_EQ(coreference_accuracy(largest, words.references, true).denominator, 1);
   EXPECT_DOUBLE_EQ(coreference_accuracy(largest, words.references, true).value(), 0);
@@ -144,9 +144,9 @@ TEST(Coreference, PronounsAreScoredApart) {
 }
 
 TEST(Sentences, AreMarkedByWhetherTheyHoldAPronoun) {
-  Document document = example_document();
-  document.words[2].sentence = document.words[3].sentence = 1;
-  const WordStructure words = word_structure(document);
+  Piece piece = example_piece();
+  piece.words[2].sentence = piece.words[3].sentence = 1;
+  const WordStructure words = word_structure(piece);
   EXPECT_THAT(words.sentence, ElementsAre(SentencePronoun::unknown, SentencePronoun::without,
                                           SentencePronoun::without, SentencePronoun::without,
                                           SentencePronoun::with));

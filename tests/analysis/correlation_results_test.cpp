@@ -13,7 +13,8 @@ namespace {
 using ::testing::HasSubstr;
 
 /// The analysis's sums for one layer with two heads of width 1. In document d their cosine is
-/// head[d] in head space and residual[d] in residual space.
+/// head[d] in head space and residual[d] in residual space. Each stands for as many documents as an
+/// interval takes.
 Statistics sums_of(const std::vector<double>& head, const std::vector<double>& residual) {
   Statistics statistics;
   DocumentStatistics sums(statistics, 0);
@@ -27,7 +28,7 @@ Statistics sums_of(const std::vector<double>& head, const std::vector<double>& r
   for (std::size_t d = 0; d < head.size(); ++d) {
     fill(sums.sum("head_total", blocks), d, head[d]);
     fill(sums.sum("residual_total", blocks), d, residual[d]);
-    sums.sum("n_document", {n_document_block})(d) = 1;
+    sums.sum("n_document", {n_document_block})(d) = least_documents;
   }
   for (const char* name : {"head_cosine", "residual_cosine", "value_total", "overlap"}) {
     fill(sums.sum(name, heads), 0, 0);
@@ -137,7 +138,11 @@ TEST_P(CorrelationAgainstNumPy, AgreesOnDocumentsOfDifferentLengths) {
   const testing::TemporaryDirectory folder;
   std::vector<TokenIds> documents{{7}};
   for (const std::size_t d : {0, 1, 2}) documents.push_back(testing::golden_tokens(golden, d));
-  documents.push_back(testing::Normal(4).tokens(26, 61));
+  // One is longer than the context; the others make enough documents for an interval.
+  documents.push_back(testing::Normal(4).tokens(75, 61));
+  for (Index n_token = 3; documents.size() < least_documents; ++n_token) {
+    documents.push_back(testing::Normal(n_token).tokens(n_token, 61));
+  }
   testing::write_token_corpus(folder.file("corpus.h5"), documents);
   const testing::Finished run = testing::run_headscope(
       {"run", "--model", model, "--corpus", folder.file("corpus.h5"), "--no-bos", "--analyses",

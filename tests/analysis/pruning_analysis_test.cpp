@@ -59,11 +59,15 @@ TEST(PruningCost, IsThatOfTheDocumentsUsed) {
   CorpusRun run({&pruning}, {model, &corpus, settings});
   run.begin_pass(0);
   EXPECT_EQ(run.forward_passes(0), 1);
-  for (std::uint64_t i = 0; i < corpus.n_document(); ++i) run.observe(corpus.document(i));
+  for (std::uint64_t i = 0; i < corpus.n_document(); ++i) run.observe(corpus.piece(i));
   run.begin_pass(1);
-  // Four heads, four ablations each, from the middle of the model on average.
-  EXPECT_GE(run.forward_passes(1), 1 + 4 * 4 / 2);
-  EXPECT_EQ(run.forward_passes(2), 1);
+  // Two of the three documents are used: four heads, four ablations each, from the middle of the
+  // model on average.
+  std::vector<double> costs{run.forward_passes(0), run.forward_passes(1), run.forward_passes(2)};
+  std::ranges::sort(costs);
+  EXPECT_EQ(costs[0], 1);
+  EXPECT_GE(costs[1], 1 + 4 * 4 / 2);
+  EXPECT_EQ(costs[1], costs[2]);
 }
 
 /// Runs the command line on the tiny model and documents of the PyTorch goldens.
@@ -72,8 +76,10 @@ class PruningAnalysis : public ::testing::Test {
   static void SetUpTestSuite() {
     directory_ = new TemporaryDirectory;
     std::vector<TokenIds> documents;
-    for (std::size_t d = 0; d < 4; ++d)
-      documents.push_back(testing::golden_tokens(golden_path(), d));
+    // As many as an interval takes; means over documents are those of the four.
+    for (std::size_t d = 0; d < least_documents; ++d) {
+      documents.push_back(testing::golden_tokens(golden_path(), d % 4));
+    }
     testing::write_token_corpus(directory_->file("corpus.h5"), documents);
     results_ = new Results(run("out", {}));
   }
@@ -185,10 +191,16 @@ TEST_F(PruningAnalysis, TheSameSeedGivesTheSameNumbersOnAnyNumberOfThreads) {
 
 TEST_F(PruningAnalysis, DocumentBoundIsKept) {
   const Results bounded = run("bounded", {"--prune-documents", "1"});
-  const double one = golden_.read_reals("loss_baseline_document").values[0];
-  EXPECT_NEAR(bounded.group("pruning").variable("loss_baseline").values.values[0], one, 1e-5 * one);
-  // Resampling needs a second document.
-  EXPECT_TRUE(std::isnan(bounded.group("pruning").variable("loss_increase").values(2, 0, 0)));
+  const ResultsGroup& pruning = bounded.group("pruning");
+  EXPECT_EQ(pruning.variable("n_document_ablated").values.values[0], 1);
+  const double baseline = pruning.variable("loss_baseline").values.values[0];
+  const std::vector<double> of_documents = golden_.read_reals("loss_baseline_document").values;
+  EXPECT_TRUE(std::ranges::any_of(
+      of_documents, [&](double one) { return std::abs(baseline - one) < 1e-5 * one; }));
+  // Resampling z needs a second document.
+  EXPECT_TRUE(std::isnan(pruning.variable("loss_increase").values(2, 0, 0)));
+  const double all = golden_.read_reals("loss_baseline").values[0];
+  EXPECT_NEAR(pruning.variable("loss").values.values[0], all, 1e-5 * all) << "of all documents read";
 }
 
 }  // namespace

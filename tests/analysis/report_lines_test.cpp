@@ -42,6 +42,7 @@ ResultsGroup pruning(double n_interval, double n_harmless) {
   increase(1, 0, 1) = 3;
   add(group, "loss_increase", {"ablation", "layer", "head"}, increase);
   add(group, "loss_baseline", {}, Array(Shape{}, 5));
+  add(group, "loss", {}, Array(Shape{}, 6));
   add(group, "n_interval", {"ablation"}, Array({2}, {n_interval, 6}));
   add(group, "n_harmless", {"ablation"}, Array({2}, {n_harmless, 6}));
   return group;
@@ -51,7 +52,7 @@ TEST(PruningLines, NameTheHeadThatCostsMost) {
   const ReportPart part = pruning_report(pruning(5, 2));
   EXPECT_THAT(lines(part)["Pruning one head"],
               HasSubstr("Setting L1H2 to zero costs most: the loss rises by 2.5 nats (50 %)"));
-  EXPECT_EQ(part.model_loss, "its loss is 5 nats per token");
+  EXPECT_EQ(part.model_loss, "its loss is 6 nats per token") << "on all documents";
   EXPECT_FALSE(lines(part).contains("Pruning many")) << "without a curve";
 }
 

@@ -35,19 +35,28 @@ class CorpusTest : public ::testing::Test {
   testing::TemporaryDirectory folder_;
 };
 
-std::string text_of(const Document& document) {
-  TokenIds ids = document.tokens;
-  if (document.has_bos) ids.erase(ids.begin());
+std::string text_of(const Piece& piece) {
+  TokenIds ids = piece.tokens;
+  if (piece.has_bos) ids.erase(ids.begin());
   return tokenizer().decode(ids);
+}
+
+std::vector<Piece> pieces_of(const Corpus& corpus) {
+  std::vector<Piece> pieces;
+  for (std::uint64_t document = 0; document < corpus.n_document(); ++document) {
+    for (std::uint64_t index = 0; index < corpus.n_piece(document); ++index) {
+      pieces.push_back(corpus.piece(document, index));
+      EXPECT_EQ(pieces.back().document, document);
+      EXPECT_EQ(pieces.back().index, index);
+    }
+  }
+  EXPECT_EQ(corpus.n_piece(), pieces.size());
+  return pieces;
 }
 
 std::vector<std::string> texts_of(const Corpus& corpus) {
   std::vector<std::string> texts;
-  for (std::uint64_t i = 0; i < corpus.n_document(); ++i) {
-    const Document document = corpus.document(i);
-    EXPECT_EQ(document.index, i);
-    texts.push_back(text_of(document));
-  }
+  for (const Piece& piece : pieces_of(corpus)) texts.push_back(text_of(piece));
   return texts;
 }
 
@@ -65,16 +74,19 @@ TEST_F(CorpusTest, BlankLinesEndPlainTextDocuments) {
                                  "One, two\nthree.\n \t\n\n  Four\r\nfive\r\n\r\nsix\xFF");
   const Corpus corpus({path}, &tokenizer(), {});
   EXPECT_EQ(texts_of(corpus), (Texts{"One, two\nthree.", "  Four\r\nfive", "six\xFF"}));
-  const Document first = corpus.document(0);
+  const Piece first = corpus.piece(0);
   EXPECT_EQ(first.id, "a.txt:1");
-  EXPECT_EQ(corpus.document(1).id, "a.txt:5");
+  EXPECT_EQ(corpus.piece(1).id, "a.txt:5");
   EXPECT_TRUE(first.has_bos);
   EXPECT_EQ(first.tokens[0], tokenizer().end_of_text());
   EXPECT_EQ(first.token_text[0], "<|endoftext|>");
   EXPECT_EQ(first.token_text.size(), first.tokens.size());
   EXPECT_TRUE(first.words.empty());
   EXPECT_EQ(corpus.sha256(), file_sha256(path));
-  EXPECT_THROW(corpus.document(3), ShapeError);
+  EXPECT_EQ(testing::message_of<ShapeError>([&] { corpus.piece(3); }),
+            "document: expected 0 to 2, got 3");
+  EXPECT_EQ(testing::message_of<ShapeError>([&] { corpus.piece(2, 1); }),
+            "piece: expected 0 to 0, got 1");
 }
 
 TEST_F(CorpusTest, ConlluUnderAnotherNameIsNotTakenForPlainText) {
@@ -89,8 +101,8 @@ TEST_F(CorpusTest, WithoutBosTokensAreTheTextAlone) {
   CorpusOptions options;
   options.prepend_bos = false;
   const Corpus corpus({write("a.txt", "the one")}, &tokenizer(), options);
-  EXPECT_FALSE(corpus.document(0).has_bos);
-  EXPECT_EQ(corpus.document(0).tokens, tokenizer().encode("the one").ids);
+  EXPECT_FALSE(corpus.piece(0).has_bos);
+  EXPECT_EQ(corpus.piece(0).tokens, tokenizer().encode("the one").ids);
 }
 
 TEST_F(CorpusTest, LongTextIsCutAfterSentences) {
@@ -100,7 +112,8 @@ TEST_F(CorpusTest, LongTextIsCutAfterSentences) {
   options.max_tokens = room + 1;
   const Corpus corpus({write("a.txt", a + "  " + b + "\n" + c)}, &tokenizer(), options);
   EXPECT_EQ(texts_of(corpus), (Texts{a + "  " + b, c}));
-  EXPECT_EQ(corpus.document(1).id, "a.txt:1/2");
+  EXPECT_EQ(corpus.n_document(), 1u);
+  EXPECT_EQ(corpus.piece(0, 1).id, "a.txt:1/2");
   options.max_tokens = room;
   EXPECT_EQ(texts_of(Corpus({folder_.file("a.txt")}, &tokenizer(), options)),
             (Texts{a, b + "\n" + c}));
@@ -122,9 +135,9 @@ TEST_F(CorpusTest, PiecesNeverExceedTheContextAndLoseOnlySpace) {
     options.max_tokens = max_tokens;
     const Corpus corpus({path}, &tokenizer(), options);
     std::string joined;
-    for (std::uint64_t i = 0; i < corpus.n_document(); ++i) {
-      EXPECT_LE(corpus.document(i).tokens.size(), max_tokens);
-      joined += text_of(corpus.document(i));
+    for (const Piece& piece : pieces_of(corpus)) {
+      EXPECT_LE(piece.tokens.size(), max_tokens);
+      joined += text_of(piece);
     }
     EXPECT_EQ(without_space(joined), without_space(text)) << max_tokens;
   }
@@ -139,7 +152,7 @@ TEST_F(CorpusTest, WordsAlignWithTokensAcrossRangesAndGaps) {
                             line("3", "is", "2", "cop") + line("4", "n't", "2", "advmod:neg") +
                             line("5", ".", "2", "punct") + "\n" +
                             line("1", "She", "0", "root", "Entity=(e1-person-1)"));
-  const Document d = Corpus({path}, &tokenizer(), {}).document(0);
+  const Piece d = Corpus({path}, &tokenizer(), {}).piece(0);
   EXPECT_EQ(d.id, "doc");
   EXPECT_EQ(text_of(d), "the sister isn't. She");
   ASSERT_EQ(d.words.size(), 6u);
@@ -174,7 +187,8 @@ TEST_F(CorpusTest, TreebankDocumentsAreCutBetweenSentences) {
   options.max_tokens = 1 + tokenizer().encode("head looks back head looks back").ids.size();
   const Corpus corpus({path}, &tokenizer(), options);
   EXPECT_EQ(texts_of(corpus), (Texts{"head looks back head looks back", "head looks back"}));
-  const Document second = corpus.document(1);
+  EXPECT_EQ(corpus.n_document(), 1u);
+  const Piece second = corpus.piece(0, 1);
   EXPECT_EQ(second.id, "d/2");
   ASSERT_EQ(second.words.size(), 3u);
   EXPECT_EQ(second.words[0].head, 1u);
@@ -192,7 +206,7 @@ TEST_F(CorpusTest, LongSentencesAreCutBetweenWordsAndLoseWhatCrosses) {
   options.max_tokens = 1 + tokenizer().encode("head looks").ids.size();
   const Corpus corpus({path}, &tokenizer(), options);
   ASSERT_EQ(texts_of(corpus), (Texts{"head looks", "back there"}));
-  const Document first = corpus.document(0), second = corpus.document(1);
+  const Piece first = corpus.piece(0), second = corpus.piece(0, 1);
   EXPECT_EQ(first.id, "a.conllu:1/1");
   EXPECT_EQ(first.words[0].head, 1u);
   ASSERT_EQ(first.mentions.size(), 1u);
@@ -212,8 +226,8 @@ TEST_F(CorpusTest, AWordLongerThanTheContextIsShortened) {
   options.max_tokens = 4;
   const Corpus corpus({path}, &tokenizer(), options);
   EXPECT_EQ(texts_of(corpus), (Texts{"the", "qqq", "the"}));
-  EXPECT_EQ(corpus.document(1).words[0].form, "qqqqqqqq");
-  EXPECT_EQ(corpus.document(1).words[0].tokens, (std::vector<Index>{1, 2, 3}));
+  EXPECT_EQ(corpus.piece(0, 1).words[0].form, "qqqqqqqq");
+  EXPECT_EQ(corpus.piece(0, 1).words[0].tokens, (std::vector<Index>{1, 2, 3}));
 }
 
 TEST_F(CorpusTest, HeadsOfMentionsAreFoundInEverySentence) {
@@ -222,7 +236,7 @@ TEST_F(CorpusTest, HeadsOfMentionsAreFoundInEverySentence) {
                       line("3", "saw", "0", "root") + line("4", "it", "3", "obj") + "\n" +
                       line("1", "the", "3", "det", "Entity=(e1") + line("2", "old", "3", "amod") +
                       line("3", "man", "0", "root", "Entity=e1)"));
-  const Document document = Corpus({path}, &tokenizer(), {}).document(0);
+  const Piece document = Corpus({path}, &tokenizer(), {}).piece(0);
   ASSERT_EQ(document.mentions.size(), 1u);
   EXPECT_EQ(document.words[document.mentions[0].head_word].form, "man");
 }
@@ -264,17 +278,19 @@ TEST_F(CorpusTest, TokenIdsAreReadCutAndChecked) {
   options.max_tokens = 3;
   const std::string path = write_ids("a.h5", {bos, 5, 6, 7, 8, 9}, {0, 4, 6});
   const Corpus corpus({path}, &tokenizer(), options);
-  ASSERT_EQ(corpus.n_document(), 3u);
+  ASSERT_EQ(corpus.n_document(), 2u);
+  EXPECT_EQ(corpus.n_piece(0), 2u);
+  EXPECT_EQ(corpus.n_piece(1), 1u);
   const TokenId bos_id = tokenizer().end_of_text();
-  EXPECT_EQ(corpus.document(0).tokens, (TokenIds{bos_id, 5, 6}));
-  EXPECT_EQ(corpus.document(1).tokens, (TokenIds{bos_id, 7}));
-  EXPECT_EQ(corpus.document(2).tokens, (TokenIds{bos_id, 8, 9}));
-  EXPECT_EQ(corpus.document(1).id, "a.h5:0/2");
-  EXPECT_EQ(corpus.document(2).token_text[1], tokenizer().decode(8));
+  EXPECT_EQ(corpus.piece(0).tokens, (TokenIds{bos_id, 5, 6}));
+  EXPECT_EQ(corpus.piece(0, 1).tokens, (TokenIds{bos_id, 7}));
+  EXPECT_EQ(corpus.piece(1).tokens, (TokenIds{bos_id, 8, 9}));
+  EXPECT_EQ(corpus.piece(0, 1).id, "a.h5:0/2");
+  EXPECT_EQ(corpus.piece(1).token_text[1], tokenizer().decode(8));
 
   CorpusOptions bare;
   bare.prepend_bos = false;
-  const Document raw = Corpus({path}, nullptr, bare).document(0);
+  const Piece raw = Corpus({path}, nullptr, bare).piece(0);
   EXPECT_EQ(raw.tokens, (TokenIds{bos_id, 5, 6, 7}));
   EXPECT_TRUE(raw.token_text.empty());
 
@@ -290,6 +306,27 @@ TEST_F(CorpusTest, TokenIdsAreReadCutAndChecked) {
                 ":offsets: expected positions that rise from 0 to at most 2, got 3 as number 1");
   EXPECT_EQ(error_of(write_ids("d.h5", {1, 2}, {0})),
             folder_.file("d.h5") + ": expected at least one document, got none");
+}
+
+TEST_F(CorpusTest, TheDocumentLimitCountsDocumentsNotPieces) {
+  const std::string text = write("a.txt", "One here. Two here. Three here.\n\nFour.\n\nFive.");
+  const std::string treebank =
+      write("b.conllu", "# newdoc id = x\n" + line("1", "head", "0", "root") + "\n" +
+                            line("1", "looks", "0", "root") + "\n# newdoc id = y\n" +
+                            line("1", "back", "0", "root") + "\n# newdoc id = z\n" +
+                            line("1", "there", "0", "root"));
+  CorpusOptions options;
+  options.max_tokens = 4;
+  options.max_documents = 2;
+  const Corpus of_text({text}, &tokenizer(), options);
+  EXPECT_EQ(of_text.n_document(), 2u);
+  EXPECT_GT(of_text.n_piece(0), 2u);
+  EXPECT_EQ(text_of(of_text.piece(1)).substr(0, 4), "Four");
+  const Corpus of_treebank({treebank}, &tokenizer(), options);
+  EXPECT_EQ(of_treebank.n_document(), 2u);
+  EXPECT_EQ(of_treebank.n_piece(0), 2u);
+  EXPECT_EQ(of_treebank.piece(0, 1).id, "x/2");
+  EXPECT_EQ(of_treebank.piece(1).id, "y");
 }
 
 TEST_F(CorpusTest, UnfitFilesAreNamed) {
@@ -321,8 +358,7 @@ TEST_F(CorpusTest, TreebanksHoldWhatAPlainCountFinds) {
     const Corpus corpus({shared + "/treebanks/" + name}, &gpt2, options);
     std::size_t n_sentence = 0, n_word = 0, n_arc = 0, n_mention = 0, n_mention_word = 0;
     std::uint64_t checksum = 0, n_unaligned = 0;
-    for (std::uint64_t i = 0; i < corpus.n_document(); ++i) {
-      const Document d = corpus.document(i);
+    for (const Piece& d : pieces_of(corpus)) {
       n_word += d.words.size();
       n_mention += d.mentions.size();
       for (const Mention& mention : d.mentions) n_mention_word += mention.words.size();
@@ -353,14 +389,13 @@ TEST_F(CorpusTest, TreebanksFitTheContextAfterCutting) {
   CorpusOptions options;
   options.max_tokens = 64;
   const Corpus web({shared + "/treebanks/en_ewt-ud-dev.conllu"}, &gpt2, options);
-  for (std::uint64_t i = 0; i < web.n_document(); ++i) {
-    EXPECT_LE(web.document(i).tokens.size(), 64u);
-  }
+  for (const Piece& piece : pieces_of(web)) EXPECT_LE(piece.tokens.size(), 64u);
   options.max_tokens = 128;
   const Corpus corpus({shared + "/treebanks/en_gum-ud-dev.conllu"}, &gpt2, options);
   std::size_t n_word = 0;
-  for (std::uint64_t i = 0; i < corpus.n_document(); ++i) {
-    const Document d = corpus.document(i);
+  EXPECT_EQ(corpus.n_document(), 30u);
+  EXPECT_GT(corpus.n_piece(), 200u);
+  for (const Piece& d : pieces_of(corpus)) {
     EXPECT_LE(d.tokens.size(), 128u);
     EXPECT_TRUE(d.has_coreference);
     for (const Mention& mention : d.mentions) EXPECT_LT(mention.words.back(), d.words.size());

@@ -9,26 +9,25 @@
 namespace headscope::fuzz {
 namespace {
 
-void check_document(const Document& document, Index most_tokens) {
-  require(document.tokens.size() <= most_tokens, "a document fits the context");
-  require(document.token_text.size() == document.tokens.size(), "every token has its text");
-  std::vector<bool> taken(document.tokens.size());
-  for (const Word& word : document.words) {
+void check_piece(const Piece& piece, Index most_tokens) {
+  require(piece.tokens.size() <= most_tokens, "a piece fits the context");
+  require(piece.token_text.size() == piece.tokens.size(), "every token has its text");
+  std::vector<bool> taken(piece.tokens.size());
+  for (const Word& word : piece.words) {
     require(!word.form.empty(), "a word has a form");
-    require(!word.head || *word.head < document.words.size(), "a head is a word of the document");
+    require(!word.head || *word.head < piece.words.size(), "a head is a word of the piece");
     for (const Index token : word.tokens) {
       require(token < taken.size() && !taken[token], "a token belongs to one word");
       taken[token] = true;
     }
   }
-  for (std::size_t i = 1; i < document.mentions.size(); ++i) {
-    require(document.mentions[i - 1].words[0] <= document.mentions[i].words[0],
-            "mentions are in order");
+  for (std::size_t i = 1; i < piece.mentions.size(); ++i) {
+    require(piece.mentions[i - 1].words[0] <= piece.mentions[i].words[0], "mentions are in order");
   }
-  for (const Mention& mention : document.mentions) {
+  for (const Mention& mention : piece.mentions) {
     require(!mention.words.empty(), "a mention has words");
     require(std::is_sorted(mention.words.begin(), mention.words.end()), "its words are in order");
-    require(mention.words.back() < document.words.size(), "its words are in the document");
+    require(mention.words.back() < piece.words.size(), "its words are in the piece");
     require(std::binary_search(mention.words.begin(), mention.words.end(), mention.head_word),
             "its head is one of its words");
   }
@@ -71,18 +70,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto corpus = open_conllu(file.path(), context);
     const Index most_tokens = context.max_tokens + (context.prepend_bos ? 1 : 0);
     std::size_t n_word = 0;
-    for (std::uint64_t d = 0; d < corpus->n_document(); ++d) {
-      // A file that opens must have only documents that can be read.
-      const Document document = [&]() -> Document {
-        try {
-          return corpus->document(d);
-        } catch (const Error& error) {
-          require(false, error.what());
-          throw;
-        }
-      }();
-      check_document(document, most_tokens);
-      n_word += document.words.size();
+    try {
+      for_each_piece(*corpus, [&](const Piece& piece) {
+        check_piece(piece, most_tokens);
+        n_word += piece.words.size();
+      });
+    } catch (const Error& error) {
+      // A file that opens must have only pieces that can be read.
+      require(false, error.what());
     }
     if (corpus->n_document() < context.max_documents) {
       require(n_word == count_words(bytes.rest()), "cutting loses no words");

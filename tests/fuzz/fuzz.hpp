@@ -78,4 +78,14 @@ class OutputPath {
 
 std::string read_file(const std::string& path);
 
+/// Reads every piece of a corpus, or of one of its files.
+template <typename Corpus, typename Use>
+void for_each_piece(const Corpus& corpus, const Use& use) {
+  for (std::uint64_t document = 0; document < corpus.n_document(); ++document) {
+    const std::uint64_t n_piece = corpus.n_piece(document);
+    require(n_piece > 0, "a document has pieces");
+    for (std::uint64_t index = 0; index < n_piece; ++index) use(corpus.piece(document, index));
+  }
+}
+
 }  // namespace headscope::fuzz

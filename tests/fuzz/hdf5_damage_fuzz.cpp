@@ -68,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         break;
       default: {
         const Corpus corpus({file.path()}, nullptr, {false, 8, 0});
-        corpus.document(0);
+        corpus.piece(0);
       }
     }
   });

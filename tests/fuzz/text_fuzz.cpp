@@ -17,16 +17,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto corpus = open_plain_text(file.path(), context);
     const Index n_bos = context.prepend_bos ? 1 : 0;
     std::size_t from = 0;
-    for (std::uint64_t d = 0; d < corpus->n_document(); ++d) {
-      const Document document = corpus->document(d);
-      require(document.tokens.size() > n_bos, "a document holds text");
-      require(document.tokens.size() <= context.max_tokens + n_bos, "a document fits the context");
+    for_each_piece(*corpus, [&](const Piece& piece) {
+      require(piece.tokens.size() > n_bos, "a piece holds text");
+      require(piece.tokens.size() <= context.max_tokens + n_bos, "a piece fits the context");
       std::string text;
-      for (std::size_t t = n_bos; t < document.tokens.size(); ++t) text += document.token_text[t];
+      for (std::size_t t = n_bos; t < piece.tokens.size(); ++t) text += piece.token_text[t];
       const std::size_t found = bytes.rest().find(text, from);
-      require(found != std::string_view::npos, "documents are parts of the file, in order");
+      require(found != std::string_view::npos, "pieces are parts of the file, in order");
       from = found + text.size();
-    }
+    });
   });
   return 0;
 }

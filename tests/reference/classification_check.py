@@ -238,7 +238,7 @@ def pattern_scores(A, marks, tokens, counts, mean_first):
     return scores, entropy
 
 
-def semantic_scores(A, tokens, wte, seed, stream):
+def semantic_scores(A, tokens, wte, seed):
     """Numerators and denominators of the correlation and of its 20 nulls, which permute the tokens' embeddings."""
     different = list(dict.fromkeys(tokens[1:]))
     E = wte[different].astype(np.float64)
@@ -251,7 +251,7 @@ def semantic_scores(A, tokens, wte, seed, stream):
     for replicate in range(-1, 20):
         rename = np.arange(len(different))
         if replicate >= 0:
-            rename = np.array(random_permutation(len(different), CounterRandom(seed, stream + replicate)))
+            rename = np.array(random_permutation(len(different), CounterRandom(seed, replicate)))
         total = n = 0
         for q in range(2, len(tokens)):
             keys = [k for k in range(1, q - 1) if tokens[k] != tokens[q]]
@@ -420,7 +420,7 @@ def main(results_path, model_path, corpus_path):
         for unit in np.ndindex(shape):
             A = A_all[unit]
             scores, entropy = pattern_scores(A, marks, tokens, counts, first[unit])
-            semantic = semantic_scores(A, tokens, model["wte.weight"], seed, 20 * d)
+            semantic = semantic_scores(A, tokens, model["wte.weight"], CounterRandom(seed, d).value(0))
             scores["semantic"] = semantic[0]
             for replicate, value in enumerate(semantic[1:]):
                 null.add(replicate, *value, at=unit, shape=shape)

@@ -105,7 +105,7 @@ class Comparison(unittest.TestCase):
             tested = ~np.isnan(self.found["type_share"].values[run])
             self.assertGreater(tested.sum(), 5)
             expected = {
-                "loss": group["pruning"]["loss_baseline"],
+                "loss": group["pruning"]["loss"],
                 "prunable_share": group["pruning"]["prunable_share"],
                 "mean_abs_cosine": residual["mean_abs_cosine"].mean("layer"),
                 "mean_abs_cosine_difference": residual["mean_abs_cosine_difference"].mean("layer"),

@@ -12,17 +12,11 @@ import sys
 import h5py
 import numpy as np
 
-from plain_gpt2 import (FAILURES, CounterRandom, Pass, compare, document_weights, interval, read_model,
-                        report_failures)
+from plain_gpt2 import (FAILURES, CounterRandom, Pass, compare, document_weights, interval, read_documents, read_model,
+                        report_failures, spread_sample)
 
 # The program's cosines and shares come from float32 activations.
 TOLERANCE = 1e-6
-
-
-def read_documents(path):
-    with h5py.File(path) as file:
-        offsets = file["offsets"][()]
-        return [file["tokens"][begin:end].tolist() for begin, end in zip(offsets, offsets[1:])]
 
 
 def cosine(u, v):
@@ -86,11 +80,13 @@ def main(results_path, model_path, corpus_path, n_bootstrap, js_queries):
     group, seed = results["correlation"], int(results.attrs["seed"])
     model = read_model(model_path)
     n_layer, n_head = model["n_layer"], model["n_head"]
-    documents = read_documents(corpus_path)
-    passes = {number: Pass(model, tokens) for number, tokens in enumerate(documents) if len(tokens) > 1}
+    documents = read_documents(corpus_path, model["n_ctx"])
+    pieces = [(number, index) for number, document in enumerate(documents) for index in range(len(document))]
+    passes = {(number, index): Pass(model, documents[number][index]) for number, index in pieces
+              if len(documents[number][index]) > 1}
 
     def outputs(name, layer, head):
-        """One array per document, token x feature, without position 0."""
+        """One array per piece, token x feature, without position 0."""
         return [getattr(clean, name)[layer][head][1:] for clean in passes.values()]
 
     def stacked(name, layer):
@@ -125,7 +121,8 @@ def main(results_path, model_path, corpus_path, n_bootstrap, js_queries):
 
     compare("mean_abs_cosine", [[mean_abs(each) for each in space] for space in cosines], group["mean_abs_cosine"][()], TOLERANCE)
     draws = []
-    for weights in document_weights(len(passes), int(n_bootstrap), seed):
+    for of_document in document_weights(len(documents), int(n_bootstrap), seed):
+        weights = [of_document[number] for number, _ in passes]
         def of_draw(space, layer):
             parts = [outputs(space, layer, head) for head in range(n_head)]
             return [np.concatenate([math.sqrt(w) * part for w, part in zip(weights, head) if w]) for head in parts]
@@ -140,14 +137,15 @@ def main(results_path, model_path, corpus_path, n_bootstrap, js_queries):
         if number in (6, 10) and b"untrained" not in claims["effect_name"][at]:
             compare(f"claim {number}", expected, [claims[name][at] for name in ("effect", "ci_low", "ci_high")], TOLERANCE)
 
-    each, left = divmod(int(js_queries), len(documents))
-    with_one_more = subset(len(documents), left, CounterRandom(seed, 1))
+    each, left = divmod(int(js_queries), len(pieces))
+    with_one_more = {pieces[i] for i in spread_sample(len(pieces), left, CounterRandom(seed, 1))}
     distances, count = 0, 0
-    for number in passes:
-        n_query = len(documents[number]) - 1
-        drawn = min(n_query, each + (number in with_one_more))
-        for query in subset(n_query, drawn, CounterRandom(CounterRandom(seed, 2).value(number))):
-            attention = [pattern[query + 1, :query + 2] for layer in passes[number].pattern for pattern in layer]
+    for (number, index), clean in passes.items():
+        n_query = len(clean.tokens) - 1
+        drawn = min(n_query, each + ((number, index) in with_one_more))
+        of_document = CounterRandom(CounterRandom(seed, 2).value(number))
+        for query in subset(n_query, drawn, CounterRandom(of_document.value(index))):
+            attention = [pattern[query + 1, :query + 2] for layer in clean.pattern for pattern in layer]
             between = matrix(attention, lambda p, q: math.sqrt(max(divergence(p, q), 0)))
             distances = distances + between * n_query / drawn
             count += n_query / drawn

@@ -44,6 +44,12 @@ def random_permutation(n, random):
     return order
 
 
+def spread_sample(n, count, random):
+    """One of each of `count` equal parts of 0 .. n-1, with the program's draws."""
+    parts = [(i * n // count, (i + 1) * n // count) for i in range(count)]
+    return [begin + random.below(end - begin, i) for i, (begin, end) in enumerate(parts)]
+
+
 def document_weights(n_document, n_resample, seed):
     """How often each resample draws each document: [resample, document]. A resample has n_document draws."""
     weights = np.zeros((n_resample, n_document))
@@ -57,6 +63,14 @@ def document_weights(n_document, n_resample, seed):
 def interval(draws):
     """(low, high): the central 95 % interval of draws[resample, ...]."""
     return np.percentile(draws, [2.5, 97.5], axis=0)
+
+
+def read_documents(path, n_ctx):
+    """The documents of a token-id corpus, each a list of its pieces of at most n_ctx tokens."""
+    with h5py.File(path) as file:
+        offsets = file["offsets"][()]
+        documents = [file["tokens"][begin:end].tolist() for begin, end in zip(offsets, offsets[1:])]
+    return [[tokens[i:i + n_ctx] for i in range(0, len(tokens), n_ctx)] for tokens in documents]
 
 
 # ---- the model ------------------------------------------------------------------------------------------------------
@@ -78,13 +92,15 @@ def layer_norm(model, x, name):
 
 class Pass:
     """One document's forward pass: lists over layers of `v`, `z` [head, token, d_head], `pattern` [head, query, key] and
-    `head_output` [head, token, d_model], and `logits` [token, vocabulary]."""
+    `head_output` [head, token, d_model] and `mlp_output` [token, d_model]; `embedding` and `resid`, the first and the last
+    residual stream, and `logits` [token, vocabulary]."""
 
     def __init__(self, model, tokens, edit=lambda layer, z: z):
         """`edit(layer, z)` returns the z that enters the layer's output projection."""
         T, n_head = len(tokens), model["n_head"]
         self.tokens, self.v, self.z, self.pattern, self.head_output = np.asarray(tokens), [], [], [], []
-        x = model["wte.weight"][tokens] + model["wpe.weight"][:T]
+        self.mlp_output = []
+        x = self.embedding = model["wte.weight"][tokens] + model["wpe.weight"][:T]
         for layer in range(model["n_layer"]):
             name = f"h.{layer}."
             qkv = layer_norm(model, x, name + "ln_1") @ model[name + "attn.c_attn.weight"] + model[name + "attn.c_attn.bias"]
@@ -100,7 +116,9 @@ class Pass:
             x = x + head_output.sum(0) + model[name + "attn.c_proj.bias"]
             hidden = layer_norm(model, x, name + "ln_2") @ model[name + "mlp.c_fc.weight"] + model[name + "mlp.c_fc.bias"]
             hidden = 0.5 * hidden * (1 + np.tanh(math.sqrt(2 / math.pi) * (hidden + 0.044715 * hidden**3)))
-            x = x + hidden @ model[name + "mlp.c_proj.weight"] + model[name + "mlp.c_proj.bias"]
+            self.mlp_output.append(hidden @ model[name + "mlp.c_proj.weight"] + model[name + "mlp.c_proj.bias"])
+            x = x + self.mlp_output[-1]
+        self.resid = x
         self.logits = layer_norm(model, x, "ln_f") @ model["wte.weight"].T
 
     def loss(self):

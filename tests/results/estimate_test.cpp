@@ -53,7 +53,7 @@ TEST(Verdict, IsOfTheWholeIntervalAndTheThresholdBelongsToAtMostAndAtLeast) {
   EXPECT_THAT(verdicts(nan, nan), ElementsAre(open, open, open, open));
 }
 
-TEST(Bootstrap, DrawsAsManyDocumentsAsThereAre) {
+TEST(Bootstrap, DrawsAsManyUnitsAsThereAre) {
   const Bootstrap bootstrap(37, 50, 1);
   for (std::size_t index = 0; index < bootstrap.n_resample(); ++index) {
     const auto weights = bootstrap.draw(index);
@@ -69,8 +69,8 @@ TEST(Bootstrap, RepeatsFromItsSeedAndDiffersBetweenSeeds) {
   EXPECT_NE(a.draw(3), other.draw(3));
 }
 
-// All resamples of one document are equal; an interval of width zero would look certain.
-TEST(Bootstrap, OneDocumentIsNotResampled) {
+// All resamples of one unit are equal; an interval of width zero would look certain.
+TEST(Bootstrap, OneUnitIsNotResampled) {
   EXPECT_EQ(Bootstrap(1, 100, 1).n_resample(), 0u);
   EXPECT_EQ(Bootstrap(2, 100, 1).n_resample(), 100u);
 }
@@ -102,13 +102,24 @@ TEST(Bootstrap, SpreadOfTheMeanIsTheStandardError) {
 }
 
 TEST(Bootstrap, ABlockWithoutDocumentsIsNeverDrawn) {
-  const Bootstrap bootstrap(std::vector<double>{3, 0, 1, 0}, 50, 1);
+  const Bootstrap bootstrap = Bootstrap::of_documents({30, 0, 1, 0}, 50, 1);
+  ASSERT_EQ(bootstrap.n_resample(), 50u);
   for (std::size_t index = 0; index < bootstrap.n_resample(); ++index) {
     const Weights weights = bootstrap.draw(index);
     EXPECT_EQ(weights[0] + weights[2], 2u);
     EXPECT_EQ(weights[1] + weights[3], 0u);
   }
-  EXPECT_EQ(Bootstrap(std::vector<double>{3, 0}, 50, 1).n_resample(), 0u) << "a single block";
+  EXPECT_EQ(Bootstrap::of_documents({30, 0}, 50, 1).n_resample(), 0u) << "a single block";
+}
+
+TEST(Bootstrap, FewerThanTwentyDocumentsAreNotResampled) {
+  const auto n_resample = [](const std::vector<double>& documents_per_block) {
+    return Bootstrap::of_documents(documents_per_block, 50, 1).n_resample();
+  };
+  EXPECT_EQ(n_resample(std::vector<double>(19, 1)), 0u);
+  EXPECT_EQ(n_resample(std::vector<double>(20, 1)), 50u);
+  EXPECT_EQ(n_resample({10, 9}), 0u);
+  EXPECT_EQ(n_resample({10, 10}), 50u);
 }
 
 TEST(Bootstrap, EstimatesAreOfTheWholeWithTheIntervalOfTheResamples) {
@@ -126,7 +137,7 @@ TEST(Bootstrap, EstimatesAreOfTheWholeWithTheIntervalOfTheResamples) {
   EXPECT_FALSE(estimates[2].has_interval());
 }
 
-TEST(Bootstrap, OneDocumentGivesAValueWithoutAnInterval) {
+TEST(Bootstrap, OneUnitGivesAValueWithoutAnInterval) {
   const std::vector<Estimate> estimates = Bootstrap(1, 200, 1).estimates(
       [&](const Weights& weights) { return std::vector<double>{7.0 * weights[0]}; });
   EXPECT_EQ(estimates[0].value, 7);
