@@ -310,11 +310,11 @@ TEST_F(CorpusTest, TokenIdsAreReadCutAndChecked) {
 
 TEST_F(CorpusTest, TheDocumentLimitCountsDocumentsNotPieces) {
   const std::string text = write("a.txt", "One here. Two here. Three here.\n\nFour.\n\nFive.");
-  const std::string treebank =
-      write("b.conllu", "# newdoc id = x\n" + line("1", "head", "0", "root") + "\n" +
-                            line("1", "looks", "0", "root") + "\n# newdoc id = y\n" +
-                            line("1", "back", "0", "root") + "\n# newdoc id = z\n" +
-                            line("1", "there", "0", "root"));
+  const std::string treebank = write(
+      "b.conllu", "# newdoc id = x\n" + line("1", "head", "0", "root") + "\n" +
+                      line("1", "looks", "0", "root") + "\n" + line("1", "there", "0", "root") +
+                      "\n# newdoc id = y\n" + line("1", "back", "0", "root") +
+                      "\n# newdoc id = z\n" + line("1", "there", "0", "root"));
   CorpusOptions options;
   options.max_tokens = 4;
   options.max_documents = 2;
