@@ -1,7 +1,6 @@
 #include "compute/attention_gradient.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "compute/attention_block.hpp"
 #include "compute/vector_math.hpp"
@@ -53,17 +52,16 @@ void add_block(const HeadInputs& head, blas::ConstView dz, Index first, Index co
 
 }  // namespace
 
-void causal_attention_gradient(const Matrix& qkv, Index n_head, blas::ConstView dz,
+void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale, blas::ConstView dz,
                                blas::View dqkv) {
   const Index d_model = dz.n_row, d_head = d_model / n_head, n_token = dz.n_col;
-  const float scale = 1.0F / std::sqrt(static_cast<float>(d_head));
 #pragma omp parallel for schedule(dynamic)
   for (Index h = 0; h < n_head; ++h) {
     const auto in = [&](Index part) {
       return blas::ConstView(qkv).rows(part * d_model + h * d_head, d_head);
     };
     const auto out = [&](Index part) { return dqkv.rows(part * d_model + h * d_head, d_head); };
-    const HeadInputs head{in(0), in(1), in(2), scale};
+    const HeadInputs head{in(0), in(1), in(2), static_cast<float>(scale)};
     const HeadGradients gradients{out(0), out(1), out(2)};
     clear(gradients.dK);
     clear(gradients.dV);

@@ -77,7 +77,7 @@ struct Forward::Workspace {
       Matrix projected = qkv.matrix(3 * stream.n_rows, stream.n_cols);
       Matrix mixed = z.matrix(stream.n_rows, stream.n_cols);
       project_qkv(config, layer, stream, ln, projected);
-      causal_attention(projected, config.n_head, n_sequence, mixed);
+      causal_attention(projected, config.n_head, config.score_scale(index), n_sequence, mixed);
       for (Index s = 0; s < masks.size(); ++s) {
         mask_heads(masks[s].col(index), mixed, s * stream.n_cols / n_sequence,
                    stream.n_cols / n_sequence);
@@ -130,7 +130,8 @@ const Matrix& Forward::run(std::span<const TokenId> tokens,
     Cube pattern = with_pattern ? w.pattern.cube(n_token, n_token, config.n_head) : Cube();
 
     project_qkv(config, layer, resid_pre, normalized, qkv);
-    causal_attention(qkv, config.n_head, 1, z, with_pattern ? &pattern : nullptr);
+    causal_attention(qkv, config.n_head, config.score_scale(l), 1, z,
+                     with_pattern ? &pattern : nullptr);
     blas::multiply(layer.W_O, z, attention_output);
     add_bias(attention_output, layer.b_O);
     add(resid_pre, attention_output, resid_mid);

@@ -85,13 +85,16 @@ struct HeadGradient::Workspace {
   }
 
   // Backpropagates the residual stream's gradient through the layer's attention.
-  void through_attention(const ModelConfig& config, const LayerWeights& layer,
-                         const Matrix& resid_pre, const Matrix& dmixed, Matrix& d) {
+  void through_attention(const Model& model, Index index, const Matrix& resid_pre,
+                         const Matrix& dmixed, Matrix& d) {
+    const ModelConfig& config = model.config;
+    const LayerWeights& layer = model.layers[index];
     Matrix ln = normalized.matrix(d.n_rows, d.n_cols);
     Matrix projected = qkv.matrix(3 * d.n_rows, d.n_cols);
     Matrix dprojected = dqkv.matrix(3 * d.n_rows, d.n_cols);
     project_qkv(config, layer, resid_pre, ln, projected);
-    causal_attention_gradient(projected, config.n_head, dmixed, dprojected);
+    causal_attention_gradient(projected, config.n_head, config.score_scale(index), dmixed,
+                              dprojected);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
     blas::multiply(layer.W_QKV, Transpose::yes, dprojected, Transpose::no, dln);
     add_layer_norm_gradient(resid_pre, layer.ln_1_gain, config.layer_norm_epsilon, dln, d);
@@ -117,7 +120,7 @@ TokenLoss HeadGradient::run(std::span<const TokenId> tokens, const LayerGradient
     w.through_mlp(config, layer, w.activations.resid_mid(l), dresid);
     blas::multiply(layer.W_O, Transpose::yes, dresid, Transpose::no, dz);
     observe({l, w.activations.z(l), dz});
-    if (l > 0) w.through_attention(config, layer, w.activations.resid_pre(l), dz, dresid);
+    if (l > 0) w.through_attention(model_, l, w.activations.resid_pre(l), dz, dresid);
   }
   return loss;
 }
