@@ -1,7 +1,6 @@
 #include "circuits/circuits.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "circuits/claims.hpp"
 #include "circuits/composition.hpp"
@@ -14,7 +13,6 @@
 namespace headscope {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 /// First random stream of the subspace null; the composition null uses the streams below it.
 constexpr std::uint64_t subspace_stream = std::uint64_t{1} << 32;
 
@@ -39,7 +37,8 @@ struct Circuits {
         rank_joint({n_layer}),
         share({n_layer, n_head, n_position_offset}),
         sink({n_layer, n_head}),
-        composition({composition_kinds.size(), n_layer * n_head, n_layer * n_head}, nan) {}
+        composition({composition_kinds.size(), n_layer * n_head, n_layer * n_head},
+                    arma::datum::nan) {}
 };
 
 void measure_layer(const Model& model, std::size_t layer, const CircuitWeights& weights,
@@ -111,8 +110,8 @@ std::pair<double, double> subspace_null(const ModelConfig& config,
     overlap[draw] = random_subspace_overlap(config.d_model, config.d_head(), fold,
                                             CounterRandom(settings.seed, subspace_stream + draw));
   });
-  return {settings.n_null > 0 ? arma::mean(overlap) : nan,
-          settings.n_null > 1 ? arma::stddev(overlap) : nan};
+  return {settings.n_null > 0 ? arma::mean(overlap) : arma::datum::nan,
+          settings.n_null > 1 ? arma::stddev(overlap) : arma::datum::nan};
 }
 
 void add_dimensions(const ModelConfig& config, ResultsGroup& group) {

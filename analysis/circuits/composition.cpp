@@ -1,7 +1,6 @@
 #include "circuits/composition.hpp"
 
 #include <cmath>
-#include <limits>
 
 #include "circuits/measures.hpp"
 #include "parallel.hpp"
@@ -9,8 +8,6 @@
 
 namespace headscope {
 namespace {
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// Scales A to norm 1; leaves a zero matrix alone and returns false.
 bool normalize(arma::mat& A) {
@@ -80,7 +77,7 @@ arma::mat composition(const CompositionFactors& earlier, const CompositionFactor
     for (Index j = 0; j < n_head; ++j) {
       scores(i, j) = earlier.writes[i] && later.reads[kind][j]
                          ? block_norm(product, i * d_head, j * d_head, d_head)
-                         : nan;
+                         : arma::datum::nan;
     }
   }
   return scores;
@@ -95,7 +92,9 @@ CompositionNull composition_null(Index d_model, Index d_head, std::size_t n_null
       scores(draw, kind) = composition(heads, heads, kind)(0, 1);
     }
   });
-  CompositionNull null{{nan, nan, nan}, {nan, nan, nan}};
+  CompositionNull null;
+  null.mean.fill(arma::datum::nan);
+  null.std.fill(arma::datum::nan);
   for (std::size_t kind = 0; kind < composition_kinds.size(); ++kind) {
     if (n_null > 0) null.mean[kind] = arma::mean(scores.col(kind));
     if (n_null > 1) null.std[kind] = arma::stddev(scores.col(kind));

@@ -10,8 +10,6 @@
 namespace headscope {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
 double degrees_of_cosine_squared(double cosine_squared) {
   return std::acos(std::sqrt(std::clamp(cosine_squared, 0.0, 1.0))) * 180 / std::numbers::pi;
 }
@@ -27,9 +25,9 @@ arma::mat gram_root(const arma::mat& W) {
 
 double ov_copying(const arma::mat& W_V, const arma::mat& W_O) {
   arma::cx_vec eigenvalues;
-  if (!arma::eig_gen(eigenvalues, arma::mat(W_O.t() * W_V))) return nan;
+  if (!arma::eig_gen(eigenvalues, arma::mat(W_O.t() * W_V))) return arma::datum::nan;
   const double size = arma::accu(arma::abs(eigenvalues));
-  return size == 0 ? nan : arma::accu(arma::real(eigenvalues)) / size;
+  return size == 0 ? arma::datum::nan : arma::accu(arma::real(eigenvalues)) / size;
 }
 
 Index rank90(arma::vec squares) {
@@ -84,7 +82,7 @@ SubspaceAngles subspace_angles(const HeadSubspaces& subspaces) {
   for (Index i = 0; i < n_head; ++i) {
     for (Index j = i; j < n_head; ++j) {
       const Index rank = std::min(subspaces.rank[i], subspaces.rank[j]);
-      double overlap = nan, angle = nan;
+      double overlap = arma::datum::nan, angle = arma::datum::nan;
       if (rank > 0) {
         const arma::mat block = cosines.submat(i * d_head, j * d_head, arma::size(d_head, d_head));
         overlap = arma::accu(arma::square(block)) / static_cast<double>(rank);

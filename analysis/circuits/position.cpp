@@ -1,7 +1,6 @@
 #include "circuits/position.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace headscope {
 namespace {
@@ -41,8 +40,8 @@ PositionOnlyAttention position_only_attention(const Model& model, Index layer_in
   const Index n_position = n_position_used(model);
   PositionOnlyAttention result{arma::mat(n_head, n_position_offset), arma::vec(n_head)};
   if (n_position <= first_query) {
-    result.share.fill(std::numeric_limits<double>::quiet_NaN());
-    result.sink.fill(std::numeric_limits<double>::quiet_NaN());
+    result.share.fill(arma::datum::nan);
+    result.sink.fill(arma::datum::nan);
     return result;
   }
 

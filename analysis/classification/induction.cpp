@@ -8,7 +8,7 @@
 namespace headscope {
 namespace {
 
-constexpr Index n_sequence = 10;
+constexpr Index n_induction_sequence = 10;
 constexpr Index longest_half = 50;
 
 class InductionObserver : public LayerObserver {
@@ -68,13 +68,13 @@ Ratio induction_mass(const Matrix& pattern, Index half_length) {
 Array induction_scores(const Model& model, TokenId first_token, std::uint64_t seed) {
   const ModelConfig& config = model.config;
   const Index half_length = std::min(longest_half, (config.n_ctx - 1) / 2);
-  Array scores({n_sequence, config.n_layer, config.n_head});
+  Array scores({n_induction_sequence, config.n_layer, config.n_head});
   Forward forward(model);
   InductionObserver observer(half_length, scores);
   LayerObserver* const observers[] = {&observer};
   Index index = 0;
   for (const TokenIds& tokens :
-       induction_sequences(config.d_vocab, first_token, half_length, n_sequence, seed)) {
+       induction_sequences(config.d_vocab, first_token, half_length, n_induction_sequence, seed)) {
     observer.begin_sequence(index++);
     forward.run(tokens, observers);
   }

@@ -6,7 +6,7 @@
 namespace headscope {
 
 double Ratio::value() const {
-  return denominator > 0 ? numerator / denominator : std::numeric_limits<double>::quiet_NaN();
+  return denominator > 0 ? numerator / denominator : arma::datum::nan;
 }
 
 Ratio& Ratio::operator+=(const Ratio& other) {

@@ -127,7 +127,7 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
       best_head;
   std::vector<double> accuracy, heldout, p, q;
   arma::mat best(tests.size(), sums_.n_weighting());
-  best.fill(std::numeric_limits<double>::quiet_NaN());
+  best.fill(arma::datum::nan);
   for (Index i = 0; i < tests.size(); ++i) {
     const RelationTest& test = tests[i];
     count.push_back(test.count);

@@ -14,7 +14,7 @@ namespace {
 constexpr Index least_keys = 5;
 
 // Relative spread that float32 rounding gives to equal values.
-constexpr double rounding = 1e-6;
+constexpr double float_rounding = 1e-6;
 
 /// Subtracts the mean over eligible keys and zeroes the other keys, so that products need no mask.
 /// @param scale  size of the values if known; 0: their root mean square.
@@ -39,7 +39,7 @@ double centre(const float* values, const unsigned char* eligible, Index n_key, d
   }
   const double size = scale > 0 ? scale * std::sqrt(n_eligible) : std::sqrt(squared_size);
   const double norm = std::sqrt(squares);
-  return norm > rounding * size ? norm : 0;
+  return norm > float_rounding * size ? norm : 0;
 }
 
 double dot(const float* a, const float* b, Index n) {
@@ -94,8 +94,7 @@ std::vector<SemanticScore> semantic_scores(const Cube& pattern, const TokenSimil
   const Index n_head = pattern.n_slices;
   const std::size_t n_column = 1 + similarity.n_permutation();
   // NaN for a query that is left out. Summed in query order, so that threads change no sum.
-  std::vector<double> correlation(n_token * n_head * n_column,
-                                  std::numeric_limits<double>::quiet_NaN());
+  std::vector<double> correlation(n_token * n_head * n_column, arma::datum::nan);
   const auto first_of = [&](Index q, Index h) {
     return correlation.data() + (q * n_head + h) * n_column;
   };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace headscope {
 namespace {
@@ -31,10 +30,6 @@ constexpr std::array<TypeInfo, n_head_type> types{{
     {"sink", "sink >= 0.9"},
     {"long_range", "distance above that of uniform attention"},
 }};
-
-double not_a_number() {
-  return std::numeric_limits<double>::quiet_NaN();
-}
 
 arma::mat fixed_threshold_margins(arma::mat values, double threshold) {
   values.transform([=](double value) { return threshold_margin(value, threshold, 1); });
@@ -80,7 +75,7 @@ arma::mat long_range_margins(const WeightedSums& sums) {
 arma::mat syntactic_margins(const WeightedSums& sums, const RelationTests& relations,
                             Index n_unit) {
   arma::mat margins(n_unit, sums.n_weighting());
-  margins.fill(not_a_number());
+  margins.fill(arma::datum::nan);
   for (const RelationTest& test : relations) {
     if (!is_tested(test)) continue;
     for (Index unit = 0; unit < n_unit; ++unit) {
@@ -101,7 +96,7 @@ arma::mat coreference_margins(const CoreferenceTest& test) {
     for (Index w = 0; w < margins.n_cols; ++w) {
       margins(unit, w) = test.q[unit] < largest_q
                              ? threshold_margin(margins(unit, w), test.baseline(w) + least_gain, 1)
-                             : not_a_number();
+                             : arma::datum::nan;
     }
   }
   return margins;
@@ -111,7 +106,7 @@ arma::mat semantic_margins(const WeightedSums& sums, const SemanticTest& test) {
   arma::mat margins =
       fixed_threshold_margins(sums.ratio(score_info(HeadScore::semantic).name), 0.2);
   for (Index unit = 0; unit < margins.n_rows; ++unit) {
-    if (!(test.z[unit] >= least_semantic_z)) margins.row(unit).fill(not_a_number());
+    if (!(test.z[unit] >= least_semantic_z)) margins.row(unit).fill(arma::datum::nan);
   }
   return margins;
 }
@@ -192,7 +187,7 @@ CoreferenceTest test_coreference(const WeightedSums& sums) {
             ? binomial_upper_tail(static_cast<std::uint64_t>(std::llround(hits(unit, 0))),
                                   static_cast<std::uint64_t>(std::llround(test.n_pronoun)),
                                   test.baseline(0))
-            : not_a_number());
+            : arma::datum::nan);
   }
   test.q = benjamini_hochberg(test.p);
   return test;
@@ -243,7 +238,7 @@ TypeMargins type_margins(const WeightedSums& sums, const RelationTests& relation
 void leave_out_heads(const std::vector<HeadIndex>& pruned, Index n_head, TypeMargins& margins) {
   for (const HeadIndex head : pruned) {
     for (arma::mat& margin : margins.margin) {
-      margin.row(head.layer * n_head + head.head).fill(std::numeric_limits<double>::quiet_NaN());
+      margin.row(head.layer * n_head + head.head).fill(arma::datum::nan);
     }
   }
 }

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "correlation/sums.hpp"
 #include "headscope/error.hpp"
@@ -13,7 +12,6 @@
 namespace headscope {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 const char* const spaces[] = {"head", "residual"};
 
 /// Two-dimensional values as a matrix.
@@ -67,7 +65,7 @@ double residual_mean(const std::vector<double>& values) {
     sum += value;
     ++count;
   });
-  return count > 0 ? sum / static_cast<double>(count) : nan;
+  return count > 0 ? sum / static_cast<double>(count) : arma::datum::nan;
 }
 
 /// Estimates of a statistic of 2 * n_layer values, followed by that of their mean in residual

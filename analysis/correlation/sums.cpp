@@ -150,7 +150,7 @@ arma::mat cosines(const arma::mat& products) {
   for (Index i = 0; i < products.n_rows; ++i) {
     for (Index j = 0; j < products.n_cols; ++j) {
       const double scale = std::sqrt(products(i, i) * products(j, j));
-      cosine(i, j) = scale > 0 ? products(i, j) / scale : std::numeric_limits<double>::quiet_NaN();
+      cosine(i, j) = scale > 0 ? products(i, j) / scale : arma::datum::nan;
     }
   }
   return cosine;
@@ -166,7 +166,7 @@ double mean_abs_off_diagonal(const arma::mat& values) {
       ++count;
     }
   }
-  return count > 0 ? sum / static_cast<double>(count) : std::numeric_limits<double>::quiet_NaN();
+  return count > 0 ? sum / static_cast<double>(count) : arma::datum::nan;
 }
 
 namespace {

@@ -14,7 +14,7 @@ namespace {
 constexpr double rounding = 1e-4;
 
 /// A projection counts as block-diagonal from this share of its squared weights on.
-constexpr double block_diagonal = 0.9;
+constexpr double block_diagonal_energy = 0.9;
 
 std::string whole(double value) {
   return grouped(static_cast<std::uint64_t>(value));
@@ -138,12 +138,12 @@ Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& se
     return claim;
   }
   claim.effect = percentile_estimate(arma::mean(arma::vec(energy)), energy);
-  claim.verdict = verdict_of(claim.effect, Side::at_least, block_diagonal);
+  claim.verdict = verdict_of(claim.effect, Side::at_least, block_diagonal_energy);
   claim.evidence =
       "Mean block energy " + decimals(claim.effect.value, 4) + ", chance " + decimals(chance, 4) +
       ", largest " + decimals(*std::ranges::max_element(energy), 4) + "." +
       permutation_text(group, settings.n_null) + " Holds when the interval lies above " +
-      decimals(block_diagonal, 1) + ", does not hold when below, else undecided.";
+      decimals(block_diagonal_energy, 1) + ", does not hold when below, else undecided.";
   return claim;
 }
 

@@ -15,7 +15,7 @@
 namespace headscope {
 namespace {
 
-const char* const michel = "Michel et al. 2019, Are Sixteen Heads Really Better than One?";
+const char* const michel_2019 = "Michel et al. 2019, Are Sixteen Heads Really Better than One?";
 
 /// The statistics, one row per document in order.
 struct DocumentRows {
@@ -127,7 +127,7 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
       "the tokens of these documents, position 0 left out; resample: z of another "
       "document at the same "
       "position, own z where no other document is as long",
-      "nats per token", michel));
+      "nats per token", michel_2019));
   add_harmless(group);
 
   const Weights once = every_document_once(rows);
@@ -136,7 +136,7 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
   for (double& loss : all_but_one.values) loss += baseline;
   group.add(Variable::real("loss_all_but_one", {"layer", "head"}, all_but_one,
                            "mean loss with every other head of the layer set to zero",
-                           "nats per token", std::string(michel) + ", table 2"));
+                           "nats per token", std::string(michel_2019) + ", table 2"));
 }
 
 void add_importance(const DocumentRows& rows, ResultsGroup& group) {
@@ -155,7 +155,7 @@ void add_importance(const DocumentRows& rows, ResultsGroup& group) {
       "tokens, per_example is |sum of z.g|, signed is -(sum of z.g), the first-order "
       "prediction of zero "
       "ablation",
-      "nats per token", michel));
+      "nats per token", michel_2019));
   group.add(Variable::real("importance_normalized", dimensions, normalized,
                            "importance, each layer's vector divided by its L2 norm", "1",
                            "Molchanov et al. 2017; Michel et al. 2019"));
@@ -165,7 +165,7 @@ void add_importance(const DocumentRows& rows, ResultsGroup& group) {
       "Spearman's rank correlation over heads between signed importance and the loss "
       "increase of zero "
       "ablation",
-      "1", michel));
+      "1", michel_2019));
 }
 
 /// Loss (part 0) and accuracy (part 1) per predicted token: part x order x step.
@@ -201,12 +201,13 @@ void add_curves(const DocumentRows& rows, ResultsGroup& group) {
       "the share left out";
   group.add(Variable::real("curve", {"order", "step"}, loss,
                            "mean loss with the first heads of an order set to zero" + orders,
-                           "nats per token", michel));
+                           "nats per token", michel_2019));
   group.add(Variable::real("curve_random_std", {"step"}, deviation,
                            "standard deviation of the loss over the 5 random orders",
-                           "nats per token", michel));
+                           "nats per token", michel_2019));
   group.add(Variable::real("curve_accuracy", {"order", "step"}, accuracy,
-                           "share of tokens predicted as most probable" + orders, "1", michel));
+                           "share of tokens predicted as most probable" + orders, "1",
+                           michel_2019));
 }
 
 /// The largest share of heads such that removing it, or any smaller share, keeps the loss at most
@@ -326,7 +327,7 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
   const double n_predicted = std::accumulate(rows.n_predicted.begin(), rows.n_predicted.end(), 0.0);
   group.add(Variable::real("loss_baseline", {}, Array(Shape{}, baseline / n_predicted),
                            "mean negative log likelihood of a predicted token with all heads",
-                           "nats per token", michel));
+                           "nats per token", michel_2019));
   add_loss_increase(rows, config, settings, group);
   add_importance(rows, group);
   if (!rows.curve.empty()) {

@@ -38,6 +38,10 @@ class HeadAblation {
   std::vector<TokenLoss> losses(const LayerView& view, std::span<const TokenId> tokens,
                                 std::span<const HeadVariant> variants);
 
+  /// The same for a pack: losses of its predictions, in their order.
+  std::vector<TokenLoss> losses(const LayerView& view, const Pack& pack,
+                                std::span<const HeadVariant> variants);
+
   /// Losses with heads of layers `view.layer` and later set to zero. Reuses the residual stream
   /// that enters `view.layer`.
   /// @param masks  one per variant, n_head x n_layer; heads of earlier layers must all be kept.

@@ -6,18 +6,21 @@
 
 #include "headscope/model.hpp"
 #include "headscope/ops.hpp"
+#include "headscope/pack.hpp"
 #include "headscope/types.hpp"
 
 namespace headscope {
 
-/// What one layer did to one document. References are valid only during the observer's call.
+/// What one layer did to one document or pack. References are valid only during the observer's
+/// call.
 struct LayerView {
   Index layer;
-  Index n_token;
+  Index n_token;             ///< columns
   const Matrix& resid_pre;   ///< d_model x n_token, residual stream entering the layer
   const Matrix& normalized;  ///< d_model x n_token, after ln_1
   const Matrix& qkv;    ///< 3 d_model x n_token, rows Q | K | V, head h at rows h * d_head of each
-  const Cube& pattern;  ///< key x query x head, probability; empty unless an observer wants it
+  const Cube& pattern;  ///< key x query x head, probability; empty unless an observer wants it,
+                        ///< and for packs of several segments
   const Matrix& z;      ///< d_model x n_token, head h at rows h * d_head
   const Matrix& attention_output;  ///< d_model x n_token, W_O z + b_O
   const Matrix& resid_mid;         ///< d_model x n_token, after attention
@@ -65,6 +68,9 @@ class Forward {
   const Matrix& run(std::span<const TokenId> tokens,
                     std::span<LayerObserver* const> observers = {});
 
+  /// The same for a pack. @throws ShapeError also if the pack's parts do not fit together.
+  const Matrix& run(const Pack& pack, std::span<LayerObserver* const> observers = {});
+
   /// Runs the layers from `start` on, in place, without observers.
   /// @param resid  d_model x (n_token n_sequence): sequences of equal length side by side, the
   ///               residual stream entering `start`; on return the stream after the last layer.
@@ -73,6 +79,11 @@ class Forward {
   /// @throws ShapeError if the rows are not d_model, n_sequence does not divide the columns, or a
   ///         mask does not fit the model.
   void run_from(StartPoint start, Matrix& resid, Index n_sequence = 1,
+                std::span<const HeadMask> masks = {});
+
+  /// The same for copies of a pack side by side.
+  /// @param resid  d_model x (n_column n_sequence).
+  void run_from(StartPoint start, Matrix& resid, const Pack& pack, Index n_sequence,
                 std::span<const HeadMask> masks = {});
 
   /// Loss of predicting tokens 1 .. T-1 from the residual stream after the last layer.
@@ -86,6 +97,11 @@ class Forward {
   std::vector<TokenLoss> loss(blas::ConstView resid_final, std::span<const TokenId> tokens,
                               Index n_sequence);
 
+  /// Losses of a pack's predictions, in their order, for copies of the pack side by side.
+  /// @param resid_final  d_model x (n_column n_sequence).
+  /// @return             one per copy.
+  std::vector<TokenLoss> loss(blas::ConstView resid_final, const Pack& pack, Index n_sequence);
+
   /// All logits, d_vocab x n_token; for tests and small models.
   Matrix logits(const Matrix& resid_final);
 
@@ -97,6 +113,9 @@ class Forward {
 
  private:
   struct Workspace;
+  void run_layers(StartPoint start, Matrix& resid, std::span<const Pack::Segment> segments,
+                  Index n_sequence, std::span<const HeadMask> masks);
+
   const Model& model_;
   std::unique_ptr<Workspace> workspace_;
 };

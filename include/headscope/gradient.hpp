@@ -6,6 +6,7 @@
 
 #include "headscope/model.hpp"
 #include "headscope/ops.hpp"
+#include "headscope/pack.hpp"
 
 namespace headscope {
 
@@ -13,8 +14,8 @@ namespace headscope {
 struct LayerGradient {
   Index layer;
   const Matrix& z;   ///< d_model x n_token, head h at rows h * d_head
-  const Matrix& dz;  ///< d_model x n_token, d L / d z in nats per unit of z; L is the mean loss
-                     ///< over the document's predicted tokens
+  const Matrix& dz;  ///< d_model x n_token, d L / d z in nats per unit of z; of a document, L is
+                     ///< the mean loss over its predicted tokens
 };
 
 using LayerGradientObserver = std::function<void(const LayerGradient&)>;
@@ -44,6 +45,13 @@ class HeadGradient {
   /// @return the differentiated loss, per token.
   /// @throws ShapeError if there are no tokens, more than n_ctx, or an id outside the vocabulary.
   TokenLoss run(std::span<const TokenId> tokens, const LayerGradientObserver& observe);
+
+  /// The same for a pack and L = sum over its predictions of weight times negative log likelihood.
+  /// Sequences of a pack do not depend on each other: the gradient at a column is that of the
+  /// predictions of its own sequences.
+  /// @param weights  one per prediction.
+  TokenLoss run(const Pack& pack, std::span<const float> weights,
+                const LayerGradientObserver& observe);
 
  private:
   struct Workspace;

@@ -35,9 +35,14 @@ HeadAblation::HeadAblation(const Model& model) : forward_(model) {}
 
 std::vector<TokenLoss> HeadAblation::losses(const LayerView& view, std::span<const TokenId> tokens,
                                             std::span<const HeadVariant> variants) {
+  return losses(view, Pack::of_document(tokens), variants);
+}
+
+std::vector<TokenLoss> HeadAblation::losses(const LayerView& view, const Pack& pack,
+                                            std::span<const HeadVariant> variants) {
   const ModelConfig& config = forward_.model().config;
   const Index n_token = view.n_token, d_head = config.d_head();
-  check_count("tokens of the ablated document", n_token, tokens.size());
+  check_count("tokens of the ablated document", n_token, pack.n_column());
   const LayerWeights& layer = forward_.model().layers[view.layer];
 
   std::vector<TokenLoss> losses;
@@ -61,8 +66,8 @@ std::vector<TokenLoss> HeadAblation::losses(const LayerView& view, std::span<con
       }
     }
     Matrix stacked(stack.data, config.d_model, n_column, false, true);
-    forward_.run_from({view.layer, StartPoint::Sublayer::mlp}, stacked, group.size());
-    for (TokenLoss& loss : forward_.loss(stacked, tokens, group.size()))
+    forward_.run_from({view.layer, StartPoint::Sublayer::mlp}, stacked, pack, group.size());
+    for (TokenLoss& loss : forward_.loss(stacked, pack, group.size()))
       losses.push_back(std::move(loss));
   }
   return losses;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compute/attention_block.hpp"
+#include "compute/packed_attention.hpp"
 #include "compute/vector_math.hpp"
 
 namespace headscope {
@@ -20,7 +20,7 @@ HEADSCOPE_VECTORISED void softmax_gradient(const float* A, Index n_key, float sc
 }
 
 struct HeadGradients {
-  blas::View dQ, dK, dV;  // d_head x n_token
+  blas::View dQ, dK, dV;  // d_head x n_column
 };
 
 void clear(blas::View values) {
@@ -29,45 +29,58 @@ void clear(blas::View values) {
   }
 }
 
-// Queries first .. first + count - 1 of one head: overwrites their dQ, adds to dK and dV.
-void add_block(const HeadInputs& head, blas::ConstView dz, Index first, Index count,
-               const HeadGradients& out) {
+// Queries first .. first + count - 1 of one head and segment: overwrites their dQ, adds to dK and
+// dV of the segment and its stem.
+void add_block(const SegmentInputs& in, const Pack::Segment& segment, blas::ConstView dz,
+               Index first, Index count, const HeadGradients& out) {
   using blas::Transpose;
-  const Index n_key = first + count;
+  const Index n_stem = segment.stem_count, n_own = first + count, n_key = n_stem + n_own;
   float* const scratch = thread_scratch(2 * n_key * count);
   const blas::View A(scratch, n_key, count, n_key);
   const blas::View dS(scratch + n_key * count, n_key, count, n_key);
-  pattern_block(head, AttentionMask::causal(), first, count, A);
-  const blas::ConstView dz_block = dz.cols(first, count);
-  blas::multiply_serial(head.V.cols(0, n_key), Transpose::yes, dz_block, Transpose::no, dS);
+  segment_pattern(in, first, count, A);
+  const blas::ConstView dz_block = dz.cols(segment.first + first, count);
+  const auto for_keys = [&](const auto& visit) {
+    visit(in.own.K.cols(0, n_own), in.own.V.cols(0, n_own), n_stem, n_own, segment.first);
+    if (n_stem > 0) visit(in.stem_K, in.stem_V, Index{0}, n_stem, segment.stem_first);
+  };
+  for_keys([&](blas::ConstView /*K*/, blas::ConstView V, Index row, Index n_row, Index /*column*/) {
+    blas::multiply_serial(V, Transpose::yes, dz_block, Transpose::no, dS.rows(row, n_row));
+  });
   for (Index q = 0; q < count; ++q) {
-    softmax_gradient(A.data + q * n_key, n_key, head.scale, dS.data + q * n_key);
+    softmax_gradient(A.data + q * n_key, n_key, in.own.scale, dS.data + q * n_key);
   }
-  blas::multiply_serial(head.K.cols(0, n_key), Transpose::no, dS, Transpose::no,
-                        out.dQ.cols(first, count));
-  blas::multiply_serial(head.Q.cols(first, count), Transpose::no, dS, Transpose::yes,
-                        out.dK.cols(0, n_key), 1, 1);
-  blas::multiply_serial(dz_block, Transpose::no, A, Transpose::yes, out.dV.cols(0, n_key), 1, 1);
+  const blas::ConstView queries = in.own.Q.cols(first, count);
+  const blas::View dQ = out.dQ.cols(segment.first + first, count);
+  for_keys([&](blas::ConstView K, blas::ConstView /*V*/, Index row, Index n_row, Index column) {
+    // The segment's own keys come first and overwrite dQ; those of the stem are added.
+    blas::multiply_serial(K, Transpose::no, dS.rows(row, n_row), Transpose::no, dQ, 1,
+                          column == segment.first ? 0 : 1);
+    blas::multiply_serial(queries, Transpose::no, dS.rows(row, n_row), Transpose::yes,
+                          out.dK.cols(column, n_row), 1, 1);
+    blas::multiply_serial(dz_block, Transpose::no, A.rows(row, n_row), Transpose::yes,
+                          out.dV.cols(column, n_row), 1, 1);
+  });
 }
 
 }  // namespace
 
-void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale, blas::ConstView dz,
+void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale,
+                               std::span<const Pack::Segment> segments, blas::ConstView dz,
                                blas::View dqkv) {
-  const Index d_model = dz.n_row, d_head = d_model / n_head, n_token = dz.n_col;
+  const Index d_model = dz.n_row, d_head = d_model / n_head;
 #pragma omp parallel for schedule(dynamic)
   for (Index h = 0; h < n_head; ++h) {
-    const auto in = [&](Index part) {
-      return blas::ConstView(qkv).rows(part * d_model + h * d_head, d_head);
-    };
     const auto out = [&](Index part) { return dqkv.rows(part * d_model + h * d_head, d_head); };
-    const HeadInputs head{in(0), in(1), in(2), static_cast<float>(scale)};
     const HeadGradients gradients{out(0), out(1), out(2)};
     clear(gradients.dK);
     clear(gradients.dV);
-    for (Index first = 0; first < n_token; first += query_block) {
-      add_block(head, dz.rows(h * d_head, d_head), first, std::min(query_block, n_token - first),
-                gradients);
+    for (const Pack::Segment& segment : segments) {
+      const SegmentInputs inputs = segment_inputs(qkv, n_head, scale, h, segment);
+      for (Index first = 0; first < segment.count; first += query_block) {
+        add_block(inputs, segment, dz.rows(h * d_head, d_head), first,
+                  std::min(query_block, segment.count - first), gradients);
+      }
     }
   }
 }

@@ -6,6 +6,8 @@
 
 #include "compute/buffer.hpp"
 #include "compute/layer.hpp"
+#include "compute/pack.hpp"
+#include "compute/packed_attention.hpp"
 #include "headscope/attention.hpp"
 #include "headscope/error.hpp"
 
@@ -22,26 +24,28 @@ Index sequence_length(Index n_column, Index n_sequence) {
                    " sequences, got " + std::to_string(n_column));
 }
 
-void check_tokens(const Model& model, std::span<const TokenId> tokens) {
-  if (tokens.empty()) throw ShapeError("tokens: expected at least 1, got 0");
-  if (tokens.size() > model.config.n_ctx) {
-    throw ShapeError("tokens: expected at most " + std::to_string(model.config.n_ctx) + ", got " +
-                     std::to_string(tokens.size()));
-  }
-  for (const TokenId id : tokens) {
+void check_input(const Model& model, const Pack& pack) {
+  check_pack(pack, model.config);
+  for (const TokenId id : pack.tokens) {
     if (id >= 0 && static_cast<Index>(id) < model.W_E.n_cols) continue;
     throw ShapeError("token: expected an id below " + std::to_string(model.W_E.n_cols) + ", got " +
                      std::to_string(id));
   }
 }
 
-void embed_into(const Model& model, std::span<const TokenId> tokens, blas::View resid) {
-  check_tokens(model, tokens);
-  for (Index t = 0; t < tokens.size(); ++t) {
-    const float* const token = model.W_E.colptr(static_cast<Index>(tokens[t]));
-    std::transform(token, token + resid.n_row, model.W_P.colptr(t), resid.data + t * resid.stride,
-                   [](float e, float p) { return e + p; });
+void embed_into(const Model& model, const Pack& pack, blas::View resid) {
+  for (const Pack::Segment& segment : pack.segments) {
+    for (Index t = 0; t < segment.count; ++t) {
+      const Index column = segment.first + t;
+      const float* const token = model.W_E.colptr(static_cast<Index>(pack.tokens[column]));
+      std::transform(token, token + resid.n_row, model.W_P.colptr(segment.stem_count + t),
+                     resid.data + column * resid.stride, [](float e, float p) { return e + p; });
+    }
   }
+}
+
+bool is_document(std::span<const Pack::Segment> segments) {
+  return segments.size() == 1;
 }
 
 void check_masks(std::span<const HeadMask> masks, const ModelConfig& config, Index n_sequence) {
@@ -71,13 +75,19 @@ struct Forward::Workspace {
 
   // Attention and MLP of one layer on a few sequences, in place.
   void run_layer(const ModelConfig& config, const LayerWeights& layer, bool with_attention,
-                 Index n_sequence, std::span<const HeadMask> masks, Index index, Matrix& stream) {
+                 std::span<const Pack::Segment> segments, Index n_sequence,
+                 std::span<const HeadMask> masks, Index index, Matrix& stream) {
     Matrix ln = normalized.matrix(stream.n_rows, stream.n_cols);
     if (with_attention) {
       Matrix projected = qkv.matrix(3 * stream.n_rows, stream.n_cols);
       Matrix mixed = z.matrix(stream.n_rows, stream.n_cols);
       project_qkv(config, layer, stream, ln, projected);
-      causal_attention(projected, config.n_head, config.score_scale(index), n_sequence, mixed);
+      const double scale = config.score_scale(index);
+      if (is_document(segments)) {
+        causal_attention(projected, config.n_head, scale, n_sequence, mixed);
+      } else {
+        packed_attention(projected, config.n_head, scale, segments, n_sequence, mixed);
+      }
       for (Index s = 0; s < masks.size(); ++s) {
         mask_heads(masks[s].col(index), mixed, s * stream.n_cols / n_sequence,
                    stream.n_cols / n_sequence);
@@ -99,16 +109,22 @@ Forward::Forward(const Model& model) : model_(model), workspace_(std::make_uniqu
 Forward::~Forward() = default;
 
 Matrix Forward::embed(std::span<const TokenId> tokens) const {
+  const Pack pack = Pack::of_document(tokens);
+  check_input(model_, pack);
   Matrix resid(model_.config.d_model, tokens.size(), arma::fill::none);
-  embed_into(model_, tokens, resid);
+  embed_into(model_, pack, resid);
   return resid;
 }
 
 const Matrix& Forward::run(std::span<const TokenId> tokens,
                            std::span<LayerObserver* const> observers) {
+  return run(Pack::of_document(tokens), observers);
+}
+
+const Matrix& Forward::run(const Pack& pack, std::span<LayerObserver* const> observers) {
   const ModelConfig& config = model_.config;
-  const Index d_model = config.d_model, n_token = tokens.size();
-  check_tokens(model_, tokens);
+  const Index d_model = config.d_model, n_token = pack.n_column();
+  check_input(model_, pack);
   Workspace& w = *workspace_;
   Matrix normalized = w.normalized.matrix(d_model, n_token);
   Matrix qkv = w.qkv.matrix(3 * d_model, n_token);
@@ -118,20 +134,25 @@ const Matrix& Forward::run(std::span<const TokenId> tokens,
   Matrix mlp_normalized = w.mlp_normalized.matrix(d_model, n_token);
   Matrix hidden = w.hidden.matrix(config.d_mlp, n_token);
   Matrix stream[2] = {w.resid[0].matrix(d_model, n_token), w.resid[1].matrix(d_model, n_token)};
-  embed_into(model_, tokens, stream[0]);
+  embed_into(model_, pack, stream[0]);
 
   for (Index l = 0; l < config.n_layer; ++l) {
     const LayerWeights& layer = model_.layers[l];
     const Matrix& resid_pre = stream[l % 2];
     Matrix& resid_post = stream[(l + 1) % 2];
     const bool with_pattern =
+        is_document(pack.segments) &&
         std::any_of(observers.begin(), observers.end(),
                     [l](const LayerObserver* observer) { return observer->wants_pattern(l); });
     Cube pattern = with_pattern ? w.pattern.cube(n_token, n_token, config.n_head) : Cube();
 
     project_qkv(config, layer, resid_pre, normalized, qkv);
-    causal_attention(qkv, config.n_head, config.score_scale(l), 1, z,
-                     with_pattern ? &pattern : nullptr);
+    const double scale = config.score_scale(l);
+    if (is_document(pack.segments)) {
+      causal_attention(qkv, config.n_head, scale, 1, z, with_pattern ? &pattern : nullptr);
+    } else {
+      packed_attention(qkv, config.n_head, scale, pack.segments, 1, z);
+    }
     blas::multiply(layer.W_O, z, attention_output);
     add_bias(attention_output, layer.b_O);
     add(resid_pre, attention_output, resid_mid);
@@ -148,6 +169,19 @@ const Matrix& Forward::run(std::span<const TokenId> tokens,
 
 void Forward::run_from(StartPoint start, Matrix& resid, Index n_sequence,
                        std::span<const HeadMask> masks) {
+  const Pack::Segment whole{0, sequence_length(resid.n_cols, n_sequence)};
+  run_layers(start, resid, {&whole, 1}, n_sequence, masks);
+}
+
+void Forward::run_from(StartPoint start, Matrix& resid, const Pack& pack, Index n_sequence,
+                       std::span<const HeadMask> masks) {
+  check_pack(pack, model_.config);
+  check_count("residual stream columns", pack.n_column() * n_sequence, resid.n_cols);
+  run_layers(start, resid, pack.segments, n_sequence, masks);
+}
+
+void Forward::run_layers(StartPoint start, Matrix& resid, std::span<const Pack::Segment> segments,
+                         Index n_sequence, std::span<const HeadMask> masks) {
   const ModelConfig& config = model_.config;
   check_count("residual stream rows", config.d_model, resid.n_rows);
   const Index n_token = sequence_length(resid.n_cols, n_sequence);
@@ -158,7 +192,7 @@ void Forward::run_from(StartPoint start, Matrix& resid, Index n_sequence,
     for (Index l = start.layer; l < config.n_layer; ++l) {
       const bool with_attention =
           l != start.layer || start.sublayer == StartPoint::Sublayer::attention;
-      workspace_->run_layer(config, model_.layers[l], with_attention, count,
+      workspace_->run_layer(config, model_.layers[l], with_attention, segments, count,
                             masks.empty() ? masks : masks.subspan(first, count), l, group);
     }
   }
@@ -170,23 +204,27 @@ TokenLoss Forward::loss(blas::ConstView resid_final, std::span<const TokenId> to
 
 std::vector<TokenLoss> Forward::loss(blas::ConstView resid_final, std::span<const TokenId> tokens,
                                      Index n_sequence) {
-  const Index n_token = tokens.size();
-  check_count("residual stream rows", model_.config.d_model, resid_final.n_row);
-  check_count("residual stream columns", n_token * n_sequence, resid_final.n_col);
-  std::vector<TokenLoss> losses(n_sequence);
-  if (n_token < 2) return losses;
+  return loss(resid_final, Pack::of_document(tokens), n_sequence);
+}
 
-  const Index n_predicted = n_token - 1, group = sequences_at_once(n_predicted);
-  const std::span<const TokenId> targets = tokens.subspan(1);
+std::vector<TokenLoss> Forward::loss(blas::ConstView resid_final, const Pack& pack,
+                                     Index n_sequence) {
+  check_count("residual stream rows", model_.config.d_model, resid_final.n_row);
+  check_count("residual stream columns", pack.n_column() * n_sequence, resid_final.n_col);
+  std::vector<TokenLoss> losses(n_sequence);
+  const Index n_predicted = pack.predictions.size();
+  if (n_predicted == 0) return losses;
+
+  const Index group = sequences_at_once(n_predicted);
   TokenIds group_targets;
   for (Index first = 0; first < n_sequence; first += group) {
     const Index count = std::min(group, n_sequence - first);
     Matrix normalized = workspace_->normalized.matrix(resid_final.n_row, count * n_predicted);
     group_targets.clear();
     for (Index s = 0; s < count; ++s) {
-      layer_norm(resid_final.cols((first + s) * n_token, n_predicted), model_.ln_f_gain,
-                 model_.ln_f_bias, model_.config.layer_norm_epsilon,
-                 blas::View(normalized).cols(s * n_predicted, n_predicted));
+      const TokenIds targets = final_norm_of_predictions(
+          model_, resid_final.cols((first + s) * pack.n_column(), pack.n_column()),
+          pack.predictions, blas::View(normalized).cols(s * n_predicted, n_predicted));
       group_targets.insert(group_targets.end(), targets.begin(), targets.end());
     }
     const TokenLoss all = token_loss(normalized, model_.unembedding(), model_.b_U, group_targets);

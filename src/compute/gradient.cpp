@@ -3,45 +3,20 @@
 #include <algorithm>
 #include <vector>
 
+#include "compute/activations.hpp"
 #include "compute/attention_gradient.hpp"
 #include "compute/buffer.hpp"
 #include "compute/layer.hpp"
 #include "compute/ops_gradient.hpp"
+#include "compute/pack.hpp"
 #include "compute/token_loss.hpp"
+#include "headscope/error.hpp"
 #include "headscope/forward.hpp"
 
 namespace headscope {
 namespace {
 
 using blas::Transpose;
-
-// What the backward pass needs of each layer and cannot cheaply recompute.
-class Activations : public LayerObserver {
- public:
-  explicit Activations(Index n_layer) : resid_pre_(n_layer), resid_mid_(n_layer), z_(n_layer) {}
-
-  void observe_layer(const LayerView& view) override {
-    keep(view.resid_pre, resid_pre_[view.layer]);
-    keep(view.resid_mid, resid_mid_[view.layer]);
-    keep(view.z, z_[view.layer]);
-    n_token_ = view.n_token;
-  }
-
-  Matrix resid_pre(Index layer) { return stored(resid_pre_[layer]); }
-  Matrix resid_mid(Index layer) { return stored(resid_mid_[layer]); }
-  Matrix z(Index layer) { return stored(z_[layer]); }
-
- private:
-  void keep(const Matrix& values, Buffer& buffer) {
-    d_model_ = values.n_rows;
-    Matrix copy = buffer.matrix(values.n_rows, values.n_cols);
-    std::copy(values.begin(), values.end(), copy.begin());
-  }
-  Matrix stored(Buffer& buffer) { return buffer.matrix(d_model_, n_token_); }
-
-  std::vector<Buffer> resid_pre_, resid_mid_, z_;
-  Index d_model_ = 0, n_token_ = 0;
-};
 
 }  // namespace
 
@@ -52,20 +27,23 @@ struct HeadGradient::Workspace {
   Activations activations;
   Buffer dresid, dz, normalized, dnormalized, qkv, dqkv, hidden, dhidden;
 
-  // Sets dresid to the gradient of the mean loss with respect to the stream after the last layer.
-  TokenLoss start(const Model& model, const Matrix& resid_final, std::span<const TokenId> targets,
-                  Matrix& d) {
+  // Sets d to the gradient of the weighted losses with respect to the stream after the last layer.
+  TokenLoss start(const Model& model, const Matrix& resid_final, const Pack& pack,
+                  std::span<const float> weights, Matrix& d) {
     d.zeros();
-    if (targets.empty()) return {};
-    const Index n_predicted = targets.size();
-    const blas::ConstView resid = blas::ConstView(resid_final).cols(0, n_predicted);
-    Matrix ln = normalized.matrix(resid.n_row, n_predicted);
-    Matrix dln = dnormalized.matrix(resid.n_row, n_predicted);
-    layer_norm(resid, model.ln_f_gain, model.ln_f_bias, model.config.layer_norm_epsilon, ln);
+    const Index n_predicted = pack.predictions.size();
+    if (n_predicted == 0) return {};
+    Matrix ln = normalized.matrix(d.n_rows, n_predicted);
+    Matrix dln = dnormalized.matrix(d.n_rows, n_predicted);
+    const TokenIds targets = final_norm_of_predictions(model, resid_final, pack.predictions, ln);
     TokenLoss loss = token_loss_with_gradient(ln, model.unembedding(), model.b_U, targets, dln);
-    dln /= static_cast<float>(n_predicted);
-    add_layer_norm_gradient(resid, model.ln_f_gain, model.config.layer_norm_epsilon, dln,
-                            blas::View(d).cols(0, n_predicted));
+    for (Index i = 0; i < n_predicted; ++i) dln.col(i) *= weights[i];
+    for_each_run(pack.predictions, [&](Index first, Index column, Index count) {
+      add_layer_norm_gradient(blas::ConstView(resid_final).cols(column, count), model.ln_f_gain,
+                              model.config.layer_norm_epsilon,
+                              blas::ConstView(dln).cols(first, count),
+                              blas::View(d).cols(column, count));
+    });
     return loss;
   }
 
@@ -85,15 +63,15 @@ struct HeadGradient::Workspace {
   }
 
   // Backpropagates the residual stream's gradient through the layer's attention.
-  void through_attention(const Model& model, Index index, const Matrix& resid_pre,
-                         const Matrix& dmixed, Matrix& d) {
+  void through_attention(const Model& model, Index index, std::span<const Pack::Segment> segments,
+                         const Matrix& resid_pre, const Matrix& dmixed, Matrix& d) {
     const ModelConfig& config = model.config;
     const LayerWeights& layer = model.layers[index];
     Matrix ln = normalized.matrix(d.n_rows, d.n_cols);
     Matrix projected = qkv.matrix(3 * d.n_rows, d.n_cols);
     Matrix dprojected = dqkv.matrix(3 * d.n_rows, d.n_cols);
     project_qkv(config, layer, resid_pre, ln, projected);
-    causal_attention_gradient(projected, config.n_head, config.score_scale(index), dmixed,
+    causal_attention_gradient(projected, config.n_head, config.score_scale(index), segments, dmixed,
                               dprojected);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
     blas::multiply(layer.W_QKV, Transpose::yes, dprojected, Transpose::no, dln);
@@ -107,20 +85,29 @@ HeadGradient::HeadGradient(const Model& model)
 HeadGradient::~HeadGradient() = default;
 
 TokenLoss HeadGradient::run(std::span<const TokenId> tokens, const LayerGradientObserver& observe) {
+  const Pack pack = Pack::of_document(tokens);
+  const auto n_predicted = static_cast<float>(pack.predictions.size());
+  return run(pack, std::vector<float>(pack.predictions.size(), 1 / n_predicted), observe);
+}
+
+TokenLoss HeadGradient::run(const Pack& pack, std::span<const float> weights,
+                            const LayerGradientObserver& observe) {
+  check_count("weights of the predictions", pack.predictions.size(), weights.size());
   const ModelConfig& config = model_.config;
   Workspace& w = *workspace_;
   LayerObserver* const observers[] = {&w.activations};
-  const Matrix& resid_final = w.forward.run(tokens, observers);
-  Matrix dresid = w.dresid.matrix(config.d_model, tokens.size());
-  Matrix dz = w.dz.matrix(config.d_model, tokens.size());
-  TokenLoss loss = w.start(model_, resid_final, tokens.subspan(1), dresid);
+  const Matrix& resid_final = w.forward.run(pack, observers);
+  Matrix dresid = w.dresid.matrix(config.d_model, pack.n_column());
+  Matrix dz = w.dz.matrix(config.d_model, pack.n_column());
+  TokenLoss loss = w.start(model_, resid_final, pack, weights, dresid);
 
   for (Index l = config.n_layer; l-- > 0;) {
     const LayerWeights& layer = model_.layers[l];
     w.through_mlp(config, layer, w.activations.resid_mid(l), dresid);
     blas::multiply(layer.W_O, Transpose::yes, dresid, Transpose::no, dz);
     observe({l, w.activations.z(l), dz});
-    if (l > 0) w.through_attention(model_, l, w.activations.resid_pre(l), dz, dresid);
+    if (l == 0) continue;
+    w.through_attention(model_, l, pack.segments, w.activations.resid_pre(l), dz, dresid);
   }
   return loss;
 }

@@ -1,5 +1,6 @@
 #include "compute/layer.hpp"
 
+#include "compute/pack.hpp"
 #include "headscope/ops.hpp"
 
 namespace headscope {
@@ -18,6 +19,18 @@ void add_mlp(const ModelConfig& config, const LayerWeights& layer, blas::View re
   add_bias_activate(hidden, layer.b_in, config.activation);
   add_bias(resid, layer.b_out);
   blas::multiply(layer.W_out, blas::Transpose::no, hidden, blas::Transpose::no, resid, 1, 1);
+}
+
+TokenIds final_norm_of_predictions(const Model& model, blas::ConstView resid_final,
+                                   std::span<const Pack::Prediction> predictions,
+                                   blas::View normalized) {
+  TokenIds targets;
+  for (const Pack::Prediction& prediction : predictions) targets.push_back(prediction.target);
+  for_each_run(predictions, [&](Index first, Index column, Index count) {
+    layer_norm(resid_final.cols(column, count), model.ln_f_gain, model.ln_f_bias,
+               model.config.layer_norm_epsilon, normalized.cols(first, count));
+  });
+  return targets;
 }
 
 }  // namespace headscope

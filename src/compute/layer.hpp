@@ -2,6 +2,7 @@
 
 #include "headscope/blas.hpp"
 #include "headscope/model.hpp"
+#include "headscope/pack.hpp"
 
 namespace headscope {
 
@@ -14,5 +15,12 @@ void project_qkv(const ModelConfig& config, const LayerWeights& layer, blas::Con
 /// @param hidden      d_mlp x n, scratch; on return the activations.
 void add_mlp(const ModelConfig& config, const LayerWeights& layer, blas::View resid,
              blas::View normalized, blas::View hidden);
+
+/// normalized = ln_f of the columns that the predictions are made from, in their order.
+/// @param normalized  d_model x number of predictions, overwritten.
+/// @return            the predictions' targets.
+TokenIds final_norm_of_predictions(const Model& model, blas::ConstView resid_final,
+                                   std::span<const Pack::Prediction> predictions,
+                                   blas::View normalized);
 
 }  // namespace headscope

@@ -11,8 +11,9 @@ using vector_math::gaussian;
 using vector_math::logistic;
 using vector_math::normal_cdf;
 
-HEADSCOPE_VECTORISED void layer_norm_column(const float* x, const float* gain, const float* dy,
-                                            Index n, double epsilon, float* dx) {
+HEADSCOPE_VECTORISED void layer_norm_gradient_column(const float* x, const float* gain,
+                                                     const float* dy, Index n, double epsilon,
+                                                     float* dx) {
   const auto count = static_cast<double>(n);
   double sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -38,8 +39,8 @@ HEADSCOPE_VECTORISED void layer_norm_column(const float* x, const float* gain, c
   }
 }
 
-HEADSCOPE_VECTORISED void gelu_new_column(const float* x, const float* bias, const float* dy,
-                                          Index n, float* dx) {
+HEADSCOPE_VECTORISED void gelu_new_gradient_column(const float* x, const float* bias,
+                                                   const float* dy, Index n, float* dx) {
   // y = v s with s = logistic(w(v)), so y' = s + v s (1 - s) w'; 1 - s itself would cancel.
   constexpr float slope = 1.5957691216F, cubic = slope * 0.044715F;
 #pragma omp simd
@@ -51,8 +52,8 @@ HEADSCOPE_VECTORISED void gelu_new_column(const float* x, const float* bias, con
   }
 }
 
-HEADSCOPE_VECTORISED void gelu_column(const float* x, const float* bias, const float* dy, Index n,
-                                      float* dx) {
+HEADSCOPE_VECTORISED void gelu_gradient_column(const float* x, const float* bias, const float* dy,
+                                               Index n, float* dx) {
   constexpr float density = 0.39894228F;  // 1 / sqrt(2 pi)
 #pragma omp simd
   for (Index i = 0; i < n; ++i) {
@@ -61,8 +62,8 @@ HEADSCOPE_VECTORISED void gelu_column(const float* x, const float* bias, const f
   }
 }
 
-HEADSCOPE_VECTORISED void relu_column(const float* x, const float* bias, const float* dy, Index n,
-                                      float* dx) {
+HEADSCOPE_VECTORISED void relu_gradient_column(const float* x, const float* bias, const float* dy,
+                                               Index n, float* dx) {
 #pragma omp simd
   for (Index i = 0; i < n; ++i) {
     dx[i] = vector_math::select(x[i] + bias[i] > 0.0F, dy[i], 0.0F);
@@ -75,16 +76,16 @@ void add_layer_norm_gradient(blas::ConstView X, const Vector& gain, double epsil
                              blas::ConstView dY, blas::View dX) {
 #pragma omp parallel for schedule(static)
   for (Index t = 0; t < X.n_col; ++t) {
-    layer_norm_column(X.data + t * X.stride, gain.memptr(), dY.data + t * dY.stride, X.n_row,
-                      epsilon, dX.data + t * dX.stride);
+    layer_norm_gradient_column(X.data + t * X.stride, gain.memptr(), dY.data + t * dY.stride,
+                               X.n_row, epsilon, dX.data + t * dX.stride);
   }
 }
 
 void activation_gradient(blas::ConstView X, const Vector& bias, Activation activation,
                          blas::ConstView dY, blas::View dX) {
-  const auto column = activation == Activation::gelu_new ? gelu_new_column
-                      : activation == Activation::gelu   ? gelu_column
-                                                         : relu_column;
+  const auto column = activation == Activation::gelu_new ? gelu_new_gradient_column
+                      : activation == Activation::gelu   ? gelu_gradient_column
+                                                         : relu_gradient_column;
 #pragma omp parallel for schedule(static)
   for (Index t = 0; t < X.n_col; ++t) {
     column(X.data + t * X.stride, bias.memptr(), dY.data + t * dY.stride, X.n_row,

@@ -2,17 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "compute/vector_math.hpp"
 #include "headscope/ops.hpp"
 
 namespace headscope {
-namespace {
-
-constexpr float infinity = std::numeric_limits<float>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 HEADSCOPE_VECTORISED float maximum(const float* values, Index count) {
   float largest = -infinity;

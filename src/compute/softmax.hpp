@@ -1,8 +1,12 @@
 #pragma once
 
+#include <limits>
+
 #include "headscope/types.hpp"
 
 namespace headscope {
+
+inline constexpr float infinity = std::numeric_limits<float>::infinity();
 
 /// The largest of `count` values; -infinity when there are none. NaN is ignored.
 float maximum(const float* values, Index count);

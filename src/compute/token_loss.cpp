@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <string>
 
@@ -18,8 +17,6 @@ namespace {
 // products are large enough for full speed.
 constexpr Index chunk_size = 1024;
 constexpr Index token_block = 1024;
-
-constexpr float infinity = std::numeric_limits<float>::infinity();
 
 // One token's softmax over the part of the vocabulary processed so far.
 struct RunningSoftmax {

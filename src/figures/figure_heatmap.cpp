@@ -40,16 +40,16 @@ void check(const std::string& what, const Heatmap& heatmap) {
   }
 }
 
-struct Range {
+struct ColourRange {
   double low = 0, high = 1;
 };
 
-Range colour_range(const Heatmap& heatmap) {
+ColourRange colour_range(const Heatmap& heatmap) {
   if (heatmap.scale == ColourScale::categorical) {
     return {-0.5, static_cast<double>(heatmap.categories.size()) - 0.5};
   }
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  Range range{infinity, -infinity};
+  ColourRange range{infinity, -infinity};
   for (const HeatmapPanel& panel : heatmap.panels) {
     for (const double value : panel.values.values) {
       if (!std::isfinite(value)) continue;
@@ -124,7 +124,7 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
   check("figure " + figure.name, heatmap);
   const Page page = lay_out(figure.title, heatmap);
   const Shape& shape = heatmap.panels.front().values.shape;
-  const Range range = colour_range(heatmap);
+  const ColourRange range = colour_range(heatmap);
   const bool categorical = heatmap.scale == ColourScale::categorical;
   // Boxes leave missing cells out; an image needs its whole grid and makes them transparent.
   const bool image = page.n_panel * shape[0] * shape[1] > most_boxes;

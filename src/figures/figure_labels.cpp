@@ -6,7 +6,7 @@ namespace headscope {
 namespace {
 
 constexpr double point_radius = 2.5;
-constexpr double gap = 1;
+constexpr double label_gap = 1;
 
 bool overlap(const Rectangle& a, const Rectangle& b) {
   return a.x < b.right() && b.x < a.right() && a.y < b.bottom() && b.y < a.bottom();
@@ -19,8 +19,8 @@ void LabelPlacer::add_point(double x, double y) {
 }
 
 std::optional<Rectangle> LabelPlacer::place(double x, double y, double width, double height) {
-  const double right = x + point_radius + gap, left = x - point_radius - gap - width;
-  const double above = y - point_radius - gap - height, below = y + point_radius + gap;
+  const double right = x + point_radius + label_gap, left = x - point_radius - label_gap - width;
+  const double above = y - point_radius - label_gap - height, below = y + point_radius + label_gap;
   const double beside = y - height / 2, centred = x - width / 2;
   for (const Rectangle& place : {Rectangle{right, beside, width, height},
                                  {left, beside, width, height},

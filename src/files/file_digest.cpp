@@ -8,17 +8,17 @@
 namespace headscope {
 namespace {
 
-const std::string mark = "\nheadscope sha256 ";
+const std::string digest_mark = "\nheadscope sha256 ";
 constexpr std::size_t digest_length = 64;
 
 }  // namespace
 
 std::string digest_line(const std::string& path) {
-  return mark + file_sha256(path) + "\n";
+  return digest_mark + file_sha256(path) + "\n";
 }
 
 void check_digest(const std::string& path) {
-  std::string line(mark.size() + digest_length + 1, '\0');
+  std::string line(digest_mark.size() + digest_length + 1, '\0');
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   if (error || size < line.size()) return;
@@ -28,12 +28,12 @@ void check_digest(const std::string& path) {
   stream.read(line.data(), static_cast<std::streamsize>(line.size()));
   // A damaged digest line must not pass as a file without one.
   const bool has_digest =
-      line.find_first_not_of("0123456789abcdef", mark.size()) == line.size() - 1 &&
+      line.find_first_not_of("0123456789abcdef", digest_mark.size()) == line.size() - 1 &&
       line.back() == '\n';
-  if (!stream || (!line.starts_with(mark) && !has_digest)) return;
+  if (!stream || (!line.starts_with(digest_mark) && !has_digest)) return;
   Sha256 hash;
   hash.add_file(path, end);
-  if (line == mark + hash.finish() + "\n") return;
+  if (line == digest_mark + hash.finish() + "\n") return;
   throw DataError(path, "", "is damaged: its bytes do not fit the SHA-256 in its last line");
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string mark = ".part-";
+const std::string pending_mark = ".part-";
 
 DataError cannot_write(const std::string& path) {
   return DataError(path, "", std::string("cannot be written: ") + std::strerror(errno));
@@ -60,7 +60,8 @@ PendingFile::PendingFile(std::string path) : path_(std::move(path)) {
   check_replaceable(path_);
   remove_leftovers(path_);
   for (int attempt = 0;; ++attempt) {
-    temporary_path_ = path_ + mark + std::to_string(::getpid()) + "-" + std::to_string(attempt);
+    temporary_path_ =
+        path_ + pending_mark + std::to_string(::getpid()) + "-" + std::to_string(attempt);
     descriptor_ = ::open(temporary_path_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
     if (descriptor_ < 0 && errno != EEXIST) throw cannot_write(path_);
     if (descriptor_ < 0) continue;
@@ -99,7 +100,7 @@ void write_file(const std::string& path, std::string_view bytes) {
 }
 
 void remove_leftovers(const std::string& path) {
-  const std::string beginning = fs::path(path).filename().string() + mark;
+  const std::string beginning = fs::path(path).filename().string() + pending_mark;
   std::error_code failure;
   fs::directory_iterator entry(folder_of(path), failure);
   for (; !failure && entry != fs::directory_iterator(); entry.increment(failure)) {

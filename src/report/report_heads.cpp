@@ -18,8 +18,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t most_slices = 12;  // the offsets 0 to 8, the ten types
-constexpr std::size_t most_rows = 1000;  // relations in either direction
+constexpr std::size_t most_slices = 12;        // the offsets 0 to 8, the ten types
+constexpr std::size_t most_value_rows = 1000;  // relations in either direction
 constexpr std::size_t n_best_row = 3;
 
 json number(double value, int digits = 4) {
@@ -151,7 +151,7 @@ void add_best_rows(const ResultsGroup& group, const BestRows& table, const HeadS
   const Variable* const count = find_variable(group, table.count);
   const Variable* const eligible = find_variable(group, table.eligible);
   if (value == nullptr) return;
-  const std::vector<HeadSlice> rows = head_slices(group, *value, shape, most_rows);
+  const std::vector<HeadSlice> rows = head_slices(group, *value, shape, most_value_rows);
   if (rows.empty()) return;
   for (const Variable* variable : {baseline, count, eligible}) {
     if (variable == nullptr || variable->values.size() != rows.size()) return;

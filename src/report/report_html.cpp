@@ -14,7 +14,7 @@
 namespace headscope {
 namespace {
 
-constexpr std::size_t most_rows = 400;  // a table of every head of a 24 x 16 model
+constexpr std::size_t most_table_rows = 400;  // a table of every head of a 24 x 16 model
 constexpr std::size_t rows_of_large_table = 50;
 
 // Letters, digits and '_' as they are, any other byte as '-'.
@@ -117,7 +117,7 @@ std::string definition_list(const LongTable& table, const std::string& group) {
 
 std::string table_html(const LongTable& table) {
   const std::vector<std::size_t> rows =
-      table.leading_rows(table.n_row() <= most_rows ? most_rows : rows_of_large_table);
+      table.leading_rows(table.n_row() <= most_table_rows ? most_table_rows : rows_of_large_table);
   std::string html = "<div class=\"wide\"><table class=\"sortable\">\n";
   if (rows.size() < table.n_row()) {
     html += "<caption>The " + std::to_string(rows.size()) + " of " + std::to_string(table.n_row()) +
@@ -194,9 +194,9 @@ std::string navigation(const ReportContent& content) {
 
 // Read by the page's script; a data block is never run.
 std::string head_data(const Results& results) {
-  const std::string json = head_data_json(results);
-  if (json.empty()) return "";
-  return "<script type=\"application/json\" id=\"head-data\">" + json + "</script>\n";
+  const std::string data = head_data_json(results);
+  if (data.empty()) return "";
+  return "<script type=\"application/json\" id=\"head-data\">" + data + "</script>\n";
 }
 
 }  // namespace

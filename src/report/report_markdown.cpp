@@ -27,7 +27,7 @@ std::string row_text(const std::vector<std::string>& cells) {
   return row + "\n";
 }
 
-std::string claims_section(const ReportContent& content) {
+std::string claims_text(const ReportContent& content) {
   const auto claims = claims_by_number(content.results.groups);
   if (claims.empty()) return "";
   std::string text =
@@ -78,7 +78,7 @@ std::string findings_text(const Results& results) {
 }
 
 // Each head's main type, a row for each layer.
-std::string head_map(const Results& results) {
+std::string head_map_text(const Results& results) {
   const std::optional<HeadShape> shape = head_shape(results);
   const std::optional<HeadTypes> types =
       shape ? head_types(results, *shape) : std::optional<HeadTypes>();
@@ -102,8 +102,8 @@ std::string head_map(const Results& results) {
 std::string markdown_report(const ReportContent& content) {
   std::string text = "# What the attention heads of " + plain(model_name(content.results)) +
                      " do\n\nHeadscope " + plain(version()) + "\n\n" +
-                     findings_text(content.results) + head_map(content.results) +
-                     claims_section(content);
+                     findings_text(content.results) + head_map_text(content.results) +
+                     claims_text(content);
   for (const ResultsGroup& group : content.results.groups) {
     text += "## " + plain(group_title(group)) + "\n\n";
     if (!group.summary.empty()) text += plain(group.summary) + "\n\n";

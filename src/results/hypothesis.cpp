@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "headscope/error.hpp"
@@ -9,8 +8,6 @@
 
 namespace headscope {
 namespace {
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 bool has_nan(const std::vector<double>& values) {
   return std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
@@ -55,7 +52,7 @@ std::vector<double> benjamini_hochberg(const std::vector<double>& p) {
     if (!std::isnan(p[i])) order.push_back(i);
   }
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return p[a] < p[b]; });
-  std::vector<double> q(p.size(), nan);
+  std::vector<double> q(p.size(), arma::datum::nan);
   double smallest = 1;
   for (std::size_t rank = order.size(); rank >= 1; --rank) {
     const std::size_t i = order[rank - 1];
@@ -68,7 +65,8 @@ std::vector<double> benjamini_hochberg(const std::vector<double>& p) {
 
 double pearson(const std::vector<double>& x, const std::vector<double>& y) {
   check_count("values to correlate", x.size(), y.size());
-  if (x.empty() || has_nan(x) || has_nan(y) || is_constant(x) || is_constant(y)) return nan;
+  if (x.empty() || has_nan(x) || has_nan(y) || is_constant(x) || is_constant(y))
+    return arma::datum::nan;
   const auto n = static_cast<double>(x.size());
   const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / n;
   const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / n;
@@ -83,7 +81,7 @@ double pearson(const std::vector<double>& x, const std::vector<double>& y) {
 
 double spearman(const std::vector<double>& x, const std::vector<double>& y) {
   check_count("values to correlate", x.size(), y.size());
-  if (has_nan(x) || has_nan(y)) return nan;
+  if (has_nan(x) || has_nan(y)) return arma::datum::nan;
   return pearson(average_ranks(x), average_ranks(y));
 }
 

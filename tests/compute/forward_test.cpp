@@ -274,7 +274,8 @@ TEST(Forward, OneTokenPredictsNothing) {
 TEST(Forward, SaysWhatIsWrongWithTokens) {
   const Model model = random_weights(small_config(), 18);
   Forward forward(model);
-  EXPECT_EQ(message_of<ShapeError>([&] { forward.run({}); }), "tokens: expected at least 1, got 0");
+  EXPECT_EQ(message_of<ShapeError>([&] { forward.run(TokenIds()); }),
+            "tokens: expected at least 1, got 0");
   const TokenIds long_document(161, 0), outside = {3, 1500}, negative = {-1};
   EXPECT_EQ(message_of<ShapeError>([&] { forward.run(long_document); }),
             "tokens: expected at most 160, got 161");
