@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "headscope/blas.hpp"
 #include "headscope/error.hpp"
+#include "headscope/kernel.hpp"
 #include "headscope/version.hpp"
 #include "option_parser.hpp"
 #include "run/interrupt.hpp"
@@ -45,6 +46,11 @@ std::string command_line_text(const Arguments& arguments) {
   return text;
 }
 
+void warn_of_slow_kernel() {
+  const std::string warning = blas::kernel_warning();
+  if (!warning.empty()) std::cerr << "headscope: warning: " << warning << "\n";
+}
+
 void run_first(const Arguments& arguments) {
   const std::string& name = arguments.front();
   if (name == "--help" || name == "-h" || name == "help") return print_usage(std::cout);
@@ -56,6 +62,7 @@ void run_first(const Arguments& arguments) {
     if (name != registered.name) continue;
     const std::unique_ptr<Command> command = registered.make();
     if (parse_options(name, {arguments.begin() + 1, arguments.end()}, command->options())) {
+      if (registered.warns_of_slow_kernel) warn_of_slow_kernel();
       command->run(command_line_text(arguments));
     } else {
       std::cout << help_text(name, command->options());

@@ -31,6 +31,7 @@ struct RegisteredCommand {
   std::string name;
   std::string purpose;
   std::function<std::unique_ptr<Command>()> make;
+  bool warns_of_slow_kernel = false;
 };
 
 /// Every command, in the order of the help.

@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "run/output_folder.hpp"
 #include "run/run.hpp"
 #include "run/run_results.hpp"
 
@@ -14,7 +15,7 @@ class MergeCommand : public Command {
                        .several = true,
                        .positional = true});
     for (const char* name :
-         {"output", "model", "corpus", "tokenizer", "threads", "figures", "quiet"}) {
+         {"output", "model", "corpus", "tokenizer", "threads", "mixed", "figures", "quiet"}) {
       Option option = run_.table.at(name);
       option.in_usage = false;
       if (!option.is_switch()) option.when_empty = "as in the shards";
@@ -24,12 +25,14 @@ class MergeCommand : public Command {
   }
 
   void run(const std::string& command_line) override {
-    const ShardTable shards(shards_);
+    const ShardTable shards(shards_, run_.mixed);
     run_.restore(shards.label().options);
     for (const Option& option : options_.options()) {
       if (option.given && !option.positional) run_.table.at(option.name).set(option.words);
     }
     run_.command_line = command_line;
+    check_output_folder(run_.output);
+    const OutputLock lock(run_.output);
     write_run(merge_shards(RunSetup(run_), shards), run_);
   }
 
@@ -41,7 +44,8 @@ class MergeCommand : public Command {
 }  // namespace
 
 RegisteredCommand merge_command() {
-  return {"merge", "combine the shards of a run into its results", std::make_unique<MergeCommand>};
+  return {"merge", "combine the shards of a run into its results", std::make_unique<MergeCommand>,
+          true};
 }
 
 }  // namespace headscope

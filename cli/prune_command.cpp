@@ -48,7 +48,7 @@ class PruneCommand : public Command {
 }  // namespace
 
 RegisteredCommand prune_command() {
-  return {"prune", "write a model without some of its heads", std::make_unique<PruneCommand>};
+  return {"prune", "write a model without some of its heads", std::make_unique<PruneCommand>, true};
 }
 
 }  // namespace headscope

@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "commands.hpp"
+#include "run/output_folder.hpp"
 #include "run/run_results.hpp"
 
 namespace headscope {
@@ -23,6 +24,8 @@ class ReportCommand : public Command {
     if (fs::is_directory(file)) file /= "results.h5";
     const Results results = read_results(file.string());
     const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
+    check_output_folder(directory.string());
+    const OutputLock lock(directory.string());
     draw_results(results, directory.string(), run_.figures);
   }
 

@@ -1,7 +1,4 @@
-#include <iostream>
-
 #include "commands.hpp"
-#include "headscope/kernel.hpp"
 #include "run/output_folder.hpp"
 #include "run/run.hpp"
 #include "run/run_results.hpp"
@@ -16,9 +13,7 @@ class RunCommand : public Command {
 
   void run(const std::string& command_line) override {
     run_.command_line = command_line;
-    if (const std::string warning = blas::kernel_warning(); !warning.empty()) {
-      std::cerr << "headscope: warning: " << warning << "\n";
-    }
+    check_output_folder(run_.output);
     const RunSetup setup(run_);
     const PassLabel label = pass_label(setup);
     if (label.n_shard > 1 && label.n_pass == 0) {
@@ -26,8 +21,10 @@ class RunCommand : public Command {
           "--shard: expected an analysis of text, whose documents it shares out, got " +
           label.identity.at("analyses"));
     }
-    make_folder(run_.output);
     const PassFolder folder(run_.output, label);
+    const bool whole = label.n_shard == 1;
+    const OutputLock lock(whole ? run_.output : folder.folder(),
+                          (whole ? "" : folder.name_of_shard(label.shard)) + ".lock");
     const std::optional<Results> results = run_shard(setup, folder);
     if (!results) return;
     write_run(*results, run_);
@@ -41,7 +38,7 @@ class RunCommand : public Command {
 }  // namespace
 
 RegisteredCommand run_command() {
-  return {"run", "analyse a model's heads", std::make_unique<RunCommand>};
+  return {"run", "analyse a model's heads", std::make_unique<RunCommand>, true};
 }
 
 }  // namespace headscope

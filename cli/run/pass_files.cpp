@@ -1,5 +1,6 @@
 #include "run/pass_files.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "headscope/error.hpp"
@@ -13,6 +14,7 @@ namespace fs = std::filesystem;
 
 std::map<std::string, std::string> texts_of(const PassLabel& label) {
   return {{"identity", nlohmann::json(label.identity).dump()},
+          {"arithmetic", nlohmann::json(label.arithmetic).dump()},
           {"shard", std::to_string(label.shard)},
           {"n_shard", std::to_string(label.n_shard)},
           {"pass", std::to_string(label.pass)},
@@ -26,6 +28,7 @@ PassLabel label_of(const std::map<std::string, std::string>& texts, const std::s
     const auto number = [&](const char* name) { return std::stoi(texts.at(name)); };
     PassLabel label;
     label.identity = nlohmann::json::parse(texts.at("identity"));
+    label.arithmetic = nlohmann::json::parse(texts.at("arithmetic"));
     label.shard = number("shard");
     label.n_shard = number("n_shard");
     label.pass = number("pass");
@@ -48,6 +51,7 @@ void check_run(const PassLabel& expected, const PassLabel& got, const std::strin
   check_identity(expected.identity, got.identity, path);
   check_number(path, "shards", expected.n_shard, got.n_shard);
   check_number(path, "passes", expected.n_pass, got.n_pass);
+  check_arithmetic(expected, got, path);
 }
 
 }  // namespace
@@ -98,12 +102,30 @@ void check_identity(const RunIdentity& expected, const RunIdentity& got, const s
   }
 }
 
+void check_arithmetic(const PassLabel& expected, const PassLabel& got, const std::string& path) {
+  if (expected.mixed || std::ranges::includes(expected.arithmetic, got.arithmetic)) return;
+  throw DataError(path, "arithmetic",
+                  "expected " + arithmetic_text(expected.arithmetic) + ", got " +
+                      arithmetic_text(got.arithmetic) +
+                      "; other kernels, vectors or threads round otherwise: set OPENBLAS_CORETYPE "
+                      "and --threads alike, or allow it with --mixed");
+}
+
+std::string arithmetic_text(const std::set<std::string>& arithmetic) {
+  std::string text;
+  for (const std::string& one : arithmetic) text += (text.empty() ? "" : "; ") + one;
+  return text;
+}
+
 PassFolder::PassFolder(const std::string& output, PassLabel label)
     : folder_((fs::path(output) / "shards").string()), label_(std::move(label)) {}
 
+std::string PassFolder::name_of_shard(int shard) const {
+  return std::to_string(shard) + "-of-" + std::to_string(label_.n_shard);
+}
+
 std::string PassFolder::finished_path(int shard, int pass) const {
-  return folder_ + "/" + std::to_string(shard) + "-of-" + std::to_string(label_.n_shard) +
-         ".pass-" + std::to_string(pass) + ".h5";
+  return folder_ + "/" + name_of_shard(shard) + ".pass-" + std::to_string(pass) + ".h5";
 }
 
 std::string PassFolder::saved_path(int pass) const {
@@ -130,18 +152,20 @@ std::optional<std::string> PassFolder::begun_file(bool or_finished) const {
   return std::nullopt;
 }
 
-PassFile PassFolder::read(const std::string& path, int shard, int pass) const {
+PassFile PassFolder::read(const std::string& path, int shard, int pass) {
   PassLabel expected = label_;
   expected.shard = shard;
   expected.pass = pass;
-  return read_pass_file(path, expected);
+  PassFile file = read_pass_file(path, expected);
+  label_.arithmetic.insert(file.label.arithmetic.begin(), file.label.arithmetic.end());
+  return file;
 }
 
-PassFile PassFolder::read_finished(int shard, int pass) const {
+PassFile PassFolder::read_finished(int shard, int pass) {
   return read(finished_path(shard, pass), shard, pass);
 }
 
-PassFile PassFolder::read_saved(int pass) const {
+PassFile PassFolder::read_saved(int pass) {
   return read(saved_path(pass), label_.shard, pass);
 }
 

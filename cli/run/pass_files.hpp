@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ RunIdentity run_identity(const RunSetup& setup);
 /// The description stored in a pass file.
 struct PassLabel {
   RunIdentity identity;
+  /// `blas::arithmetic_in_use()` of every process that added to the statistics.
+  std::set<std::string> arithmetic;
+  bool mixed = false;  ///< take files of other arithmetic too; not stored
   int shard = 1, n_shard = 1;
   int pass = 1, n_pass = 1;
   std::uint64_t n_done = 0;  ///< documents of the shard done so far
@@ -35,6 +39,12 @@ struct PassFile {
 
 /// @throws DataError `PATH:NAME: expected ..., got ...` for the first thing that differs.
 void check_identity(const RunIdentity& expected, const RunIdentity& got, const std::string& path);
+
+/// `OpenBLAS 0.3.21 Haswell, AVX2, 1 thread; OpenBLAS 0.3.21 Haswell, AVX2, 2 threads`.
+std::string arithmetic_text(const std::set<std::string>& arithmetic);
+/// Unless `expected` takes mixed files:
+/// @throws DataError `PATH:arithmetic: ...` if `got` has arithmetic that `expected` has not.
+void check_arithmetic(const PassLabel& expected, const PassLabel& got, const std::string& path);
 
 /// Reads the label of a pass file of any shard and pass.
 /// @param expected  a label of the run that the file must belong to; null: any run.
@@ -50,6 +60,10 @@ class PassFolder {
   PassFolder(const std::string& output, PassLabel label);
 
   const std::string& folder() const { return folder_; }
+  /// Of this process and of all files read.
+  const std::set<std::string>& arithmetic() const { return label_.arithmetic; }
+  /// `2-of-7`, the beginning of its files' names.
+  std::string name_of_shard(int shard) const;
   /// File of a finished pass: `shards/2-of-7.pass-1.h5`.
   std::string finished_path(int shard, int pass) const;
   /// File of an unfinished pass: `shards/2-of-7.pass-1.saved`.
@@ -62,8 +76,8 @@ class PassFolder {
   std::optional<std::string> begun_file(bool or_finished) const;
 
   /// @throws DataError if the file is of another run, shard or pass.
-  PassFile read_finished(int shard, int pass) const;
-  PassFile read_saved(int pass) const;
+  PassFile read_finished(int shard, int pass);
+  PassFile read_saved(int pass);
 
   /// Saves an unfinished pass after `n_done` documents.
   void save(int pass, std::uint64_t n_done,
@@ -76,7 +90,7 @@ class PassFolder {
   void remove_own() const;
 
  private:
-  PassFile read(const std::string& path, int shard, int pass) const;
+  PassFile read(const std::string& path, int shard, int pass);
   void write(const std::string& path, int pass, std::uint64_t n_done,
              const std::map<std::string, Statistics>& statistics) const;
 

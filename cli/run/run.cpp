@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 
+#include "headscope/kernel.hpp"
 #include "run/run_passes.hpp"
 #include "run/run_results.hpp"
 
@@ -29,8 +30,12 @@ std::unique_ptr<Control> make_control(const RunSetup& setup) {
   return std::make_unique<Control>(setup);
 }
 
-Results results_of(const RunSetup& setup, const CorpusRun& trained, const Control* control) {
-  return finish_results(setup, trained, control == nullptr ? nullptr : &control->corpus_run);
+Results results_of(const RunSetup& setup, const CorpusRun& trained, const Control* control,
+                   const std::set<std::string>& arithmetic) {
+  Results results =
+      finish_results(setup, trained, control == nullptr ? nullptr : &control->corpus_run);
+  results.attributes["arithmetic"] = arithmetic_text(arithmetic);
+  return results;
 }
 
 void say_finished(const RunOptions& options, const PassFolder& folder) {
@@ -45,14 +50,16 @@ void say_finished(const RunOptions& options, const PassFolder& folder) {
 PassLabel pass_label(const RunSetup& setup) {
   PassLabel label;
   label.identity = run_identity(setup);
+  label.arithmetic = {blas::arithmetic_in_use()};
+  label.mixed = setup.options().mixed;
   label.shard = setup.options().shard;
   label.n_shard = setup.options().n_shard;
   label.n_pass = pass_count(setup.analyses()) + pass_count(setup.controlled_analyses());
-  label.options = setup.options().with_absolute_paths();
+  label.options = setup.options().for_merging();
   return label;
 }
 
-std::optional<Results> run_shard(const RunSetup& setup, const PassFolder& folder) {
+std::optional<Results> run_shard(const RunSetup& setup, PassFolder folder) {
   const RunOptions& options = setup.options();
   auto trained = std::make_unique<CorpusRun>(setup.analyses(), context_of(setup, setup.model()));
   std::unique_ptr<Control> control;
@@ -70,16 +77,19 @@ std::optional<Results> run_shard(const RunSetup& setup, const PassFolder& folder
     say_finished(options, folder);
     return std::nullopt;
   }
-  return results_of(setup, *trained, control.get());
+  return results_of(setup, *trained, control.get(), folder.arithmetic());
 }
 
 Results merge_shards(const RunSetup& setup, const ShardTable& shards) {
-  check_identity(run_identity(setup), shards.label().identity, shards.first_path());
+  PassLabel own = pass_label(setup);
+  check_identity(own.identity, shards.label().identity, shards.first_path());
+  check_arithmetic(own, shards.label(), shards.first_path());
+  own.arithmetic.insert(shards.label().arithmetic.begin(), shards.label().arithmetic.end());
   CorpusRun trained(setup.analyses(), context_of(setup, setup.model()));
   shards.merge_into(trained, 1);
   const std::unique_ptr<Control> control = make_control(setup);
   if (control) shards.merge_into(control->corpus_run, 1 + trained.n_pass());
-  return results_of(setup, trained, control.get());
+  return results_of(setup, trained, control.get(), own.arithmetic);
 }
 
 }  // namespace headscope

@@ -14,7 +14,7 @@ PassLabel pass_label(const RunSetup& setup);
 /// Runs all passes of the shard that can run now, and finishes a run of one shard.
 /// @return nullopt for one of several shards; `headscope merge` finishes those.
 /// @throws Interrupted after SIGINT or SIGTERM, once the statistics are saved.
-std::optional<Results> run_shard(const RunSetup& setup, const PassFolder& folder);
+std::optional<Results> run_shard(const RunSetup& setup, PassFolder folder);
 
 /// Finishes a run whose shards ran separately.
 /// @throws DataError if the shards belong to another run than `setup`.

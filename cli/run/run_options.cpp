@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis.hpp"
+#include "headscope/blas.hpp"
 #include "headscope/number_text.hpp"
 #include "run/run_memory.hpp"
 
@@ -26,7 +27,7 @@ std::string absolute_path(const std::string& path) {
 }
 
 /// @param path_text  turns a path into the text to write.
-std::string json_of(const OptionTable& table, std::string (*path_text)(const std::string&)) {
+nlohmann::json json_of(const OptionTable& table, std::string (*path_text)(const std::string&)) {
   nlohmann::json json = nlohmann::json::object();
   for (const Option& option : table.options()) {
     Words words = option.words;
@@ -39,7 +40,7 @@ std::string json_of(const OptionTable& table, std::string (*path_text)(const std
       json[option.name] = words.front();
     }
   }
-  return json.dump();
+  return json;
 }
 
 }  // namespace
@@ -110,6 +111,10 @@ RunOptions::RunOptions() {
   table(wait,
         {"wait", "", "between passes, wait for the other shards instead of stopping", "", process});
   table(resume, {"resume", "", "continue an interrupted run in the same folder", "", process});
+  table(mixed, {"mixed", "",
+                "add up sums that another OpenBLAS kernel, processor or number of threads made; "
+                "their rounding differs in the last bits",
+                "", process});
   table(save_every, {"save-every", "N", "save the state for --resume after every N documents",
                      "so often that saving takes about 1 % of the time", process});
   table(quiet, {"quiet,q", "", "do not show progress on stderr", "", process});
@@ -128,11 +133,13 @@ bool RunOptions::read_shard(const std::string& text) {
 }
 
 std::string RunOptions::as_json() const {
-  return json_of(table, [](const std::string& path) { return path; });
+  return json_of(table, [](const std::string& path) { return path; }).dump();
 }
 
-std::string RunOptions::with_absolute_paths() const {
-  return json_of(table, absolute_path);
+std::string RunOptions::for_merging() const {
+  nlohmann::json json = json_of(table, absolute_path);
+  json["threads"] = std::to_string(blas::thread_count());
+  return json.dump();
 }
 
 void RunOptions::restore(const std::string& json) {

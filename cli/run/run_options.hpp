@@ -31,6 +31,7 @@ struct RunOptions {
   int shard = 1, n_shard = 1;    ///< shard k of N takes documents k - 1, k - 1 + N, k - 1 + 2 N ...
   bool wait = false;             ///< wait for other shards' passes instead of stopping
   bool resume = false;           ///< continue an unfinished run
+  bool mixed = false;            ///< add up sums of other kernels, vectors and numbers of threads
   std::uint64_t save_every = 0;  ///< documents; 0: so often that saving takes 1 % of the time
   bool quiet = false;
   std::string config;  ///< file of options; empty: none
@@ -42,8 +43,8 @@ struct RunOptions {
 
   /// Every option with its value, as JSON.
   std::string as_json() const;
-  /// as_json with absolute paths.
-  std::string with_absolute_paths() const;
+  /// as_json with absolute paths and the number of threads in use.
+  std::string for_merging() const;
   /// Sets the options from the JSON of a run, except those of scope `process`.
   /// @throws OptionError
   void restore(const std::string& json);

@@ -47,7 +47,7 @@ std::string shard_list(const std::vector<int>& shards) {
 
 }  // namespace
 
-PassRunner::PassRunner(const RunSetup& setup, const PassFolder& folder)
+PassRunner::PassRunner(const RunSetup& setup, PassFolder& folder)
     : options_(setup.options()),
       corpus_(setup.corpus()),
       folder_(folder),

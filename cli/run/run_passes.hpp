@@ -15,7 +15,7 @@ class PassRunner {
  public:
   /// @param folder  holds the pass files.
   /// @throws DataError without `--resume` if the folder has files of an unfinished run.
-  PassRunner(const RunSetup& setup, const PassFolder& folder);
+  PassRunner(const RunSetup& setup, PassFolder& folder);
 
   /// Runs all passes of one model's analyses.
   /// @param first_pass  number of the model's first pass in the whole run.
@@ -31,7 +31,7 @@ class PassRunner {
 
   const RunOptions& options_;
   const Corpus* corpus_;
-  const PassFolder& folder_;
+  PassFolder& folder_;
   Progress::Style progress_style_;
   InterruptNote interrupt_;
 };

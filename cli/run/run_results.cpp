@@ -100,7 +100,6 @@ Results finish_results(const RunSetup& setup, const CorpusRun& trained, const Co
 }
 
 void write_run(const Results& results, const RunOptions& options) {
-  make_folder(options.output);
   write_results(results, (fs::path(options.output) / "results.h5").string());
   draw_results(results, options.output, options.figures);
   if (!options.quiet) {

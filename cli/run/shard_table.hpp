@@ -14,8 +14,9 @@ namespace headscope {
 class ShardTable {
  public:
   /// @param paths  pass files, or folders with pass files in them or in their folder `shards`.
+  /// @param mixed  take shards of different arithmetic.
   /// @throws DataError naming what is missing, present twice, or of another run and how it differs.
-  explicit ShardTable(const std::vector<std::string>& paths);
+  ShardTable(const std::vector<std::string>& paths, bool mixed);
 
   /// The label that all files share; its shard and pass have no meaning.
   const PassLabel& label() const { return label_; }

@@ -20,6 +20,11 @@ std::optional<std::string> better_kernel(const Processor& processor, const std::
 /// The kernel in use, for example `SkylakeX`.
 std::string kernel_in_use();
 
+/// What the rounding of float32 sums depends on besides the inputs and options: OpenBLAS's version
+/// and kernel, the widest vectors of this library's own loops, and the number of threads:
+/// `OpenBLAS 0.3.21 SkylakeX, AVX-512, 2 threads`.
+std::string arithmetic_in_use();
+
 /// A one-sentence warning if the kernel in use has narrower vectors than the processor, else empty.
 /// A program that links the library needs OPENBLAS_CORETYPE set before it starts, or calls
 /// `restart_with_best_settings`.

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "headscope/blas.hpp"
+
 namespace headscope::blas {
 namespace {
 
@@ -53,6 +55,14 @@ std::optional<std::string> better_kernel(const Processor& processor, const std::
 
 std::string kernel_in_use() {
   return openblas_get_corename();
+}
+
+std::string arithmetic_in_use() {
+  const Processor processor = this_processor();
+  const char* const vectors = processor.avx512 ? "AVX-512" : processor.avx2 ? "AVX2" : "SSE";
+  const int n_thread = thread_count();
+  return library_description() + ", " + vectors + ", " + std::to_string(n_thread) +
+         (n_thread == 1 ? " thread" : " threads");
 }
 
 std::string kernel_warning() {

@@ -34,7 +34,7 @@ enum class Finite { required, optional };
 /// An HDF5 file open for reading.
 class InputFile {
  public:
-  /// @throws DataError if the file is missing, empty, not HDF5, or cut short.
+  /// @throws DataError if the file is missing, empty, not HDF5, cut short, or unlike its digest.
   explicit InputFile(const std::string& path);
   ~InputFile();
   InputFile(InputFile&&) noexcept;
@@ -130,9 +130,9 @@ class OutputFile {
   /// Attaches a dimension scale to an axis of a dataset.
   void attach_scale(const std::string& dataset, std::size_t axis, const std::string& scale);
 
-  /// Closes the file and gives it its name. Nothing can be written afterwards.
-  /// @param with_digest  append a line that `check_digest` (file_digest.hpp) checks.
-  void publish(bool with_digest = false);
+  /// Closes the file, appends its digest (file_digest.hpp) and gives it its name. Nothing can be
+  /// written afterwards.
+  void publish();
 
  private:
   struct Data;

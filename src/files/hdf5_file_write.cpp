@@ -272,13 +272,13 @@ void OutputFile::attach_scale(const std::string& dataset, std::size_t axis,
                            unwritten);
 }
 
-void OutputFile::publish(bool with_digest) {
+void OutputFile::publish() {
   silence();
   const Place place = data_->at("");
   place.check(H5Fflush(data_->file, H5F_SCOPE_LOCAL), unwritten);
   if (!data_->file.close()) throw place.error(unwritten);
   data_->check_sink();
-  if (with_digest) data_->pending.append(digest_line(data_->pending.temporary_path()));
+  data_->pending.append(digest_line(data_->pending.temporary_path()));
   data_->pending.publish();
 }
 

@@ -2,7 +2,6 @@
 #include <map>
 #include <sstream>
 
-#include "files/file_digest.hpp"
 #include "files/file_version.hpp"
 #include "files/hdf5_file.hpp"
 #include "headscope/error.hpp"
@@ -206,7 +205,6 @@ void check_format(const hdf5::InputFile& file) {
 }
 
 Results read_opened(const std::string& path) {
-  check_digest(path);
   const hdf5::InputFile file(path);
   check_format(file);
   Results results;

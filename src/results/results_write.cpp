@@ -155,7 +155,7 @@ void write_results(const Results& results, const std::string& path) {
   }
   file.set_attribute("", layout::format_attribute, std::string(layout::format));
   file.set_attribute("", layout::groups_attribute, names);
-  file.publish(true);
+  file.publish();
 }
 
 }  // namespace headscope

@@ -200,7 +200,8 @@ TEST_F(Hdf5File, DamagedBytesAreAnErrorNotAnotherNumber) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i) * 1.25;
   out.write("data", {1000}, values, {.gzip_level = 0});
   out.publish();
-  const std::string bytes = testing::read_file(path_);
+  std::string bytes = testing::read_file(path_);
+  bytes.resize(bytes.rfind("\nheadscope sha256 "));
   const double marker = 700 * 1.25;
   const std::size_t at = bytes.find(std::string(reinterpret_cast<const char*>(&marker), 8));
   ASSERT_NE(at, std::string::npos);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the program under faults: kills, full disks, file size limits, lost permission, changing inputs, closed streams.
+"""Run the program under faults: kills, full disks, file size limits, lost permission, damaged and changing inputs, closed streams.
 
 After each fault, either the result is complete and correct, or the program has printed one line that says what failed, and the
 same command then gives the undisturbed result. A file under its final name must be complete at any time.
@@ -69,12 +69,11 @@ def plain(value):
 
 
 def contents(path):
-    """All numbers and texts of an HDF5 file by name; checks the digest at the end of a results file."""
+    """All numbers and texts of an HDF5 file by name; checks the digest at its end."""
     found = {}
-    if path.name == "results.h5":
-        data, mark, digest = path.read_bytes().rpartition(b"\nheadscope sha256 ")
-        if not mark or digest != hashlib.sha256(data).hexdigest().encode() + b"\n":
-            raise ValueError("does not end in its digest")
+    data, mark, digest = path.read_bytes().rpartition(b"\nheadscope sha256 ")
+    if not mark or digest != hashlib.sha256(data).hexdigest().encode() + b"\n":
+        raise ValueError("does not end in its digest")
 
     def take(name, item):
         for key, value in item.attrs.items():
@@ -154,7 +153,7 @@ class Expected:
     def check_whole(self, folder, older=None):
         """@param older  contents that an HDF5 file may still have because nothing has replaced it yet"""
         for name in files_below(folder):
-            if is_pending(name):
+            if is_pending(name) or name.name.endswith(".lock"):
                 continue
             problem = self.problem(folder, name)
             if problem and older and name in self.hdf5 and difference(folder / name, older) is None:
@@ -432,6 +431,38 @@ class Campaign:
                 self.settle(task, out, ended)
         return task.name, False
 
+    # Damage to files that the program wrote, with a heap that holds no valid pointers by chance.
+
+    def damage(self, rng, number):
+        program, models = self.headscope, self.reference / "models"
+        by_name = {task.name: task for task in self.tasks}
+        task, name, command = [
+            (by_name["prune"], "older.h5", lambda out: [program, "convert", out / "older.h5", out / "model.h5"]),
+            (by_name["merge"], "shards/2-of-2.pass-1.h5", by_name["merge"].command),
+            (by_name["shard"], "shards/1-of-2.pass-1.h5", lambda out: by_name["shard"].command(out) + ["--resume"]),
+            (by_name["report"], "results.h5", by_name["report"].command)][number % 4]
+        with self.place(task) as folder:
+            out = folder / "out"
+            if name == "older.h5":
+                shutil.copy(models / "older.h5", out)
+            elif name == "results.h5":
+                task.prepare(out)
+            else:
+                shutil.copytree(self.reference / "shards/shards", out / "shards")
+            path = out / name
+            whole = path.read_bytes()
+            damaged = whole
+            while damaged == whole:
+                kind = rng.choice(list(DAMAGES))
+                damaged = DAMAGES[kind](rng, bytearray(whole))
+            path.write_bytes(damaged)
+            ended = call(*command(out), env=dict(self.environment, MALLOC_PERTURB_="165"))
+            if ended.status != 0:
+                check_message(ended, path, [""])
+            else:
+                expect(damaged == whole[:len(damaged)] and len(whole) - len(damaged) <= DIGEST_SIZE, f"{name}, {kind}: not noticed")
+        return f"{name}, {kind}", ended.status == 0
+
     # Inputs that change while they are read.
 
     def make_inputs(self):
@@ -665,6 +696,43 @@ def write_safetensors(hdf5, path):
     path.with_name("config.json").write_text(json.dumps(config))
 
 
+def place_and_length(rng, data):
+    length = min(int(math.exp(rng.uniform(0, math.log(len(data))))), len(data) // 2)
+    begin = rng.choice([rng.randrange(len(data) - length), max(0, len(data) - length - rng.randrange(2 * DIGEST_SIZE))])
+    return begin, length
+
+
+def flip(rng, data):
+    data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    return data
+
+
+def fill(value):
+    def change(rng, data):
+        begin, length = place_and_length(rng, data)
+        data[begin:begin + length] = value(rng, length)
+        return data
+    return change
+
+
+def swap(rng, data):
+    (a, length), (b, _) = place_and_length(rng, data), place_and_length(rng, data)
+    b = min(b, len(data) - length)
+    first, second = data[a:a + length], data[b:b + length]
+    data[a:a + length] = second
+    data[b:b + length] = first
+    return data
+
+
+def cut(rng, data):
+    return data[:len(data) - place_and_length(rng, data)[1]]
+
+
+DAMAGES = {"flipped bit": flip, "swapped": swap, "cut": cut, "noise": fill(lambda rng, length: rng.randbytes(length)),
+           "zeros": fill(lambda rng, length: bytes(length)), "ones": fill(lambda rng, length: b"\xff" * length)}
+DIGEST_SIZE = len("\nheadscope sha256 \n") + 64
+
+
 def truncate(rng, path, _):
     os.truncate(path, int(path.stat().st_size * rng.random() ** rng.choice([0.1, 1])))
 
@@ -783,7 +851,7 @@ def check_the_checks(task, folder):
 
 
 # Number of faults of each kind per round.
-FAULTS = {"kill": 6, "disk": 6, "size": 3, "permission": 3, "read_only": 2, "input": 11, "stream": 28}
+FAULTS = {"kill": 6, "disk": 6, "size": 3, "permission": 3, "read_only": 2, "damage": 40, "input": 11, "stream": 28}
 
 
 def survive(campaign, kind, numbers):

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,6 +10,7 @@
 
 #include "headscope/results.hpp"
 #include "option_parser.hpp"
+#include "run/output_folder.hpp"
 #include "run/run.hpp"
 #include "support/same_results.hpp"
 #include "support/subprocess.hpp"
@@ -112,7 +114,7 @@ TEST(Resume, RunsNoDocumentAgainThatWasSaved) {
   RunOptions options;
   ASSERT_TRUE(parse_options("run", arguments, options.table));
   const RunSetup setup(options);
-  const PassFolder files(folder.path(), pass_label(setup));
+  PassFolder files(folder.path(), pass_label(setup));
   // Pretends that seven of eight documents have been run, with empty statistics.
   files.save(1, 7, {});
   const std::optional<Results> results = run_shard(setup, files);
@@ -164,6 +166,76 @@ TEST(Resume, RefusesWhatChangedAndNamesIt) {
             "headscope: " + begun +
                 ": left by a run that was not finished; continue it with --resume, or "
                 "remove it to begin again\n");
+}
+
+TEST(Resume, OnOtherThreadsNeedsAnOptionAndIsRecorded) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  run_until(saved_file(output, 1), SIGKILL, run_arguments(output));
+  Words arguments = run_arguments(output, {"--resume"});
+  replace(arguments, "--threads", "2");
+  const Finished refused = testing::run_headscope(arguments);
+  EXPECT_EQ(refused.exit_status, 1);
+  EXPECT_THAT(refused.err, HasSubstr(", 1 thread; other kernels, vectors or threads"));
+  arguments.push_back("--mixed");
+  const Finished finished = testing::run_headscope(arguments);
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  const auto arithmetic =
+      std::get<std::string>(read_results(output + "/results.h5").attributes.at("arithmetic"));
+  EXPECT_THAT(arithmetic, HasSubstr(", 1 thread; OpenBLAS"));
+}
+
+TEST(OutputFolder, IsLockedWhileARunWritesIt) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  {
+    const OutputLock lock(output);
+    const std::string holder = "process " + std::to_string(getpid()) + " on ";
+    for (const Finished& second : {run(output), run(output, {"--resume"})}) {
+      EXPECT_EQ(second.exit_status, 1);
+      EXPECT_THAT(second.err,
+                  HasSubstr("headscope: " + output + ": is being written by " + holder));
+      EXPECT_THAT(second.err, HasSubstr("; wait until it ends, or choose another folder\n"));
+    }
+  }
+  EXPECT_TRUE(fs::is_empty(output));
+  EXPECT_EQ(run(output).exit_status, 0);
+  EXPECT_FALSE(fs::exists(output + "/.lock"));
+}
+
+TEST(OutputFolder, IsFreeAfterAKill) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  run_until(saved_file(output, 1), SIGKILL, run_arguments(output));
+  EXPECT_EQ(run(output, {"--resume"}).exit_status, 0);
+}
+
+TEST(OutputFolder, IsLockedByEachShardForItself) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  const OutputLock lock(output + "/shards", "1-of-2.lock");
+  EXPECT_EQ(run(output, {"--shard", "2/2"}).exit_status, 0);
+  EXPECT_THAT(run(output, {"--shard", "1/2"}).err, HasSubstr("/shards: is being written by "));
+}
+
+TEST(OutputFolder, IsCheckedBeforeTheWork) {
+  const auto error_with = [](const auto& prepare) {
+    const TemporaryDirectory folder;
+    const std::string output = folder.file("out");
+    fs::create_directories(output);
+    prepare(output);
+    const Finished finished = run(output);
+    EXPECT_EQ(finished.exit_status, 1);
+    EXPECT_FALSE(fs::exists(output + "/report.html"));
+    const std::size_t begin = finished.err.find(output);
+    return begin == std::string::npos ? finished.err : finished.err.substr(begin + output.size());
+  };
+  EXPECT_EQ(
+      error_with([](const std::string& output) { fs::create_directory(output + "/results.h5"); }),
+      "/results.h5: cannot be written: it is a folder\n");
+  EXPECT_EQ(
+      error_with([](const std::string& output) { testing::write_file(output + "/figures", "x"); }),
+      "/figures: cannot be written: it is not a folder\n");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include "headscope/blas.hpp"
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
 #include "option_parser.hpp"
@@ -17,6 +18,7 @@ namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using testing::first_difference;
 using ::testing::HasSubstr;
@@ -61,10 +63,11 @@ void run_shards(const std::string& output, int n_shard, const Words& more = {}) 
   }
 }
 
-Results merge(const Words& shards) {
-  const ShardTable table(shards);
+Results merge(const Words& shards, bool mixed = false) {
+  const ShardTable table(shards, mixed);
   RunOptions options;
   options.restore(table.label().options);
+  options.mixed = mixed;
   return merge_shards(RunSetup(options), table);
 }
 
@@ -179,7 +182,7 @@ TEST_F(MergeRefusal, NamesWhatIsForeign) {
 TEST_F(MergeRefusal, NamesAFileThatBecameAnotherShardOnTheWay) {
   const std::string changing = folder_->file("changing.h5");
   fs::copy_file(shard("a", 2), changing);
-  const ShardTable table({shard("a", 1), changing});
+  const ShardTable table({shard("a", 1), changing}, false);
   fs::copy_file(shard("a", 1), changing, fs::copy_options::overwrite_existing);
   RunOptions options;
   options.restore(table.label().options);
@@ -190,6 +193,54 @@ TEST_F(MergeRefusal, NamesAFileThatBecameAnotherShardOnTheWay) {
   } catch (const DataError& error) {
     EXPECT_EQ(error.what(), changing + ":shard: expected 2, got 1");
   }
+}
+
+TEST_F(MergeRefusal, NamesTheShardMadeWithOtherThreadsUnlessMixingIsAllowed) {
+  run(folder_->file("h"), one_pass({"--shard", "1/2", "--threads", "1"}));
+  run(folder_->file("h"), one_pass({"--shard", "2/2", "--threads", "2"}));
+  const Words shards{shard("h", 1), shard("h", 2)};
+  EXPECT_THAT(error_of_merging(shards),
+              AllOf(HasSubstr(shard("h", 2) + ":arithmetic: expected OpenBLAS "),
+                    HasSubstr(", 1 thread, got OpenBLAS "), HasSubstr(", 2 threads; ")));
+  const auto arithmetic = std::get<std::string>(merge(shards, true).attributes.at("arithmetic"));
+  EXPECT_THAT(arithmetic, AllOf(HasSubstr(", 1 thread; OpenBLAS "), EndsWith(", 2 threads")));
+}
+
+TEST_F(MergeRefusal, TakesTheThreadsOfTheShards) {
+  const std::string output = folder_->file("i");
+  run_shards(output, 2, one_pass({"--threads", "2"}));
+  blas::set_thread_count(1);
+  const auto arithmetic = std::get<std::string>(merge({output}).attributes.at("arithmetic"));
+  EXPECT_THAT(arithmetic, EndsWith(", 2 threads"));
+}
+
+TEST_F(MergeRefusal, NamesTheShardMadeWithAnotherKernel) {
+  const std::string output = folder_->file("j");
+  const auto call = [&](const char* kernel, const Words& arguments) {
+    Words words = testing::headscope_call(arguments);
+    words.insert(words.begin(), {"env", std::string("OPENBLAS_CORETYPE=") + kernel});
+    return testing::run_program(words);
+  };
+  const auto run_part = [&](const char* kernel, const char* part) {
+    Words arguments = run_arguments(output, one_pass({"--shard", part}));
+    arguments.insert(arguments.begin(), "run");
+    EXPECT_EQ(call(kernel, arguments).exit_status, 0);
+  };
+  run_part("Prescott", "1/2");
+  run_part("Nehalem", "2/2");
+  const Words merging{"merge", output, "--output", output, "--figures", "svg"};
+  const testing::Finished refused = call("Prescott", merging);
+  EXPECT_EQ(refused.exit_status, 1);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr(shard("j", 2) + ":arithmetic: expected OpenBLAS "),
+                                 HasSubstr(" Prescott, "), HasSubstr(" Nehalem, ")));
+  EXPECT_FALSE(fs::exists(output + "/results.h5"));
+  Words mixing = merging;
+  mixing.push_back("--mixed");
+  const testing::Finished mixed = call("Prescott", mixing);
+  ASSERT_EQ(mixed.exit_status, 0) << mixed.err;
+  const auto arithmetic =
+      std::get<std::string>(read_results(output + "/results.h5").attributes.at("arithmetic"));
+  EXPECT_THAT(arithmetic, AllOf(HasSubstr(" Nehalem, "), HasSubstr(" Prescott, ")));
 }
 
 TEST_F(MergeRefusal, NamesACorpusThatChanged) {

@@ -20,8 +20,12 @@ fi
 n_shard=$1
 shift
 output=
-for ((i = 1; i < $#; ++i)); do
-  case ${!i} in --output | -o) j=$((i + 1)) && output=${!j} ;; esac
+mixed=()
+for ((i = 1; i <= $#; ++i)); do
+  case ${!i} in
+    --output | -o) j=$((i + 1)) && output=${!j-} ;;
+    --mixed) mixed=(--mixed) ;;
+  esac
 done
 [ -n "$output" ] || { echo "submit: expected --output DIR, got none" >&2; exit 2; }
 
@@ -40,4 +44,4 @@ for ((pass = 1; pass <= ${PASSES:-3}; ++pass)); do
     --output="$output/log/pass-$pass-shard-%a.txt" "$here/shard.sh" "$@")
 done
 sbatch "${common[@]}" --dependency="afterok:$previous" --job-name=headscope-merge \
-  --output="$output/log/merge.txt" "$here/merge.sh" "$output"
+  --output="$output/log/merge.txt" "$here/merge.sh" "$output" "${mixed[@]}"
