@@ -135,40 +135,35 @@ json attention_patterns(const Model& model, const TokenIds& tokens, int runs) {
           {"z_square_sum", z_sums}};
 }
 
-/// Zero-ablates every head of each layer when the forward pass reaches it.
-class ZeroAblation : public LayerObserver {
- public:
-  ZeroAblation(const Model& model, const TokenIds& tokens) : ablation_(model), tokens_(tokens) {
-    for (Index h = 0; h < model.config.n_head; ++h) variants_.push_back({{h}, nullptr});
-  }
-  void observe_layer(const LayerView& view) override {
-    json layer = json::array();
-    for (const TokenLoss& loss : ablation_.losses(view, tokens_, variants_))
-      layer.push_back(mean_loss(loss));
-    losses.push_back(layer);
-  }
-  json losses = json::array();
-
- private:
-  HeadAblation ablation_;
-  const TokenIds& tokens_;
-  std::vector<HeadVariant> variants_;
-};
-
 json zero_ablation_all(const Model& model, const TokenIds& tokens, int runs) {
+  const ModelConfig& config = model.config;
+  std::vector<HeadVariant> variants;
+  for (Index l = 0; l < config.n_layer; ++l) {
+    for (Index h = 0; h < config.n_head; ++h) variants.push_back({l, {h}});
+  }
   Forward forward(model);
-  ZeroAblation ablation(model, tokens);
+  HeadAblation ablation(model);
   LayerObserver* const observers[] = {&ablation};
   double baseline = 0;
-  const auto work = [&] {
-    ablation.losses = json::array();
-    baseline = mean_loss(forward.loss(forward.run(tokens, observers), tokens));
-  };
-  const json seconds = seconds_of(runs, work, false);
+  json losses;
+  const json seconds = seconds_of(
+      runs,
+      [&] {
+        forward.run(tokens, observers);
+        baseline = mean_loss(ablation.clean_loss(Pack::of_document(tokens)));
+        losses = json::array();
+        for (const TokenLoss& loss : ablation.losses(tokens, variants)) {
+          if (losses.empty() || losses.back().size() == config.n_head) {
+            losses.push_back(json::array());
+          }
+          losses.back().push_back(mean_loss(loss));
+        }
+      },
+      false);
   return {{"seconds", seconds},
           {"peak_rss_mb", peak_resident_mb()},
           {"loss_baseline", baseline},
-          {"loss", ablation.losses}};
+          {"loss", losses}};
 }
 
 json importance(const Model& model, const TokenIds& tokens, int runs) {

@@ -16,9 +16,6 @@ std::vector<Index> ascending_units(const Array& scores);
 /// @return n_head x n_layer.
 HeadMask mask_without(const std::vector<Index>& order, Index count, Index n_layer, Index n_head);
 
-/// The first layer with a removed head; n_layer if all heads are kept.
-Index first_masked_layer(const HeadMask& mask);
-
 /// Each layer's vector divided by its L2 norm; zero stays zero.
 /// Source: Molchanov et al. 2017, as used by Michel et al. 2019.
 Array normalized_by_layer(const Array& scores);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "headscope/ablation.hpp"
 #include "headscope/gradient.hpp"
@@ -55,6 +56,7 @@ class Pruning : public Analysis {
     if (document.index >= n_document_used() || document.tokens.size() < 2) return false;
     document_ = document.index;
     tokens_ = document.tokens;
+    donor_z_.clear();
     if (pass_ == 1) collect_donor_z();
     return true;
   }
@@ -69,30 +71,29 @@ class Pruning : public Analysis {
 
   void observe_layer(const LayerView& view, DocumentStatistics& statistics) override {
     if (pass_ == 0) add_mean_z(view, statistics);
-    if (pass_ == 1) ablate(view, statistics);
-    if (pass_ == 2) prune(view, statistics);
+    if (pass_ == 0) return;
+    ablation_.observe_layer(view);
+    if (!donor_z_.empty() && donor_length_ < view.n_token) {
+      donor_z_[view.layer].cols(donor_length_, view.n_token - 1) =
+          view.z.cols(donor_length_, view.n_token - 1);
+    }
   }
 
-  void end_document(const DocumentEnd& end, DocumentStatistics& statistics) override {
-    const ModelConfig& config = model_.config;
+  void end_document(const DocumentEnd&, DocumentStatistics& statistics) override {
     if (pass_ == 0) {
       statistics.row("length", {1})(0) = static_cast<double>(tokens_.size());
       return;
     }
-    const TokenLoss loss = end.forward.loss(end.resid_final, tokens_);
-    if (pass_ == 1) {
-      Array& row = statistics.row("baseline", {2});
-      row(0) = loss.sum();
-      row(1) = static_cast<double>(loss.nll.size());
-      add_importance(statistics);
-    } else {
-      // Masks that keep every head need only the baseline.
-      for (std::size_t mask = 0; mask < masks_.size(); ++mask) {
-        if (first_masked_layer(masks_[mask]) == config.n_layer) {
-          add_curve_loss(mask, loss, statistics);
-        }
-      }
+    if (pass_ == 2) {
+      prune(statistics);
+      return;
     }
+    const TokenLoss& loss = ablation_.clean_loss(Pack::of_document(tokens_));
+    Array& row = statistics.row("baseline", {2});
+    row(0) = loss.sum();
+    row(1) = static_cast<double>(loss.nll.size());
+    ablate(statistics);
+    add_importance(statistics);
   }
 
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
@@ -142,7 +143,6 @@ class Pruning : public Analysis {
   /// reaches keep the document's own z.
   void collect_donor_z() {
     const Index n_token = tokens_.size();
-    donor_z_.clear();
     donor_length_ = 0;
     auto others = lengths_;
     std::erase_if(others, [&](const auto& other) { return other.first == document_; });
@@ -166,37 +166,32 @@ class Pruning : public Analysis {
     }
   }
 
-  void ablate(const LayerView& view, DocumentStatistics& statistics) {
+  void ablate(DocumentStatistics& statistics) {
     const ModelConfig& config = model_.config;
-    const Index n_head = config.n_head, n_token = view.n_token;
-    Matrix mean(config.d_model, n_token);
-    mean.each_col() = mean_z_[view.layer];
-    Matrix donor;
-    if (!donor_z_.empty()) {
-      donor = donor_z_[view.layer];
-      if (donor_length_ < n_token) {
-        donor.cols(donor_length_, n_token - 1) = view.z.cols(donor_length_, n_token - 1);
-      }
-    }
-
+    const Index n_head = config.n_head, n_token = tokens_.size();
     std::vector<HeadVariant> variants;
-    for (Index h = 0; h < n_head; ++h) variants.push_back({{h}, nullptr});
-    for (Index h = 0; h < n_head; ++h) variants.push_back({{h}, &mean});
-    for (Index h = 0; h < n_head; ++h) {
-      HeadVariant others;
-      for (Index other = 0; other < n_head; ++other) {
-        if (other != h) others.heads.push_back(other);
+    for (Index l = 0; l < config.n_layer; ++l) {
+      const blas::ConstView mean(mean_z_[l].memptr(), config.d_model, n_token, 0);
+      for (Index h = 0; h < n_head; ++h) {
+        std::vector<Index> others(n_head);
+        std::iota(others.begin(), others.end(), 0);
+        std::erase(others, h);
+        variants.push_back({l, {h}});
+        variants.push_back({l, {h}, mean});
+        variants.push_back({l, std::move(others)});
+        if (!donor_z_.empty()) variants.push_back({l, {h}, donor_z_[l]});
       }
-      variants.push_back(std::move(others));
     }
-    if (!donor.empty()) {
-      for (Index h = 0; h < n_head; ++h) variants.push_back({{h}, &donor});
-    }
-    const std::vector<TokenLoss> losses = ablation_.losses(view, tokens_, variants);
-
-    Array& row = statistics.row("ablated", {n_ablation_row, config.n_layer, n_head});
-    for (std::size_t v = 0; v < n_ablation_row * n_head; ++v) {
-      row(v / n_head, view.layer, v % n_head) = v < losses.size() ? losses[v].sum() : std::nan("");
+    const std::vector<TokenLoss> losses = ablation_.losses(tokens_, variants);
+    Array& rows = statistics.row("ablated", {n_ablation_row, config.n_layer, n_head});
+    auto loss = losses.begin();
+    for (Index l = 0; l < config.n_layer; ++l) {
+      for (Index h = 0; h < n_head; ++h) {
+        for (std::size_t row = 0; row < n_ablation_row; ++row) {
+          const bool has_donor = row != resample_row || !donor_z_.empty();
+          rows(row, l, h) = has_donor ? (loss++)->sum() : std::nan("");
+        }
+      }
     }
   }
 
@@ -247,16 +242,12 @@ class Pruning : public Analysis {
     }
   }
 
-  void prune(const LayerView& view, DocumentStatistics& statistics) {
-    std::vector<HeadMask> starting_here;
-    std::vector<std::size_t> which;
+  void prune(DocumentStatistics& statistics) {
+    const std::vector<TokenLoss> losses =
+        ablation_.masked_losses(Pack::of_document(tokens_), masks_);
     for (std::size_t mask = 0; mask < masks_.size(); ++mask) {
-      if (first_masked_layer(masks_[mask]) != view.layer) continue;
-      starting_here.push_back(masks_[mask]);
-      which.push_back(mask);
+      add_curve_loss(mask, losses[mask], statistics);
     }
-    const std::vector<TokenLoss> losses = ablation_.masked_losses(view, tokens_, starting_here);
-    for (std::size_t i = 0; i < which.size(); ++i) add_curve_loss(which[i], losses[i], statistics);
   }
 
   void add_curve_loss(std::size_t mask, const TokenLoss& loss, DocumentStatistics& statistics) {

@@ -82,7 +82,7 @@ Array mean_importance(const DocumentRows& rows) {
 }
 
 /// Row in the statistics of each ablation in the results: zero, mean, resample.
-constexpr std::size_t ablation_rows[] = {0, 1, 3};
+constexpr std::size_t ablation_rows[] = {0, 1, resample_row};
 constexpr std::size_t all_but_one_row = 2;
 
 /// Adds how many heads have an interval for their loss increase, and how many of those intervals do

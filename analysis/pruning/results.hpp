@@ -6,6 +6,7 @@ namespace headscope {
 
 /// Rows of the statistics, in the order of the arrays.
 inline constexpr std::size_t n_ablation_row = 4;  ///< zero, mean, all but one, resample
+inline constexpr std::size_t resample_row = 3;    ///< NaN where there is no other document
 inline constexpr std::size_t n_importance = 3;    ///< per token, per example, signed
 inline constexpr std::size_t n_random_order = 5;
 inline constexpr std::size_t n_curve_order =

@@ -82,12 +82,8 @@ struct Forward::Workspace {
       Matrix projected = qkv.matrix(3 * stream.n_rows, stream.n_cols);
       Matrix mixed = z.matrix(stream.n_rows, stream.n_cols);
       project_qkv(config, layer, stream, ln, projected);
-      const double scale = config.score_scale(index);
-      if (is_document(segments)) {
-        causal_attention(projected, config.n_head, scale, n_sequence, mixed);
-      } else {
-        packed_attention(projected, config.n_head, scale, segments, n_sequence, mixed);
-      }
+      packed_attention(projected, config.n_head, config.score_scale(index), segments, n_sequence,
+                       mixed);
       for (Index s = 0; s < masks.size(); ++s) {
         mask_heads(masks[s].col(index), mixed, s * stream.n_cols / n_sequence,
                    stream.n_cols / n_sequence);
@@ -148,8 +144,8 @@ const Matrix& Forward::run(const Pack& pack, std::span<LayerObserver* const> obs
 
     project_qkv(config, layer, resid_pre, normalized, qkv);
     const double scale = config.score_scale(l);
-    if (is_document(pack.segments)) {
-      causal_attention(qkv, config.n_head, scale, 1, z, with_pattern ? &pattern : nullptr);
+    if (with_pattern) {
+      causal_attention(qkv, config.n_head, scale, 1, z, &pattern);
     } else {
       packed_attention(qkv, config.n_head, scale, pack.segments, 1, z);
     }

@@ -107,7 +107,7 @@ TokenLoss HeadGradient::run(const Pack& pack, std::span<const float> weights,
     blas::multiply(layer.W_O, Transpose::yes, dresid, Transpose::no, dz);
     observe({l, w.activations.z(l), dz});
     if (l == 0) continue;
-    w.through_attention(model_, l, pack.segments, w.activations.resid_pre(l), dz, dresid);
+    w.through_attention(model_, l, pack.segments, w.activations.resid(l), dz, dresid);
   }
   return loss;
 }

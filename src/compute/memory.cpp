@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compute/layer.hpp"
+#include "compute/loss_difference.hpp"
 #include "compute/token_loss.hpp"
 #include "headscope/ablation.hpp"
 #include "headscope/parameters.hpp"
@@ -40,16 +41,22 @@ std::uint64_t loss_bytes(const ModelConfig& config, Index n_token, int n_thread)
 }
 
 std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thread) {
-  const Index n_column = stacked_columns(Forward::columns_at_once, n_token);
-  // The stack itself, then a layer's normalized stream, queries, keys, values, z and hidden units.
-  return floats(config.d_model * stacked_columns(HeadAblation::columns_at_once, n_token)) +
-         floats((5 * config.d_model + config.d_mlp) * n_column) +
-         loss_bytes(config, n_column, n_thread);
+  const std::uint64_t d_model = config.d_model;
+  const Index n_stacked = stacked_columns(HeadAblation::columns_at_once, n_token);
+  // Kept for each layer: three matrices like the stream. Of one layer: the clean normalized stream,
+  // queries, keys, values and hidden units before and after the activation.
+  const std::uint64_t clean = (3 * config.n_layer + 1) * d_model + 4 * d_model + 2 * config.d_mlp;
+  // Of some variants in one layer: normalized stream, queries, keys, values, z and hidden units.
+  const std::uint64_t variants = 5 * d_model + config.d_mlp;
+  return floats(d_model * n_stacked) + floats(clean * n_token) +
+         floats(variants * stacked_columns(Forward::columns_at_once, n_token)) +
+         loss_bytes(config, n_token, n_thread) +
+         loss_difference_bytes(n_token, n_stacked, n_thread);
 }
 
 std::uint64_t gradient_bytes(const ModelConfig& config, Index n_token, int n_thread) {
-  // Kept for each layer: resid_pre, resid_mid and z.
-  const std::uint64_t kept = 3 * config.n_layer * config.d_model;
+  // Kept for each layer: resid_pre, resid_mid and z; the last stream.
+  const std::uint64_t kept = (3 * config.n_layer + 1) * config.d_model;
   // Gradients of the residual stream and z; the normalized stream, queries, keys, values and hidden
   // units, each with its gradient; each thread's sum over the unembedding.
   const std::uint64_t columns = 10 * config.d_model + 2 * config.d_mlp +

@@ -2,14 +2,12 @@
 
 #include <cmath>
 
+#include "compute/activation.hpp"
 #include "compute/vector_math.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
 namespace {
-
-using vector_math::logistic;
-using vector_math::normal_cdf;
 
 // Below this many elements, waking the threads takes longer than the work.
 constexpr Index least_parallel_size = 1 << 16;
@@ -46,30 +44,22 @@ HEADSCOPE_VECTORISED void add_column(const float* x, const float* y, Index n, fl
   for (Index i = 0; i < n; ++i) sum[i] = x[i] + y[i];
 }
 
-HEADSCOPE_VECTORISED void gelu_new_column(float* x, const float* bias, Index n) {
-  // x (1 + tanh u) / 2 = x logistic(2u), u = sqrt(2 / pi) (x + 0.044715 x^3): no cancellation.
-  constexpr float slope = 1.5957691216F, cubic = slope * 0.044715F;
+template <float (*function)(float)>
+[[gnu::always_inline]] inline void activate_column(float* x, const float* bias, Index n) {
 #pragma omp simd
-  for (Index i = 0; i < n; ++i) {
-    const float v = x[i] + bias[i];
-    x[i] = v * logistic(v * (slope + cubic * v * v));
-  }
+  for (Index i = 0; i < n; ++i) x[i] = function(x[i] + bias[i]);
+}
+
+HEADSCOPE_VECTORISED void gelu_new_column(float* x, const float* bias, Index n) {
+  activate_column<activations::gelu_new>(x, bias, n);
 }
 
 HEADSCOPE_VECTORISED void gelu_column(float* x, const float* bias, Index n) {
-#pragma omp simd
-  for (Index i = 0; i < n; ++i) {
-    const float v = x[i] + bias[i];
-    x[i] = v * normal_cdf(v);
-  }
+  activate_column<activations::gelu>(x, bias, n);
 }
 
 HEADSCOPE_VECTORISED void relu_column(float* x, const float* bias, Index n) {
-#pragma omp simd
-  for (Index i = 0; i < n; ++i) {
-    const float v = x[i] + bias[i];
-    x[i] = v < 0.0F ? 0.0F : v;
-  }
+  activate_column<activations::relu>(x, bias, n);
 }
 
 }  // namespace

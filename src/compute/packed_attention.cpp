@@ -40,6 +40,10 @@ void segment_pattern(const SegmentInputs& inputs, Index first, Index count, blas
 
 void packed_attention(const Matrix& qkv, Index n_head, double scale,
                       std::span<const Pack::Segment> segments, Index n_sequence, blas::View z) {
+  if (segments.size() == 1) {
+    causal_attention(qkv, n_head, scale, n_sequence, z);
+    return;
+  }
   const Index n_column = qkv.n_cols / n_sequence, d_head = z.n_row / n_head;
   const Index n_slice = n_head * n_sequence;
 #pragma omp parallel for schedule(dynamic, 8)

@@ -26,28 +26,52 @@ namespace headscope::vector_math {
                               (std::bit_cast<std::uint32_t>(no) & ~mask));
 }
 
+/// 1.5 * 2^23: adding it rounds to a whole number and leaves that in the low bits.
+inline constexpr float rounding_shift = 12582912.0F;
+
+/// e^x = 2^exponent (1 + tail); near x = 0 the exponent is 0 and the tail has the accuracy of x.
+struct Reduced {
+  std::int32_t exponent;
+  float tail;
+};
+
+[[gnu::always_inline]] inline Reduced reduce_exponential(float x) {
+  const float shifted = x * 1.44269504F + rounding_shift;
+  const float whole = shifted - rounding_shift;
+  // ln 2 in two parts, the first short enough that its product is exact.
+  const float r = (x - whole * 0.693359375F) + whole * 2.12194440e-4F;
+  const float tail =
+      0.49999994F + r * (0.16666521F + r * (0.04166839F + r * (0.008368717F + r * 0.0013814598F)));
+  return {static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(shifted) -
+                                    std::bit_cast<std::uint32_t>(rounding_shift)),
+          r + r * r * tail};
+}
+
+[[gnu::always_inline]] inline float power_of_two(std::int32_t n) {
+  return std::bit_cast<float>((static_cast<std::uint32_t>(n) + 127U) << 23U);
+}
+
 /// e^x, within 2 units in the last place; denormal results included.
 [[gnu::always_inline]] inline float exponential(float x) {
   // Beyond these the result is infinity or zero already; the comparisons let NaN pass.
   x = select(x > 89.0F, 89.0F, x);
   x = select(x < -104.0F, -104.0F, x);
-  // Adding 1.5 * 2^23 rounds to a whole number and leaves it in the low bits.
-  constexpr float shift = 12582912.0F;
-  const float shifted = x * 1.44269504F + shift;
-  const float whole = shifted - shift;
-  // ln 2 in two parts, the first short enough that its product is exact.
-  const float r = (x - whole * 0.693359375F) + whole * 2.12194440e-4F;
-  const float tail =
-      0.49999994F + r * (0.16666521F + r * (0.04166839F + r * (0.008368717F + r * 0.0013814598F)));
-  const float power = 1.0F + (r + r * r * tail);
-  // 2^whole in two factors: one alone would not reach denormal results.
-  const auto exponent = static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(shifted) -
-                                                  std::bit_cast<std::uint32_t>(shift));
-  const std::int32_t half = exponent >> 1;
-  const auto power_of_two = [](std::int32_t n) {
-    return std::bit_cast<float>((static_cast<std::uint32_t>(n) + 127U) << 23U);
-  };
-  return power * power_of_two(half) * power_of_two(exponent - half);
+  const Reduced reduced = reduce_exponential(x);
+  // 2^exponent in two factors: one alone would not reach denormal results.
+  const std::int32_t half = reduced.exponent >> 1;
+  return (1.0F + reduced.tail) * power_of_two(half) * power_of_two(reduced.exponent - half);
+}
+
+/// e^x and e^x - 1, the latter without cancellation near 0. @param x  at most 88.
+struct Exponential {
+  float value, change;
+};
+
+[[gnu::always_inline]] inline Exponential exponential_and_change(float x) {
+  x = select(x < -87.0F, -87.0F, x);
+  const Reduced reduced = reduce_exponential(x);
+  const float power = power_of_two(reduced.exponent);
+  return {power + power * reduced.tail, power * reduced.tail + (power - 1.0F)};
 }
 
 /// 1 / (1 + e^-x), within 4 units in the last place; denormal results included.

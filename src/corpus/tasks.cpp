@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> files_of(const std::string& path) {
+std::vector<std::string> task_files_of(const std::string& path) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) return {path};
   std::vector<std::string> files;
@@ -112,8 +112,8 @@ Task& task_of(const PairLine& line, const std::string& path, std::vector<Task>& 
   return *found;
 }
 
-void read_file(const std::string& path, const Tokenizer& tokenizer, const TaskOptions& options,
-               std::vector<Task>& tasks) {
+void read_task_file(const std::string& path, const Tokenizer& tokenizer, const TaskOptions& options,
+                    std::vector<Task>& tasks) {
   std::ifstream file = open_to_read(path);
   std::string text;
   std::size_t number = 0;
@@ -144,10 +144,10 @@ TaskFiles::TaskFiles(const std::vector<std::string>& paths, const Tokenizer& tok
                      const TaskOptions& options) {
   Sha256 hash;
   for (const std::string& path : paths) {
-    for (const std::string& file : files_of(path)) {
+    for (const std::string& file : task_files_of(path)) {
       FileVersion(file).during([&] {
         hash.add_file(file);
-        read_file(file, tokenizer, options, tasks_);
+        read_task_file(file, tokenizer, options, tasks_);
         return true;
       });
     }

@@ -30,9 +30,6 @@ TEST(PruningOrders, MaskLeavesOutTheFirstUnitsOfAnOrder) {
   EXPECT_EQ(mask(1, 0), 1);
   EXPECT_EQ(mask(0, 1), 1);
   EXPECT_EQ(mask(1, 1), 0);
-  EXPECT_EQ(first_masked_layer(mask), 0u);
-  EXPECT_EQ(first_masked_layer(mask_without({3, 0, 1, 2}, 1, 2, 2)), 1u);
-  EXPECT_EQ(first_masked_layer(mask_without({3, 0, 1, 2}, 0, 2, 2)), 2u);
 }
 
 TEST(PruningOrders, NormalizedImportanceHasUnitLengthInEachLayer) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "files/hdf5_file.hpp"
 #include "headscope/error.hpp"
 #include "support/double_reference.hpp"
@@ -15,106 +17,228 @@ using testing::reference_run;
 // float32 against double precision: a few units in the last place of each layer's sums.
 constexpr double tolerance = 1e-5;
 
-/// Calls `check` with each layer during a clean pass.
-class EachLayer : public LayerObserver {
- public:
-  explicit EachLayer(std::function<void(const LayerView&)> check) : check_(std::move(check)) {}
-  void observe_layer(const LayerView& view) override { check_(view); }
-
- private:
-  std::function<void(const LayerView&)> check_;
-};
-
-void for_each_layer(const Model& model, const TokenIds& tokens,
-                    const std::function<void(const LayerView&)>& check) {
+/// Runs a document and shows its layers to an ablation. @return z of each layer.
+std::vector<Matrix> observe(HeadAblation& ablation, const Model& model, const TokenIds& tokens) {
+  class KeepZ : public LayerObserver {
+   public:
+    void observe_layer(const LayerView& view) override { z.push_back(view.z); }
+    std::vector<Matrix> z;
+  } kept;
   Forward forward(model);
-  EachLayer observer(check);
-  LayerObserver* const observers[] = {&observer};
+  LayerObserver* const observers[] = {&ablation, &kept};
   forward.run(tokens, observers);
+  return kept.z;
 }
 
 double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+/// Mean loss in double precision with some heads' z replaced by rows of `by`; zero if it is empty.
+double reference_loss(const Model& model, const TokenIds& tokens, Index layer = 0,
+                      const std::vector<Index>& heads = {}, const Matrix& by = {}) {
+  const Index d_head = model.config.d_head();
+  return mean_of(reference_run(model, tokens, [&](Index l, arma::mat& z) {
+                   if (l != layer) return;
+                   for (const Index h : heads) {
+                     const Index first = h * d_head, last = first + d_head - 1;
+                     z.rows(first, last).zeros();
+                     if (!by.is_empty()) {
+                       z.rows(first, last) = testing::widen(Matrix(by.rows(first, last)));
+                     }
+                   }
+                 }).nll);
+}
+
+std::vector<Index> heads_but(Index head, Index n_head) {
+  std::vector<Index> others(n_head);
+  std::iota(others.begin(), others.end(), 0);
+  std::erase(others, head);
+  return others;
+}
+
+/// Every head of every layer zeroed, replaced, and left alone.
+std::vector<HeadVariant> every_variant(const ModelConfig& config, const Matrix& replacement) {
+  std::vector<HeadVariant> variants;
+  for (Index l = 0; l < config.n_layer; ++l) {
+    for (Index h = 0; h < config.n_head; ++h) {
+      variants.push_back({l, {h}});
+      variants.push_back({l, {h}, replacement});
+      variants.push_back({l, heads_but(h, config.n_head)});
+    }
+  }
+  return variants;
+}
+
+double loss_increase(const TokenLoss& loss, const TokenLoss& clean) {
+  return mean_of(loss.nll) - mean_of(clean.nll);
+}
+
+/// Compares the loss increases of every variant with double precision.
+void expect_increases_of_double_precision(const Model& model, const TokenIds& tokens,
+                                          double relative_tolerance) {
+  const Matrix replacement = testing::Normal(3).matrix(model.config.d_model, tokens.size());
+  HeadAblation ablation(model);
+  observe(ablation, model, tokens);
+  const std::vector<HeadVariant> variants = every_variant(model.config, replacement);
+  const std::vector<TokenLoss> losses = ablation.losses(tokens, variants);
+  ASSERT_EQ(losses.size(), variants.size());
+  const double clean = reference_loss(model, tokens);
+  std::vector<double> expected;
+  for (const HeadVariant& variant : variants) {
+    expected.push_back(reference_loss(model, tokens, variant.layer, variant.heads,
+                                      variant.z.data == nullptr ? Matrix() : replacement) -
+                       clean);
+  }
+  std::vector<double> sizes;
+  for (const double increase : expected) sizes.push_back(std::abs(increase));
+  const double typical = arma::median(arma::vec(sizes));
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    EXPECT_NEAR(loss_increase(losses[v], ablation.clean_loss(Pack::of_document(tokens))),
+                expected[v], relative_tolerance * (typical + sizes[v]))
+        << "layer " << variants[v].layer << " variant " << v;
+  }
+}
+
 class HeadAblationTest : public ::testing::Test {
  protected:
   const Model model_ = testing::random_weights(testing::small_config(), 7);
+  const Index n_head_ = model_.config.n_head;
   const Index d_head_ = model_.config.d_head();
   const TokenIds tokens_ = testing::Normal(5).tokens(11, model_.config.d_vocab);
   HeadAblation ablation_{model_};
+  const std::vector<Matrix> z_ = observe(ablation_, model_, tokens_);
 };
 
-TEST_F(HeadAblationTest, ZeroingAnyHeadEqualsANaiveMaskedForward) {
-  for_each_layer(model_, tokens_, [&](const LayerView& view) {
-    std::vector<HeadVariant> variants;
-    for (Index h = 0; h < model_.config.n_head; ++h) variants.push_back({{h}, nullptr});
-    const std::vector<TokenLoss> losses = ablation_.losses(view, tokens_, variants);
-    ASSERT_EQ(losses.size(), variants.size());
-    for (Index h = 0; h < model_.config.n_head; ++h) {
-      const auto naive = reference_run(model_, tokens_, [&](Index layer, arma::mat& z) {
-        if (layer == view.layer) z.rows(h * d_head_, (h + 1) * d_head_ - 1).zeros();
-      });
-      EXPECT_NEAR(mean_of(losses[h].nll), mean_of(naive.nll), tolerance * mean_of(naive.nll))
-          << HeadIndex{view.layer, h}.text();
+// float32 rounds each difference to 6e-8 of itself, a few hundred times.
+constexpr double increase_tolerance = 2e-5;
+
+TEST_F(HeadAblationTest, IncreasesForEveryHeadAndMethodEqualDoublePrecision) {
+  expect_increases_of_double_precision(model_, tokens_, increase_tolerance);
+}
+
+TEST(HeadAblationDefaultModel, IncreasesForEveryHeadAndMethodEqualDoublePrecision) {
+  const Model model = load_model(std::string(HEADSCOPE_PROJECT_DIR) + "/data/default-model.h5");
+  expect_increases_of_double_precision(model, testing::Normal(5).tokens(40, model.config.d_vocab),
+                                       increase_tolerance);
+}
+
+TEST(HeadAblationActivations, OfEveryKindGiveTheIncreasesOfDoublePrecision) {
+  for (const Activation activation : {Activation::gelu, Activation::gelu_new, Activation::relu}) {
+    ModelConfig config = testing::small_config();
+    config.activation = activation;
+    const Model model = testing::random_weights(config, 8);
+    expect_increases_of_double_precision(model, testing::Normal(6).tokens(9, config.d_vocab),
+                                         increase_tolerance);
+  }
+}
+
+TEST_F(HeadAblationTest, EqualsAMaskedForwardPass) {
+  std::vector<HeadVariant> variants;
+  for (Index l = 0; l < model_.config.n_layer; ++l) {
+    for (Index h = 0; h < n_head_; ++h) variants.push_back({l, {h}});
+  }
+  const std::vector<TokenLoss> losses = ablation_.losses(tokens_, variants);
+  Forward forward(model_);
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    const HeadMask mask = [&] {
+      HeadMask one(n_head_, model_.config.n_layer, arma::fill::ones);
+      one(variants[v].heads[0], variants[v].layer) = 0;
+      return one;
+    }();
+    Matrix resid = forward.embed(tokens_);
+    forward.run_from({}, resid, 1, {{mask}});
+    const TokenLoss masked = forward.loss(resid, tokens_);
+    EXPECT_EQ(losses[v].correct, masked.correct);
+    for (std::size_t t = 0; t < masked.nll.size(); ++t) {
+      EXPECT_NEAR(losses[v].nll[t], masked.nll[t], tolerance * masked.nll[t]);
     }
-  });
+  }
 }
 
 TEST_F(HeadAblationTest, ReplacingSeveralHeadsEqualsANaiveForwardWithThemReplaced) {
   const Matrix replacement = testing::Normal(3).matrix(model_.config.d_model, tokens_.size());
-  for_each_layer(model_, tokens_, [&](const LayerView& view) {
-    const std::vector<HeadVariant> variants{{{0, model_.config.n_head - 1}, &replacement}};
-    const TokenLoss loss = ablation_.losses(view, tokens_, variants).front();
-    const auto naive = reference_run(model_, tokens_, [&](Index layer, arma::mat& z) {
-      if (layer != view.layer) return;
-      for (const Index h : variants[0].heads) {
-        z.rows(h * d_head_, (h + 1) * d_head_ - 1) =
-            testing::widen(Matrix(replacement.rows(h * d_head_, (h + 1) * d_head_ - 1)));
-      }
-    });
-    EXPECT_NEAR(mean_of(loss.nll), mean_of(naive.nll), tolerance * mean_of(naive.nll));
-  });
+  for (Index l = 0; l < model_.config.n_layer; ++l) {
+    const std::vector<HeadVariant> variants{{l, {0, n_head_ - 1}, replacement}};
+    const TokenLoss loss = ablation_.losses(tokens_, variants).front();
+    const double naive = reference_loss(model_, tokens_, l, variants[0].heads, replacement);
+    EXPECT_NEAR(mean_of(loss.nll), naive, tolerance * naive);
+  }
+}
+
+TEST_F(HeadAblationTest, AReplacementWithoutStrideIsTheSameForAllTokens) {
+  const Matrix column = testing::Normal(4).matrix(model_.config.d_model, 1);
+  const Matrix everywhere = arma::repmat(column, 1, tokens_.size());
+  const blas::ConstView repeated(column.memptr(), column.n_rows, tokens_.size(), 0);
+  const std::vector<HeadVariant> variants{{1, {2}, everywhere}, {1, {2}, repeated}};
+  const std::vector<TokenLoss> losses = ablation_.losses(tokens_, variants);
+  for (std::size_t t = 0; t < losses[0].nll.size(); ++t) {
+    EXPECT_NEAR(losses[0].nll[t], losses[1].nll[t], tolerance * losses[0].nll[t]);
+  }
 }
 
 TEST_F(HeadAblationTest, ReplacingZByItselfChangesNothing) {
+  for (Index l = 0; l < model_.config.n_layer; ++l) {
+    const std::vector<HeadVariant> variants{{l, {0, 1}, z_[l]}};
+    EXPECT_EQ(ablation_.losses(tokens_, variants).front().nll,
+              ablation_.clean_loss(Pack::of_document(tokens_)).nll);
+  }
+}
+
+TEST_F(HeadAblationTest, CleanLossIsThatOfTheForwardPass) {
   Forward forward(model_);
-  const TokenLoss clean = forward.loss(forward.run(tokens_), tokens_);
-  for_each_layer(model_, tokens_, [&](const LayerView& view) {
-    const Matrix own = view.z;
-    const std::vector<HeadVariant> variants{{{0, 1}, &own}};
-    const TokenLoss same = ablation_.losses(view, tokens_, variants).front();
-    EXPECT_NEAR(same.sum(), clean.sum(), tolerance * clean.sum());
-  });
+  const TokenLoss expected = forward.loss(forward.run(tokens_), tokens_);
+  EXPECT_EQ(ablation_.clean_loss(Pack::of_document(tokens_)).nll, expected.nll);
+  EXPECT_EQ(ablation_.clean_loss(Pack::of_document(tokens_)).correct, expected.correct);
+  const std::vector<HeadMask> all{{n_head_, model_.config.n_layer, arma::fill::ones}};
+  const TokenLoss unmasked = ablation_.masked_losses(Pack::of_document(tokens_), all).front();
+  EXPECT_EQ(unmasked.nll, expected.nll);
+  EXPECT_EQ(unmasked.correct, expected.correct);
+}
+
+// Where a logit rises so far that a vanishing clean probability matters.
+TEST_F(HeadAblationTest, HoldsWhereLogitsChangeByHundreds) {
+  Model model = model_;
+  model.ln_f_gain *= 60;
+  expect_increases_of_double_precision(model, tokens_, increase_tolerance);
+}
+
+// A constant added to all logits changes no loss.
+TEST_F(HeadAblationTest, HoldsWhereAllLogitsChangeAlike) {
+  Model model = model_;
+  model.W_E.each_col() += 20 * testing::Normal(9).vector(model.config.d_model);
+  expect_increases_of_double_precision(model, tokens_, 2e-3);
 }
 
 TEST_F(HeadAblationTest, MaskingHeadsOfSeveralLayersEqualsZeroingTheirOutputColumns) {
-  HeadMask mask(model_.config.n_head, model_.config.n_layer, arma::fill::ones);
+  HeadMask mask(n_head_, model_.config.n_layer, arma::fill::ones);
   mask(1, 0) = 0;
   mask(0, model_.config.n_layer - 1) = 0;
   Model pruned = model_;
   for (Index l = 0; l < model_.config.n_layer; ++l) {
-    for (Index h = 0; h < model_.config.n_head; ++h) {
+    for (Index h = 0; h < n_head_; ++h) {
       if (mask(h, l) == 0) pruned.layers[l].W_O.cols(h * d_head_, (h + 1) * d_head_ - 1).zeros();
     }
   }
   Forward forward(pruned);
-  const double expected = forward.loss(forward.run(tokens_), tokens_).sum();
-  for_each_layer(model_, tokens_, [&](const LayerView& view) {
-    if (view.layer != 0) return;
-    const std::vector<TokenLoss> losses = ablation_.masked_losses(view, tokens_, {{mask, mask}});
-    ASSERT_EQ(losses.size(), 2u);
-    EXPECT_NEAR(losses[0].sum(), expected, tolerance * expected);
-    // Not bit for bit: sgemm's rounding depends on a column's place in the stack.
-    EXPECT_NEAR(losses[0].sum(), losses[1].sum(), tolerance * expected);
-  });
+  const TokenLoss expected = forward.loss(forward.run(tokens_), tokens_);
+  const std::vector<TokenLoss> losses =
+      ablation_.masked_losses(Pack::of_document(tokens_), {{mask, mask}});
+  ASSERT_EQ(losses.size(), 2u);
+  EXPECT_EQ(losses[0].correct, expected.correct);
+  EXPECT_NEAR(losses[0].sum(), expected.sum(), tolerance * expected.sum());
+  // Not bit for bit: sgemm's rounding depends on a column's place in the stack.
+  EXPECT_NEAR(losses[0].sum(), losses[1].sum(), tolerance * expected.sum());
 }
 
 // Enough variants for several groups of several stacks each.
 class ManyVariants : public HeadAblationTest {
  protected:
-  static constexpr Index n_variant = 60;
+  static constexpr Index n_variant = 150;
+  static_assert(n_variant * 160 > HeadAblation::columns_at_once);
   const TokenIds document_ = testing::Normal(6).tokens(160, model_.config.d_vocab);
+
+  void SetUp() override { observe(ablation_, model_, document_); }
 
   static void expect_equal(const TokenLoss& loss, const TokenLoss& expected, Index variant) {
     ASSERT_EQ(loss.nll.size(), expected.nll.size());
@@ -126,86 +250,47 @@ class ManyVariants : public HeadAblationTest {
 };
 
 TEST_F(ManyVariants, OfMasksEachGiveWhatTheyGiveByThemselves) {
-  static_assert(n_variant * 160 > HeadAblation::columns_at_once);
   std::vector<HeadMask> masks;
   for (Index i = 0; i < n_variant; ++i) {
-    HeadMask mask(model_.config.n_head, model_.config.n_layer, arma::fill::ones);
+    HeadMask mask(n_head_, model_.config.n_layer, arma::fill::ones);
     for (Index unit = 0; unit < mask.n_elem; ++unit) mask(unit) = (i * 37 + 5) >> unit & 1;
     masks.push_back(mask);
   }
-  for_each_layer(model_, document_, [&](const LayerView& view) {
-    if (view.layer != 0) return;
-    const std::vector<TokenLoss> losses = ablation_.masked_losses(view, document_, masks);
-    ASSERT_EQ(losses.size(), masks.size());
-    HeadAblation alone(model_);
-    for (Index i = 0; i < n_variant; ++i) {
-      expect_equal(losses[i], alone.masked_losses(view, document_, {{masks[i]}}).front(), i);
-    }
-  });
+  const std::vector<TokenLoss> losses =
+      ablation_.masked_losses(Pack::of_document(document_), masks);
+  ASSERT_EQ(losses.size(), masks.size());
+  for (Index i = 0; i < n_variant; i += 7) {
+    expect_equal(losses[i],
+                 ablation_.masked_losses(Pack::of_document(document_), {{masks[i]}}).front(), i);
+  }
 }
 
-TEST_F(ManyVariants, OfReplacementsEachGiveWhatTheyGiveByThemselves) {
+TEST_F(ManyVariants, OfReplacementsInAnyOrderOfLayersEachGiveWhatTheyGiveByThemselves) {
   std::vector<Matrix> replacements;
   std::vector<HeadVariant> variants;
   for (Index i = 0; i < n_variant; ++i) {
     replacements.push_back(testing::Normal(40 + i).matrix(model_.config.d_model, document_.size()));
   }
-  for (Index i = 0; i < n_variant; ++i) variants.push_back({{i % 4}, &replacements[i]});
-  for_each_layer(model_, document_, [&](const LayerView& view) {
-    if (view.layer != 1) return;
-    const std::vector<TokenLoss> losses = ablation_.losses(view, document_, variants);
-    ASSERT_EQ(losses.size(), variants.size());
-    HeadAblation alone(model_);
-    for (Index i = 0; i < n_variant; ++i) {
-      expect_equal(losses[i], alone.losses(view, document_, {{variants[i]}}).front(), i);
-    }
-  });
+  for (Index i = 0; i < n_variant; ++i) variants.push_back({i % 3, {i % 4}, replacements[i]});
+  const std::vector<TokenLoss> losses = ablation_.losses(document_, variants);
+  ASSERT_EQ(losses.size(), variants.size());
+  for (Index i = 0; i < n_variant; i += 7) {
+    expect_equal(losses[i], ablation_.losses(document_, {{variants[i]}}).front(), i);
+  }
 }
 
-TEST_F(HeadAblationTest, RefusesHeadsAndReplacementsThatDoNotFit) {
-  for_each_layer(model_, tokens_, [&](const LayerView& view) {
-    const std::vector<HeadVariant> no_such_head{{{model_.config.n_head}, nullptr}};
-    EXPECT_THROW(ablation_.losses(view, tokens_, no_such_head), ShapeError);
-    const Matrix too_short(model_.config.d_model, 2, arma::fill::zeros);
-    const std::vector<HeadVariant> short_replacement{{{0}, &too_short}};
-    EXPECT_THROW(ablation_.losses(view, tokens_, short_replacement), ShapeError);
-  });
-}
-
-TEST(HeadAblationDefaultModel, EveryHeadAndMethodEqualsANaiveForward) {
-  const Model model = load_model(std::string(HEADSCOPE_PROJECT_DIR) + "/data/default-model.h5");
-  const Index n_head = model.config.n_head, d_head = model.config.d_head();
-  const TokenIds tokens = testing::Normal(5).tokens(40, model.config.d_vocab);
-  const Matrix replacement = testing::Normal(3).matrix(model.config.d_model, tokens.size());
-  HeadAblation ablation(model);
-  for_each_layer(model, tokens, [&](const LayerView& view) {
-    std::vector<HeadVariant> variants;
-    for (Index h = 0; h < n_head; ++h) {
-      variants.push_back({{h}, nullptr});
-      variants.push_back({{h}, &replacement});
-      variants.emplace_back();
-      for (Index other = 0; other < n_head; ++other) {
-        if (other != h) variants.back().heads.push_back(other);
-      }
-    }
-    const std::vector<TokenLoss> losses = ablation.losses(view, tokens, variants);
-    ASSERT_EQ(losses.size(), variants.size());
-    for (std::size_t v = 0; v < variants.size(); ++v) {
-      const auto naive = reference_run(model, tokens, [&](Index layer, arma::mat& z) {
-        if (layer != view.layer) return;
-        for (const Index h : variants[v].heads) {
-          const Index first = h * d_head, last = first + d_head - 1;
-          if (variants[v].z == nullptr) {
-            z.rows(first, last).zeros();
-          } else {
-            z.rows(first, last) = testing::widen(Matrix(replacement.rows(first, last)));
-          }
-        }
-      });
-      EXPECT_NEAR(mean_of(losses[v].nll), mean_of(naive.nll), tolerance * mean_of(naive.nll))
-          << "layer " << view.layer << " variant " << v;
-    }
-  });
+TEST_F(HeadAblationTest, RefusesWhatDoesNotFit) {
+  const auto refused = [&](const HeadVariant& variant) {
+    EXPECT_THROW(ablation_.losses(tokens_, {{variant}}), ShapeError);
+  };
+  refused({0, {n_head_}});
+  refused({model_.config.n_layer, {0}});
+  const Matrix too_short(model_.config.d_model, 2, arma::fill::zeros);
+  refused({0, {0}, too_short});
+  const TokenIds other(tokens_.begin(), tokens_.end() - 1);
+  EXPECT_THROW(ablation_.clean_loss(Pack::of_document(other)), ShapeError);
+  EXPECT_THROW(HeadAblation(model_).clean_loss(Pack::of_document(tokens_)), ShapeError)
+      << "nothing observed";
 }
 
 /// PyTorch's losses come from a full masked forward pass per head, in double precision.
@@ -229,36 +314,34 @@ TEST(HeadAblationGolden, EveryHeadAndMethodEqualsPyTorch) {
   HeadAblation ablation(model);
   for (std::size_t d = 0; d < donors.size(); ++d) {
     const TokenIds tokens = document(static_cast<std::int64_t>(d));
-    std::vector<Matrix> donor_z;
-    for_each_layer(model, document(donors[d]),
-                   [&](const LayerView& view) { donor_z.push_back(view.z); });
-    for_each_layer(model, tokens, [&](const LayerView& view) {
+    const std::vector<Matrix> donor_z = observe(ablation, model, document(donors[d]));
+    const std::vector<Matrix> own_z = observe(ablation, model, tokens);
+    for (Index l = 0; l < config.n_layer; ++l) {
       Matrix mean(config.d_model, tokens.size());
       for (Index i = 0; i < config.d_model; ++i) {
-        mean.row(i).fill(static_cast<float>(mean_z(view.layer, i / d_head, i % d_head)));
+        mean.row(i).fill(static_cast<float>(mean_z(l, i / d_head, i % d_head)));
       }
-      Matrix donor = view.z;
-      const Index shared = std::min(donor.n_cols, donor_z[view.layer].n_cols);
-      donor.head_cols(shared) = donor_z[view.layer].head_cols(shared);
+      Matrix donor = own_z[l];
+      const Index shared = std::min(donor.n_cols, donor_z[l].n_cols);
+      donor.head_cols(shared) = donor_z[l].head_cols(shared);
       for (std::size_t method = 0; method < 4; ++method) {
         const Array expected =
             golden.read_reals(std::string("loss_") + methods[method] + "_document");
-        std::vector<HeadVariant> variants(n_head);
+        std::vector<HeadVariant> variants;
         for (Index h = 0; h < n_head; ++h) {
-          for (Index other = 0; other < n_head; ++other) {
-            if ((method == 3) != (other == h)) variants[h].heads.push_back(other);
-          }
-          if (method == 1) variants[h].z = &mean;
-          if (method == 2) variants[h].z = &donor;
+          variants.push_back({l, {h}});
+          if (method == 1) variants[h].z = mean;
+          if (method == 2) variants[h].z = donor;
+          if (method == 3) variants[h].heads = heads_but(h, n_head);
         }
-        const std::vector<TokenLoss> losses = ablation.losses(view, tokens, variants);
+        const std::vector<TokenLoss> losses = ablation.losses(tokens, variants);
         for (Index h = 0; h < n_head; ++h) {
-          const double reference = expected(view.layer, h, d);
+          const double reference = expected(l, h, d);
           EXPECT_NEAR(mean_of(losses[h].nll), reference, tolerance * reference)
-              << methods[method] << " " << HeadIndex{view.layer, h}.text() << " document " << d;
+              << methods[method] << " " << HeadIndex{l, h}.text() << " document " << d;
         }
       }
-    });
+    }
   }
 }
 

@@ -95,30 +95,25 @@ TEST_P(PackTest, SharedTokensAndLastTokensThatPredictNothingTakeNoColumns) {
 
 TEST_P(PackTest, AblatingAHeadEqualsANaiveMaskedForwardOfEachSequence) {
   const Index d_head = model_.config.d_head();
-  class EachLayer : public LayerObserver {
-   public:
-    explicit EachLayer(std::function<void(const LayerView&)> check) : check_(std::move(check)) {}
-    void observe_layer(const LayerView& view) override { check_(view); }
-
-   private:
-    std::function<void(const LayerView&)> check_;
-  };
   HeadAblation ablation(model_);
-  EachLayer observer([&](const LayerView& view) {
-    const Matrix replacement(model_.config.d_model, view.n_token, arma::fill::value(0.3F));
-    const std::vector<HeadVariant> variants{{{1}, nullptr}, {{3}, &replacement}};
-    const std::vector<TokenLoss> losses = ablation.losses(view, pack_, variants);
-    ASSERT_EQ(losses.size(), 2U);
-    for (std::size_t v = 0; v < 2; ++v) {
-      expect_losses(losses[v], losses_apart([&](Index layer, arma::mat& z) {
-                      if (layer != view.layer) return;
-                      const Index h = variants[v].heads.front();
-                      z.rows(h * d_head, (h + 1) * d_head - 1).fill(v == 0 ? 0.0 : 0.3);
-                    }));
-    }
-  });
-  LayerObserver* const observers[] = {&observer};
+  LayerObserver* const observers[] = {&ablation};
   Forward(model_).run(pack_, observers);
+  const Matrix replacement(model_.config.d_model, pack_.n_column(), arma::fill::value(0.3F));
+  std::vector<HeadVariant> variants;
+  for (Index l = 0; l < model_.config.n_layer; ++l) {
+    variants.push_back({l, {1}});
+    variants.push_back({l, {3}, replacement});
+  }
+  const std::vector<TokenLoss> losses = ablation.losses(pack_, variants);
+  ASSERT_EQ(losses.size(), variants.size());
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    expect_losses(losses[v], losses_apart([&](Index layer, arma::mat& z) {
+                    if (layer != variants[v].layer) return;
+                    const Index h = variants[v].heads.front();
+                    z.rows(h * d_head, (h + 1) * d_head - 1).fill(v % 2 == 0 ? 0.0 : 0.3);
+                  }));
+  }
+  expect_losses(ablation.clean_loss(pack_), losses_apart());
 }
 
 // The gradient of documents is checked against finite differences and autograd.
