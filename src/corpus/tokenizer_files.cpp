@@ -32,7 +32,7 @@ std::string expect_one_of(const std::string& directory, const Names& names) {
 }
 
 std::string read_unchanged(const std::string& path) {
-  return FileVersion(path).during([&] { return read_file(path); });
+  return FileVersion(path).during([&] { return headscope::read_file(path); });
 }
 
 TokenizerFiles read_json_file(const std::string& path) {
