@@ -29,8 +29,12 @@ void print_line(const std::string& label, std::uint64_t value) {
 /// @param path  of the model file.
 std::string tokenizer_place(const ModelDescription& model, const std::string& path) {
   if (model.has_tokenizer) return "in the file";
-  return find_tokenizer_files(fs::path(path).parent_path().string()) ? "in the file's folder"
-                                                                     : "none with the file";
+  try {
+    return find_tokenizer_files(fs::path(path).parent_path().string()) ? "in the file's folder"
+                                                                       : "none with the file";
+  } catch (const DataError& error) {
+    return std::string("not of GPT-2's kind: ") + error.what();
+  }
 }
 
 void print_model(const ModelDescription& model, const std::string& path) {

@@ -40,17 +40,20 @@ struct Entry {
 std::vector<Entry> parse_vocabulary(const TokenizerFiles& files,
                                     const std::vector<AddedToken>& added) {
   const std::string& source = files.vocab_source;
-  const auto json = parse_json(files.vocab_json);
-  if (!json.is_object()) {
-    throw DataError(source, "",
-                    "expected a JSON object of tokens and ids, got " +
-                        std::string(json.is_discarded() ? "malformed JSON" : json.type_name()));
+  const auto vocabulary = parse_json(files.vocab_json);
+  if (!vocabulary.is_object()) {
+    throw DataError(
+        source, "",
+        "expected a JSON object of tokens and ids, got " +
+            std::string(vocabulary.is_discarded() ? "malformed JSON" : vocabulary.type_name()));
   }
-  if (json.empty()) throw DataError(source, "", "expected tokens, got none");
-  const auto in_vocabulary = [&](const AddedToken& token) { return json.contains(token.text); };
+  if (vocabulary.empty()) throw DataError(source, "", "expected tokens, got none");
+  const auto in_vocabulary = [&](const AddedToken& token) {
+    return vocabulary.contains(token.text);
+  };
   const auto n_inside =
       static_cast<std::size_t>(std::count_if(added.begin(), added.end(), in_vocabulary));
-  const std::size_t n = json.size() + added.size() - n_inside;
+  const std::size_t n = vocabulary.size() + added.size() - n_inside;
   std::vector<Entry> entries(n);
   std::vector<bool> taken(n);
   const auto fail = [&](const std::string& file, const std::string& text, const std::string& got) {
@@ -65,7 +68,7 @@ std::vector<Entry> parse_vocabulary(const TokenizerFiles& files,
     taken[id] = true;
     entries[id] = {text, is_added};
   };
-  for (const auto& item : json.items()) {
+  for (const auto& item : vocabulary.items()) {
     const nlohmann::json& id = item.value();
     if (!id.is_number_unsigned()) fail(source, item.key(), id.dump());
     take(source, item.key(), id.get<std::size_t>(), false);
@@ -73,10 +76,10 @@ std::vector<Entry> parse_vocabulary(const TokenizerFiles& files,
   for (const AddedToken& token : added) {
     if (!in_vocabulary(token)) {
       take(files.added_source, token.text, static_cast<std::size_t>(token.id), true);
-    } else if (json[token.text] != token.id) {
+    } else if (vocabulary[token.text] != token.id) {
       throw DataError(files.added_source, token.text,
-                      "expected id " + json[token.text].dump() + ", as in the vocabulary, got " +
-                          std::to_string(token.id));
+                      "expected id " + vocabulary[token.text].dump() +
+                          ", as in the vocabulary, got " + std::to_string(token.id));
     } else {
       entries[static_cast<std::size_t>(token.id)].is_added = true;
     }

@@ -1,5 +1,6 @@
 #include "corpus/tokenizer_json.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.hpp"
@@ -18,11 +19,11 @@ const json& at(const json& parent, const char* key) {
   return found == parent.end() ? nothing : *found;
 }
 
-/// The `type` of a part, or what stands for it.
+/// The `type` of a part, or what it is instead.
 std::string type_of(const json& part) {
   if (part.is_null()) return "none";
   const json& type = at(part, "type");
-  return type.is_string() ? type.get<std::string>() : json_text(part);
+  return type.is_string() ? type.get<std::string>() : "a part without type";
 }
 
 /// A part's field, and the only value that leaves encoding as GPT-2's.
@@ -60,7 +61,7 @@ std::string merge_line(const json& merge, const std::string& source) {
              merge[1].is_string()) {
     line = merge[0].get<std::string>() + " " + merge[1].get<std::string>();
   }
-  // `merges.txt` has a merge a line, between two spaces none.
+  // Anything else would be read as another merge, or as none, from a line of merges.txt.
   if (line.empty() || line.find_first_of("\r\n") != std::string::npos ||
       std::count(line.begin(), line.end(), ' ') != 1 || line.starts_with("#version")) {
     throw DataError(source, "model.merges",
