@@ -20,8 +20,7 @@ class ReportCommand : public Command {
   }
 
   void run(const std::string& /*command_line*/) override {
-    fs::path file = results_;
-    if (fs::is_directory(file)) file /= "results.h5";
+    const fs::path file = results_file(results_);
     const Results results = read_results(file.string());
     const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
     check_output_folder(directory.string());
@@ -37,8 +36,11 @@ class ReportCommand : public Command {
 }  // namespace
 
 RegisteredCommand report_command() {
-  return {"report", "redraw tables, figures and report from a results file",
-          std::make_unique<ReportCommand>};
+  return {"report",
+          "redraw tables, figures and report from a results file",
+          std::make_unique<ReportCommand>,
+          "Results",
+          {"report out", "report out/results.h5 --figures svg,pdf"}};
 }
 
 }  // namespace headscope

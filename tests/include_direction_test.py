@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
-LEVELS = ["base", "files", "model", "compute", "corpus", "results", "figures", "report", "analysis", "cli"]
+LEVELS = ["base", "files", "model", "compute", "corpus", "results", "figures", "report", "comparison", "analysis", "cli"]
 
 
 def sources():

@@ -1,7 +1,9 @@
 #!/usr/bin/python3
-"""Executes the notebooks in place on a finished run, so that they can be committed with outputs.
+"""Executes the notebooks in place on a finished run and a comparison, so that they can be committed with outputs.
 
-Usage: tools/execute_notebooks.py RUN_DIR     such as out/demo, which tools/demo.sh makes
+Usage: tools/execute_notebooks.py RUN_DIR COMPARISON_DIR
+
+RUN_DIR is such as out/demo, which tools/demo.sh makes; notebook 07 says how the comparison is made.
 """
 import os
 import pathlib
@@ -15,9 +17,10 @@ NOTEBOOKS = pathlib.Path(__file__).resolve().parent.parent / "notebooks"
 
 
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 3:
         sys.exit(__doc__.strip())
-    os.environ["HEADSCOPE_RESULTS"] = str(pathlib.Path(sys.argv[1]).resolve())
+    for name, folder in zip(("HEADSCOPE_RESULTS", "HEADSCOPE_COMPARISON"), sys.argv[1:]):
+        os.environ[name] = str(pathlib.Path(folder).resolve())
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         book = nbformat.read(path, as_version=4)
         with tempfile.TemporaryDirectory() as folder:

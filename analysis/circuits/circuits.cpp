@@ -164,6 +164,9 @@ void add_measures(Circuits circuits, Index n_position, bool fold_layer_norm, Res
                            std::move(circuits.angle_min),
                            "Smallest principal angle between the subspaces of two heads" + folding,
                            "degrees", "Bjorck & Golub 1973"));
+  group.add(Variable::real(
+      "qk_rank90_median", {}, Array(Shape{}, arma::median(arma::vec(circuits.rank.values))),
+      "Median of qk_rank90 over all heads" + folding, "count", "Cordonnier et al. 2020"));
   group.add(Variable::integer(
       "qk_rank90", {"layer", "head"}, std::move(circuits.rank),
       "Singular values of W_Q W_K' of a head that carry 90 % of the squared sum" + folding, "count",

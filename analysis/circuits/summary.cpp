@@ -34,10 +34,6 @@ std::string largest_heads(const std::vector<double>& values, std::size_t n_head,
   return text;
 }
 
-double median(std::vector<double> values) {
-  return arma::median(arma::vec(std::move(values)));
-}
-
 std::string count_of(const ResultsGroup& group, const char* name) {
   return number_text(group.variable(name).values.values[0], 0);
 }
@@ -57,10 +53,11 @@ std::string rank_text(const ResultsGroup& group) {
   const Array& joint = group.variable("qk_rank90_joint").values;
   const double of_heads = std::accumulate(rank.values.begin(), rank.values.end(), 0.0) /
                           static_cast<double>(rank.shape[0]);
-  return " A head's query-key product needs " + decimals(median(rank.values), 0) +
+  return " A head's query-key product needs " +
+         decimals(group.variable("qk_rank90_median").values.values[0], 0) +
          " singular values (median) for 90 % of its squared sum, a layer's heads together " +
-         decimals(median(joint.values), 0) + ", where they add up to " + decimals(of_heads, 0) +
-         " one by one.";
+         decimals(arma::median(arma::vec(joint.values)), 0) + ", where they add up to " +
+         decimals(of_heads, 0) + " one by one.";
 }
 
 std::string composition_text(const ResultsGroup& group) {
@@ -121,6 +118,7 @@ ReportPart circuit_report(const ResultsGroup& group) {
   to.title = "-composition, to";
   to.by_column = false;
   part.nearest = {from, to};
+  part.measures = {{"qk_rank90_median", "qk_rank90_median", ""}};
   return part;
 }
 

@@ -24,22 +24,6 @@ std::vector<Index> units_of(const TypeMargins& margins, HeadType type) {
   return units;
 }
 
-/// Share of heads that are of at least one of `types`.
-Estimate share_of(const TypeMargins& margins, const std::vector<HeadType>& types) {
-  const arma::mat& any = margins.of(types.front());
-  arma::mat share(1, any.n_cols, arma::fill::zeros);
-  for (Index w = 0; w < any.n_cols; ++w) {
-    for (Index unit = 0; unit < any.n_rows; ++unit) {
-      for (const HeadType type : types) {
-        if (!margins.has(type, unit, w)) continue;
-        share(0, w) += 1.0 / static_cast<double>(any.n_rows);
-        break;
-      }
-    }
-  }
-  return row_estimate(share, 0);
-}
-
 /// Those of `types` that were not tested, and why: `syntactic (the corpus has no dependencies)`.
 std::string untested_types(const TypeMargins& margins, const std::vector<HeadType>& types) {
   std::string list;

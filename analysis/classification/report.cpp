@@ -109,6 +109,9 @@ ReportPart classification_report(const ResultsGroup& group) {
                   "relation_baseline_heldout",
                   "relation_count_heldout",
                   "relation_tested"}};
+  part.measures = {{"type_share", "type_share", "type"},
+                   {"entropy_median", "entropy_median", ""},
+                   {"sink_mean", "sink_mean", ""}};
   part.types = "type";
   part.primary_type = "primary";
   return part;

@@ -32,6 +32,17 @@ arma::mat resampled_induction(const Array& scores, Index n_weighting, std::uint6
   return means / static_cast<double>(n_sequence);
 }
 
+/// A statistic of the finite values in each column: 1 x n_cols.
+arma::mat by_column(const arma::mat& values, double (*statistic)(const arma::vec&)) {
+  arma::mat result(1, values.n_cols);
+  for (Index i = 0; i < values.n_cols; ++i) {
+    const arma::vec column = values.col(i);
+    const arma::vec finite = column.elem(arma::find_finite(column));
+    result(i) = finite.empty() ? std::numeric_limits<double>::quiet_NaN() : statistic(finite);
+  }
+  return result;
+}
+
 /// Fills the group; one function per kind of variable.
 class ResultsBuilder {
  public:
@@ -76,6 +87,7 @@ class ResultsBuilder {
   void add_coreference(const CoreferenceTest& test);
   void add_semantic(const SemanticTest& test);
   void add_sentences();
+  void add_measures(const TypeMargins& margins);
   void add_types(const TypeMargins& margins);
 
  private:
@@ -231,6 +243,25 @@ void ResultsBuilder::add_sentences() {
                     "nats", own_definition);
 }
 
+void ResultsBuilder::add_measures(const TypeMargins& margins) {
+  const auto median = [](const arma::vec& values) { return arma::median(values); };
+  const auto mean = [](const arma::vec& values) { return arma::mean(values); };
+  add_with_interval("entropy_median", {}, by_column(sums_.ratio("entropy"), median),
+                    "Median of entropy over heads", "nats", own_definition);
+  add_with_interval("sink_mean", {}, by_column(sums_.ratio("sink"), mean),
+                    "Mean of sink over heads", "probability", own_definition);
+  std::vector<Estimate> shares;
+  for (std::size_t i = 0; i < n_head_type; ++i) {
+    const auto type = static_cast<HeadType>(i);
+    const bool tested = margins.untested_reason(type).empty();
+    shares.push_back(tested ? share_of(margins, {type}) : Estimate());
+  }
+  group_.add(Variable::estimated(
+      "type_share", {"head_type"}, {n_head_type}, shares, "documents resampled",
+      "Share of heads that are of the type; no value where the corpus cannot test for it", "1",
+      own_definition));
+}
+
 void ResultsBuilder::add_types(const TypeMargins& margins) {
   std::vector<double> is_type, margin;
   std::string rules;
@@ -309,6 +340,7 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
   TypeMargins margins = type_margins(sums, relation_tests, coreference, semantic, induction_means);
   leave_out_heads(pruned_heads, n_head, margins);
   builder.add_types(margins);
+  builder.add_measures(margins);
   group.summary = type_summary(margins, n_head);
   group.report = classification_report(group);
   group.claims = specialisation_claims(margins);

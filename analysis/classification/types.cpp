@@ -253,4 +253,19 @@ Index primary_type(const TypeMargins& margins, Index unit) {
   return primary;
 }
 
+Estimate share_of(const TypeMargins& margins, const std::vector<HeadType>& any_of) {
+  const arma::mat& any = margins.of(any_of.front());
+  arma::mat share(1, any.n_cols, arma::fill::zeros);
+  for (Index w = 0; w < any.n_cols; ++w) {
+    for (Index unit = 0; unit < any.n_rows; ++unit) {
+      for (const HeadType type : any_of) {
+        if (!margins.has(type, unit, w)) continue;
+        share(0, w) += 1.0 / static_cast<double>(any.n_rows);
+        break;
+      }
+    }
+  }
+  return row_estimate(share, 0);
+}
+
 }  // namespace headscope

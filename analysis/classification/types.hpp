@@ -72,6 +72,9 @@ TypeMargins type_margins(const WeightedSums& sums, const RelationTests& relation
 /// zero.
 void leave_out_heads(const std::vector<HeadIndex>& pruned, Index n_head, TypeMargins& margins);
 
+/// Share of heads that are of at least one of `any_of`.
+Estimate share_of(const TypeMargins& margins, const std::vector<HeadType>& any_of);
+
 /// 0 for no type, else 1 + the type of largest margin, the first on ties.
 Index primary_type(const TypeMargins& margins, Index unit);
 

@@ -41,6 +41,9 @@ ReportPart correlation_report(double mean_abs_cosine) {
        .smallest = true,
        .chance = ""},
       {.rank = 10, .title = "Write most alike (cosine)", .variable = "cosine_all", .chance = ""}};
+  part.measures = {{"mean_abs_cosine", "mean_abs_cosine_mean", ""},
+                   {"mean_abs_cosine_difference", "mean_abs_cosine_difference_mean", ""},
+                   {"disagreement", "disagreement_mean", ""}};
   return part;
 }
 

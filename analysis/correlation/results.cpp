@@ -91,6 +91,12 @@ void add_by_layer(const std::string& name, const std::vector<Estimate>& estimate
                                 resampling, long_name, "cosine", own_definition));
 }
 
+void add_mean(const std::string& name, const Estimate& estimate, const std::string& long_name,
+              ResultsGroup& group) {
+  group.add(Variable::estimated(name, {}, {}, {estimate}, resampling, long_name, "cosine",
+                                own_definition));
+}
+
 void add_cosines(const Statistics& statistics, const BlockProducts& blocks,
                  const ModelConfig& config, ResultsGroup& group) {
   const Index n_layer = config.n_layer, n_head = config.n_head;
@@ -161,17 +167,29 @@ void add_disagreement(const Statistics& statistics, const BlockProducts& blocks,
   const Index n_layer = output.shape[0];
   Array disagreement({3, n_layer});
   for (Index layer = 0; layer < n_layer; ++layer) {
-    const auto mean = [](const arma::mat& values) { return arma::mean(arma::vectorise(values)); };
+    const arma::mat outputs = cosines(matrix(output.part(layer)));
+    const arma::uvec present = arma::find_finite(outputs);  // not the pairs with a pruned head
+    const auto mean = [&](const arma::mat& values) {
+      return present.empty() ? arma::datum::nan : arma::mean(arma::vec(values.elem(present)));
+    };
     disagreement(0, layer) = -mean(cosines(matrix(value.part(layer))));
     disagreement(1, layer) = -mean(matrix(overlap.part(layer))) / n_query;
-    disagreement(2, layer) = -mean(cosines(matrix(output.part(layer))));
+    disagreement(2, layer) = -mean(outputs);
   }
+  Array mean({3});
+  for (std::size_t kind = 0; kind < 3; ++kind) {
+    const arma::vec by_layer(disagreement.part(kind).values);
+    const arma::vec present = by_layer.elem(arma::find_finite(by_layer));
+    mean(kind) = present.empty() ? arma::datum::nan : arma::mean(present);
+  }
+  group.add(Variable::real("disagreement_mean", {"kind"}, mean, "mean of disagreement over layers",
+                           "1", "Li et al. 2018"));
   group.add(Variable::real(
       "disagreement", {"kind", "layer"}, disagreement,
-      "minus the mean over ordered pairs of heads, a head with itself included, of the "
-      "cosine of their values (subspace), of the sum over keys of the product of their attention "
-      "per query (position), and of the cosine of z (output); values and z of all tokens stacked, "
-      "position 0 left out as a query",
+      "minus the mean over ordered pairs of heads, a head with itself included and pruned heads "
+      "left out, of the cosine of their values (subspace), of the sum over keys of the product of "
+      "their attention per query (position), and of the cosine of z (output); values and z of all "
+      "tokens stacked, position 0 left out as a query",
       "1", "Li et al. 2018"));
 }
 
@@ -309,6 +327,8 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
       by_layer_and_mean(statistics, settings,
                         [&](const Weights& weights) { return mean_abs_cosines(blocks, weights); });
   add_by_layer("mean_abs_cosine", means, "mean over pairs of different heads of |cosine|", group);
+  add_mean("mean_abs_cosine_mean", means.back(),
+           "mean over layers of mean_abs_cosine in residual space", group);
   add_distances(statistics, settings.seed, group);
   group.claims.push_back(low_correlation_claim(means.back()));
   group.claims.push_back(mixing_claim(means.back(), group));
@@ -334,9 +354,8 @@ void add_control_comparison(const Statistics& statistics, const Statistics& cont
       "mean_abs_cosine less that of an untrained model of the same shape on the same documents",
       group);
   const Estimate& difference = differences.back();
-  group.add(Variable::estimated("mean_abs_cosine_difference_mean", {}, {}, {difference}, resampling,
-                                "mean over layers of mean_abs_cosine_difference in residual space",
-                                "cosine", own_definition));
+  add_mean("mean_abs_cosine_difference_mean", difference,
+           "mean over layers of mean_abs_cosine_difference in residual space", group);
   group.report.findings = {
       likeness_finding(residual_mean(group.variable("mean_abs_cosine").values.values),
                        residual_mean(mean_abs_cosines(control_blocks, {})), difference)};

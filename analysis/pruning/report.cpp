@@ -50,6 +50,7 @@ ReportPart pruning_report(const ResultsGroup& group) {
                     " nats per token";
   part.scores = {
       {10, "What pruning it costs", {"loss_increase", "loss_all_but_one", "importance"}}};
+  part.measures = {{"loss", "loss_baseline", ""}, {"prunable_share", "prunable_share", ""}};
   return part;
 }
 

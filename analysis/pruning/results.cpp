@@ -60,6 +60,11 @@ Array weighted(const std::vector<const Array*>& rows, const Weights& weights) {
   return sum;
 }
 
+/// Mean loss of the whole model, nats per predicted token.
+double baseline_loss(const DocumentRows& rows, const Weights& weights) {
+  return weighted(rows.baseline, weights) / weighted(rows.n_predicted, weights);
+}
+
 /// Mean loss with each ablation minus the baseline, nats per predicted token:
 /// n_ablation_row x layer x head.
 Array loss_increases(const DocumentRows& rows, const Weights& weights) {
@@ -132,7 +137,7 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
 
   const Weights once = every_document_once(rows);
   Array all_but_one = loss_increases(rows, once).part(all_but_one_row);
-  const double baseline = weighted(rows.baseline, once) / weighted(rows.n_predicted, once);
+  const double baseline = baseline_loss(rows, once);
   for (double& loss : all_but_one.values) loss += baseline;
   group.add(Variable::real("loss_all_but_one", {"layer", "head"}, all_but_one,
                            "mean loss with every other head of the layer set to zero",
@@ -229,7 +234,7 @@ void add_prunable_share(const DocumentRows& rows, const AnalysisSettings& settin
                         ResultsGroup& group) {
   const Bootstrap bootstrap(rows.size(), settings.n_bootstrap, settings.seed);
   const std::vector<Estimate> shares = bootstrap.estimates([&](const Weights& weights) {
-    const double baseline = weighted(rows.baseline, weights) / weighted(rows.n_predicted, weights);
+    const double baseline = baseline_loss(rows, weights);
     const Array means = curve_means(rows, weights);
     std::vector<double> each;
     for (const double tolerance : tolerances) {
@@ -323,11 +328,12 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
     steps[step] = static_cast<double>(step) / (n_curve_step - 1);
   group.add_dimension(Dimension::numbers("step", steps));
 
-  const double baseline = std::accumulate(rows.baseline.begin(), rows.baseline.end(), 0.0);
-  const double n_predicted = std::accumulate(rows.n_predicted.begin(), rows.n_predicted.end(), 0.0);
-  group.add(Variable::real("loss_baseline", {}, Array(Shape{}, baseline / n_predicted),
-                           "mean negative log likelihood of a predicted token with all heads",
-                           "nats per token", michel_2019));
+  const Bootstrap bootstrap(rows.size(), settings.n_bootstrap, settings.seed);
+  const std::vector<Estimate> loss = bootstrap.estimates(
+      [&](const Weights& weights) { return std::vector<double>{baseline_loss(rows, weights)}; });
+  group.add(Variable::estimated("loss_baseline", {}, {}, loss, "documents resampled",
+                                "mean negative log likelihood of a predicted token with all heads",
+                                "nats per token", michel_2019));
   add_loss_increase(rows, config, settings, group);
   add_importance(rows, group);
   if (!rows.curve.empty()) {

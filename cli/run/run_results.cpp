@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "headscope/comparison.hpp"
 #include "headscope/report.hpp"
 #include "headscope/version.hpp"
 #include "run/output_folder.hpp"
@@ -28,13 +29,9 @@ void add_provenance(Results& results, const RunSetup& setup, std::uint64_t n_tok
   const Model& model = setup.model();
   auto& attributes = results.attributes;
   const auto count = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
-  attributes["title"] = "Headscope results";
-  attributes["version"] = version();
-  attributes["git_commit"] = git_commit();
-  attributes["command_line"] = options.command_line;
+  add_program(results, "Headscope results", options.command_line);
   attributes["options"] = options.as_json();
   attributes["seed"] = count(options.settings.seed);
-  attributes["date"] = utc_date();
   attributes["blas"] = blas::library_description();
   attributes["threads"] = std::int64_t{blas::thread_count()};
   attributes["model_path"] = model.path;
@@ -80,7 +77,29 @@ void add_control(const CorpusRun& trained, const CorpusRun& control,
   }
 }
 
+std::vector<Figure> figures_of(const Results& results) {
+  if (results.has(comparison_group)) return comparison_figures(results);
+  std::vector<Figure> figures;
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    if (!results.has(analysis.info.name)) continue;
+    for (Figure& figure : analysis.draw(results)) figures.push_back(std::move(figure));
+  }
+  return figures;
+}
+
 }  // namespace
+
+std::string results_file(const std::string& path) {
+  return fs::is_directory(path) ? (fs::path(path) / "results.h5").string() : path;
+}
+
+void add_program(Results& results, const std::string& title, const std::string& command_line) {
+  results.attributes["title"] = title;
+  results.attributes["version"] = version();
+  results.attributes["git_commit"] = git_commit();
+  results.attributes["command_line"] = command_line;
+  results.attributes["date"] = utc_date();
+}
 
 Results finish_results(const RunSetup& setup, const CorpusRun& trained, const CorpusRun* control) {
   Results results;
@@ -103,7 +122,7 @@ void write_run(const Results& results, const RunOptions& options) {
   write_results(results, (fs::path(options.output) / "results.h5").string());
   draw_results(results, options.output, options.figures);
   if (!options.quiet) {
-    std::cerr << "report: " << (fs::path(options.output) / "report.html").string() << "\n";
+    std::cout << (fs::path(options.output) / "report.html").string() << "\n";
   }
 }
 
@@ -113,7 +132,7 @@ void draw_results(const Results& results, const std::string& directory,
                     figure_folder = (fs::path(directory) / "figures").string();
   std::vector<std::string> formats = figure_formats;
   if (std::ranges::find(formats, "svg") == formats.end()) formats.push_back("svg");
-  std::vector<std::string> groups{"control"};
+  std::vector<std::string> groups{"control", comparison_group};
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
     groups.push_back(analysis.info.name);
   }
@@ -124,11 +143,8 @@ void draw_results(const Results& results, const std::string& directory,
   make_folder(figure_folder);
   write_tables(results, tables);
   std::vector<DrawnFigure> figures;
-  for (const RegisteredAnalysis& analysis : analysis_registry()) {
-    if (!results.has(analysis.info.name)) continue;
-    for (Figure& figure : analysis.draw(results)) {
-      figures.push_back(write_figure(std::move(figure), figure_folder, formats));
-    }
+  for (Figure& figure : figures_of(results)) {
+    figures.push_back(write_figure(std::move(figure), figure_folder, formats));
   }
   write_report(results, figures, directory);
 }

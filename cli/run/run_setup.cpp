@@ -31,7 +31,7 @@ std::vector<const RegisteredAnalysis*> choose_analyses(const RunOptions& options
     const bool is_asked = std::find(asked.begin(), asked.end(), analysis.info.name) != asked.end();
     const bool possible = !analysis.info.needs_corpus() || (has_corpus && model.is_complete());
     if (is_asked && !possible) {
-      if (!has_corpus)
+      if (model.is_complete())
         throw UsageError("--analyses " + analysis.info.name + ": expected --corpus, got none");
       throw DataError(model.path, "",
                       "expected a complete model for the analysis " + analysis.info.name +

@@ -53,6 +53,26 @@ struct BestRows {
   bool operator==(const BestRows&) const = default;
 };
 
+/// A number that sums up a model, for comparisons of models of any shape.
+struct Measure {
+  std::string name;       ///< in a comparison: `loss`
+  std::string variable;   ///< of no dimension or one
+  std::string dimension;  ///< that dimension's name in a comparison; empty: the variable's own
+
+  bool operator==(const Measure&) const = default;
+};
+
+/// A table in the summary with a row per label of a dimension.
+struct OverviewTable {
+  std::string title;
+  std::string dimension;
+  std::string pages;  ///< text by label: relative path of a page to link; may be empty
+  /// By label, or by label and one more dimension, whose labels are columns.
+  std::vector<std::string> variables;
+
+  bool operator==(const OverviewTable&) const = default;
+};
+
 struct ReportPart {
   std::vector<Finding> findings;
   /// Parts of the summary's first line, about the model; may be empty.
@@ -62,6 +82,8 @@ struct ReportPart {
   std::vector<ScoreSection> scores;
   std::vector<NearestHeads> nearest;
   std::vector<BestRows> tables;
+  std::vector<Measure> measures;
+  OverviewTable overview;  ///< without variables: none
 
   std::string types;         ///< a flag by type and head: which types a head is of
   std::string primary_type;  ///< a flag by head: the type shown on head maps

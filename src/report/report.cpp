@@ -49,12 +49,19 @@ std::string_view verdict_text(Verdict verdict) {
   return "";
 }
 
+std::string estimate_text(const Estimate& estimate, int digits) {
+  if (std::isnan(estimate.value)) return "–";
+  const std::string value = number_text(estimate.value, digits);
+  if (!estimate.has_interval()) return value;
+  return value + " [" + number_text(estimate.low, digits) + ", " +
+         number_text(estimate.high, digits) + "]";
+}
+
 std::string effect_text(const Claim& claim) {
-  const Estimate& effect = claim.effect;
-  if (std::isnan(effect.value)) return "";
-  const std::string value = number_text(effect.value, 4);
-  if (!effect.has_interval()) return value + (claim.exact ? " (exact)" : " (no interval)");
-  return value + " [" + number_text(effect.low, 4) + ", " + number_text(effect.high, 4) + "]";
+  if (std::isnan(claim.effect.value)) return "";
+  const std::string text = estimate_text(claim.effect, 4);
+  if (claim.effect.has_interval()) return text;
+  return text + (claim.exact ? " (exact)" : " (no interval)");
 }
 
 std::string scalar_text(const LongTable& table) {
@@ -73,6 +80,14 @@ std::string model_name(const Results& results) {
   if (found == results.attributes.end()) return "a model";
   const std::string name = fs::path(attribute_text(found->second)).filename().string();
   return name.empty() ? "a model" : name;
+}
+
+std::string report_title(const Results& results) {
+  const auto title = results.attributes.find("title");
+  if (!results.attributes.contains("model_path") && title != results.attributes.end()) {
+    return attribute_text(title->second);
+  }
+  return "What the attention heads of " + model_name(results) + " do";
 }
 
 void remove_report(const std::string& directory) {

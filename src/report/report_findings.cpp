@@ -1,6 +1,5 @@
-#include "report/report_findings.hpp"
-
 #include "headscope/number_text.hpp"
+#include "headscope/report.hpp"
 #include "report/head_variables.hpp"
 #include "report/report_pages.hpp"
 
@@ -60,7 +59,8 @@ std::vector<Finding> findings(const Results& results) {
   const auto add = [&](const char* about, const std::string& text) {
     if (!text.empty()) lines.push_back({.about = about, .text = text});
   };
-  if (const std::optional<HeadShape> shape = head_shape(results)) {
+  const std::optional<HeadShape> shape = head_shape(results);
+  if (shape && results.attributes.contains("model_path")) {
     add("Model", model_line(results, *shape));
   }
   for (const auto& [group, finding] : items_by_rank(results, &ReportPart::findings)) {

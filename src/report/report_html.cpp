@@ -206,17 +206,16 @@ std::string variable_anchor(const std::string& group, const std::string& variabl
 }
 
 std::string html_report(const ReportContent& content) {
-  const std::string name = html_text(model_name(content.results));
+  const std::string title = html_text(report_title(content.results));
   std::string html =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
       "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-      name + " – Headscope</title>\n<style>\n";
+      title + " – Headscope</title>\n<style>\n";
   html += report_css;
   html += "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the results</a>\n";
-  html += "<header>\n<h1>What the attention heads of " + name +
-          " do</h1>\n<p class=\"faint\">Headscope " + html_text(version());
+  html += "<header>\n<h1>" + title + "</h1>\n<p class=\"faint\">Headscope " + html_text(version());
   const auto date = content.results.attributes.find("date");
   if (date != content.results.attributes.end()) {
     html += ", " + html_text(attribute_text(date->second));

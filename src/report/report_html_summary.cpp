@@ -1,6 +1,7 @@
+#include "headscope/report.hpp"
 #include "report/head_variables.hpp"
 #include "report/inline_svg.hpp"
-#include "report/report_findings.hpp"
+#include "report/report_overview.hpp"
 #include "report/report_pages.hpp"
 
 namespace headscope {
@@ -13,6 +14,28 @@ std::string findings_list(const Results& results) {
             "</li>\n";
   }
   return html.empty() ? "" : "<ul class=\"findings\">\n" + html + "</ul>\n";
+}
+
+std::string overview_table(const Overview& overview) {
+  std::string html = "<div class=\"wide\"><table class=\"overview-table sortable\">\n<caption>" +
+                     html_text(overview.title) + "</caption>\n<thead><tr>";
+  for (const std::string& heading : overview.headings) {
+    html += "<th scope=\"col\"" +
+            std::string(&heading == &overview.headings.front() ? "" : " class=\"number\"") +
+            "><button type=\"button\">" + html_text(heading) + "</button></th>";
+  }
+  html += "</tr></thead>\n<tbody>\n";
+  for (const Overview::Row& row : overview.rows) {
+    const std::string label = html_text(row.label);
+    html += "<tr><td>" +
+            (row.page.empty() ? label : "<a href=\"" + row.page + "\">" + label + "</a>") + "</td>";
+    for (const std::string& cell : row.cells) {
+      html += "<td class=\"number\" data-number=\"" + html_text(cell.substr(0, cell.find(' '))) +
+              "\">" + html_text(cell) + "</td>";
+    }
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
 }
 
 // A cell for each head; the page's script colours them and opens the head's panel.
@@ -40,6 +63,7 @@ std::string head_map(const HeadShape& shape) {
 
 std::string summary_section(const Results& results) {
   std::string html = findings_list(results);
+  for (const Overview& overview : overviews(results)) html += overview_table(overview);
   if (const std::optional<HeadShape> shape = head_shape(results)) html += head_map(*shape);
   if (html.empty()) return "";
   return "<section id=\"summary\">\n<h2>Summary</h2>\n<div class=\"overview\">\n" + html +

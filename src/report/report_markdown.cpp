@@ -1,9 +1,10 @@
 #include <optional>
 
+#include "headscope/report.hpp"
 #include "headscope/utf8.hpp"
 #include "headscope/version.hpp"
 #include "report/head_variables.hpp"
-#include "report/report_findings.hpp"
+#include "report/report_overview.hpp"
 #include "report/report_pages.hpp"
 #include "results/long_table.hpp"
 #include "results/results_claims.hpp"
@@ -77,6 +78,23 @@ std::string findings_text(const Results& results) {
   return text.empty() ? "" : "## Summary\n\n" + text + "\n";
 }
 
+std::string overviews_text(const Results& results) {
+  std::string text;
+  for (const Overview& overview : overviews(results)) {
+    text += row_text(overview.headings) + "|";
+    for (std::size_t i = 0; i < overview.headings.size(); ++i) text += "---|";
+    text += "\n";
+    for (const Overview::Row& row : overview.rows) {
+      text +=
+          "| " +
+          (row.page.empty() ? plain(row.label) : "[" + plain(row.label) + "](" + row.page + ")") +
+          " " + row_text(row.cells);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
 // Each head's main type, a row for each layer.
 std::string head_map_text(const Results& results) {
   const std::optional<HeadShape> shape = head_shape(results);
@@ -100,9 +118,9 @@ std::string head_map_text(const Results& results) {
 }  // namespace
 
 std::string markdown_report(const ReportContent& content) {
-  std::string text = "# What the attention heads of " + plain(model_name(content.results)) +
-                     " do\n\nHeadscope " + plain(version()) + "\n\n" +
-                     findings_text(content.results) + head_map_text(content.results) +
+  std::string text = "# " + plain(report_title(content.results)) + "\n\nHeadscope " +
+                     plain(version()) + "\n\n" + findings_text(content.results) +
+                     overviews_text(content.results) + head_map_text(content.results) +
                      claims_text(content);
   for (const ResultsGroup& group : content.results.groups) {
     text += "## " + plain(group_title(group)) + "\n\n";

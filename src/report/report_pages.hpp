@@ -36,12 +36,16 @@ std::string group_title(const ResultsGroup& group);
 
 /// `holds`, `does not hold`, `undecided`.
 std::string_view verdict_text(Verdict verdict);
+/// `0.42 [0.4, 0.44]`, or `0.42` without an interval; a dash where there is no number.
+std::string estimate_text(const Estimate& estimate, int digits);
 /// `0.42 [0.4, 0.44]`, `4 (exact)` or `0.42 (no interval)`; empty where there is no number.
 std::string effect_text(const Claim& claim);
 /// The number or text of a variable without dimensions, `0.42 [0.4, 0.44]` with an interval.
 std::string scalar_text(const LongTable& table);
 /// Name of a model's file without its folder, or a placeholder.
 std::string model_name(const Results& results);
+/// The page's heading: what the results are about.
+std::string report_title(const Results& results);
 std::string attribute_text(const AttributeValue& value);
 
 }  // namespace headscope

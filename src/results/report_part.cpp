@@ -15,9 +15,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(NearestHeads, rank, title, varia
                                                 by_column, chance)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BestRows, rank, title, headings, value, baseline,
                                                 count, eligible)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Measure, name, variable, dimension)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(OverviewTable, title, dimension, pages, variables)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ReportPart, findings, model_size, model_loss,
-                                                scores, nearest, tables, types, primary_type,
-                                                pattern, token_labels)
+                                                scores, nearest, tables, measures, overview, types,
+                                                primary_type, pattern, token_labels)
 
 namespace {
 

@@ -1,6 +1,6 @@
 """Execute every notebook on a fresh results file, and check that the committed copies have been executed.
 
-HEADSCOPE_RESULTS is the folder of the run, HEADSCOPE_NOTEBOOKS that of the notebooks.
+HEADSCOPE_RESULTS is the folder of the run, HEADSCOPE_COMPARISON that of a comparison, HEADSCOPE_NOTEBOOKS that of the notebooks.
 """
 import os
 import pathlib
