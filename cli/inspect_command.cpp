@@ -212,7 +212,8 @@ class InspectCommand : public Command {
       if (is_text_corpus(path)) {
         print_corpus(path, tokenizer_);
       } else {
-        print_description(results_file(path), run_.n_head, with_arrays_);
+        const std::string results = results_file(path);
+        print_description(fs::exists(results) ? results : path, run_.n_head, with_arrays_);
       }
     }
   }

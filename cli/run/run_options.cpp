@@ -48,7 +48,7 @@ nlohmann::json json_of(const OptionTable& table, std::string (*path_text)(const 
 RunOptions::RunOptions() {
   using enum OptionScope;
   table.heading("Model");
-  table(model, {"model", "FILE|DIR",
+  table(model, {"model", "FILE",
                 "tf_model.h5, flat HDF5 or safetensors, complete or attention weights only; or a "
                 "folder as on the Hugging Face hub",
                 "the small model in data/", run})
