@@ -116,7 +116,7 @@ json attention_patterns(const Model& model, const TokenIds& tokens, int runs) {
   std::vector<Matrix> z(config.n_layer, Matrix(config.d_model, n_token, arma::fill::zeros));
   const json seconds = seconds_of(runs, [&] {
     for (Index l = 0; l < config.n_layer; ++l)
-      causal_attention(inputs.qkv[l], config.n_head, 1, z[l], &patterns[l]);
+      causal_attention(inputs.qkv[l], config.n_head, config.score_scale(l), 1, z[l], &patterns[l]);
   });
   const double peak = peak_resident_mb();
   json pattern_sums = json::array(), z_sums = json::array();

@@ -32,7 +32,18 @@ void print_line(const std::string& label, std::uint64_t value) {
   print_line(label, std::to_string(value));
 }
 
-void print_model(const ModelDescription& model) {
+/// @param path  of the model file.
+std::string tokenizer_place(const ModelDescription& model, const std::string& path) {
+  if (model.has_tokenizer) return "in the file";
+  try {
+    return find_tokenizer_files(fs::path(path).parent_path().string()) ? "in the file's folder"
+                                                                       : "none with the file";
+  } catch (const DataError& error) {
+    return std::string("not of GPT-2's kind: ") + error.what();
+  }
+}
+
+void print_model(const ModelDescription& model, const std::string& path) {
   const ModelConfig& config = model.config;
   print_line("config from", model.config_file.empty() ? "the tensors' shapes" : model.config_file);
   print_line("layers", config.n_layer);
@@ -43,12 +54,13 @@ void print_model(const ModelDescription& model) {
   print_line("context", config.n_ctx);
   print_line("vocabulary", config.d_vocab);
   print_line("activation", std::string(activation_name(config.activation)));
+  if (config.scale_by_inverse_layer) print_line("scores", "divided by layer + 1 too");
   print_line("unembedding", config.tied_unembedding ? "tied to the token embedding" : "its own");
   if (model.n_stored == 0) {
     print_line("parameters", model.counts.total());
     return;
   }
-  print_line("tokenizer", model.has_tokenizer ? "in the file" : "not in the file");
+  print_line("tokenizer", tokenizer_place(model, path));
   print_line("parameters in the file", model.n_stored);
   if (model.missing.empty()) {
     print_line("holds", "a complete model: every analysis can run");
@@ -115,12 +127,12 @@ void print_results(const Results& results) {
 void print_description(const std::string& path, Index n_head, bool with_arrays) {
   const FileDescription file = describe_file(path, {n_head});
   const bool of_results = is_results(file);
-  std::cout << path << ": " << (of_results ? "results" : file_kind_text(file.kind)) << ", "
+  std::cout << file.path << ": " << (of_results ? "results" : file_kind_text(file.kind)) << ", "
             << size_text(file.n_byte) << "\n";
-  if (of_results && !with_arrays) return print_results(read_results(path));
+  if (of_results && !with_arrays) return print_results(read_results(file.path));
   for (const auto& [name, value] : file.attributes) print_line(name, value);
   if (file.model) {
-    print_model(*file.model);
+    print_model(*file.model, file.path);
     print_memory(*file.model);
   }
   if (file.kind == FileKind::config) return;
@@ -139,8 +151,7 @@ void print_corpus(const std::string& path, const std::string& tokenizer_director
   if (tokenizer_directory.empty()) {
     tokenizer_name = default_data_path("default-model.h5");
     const Model model = load_model(tokenizer_name);
-    tokenizer.emplace(model.tokenizer_vocab.value_or(""), model.tokenizer_merges.value_or(""),
-                      tokenizer_name);
+    tokenizer.emplace(tokenizer_files_of(model).value());
   } else {
     tokenizer.emplace(Tokenizer::from_directory(tokenizer_directory));
   }
@@ -178,8 +189,10 @@ void print_corpus(const std::string& path, const std::string& tokenizer_director
 }
 
 bool is_text_corpus(const fs::path& path) {
-  return (fs::is_directory(path) && !fs::exists(results_file(path.string()))) ||
-         path.extension() == ".txt" || path.extension() == ".conllu";
+  if (fs::is_directory(path)) {
+    return !fs::exists(results_file(path.string())) && !model_file_in(path.string());
+  }
+  return path.extension() == ".txt" || path.extension() == ".conllu";
 }
 
 class InspectCommand : public Command {
@@ -191,8 +204,8 @@ class InspectCommand : public Command {
                       .several = true,
                       .positional = true});
     options_(tokenizer_, {"tokenizer", "DIR",
-                          "folder with the vocab.json and merges.txt for counting a corpus's "
-                          "tokens",
+                          "folder with the tokenizer.json, or vocab.json and merges.txt, for "
+                          "counting a corpus's tokens",
                           "the tokenizer of the model in data/"});
     options_.add(run_.table.at("n-head"));
     options_(with_arrays_, {"arrays", "", "list every array of a file, with shape and type"});
@@ -203,7 +216,8 @@ class InspectCommand : public Command {
       if (is_text_corpus(path)) {
         print_corpus(path, tokenizer_);
       } else {
-        print_description(results_file(path), run_.n_head, with_arrays_);
+        const std::string results = results_file(path);
+        print_description(fs::exists(results) ? results : path, run_.n_head, with_arrays_);
       }
     }
   }

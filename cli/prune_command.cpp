@@ -3,6 +3,7 @@
 
 #include "commands.hpp"
 #include "headscope/prune.hpp"
+#include "headscope/tokenizer.hpp"
 #include "run/run_options.hpp"
 
 namespace headscope {
@@ -31,6 +32,7 @@ class PruneCommand : public Command {
     const PruneMode mode = mode_ == "zero" ? PruneMode::zero : PruneMode::remove;
     Model model = load_model(model_, {run_.n_head});
     prune_heads(model, heads, mode);
+    if (const auto files = tokenizer_files_of(model)) store_tokenizer(*files, model);
     save_model(model, out_);
     std::cout << out_ << ": " << heads.size() << " of "
               << model.config.n_layer * model.config.n_head << " heads "

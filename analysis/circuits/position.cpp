@@ -1,7 +1,6 @@
 #include "circuits/position.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace headscope {
 namespace {
@@ -53,7 +52,7 @@ PositionOnlyAttention position_only_attention(const Model& model, Index layer_in
   for (Index h = 0; h < n_head; ++h) {
     const arma::mat Q = QK.rows(h * d_head, (h + 1) * d_head - 1);
     const arma::mat K = QK.rows(d_model + h * d_head, d_model + (h + 1) * d_head - 1);
-    arma::mat pattern = K.t() * Q / std::sqrt(static_cast<double>(d_head));
+    arma::mat pattern = K.t() * Q * model.config.score_scale(layer_index);
     for (Index query = first_query; query < n_position; ++query) {
       softmax_in_double(pattern.col(query).subvec(0, query));
       for (Index offset = 0; offset < std::min(n_position_offset, query + 1); ++offset) {

@@ -49,11 +49,12 @@ RunOptions::RunOptions() {
   using enum OptionScope;
   table.heading("Model");
   table(model, {"model", "FILE",
-                "tf_model.h5, flat HDF5 or safetensors, complete or attention weights only",
+                "tf_model.h5, flat HDF5 or safetensors, complete or attention weights only; or a "
+                "folder as on the Hugging Face hub",
                 "the small model in data/", run})
       .in_usage = true;
-  table(n_head,
-        {"n-head", "N", "heads per layer, for model files that do not state it", "d_model / 64"});
+  table(n_head, {"n-head", "N", "heads per layer, for model files that do not state it",
+                 "none; needed unless the shapes are a published GPT-2's"});
   table.heading("Corpus");
   Option& paths = table(
       corpus, {"corpus", "PATH...",
@@ -62,8 +63,8 @@ RunOptions::RunOptions() {
                "analysed",
                run});
   paths.several = paths.in_usage = true;
-  table(tokenizer,
-        {"tokenizer", "DIR", "folder with vocab.json and merges.txt", "the model file's own", run});
+  table(tokenizer, {"tokenizer", "DIR", "folder with tokenizer.json, or vocab.json and merges.txt",
+                    "the one in the model file or its folder", run});
   table(prepend_bos, {"no-bos", "", "do not put <|endoftext|> before each document"});
   table(max_documents, {"max-documents", "N", "number of documents of the corpus to use", "all"});
   table.heading("Analyses");

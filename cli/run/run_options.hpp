@@ -15,7 +15,7 @@ struct RunOptions {
   RunOptions& operator=(const RunOptions&) = delete;
 
   std::string model;         ///< empty: the default model in data/
-  std::uint64_t n_head = 0;  ///< for files that do not state it; 0: d_model / 64
+  std::uint64_t n_head = 0;  ///< for files that do not state it
   std::vector<std::string>
       corpus;             ///< empty: the default stories with the default model, else none
   std::string tokenizer;  ///< folder; empty: the model's own

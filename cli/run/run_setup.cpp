@@ -42,17 +42,28 @@ std::vector<const RegisteredAnalysis*> choose_analyses(const RunOptions& options
   return chosen;
 }
 
-std::optional<Tokenizer> open_tokenizer(const RunOptions& options, const Model& model) {
-  if (!options.tokenizer.empty()) return Tokenizer::from_directory(options.tokenizer);
-  if (model.tokenizer_vocab && model.tokenizer_merges) {
-    return Tokenizer(*model.tokenizer_vocab, *model.tokenizer_merges, model.path + ":tokenizer");
-  }
-  return std::nullopt;
+bool any_needs_corpus(const std::vector<const RegisteredAnalysis*>& analyses) {
+  return std::any_of(analyses.begin(), analyses.end(), [](const RegisteredAnalysis* analysis) {
+    return analysis->info.needs_corpus();
+  });
+}
+
+std::optional<Tokenizer> open_tokenizer(const RunOptions& options, const Model& model,
+                                        const std::vector<const RegisteredAnalysis*>& analyses) {
+  if (!any_needs_corpus(analyses)) return std::nullopt;
+  const std::optional<TokenizerFiles> files = options.tokenizer.empty()
+                                                  ? tokenizer_files_of(model)
+                                                  : read_tokenizer_files(options.tokenizer);
+  if (!files) return std::nullopt;
+  Tokenizer tokenizer(*files);
+  check_tokenizer_fits(tokenizer, model);
+  return tokenizer;
 }
 
 std::optional<Corpus> open_corpus(const RunOptions& options, const std::vector<std::string>& paths,
-                                  const Model& model, const std::optional<Tokenizer>& tokenizer) {
-  if (paths.empty()) return std::nullopt;
+                                  const Model& model, const std::optional<Tokenizer>& tokenizer,
+                                  const std::vector<const RegisteredAnalysis*>& analyses) {
+  if (!any_needs_corpus(analyses)) return std::nullopt;
   CorpusOptions corpus_options;
   corpus_options.prepend_bos = options.prepend_bos;
   corpus_options.max_tokens = model.config.n_ctx;
@@ -89,9 +100,9 @@ RunSetup::RunSetup(const RunOptions& options)
     : options_(with_threads_set(options)),
       corpus_paths_(find_corpus(options)),
       model_(load_checked_model(options_)),
-      tokenizer_(open_tokenizer(options_, model_)),
       analyses_(choose_analyses(options_, !corpus_paths_.empty(), model_)),
-      corpus_(open_corpus(options_, corpus_paths_, model_, tokenizer_)) {
+      tokenizer_(open_tokenizer(options_, model_, analyses_)),
+      corpus_(open_corpus(options_, corpus_paths_, model_, tokenizer_, analyses_)) {
   check_memory_of(options_, model_.config, weight_bytes(model_),
                   corpus_ ? corpus_->n_document() : 0, analyses_);
 }

@@ -23,7 +23,7 @@ class RunSetup {
   const Model& model() const { return model_; }
   /// The paths given, or the default stories with the default model.
   const std::vector<std::string>& corpus_paths() const { return corpus_paths_; }
-  /// Null for a weights-only run.
+  /// Null if no analysis needs it.
   const Corpus* corpus() const { return corpus_ ? &*corpus_ : nullptr; }
   const Tokenizer* tokenizer() const { return tokenizer_ ? &*tokenizer_ : nullptr; }
   /// The analyses to run, in the order of the registry.
@@ -35,8 +35,8 @@ class RunSetup {
   const RunOptions& options_;
   std::vector<std::string> corpus_paths_;
   Model model_;
-  std::optional<Tokenizer> tokenizer_;
   std::vector<const RegisteredAnalysis*> analyses_;
+  std::optional<Tokenizer> tokenizer_;
   std::optional<Corpus> corpus_;
 };
 

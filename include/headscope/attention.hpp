@@ -87,11 +87,12 @@ Cube head_outputs(const Matrix& z, const Matrix& W_O, Index n_head);
 ///
 /// @param qkv         3 (n_head d_head) x (n_token n_sequence): rows Q | K | V; sequences of
 /// n_token columns each.
+/// @param scale       scores are q.k * scale (ModelConfig::score_scale).
 /// @param n_sequence  independent sequences side by side.
 /// @param z           (n_head d_head) x (n_token n_sequence), overwritten.
 /// @param pattern     n_token x n_token x (n_head n_sequence), overwritten, zero for keys after the
 ///                    query; null if not wanted, and then no n_token x n_token matrix is allocated.
-void causal_attention(const Matrix& qkv, Index n_head, Index n_sequence, blas::View z,
+void causal_attention(const Matrix& qkv, Index n_head, double scale, Index n_sequence, blas::View z,
                       Cube* pattern = nullptr);
 
 }  // namespace headscope

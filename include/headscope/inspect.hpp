@@ -44,7 +44,7 @@ struct ModelDescription {
 };
 
 struct FileDescription {
-  std::string path;
+  std::string path;  ///< of the file
   FileKind kind = FileKind::other_hdf5;
   std::uint64_t n_byte = 0;
   std::vector<TensorInfo> arrays;
@@ -52,7 +52,8 @@ struct FileDescription {
   std::optional<ModelDescription> model;          ///< for model files and configs
 };
 
-/// What a model, corpus or results file holds, without reading its numbers.
+/// What a model, corpus or results file holds, without reading its numbers; of a folder, its model
+/// file.
 /// @throws DataError if the file is missing, damaged, of no known format, or a model whose tensors
 /// do not fit together.
 FileDescription describe_file(const std::string& path, const LoadOptions& options = {});

@@ -83,7 +83,10 @@ struct TensorId {
   Index layer;  ///< 0 where the tensor belongs to no layer
 };
 
-/// Recognises `h.5.attn.c_attn.weight`, also after `transformer.`.
+/// A tensor's name in a file without the prefixes of the modules around the model: `transformer.`,
+/// `module.` (parallel training), `_orig_mod.` (a compiled model), in any order.
+std::string_view without_prefixes(std::string_view name);
+/// Recognises `h.5.attn.c_attn.weight`, also after prefixes.
 std::optional<TensorId> parse_tensor_name(std::string_view name);
 /// Recognises `any/group/h_._5/attn/c_attn/weight:0`.
 std::optional<TensorId> parse_keras_name(std::string_view path);

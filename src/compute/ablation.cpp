@@ -151,7 +151,8 @@ struct HeadAblation::Workspace {
     layer_norm_difference(clean.resid(l), stream, layer.ln_1_gain, config.layer_norm_epsilon, ln);
     blas::multiply(layer.W_QKV, ln, projected);
     add_clean(clean_qkv.matrix(3 * config.d_model, n_token), 1, projected);
-    packed_attention(projected, config.n_head, pack.segments, changes.size(), dz);
+    packed_attention(projected, config.n_head, config.score_scale(l), pack.segments, changes.size(),
+                     dz);
     add_clean(clean.z(l), -1, dz);
     for (Index i = 0; i < changes.size(); ++i) {
       replace_heads(l, changes[i], blas::View(dz).cols(i * n_token, n_token));

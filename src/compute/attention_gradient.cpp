@@ -1,7 +1,6 @@
 #include "compute/attention_gradient.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "compute/packed_attention.hpp"
 #include "compute/vector_math.hpp"
@@ -66,7 +65,7 @@ void add_block(const SegmentInputs& in, const Pack::Segment& segment, blas::Cons
 
 }  // namespace
 
-void causal_attention_gradient(const Matrix& qkv, Index n_head,
+void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale,
                                std::span<const Pack::Segment> segments, blas::ConstView dz,
                                blas::View dqkv) {
   const Index d_model = dz.n_row, d_head = d_model / n_head;
@@ -77,7 +76,7 @@ void causal_attention_gradient(const Matrix& qkv, Index n_head,
     clear(gradients.dK);
     clear(gradients.dV);
     for (const Pack::Segment& segment : segments) {
-      const SegmentInputs inputs = segment_inputs(qkv, n_head, h, segment);
+      const SegmentInputs inputs = segment_inputs(qkv, n_head, scale, h, segment);
       for (Index first = 0; first < segment.count; first += query_block) {
         add_block(inputs, segment, dz.rows(h * d_head, d_head), first,
                   std::min(query_block, segment.count - first), gradients);

@@ -11,9 +11,10 @@ namespace headscope {
 /// Recomputes patterns in blocks of queries; threads over heads.
 ///
 /// @param qkv   3 (n_head d_head) x n_column.
+/// @param scale the forward pass's.
 /// @param dz    (n_head d_head) x n_column.
 /// @param dqkv  shaped as qkv, overwritten.
-void causal_attention_gradient(const Matrix& qkv, Index n_head,
+void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale,
                                std::span<const Pack::Segment> segments, blas::ConstView dz,
                                blas::View dqkv);
 

@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "compute/attention_block.hpp"
 #include "headscope/error.hpp"
 
@@ -11,7 +9,7 @@ constexpr Index least_parallel_work = 4'000'000;
 
 }  // namespace
 
-void causal_attention(const Matrix& qkv, Index n_head, Index n_sequence, blas::View z,
+void causal_attention(const Matrix& qkv, Index n_head, double scale, Index n_sequence, blas::View z,
                       Cube* pattern) {
   check_count("attention output columns", qkv.n_cols, z.n_col);
   check_count("query, key and value rows", 3 * z.n_row, qkv.n_rows);
@@ -30,7 +28,6 @@ void causal_attention(const Matrix& qkv, Index n_head, Index n_sequence, blas::V
     check_count("pattern slices", n_head * n_sequence, pattern->n_slices);
   }
   const AttentionMask mask = AttentionMask::causal();
-  const float scale = 1.0F / std::sqrt(static_cast<float>(d_head));
   const Index n_block = (n_token + query_block - 1) / query_block;
   const Index n_slice = n_head * n_sequence;
 
@@ -41,9 +38,9 @@ void causal_attention(const Matrix& qkv, Index n_head, Index n_sequence, blas::V
     const Index block = n_block - 1 - task / n_slice, slice = task % n_slice;
     const Index head = slice % n_head, sequence = slice / n_head;
     const blas::ConstView columns = blas::ConstView(qkv).cols(sequence * n_token, n_token);
-    const HeadInputs inputs{columns.rows(head * d_head, d_head),
-                            columns.rows(d_model + head * d_head, d_head),
-                            columns.rows(2 * d_model + head * d_head, d_head), scale};
+    const HeadInputs inputs{
+        columns.rows(head * d_head, d_head), columns.rows(d_model + head * d_head, d_head),
+        columns.rows(2 * d_model + head * d_head, d_head), static_cast<float>(scale)};
     const Index first = block * query_block, count = std::min(query_block, n_token - first);
     const Index n_key = first + count;
     const blas::View scores =

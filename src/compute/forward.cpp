@@ -82,7 +82,8 @@ struct Forward::Workspace {
       Matrix projected = qkv.matrix(3 * stream.n_rows, stream.n_cols);
       Matrix mixed = z.matrix(stream.n_rows, stream.n_cols);
       project_qkv(config, layer, stream, ln, projected);
-      packed_attention(projected, config.n_head, segments, n_sequence, mixed);
+      packed_attention(projected, config.n_head, config.score_scale(index), segments, n_sequence,
+                       mixed);
       for (Index s = 0; s < masks.size(); ++s) {
         mask_heads(masks[s].col(index), mixed, s * stream.n_cols / n_sequence,
                    stream.n_cols / n_sequence);
@@ -142,10 +143,11 @@ const Matrix& Forward::run(const Pack& pack, std::span<LayerObserver* const> obs
     Cube pattern = with_pattern ? w.pattern.cube(n_token, n_token, config.n_head) : Cube();
 
     project_qkv(config, layer, resid_pre, normalized, qkv);
+    const double scale = config.score_scale(l);
     if (with_pattern) {
-      causal_attention(qkv, config.n_head, 1, z, &pattern);
+      causal_attention(qkv, config.n_head, scale, 1, z, &pattern);
     } else {
-      packed_attention(qkv, config.n_head, pack.segments, 1, z);
+      packed_attention(qkv, config.n_head, scale, pack.segments, 1, z);
     }
     blas::multiply(layer.W_O, z, attention_output);
     add_bias(attention_output, layer.b_O);

@@ -63,14 +63,16 @@ struct HeadGradient::Workspace {
   }
 
   // Backpropagates the residual stream's gradient through the layer's attention.
-  void through_attention(const ModelConfig& config, const LayerWeights& layer,
-                         std::span<const Pack::Segment> segments, const Matrix& resid_pre,
-                         const Matrix& dmixed, Matrix& d) {
+  void through_attention(const Model& model, Index index, std::span<const Pack::Segment> segments,
+                         const Matrix& resid_pre, const Matrix& dmixed, Matrix& d) {
+    const ModelConfig& config = model.config;
+    const LayerWeights& layer = model.layers[index];
     Matrix ln = normalized.matrix(d.n_rows, d.n_cols);
     Matrix projected = qkv.matrix(3 * d.n_rows, d.n_cols);
     Matrix dprojected = dqkv.matrix(3 * d.n_rows, d.n_cols);
     project_qkv(config, layer, resid_pre, ln, projected);
-    causal_attention_gradient(projected, config.n_head, segments, dmixed, dprojected);
+    causal_attention_gradient(projected, config.n_head, config.score_scale(index), segments, dmixed,
+                              dprojected);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
     blas::multiply(layer.W_QKV, Transpose::yes, dprojected, Transpose::no, dln);
     add_layer_norm_gradient(resid_pre, layer.ln_1_gain, config.layer_norm_epsilon, dln, d);
@@ -105,7 +107,7 @@ TokenLoss HeadGradient::run(const Pack& pack, std::span<const float> weights,
     blas::multiply(layer.W_O, Transpose::yes, dresid, Transpose::no, dz);
     observe({l, w.activations.z(l), dz});
     if (l == 0) continue;
-    w.through_attention(config, layer, pack.segments, w.activations.resid(l), dz, dresid);
+    w.through_attention(model_, l, pack.segments, w.activations.resid(l), dz, dresid);
   }
   return loss;
 }

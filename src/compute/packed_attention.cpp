@@ -1,7 +1,6 @@
 #include "compute/packed_attention.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "headscope/ops.hpp"
 
@@ -9,7 +8,7 @@ namespace headscope {
 
 using blas::Transpose;
 
-SegmentInputs segment_inputs(blas::ConstView columns, Index n_head, Index head,
+SegmentInputs segment_inputs(blas::ConstView columns, Index n_head, double scale, Index head,
                              const Pack::Segment& segment) {
   const Index d_model = columns.n_row / 3, d_head = d_model / n_head;
   const auto part = [&](Index which, Index first, Index count) {
@@ -19,8 +18,7 @@ SegmentInputs segment_inputs(blas::ConstView columns, Index n_head, Index head,
   const auto stem = [&](Index which) {
     return part(which, segment.stem_first, segment.stem_count);
   };
-  const float scale = 1.0F / std::sqrt(static_cast<float>(d_head));
-  return {{own(0), own(1), own(2), scale}, stem(1), stem(2)};
+  return {{own(0), own(1), own(2), static_cast<float>(scale)}, stem(1), stem(2)};
 }
 
 void segment_pattern(const SegmentInputs& inputs, Index first, Index count, blas::View pattern) {
@@ -40,10 +38,10 @@ void segment_pattern(const SegmentInputs& inputs, Index first, Index count, blas
   }
 }
 
-void packed_attention(const Matrix& qkv, Index n_head, std::span<const Pack::Segment> segments,
-                      Index n_sequence, blas::View z) {
+void packed_attention(const Matrix& qkv, Index n_head, double scale,
+                      std::span<const Pack::Segment> segments, Index n_sequence, blas::View z) {
   if (segments.size() == 1) {
-    causal_attention(qkv, n_head, n_sequence, z);
+    causal_attention(qkv, n_head, scale, n_sequence, z);
     return;
   }
   const Index n_column = qkv.n_cols / n_sequence, d_head = z.n_row / n_head;
@@ -53,7 +51,7 @@ void packed_attention(const Matrix& qkv, Index n_head, std::span<const Pack::Seg
     const Index head = task % n_head, sequence = task / n_head % n_sequence;
     const Pack::Segment& segment = segments[task / n_slice];
     const SegmentInputs inputs = segment_inputs(
-        blas::ConstView(qkv).cols(sequence * n_column, n_column), n_head, head, segment);
+        blas::ConstView(qkv).cols(sequence * n_column, n_column), n_head, scale, head, segment);
     const Index n_stem = segment.stem_count;
     for (Index first = 0; first < segment.count; first += query_block) {
       const Index count = std::min(query_block, segment.count - first), n_own = first + count;

@@ -13,8 +13,9 @@ struct SegmentInputs {
   blas::ConstView stem_K, stem_V;  ///< d_head x stem_count
 };
 
+/// @param scale    scores are q.k * scale (ModelConfig::score_scale).
 /// @param columns  3 (n_head d_head) x n_column of one pack: rows Q | K | V.
-SegmentInputs segment_inputs(blas::ConstView columns, Index n_head, Index head,
+SegmentInputs segment_inputs(blas::ConstView columns, Index n_head, double scale, Index head,
                              const Pack::Segment& segment);
 
 /// The pattern of queries first .. first + count - 1 of a segment, on the calling thread.
@@ -26,8 +27,9 @@ void segment_pattern(const SegmentInputs& inputs, Index first, Index count, blas
 ///
 /// @param qkv         3 (n_head d_head) x (n_column n_sequence): rows Q | K | V; copies of the pack
 ///                    side by side.
+/// @param scale       scores are q.k * scale (ModelConfig::score_scale).
 /// @param z           (n_head d_head) x (n_column n_sequence), overwritten.
-void packed_attention(const Matrix& qkv, Index n_head, std::span<const Pack::Segment> segments,
-                      Index n_sequence, blas::View z);
+void packed_attention(const Matrix& qkv, Index n_head, double scale,
+                      std::span<const Pack::Segment> segments, Index n_sequence, blas::View z);
 
 }  // namespace headscope

@@ -11,7 +11,6 @@
 namespace headscope::conllu {
 namespace {
 
-using fields::quoted;
 using fields::split;
 
 enum Column { id, form, lemma, upos, xpos, feats, head, deprel, deps, misc, n_column };
@@ -124,26 +123,26 @@ void Reader::read_node(const std::string& line, Sentence& sentence) {
   const Index n_word = sentence.words.size();
   const std::string expected_word = "expected word " + std::to_string(n_word + 1);
   if (const auto number = parse_whole_number(columns[id])) {
-    if (*number != n_word + 1) fail(line_, expected_word + ", got " + quoted(columns[id]));
+    if (*number != n_word + 1) fail(line_, expected_word + ", got " + fields::quoted(columns[id]));
     sentence.nodes.push_back({n_word, std::string(misc_value(columns[misc], "Entity")), line_});
     read_word(columns, sentence);
   } else if (const auto range = number_pair(columns[id], '-')) {
     const bool open = !sentence.surfaces.empty() && sentence.surfaces.back().end_word > n_word;
     if (range->first != n_word + 1 || range->second <= range->first || open) {
       fail(line_, expected_word + (open ? " of a multiword token" : " or a range from it") +
-                      ", got " + quoted(columns[id]));
+                      ", got " + fields::quoted(columns[id]));
     }
     sentence.surfaces.push_back({std::string(columns[form]), n_word, range->second,
                                  misc_value(columns[misc], "SpaceAfter") != "No", line_});
   } else if (const auto empty = number_pair(columns[id], '.')) {
     if (empty->first != n_word) {
       fail(line_, "expected an empty node after word " + std::to_string(n_word) + ", got " +
-                      quoted(columns[id]));
+                      fields::quoted(columns[id]));
     }
     sentence.nodes.push_back(
         {std::nullopt, std::string(misc_value(columns[misc], "Entity")), line_});
   } else {
-    fail(line_, "expected an id like 3, 3-4 or 3.1, got " + quoted(columns[id]));
+    fail(line_, "expected an id like 3, 3-4 or 3.1, got " + fields::quoted(columns[id]));
   }
   if (columns[form].empty()) fail(line_, "expected a word form, got an empty column");
 }
@@ -160,7 +159,7 @@ void Reader::read_word(const std::vector<std::string_view>& columns, Sentence& s
     for (const std::string_view feature : split(columns[feats], '|')) {
       const std::size_t equals = feature.find('=');
       if (equals == std::string_view::npos || equals == 0) {
-        fail(line_, "expected features like Name=Value, got " + quoted(feature));
+        fail(line_, "expected features like Name=Value, got " + fields::quoted(feature));
       }
       word.features.emplace_back(feature.substr(0, equals), feature.substr(equals + 1));
     }
@@ -188,7 +187,8 @@ void Reader::finish(Sentence& sentence) const {
     const auto& [text, line] = heads_[i];
     const auto number = parse_whole_number(text);
     if (!number || *number > n_word) {
-      fail(line, "expected a head from 0 to " + std::to_string(n_word) + ", got " + quoted(text));
+      fail(line,
+           "expected a head from 0 to " + std::to_string(n_word) + ", got " + fields::quoted(text));
     }
     if (*number > 0) sentence.words[i].head = *number - 1;
   }

@@ -9,7 +9,6 @@
 namespace headscope::coreference {
 namespace {
 
-using fields::quoted;
 using fields::split;
 
 // Far deeper than annotators nest; an open mention takes memory for each word until it closes.
@@ -44,7 +43,7 @@ void MentionReader::add(std::optional<Index> word, std::string_view entity, std:
     const bool closes = end < entity.size() && entity[end] == ')';
     const std::string_view content = entity.substr(0, end);
     if (content.empty() || (!opens && !closes)) {
-      fail(line, "expected Entity= in brackets, got " + quoted(value));
+      fail(line, "expected Entity= in brackets, got " + fields::quoted(value));
     }
     if (opens) open(content, word, line);
     if (closes) close(opens ? split(content, '-')[0] : content, line);
@@ -64,7 +63,7 @@ MentionReader::Name MentionReader::parse_name(std::string_view text, std::size_t
                            ? parse_whole_number(part.substr(slash + 1, part.size() - slash - 2))
                            : std::nullopt;
     if (!number || !count || *number < 1 || *number > *count) {
-      fail(line, "expected a part like [1/2] of an entity, got " + quoted(text));
+      fail(line, "expected a part like [1/2] of an entity, got " + fields::quoted(text));
     }
     name.part = *number;
     name.n_part = *count;
@@ -94,7 +93,8 @@ void MentionReader::close(std::string_view content, std::size_t line) {
   const auto found = std::find_if(open_.rbegin(), open_.rend(),
                                   [&](const Open& mention) { return mention.name == name; });
   if (found == open_.rend()) {
-    if (whole_) fail(line, "expected an open bracket of entity " + quoted(content) + ", got none");
+    if (whole_)
+      fail(line, "expected an open bracket of entity " + fields::quoted(content) + ", got none");
     return;
   }
   Open mention = std::move(*found);
@@ -118,7 +118,7 @@ void MentionReader::add_part(Open part) {
   if (found == partial_.end()) {
     if (whole_) {
       fail(part.line, "expected part " + std::to_string(previous.part) + " of entity " +
-                          quoted(previous.identity) + " before part " +
+                          fields::quoted(previous.identity) + " before part " +
                           std::to_string(part.name.part) + ", got none");
     }
     return;
@@ -140,7 +140,8 @@ Index MentionReader::head_word(const Open& mention, const std::vector<Index>& wo
     if (*position < 1 || *position > mention.nodes.size()) {
       fail(mention.line, "expected a head position from 1 to " +
                              std::to_string(mention.nodes.size()) + " in entity " +
-                             quoted(mention.name.identity) + ", got " + quoted(text));
+                             fields::quoted(mention.name.identity) + ", got " +
+                             fields::quoted(text));
     }
     if (const auto word = mention.nodes[*position - 1]) candidates.push_back(*word);
   }
@@ -154,13 +155,13 @@ Index MentionReader::head_word(const Open& mention, const std::vector<Index>& wo
 
 std::vector<Mention> MentionReader::finish(const Heads& heads) {
   if (whole_ && !open_.empty()) {
-    fail(open_[0].line, "expected a closing bracket of entity " + quoted(open_[0].name.identity) +
-                            " in the document, got none");
+    fail(open_[0].line, "expected a closing bracket of entity " +
+                            fields::quoted(open_[0].name.identity) + " in the document, got none");
   }
   if (whole_ && !partial_.empty()) {
     const Name& name = partial_[0].name;
     fail(partial_[0].line, "expected part " + std::to_string(name.part + 1) + " of entity " +
-                               quoted(name.identity) + " in the document, got none");
+                               fields::quoted(name.identity) + " in the document, got none");
   }
   std::sort(complete_.begin(), complete_.end(),
             [](const Open& a, const Open& b) { return a.order < b.order; });

@@ -1,17 +1,17 @@
 #include "headscope/tokenizer.hpp"
 
-#include <array>
-#include <filesystem>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "base/fields.hpp"
 #include "base/json_text.hpp"
+#include "corpus/added_tokens.hpp"
 #include "corpus/byte_alphabet.hpp"
 #include "corpus/byte_pair_merger.hpp"
-#include "files/file_version.hpp"
-#include "files/read_file.hpp"
 #include "files/sha256.hpp"
+#include "headscope/error.hpp"
+#include "headscope/model.hpp"
 #include "headscope/unicode_pattern.hpp"
 #include "headscope/utf8.hpp"
 
@@ -31,37 +31,67 @@ const UnicodePattern& splitting_pattern() {
   return pattern;
 }
 
-std::vector<std::string> parse_vocabulary(std::string_view text, const std::string& source) {
-  const auto json = parse_json(text);
-  if (!json.is_object()) {
-    throw DataError(source, "",
-                    "expected a JSON object of tokens and ids, got " +
-                        std::string(json.is_discarded() ? "malformed JSON" : json.type_name()));
+struct Entry {
+  std::string text;
+  bool is_added = false;
+};
+
+/// The entries of vocabulary and added tokens, by id.
+std::vector<Entry> parse_vocabulary(const TokenizerFiles& files,
+                                    const std::vector<AddedToken>& added) {
+  const std::string& source = files.vocab_source;
+  const auto vocabulary = parse_json(files.vocab_json);
+  if (!vocabulary.is_object()) {
+    throw DataError(
+        source, "",
+        "expected a JSON object of tokens and ids, got " +
+            std::string(vocabulary.is_discarded() ? "malformed JSON" : vocabulary.type_name()));
   }
-  if (json.empty()) throw DataError(source, "", "expected tokens, got none");
-  std::vector<std::string> entries(json.size());
-  std::vector<bool> taken(json.size());
-  for (const auto& item : json.items()) {
-    const std::string& entry = item.key();
+  if (vocabulary.empty()) throw DataError(source, "", "expected tokens, got none");
+  const auto in_vocabulary = [&](const AddedToken& token) {
+    return vocabulary.contains(token.text);
+  };
+  const auto n_inside =
+      static_cast<std::size_t>(std::count_if(added.begin(), added.end(), in_vocabulary));
+  const std::size_t n = vocabulary.size() + added.size() - n_inside;
+  std::vector<Entry> entries(n);
+  std::vector<bool> taken(n);
+  const auto fail = [&](const std::string& file, const std::string& text, const std::string& got) {
+    throw DataError(file, "",
+                    "expected ids 0 to " + std::to_string(n - 1) + ", each once, got " + got +
+                        " for \"" + text + "\"");
+  };
+  const auto take = [&](const std::string& file, const std::string& text, std::size_t id,
+                        bool is_added) {
+    if (id >= n) fail(file, text, std::to_string(id));
+    if (taken[id]) fail(file, text, std::to_string(id) + " again");
+    taken[id] = true;
+    entries[id] = {text, is_added};
+  };
+  for (const auto& item : vocabulary.items()) {
     const nlohmann::json& id = item.value();
-    const auto fail = [&](const std::string& got) {
-      throw DataError(source, "",
-                      "expected ids 0 to " + std::to_string(json.size() - 1) + ", each once, got " +
-                          got + " for \"" + entry + "\"");
-    };
-    if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= json.size()) fail(id.dump());
-    const auto index = id.get<std::size_t>();
-    if (taken[index]) fail(id.dump() + " again");
-    taken[index] = true;
-    entries[index] = entry;
+    if (!id.is_number_unsigned()) fail(source, item.key(), id.dump());
+    take(source, item.key(), id.get<std::size_t>(), false);
+  }
+  for (const AddedToken& token : added) {
+    if (!in_vocabulary(token)) {
+      take(files.added_source, token.text, static_cast<std::size_t>(token.id), true);
+    } else if (vocabulary[token.text] != token.id) {
+      throw DataError(files.added_source, token.text,
+                      "expected id " + vocabulary[token.text].dump() +
+                          ", as in the vocabulary, got " + std::to_string(token.id));
+    } else {
+      entries[static_cast<std::size_t>(token.id)].is_added = true;
+    }
   }
   return entries;
 }
 
-std::string sha256_of(std::string_view vocab_json, std::string_view merges) {
+std::string sha256_of(const TokenizerFiles& files) {
   Sha256 hash;
-  hash.add(vocab_json);
-  hash.add(merges);
+  for (const std::string* text : {&files.vocab_json, &files.merges, &files.added_tokens}) {
+    hash.add(*text);
+  }
   return hash.finish();
 }
 
@@ -104,28 +134,6 @@ BytePairMerger make_merger(const EntryIds& ids, const TokenizerFiles& files) {
   return merger;
 }
 
-std::string read_unchanged(const std::string& path) {
-  return FileVersion(path).during([&] { return read_file(path); });
-}
-
-using Names = std::array<const char*, 2>;
-constexpr Names vocab_names{"vocab.json", "encoder.json"}, merges_names{"merges.txt", "vocab.bpe"};
-
-/// The first of the names that exists in the folder.
-std::optional<std::string> first_of(const std::string& directory, const Names& names) {
-  for (const char* const name : names) {
-    const auto path = std::filesystem::path(directory) / name;
-    if (std::filesystem::is_regular_file(path)) return path.string();
-  }
-  return std::nullopt;
-}
-
-std::string expect_one_of(const std::string& directory, const Names& names) {
-  if (const auto path = first_of(directory, names)) return *path;
-  throw DataError(directory, "",
-                  std::string("expected ") + names[0] + " or " + names[1] + ", got neither");
-}
-
 }  // namespace
 
 struct Tokenizer::Data {
@@ -136,30 +144,41 @@ struct Tokenizer::Data {
   std::optional<TokenId> end_of_text;
   // Parts of text that merge into a single token; keys point into `bytes`.
   std::unordered_map<std::string_view, TokenId> whole;
+  AddedTokenSearch added;
+
+  /// Appends the tokens of a text without added tokens.
+  /// @param well_formed  the same text as valid UTF-8 of the same length.
+  /// @param offset       of the text in the whole text.
+  void encode(std::string_view text, std::string_view well_formed, std::size_t offset,
+              Encoding& encoding) const;
 };
 
 Tokenizer::Tokenizer(std::string_view vocab_json, std::string_view merges,
                      const std::string& source)
-    : Tokenizer(
-          {std::string(vocab_json), std::string(merges), source + ":vocab", source + ":merges"}) {}
+    : Tokenizer({std::string(vocab_json), std::string(merges), "", source + ":vocab",
+                 source + ":merges", ""}) {}
 
 Tokenizer::Tokenizer(const TokenizerFiles& files) {
-  const std::vector<std::string> entries = parse_vocabulary(files.vocab_json, files.vocab_source);
+  const std::vector<AddedToken> added = parse_added_tokens(files.added_tokens, files.added_source);
+  const std::vector<Entry> entries = parse_vocabulary(files, added);
   EntryIds ids;
   for (std::size_t id = 0; id < entries.size(); ++id) {
-    ids.emplace(entries[id], static_cast<TokenId>(id));
+    ids.emplace(entries[id].text, static_cast<TokenId>(id));
   }
   data_ = std::make_unique<Data>(Data{files.vocab_source,
-                                      sha256_of(files.vocab_json, files.merges),
+                                      sha256_of(files),
                                       {},
                                       make_merger(ids, files),
                                       {},
-                                      {}});
+                                      {},
+                                      AddedTokenSearch(added)});
   data_->bytes.reserve(entries.size());
   TokenIds merged;
   std::vector<std::uint32_t> lengths;
-  for (const std::string& entry : entries) {
-    const std::string& bytes = data_->bytes.emplace_back(byte_alphabet::decode(entry));
+  for (const Entry& entry : entries) {
+    const std::string& bytes =
+        data_->bytes.emplace_back(entry.is_added ? entry.text : byte_alphabet::decode(entry.text));
+    if (entry.is_added) continue;
     merged.clear();
     data_->merger.merge(bytes, merged, lengths);
     if (merged.size() == 1) data_->whole.emplace(bytes, merged[0]);
@@ -173,22 +192,25 @@ Tokenizer::~Tokenizer() = default;
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 
+const std::string& Tokenizer::source() const {
+  return data_->vocab_source;
+}
+
 const std::string& Tokenizer::sha256() const {
   return data_->sha256;
 }
 
-bool has_tokenizer_files(const std::string& directory) {
-  return first_of(directory, vocab_names) && first_of(directory, merges_names);
-}
-
-TokenizerFiles read_tokenizer_files(const std::string& directory) {
-  const std::string vocab = expect_one_of(directory, vocab_names),
-                    merges = expect_one_of(directory, merges_names);
-  return {read_unchanged(vocab), read_unchanged(merges), vocab, merges};
-}
-
 Tokenizer Tokenizer::from_directory(const std::string& directory) {
   return Tokenizer(read_tokenizer_files(directory));
+}
+
+void check_tokenizer_fits(const Tokenizer& tokenizer, const Model& model) {
+  constexpr Index greatest_padding = 1023;
+  const Index n_token = tokenizer.size(), d_vocab = model.config.d_vocab;
+  if (d_vocab == 0 || (n_token <= d_vocab && n_token + greatest_padding >= d_vocab)) return;
+  throw DataError(tokenizer.source(), "",
+                  "expected about " + std::to_string(d_vocab) + " tokens, as " + model.path +
+                      " has, got " + std::to_string(n_token));
 }
 
 Tokenizer::Encoding Tokenizer::encode(std::string_view text) const {
@@ -201,18 +223,33 @@ Tokenizer::Encoding Tokenizer::encode(std::string_view text) const {
   Encoding encoding;
   encoding.ids.reserve(text.size() / 4 + 1);
   encoding.spans.reserve(text.size() / 4 + 1);
+  for (const auto& [span, token] : data_->added.split(text)) {
+    const auto [begin, end] = span;
+    if (token) {
+      encoding.ids.push_back(*token);
+      encoding.spans.push_back(span);
+    } else {
+      data_->encode(text.substr(begin, end - begin), well_formed.substr(begin, end - begin), begin,
+                    encoding);
+    }
+  }
+  return encoding;
+}
+
+void Tokenizer::Data::encode(std::string_view text, std::string_view well_formed,
+                             std::size_t offset, Encoding& encoding) const {
   std::vector<std::uint32_t> lengths;
   UnicodePattern::Search search(splitting_pattern(), well_formed);
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = search.next(begin)->second;
     const std::string_view part = text.substr(begin, end - begin);
-    if (const auto found = data_->whole.find(part); found != data_->whole.end()) {
+    if (const auto found = whole.find(part); found != whole.end()) {
       encoding.ids.push_back(found->second);
-      encoding.spans.emplace_back(begin, end);
+      encoding.spans.emplace_back(offset + begin, offset + end);
     } else {
       lengths.clear();
-      data_->merger.merge(part, encoding.ids, lengths);
-      std::size_t token_begin = begin;
+      merger.merge(part, encoding.ids, lengths);
+      std::size_t token_begin = offset + begin;
       for (const std::uint32_t length : lengths) {
         encoding.spans.emplace_back(token_begin, token_begin + length);
         token_begin += length;
@@ -220,7 +257,6 @@ Tokenizer::Encoding Tokenizer::encode(std::string_view text) const {
     }
     begin = end;
   }
-  return encoding;
 }
 
 std::string Tokenizer::decode(const TokenIds& ids) const {
@@ -244,7 +280,8 @@ std::size_t Tokenizer::size() const {
 TokenId Tokenizer::end_of_text() const {
   if (!data_->end_of_text) {
     throw DataError(data_->vocab_source, "",
-                    "expected the token " + std::string(end_of_text_entry) + ", got none");
+                    "expected the token " + std::string(end_of_text_entry) +
+                        ", which begins documents unless --no-bos is given, got none");
   }
   return *data_->end_of_text;
 }

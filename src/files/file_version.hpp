@@ -3,7 +3,9 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <type_traits>
 
 #include "headscope/error.hpp"
 
@@ -42,5 +44,12 @@ class FileVersion {
   off_t size_ = 0;
   std::int64_t seconds_ = 0, nanoseconds_ = 0;
 };
+
+/// FileVersion::during for several files.
+template <typename Read>
+std::invoke_result_t<Read> during(std::span<const FileVersion> versions, const Read& read) {
+  if (versions.empty()) return read();
+  return versions.front().during([&] { return during(versions.subspan(1), read); });
+}
 
 }  // namespace headscope

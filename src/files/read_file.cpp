@@ -12,6 +12,26 @@ DataError cannot_open(const std::string& path) {
   return DataError(path, "", std::string("cannot be opened: ") + std::strerror(errno));
 }
 
+namespace {
+
+/// Leaves the stream at its beginning.
+bool is_git_lfs_pointer(const std::string& path, std::ifstream& stream) {
+  constexpr std::string_view first_line = "version https://git-lfs.github.com/spec/";
+  constexpr std::uintmax_t greatest_pointer = 1024;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error) ||
+      std::filesystem::file_size(path, error) >= greatest_pointer) {
+    return false;
+  }
+  std::string begin(first_line.size(), '\0');
+  stream.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  stream.clear();
+  stream.seekg(0);
+  return begin == first_line;
+}
+
+}  // namespace
+
 std::ifstream open_to_read(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
@@ -19,6 +39,11 @@ std::ifstream open_to_read(const std::string& path) {
   }
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw cannot_open(path);
+  if (is_git_lfs_pointer(path, stream)) {
+    throw DataError(path, "",
+                    "expected the file itself, got a Git LFS pointer to it; `git lfs pull` "
+                    "downloads the file");
+  }
   return stream;
 }
 

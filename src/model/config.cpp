@@ -23,8 +23,15 @@ Activation parse_activation(std::string_view name) {
   for (const Activation known : {Activation::gelu_new, Activation::gelu, Activation::relu}) {
     if (name == activation_name(known)) return known;
   }
-  throw OptionError("activation_function",
-                    "expected gelu_new, gelu or relu, got \"" + std::string(name) + "\"");
+  if (name == "gelu_pytorch_tanh") return Activation::gelu_new;
+  throw OptionError(
+      "activation_function",
+      "expected gelu_new, gelu_pytorch_tanh, gelu or relu, got \"" + std::string(name) + "\"");
+}
+
+double ModelConfig::score_scale(Index layer) const {
+  const double scale = 1 / std::sqrt(static_cast<double>(d_head()));
+  return scale_by_inverse_layer ? scale / static_cast<double>(layer + 1) : scale;
 }
 
 void ModelConfig::check() const {

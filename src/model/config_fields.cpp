@@ -99,14 +99,20 @@ json to_json(const hdf5::Attribute& attribute) {
       attribute);
 }
 
+// The error of a field, `FIELD: PROBLEM`, as one of its file.
+DataError as_data_error(const OptionError& error, const std::string& file) {
+  const std::string text = error.what();
+  const std::size_t colon = text.find(": ");
+  return DataError(file, text.substr(0, colon), text.substr(colon + 2));
+}
+
 std::optional<Activation> parse_activation_field(const Fields& fields, const std::string& file) {
   const auto name = fields.text("activation_function");
   if (!name) return std::nullopt;
   try {
     return parse_activation(*name);
-  } catch (const OptionError&) {
-    throw DataError(file, "activation_function",
-                    "expected gelu_new, gelu or relu, got \"" + *name + "\"");
+  } catch (const OptionError& error) {
+    throw as_data_error(error, file);
   }
 }
 
@@ -117,8 +123,7 @@ ConfigFields ConfigFields::from_json(const json& config, const std::string& file
   const auto type = fields.text("model_type");
   if (type && *type != "gpt2") throw fields.wrong("model_type", "\"gpt2\"", *type);
   for (const auto& [name, usual] :
-       {std::pair{"scale_attn_weights", true}, std::pair{"scale_attn_by_inverse_layer_idx", false},
-        std::pair{"add_cross_attention", false}}) {
+       {std::pair{"scale_attn_weights", true}, std::pair{"add_cross_attention", false}}) {
     const auto flag = fields.flag(name);
     if (flag && *flag != usual) throw fields.wrong(name, usual ? "true" : "false", *flag);
   }
@@ -134,6 +139,7 @@ ConfigFields ConfigFields::from_json(const json& config, const std::string& file
   result.layer_norm_epsilon = fields.real("layer_norm_epsilon");
   result.activation_function = parse_activation_field(fields, file);
   result.tie_word_embeddings = fields.flag("tie_word_embeddings");
+  result.scale_attn_by_inverse_layer_idx = fields.flag("scale_attn_by_inverse_layer_idx");
   result.pruned_heads = fields.heads("pruned_heads");
   return result;
 }
@@ -165,9 +171,7 @@ void check_config(const ModelConfig& config, const std::string& file) {
   try {
     config.check();
   } catch (const OptionError& error) {
-    const std::string text = error.what();
-    const std::size_t colon = text.find(": ");
-    throw DataError(file, text.substr(0, colon), text.substr(colon + 2));
+    throw as_data_error(error, file);
   }
 }
 
@@ -186,6 +190,7 @@ ModelConfig ConfigFields::config() const {
   config.layer_norm_epsilon = layer_norm_epsilon.value_or(config.layer_norm_epsilon);
   config.activation = activation_function.value_or(config.activation);
   config.tied_unembedding = tie_word_embeddings.value_or(true);
+  config.scale_by_inverse_layer = scale_attn_by_inverse_layer_idx.value_or(false);
   config.pruned_heads = pruned_heads.value_or(std::vector<HeadIndex>());
   check_config(config, file);
   return config;

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "model/model_files.hpp"
 #include "model/tensor_index.hpp"
 
 namespace headscope {
@@ -13,8 +14,8 @@ bool is_model(FileKind kind) {
 }
 
 ModelDescription describe_model(const TensorSource& source, const LoadOptions& options) {
-  const TensorIndex index(source);
   const ConfigFields fields = find_config(source);
+  const TensorIndex index(source);
   ModelDescription description;
   description.config = index.resolve(fields, options);
   index.check(description.config);
@@ -76,12 +77,13 @@ std::string_view file_kind_text(FileKind kind) {
 }
 
 FileDescription describe_file(const std::string& path, const LoadOptions& options) {
-  if (std::filesystem::path(path).extension() == ".json") return describe_config(path);
-  const std::unique_ptr<TensorSource> source = open_tensor_source(path);
+  const std::string file = model_file(path);
+  if (file.ends_with(".json") && !is_model_index(file)) return describe_config(file);
+  const std::unique_ptr<TensorSource> source = open_tensor_source(file);
   FileDescription description;
-  description.path = path;
+  description.path = file;
   description.kind = source->kind();
-  description.n_byte = std::filesystem::file_size(path);
+  description.n_byte = total_size(model_files(file));
   description.arrays = source->tensors();
   description.attributes = source->attributes();
   if (is_model(description.kind)) description.model = describe_model(*source, options);

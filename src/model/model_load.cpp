@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <filesystem>
 #include <new>
 
 #include "files/file_version.hpp"
 #include "files/sha256.hpp"
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
+#include "model/model_files.hpp"
 #include "model/pruned_heads.hpp"
 #include "model/tensor_index.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 void check_pruned_size(const Model& model) {
   if (model.config.pruned_heads.empty()) return;
   constexpr std::size_t greatest_ratio = 1100;  // as for compressed data
-  const std::size_t n_byte = std::filesystem::file_size(model.path);
+  const std::uintmax_t n_byte = total_size(model_files(model.path));
   for (const char* const name : {"h.{i}.attn.c_attn.weight", "h.{i}.attn.c_proj.weight"}) {
     const Shape shape = tensor_spec(name).shape(model.config);
     if (element_count(shape) / (greatest_ratio / sizeof(float)) <= n_byte) continue;
@@ -76,8 +76,8 @@ void settle_unembedding(const ConfigFields& fields, Model& model) {
 
 Model load_opened(const std::string& path, const LoadOptions& options) {
   const std::unique_ptr<TensorSource> source = open_tensor_source(path);
-  const TensorIndex index(*source);
   const ConfigFields fields = find_config(*source);
+  const TensorIndex index(*source);
   Model model;
   model.path = path;
   model.config = index.resolve(fields, options);
@@ -88,14 +88,20 @@ Model load_opened(const std::string& path, const LoadOptions& options) {
   settle_unembedding(fields, model);
   model.tokenizer_vocab = source->tokenizer_text("vocab");
   model.tokenizer_merges = source->tokenizer_text("merges");
-  model.sha256 = file_sha256(path);
+  model.tokenizer_added_tokens = source->tokenizer_text("added_tokens");
+  Sha256 hash;
+  for (const std::string& file : model_files(path)) hash.add_file(file);
+  model.sha256 = hash.finish();
   return model;
 }
 
 }  // namespace
 
 Model load_model(const std::string& path, const LoadOptions& options) {
-  return FileVersion(path).during([&] { return load_opened(path, options); });
+  const std::string file = model_file(path);
+  std::vector<FileVersion> versions;
+  for (const std::string& part : model_files(file)) versions.emplace_back(part);
+  return during(versions, [&] { return load_opened(file, options); });
 }
 
 }  // namespace headscope

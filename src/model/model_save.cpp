@@ -25,6 +25,7 @@ void write_config(const ModelConfig& config, hdf5::OutputFile& file) {
   file.set_attribute("", "layer_norm_epsilon", config.layer_norm_epsilon);
   file.set_attribute("", "activation_function", std::string(activation_name(config.activation)));
   count("tie_word_embeddings", config.tied_unembedding ? 1 : 0);
+  if (config.scale_by_inverse_layer) count("scale_attn_by_inverse_layer_idx", 1);
   if (!config.pruned_heads.empty()) {
     file.set_attribute("", "pruned_heads", pruned_heads_text(config.pruned_heads));
   }
@@ -69,6 +70,7 @@ void save_model(const Model& model, const std::string& path, const SaveOptions& 
   };
   write_text("tokenizer/vocab", model.tokenizer_vocab);
   write_text("tokenizer/merges", model.tokenizer_merges);
+  write_text("tokenizer/added_tokens", model.tokenizer_added_tokens);
   file.publish();
 }
 

@@ -211,9 +211,16 @@ const TensorSpec& tensor_spec(std::string_view name) {
   throw Error("no GPT-2 tensor is called " + std::string(name));
 }
 
+std::string_view without_prefixes(std::string_view name) {
+  static constexpr std::array<std::string_view, 3> prefixes{"transformer.", "module.",
+                                                            "_orig_mod."};
+  const auto prefix = std::find_if(prefixes.begin(), prefixes.end(),
+                                   [&](std::string_view p) { return name.starts_with(p); });
+  return prefix == prefixes.end() ? name : without_prefixes(name.substr(prefix->size()));
+}
+
 std::optional<TensorId> parse_tensor_name(std::string_view name) {
-  constexpr std::string_view prefix = "transformer.";
-  if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  name = without_prefixes(name);
   for (const TensorSpec& spec : gpt2_tensors()) {
     if (const auto layer = match(name, spec.name)) return TensorId{&spec, *layer};
   }

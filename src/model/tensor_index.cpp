@@ -1,6 +1,7 @@
 #include "model/tensor_index.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "headscope/error.hpp"
@@ -14,7 +15,22 @@ bool is_mask_buffer(std::string_view name) {
 }
 
 bool is_layer_tensor(std::string_view name) {
-  return name.starts_with("h.") || name.starts_with("transformer.h.");
+  return without_prefixes(name).starts_with("h.");
+}
+
+/// The number of heads of the published GPT-2 that has these shapes; 0 if none has.
+Index published_n_head(const ModelConfig& config) {
+  struct Published {
+    Index n_layer, d_model, n_head;
+  };
+  // DistilGPT-2, GPT-2 small, medium, large and XL.
+  static constexpr std::array<Published, 5> all{
+      {{6, 768, 12}, {12, 768, 12}, {24, 1024, 16}, {36, 1280, 20}, {48, 1600, 25}}};
+  if (config.n_ctx != 1024 || (config.d_vocab != 0 && config.d_vocab != 50257)) return 0;
+  for (const Published& model : all) {
+    if (model.n_layer == config.n_layer && model.d_model == config.d_model) return model.n_head;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -115,16 +131,14 @@ ModelConfig TensorIndex::resolve(const ConfigFields& fields, const LoadOptions& 
   config.layer_norm_epsilon = fields.layer_norm_epsilon.value_or(config.layer_norm_epsilon);
   config.activation = fields.activation_function.value_or(config.activation);
   config.tied_unembedding = fields.tie_word_embeddings.value_or(true);
+  config.scale_by_inverse_layer = fields.scale_attn_by_inverse_layer_idx.value_or(false);
   config.pruned_heads = fields.pruned_heads.value_or(std::vector<HeadIndex>());
   config.n_head = fields.n_head.value_or(options.n_head);
+  if (config.n_head == 0) config.n_head = published_n_head(config);
   if (config.n_head == 0) {
-    if (config.d_model % 64 != 0) {
-      throw DataError(source_.path(), "n_head",
-                      "expected the number of heads to be given, since no config says it and "
-                      "d_model = " +
-                          std::to_string(config.d_model) + " is not a multiple of 64");
-    }
-    config.n_head = config.d_model / 64;
+    throw DataError(source_.path(), "n_head",
+                    "expected a config.json beside the file, or the number of heads given "
+                    "(--n-head), since its shapes are those of no published GPT-2, got neither");
   }
   if (find(tensor_spec("wpe.weight")) == nullptr) {
     throw DataError(source_.path(), "wpe.weight", "expected 2 axes, got no such tensor");

@@ -11,6 +11,7 @@
 #include "files/safetensors.hpp"
 #include "headscope/error.hpp"
 #include "headscope/parameters.hpp"
+#include "model/model_files.hpp"
 
 namespace headscope {
 namespace {
@@ -85,37 +86,60 @@ class Hdf5Source : public TensorSource {
 
 class SafetensorsSource : public TensorSource {
  public:
-  explicit SafetensorsSource(const std::string& path) : file_(path) {
-    for (const SafetensorsFile::Tensor& tensor : file_.tensors()) {
-      tensors_.push_back({tensor.name, tensor.shape, tensor.type});
+  /// @param files  that hold the tensors: the path itself, or the shards of an index.
+  /// @param index  the shard of each tensor, as the index says.
+  SafetensorsSource(const std::string& path, const std::vector<std::string>& files,
+                    const ShardOfTensor& index = {})
+      : path_(path) {
+    files_.reserve(files.size());
+    for (const std::string& name : files) {
+      const SafetensorsFile& file = files_.emplace_back(name);
+      for (const SafetensorsFile::Tensor& tensor : file.tensors()) {
+        const auto [place, added] = places_.try_emplace(tensor.name, &file, &tensor);
+        if (!added) {
+          throw DataError(
+              name, tensor.name,
+              "expected one such tensor, got another in " + place->second.first->path());
+        }
+        tensors_.push_back({tensor.name, tensor.shape, tensor.type});
+      }
+    }
+    for (const auto& [tensor, shard] : index) {
+      const auto found = places_.find(tensor);
+      if (found != places_.end() && found->second.first->path() == shard) continue;
+      throw DataError(shard, tensor, "expected the tensor, as " + path + " says, got none");
     }
   }
 
   FileKind kind() const override { return FileKind::safetensors_model; }
-  const std::string& path() const override { return file_.path(); }
+  const std::string& path() const override { return path_; }
   const std::vector<TensorInfo>& tensors() const override { return tensors_; }
   void read(const TensorInfo& tensor, std::span<float> out) const override {
-    const auto found =
-        std::find_if(file_.tensors().begin(), file_.tensors().end(),
-                     [&](const auto& candidate) { return candidate.name == tensor.name; });
-    file_.read(*found, out);
+    const auto& [file, stored] = places_.at(tensor.name);
+    file->read(*stored, out);
   }
 
  private:
-  SafetensorsFile file_;
+  std::string path_;
+  std::vector<SafetensorsFile> files_;
+  std::map<std::string, std::pair<const SafetensorsFile*, const SafetensorsFile::Tensor*>> places_;
   std::vector<TensorInfo> tensors_;
 };
 
 // Names a common wrong kind of file by its first bytes.
-std::string other_content(std::istream& stream) {
-  std::string begin(32, '\0');
+DataError other_content(const std::string& path, std::istream& stream) {
+  constexpr std::size_t zip_entry_name = 30;
+  std::string begin(128, '\0');
   stream.read(begin.data(), static_cast<std::streamsize>(begin.size()));
   begin.resize(static_cast<std::size_t>(stream.gcount()));
-  if (begin.starts_with("version https://git-lfs")) {
-    return "a Git LFS pointer: the file itself was not downloaded";
+  const bool zip = begin.starts_with("PK\x03\x04");
+  const bool pickle = begin.size() > 2 && begin[0] == '\x80' && begin[1] >= 2 && begin[1] <= 5;
+  if (pickle || (zip && begin.find("data.pkl", zip_entry_name) != std::string::npos)) {
+    return pickle_refusal(path);
   }
-  if (begin.starts_with("PK\x03\x04")) return "a PyTorch checkpoint or other zip archive";
-  return "something else";
+  return DataError(path, "",
+                   std::string("expected an HDF5 or safetensors file, got ") +
+                       (zip ? "a zip archive" : "something else"));
 }
 
 }  // namespace
@@ -125,12 +149,17 @@ std::unique_ptr<TensorSource> open_tensor_source(const std::string& path) {
   if (stream.peek() == EOF) {
     throw DataError(path, "", "expected an HDF5 or safetensors file, got an empty one");
   }
+  if (is_model_index(path)) {
+    std::vector<std::string> shards = model_files(path);
+    shards.erase(shards.begin());
+    return std::make_unique<SafetensorsSource>(path, shards, read_model_index(path));
+  }
   if (hdf5::InputFile::recognises(path)) return std::make_unique<Hdf5Source>(path);
   if (SafetensorsFile::recognises(path) ||
       std::filesystem::path(path).extension() == ".safetensors") {
-    return std::make_unique<SafetensorsSource>(path);
+    return std::make_unique<SafetensorsSource>(path, std::vector{path});
   }
-  throw DataError(path, "", "expected an HDF5 or safetensors file, got " + other_content(stream));
+  throw other_content(path, stream);
 }
 
 }  // namespace headscope

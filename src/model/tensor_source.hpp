@@ -36,8 +36,9 @@ class TensorSource {
   virtual void read(const TensorInfo& tensor, std::span<float> out) const = 0;
 };
 
-/// Opens HDF5 or safetensors, told apart by their first bytes.
-/// @throws DataError if the file is missing, empty, damaged or neither.
+/// Opens HDF5 or safetensors, told apart by their first bytes, or an index of safetensors shards.
+/// @param file  not a folder.
+/// @throws DataError if the file is missing, empty, damaged or none of these.
 std::unique_ptr<TensorSource> open_tensor_source(const std::string& path);
 
 }  // namespace headscope

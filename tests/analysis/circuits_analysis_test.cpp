@@ -262,6 +262,22 @@ TEST(PositionOnly, ReadsTheNeighbourThatTheWeightsPointTo) {
   EXPECT_LT(attention.share(0, 2), 0.01);
 }
 
+TEST(PositionOnly, ScalesScoresByLayerWhereTheModelDoes) {
+  Model scaled = random_model(small_config(), 1);
+  scaled.config.scale_by_inverse_layer = true;
+  for (LayerWeights& layer : scaled.layers) layer.W_QKV *= 30;
+  Model halved = scaled;
+  halved.config.scale_by_inverse_layer = false;
+  const Model unscaled = halved;
+  halved.layers[1].W_QKV.head_rows(24) /= 2;
+  const auto share = [](const Model& model, Index layer) {
+    return position_only_attention(model, layer).share;
+  };
+  EXPECT_LT(arma::abs(share(scaled, 0) - share(unscaled, 0)).max(), rounding);
+  EXPECT_LT(arma::abs(share(scaled, 1) - share(halved, 1)).max(), rounding);
+  EXPECT_GT(arma::abs(share(scaled, 1) - share(unscaled, 1)).max(), 0.01);
+}
+
 TEST(CircuitsAnalysis, GivesEveryDatasetWithItsDefinition) {
   const ResultsGroup group = circuits_of(random_model(small_config(), 1));
   const std::map<std::string, std::vector<std::string>> expected{

@@ -219,6 +219,10 @@ struct CausalCase {
   Cube pattern;
 };
 
+double usual_scale(const Matrix& qkv, Index n_head) {
+  return 1 / std::sqrt(static_cast<double>(qkv.n_rows / 3 / n_head));
+}
+
 CausalCase run_causal(const Matrix& qkv, Index n_head, Index n_sequence) {
   const Index n_token = qkv.n_cols / n_sequence;
   CausalCase c{qkv, Matrix(qkv.n_rows / 3, qkv.n_cols),
@@ -226,7 +230,7 @@ CausalCase run_causal(const Matrix& qkv, Index n_head, Index n_sequence) {
   // Old contents must not affect the result.
   c.z.fill(arma::fdatum::nan);
   c.pattern.fill(arma::fdatum::nan);
-  causal_attention(qkv, n_head, n_sequence, c.z, &c.pattern);
+  causal_attention(qkv, n_head, usual_scale(qkv, n_head), n_sequence, c.z, &c.pattern);
   return c;
 }
 
@@ -284,7 +288,7 @@ TEST(CausalAttention, SequencesSideBySideEqualSeparateOnes) {
 TEST(CausalAttention, IsTheSameWithoutKeepingPatterns) {
   const Matrix qkv = Normal(23).matrix(96, 130);
   Matrix z(32, 130);
-  causal_attention(qkv, 4, 1, z);
+  causal_attention(qkv, 4, usual_scale(qkv, 4), 1, z);
   EXPECT_LT(relative_error(z, run_causal(qkv, 4, 1).z), 1e-6);
 }
 

@@ -352,6 +352,36 @@ TEST(ForwardGolden, AgreesWithHuggingFaceAtEachRung) {
   }
 }
 
+// The model scales its scores by layer.
+TEST(ForwardGolden, PatternsAndLossesOfScaledScoresAgreeWithHuggingFace) {
+  const hdf5::InputFile file(testing::data_path("hub_golden.h5"));
+  const Model model = load_model(testing::data_path("hub/snapshot"));
+  Forward forward(model);
+  for (const std::string document : {"0", "1"}) {
+    const std::string group = "documents/" + document + "/";
+    const TokenIds tokens = testing::read_tokens(file, group + "tokens");
+    Recorder recorder(true);
+    LayerObserver* const observers[] = {&recorder};
+    const Matrix resid_final = forward.run(tokens, observers);
+    const arma::cube pattern = testing::read_slices(file, group + "pattern", 2);
+    ASSERT_EQ(pattern.n_slices, 6U);
+    for (Index unit = 0; unit < pattern.n_slices; ++unit) {
+      EXPECT_LT(relative_error(recorder.pattern[unit / 2].slice(unit % 2), pattern.slice(unit)),
+                tolerance)
+          << group << unit;
+    }
+    Matrix resid = recorder.resid_pre[0];
+    forward.run_from({}, resid);
+    EXPECT_LT(relative_error(resid, resid_final), 1e-6);
+    const auto nll = file.read_reals(group + "nll").values;
+    const TokenLoss loss = forward.loss(resid_final, tokens);
+    ASSERT_EQ(loss.nll.size(), nll.size());
+    for (std::size_t t = 0; t < nll.size(); ++t) {
+      EXPECT_NEAR(loss.nll[t], nll[t], tolerance * nll[t]) << group << t;
+    }
+  }
+}
+
 void expect_losses(const Model& model, const hdf5::InputFile& file, const std::string& group) {
   Forward forward(model);
   for (const std::string document : {"0", "1", "2", "3"}) {

@@ -153,5 +153,21 @@ TEST(HeadGradient, AgreesWithPyTorchAutograd) {
   }
 }
 
+// The model scales its scores by layer.
+TEST(HeadGradient, OfScaledScoresAgreesWithPyTorchAutograd) {
+  const hdf5::InputFile file(testing::data_path("hub_golden.h5"));
+  const Model model = load_model(testing::data_path("hub/snapshot"));
+  HeadGradient gradient(model);
+  for (const std::string document : {"0", "1"}) {
+    const std::string group = "documents/" + document + "/";
+    const Recorded recorded =
+        record(gradient, model.config, testing::read_tokens(file, group + "tokens"));
+    const arma::cube dz = testing::read_slices(file, group + "grad_z", 1);
+    for (Index l = 0; l < model.config.n_layer; ++l) {
+      EXPECT_LT(testing::relative_error(recorded.dz[l], dz.slice(l)), 1e-5) << group << l;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace headscope

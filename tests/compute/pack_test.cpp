@@ -42,6 +42,13 @@ std::vector<Pair> some_pairs(Index d_vocab) {
   return pairs;
 }
 
+/// Scores are scaled by layer: the attention of packs, ablation and gradient must know it too.
+ModelConfig scaled_config() {
+  ModelConfig config = testing::small_config();
+  config.scale_by_inverse_layer = true;
+  return config;
+}
+
 class PackTest : public ::testing::TestWithParam<bool> {
  protected:
   PackTest() {
@@ -68,7 +75,7 @@ class PackTest : public ::testing::TestWithParam<bool> {
     }
   }
 
-  const Model model_ = testing::random_weights(testing::small_config(), 30);
+  const Model model_ = testing::random_weights(scaled_config(), 30);
   const std::vector<Pair> pairs_ = some_pairs(model_.config.d_vocab);
   Pack pack_;
 };

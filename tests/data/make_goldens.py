@@ -3,6 +3,7 @@
 
 import make_forward
 import make_gradient
+import make_hub
 import make_models
 import make_multihead
 import make_ops
@@ -13,3 +14,4 @@ if __name__ == "__main__":
     make_multihead.main()
     make_gradient.main()
     make_ops.main()
+    make_hub.main()

@@ -114,6 +114,8 @@ def ladder(gpt2, tokens):
 
     future = torch.ones(len(tokens), len(tokens), dtype=torch.bool).triu(1)
     scores = result["q"] @ result["k"].transpose(-1, -2) / result["q"].shape[-1] ** 0.5
+    if gpt2.config.scale_attn_by_inverse_layer_idx:
+        scores /= torch.arange(1, len(scores) + 1)[:, None, None, None]
     result["scores"] = scores.masked_fill(future, -torch.inf)
     W_O = torch.stack([b.attn.c_proj.weight.reshape(SHAPE["n_head"], -1, SHAPE["n_embd"]) for b in body.h])
     b_O = torch.stack([b.attn.c_proj.bias for b in body.h])

@@ -104,8 +104,9 @@ DraftWords model_words(bool keras) {
     words.objects.push_back(stored_name(spec, keras));
     if (spec.per_layer() && !keras) words.objects.push_back(spec.name_in(1));
   }
-  for (const char* const name : {"h.0.attn.bias", "transformer.wte.weight", "h.00.ln_1.weight",
-                                 "tokenizer/vocab", "tokenizer/merges", "tokens", "offsets"}) {
+  for (const char* const name :
+       {"h.0.attn.bias", "transformer.wte.weight", "h.00.ln_1.weight", "tokenizer/vocab",
+        "tokenizer/merges", "tokenizer/added_tokens", "tokens", "offsets"}) {
     words.objects.emplace_back(name);
   }
   words.attributes = {"n_layer",

@@ -80,12 +80,23 @@ def safetensors():
     return seeds
 
 
+def index():
+    return [(DATA / "hub" / "snapshot" / "model.safetensors.index.json").read_bytes(),
+            b'{"weight_map":{"a":"a.safetensors"}}']
+
+
+def tokenizer_json():
+    names = ["snapshot/tokenizer.json", "tokenizer_text_merges.json"]
+    names += sorted(path.name for path in (DATA / "hub").glob("other_*.json"))
+    return [(DATA / "hub" / name).read_bytes() + b"\xffthe [TOOL]s <x>" for name in names]
+
+
 def edits():
     draw = random.Random(20240607)
     return [b"\x01"] + [draw.randbytes(draw.randrange(4, 200)) for _ in range(200)]
 
 
-SEEDS = {"conllu": conllu, "text": text, "vocabulary": vocabulary, "encoding": encoding, "config": config,
+SEEDS = {"conllu": conllu, "text": text, "vocabulary": vocabulary, "encoding": encoding, "config": config, "index": index, "tokenizer_json": tokenizer_json,
          "safetensors": safetensors, "model_hdf5": edits, "model_keras": edits, "results": edits,
          "statistics": edits, "token_ids": edits, "hdf5_damage": edits}
 

@@ -1,24 +1,7 @@
 #include "base/fields.hpp"
 #include "fuzz.hpp"
 #include "small_tokenizer.hpp"
-
-namespace headscope::fuzz {
-namespace {
-
-void check_round_trip(const Tokenizer& tokenizer, std::string_view text) {
-  const Tokenizer::Encoding encoding = tokenizer.encode(text);
-  require(tokenizer.decode(encoding.ids) == text, "decoding gives the text again");
-  require(encoding.spans.size() == encoding.ids.size(), "every token has a span");
-  std::size_t end = 0;
-  for (const auto& [begin, next] : encoding.spans) {
-    require(begin == end && next > begin, "spans follow each other");
-    end = next;
-  }
-  require(end == text.size(), "spans cover the text");
-}
-
-}  // namespace
-}  // namespace headscope::fuzz
+#include "tokenizer_checks.hpp"
 
 // A tokenizer's vocabulary, its merges and a text to encode, separated by bytes 0xFF. The
 // vocabulary is used unchanged, or its lines become entries of a vocabulary that has every byte.

@@ -50,7 +50,8 @@ TEST(ModelLoad, EveryFormatGivesTheSameWeights) {
        {"tiny_tf/tf_model.h5", "tiny_tf/tf_model_published_layout.h5",
         "tiny_safetensors/model.safetensors", "tiny_safetensors_untied/model.safetensors",
         "tiny_flat/float64.h5", "tiny_flat/big_endian.h5", "tiny_flat/chunked.h5",
-        "tiny_flat/untied_bias.h5", "tiny_flat/prefixed.h5", "tiny_flat/attention_only.h5"}) {
+        "tiny_flat/untied_bias.h5", "tiny_flat/prefixed.h5", "tiny_flat/attention_only.h5",
+        "hub/compiled.safetensors", "hub/parallel.safetensors"}) {
     const Model model = load_model(data(name), three_heads);
     expect_golden_values(model, 0);
     EXPECT_EQ(model.config.n_layer, 2U) << name;

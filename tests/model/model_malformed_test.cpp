@@ -112,19 +112,20 @@ TEST_F(ModelMalformed, FilesThatAreNoModelSaySo) {
   EXPECT_EQ(error_of(folder_.file("none.h5")),
             "none.h5: cannot be opened: No such file or directory");
   std::filesystem::create_directory(folder_.file("folder"));
-  EXPECT_EQ(error_of(folder_.file("folder")), "folder: expected a file, got a folder");
+  EXPECT_EQ(error_of(folder_.file("folder")),
+            "folder: expected a model file, or a folder with model.safetensors, "
+            "model.safetensors.index.json or tf_model.h5, got a folder with none of them");
   testing::write_file(path_, "");
   EXPECT_EQ(error_of(path_), "model.h5: expected an HDF5 or safetensors file, got an empty one");
   testing::write_file(path_, "plain text, longer than any signature");
   EXPECT_EQ(error_of(path_), "model.h5: expected an HDF5 or safetensors file, got something else");
   testing::write_file(path_, "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
   EXPECT_EQ(error_of(path_),
-            "model.h5: expected an HDF5 or safetensors file, got a Git LFS pointer: the file "
-            "itself was not downloaded");
+            "model.h5: expected the file itself, got a Git LFS pointer to it; `git lfs pull` "
+            "downloads the file");
   testing::write_file(path_, std::string("PK\x03\x04") + std::string(60, '\0'));
   EXPECT_EQ(error_of(path_),
-            "model.h5: expected an HDF5 or safetensors file, got a PyTorch checkpoint or other zip "
-            "archive");
+            "model.h5: expected an HDF5 or safetensors file, got a zip archive");
   EXPECT_EQ(
       error_of(std::string(HEADSCOPE_TEST_DATA) + "/ops_golden.h5"),
       std::string(HEADSCOPE_TEST_DATA) +
@@ -265,9 +266,10 @@ TEST_F(ModelMalformed, ConfigFieldsOfTheWrongKindAreNamed) {
   EXPECT_EQ(with("layer_norm_epsilon", std::string("x")),
             "model.h5:layer_norm_epsilon: expected a number, got \"x\"");
   EXPECT_EQ(with("activation_function", std::string("silu")),
-            "model.h5:activation_function: expected gelu_new, gelu or relu, got \"silu\"");
-  EXPECT_EQ(with("scale_attn_by_inverse_layer_idx", std::int64_t{1}),
-            "model.h5:scale_attn_by_inverse_layer_idx: expected false, got true");
+            "model.h5:activation_function: expected gelu_new, gelu_pytorch_tanh, gelu or relu, got "
+            "\"silu\"");
+  EXPECT_EQ(with("scale_attn_weights", std::int64_t{0}),
+            "model.h5:scale_attn_weights: expected true, got false");
 }
 
 TEST_F(ModelMalformed, ConfigJsonIsCheckedLikeAttributes) {
@@ -275,8 +277,8 @@ TEST_F(ModelMalformed, ConfigJsonIsCheckedLikeAttributes) {
   content.attributes.clear();
   content.write(path_);
   EXPECT_EQ(error_of(path_),
-            "model.h5:n_head: expected the number of heads to be given, since no config says it "
-            "and d_model = 4 is not a multiple of 64");
+            "model.h5:n_head: expected a config.json beside the file, or the number of heads given "
+            "(--n-head), since its shapes are those of no published GPT-2, got neither");
   EXPECT_EQ(error_of(path_, {2}), "no error");
   EXPECT_EQ(error_of(path_, {3}), "model.h5:n_head: expected a divisor of d_model = 4, got 3");
   const auto with = [&](const std::string& text) {

@@ -47,9 +47,11 @@ class ModelSave : public ::testing::Test {
 
 TEST_F(ModelSave, LoadGivesBackTheModel) {
   Model model = random_model(odd_config(), 9);
+  model.config.scale_by_inverse_layer = true;
   model.b_U.randu(7);
   model.tokenizer_vocab = R"({"Ġa": 0})";
   model.tokenizer_merges = "#version: 0.2\nĠ a\n";
+  model.tokenizer_added_tokens = R"([{"content": "x", "id": 1}])";
   save_model(model, path_);
   const Model back = load_model(path_);
   expect_same_weights(model, back, 0);
@@ -58,8 +60,10 @@ TEST_F(ModelSave, LoadGivesBackTheModel) {
   EXPECT_EQ(back.config.layer_norm_epsilon, 1e-3);
   EXPECT_EQ(back.config.activation, Activation::relu);
   EXPECT_FALSE(back.config.tied_unembedding);
+  EXPECT_TRUE(back.config.scale_by_inverse_layer);
   EXPECT_EQ(back.tokenizer_vocab, model.tokenizer_vocab);
   EXPECT_EQ(back.tokenizer_merges, model.tokenizer_merges);
+  EXPECT_EQ(back.tokenizer_added_tokens, model.tokenizer_added_tokens);
   EXPECT_TRUE(describe_file(path_).model->has_tokenizer);
   EXPECT_THAT(folder_.files(), ::testing::ElementsAre("model.h5"));
 }

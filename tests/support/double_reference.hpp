@@ -89,9 +89,8 @@ inline ReferenceRun reference_run(
       const auto rows = [&](Index part) {
         return arma::mat(qkv.rows(part * d + h * d_head, part * d + (h + 1) * d_head - 1));
       };
-      z.rows(h * d_head, (h + 1) * d_head - 1) =
-          reference_attention(rows(0), rows(1), rows(2), 1 / std::sqrt(double(d_head)),
-                              [](Index q, Index k) { return k <= q; });
+      z.rows(h * d_head, (h + 1) * d_head - 1) = reference_attention(
+          rows(0), rows(1), rows(2), c.score_scale(l), [](Index q, Index k) { return k <= q; });
     }
     change_z(l, z);
     run.z.push_back(z);
