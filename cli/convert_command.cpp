@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "headscope/model.hpp"
 #include "headscope/tokenizer.hpp"
+#include "headscope/utf8.hpp"
 #include "run/run_options.hpp"
 
 namespace headscope {
@@ -34,8 +35,9 @@ class ConvertCommand : public Command {
       model.tokenizer_merges = std::move(files.merges);
     }
     save_model(model, out_);
-    std::cout << out_ << ": " << (model.is_complete() ? "complete model" : "attention weights only")
-              << ", " << (model.tokenizer_vocab ? "with" : "without") << " tokenizer\n";
+    std::cout << one_line(out_) << ": "
+              << (model.is_complete() ? "complete model" : "attention weights only") << ", "
+              << (model.tokenizer_vocab ? "with" : "without") << " tokenizer\n";
   }
 
  private:

@@ -3,6 +3,7 @@
 
 #include "commands.hpp"
 #include "headscope/prune.hpp"
+#include "headscope/utf8.hpp"
 #include "run/run_options.hpp"
 
 namespace headscope {
@@ -32,7 +33,7 @@ class PruneCommand : public Command {
     Model model = load_model(model_, {run_.n_head});
     prune_heads(model, heads, mode);
     save_model(model, out_);
-    std::cout << out_ << ": " << heads.size() << " of "
+    std::cout << one_line(out_) << ": " << heads.size() << " of "
               << model.config.n_layer * model.config.n_head << " heads "
               << (mode == PruneMode::remove ? "removed" : "set to zero") << "\n";
   }

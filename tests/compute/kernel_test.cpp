@@ -129,7 +129,7 @@ TEST_F(Restart, HappensOnceAndTakesTheBestKernel) {
 }
 
 TEST_F(Restart, DoesNotHappenWhereNothingIsToBeSet) {
-  run({"--version"}, {"OPENBLAS_CORETYPE=" + *best_, "GOMP_SPINCOUNT=1"});
+  run({"--version"}, {"OPENBLAS_CORETYPE=" + *best_, "GOMP_SPINCOUNT=1", "OPENBLAS_NUM_THREADS=1"});
   EXPECT_EQ(n_start(), 1);
 }
 
