@@ -111,9 +111,7 @@ std::string complaint(const std::string& output) {
 }  // namespace
 
 std::string gnuplot_string(std::string_view text) {
-  std::string clean = one_line(text);
-  // gnuplot writes text into SVG as CDATA, which this would end.
-  for (std::size_t at = 0; (at = clean.find("]]>", at)) != clean.npos;) clean.insert(at + 2, " ");
+  const std::string clean = one_line(text);
   if (clean.find_first_of("'`\\@") == std::string::npos) return "'" + clean + "'";
   // A doubled quote inside single quotes is not always one quote (at the start it ends the string),
   // so all special characters are written as octal escapes.

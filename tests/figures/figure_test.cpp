@@ -296,7 +296,7 @@ TEST_F(Figures, HostileTextIsOnlyText) {
       EXPECT_THAT(svg, HasSubstr("</svg>"));
       EXPECT_THAT(svg, Not(HasSubstr("<script")));
       EXPECT_THAT(svg, Not(HasSubstr("\u202E")));
-      EXPECT_EQ(count(svg, "\\]\\]>"), count(svg, "<!\\[CDATA\\["));
+      EXPECT_THAT(svg, Not(HasSubstr("]]>")));
       EXPECT_EQ(count(svg, "[\\x01-\\x08\\x0b-\\x1f]"), 0u);
     }
     EXPECT_FALSE(fs::exists(marker));

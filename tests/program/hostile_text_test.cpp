@@ -110,7 +110,7 @@ TEST_F(HostileText, DoesNotEndTheTextOfAFigureOrSetADirection) {
     const std::string text = testing::read_file(file);
     EXPECT_EQ(count(text, "\u202E") + count(text, "\x1b"), 0U) << file;
     if (fs::path(file).extension() != ".svg") continue;
-    EXPECT_EQ(count(text, "<![CDATA["), count(text, "]]>")) << file;
+    EXPECT_EQ(count(text, "]]>"), 0U) << file;
   }
   EXPECT_THAT(finished_->err, Not(HasSubstr("\x1b")));
 }
