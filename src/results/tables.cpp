@@ -21,6 +21,13 @@ bool is_formula(const std::string& cell) {
   return *end != '\0';
 }
 
+// One line of text for each line of the cell.
+std::string printable_lines(std::string_view cell) {
+  const std::size_t end = cell.find('\n');
+  if (end == std::string_view::npos) return one_line(cell);
+  return one_line(cell.substr(0, end)) + "\n" + printable_lines(cell.substr(end + 1));
+}
+
 // RFC 4180: quotes around anything that holds a separator, quotes doubled.
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
@@ -36,7 +43,7 @@ std::string csv_row(const std::vector<std::string>& cells) {
   std::string row;
   for (const std::string& cell : cells) {
     if (!row.empty() || &cell != &cells.front()) row += ',';
-    row += csv_field((is_formula(cell) ? "'" : "") + one_line(cell));
+    row += csv_field((is_formula(cell) ? "'" : "") + printable_lines(cell));
   }
   return row + "\n";
 }

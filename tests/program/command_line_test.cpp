@@ -112,7 +112,7 @@ TEST(CommandLine, HelpOfACommandIsItsHelp) {
 
 TEST(CommandLine, VersionNamesTheKernel) {
   const Finished version = run_headscope({"-V"});
-  EXPECT_THAT(version.out, StartsWith("headscope 0."));
+  EXPECT_THAT(version.out, StartsWith("headscope 1."));
   EXPECT_EQ(version.out, run_headscope({"--version"}).out);
 }
 
