@@ -10,6 +10,7 @@
 #include "headscope/blas.hpp"
 #include "headscope/error.hpp"
 #include "headscope/kernel.hpp"
+#include "headscope/utf8.hpp"
 #include "headscope/version.hpp"
 #include "nearest_name.hpp"
 #include "option_parser.hpp"
@@ -71,6 +72,11 @@ std::string command_line_text(const Arguments& arguments) {
   return text;
 }
 
+void print_error(std::string_view text) {
+  constexpr std::size_t most = 4000;
+  std::cerr << "headscope: " << shortened(one_line(text), most) << "\n";
+}
+
 void warn_of_slow_kernel() {
   const std::string warning = blas::kernel_warning();
   if (!warning.empty()) std::cerr << "headscope: warning: " << warning << "\n";
@@ -122,16 +128,16 @@ int run_command_line(const std::vector<std::string>& arguments) {
     std::cerr << "headscope: " << stopped.what() << "\n";
     return 128 + stopped.signal();
   } catch (const UsageError& error) {
-    std::cerr << "headscope: " << error.what() << "\n";
+    print_error(error.what());
     return 2;
   } catch (const OptionError& error) {
-    std::cerr << "headscope: " << error.what() << "\n";
+    print_error(error.what());
     return 2;
   } catch (const std::bad_alloc&) {
     std::cerr << "headscope: not enough memory\n";
     return 1;
   } catch (const std::exception& error) {
-    std::cerr << "headscope: " << error.what() << "\n";
+    print_error(error.what());
     return 1;
   }
 }

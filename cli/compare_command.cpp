@@ -77,7 +77,7 @@ class CompareCommand : public Command {
     Comparison comparison = compare_runs(runs, by_.empty() ? command_line_order : by_);
     if (!run_.quiet) {
       for (const std::string& note : comparison.notes) {
-        std::cerr << "headscope: warning: " << note << "\n";
+        std::cerr << "headscope: warning: " << one_line(note) << "\n";
       }
     }
     Results results;

@@ -3,6 +3,7 @@
 #include "commands.hpp"
 #include "headscope/model.hpp"
 #include "headscope/tokenizer.hpp"
+#include "headscope/utf8.hpp"
 #include "run/run_options.hpp"
 
 namespace headscope {
@@ -30,8 +31,9 @@ class ConvertCommand : public Command {
       store_tokenizer(*files, model);
     }
     save_model(model, out_);
-    std::cout << out_ << ": " << (model.is_complete() ? "complete model" : "attention weights only")
-              << ", " << (model.tokenizer_vocab ? "with" : "without") << " tokenizer\n";
+    std::cout << one_line(out_) << ": "
+              << (model.is_complete() ? "complete model" : "attention weights only") << ", "
+              << (model.tokenizer_vocab ? "with" : "without") << " tokenizer\n";
   }
 
  private:

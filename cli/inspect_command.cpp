@@ -25,7 +25,9 @@ namespace {
 namespace fs = std::filesystem;
 
 void print_line(const std::string& label, const std::string& value) {
-  std::cout << "  " << std::left << std::setw(24) << label << value << "\n";
+  constexpr std::size_t most = 4000;
+  std::cout << "  " << std::left << std::setw(24) << one_line(label)
+            << shortened(one_line(value), most) << "\n";
 }
 
 void print_line(const std::string& label, std::uint64_t value) {
@@ -127,7 +129,7 @@ void print_results(const Results& results) {
 void print_description(const std::string& path, Index n_head, bool with_arrays) {
   const FileDescription file = describe_file(path, {n_head});
   const bool of_results = is_results(file);
-  std::cout << file.path << ": " << (of_results ? "results" : file_kind_text(file.kind)) << ", "
+  std::cout << one_line(file.path) << ": " << (of_results ? "results" : file_kind_text(file.kind)) << ", "
             << size_text(file.n_byte) << "\n";
   if (of_results && !with_arrays) return print_results(read_results(file.path));
   for (const auto& [name, value] : file.attributes) print_line(name, value);
@@ -140,8 +142,8 @@ void print_description(const std::string& path, Index n_head, bool with_arrays) 
             << (with_arrays ? "\n" : "; --arrays lists them\n");
   if (!with_arrays) return;
   for (const TensorInfo& array : file.arrays) {
-    std::cout << "    " << array.name << " " << shape_text(array.shape) << " " << array.type
-              << "\n";
+    std::cout << "    " << one_line(array.name) << " " << shape_text(array.shape) << " "
+              << array.type << "\n";
   }
 }
 
@@ -175,7 +177,7 @@ void print_corpus(const std::string& path, const std::string& tokenizer_director
     n_token += of_document;
     longest = std::max(longest, of_document);
   }
-  std::cout << path << ": corpus\n";
+  std::cout << one_line(path) << ": corpus\n";
   print_line("tokenizer", tokenizer_name);
   print_line("documents", corpus.n_document());
   print_line("pieces", std::to_string(corpus.n_piece()) + ", of at most " +

@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "headscope/prune.hpp"
 #include "headscope/tokenizer.hpp"
+#include "headscope/utf8.hpp"
 #include "run/run_options.hpp"
 
 namespace headscope {
@@ -34,7 +35,7 @@ class PruneCommand : public Command {
     prune_heads(model, heads, mode);
     if (const auto files = tokenizer_files_of(model)) store_tokenizer(*files, model);
     save_model(model, out_);
-    std::cout << out_ << ": " << heads.size() << " of "
+    std::cout << one_line(out_) << ": " << heads.size() << " of "
               << model.config.n_layer * model.config.n_head << " heads "
               << (mode == PruneMode::remove ? "removed" : "set to zero") << "\n";
   }

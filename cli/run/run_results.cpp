@@ -7,6 +7,7 @@
 
 #include "headscope/comparison.hpp"
 #include "headscope/report.hpp"
+#include "headscope/utf8.hpp"
 #include "headscope/version.hpp"
 #include "run/output_folder.hpp"
 
@@ -124,7 +125,7 @@ void write_run(const Results& results, const RunOptions& options) {
   write_results(results, (fs::path(options.output) / "results.h5").string());
   draw_results(results, options.output, options.figures);
   if (!options.quiet) {
-    std::cout << (fs::path(options.output) / "report.html").string() << "\n";
+    std::cout << one_line((fs::path(options.output) / "report.html").string()) << "\n";
   }
 }
 

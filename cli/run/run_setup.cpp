@@ -1,5 +1,7 @@
 #include "run/run_setup.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -81,15 +83,30 @@ std::optional<Corpus> open_corpus(const RunOptions& options, const std::vector<s
   return Corpus(paths, tokenizer ? &*tokenizer : nullptr, corpus_options);
 }
 
-/// Checks --memory against documents as long as the model's context.
+/// OpenBLAS tries for ever to get memory that the system refuses it. A run that may reach the limit
+/// of its address space is therefore refused.
+void check_address_space(std::uint64_t bytes) {
+  // OpenBLAS's buffer, the heap's arena and the stack.
+  constexpr std::uint64_t bytes_per_thread = std::uint64_t{300} << 20;
+  const std::uint64_t needed =
+      bytes + static_cast<std::uint64_t>(blas::thread_count()) * bytes_per_thread;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= needed) return;
+  throw UsageError("address space: expected a limit (ulimit -v) of at least " +
+                   memory_text(needed) + " for " + std::to_string(blas::thread_count()) +
+                   " threads, got " + memory_text(limit.rlim_cur) + "; --threads takes fewer");
+}
+
+/// Checks --memory, and the limit of the address space, against documents as long as the model's
+/// context.
 void check_memory_of(const RunOptions& options, const ModelConfig& config, std::uint64_t weights,
                      std::uint64_t n_document,
                      const std::vector<const RegisteredAnalysis*>& analyses) {
-  if (options.memory == 0) return;
-  check_memory(
+  const std::vector<MemoryPart> parts =
       run_memory({config, options.settings, config.n_ctx, n_document, blas::thread_count()},
-                 weights, analyses, options.random_control()),
-      options.memory);
+                 weights, analyses, options.random_control());
+  if (options.memory > 0) check_memory(parts, options.memory);
+  check_address_space(total_bytes(parts));
 }
 
 /// Loads the model, or the default one. Checks --memory against its weights first.

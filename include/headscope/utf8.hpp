@@ -9,8 +9,13 @@ namespace headscope {
 /// The text as valid UTF-8: broken bytes and NUL become U+FFFD.
 std::string valid_utf8(std::string_view text);
 
-/// Printable UTF-8 on one line: as above, and control characters and line ends become spaces.
+/// Printable UTF-8 on one line: as above, and control characters, line ends and characters that set
+/// the direction of the text after them (U+202A to U+202E, U+2066 to U+2069) become spaces.
 std::string one_line(std::string_view text);
+
+/// The text with its middle left out, and the number of bytes left out in its place, if it has more
+/// than `most` bytes.
+std::string shortened(std::string_view text, std::size_t most);
 
 /// The text as valid UTF-8, with invalid bytes and ASCII control characters written as `\xNN`.
 std::string escaped_utf8(std::string_view text);

@@ -27,11 +27,14 @@ bool is_ascii_control(std::string_view character) {
   return first < 0x20 || first == 0x7F;
 }
 
-// Also C1 controls, line and paragraph separators, and the two non-characters XML refuses.
+// Also C1 controls, line and paragraph separators, characters that set the direction of the text
+// after them, and the two non-characters XML refuses.
 bool is_control(std::string_view character) {
-  return is_ascii_control(character) || (character >= "\u0080" && character < "\u00A0") ||
-         character == "\u2028" || character == "\u2029" || character == "\uFFFE" ||
-         character == "\uFFFF";
+  const auto between = [&](std::string_view first, std::string_view last) {
+    return character.size() == last.size() && character >= first && character <= last;
+  };
+  return is_ascii_control(character) || between("\u0080", "\u009F") ||
+         between("\u2028", "\u202E") || between("\u2066", "\u2069") || between("\uFFFE", "\uFFFF");
 }
 
 }  // namespace
@@ -91,6 +94,17 @@ std::string one_line(std::string_view text) {
     if (!is_character || bytes[0] == '\0') return replacement;
     return is_control(bytes) ? std::string_view(" ") : bytes;
   });
+}
+
+std::string shortened(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  const auto at_character = [&](std::size_t place) {
+    while (place > 0 && utf8::is_continuation(text[place])) --place;
+    return place;
+  };
+  const std::size_t end = at_character(most / 2), begin = at_character(text.size() - most / 2);
+  return std::string(text.substr(0, end)) + " [... " + std::to_string(begin - end) +
+         " bytes ...] " + std::string(text.substr(begin));
 }
 
 std::string escaped_utf8(std::string_view text) {

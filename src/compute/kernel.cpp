@@ -83,6 +83,9 @@ void restart_with_best_settings(char** argv) {
   if (!is_set("OMP_WAIT_POLICY") && !is_set("GOMP_SPINCOUNT")) {
     settings.emplace_back("GOMP_SPINCOUNT", spin_count);
   }
+  // The library's own threads call OpenBLAS. OpenBLAS's would only take memory, and where that is
+  // limited they try for ever to get it.
+  if (!is_set("OPENBLAS_NUM_THREADS")) settings.emplace_back("OPENBLAS_NUM_THREADS", "1");
   if (settings.empty()) return;
   for (const auto& [name, value] : settings) setenv(name, value.c_str(), 1);
   execv("/proc/self/exe", argv);

@@ -15,6 +15,8 @@ using fields::split;
 
 enum Column { id, form, lemma, upos, xpos, feats, head, deprel, deps, misc, n_column };
 
+constexpr Index most_words = 50'000;  // in a sentence
+
 /// The two numbers of `3-4` or `8.1`.
 std::optional<std::pair<Index, Index>> number_pair(std::string_view text, char separator) {
   const std::size_t position = text.find(separator);
@@ -121,6 +123,11 @@ void Reader::read_node(const std::string& line, Sentence& sentence) {
     fail(line_, "expected 10 tab-separated columns, got " + std::to_string(columns.size()));
   }
   const Index n_word = sentence.words.size();
+  // A sentence longer than the context is read again for each piece of it.
+  if (n_word >= most_words) {
+    fail(line_, "expected a sentence of at most " + std::to_string(most_words) +
+                    " words, got a longer one; an empty line ends a sentence");
+  }
   const std::string expected_word = "expected word " + std::to_string(n_word + 1);
   if (const auto number = parse_whole_number(columns[id])) {
     if (*number != n_word + 1) fail(line_, expected_word + ", got " + fields::quoted(columns[id]));

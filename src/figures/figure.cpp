@@ -74,6 +74,14 @@ void keep_cells_sharp(std::string& svg) {
   }
 }
 
+// gnuplot writes `>` as it is, but XML forbids `]]>` in text.
+void escape_section_ends(std::string& svg) {
+  constexpr std::string_view end = "]]>", escaped = "]]&gt;";
+  for (std::size_t at = 0; (at = svg.find(end, at)) != std::string::npos; at += escaped.size()) {
+    svg.replace(at, end.size(), escaped);
+  }
+}
+
 }  // namespace
 
 void remove_figures(const std::string& directory) {
@@ -122,6 +130,7 @@ DrawnFigure write_figure(Figure figure, const std::string& directory,
                     ", it did not");
       }
       if (format == "svg") keep_cells_sharp(picture);
+      if (format == "svg") escape_section_ends(picture);
       write_file(path.string(), picture);
       if (format == "svg") svg = std::move(picture);
     } catch (...) {

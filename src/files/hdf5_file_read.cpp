@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
@@ -341,6 +342,8 @@ struct InputFile::Data {
 };
 
 bool InputFile::recognises(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
   std::ifstream stream(path, std::ios::binary);
   std::array<char, signature.size()> begin{};
   return stream.read(begin.data(), begin.size()) &&

@@ -34,8 +34,13 @@ bool is_git_lfs_pointer(const std::string& path, std::ifstream& stream) {
 
 std::ifstream open_to_read(const std::string& path) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  if (std::filesystem::is_directory(status)) {
     throw DataError(path, "", "expected a file, got a folder");
+  }
+  // Opening a pipe would wait for its writer, and inputs are read more than once.
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    throw DataError(path, "", "expected a file, got a pipe or device");
   }
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw cannot_open(path);

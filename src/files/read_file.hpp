@@ -14,8 +14,8 @@ namespace headscope {
 /// `path: cannot be opened: No such file or directory`, with the reason that errno gives.
 DataError cannot_open(const std::string& path);
 
-/// Opens a file for reading. @throws DataError if it is a folder, cannot be opened, or is a Git LFS
-/// pointer, which stands for a file that was not downloaded.
+/// Opens a file for reading. @throws DataError if it is a folder, pipe or device, cannot be opened,
+/// or is a Git LFS pointer, which stands for a file that was not downloaded.
 std::ifstream open_to_read(const std::string& path);
 
 /// Calls `take` with a file's bytes, or its first `n_byte`, block by block.

@@ -43,6 +43,17 @@ void ModelConfig::check() const {
   at_least_one("d_model", d_model);
   at_least_one("d_mlp", d_mlp);
   at_least_one("n_ctx", n_ctx);
+  const auto at_most = [](std::string_view field, Index value, Index most) {
+    if (value <= most) return;
+    throw OptionError(
+        field, "expected at most " + std::to_string(most) + ", got " + std::to_string(value));
+  };
+  at_most("n_layer", n_layer, 10'000);
+  at_most("n_head", n_head, 10'000);
+  at_most("d_model", d_model, 1'000'000);
+  at_most("d_mlp", d_mlp, 10'000'000);
+  at_most("n_ctx", n_ctx, 10'000'000);
+  at_most("d_vocab", d_vocab, 100'000'000);
   if (d_model % n_head != 0) {
     throw OptionError("n_head", "expected a divisor of d_model = " + std::to_string(d_model) +
                                     ", got " + std::to_string(n_head));

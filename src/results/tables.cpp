@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 #include "files/pending_file.hpp"
@@ -9,6 +10,23 @@
 
 namespace headscope {
 namespace {
+
+// Spreadsheets run a cell that begins like this as a formula, unless it is a number.
+bool is_formula(const std::string& cell) {
+  if (cell.size() < 2 || std::string_view("=+-@").find(cell[0]) == std::string_view::npos) {
+    return false;
+  }
+  char* end = nullptr;
+  std::strtod(cell.c_str(), &end);
+  return *end != '\0';
+}
+
+// One line of text for each line of the cell.
+std::string printable_lines(std::string_view cell) {
+  const std::size_t end = cell.find('\n');
+  if (end == std::string_view::npos) return one_line(cell);
+  return one_line(cell.substr(0, end)) + "\n" + printable_lines(cell.substr(end + 1));
+}
 
 // RFC 4180: quotes around anything that holds a separator, quotes doubled.
 std::string csv_field(const std::string& text) {
@@ -25,7 +43,7 @@ std::string csv_row(const std::vector<std::string>& cells) {
   std::string row;
   for (const std::string& cell : cells) {
     if (!row.empty() || &cell != &cells.front()) row += ',';
-    row += csv_field(valid_utf8(cell));
+    row += csv_field((is_formula(cell) ? "'" : "") + printable_lines(cell));
   }
   return row + "\n";
 }

@@ -129,7 +129,7 @@ TEST_F(Restart, HappensOnceAndTakesTheBestKernel) {
 }
 
 TEST_F(Restart, DoesNotHappenWhereNothingIsToBeSet) {
-  run({"--version"}, {"OPENBLAS_CORETYPE=" + *best_, "GOMP_SPINCOUNT=1"});
+  run({"--version"}, {"OPENBLAS_CORETYPE=" + *best_, "GOMP_SPINCOUNT=1", "OPENBLAS_NUM_THREADS=1"});
   EXPECT_EQ(n_start(), 1);
 }
 
@@ -164,6 +164,15 @@ TEST_F(Restart, LeavesTheKernelThatTheUserSetAndWarns) {
   EXPECT_THAT(analysed.err,
               HasSubstr("warning: OpenBLAS multiplies matrices with its kernel Prescott"));
   EXPECT_THAT(analysed.err, HasSubstr("set OPENBLAS_CORETYPE=" + *best_));
+  const testing::Finished pruned =
+      run({"prune", HEADSCOPE_PROJECT_DIR "/data/planted-model.h5", folder.file("pruned.h5"),
+           "--heads", "L0H0"},
+          {"OPENBLAS_CORETYPE=Prescott"});
+  const testing::Finished merged =
+      run({"merge", folder.path(), "--output", folder.path()}, {"OPENBLAS_CORETYPE=Prescott"});
+  EXPECT_EQ(pruned.exit_status, 0);
+  EXPECT_THAT(pruned.err, HasSubstr("set OPENBLAS_CORETYPE=" + *best_));
+  EXPECT_THAT(merged.err, HasSubstr("set OPENBLAS_CORETYPE=" + *best_));
 }
 
 TEST_F(Restart, IsDoneWithoutWhereTheProgramCannotBeOpenedAgain) {

@@ -112,5 +112,16 @@ TEST(Conllu, MalformedLinesAreNamed) {
             "f.conllu:1: expected UTF-8, got byte 233 at column 6");
 }
 
+TEST(Conllu, LimitsTheWordsOfASentence) {
+  std::string sentence;
+  for (int word = 1; word <= 50'001; ++word) {
+    sentence += std::to_string(word) + "\ta\ta\tX\t_\t_\t0\troot\t_\t_\n";
+  }
+  EXPECT_EQ(
+      error_of(sentence),
+      "f.conllu:50001: expected a sentence of at most 50000 words, got a longer one; an empty "
+      "line ends a sentence");
+}
+
 }  // namespace
 }  // namespace headscope::conllu

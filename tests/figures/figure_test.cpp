@@ -274,6 +274,8 @@ TEST_F(Figures, HostileTextIsOnlyText) {
                                          "%d %s",
                                          "@ARG1 {/=40 large} ^up _down $(x) ${y} %d %s } { # ;",
                                          "<script>alert(1)</script> & <b>",
+                                         "]]> ends CDATA ]]]]>>",
+                                         "\u202E sets a direction",
                                          std::string("nul \0 and \x1b[31m", 15),
                                          "broken \xff\xc0\xaf utf-8 \xed\xa0\x80"};
   for (const std::string& text : hostile) {
@@ -293,6 +295,8 @@ TEST_F(Figures, HostileTextIsOnlyText) {
       const std::string svg = file(figure.name + ".svg");
       EXPECT_THAT(svg, HasSubstr("</svg>"));
       EXPECT_THAT(svg, Not(HasSubstr("<script")));
+      EXPECT_THAT(svg, Not(HasSubstr("\u202E")));
+      EXPECT_THAT(svg, Not(HasSubstr("]]>")));
       EXPECT_EQ(count(svg, "[\\x01-\\x08\\x0b-\\x1f]"), 0u);
     }
     EXPECT_FALSE(fs::exists(marker));

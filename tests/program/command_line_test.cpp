@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <regex>
@@ -111,7 +112,7 @@ TEST(CommandLine, HelpOfACommandIsItsHelp) {
 
 TEST(CommandLine, VersionNamesTheKernel) {
   const Finished version = run_headscope({"-V"});
-  EXPECT_THAT(version.out, StartsWith("headscope 0."));
+  EXPECT_THAT(version.out, StartsWith("headscope 1."));
   EXPECT_EQ(version.out, run_headscope({"--version"}).out);
 }
 
@@ -339,6 +340,56 @@ TEST(CommandLine, ConvertWritesAModelThatLoadsEqual) {
   const Model converted = load_model(out);
   EXPECT_TRUE(arma::approx_equal(converted.W_E, model.W_E, "absdiff", 0));
   EXPECT_TRUE(arma::approx_equal(converted.layers[1].W_QKV, model.layers[1].W_QKV, "absdiff", 0));
+}
+
+TEST(Waits, NotForAPipeAsInput) {
+  const testing::TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  for (const char* const name : {"pipe", "pipe.json", "pipe.txt", "pipe.conllu"}) {
+    const std::string pipe = folder.file(name);
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    const std::string expected = pipe + ": expected a file";
+    EXPECT_THAT(testing::run_headscope({"inspect", pipe}).err, HasSubstr(expected));
+    EXPECT_THAT(testing::run_headscope({"run", "--model", pipe, "--output", output}).err,
+                HasSubstr(expected));
+    EXPECT_THAT(testing::run_headscope({"run", "--corpus", pipe, "--output", output}).err,
+                HasSubstr(expected));
+  }
+}
+
+TEST(Waits, NotForeverForMemory) {
+  for (const int mebibytes : {60, 100, 150, 200, 250, 300, 400}) {
+    const std::string limit = "ulimit -v " + std::to_string(1024 * mebibytes) + "; exec \"$@\"";
+    const testing::TemporaryDirectory folder;
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"list"},
+          {"run", "--analyses", "parameters", "--nulls", "1", "--threads", "2", "--quiet",
+           "--output", folder.file("out")}}) {
+      std::vector<std::string> words = testing::headscope_call(arguments);
+      words.insert(words.begin(), {"sh", "-c", limit, "sh"});
+      const testing::Finished finished = testing::run_program(words);
+      EXPECT_TRUE(finished.exit_status == 0 || !finished.err.empty()) << mebibytes;
+    }
+  }
+}
+
+TEST(Waits, NotForAModelOfAnyNumberOfLayers) {
+  const testing::TemporaryDirectory folder;
+  testing::write_file(folder.file("config.json"),
+                      R"({"n_layer": 1000000000, "n_head": 2, "n_embd": 4, "n_positions": 8, "vocab_size": 9})");
+  EXPECT_THAT(testing::run_headscope({"inspect", folder.file("config.json")}).err,
+              HasSubstr("n_layer: expected at most 10000, got 1000000000"));
+}
+
+TEST(ErrorLine, IsCutWhereItEchoesALongText) {
+  const testing::TemporaryDirectory folder;
+  testing::write_file(folder.file("vocab.json"), "{\"" + std::string(3'000'000, 'x') + "\": 7}");
+  testing::write_file(folder.file("merges.txt"), "");
+  const testing::Finished finished =
+      testing::run_headscope({"run", "--tokenizer", folder.path(), "--output", folder.file("out")});
+  EXPECT_EQ(finished.exit_status, 1);
+  EXPECT_LT(finished.err.size(), 5000U);
+  EXPECT_THAT(finished.err, HasSubstr(" bytes ...] "));
 }
 
 }  // namespace

@@ -11,13 +11,15 @@ namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
 // Text that a shell, gnuplot or a browser would interpret; without a slash it is a valid file name.
 const std::string hostile =
     "x'; system('touch pwned') #\"$(touch pwned)`touch pwned`@pwned %s <img src=pwned "
-    "onerror=alert(1)><script>alert(1)<script> &amp; \\\\ {^_|} ]]>";
+    "onerror=alert(1)><script>alert(1)<script> &amp; \\\\ {^_|} ]]> \x1b[31m \u202E";
+const std::string formula = "=1+1";
 
 std::string conllu_line(int id, const std::string& form, int head, const std::string& misc) {
   const std::string number = std::to_string(id);
@@ -50,7 +52,8 @@ class HostileText : public ::testing::Test {
     std::string corpus = "# newdoc id = " + hostile + "\n# global.Entity = eid-etype-head\n";
     corpus += conllu_line(1, hostile, 2, "Entity=(" + std::string("e1-<b>`x`-1)"));
     corpus += conllu_line(2, "<script>", 0, "Entity=(e1-<b>`x`-1)");
-    corpus += conllu_line(3, "$(touch", 2, "_") + "\n";
+    corpus += conllu_line(3, "$(touch", 2, "_");
+    corpus += "4\tx\tx\tNOUN\tNN\t_\t2\t" + formula + "\t_\t_\n\n";
     const std::string text = folder_->file(hostile + ".conllu");
     testing::write_file(text, corpus + corpus);
     finished_ = new testing::Finished(testing::run_headscope(
@@ -93,6 +96,46 @@ TEST_F(HostileText, IsTextInTheReportAndTheFigures) {
   EXPECT_GT(n_page, 1U);
   const std::string report = testing::read_file(output() + "/report.html");
   EXPECT_THAT(report, HasSubstr("&lt;img src=pwned onerror=alert(1)&gt;"));
+}
+
+TEST_F(HostileText, DoesNotEndTheTextOfAFigureOrSetADirection) {
+  ASSERT_EQ(finished_->exit_status, 0) << finished_->err;
+  const auto count = [](const std::string& text, const std::string& part) {
+    std::size_t n = 0;
+    for (std::size_t at = 0; (at = text.find(part, at)) != text.npos; at += part.size()) ++n;
+    return n;
+  };
+  for (const std::string& file : files_below(output())) {
+    if (fs::path(file).extension() == ".h5") continue;
+    const std::string text = testing::read_file(file);
+    EXPECT_EQ(count(text, "\u202E") + count(text, "\x1b"), 0U) << file;
+    if (fs::path(file).extension() != ".svg") continue;
+    EXPECT_EQ(count(text, "]]>"), 0U) << file;
+  }
+  EXPECT_THAT(finished_->err, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(HostileText, IsNoFormulaInATable) {
+  bool found = false;
+  for (const std::string& file : files_below(output() + "/tables")) {
+    const std::string table = testing::read_file(file);
+    EXPECT_THAT(table, Not(HasSubstr("\n" + formula))) << file;
+    EXPECT_THAT(table, Not(HasSubstr("," + formula))) << file;
+    found = found || table.find("'" + formula) != table.npos;
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST_F(HostileText, IsShownHarmlessByInspect) {
+  for (const auto& entry : fs::directory_iterator(folder_->path())) {
+    if (!entry.is_regular_file()) continue;
+    const testing::Finished shown = testing::run_headscope({"inspect", entry.path().string()});
+    EXPECT_EQ(shown.exit_status, 0) << shown.err;
+    EXPECT_THAT(shown.out, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\u202E"))));
+  }
+  const testing::Finished results = testing::run_headscope({"inspect", output() + "/results.h5"});
+  EXPECT_EQ(results.exit_status, 0) << results.err;
+  EXPECT_THAT(results.out, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\u202E"))));
 }
 
 TEST_F(HostileText, IsTextInTheMarkdown) {

@@ -186,7 +186,7 @@ TEST_F(MergeRefusal, NamesWhatIsForeign) {
   identity.replace(identity.find("\"version\":\"") + 11, 1, "9");
   save_statistics(other.texts, other.parts, folder_->file("f.h5"));
   EXPECT_THAT(error_of_merging({shard("a", 1), folder_->file("f.h5")}),
-              HasSubstr("f.h5:version: expected 0."));
+              HasSubstr("f.h5:version: expected 1."));
 }
 
 TEST_F(MergeRefusal, NamesAFileThatBecameAnotherShardOnTheWay) {

@@ -4,6 +4,8 @@ import base64
 import json
 import os
 import select
+import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -17,8 +19,7 @@ class Browser:
     """One page. `complaints` collects console messages and uncaught errors."""
 
     def __init__(self, program, width=1200, height=900):
-        # Chromium's child processes may still write while the folder is removed.
-        self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self.folder = tempfile.mkdtemp()
         to_browser, self.output = os.pipe()
         self.input, from_browser = os.pipe()
 
@@ -30,10 +31,10 @@ class Browser:
 
         self.process = subprocess.Popen(
             [program, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
-             "--hide-scrollbars", "--user-data-dir=" + os.path.join(self.folder.name, "profile"),
+             "--hide-scrollbars", "--user-data-dir=" + os.path.join(self.folder, "profile"),
              f"--window-size={width},{height}", "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=False,
-            preexec_fn=place_descriptors)
+            preexec_fn=place_descriptors, start_new_session=True, env=dict(os.environ, TMPDIR=self.folder))
         os.close(to_browser)
         os.close(from_browser)
         self.buffer, self.number, self.session = b"", 0, None
@@ -46,11 +47,15 @@ class Browser:
             self.command(domain + ".enable")
 
     def close(self):
-        self.process.kill()
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         os.close(self.input)
         os.close(self.output)
-        self.folder.cleanup()
+        # The last of Chromium's processes may still be writing.
+        deadline = time.monotonic() + 10
+        while os.path.exists(self.folder) and time.monotonic() < deadline:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            time.sleep(0.05)
 
     def receive(self, deadline):
         while b"\0" not in self.buffer:
