@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "run/output_folder.hpp"
+#include "run/progress.hpp"
 #include "run/run.hpp"
 #include "run/run_results.hpp"
 #include "usage_error.hpp"
@@ -14,7 +15,9 @@ class RunCommand : public Command {
   void run(const std::string& command_line) override {
     run_.command_line = command_line;
     check_output_folder(run_.output);
+    Progress::phase(run_.quiet, "loading model and corpus");
     const RunSetup setup(run_);
+    Progress::phase(run_.quiet, "");
     const PassLabel label = pass_label(setup);
     if (label.n_shard > 1 && label.n_pass == 0) {
       throw UsageError(
