@@ -12,6 +12,7 @@
 #include "headscope/kernel.hpp"
 #include "headscope/utf8.hpp"
 #include "headscope/version.hpp"
+#include "manual.hpp"
 #include "nearest_name.hpp"
 #include "option_parser.hpp"
 #include "run/interrupt.hpp"
@@ -85,8 +86,17 @@ void warn_of_slow_kernel() {
 void run_first(const Arguments& arguments) {
   const std::string& name = arguments.front();
   if (name == "--help" || name == "-h" || name == "help") {
-    if (name == "help" && arguments.size() > 1) return print_help(find_command(arguments[1]));
-    return print_usage(std::cout);
+    const std::string about = name == "help" && arguments.size() > 1 ? arguments[1] : "";
+    if (about.empty()) {
+      print_usage(std::cout);
+    } else if (about == "--man") {
+      std::cout << man_page();
+    } else if (about == "--bash-completion") {
+      std::cout << bash_completion();
+    } else {
+      print_help(find_command(about));
+    }
+    return;
   }
   if (name == "--version" || name == "-V") {
     std::cout << "headscope " << version() << "\n" << blas::library_description() << "\n";

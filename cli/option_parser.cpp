@@ -69,12 +69,6 @@ Words given_words(const Option& option, const po::variables_map& values) {
   return option.several ? value.as<Words>() : Words{value.as<std::string>()};
 }
 
-/// `--output DIR`, or `DIR` of a positional option.
-std::string call_text(const Option& option) {
-  if (option.positional) return option.value;
-  return "--" + option.name + (option.is_switch() ? "" : " " + option.value);
-}
-
 /// The end of an option's help: ` (0: all; default 32)`.
 std::string default_text(const Option& option) {
   if (!option.required.empty()) return " (required)";
@@ -83,11 +77,6 @@ std::string default_text(const Option& option) {
   if (empty.empty()) return " (default " + value + ")";
   return value == "0" ? " (default 0: " + empty + ")"
                       : " (0: " + empty + "; default " + value + ")";
-}
-
-std::string title_case(std::string text) {
-  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
-  return text;
 }
 
 std::vector<std::string> typed_names(const OptionTable& options) {
@@ -99,6 +88,20 @@ std::vector<std::string> typed_names(const OptionTable& options) {
 }
 
 }  // namespace
+
+std::string call_text(const Option& option) {
+  if (option.positional) return option.value;
+  return "--" + option.name + (option.is_switch() ? "" : " " + option.value);
+}
+
+std::string option_help(const Option& option) {
+  return option.help + default_text(option);
+}
+
+std::string sentence(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text + ".";
+}
 
 std::string wrapped(const std::string& text, const std::string& first, const std::string& rest) {
   constexpr std::size_t most = 80;
@@ -165,7 +168,7 @@ std::string help_text(const std::string& command, const OptionTable& options,
   std::string text = wrapped("Usage: headscope " + usage_text(command, options) +
                                  (options.options().empty() ? "" : " [OPTION...]"),
                              "", "         ") +
-                     "\n" + wrapped(title_case(purpose) + ".", "", "");
+                     "\n" + wrapped(sentence(purpose), "", "");
   std::string heading;
   const OptionTable all = with_help(options);
   for (const Option& option : all.options()) {
@@ -174,8 +177,7 @@ std::string help_text(const std::string& command, const OptionTable& options,
     if (own != heading) text += "\n" + own + "\n";
     heading = own;
     text += "  " + (option.letter == 0 ? "" : std::string("-") + option.letter + ", ") +
-            call_text(option) + "\n" +
-            wrapped(option.help + default_text(option), "      ", "      ");
+            call_text(option) + "\n" + wrapped(option_help(option), "      ", "      ");
   }
   if (!examples.empty()) text += "\nExamples\n";
   for (const std::string& example : examples) text += "  headscope " + example + "\n";

@@ -17,6 +17,15 @@ bool parse_options(const std::string& command, const std::vector<std::string>& a
 /// The command with its required options: `merge SHARD... --output DIR`.
 std::string usage_text(const std::string& command, const OptionTable& options);
 
+/// `--output DIR`, or `DIR` of a positional option.
+std::string call_text(const Option& option);
+
+/// What the option does, with its default.
+std::string option_help(const Option& option);
+
+/// With a capital and a full stop.
+std::string sentence(std::string text);
+
 /// The text in lines of at most 80 columns, with `first` before the first and `rest` before the
 /// others.
 std::string wrapped(const std::string& text, const std::string& first, const std::string& rest);

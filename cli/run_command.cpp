@@ -2,6 +2,7 @@
 
 #include "commands.hpp"
 #include "run/output_folder.hpp"
+#include "run/progress.hpp"
 #include "run/run.hpp"
 #include "run/run_results.hpp"
 #include "usage_error.hpp"
@@ -16,7 +17,9 @@ class RunCommand : public Command {
   void run(const std::string& command_line) override {
     run_.command_line = command_line;
     check_output_folder(run_.output);
+    Progress::phase(run_.quiet, "loading model and corpus");
     const RunSetup setup(run_);
+    Progress::phase(run_.quiet, "");
     if (!run_.quiet && run_.settings.precision != "float32" &&
         setup.packed().engine() == Engine::float32) {
       std::cerr << "--precision " << run_.settings.precision

@@ -1,7 +1,9 @@
 #include "run/progress.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 
@@ -15,11 +17,28 @@ std::string duration_text(double seconds) {
   return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
 }
 
+std::string percent_text(double share) {
+  return std::to_string(static_cast<int>(100 * share)) + " %";
+}
+
+/// Columns of the terminal that stderr is; 80 if it does not say.
+std::size_t terminal_width() {
+  winsize size{};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : 80;
+}
+
 }  // namespace
 
 Progress::Style Progress::detect(bool quiet) {
   if (quiet) return Style::quiet;
   return isatty(STDERR_FILENO) != 0 ? Style::bar : Style::lines;
+}
+
+void Progress::phase(bool quiet, const std::string& text) {
+  if (detect(quiet) != Style::bar) return;
+  std::cerr << "\r\033[K" << text.substr(0, terminal_width() - 1);
+  std::cerr.flush();
 }
 
 Progress::Progress(Style style, std::string task, Amount all, Amount before)
@@ -36,7 +55,8 @@ void Progress::advance(Amount done, std::uint64_t n_token) {
   if (style_ == Style::quiet) return;
   const std::chrono::duration<double> since = Clock::now() - printed_;
   const double interval = style_ == Style::bar ? 0.2 : 10;
-  if (since.count() < interval) return;
+  const bool is_first_on_terminal = style_ == Style::bar && !printed_any_;
+  if (since.count() < interval && !is_first_on_terminal) return;
   printed_ = Clock::now();
   print(false);
 }
@@ -44,7 +64,8 @@ void Progress::advance(Amount done, std::uint64_t n_token) {
 void Progress::print(bool last) {
   printed_any_ = true;
   if (style_ == Style::bar) {
-    std::cerr << "\r\033[K" << text();
+    // A line as wide as the terminal would wrap.
+    std::cerr << "\r\033[K" << text().substr(0, terminal_width() - 1);
     if (last) std::cerr << "\n";
     std::cerr.flush();
   } else {
@@ -57,20 +78,26 @@ std::string Progress::text() const {
   const std::uint64_t n_document = before_.n_document + done_.n_document;
   const double work = before_.work + done_.work;
   std::string line = task_ + ": ";
+  const double share = all_.work > 0 ? work / all_.work : 1;
   if (style_ == Style::bar) {
-    constexpr int width = 24;
-    const int filled = static_cast<int>((all_.work > 0 ? work / all_.work : 1) * width);
-    line += "[" + std::string(filled, '#') + std::string(width - filled, '.') + "] ";
+    constexpr std::size_t longest = 24, beside = 64;  // the text after the bar
+    const std::size_t width = terminal_width();
+    const std::size_t bar =
+        std::min(longest, width > line.size() + beside ? width - line.size() - beside : 0);
+    const auto filled = static_cast<std::size_t>(share * static_cast<double>(bar));
+    if (bar > 3) line += "[" + std::string(filled, '#') + std::string(bar - filled, '.') + "] ";
   }
-  line += std::to_string(n_document) + "/" + std::to_string(all_.n_document) + " documents";
-  if (elapsed.count() > 0) {
-    line += ", " + std::to_string(std::llround(static_cast<double>(tokens_) / elapsed.count())) +
-            " tokens/s";
+  line += percent_text(share) + ", document " + std::to_string(n_document) + " of " +
+          std::to_string(all_.n_document);
+  const bool is_done = n_document == all_.n_document;
+  const double seconds = elapsed.count();
+  if (is_done || done_.work > 0) {
+    line += ", " + (is_done ? duration_text(seconds)
+                            : duration_text(seconds / done_.work * (all_.work - work)) + " left");
   }
-  if (n_document < all_.n_document && done_.work > 0) {
-    line += ", " + duration_text(elapsed.count() / done_.work * (all_.work - work)) + " left";
-  } else {
-    line += ", " + duration_text(elapsed.count());
+  if (seconds > 0) {
+    line +=
+        ", " + std::to_string(std::llround(static_cast<double>(tokens_) / seconds)) + " tokens/s";
   }
   return line;
 }

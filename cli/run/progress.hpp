@@ -6,7 +6,8 @@
 
 namespace headscope {
 
-/// Progress on stderr: a bar on a terminal, else a plain line every ten seconds.
+/// Progress on stderr: on a terminal a bar in a line no wider than it, else a plain line every ten
+/// seconds.
 class Progress {
  public:
   enum class Style { quiet, lines, bar };
@@ -19,6 +20,10 @@ class Progress {
 
   /// `quiet` if asked, else `bar` if stderr is a terminal, else `lines`.
   static Style detect(bool quiet);
+
+  /// Names, on a terminal, what is being done that has no steps to count: `loading the model`. The
+  /// next line takes its place; empty removes it.
+  static void phase(bool quiet, const std::string& text);
 
   /// @param before  of `all`, done by an earlier process and not timed here.
   Progress(Style style, std::string task, Amount all, Amount before);

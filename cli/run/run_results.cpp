@@ -10,6 +10,7 @@
 #include "headscope/utf8.hpp"
 #include "headscope/version.hpp"
 #include "run/output_folder.hpp"
+#include "run/progress.hpp"
 
 namespace headscope {
 namespace {
@@ -123,7 +124,9 @@ Results finish_results(const RunSetup& setup, const CorpusRun& trained, const Co
 
 void write_run(const Results& results, const RunOptions& options) {
   write_results(results, (fs::path(options.output) / "results.h5").string());
+  Progress::phase(options.quiet, "drawing tables, figures and report");
   draw_results(results, options.output, options.figures);
+  Progress::phase(options.quiet, "");
   if (!options.quiet) {
     std::cout << one_line((fs::path(options.output) / "report.html").string()) << "\n";
   }

@@ -1,0 +1,95 @@
+"""Progress on a terminal, the manual page and bash's completion.
+
+    terminal_test.py HEADSCOPE_BINARY
+"""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import unittest
+
+BINARY = sys.argv.pop(1)
+
+
+def output(*arguments):
+    return subprocess.run([BINARY, *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def on_terminal(columns, *arguments):
+    """What the program writes to stderr, a terminal of this width."""
+    terminal, end = pty.openpty()
+    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen([BINARY, *arguments], stdout=subprocess.DEVNULL, stderr=end)
+    os.close(end)
+    written = b""
+    while True:
+        try:
+            part = os.read(terminal, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        written += part
+    os.close(terminal)
+    return process.wait(), written.decode()
+
+
+def options_of(command):
+    return re.findall(r"^  (?:-\w, )?(--[a-z-]+)", output("help", command), re.MULTILINE)
+
+
+COMMANDS = re.findall(r"^  (\w+)  ", output("help"), re.MULTILINE)
+
+
+class Progress(unittest.TestCase):
+    def test_fits_the_terminal_and_names_the_phase(self):
+        for columns in (40, 72, 200):
+            with self.subTest(columns), tempfile.TemporaryDirectory() as folder:
+                status, written = on_terminal(columns, "run", "--analyses", "correlation", "--max-documents", "3", "--bootstrap",
+                                              "20", "--figures", "svg", "--output", folder)
+                self.assertEqual(status, 0, written)
+                lines = [line.replace("\x1b[K", "") for line in re.split(r"[\r\n]+", written)]
+                self.assertLess(max(map(len, lines)), columns, lines)
+                text = "\n".join(lines)
+                for phase in ("loading model and corpus", "model: ", "drawing tables, figures and report"):
+                    self.assertIn(phase, text)
+                if columns >= 72:
+                    self.assertRegex(text, r"100 %, document 3 of 3, \d+ s")
+
+
+class Manual(unittest.TestCase):
+    def test_has_every_command_and_option(self):
+        page = output("help", "--man").replace("\\-", "-")
+        self.assertEqual(len(COMMANDS), 8)
+        for command in COMMANDS:
+            section = re.search(rf"^\.SS {command}\b.*?(?=^\.S[SH] )", page, re.MULTILINE | re.DOTALL).group()
+            for option in options_of(command):
+                if option != "--help":
+                    self.assertRegex(section, rf"(?m)^\.B {option}( |$)")
+
+
+class Completion(unittest.TestCase):
+    def complete(self, *words):
+        script = output("help", "--bash-completion") + 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _headscope\n' \
+            'printf "%s\\n" "${COMPREPLY[@]}"'
+        done = subprocess.run(["bash", "-c", script, "bash", "headscope", *words], check=True, capture_output=True, text=True)
+        return done.stdout.split()
+
+    def test_knows_commands_options_and_choices(self):
+        self.assertEqual(self.complete("comp"), ["compare"])
+        self.assertEqual(sorted(self.complete("")), sorted([*COMMANDS, "help"]))
+        self.assertEqual(self.complete("help", "insp"), ["inspect"])
+        for command in COMMANDS:
+            self.assertEqual(self.complete(command, "--"), options_of(command))
+        self.assertEqual(self.complete("run", "--control", "r"), ["random"])
+        self.assertEqual(self.complete("run", "da"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
