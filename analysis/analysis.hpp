@@ -10,6 +10,7 @@
 #include "headscope/figure.hpp"
 #include "headscope/forward.hpp"
 #include "headscope/model.hpp"
+#include "headscope/packed_model.hpp"
 #include "headscope/results.hpp"
 #include "headscope/statistics.hpp"
 
@@ -71,6 +72,8 @@ struct AnalysisContext {
   const Model& model;
   const Corpus* corpus;  ///< null for weights-only runs
   const AnalysisSettings& settings;
+  const PackedModel* packed =
+      nullptr;  ///< the model's weights for settings.engine(); null: float32
 };
 
 /// What an analysis's memory depends on.

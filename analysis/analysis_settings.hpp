@@ -2,8 +2,10 @@
 
 #include <any>
 #include <map>
+#include <string>
 #include <typeindex>
 
+#include "headscope/precision.hpp"
 #include "option_table.hpp"
 
 namespace headscope {
@@ -11,9 +13,10 @@ namespace headscope {
 /// Options of the analyses: the shared ones, and each analysis's own.
 class AnalysisSettings {
  public:
-  std::uint64_t seed = 0;            ///< of all random numbers
-  std::uint64_t n_bootstrap = 1000;  ///< resamples of documents behind each interval
-  std::uint64_t n_null = 100;        ///< random draws behind each null of weights-only analyses
+  std::uint64_t seed = 0;             ///< of all random numbers
+  std::uint64_t n_bootstrap = 1000;   ///< resamples of documents behind each interval
+  std::string precision = "float32";  ///< of the losses of ablated heads: a Precision's name
+  std::uint64_t n_null = 100;         ///< random draws behind each null of weights-only analyses
 
   /// An analysis's own options. `Options` has a field with a default for each, and a `declare`
   /// that adds them to a table.
@@ -27,6 +30,9 @@ class AnalysisSettings {
     const auto found = own_.find(typeid(Options));
     return found == own_.end() ? defaults : *std::any_cast<Options>(&found->second);
   }
+
+  /// The engine of the products behind the losses of ablated heads: float32 if none is faster.
+  Engine engine() const;
 
   /// Adds the shared options, then those of every registered analysis.
   void declare(OptionTable& option);

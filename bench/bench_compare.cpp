@@ -20,13 +20,25 @@ using nlohmann::json;
 struct Arguments {
   std::string model, tokens, which;
   int threads = 0, runs = 1;
+  Engine engine = Engine::float32;
 };
+
+Engine engine_of(const std::string& name) {
+  const std::optional<Precision> precision = parse_precision(name);
+  if (!precision) throw OptionError("--precision", "expected float32, high or fast, got " + name);
+  return has_low_precision_products() ? fastest_engine(*precision, this_processor())
+                                      : Engine::float32;
+}
 
 Arguments parse(int argc, char** argv) {
   std::map<std::string, std::string> values;
   for (int i = 1; i + 1 < argc; i += 2) values[argv[i]] = argv[i + 1];
-  return {values.at("--model"), values.at("--tokens"), values.at("--case"),
-          std::stoi(values.at("--threads")), std::stoi(values.at("--runs"))};
+  return {values.at("--model"),
+          values.at("--tokens"),
+          values.at("--case"),
+          std::stoi(values.at("--threads")),
+          std::stoi(values.at("--runs")),
+          engine_of(values.at("--precision"))};
 }
 
 TokenIds read_tokens(const std::string& path) {
@@ -87,13 +99,13 @@ double mean_loss(const TokenLoss& loss) {
   return loss.sum() / static_cast<double>(loss.nll.size());
 }
 
-json forward_patterns(const Model& model, const TokenIds& tokens, int runs) {
+json forward_patterns(const Model& model, const TokenIds& tokens, const Arguments& arguments) {
   Forward forward(model);
   Patterns patterns;
   LayerObserver* const observers[] = {&patterns};
   double loss = 0;
   const auto work = [&] { loss = mean_loss(forward.loss(forward.run(tokens, observers), tokens)); };
-  const json seconds = seconds_of(runs, work);
+  const json seconds = seconds_of(arguments.runs, work);
   const double peak = peak_resident_mb();
   patterns.sum_squares = true;
   work();
@@ -103,7 +115,7 @@ json forward_patterns(const Model& model, const TokenIds& tokens, int runs) {
           {"pattern_square_sum", patterns.sums}};
 }
 
-json attention_patterns(const Model& model, const TokenIds& tokens, int runs) {
+json attention_patterns(const Model& model, const TokenIds& tokens, const Arguments& arguments) {
   const ModelConfig& config = model.config;
   Forward forward(model);
   Patterns inputs;
@@ -114,7 +126,7 @@ json attention_patterns(const Model& model, const TokenIds& tokens, int runs) {
   std::vector<Cube> patterns(config.n_layer,
                              Cube(n_token, n_token, config.n_head, arma::fill::zeros));
   std::vector<Matrix> z(config.n_layer, Matrix(config.d_model, n_token, arma::fill::zeros));
-  const json seconds = seconds_of(runs, [&] {
+  const json seconds = seconds_of(arguments.runs, [&] {
     for (Index l = 0; l < config.n_layer; ++l)
       causal_attention(inputs.qkv[l], config.n_head, 1, z[l], &patterns[l]);
   });
@@ -135,19 +147,20 @@ json attention_patterns(const Model& model, const TokenIds& tokens, int runs) {
           {"z_square_sum", z_sums}};
 }
 
-json zero_ablation_all(const Model& model, const TokenIds& tokens, int runs) {
+json zero_ablation_all(const Model& model, const TokenIds& tokens, const Arguments& arguments) {
   const ModelConfig& config = model.config;
   std::vector<HeadVariant> variants;
   for (Index l = 0; l < config.n_layer; ++l) {
     for (Index h = 0; h < config.n_head; ++h) variants.push_back({l, {h}});
   }
   Forward forward(model);
-  HeadAblation ablation(model);
+  const PackedModel packed(model, arguments.engine);
+  HeadAblation ablation(model, &packed);
   LayerObserver* const observers[] = {&ablation};
   double baseline = 0;
   json losses;
   const json seconds = seconds_of(
-      runs,
+      arguments.runs,
       [&] {
         forward.run(tokens, observers);
         baseline = mean_loss(ablation.clean_loss(Pack::of_document(tokens)));
@@ -162,16 +175,17 @@ json zero_ablation_all(const Model& model, const TokenIds& tokens, int runs) {
       false);
   return {{"seconds", seconds},
           {"peak_rss_mb", peak_resident_mb()},
+          {"engine", engine_name(arguments.engine)},
           {"loss_baseline", baseline},
           {"loss", losses}};
 }
 
-json importance(const Model& model, const TokenIds& tokens, int runs) {
+json importance(const Model& model, const TokenIds& tokens, const Arguments& arguments) {
   const ModelConfig& config = model.config;
   HeadGradient gradient(model);
   json per_token, sign;
   double loss = 0;
-  const json seconds = seconds_of(runs, [&] {
+  const json seconds = seconds_of(arguments.runs, [&] {
     per_token = json::array();
     sign = json::array();
     for (Index l = 0; l < config.n_layer; ++l) {
@@ -205,12 +219,12 @@ json measure(const Arguments& arguments) {
   blas::set_thread_count(arguments.threads);
   const Model model = load_model(arguments.model);
   const TokenIds tokens = read_tokens(arguments.tokens);
-  const std::map<std::string, json (*)(const Model&, const TokenIds&, int)> cases{
+  const std::map<std::string, json (*)(const Model&, const TokenIds&, const Arguments&)> cases{
       {"forward_patterns", forward_patterns},
       {"attention_patterns", attention_patterns},
       {"zero_ablation_all", zero_ablation_all},
       {"importance", importance}};
-  json result = cases.at(arguments.which)(model, tokens, arguments.runs);
+  json result = cases.at(arguments.which)(model, tokens, arguments);
   result["case"] = arguments.which;
   result["versions"] = blas::library_description();
   return result;

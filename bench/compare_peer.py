@@ -60,14 +60,16 @@ class HuggingFace:
 
     version = f"transformers {transformers.__version__}"
 
-    def __init__(self, folder, attention):
+    def __init__(self, folder, attention, autocast):
+        self.autocast = autocast
         self.model = GPT2LMHeadModel.from_pretrained(folder, attn_implementation=attention).eval()
         self.model.requires_grad_(False)
         self.blocks = self.model.transformer.h
         self.n_layer, self.n_head = self.model.config.n_layer, self.model.config.n_head
 
     def loss(self, tokens):
-        return self.model(tokens, labels=tokens, use_cache=False).loss
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.autocast):
+            return self.model(tokens, labels=tokens, use_cache=False).loss
 
     def forward_patterns(self, tokens):
         output = self.model(tokens, labels=tokens, use_cache=False, output_attentions=True)
@@ -120,7 +122,7 @@ class HuggingFace:
 class TransformerLens:
     """HookedTransformer with the same weights, not folded or centred: run_with_cache and hook_z."""
 
-    def __init__(self, folder, _):
+    def __init__(self, folder, *_):
         import importlib.metadata
         from transformer_lens import HookedTransformer, HookedTransformerConfig
         from transformer_lens.pretrained.weight_conversions import convert_gpt2_weights
@@ -239,6 +241,7 @@ def arguments():
     parser.add_argument("--peer", choices=PEERS, default="huggingface")
     parser.add_argument("--case", choices=CASES)
     parser.add_argument("--attention", choices=("eager", "sdpa"), default="eager")
+    parser.add_argument("--autocast", action="store_true", help="Hugging Face's products in bfloat16, where losses are asked for")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--heads", type=int, default=6)
@@ -252,7 +255,7 @@ def main():
         return
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(options.threads)
-    peer = PEERS[options.peer](options.folder, options.attention)
+    peer = PEERS[options.peer](options.folder, options.attention, options.autocast)
     tokens = torch.tensor([json.loads((options.folder / "tokens.json").read_text())["tokens"]])
     forget_peak()
     measured = CASES[options.case](peer, tokens, options)

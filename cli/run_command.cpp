@@ -1,3 +1,5 @@
+#include <iostream>
+
 #include "commands.hpp"
 #include "run/output_folder.hpp"
 #include "run/run.hpp"
@@ -15,6 +17,11 @@ class RunCommand : public Command {
     run_.command_line = command_line;
     check_output_folder(run_.output);
     const RunSetup setup(run_);
+    if (!run_.quiet && run_.settings.precision != "float32" &&
+        setup.packed().engine() == Engine::float32) {
+      std::cerr << "--precision " << run_.settings.precision
+                << ": float32, since nothing is faster on this processor\n";
+    }
     const PassLabel label = pass_label(setup);
     if (label.n_shard > 1 && label.n_pass == 0) {
       throw UsageError(

@@ -15,6 +15,8 @@ find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
 find_package(nlohmann_json 3.9 REQUIRED)
 pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(libcrypto REQUIRED IMPORTED_TARGET libcrypto)
+# Optional: low-precision matrix products.
+find_package(dnnl QUIET)
 include(${CMAKE_CURRENT_LIST_DIR}/armadillo.cmake)
 
 if(NOT TARGET hdf5::hdf5)

@@ -42,7 +42,7 @@ class Pruning : public Analysis {
       : model_(context.model),
         corpus_(context.corpus),
         settings_(context.settings),
-        ablation_(context.model),
+        ablation_(context.model, context.packed),
         gradient_(context.model),
         donor_forward_(context.model) {}
 
@@ -184,6 +184,7 @@ class Pruning : public Analysis {
     }
     const std::vector<TokenLoss> losses = ablation_.losses(tokens_, variants);
     Array& rows = statistics.row("ablated", {n_ablation_row, config.n_layer, n_head});
+    if (settings_.engine() != Engine::float32) sample_float32(variants, statistics);
     auto loss = losses.begin();
     for (Index l = 0; l < config.n_layer; ++l) {
       for (Index h = 0; h < n_head; ++h) {
@@ -193,6 +194,19 @@ class Pruning : public Analysis {
         }
       }
     }
+  }
+
+  /// Zero ablation of a sample of heads by float32 products.
+  /// @param variants  of which the zero ablations are chosen.
+  void sample_float32(const std::vector<HeadVariant>& variants, DocumentStatistics& statistics) {
+    const Index n_head = model_.config.n_head, n_unit = model_.config.n_layer * n_head;
+    const Index n_method = variants.size() / n_unit;
+    std::vector<HeadVariant> sample;
+    for (const Index unit : precision_sample(n_unit)) sample.push_back(variants[unit * n_method]);
+    const std::vector<TokenLoss> losses =
+        ablation_.float32_losses(Pack::of_document(tokens_), sample);
+    Array& row = statistics.row("float32", {sample.size()});
+    for (std::size_t i = 0; i < losses.size(); ++i) row(i) = losses[i].sum();
   }
 
   void add_importance(DocumentStatistics& statistics) {
@@ -289,9 +303,9 @@ std::uint64_t memory(const RunShape& run) {
       run.settings.own<PruningOptions>().n_document_used(run.n_document);
   // z of one donor and donor_z_, all layers; z of the donors and of the mean, one layer.
   const std::uint64_t donors = 2 * config.n_layer * values + 2 * values;
-  const std::uint64_t row =
-      (n_ablation_row + n_importance) * n_unit + 2 * n_curve_step * n_curve_order;
-  return ablation_bytes(config, run.n_token, run.n_thread) +
+  const std::uint64_t row = (n_ablation_row + n_importance) * n_unit +
+                            2 * n_curve_step * n_curve_order + n_precision_sample;
+  return ablation_bytes(config, run.n_token, run.n_thread, run.settings.engine()) +
          gradient_bytes(config, run.n_token, run.n_thread) +
          forward_bytes(config, run.n_token, false) + donors * sizeof(float) +
          n_curve_order * n_curve_step * n_unit + n_document * row * Statistics::row_bytes;

@@ -144,6 +144,37 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
                            "nats per token", std::string(michel_2019) + ", table 2"));
 }
 
+/// Adds the error of the loss increases of a sample of heads, zero ablation, against float32.
+void add_precision_error(const Statistics& statistics, const DocumentRows& rows,
+                         ResultsGroup& group) {
+  if (!statistics.has("float32")) return;
+  std::vector<const Array*> samples;
+  for (const auto& [document, row] : statistics.rows("float32")) samples.push_back(&row);
+  const Weights once = every_document_once(rows);
+  const Array exact = weighted(samples, once), zero = loss_increases(rows, once).part(0);
+  const double n_predicted = weighted(rows.n_predicted, once),
+               baseline = weighted(rows.baseline, once);
+  std::vector<double> sizes, relative;
+  for (const double increase : zero.values) sizes.push_back(std::abs(increase));
+  double worst = 0;
+  const std::vector<Index> units = precision_sample(zero.size());
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const double increase = (exact(i) - baseline) / n_predicted;
+    const double error = std::abs(zero.values[units[i]] - increase);
+    relative.push_back(error / std::abs(increase));
+    worst = std::max(worst, error);
+  }
+  group.add_dimension(Dimension::labels("statistic", {"median_relative", "worst_of_typical"}));
+  group.add(Variable::real(
+      "precision_error", {"statistic"},
+      Array({2}, {arma::median(arma::vec(relative)), worst / arma::median(arma::vec(sizes))}),
+      "error of loss_increase (zero) by the products in use against float32 products, for " +
+          std::to_string(units.size()) +
+          " heads spread evenly; median_relative: median over them of |error| / |increase|; "
+          "worst_of_typical: largest |error| / median over all heads of |increase|",
+      "1", own_definition));
+}
+
 void add_importance(const DocumentRows& rows, ResultsGroup& group) {
   const Array importance = mean_importance(rows);
   Array normalized(importance.shape);
@@ -336,6 +367,7 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
                                 "mean negative log likelihood of a predicted token with all heads",
                                 "nats per token", michel_2019));
   add_loss_increase(rows, config, settings, group);
+  add_precision_error(statistics, rows, group);
   add_importance(rows, group);
   if (!rows.curve.empty()) {
     add_curves(rows, group);

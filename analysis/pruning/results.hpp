@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "analysis.hpp"
 
 namespace headscope {
@@ -12,6 +15,17 @@ inline constexpr std::size_t n_random_order = 5;
 inline constexpr std::size_t n_curve_order =
     2 + n_random_order;                          ///< ablation, importance, random orders
 inline constexpr std::size_t n_curve_step = 11;  ///< 0, 0.1 ... 1 of the heads
+
+inline constexpr Index n_precision_sample = 8;
+
+/// Units (layer * n_head + head) ablated by float32 products too, spread evenly; all if they are
+/// few.
+inline std::vector<Index> precision_sample(Index n_unit) {
+  const Index count = std::min(n_precision_sample, n_unit);
+  std::vector<Index> units;
+  for (Index i = 0; i < count; ++i) units.push_back(i * n_unit / count);
+  return units;
+}
 
 /// Heads removed at a curve step: floor(step / 10 * n_unit).
 inline Index n_pruned_at(std::size_t step, Index n_unit) {

@@ -11,7 +11,8 @@ namespace headscope {
 namespace {
 
 AnalysisContext context_of(const RunSetup& setup, const Model& model) {
-  return {model, setup.corpus(), setup.options().settings};
+  return {model, setup.corpus(), setup.options().settings,
+          &model == &setup.model() ? &setup.packed() : nullptr};
 }
 
 /// A run's control: an untrained model and the analyses that run on it.
@@ -50,7 +51,9 @@ void say_finished(const RunOptions& options, const PassFolder& folder) {
 PassLabel pass_label(const RunSetup& setup) {
   PassLabel label;
   label.identity = run_identity(setup);
-  label.arithmetic = {blas::arithmetic_in_use()};
+  const Engine engine = setup.packed().engine();
+  label.arithmetic = {blas::arithmetic_in_use() +
+                      (engine == Engine::float32 ? "" : ", " + engine_name(engine))};
   label.mixed = setup.options().mixed;
   label.shard = setup.options().shard;
   label.n_shard = setup.options().n_shard;

@@ -33,6 +33,8 @@ void add_provenance(Results& results, const RunSetup& setup, std::uint64_t n_tok
   attributes["options"] = options.as_json();
   attributes["seed"] = count(options.settings.seed);
   attributes["blas"] = blas::library_description();
+  attributes["precision"] = options.settings.precision;
+  attributes["precision_engine"] = engine_name(setup.packed().engine());
   attributes["threads"] = std::int64_t{blas::thread_count()};
   attributes["model_path"] = model.path;
   attributes["model_sha256"] = model.sha256;

@@ -21,6 +21,7 @@ class RunSetup {
 
   const RunOptions& options() const { return options_; }
   const Model& model() const { return model_; }
+  const PackedModel& packed() const { return packed_; }
   /// The paths given, or the default stories with the default model.
   const std::vector<std::string>& corpus_paths() const { return corpus_paths_; }
   /// Null for a weights-only run.
@@ -35,6 +36,7 @@ class RunSetup {
   const RunOptions& options_;
   std::vector<std::string> corpus_paths_;
   Model model_;
+  PackedModel packed_;
   std::optional<Tokenizer> tokenizer_;
   std::vector<const RegisteredAnalysis*> analyses_;
   std::optional<Corpus> corpus_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headscope/forward.hpp"
+#include "headscope/packed_model.hpp"
 
 namespace headscope {
 
@@ -34,8 +35,9 @@ struct HeadVariant {
 /// Better than One?" (zero ablation).
 class HeadAblation : public LayerObserver {
  public:
+  /// @param packed  the model's weights for the engine to use; null: float32. Must outlive this.
   /// @throws ShapeError if the model is attention-only.
-  explicit HeadAblation(const Model& model);
+  explicit HeadAblation(const Model& model, const PackedModel* packed = nullptr);
   ~HeadAblation() override;
 
   /// Keeps the layer. All layers of one forward pass, in order, make its document or pack that of
@@ -60,6 +62,9 @@ class HeadAblation : public LayerObserver {
     return losses(Pack::of_document(tokens), variants);
   }
 
+  /// `losses` by float32 products, whatever the engine: to measure its error.
+  std::vector<TokenLoss> float32_losses(const Pack& pack, std::span<const HeadVariant> variants);
+
   /// Losses with heads of any layers set to zero.
   /// @param masks  one per variant, n_head x n_layer.
   std::vector<TokenLoss> masked_losses(const Pack& pack, std::span<const HeadMask> masks);
@@ -68,6 +73,9 @@ class HeadAblation : public LayerObserver {
 
  private:
   struct Workspace;
+  std::vector<TokenLoss> losses(const Pack& pack, std::span<const HeadVariant> variants,
+                                const PackedModel& packed);
+
   const Model& model_;
   std::unique_ptr<Workspace> workspace_;
 };

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "headscope/config.hpp"
+#include "headscope/precision.hpp"
 
 /// Upper bounds on the compute core's memory in bytes, to check before a run that it fits, for
 /// documents of `n_token` tokens and `n_thread` threads.
@@ -18,8 +19,9 @@ std::uint64_t forward_bytes(const ModelConfig& config, Index n_token, bool with_
 /// What Forward::loss adds.
 std::uint64_t loss_bytes(const ModelConfig& config, Index n_token, int n_thread);
 
-/// One running HeadAblation.
-std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thread);
+/// One running HeadAblation, packed weights included.
+std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thread,
+                             Engine engine = Engine::float32);
 
 /// One running HeadGradient.
 std::uint64_t gradient_bytes(const ModelConfig& config, Index n_token, int n_thread);

@@ -8,6 +8,7 @@
 #include "compute/difference.hpp"
 #include "compute/layer.hpp"
 #include "compute/loss_difference.hpp"
+#include "compute/model_products.hpp"
 #include "compute/pack.hpp"
 #include "compute/packed_attention.hpp"
 #include "headscope/error.hpp"
@@ -56,14 +57,20 @@ void check_variant(const HeadVariant& variant, const ModelConfig& config, Index 
 }  // namespace
 
 struct HeadAblation::Workspace {
-  explicit Workspace(const Model& model_given)
-      : model(model_given), config(model.config), clean(config.n_layer) {}
+  Workspace(const Model& model_given, const PackedModel* packed_given)
+      : model(model_given),
+        config(model.config),
+        float32(model),
+        packed(packed_given == nullptr ? float32 : *packed_given),
+        clean(config.n_layer) {}
 
   const Model& model;
   const ModelConfig& config;
+  const PackedModel float32;
+  const PackedModel& packed;
+  const PackedModel::Products* products = nullptr;  // in use
   Activations clean;
   std::optional<TokenLoss> clean_loss;
-  Vector mean_unembedding;
   Buffer stack, normalized, qkv, z, hidden;                           // of the variants
   Buffer clean_normalized, clean_qkv, clean_hidden, clean_activated;  // of one layer
 
@@ -94,8 +101,7 @@ struct HeadAblation::Workspace {
     const Matrix resid_final = clean.resid(config.n_layer);
     Matrix ln = final_norm();
     layer_norm_difference(resid_final, stream, model.ln_f_gain, config.layer_norm_epsilon, stream);
-    return losses_of_differences(model, mean_unembedding, ln, stream, *clean_loss,
-                                 pack.predictions);
+    return losses_of_differences(model, *products, ln, stream, *clean_loss, pack.predictions);
   }
 
   Matrix final_norm() {
@@ -138,7 +144,7 @@ struct HeadAblation::Workspace {
     for (Index i = 0; i < changes.size(); ++i) {
       replace_heads(l, changes[i], blas::View(dz).cols(i * n_token, n_token));
     }
-    blas::multiply(model.layers[l].W_O, dz, stream);
+    products->layers[l].W_O.multiply(dz, stream);
   }
 
   void add_attention(Index l, const Pack& pack, std::span<const Change> changes,
@@ -149,14 +155,14 @@ struct HeadAblation::Workspace {
     Matrix projected = qkv.matrix(3 * config.d_model, stream.n_col);
     Matrix dz = z.matrix(config.d_model, stream.n_col);
     layer_norm_difference(clean.resid(l), stream, layer.ln_1_gain, config.layer_norm_epsilon, ln);
-    blas::multiply(layer.W_QKV, ln, projected);
+    products->layers[l].W_QKV.multiply(ln, projected);
     add_clean(clean_qkv.matrix(3 * config.d_model, n_token), 1, projected);
     packed_attention(projected, config.n_head, pack.segments, changes.size(), dz);
     add_clean(clean.z(l), -1, dz);
     for (Index i = 0; i < changes.size(); ++i) {
       replace_heads(l, changes[i], blas::View(dz).cols(i * n_token, n_token));
     }
-    blas::multiply(layer.W_O, blas::Transpose::no, dz, blas::Transpose::no, stream, 1, 1);
+    products->layers[l].W_O.multiply(dz, stream, true);
   }
 
   /// dz = replacement - clean z in the rows of the heads replaced in this layer.
@@ -182,11 +188,11 @@ struct HeadAblation::Workspace {
     Matrix activated = hidden.matrix(config.d_mlp, stream.n_col);
     layer_norm_difference(clean.resid_mid(l), stream, layer.ln_2_gain, config.layer_norm_epsilon,
                           ln);
-    blas::multiply(layer.W_in, ln, activated);
+    products->layers[l].W_in.multiply(ln, activated);
     activation_difference(clean_hidden.matrix(config.d_mlp, n_token),
                           clean_activated.matrix(config.d_mlp, n_token), config.activation,
                           activated);
-    blas::multiply(layer.W_out, blas::Transpose::no, activated, blas::Transpose::no, stream, 1, 1);
+    products->layers[l].W_out.multiply(activated, stream, true);
   }
 
   /// Losses of any number of variants, in order.
@@ -210,12 +216,11 @@ struct HeadAblation::Workspace {
   }
 };
 
-HeadAblation::HeadAblation(const Model& model)
-    : model_(model), workspace_(std::make_unique<Workspace>(model)) {
+HeadAblation::HeadAblation(const Model& model, const PackedModel* packed)
+    : model_(model), workspace_(std::make_unique<Workspace>(model, packed)) {
   if (!model.is_complete()) {
     throw ShapeError("model: expected token embedding and MLP weights, got attention weights only");
   }
-  workspace_->mean_unembedding = arma::mean(model.unembedding(), 1);
 }
 
 HeadAblation::~HeadAblation() = default;
@@ -241,12 +246,23 @@ const TokenLoss& HeadAblation::clean_loss(const Pack& pack) {
 
 std::vector<TokenLoss> HeadAblation::losses(const Pack& pack,
                                             std::span<const HeadVariant> variants) {
+  return losses(pack, variants, workspace_->packed);
+}
+
+std::vector<TokenLoss> HeadAblation::float32_losses(const Pack& pack,
+                                                    std::span<const HeadVariant> variants) {
+  return losses(pack, variants, workspace_->float32);
+}
+
+std::vector<TokenLoss> HeadAblation::losses(const Pack& pack, std::span<const HeadVariant> variants,
+                                            const PackedModel& packed) {
   clean_loss(pack);
   std::vector<Change> changes;
   for (const HeadVariant& variant : variants) {
     check_variant(variant, model_.config, pack.n_column());
     changes.push_back({variant.layer, &variant, nullptr});
   }
+  workspace_->products = &packed.products();
   return workspace_->all_losses(pack, changes);
 }
 
@@ -259,6 +275,7 @@ std::vector<TokenLoss> HeadAblation::masked_losses(const Pack& pack,
     check_count("columns of a head mask", model_.config.n_layer, mask.n_cols);
     changes.push_back({first_masked_layer(mask), nullptr, &mask});
   }
+  workspace_->products = &workspace_->packed.products();
   return workspace_->all_losses(pack, changes);
 }
 

@@ -10,7 +10,7 @@ namespace headscope {
 namespace {
 
 // A thread's logits (vocabulary_chunk x most_columns) stay in its share of the cache.
-constexpr Index vocabulary_chunk = 1024;
+constexpr Index vocabulary_chunk = PackedModel::Products::vocabulary_chunk;
 constexpr Index most_columns = 512, least_columns = 64;
 
 // Beyond this difference of a logit, e^d times a vanishing clean probability can matter.
@@ -86,11 +86,11 @@ void add_entries(const float* logits, const float* p, const float* d, Index coun
 
 class LossDifference {
  public:
-  LossDifference(const Model& model, const Vector& mean_unembedding, blas::ConstView normalized,
-                 blas::ConstView D, const TokenLoss& clean,
+  LossDifference(const Model& model, const PackedModel::Products& products,
+                 blas::ConstView normalized, blas::ConstView D, const TokenLoss& clean,
                  std::span<const Pack::Prediction> predictions)
       : model_(model),
-        mean_unembedding_(mean_unembedding),
+        products_(products),
         normalized_(normalized),
         D_(D),
         clean_(clean),
@@ -141,14 +141,15 @@ class LossDifference {
     mean_.set_size(D_.n_col);
 #pragma omp parallel for schedule(static)
     for (Index c = 0; c < D_.n_col; ++c) {
-      mean_(c) =
-          static_cast<float>(dot(mean_unembedding_.memptr(), D_.data + c * D_.stride, D_.n_row));
+      mean_(c) = static_cast<float>(
+          dot(products_.mean_unembedding.memptr(), D_.data + c * D_.stride, D_.n_row));
     }
   }
 
   void run_chunk(Index first, Index count) {
     compute_clean(first, count);
-    const blas::ConstView entries = blas::ConstView(model_.unembedding()).cols(first, count);
+    const WeightProduct& entries = products_.unembedding[first / vocabulary_chunk];
+    const bool centred = products_.engine != Engine::float32;
     const auto n_thread = static_cast<Index>(blas::thread_count());
     const Index block = std::clamp(D_.n_col / n_thread + 1, least_columns, most_columns);
 #pragma omp parallel
@@ -157,11 +158,11 @@ class LossDifference {
 #pragma omp for schedule(dynamic)
       for (Index column = 0; column < D_.n_col; column += block) {
         const Index n_column = std::min(block, D_.n_col - column);
-        for (Index c = 0; c < n_column; ++c) {
+        for (Index c = 0; c < n_column && !centred; ++c) {
           std::fill_n(d.colptr(c), count, -mean_(column + c));
         }
-        blas::multiply_serial(entries, blas::Transpose::yes, D_.cols(column, n_column),
-                              blas::Transpose::no, blas::View(d).cols(0, n_column), 1, 1);
+        entries.multiply_serial(D_.cols(column, n_column), blas::View(d).cols(0, n_column),
+                                !centred);
         for (Index c = 0; c < n_column; ++c) add_column(first, count, column + c, d.colptr(c));
       }
     }
@@ -239,7 +240,7 @@ class LossDifference {
   }
 
   const Model& model_;
-  const Vector& mean_unembedding_;
+  const PackedModel::Products& products_;
   blas::ConstView normalized_, D_;
   const TokenLoss& clean_;
   std::span<const Pack::Prediction> predictions_;
@@ -253,12 +254,13 @@ class LossDifference {
 
 }  // namespace
 
-std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& mean_unembedding,
+std::vector<TokenLoss> losses_of_differences(const Model& model,
+                                             const PackedModel::Products& products,
                                              blas::ConstView normalized, blas::ConstView D,
                                              const TokenLoss& clean,
                                              std::span<const Pack::Prediction> predictions) {
   if (predictions.empty()) return std::vector<TokenLoss>(D.n_col / normalized.n_col);
-  return LossDifference(model, mean_unembedding, normalized, D, clean, predictions).run();
+  return LossDifference(model, products, normalized, D, clean, predictions).run();
 }
 
 std::uint64_t loss_difference_bytes(Index n_token, Index n_column, int n_thread) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "headscope/model.hpp"
+#include "compute/model_products.hpp"
 #include "headscope/ops.hpp"
 #include "headscope/pack.hpp"
 
@@ -13,12 +13,13 @@ namespace headscope {
 /// The clean probabilities p are computed a chunk of the vocabulary at a time, once for all
 /// variants.
 ///
-/// @param mean_unembedding  d_model, mean column of the unembedding: it moves all logits alike.
+/// @param products    the model's, of any engine.
 /// @param normalized        d_model x n_column, ln_f of the clean stream.
 /// @param D                 d_model x (n_column n_variant), differences of the same.
 /// @param clean             losses of the predictions.
 /// @return                  one per variant, in the order of the predictions.
-std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& mean_unembedding,
+std::vector<TokenLoss> losses_of_differences(const Model& model,
+                                             const PackedModel::Products& products,
                                              blas::ConstView normalized, blas::ConstView D,
                                              const TokenLoss& clean,
                                              std::span<const Pack::Prediction> predictions);

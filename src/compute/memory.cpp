@@ -4,6 +4,7 @@
 
 #include "compute/layer.hpp"
 #include "compute/loss_difference.hpp"
+#include "compute/model_products.hpp"
 #include "compute/token_loss.hpp"
 #include "headscope/ablation.hpp"
 #include "headscope/parameters.hpp"
@@ -18,6 +19,16 @@ std::uint64_t floats(std::uint64_t count) {
 // Columns of the residual stream processed at once for stacked sequences.
 Index stacked_columns(Index at_once, Index n_token) {
   return std::max<Index>(1, at_once / std::max<Index>(1, n_token)) * n_token;
+}
+
+// Weights made ready for an engine, and the threads' work space.
+std::uint64_t packed_bytes(const ModelConfig& config, int n_thread, Engine engine) {
+  const std::uint64_t d_model = config.d_model;
+  const std::uint64_t of_layer = (4 * d_model + 2 * config.d_mlp) * d_model;
+  const Index widest =
+      std::max({config.d_mlp, 3 * config.d_model, PackedModel::Products::vocabulary_chunk});
+  return WeightProduct::bytes(config.n_layer * of_layer + config.d_vocab * d_model, engine) +
+         static_cast<std::uint64_t>(n_thread) * WeightProduct::thread_bytes(widest, widest, engine);
 }
 
 }  // namespace
@@ -40,7 +51,8 @@ std::uint64_t loss_bytes(const ModelConfig& config, Index n_token, int n_thread)
          static_cast<std::uint64_t>(n_thread) * token_loss_thread_bytes(n_token);
 }
 
-std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thread) {
+std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thread,
+                             Engine engine) {
   const std::uint64_t d_model = config.d_model;
   const Index n_stacked = stacked_columns(HeadAblation::columns_at_once, n_token);
   // Kept for each layer: three matrices like the stream. Of one layer: the clean normalized stream,
@@ -51,7 +63,8 @@ std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thr
   return floats(d_model * n_stacked) + floats(clean * n_token) +
          floats(variants * stacked_columns(Forward::columns_at_once, n_token)) +
          loss_bytes(config, n_token, n_thread) +
-         loss_difference_bytes(n_token, n_stacked, n_thread);
+         loss_difference_bytes(n_token, n_stacked, n_thread) +
+         packed_bytes(config, n_thread, engine);
 }
 
 std::uint64_t gradient_bytes(const ModelConfig& config, Index n_token, int n_thread) {

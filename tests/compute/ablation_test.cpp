@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
 
 #include "files/hdf5_file.hpp"
@@ -74,11 +75,14 @@ double loss_increase(const TokenLoss& loss, const TokenLoss& clean) {
   return mean_of(loss.nll) - mean_of(clean.nll);
 }
 
-/// Compares the loss increases of every variant with double precision.
+/// Compares the loss increases of every variant with double precision. @param relative_tolerance of
+/// the median increase plus the variant's own.
 void expect_increases_of_double_precision(const Model& model, const TokenIds& tokens,
-                                          double relative_tolerance) {
+                                          double relative_tolerance,
+                                          Engine engine = Engine::float32) {
   const Matrix replacement = testing::Normal(3).matrix(model.config.d_model, tokens.size());
-  HeadAblation ablation(model);
+  const PackedModel packed(model, engine);
+  HeadAblation ablation(model, &packed);
   observe(ablation, model, tokens);
   const std::vector<HeadVariant> variants = every_variant(model.config, replacement);
   const std::vector<TokenLoss> losses = ablation.losses(tokens, variants);
@@ -122,6 +126,51 @@ TEST(HeadAblationDefaultModel, IncreasesForEveryHeadAndMethodEqualDoublePrecisio
   expect_increases_of_double_precision(model, testing::Normal(5).tokens(40, model.config.d_vocab),
                                        increase_tolerance);
 }
+
+struct EngineError {
+  Engine engine;
+  double tolerance;
+};
+
+std::string engine_case_name(const ::testing::TestParamInfo<EngineError>& test) {
+  std::string name = engine_name(test.param.engine);
+  std::erase_if(name, [](char c) { return c == ' '; });
+  return name;
+}
+
+class HeadAblationEngine : public ::testing::TestWithParam<EngineError> {};
+
+TEST_P(HeadAblationEngine, GivesTheIncreasesOfDoublePrecisionWithinItsOwnError) {
+  const Model model = load_model(std::string(HEADSCOPE_PROJECT_DIR) + "/data/default-model.h5");
+  expect_increases_of_double_precision(model, testing::Normal(5).tokens(40, model.config.d_vocab),
+                                       GetParam().tolerance, GetParam().engine);
+}
+
+TEST_P(HeadAblationEngine, GivesFloat32LossesWhenAskedTo) {
+  const Model model = testing::random_weights(testing::small_config(), 7);
+  const TokenIds tokens = testing::Normal(5).tokens(11, model.config.d_vocab);
+  const PackedModel packed(model, GetParam().engine);
+  HeadAblation ablation(model, &packed), reference(model);
+  observe(ablation, model, tokens);
+  observe(reference, model, tokens);
+  const Pack pack = Pack::of_document(tokens);
+  const std::vector<HeadVariant> variants{{0, {1}}, {2, {3}}};
+  const std::vector<TokenLoss> own = ablation.losses(pack, variants),
+                               exact = ablation.float32_losses(pack, variants),
+                               expected = reference.losses(pack, variants);
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    EXPECT_EQ(exact[v].nll, expected[v].nll);
+    EXPECT_NE(own[v].nll, expected[v].nll);
+  }
+}
+
+// The largest error of all variants, several times the engine's error of one product
+// (weight_product_test.cpp); PruningPrecision checks the typical error.
+INSTANTIATE_TEST_SUITE_P(Every, HeadAblationEngine,
+                         ::testing::Values(EngineError{Engine::bfloat16_three, 3e-5},
+                                           EngineError{Engine::int8_three, 5e-4},
+                                           EngineError{Engine::bfloat16_one, 4e-2}),
+                         engine_case_name);
 
 TEST(HeadAblationActivations, OfEveryKindGiveTheIncreasesOfDoublePrecision) {
   for (const Activation activation : {Activation::gelu, Activation::gelu_new, Activation::relu}) {

@@ -121,6 +121,16 @@ TEST_P(ShardCount, DoesNotChangeABitOfAnyAnalysis) {
 // Five documents in two uneven shards, in three, and in seven, two of them empty.
 INSTANTIATE_TEST_SUITE_P(Shards, ShardCount, ::testing::Values(2, 3, 7));
 
+TEST(Shards, OfLowPrecisionDoNotChangeABitEither) {
+  for (const char* precision : {"high", "fast"}) {
+    const TemporaryDirectory folder;
+    const Words more{"--analyses", "pruning", "--precision", precision};
+    const Results single = *run(folder.file("whole"), more);
+    run_shards(folder.file("shards"), 3, more);
+    EXPECT_EQ(first_difference(merge(pass_files(folder.file("shards"))), single), "") << precision;
+  }
+}
+
 /// Two shards of an analysis with one pass.
 class MergeRefusal : public ::testing::Test {
  protected:
