@@ -33,8 +33,8 @@ FileKind hdf5_kind(const std::vector<TensorInfo>& tensors) {
 std::string attribute_text(const hdf5::Attribute& attribute) {
   return std::visit(
       [](const auto& value) {
-        const nlohmann::json json = value;
-        return json.is_string() ? json.get<std::string>() : json_text(json);
+        const nlohmann::json held = value;
+        return held.is_string() ? held.get<std::string>() : json_text(held);
       },
       attribute);
 }
