@@ -98,7 +98,7 @@ class PatternMatrix {
     for (let i = 0; i < this.shown.length; i += every) {
       const name = tokenText(tokens, this.shown[i]);
       const shortened = name.length > 13 ? `${name.slice(0, 12)}…` : name;
-      const middle = (i + 0.5) * cell;
+      const middle = Math.max((i + 0.5) * cell, text / 2 + 1);
       context.save();
       if (across) {
         context.translate(middle, labelRoom - 4);
