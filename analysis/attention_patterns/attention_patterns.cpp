@@ -4,6 +4,7 @@
 
 #include "headscope/number_text.hpp"
 #include "headscope/utf8.hpp"
+#include "packed_text.hpp"
 
 namespace headscope {
 namespace {
@@ -25,26 +26,6 @@ std::string row_name(const std::string& name, std::uint64_t index) {
 
 const Array& kept_row(const Statistics& statistics, const std::string& name, std::uint64_t index) {
   return statistics.rows(row_name(name, index)).at(index);
-}
-
-/// Texts as a row of numbers: each text's length, then its bytes.
-std::vector<double> packed(const std::vector<std::string>& texts) {
-  std::vector<double> numbers;
-  for (const std::string& text : texts) {
-    numbers.push_back(static_cast<double>(text.size()));
-    for (const char c : text) numbers.push_back(static_cast<unsigned char>(c));
-  }
-  return numbers;
-}
-
-std::vector<std::string> unpacked(const Array& row) {
-  std::vector<std::string> texts;
-  for (auto next = row.values.begin(); next != row.values.end();) {
-    std::string text(static_cast<std::size_t>(*next++), '\0');
-    for (char& c : text) c = static_cast<char>(static_cast<unsigned char>(*next++));
-    texts.push_back(std::move(text));
-  }
-  return texts;
 }
 
 class AttentionPatterns : public Analysis {
@@ -83,10 +64,10 @@ bool AttentionPatterns::begin_piece(const Piece& piece, DocumentStatistics& stat
   set_row("tokens", {piece.tokens.begin(), piece.tokens.begin() + n_kept});
   set_row("n_token", {static_cast<double>(n_token)});
   set_row("n_piece", {static_cast<double>(corpus_->n_piece(document_))});
-  set_row("id", packed({piece.id}));
+  set_row("id", packed_texts({piece.id}));
   if (piece.token_text.empty()) return true;
   const auto text = piece.token_text.begin();
-  set_row("token_text", packed({text, text + n_kept}));
+  set_row("token_text", packed_texts({text, text + n_kept}));
   return true;
 }
 
@@ -126,12 +107,13 @@ void AttentionPatterns::observe_layer(const LayerView& view, DocumentStatistics&
 ResultsGroup AttentionPatterns::document_group(std::uint64_t index,
                                                const Statistics& statistics) const {
   const Array& tokens = kept_row(statistics, "tokens", index);
-  const std::string id = unpacked(kept_row(statistics, "id", index)).front();
+  const std::string id = unpacked_texts(kept_row(statistics, "id", index)).front();
   ResultsGroup group;
   group.name = "attention/" + std::to_string(index);
   group.title = "Attention patterns of document " + id;
   const bool has_text = statistics.has(row_name("token_text", index));
   group.report.pattern = "pattern";
+  group.report.pattern_weightings = {{"value-weighted", "value_weighted"}, {"rollout", "rollout"}};
   group.report.token_labels = has_text ? "token_text" : "tokens";
   const Index n_token = tokens.size();
   group.add_dimension(Dimension::count("layer", model_.config.n_layer));
@@ -148,7 +130,7 @@ ResultsGroup AttentionPatterns::document_group(std::uint64_t index,
   group.add(
       Variable::integer("tokens", {"token"}, tokens, "Token ids" + which, "1", own_definition));
   if (has_text) {
-    std::vector<std::string> text = unpacked(kept_row(statistics, "token_text", index));
+    std::vector<std::string> text = unpacked_texts(kept_row(statistics, "token_text", index));
     for (std::string& token : text) token = escaped_utf8(token);
     group.add(Variable::strings(
         "token_text", {"token"}, std::move(text),

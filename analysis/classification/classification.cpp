@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "classification/examples.hpp"
 #include "classification/induction.hpp"
 #include "classification/pattern.hpp"
 #include "classification/results.hpp"
@@ -70,6 +71,7 @@ struct HeadSums {
   std::vector<RatioSum> scores;  ///< by HeadScore
   RatioSum offsets, semantic_null, sentence_sink, sentence_entropy;
   std::vector<Array*> arc_hits;  ///< per scored arc, the hits of its relation
+  Array* attended = nullptr;     ///< layer, head, case; null if examples are not chosen from it
 
   const RatioSum& of(HeadScore score) const { return scores[static_cast<std::size_t>(score)]; }
 };
@@ -84,6 +86,8 @@ struct PieceTraits {
   WordStructure words;
   std::vector<Arc> scored_arcs;
   std::optional<TokenSimilarity> similarity;
+  std::uint64_t document = 0;
+  std::vector<ExampleCase> example_cases;  ///< empty if examples are not chosen from it
 };
 
 class Classification : public Analysis {
@@ -102,11 +106,13 @@ class Classification : public Analysis {
   void count_tokens(const Piece& piece, DocumentStatistics& statistics);
   void add_baselines(const Piece& piece, DocumentStatistics& statistics) const;
   void add_arcs(DocumentStatistics& statistics);
+  void add_example(const Piece& piece, DocumentStatistics& statistics);
   HeadSums head_sums(DocumentStatistics& statistics) const;
   void observe_head(const LayerView& view, Index head, arma::mat& word_buffer,
                     const HeadSums& sums) const;
-  void observe_words(const Matrix& pattern, Index layer, Index head, arma::mat& word_buffer,
-                     const HeadSums& sums) const;
+  /// Each word's most attended earlier word.
+  std::vector<Index> observe_words(const Matrix& pattern, Index layer, Index head,
+                                   arma::mat& word_buffer, const HeadSums& sums) const;
   void observe_sentences(const Matrix& pattern, const std::vector<double>& entropy, Index layer,
                          Index head, const HeadSums& sums) const;
 
@@ -181,6 +187,7 @@ bool Classification::begin_piece(const Piece& piece, DocumentStatistics& statist
                             CounterRandom(settings_.seed, piece.document).value(piece.index), 0);
   add_baselines(piece, statistics);
   add_arcs(statistics);
+  add_example(piece, statistics);
   return true;
 }
 
@@ -220,6 +227,18 @@ void Classification::add_arcs(DocumentStatistics& statistics) {
   }
 }
 
+// Examples come from a document's first piece.
+void Classification::add_example(const Piece& piece, DocumentStatistics& statistics) {
+  piece_.document = piece.document;
+  piece_.example_cases.clear();
+  if (piece.index > 0 || !is_example_document(piece.document) || piece.token_text.size() < 3) return;
+  ExampleDocument example{piece.token_text, token_sentences(piece),
+                          example_cases({piece_.tokens, piece_.is_punctuation, piece_.copies,
+                                         piece_.rarest, piece_.words})};
+  keep_example(example, piece.document, statistics);
+  piece_.example_cases = std::move(example.cases);
+}
+
 HeadSums Classification::head_sums(DocumentStatistics& statistics) const {
   const auto per_head = [&](Shape leading) {
     leading.push_back(model_.config.n_layer);
@@ -241,6 +260,11 @@ HeadSums Classification::head_sums(DocumentStatistics& statistics) const {
   for (const Arc& arc : piece_.scored_arcs) {
     sums.arc_hits.push_back(
         &statistics.sum(relation_hits_name(arc.relation), per_head({n_block, 2})));
+  }
+  if (!piece_.example_cases.empty()) {
+    sums.attended = &statistics.row(
+        example_attended_name(piece_.document),
+        {model_.config.n_layer, model_.config.n_head, piece_.example_cases.size()});
   }
   return sums;
 }
@@ -285,14 +309,21 @@ void Classification::observe_head(const LayerView& view, Index head, arma::mat& 
   for (Index offset = 0; offset < n_offset; ++offset) {
     sums.offsets.add({offsets[offset], n_query}, piece_.block, offset, layer, head);
   }
+  std::vector<Index> largest_word;
   if (!piece_.words.tokens.empty()) {
-    observe_words(pattern, layer, head, word_buffer, sums);
+    largest_word = observe_words(pattern, layer, head, word_buffer, sums);
     observe_sentences(pattern, entropy, layer, head, sums);
+  }
+  for (Index i = 0; i < piece_.example_cases.size(); ++i) {
+    const Index token =
+        attended_token(piece_.example_cases[i], largest, largest_word, piece_.words);
+    (*sums.attended)(layer, head, i) = token == no_position ? -1 : static_cast<double>(token);
   }
 }
 
-void Classification::observe_words(const Matrix& pattern, Index layer, Index head,
-                                   arma::mat& word_buffer, const HeadSums& sums) const {
+std::vector<Index> Classification::observe_words(const Matrix& pattern, Index layer, Index head,
+                                                 arma::mat& word_buffer,
+                                                 const HeadSums& sums) const {
   const WordStructure& words = piece_.words;
   word_attention(pattern, words, word_buffer);
   const std::vector<Index> largest = largest_earlier_words(word_buffer, words);
@@ -310,6 +341,7 @@ void Classification::observe_words(const Matrix& pattern, Index layer, Index hea
       ++(*sums.arc_hits[i])(piece_.block, static_cast<Index>(arc.direction), layer, head);
     }
   }
+  return largest;
 }
 
 void Classification::observe_sentences(const Matrix& pattern, const std::vector<double>& entropy,
@@ -330,8 +362,12 @@ std::vector<ResultsGroup> Classification::finish(const Statistics& statistics) c
     first_token = static_cast<TokenId>(statistics.rows("first_token").at(0)(0));
   }
   const Array induction = induction_scores(model_, first_token, settings_.seed);
-  return {classification_results(statistics, induction, model_.config.pruned_heads,
-                                 settings_.n_bootstrap, settings_.seed)};
+  std::vector<ResultsGroup> groups{classification_results(
+      statistics, induction, model_.config.pruned_heads, settings_.n_bootstrap, settings_.seed)};
+  if (std::optional<ResultsGroup> examples = examples_group(statistics, groups.front())) {
+    groups.push_back(*std::move(examples));
+  }
+  return groups;
 }
 
 std::uint64_t memory(const RunShape& run) {
@@ -342,8 +378,12 @@ std::uint64_t memory(const RunShape& run) {
   const std::uint64_t ratios =
       (n_head_score + n_offset + 4) * n_block * n_unit + n_semantic_permutation * n_unit;
   const std::uint64_t relations = n_relation * 2 * n_block * (n_unit + longest_offset + 2);
-  // Sums; word attention per thread; token similarities; resamples of one score.
-  return Statistics::sum_bytes * (2 * ratios + relations + first * n_unit + config.d_vocab) +
+  constexpr std::uint64_t n_case = 7;  // at a token: the types seen at tokens and at words
+  const std::uint64_t examples = std::min(n_example_document, (run.n_document + 1) / 2) * n_unit *
+                                 n_case * std::min<std::uint64_t>(run.n_token, most_example_tokens);
+  // Sums; rows of examples; word attention per thread; token similarities; resamples of one score.
+  return Statistics::row_bytes * examples +
+         Statistics::sum_bytes * (2 * ratios + relations + first * n_unit + config.d_vocab) +
          static_cast<std::uint64_t>(run.n_thread) * square * sizeof(double) +
          square * sizeof(float) + 2 * n_offset * n_unit * run.settings.n_bootstrap * sizeof(double);
 }

@@ -114,6 +114,7 @@ ReportPart classification_report(const ResultsGroup& group) {
                    {"sink_mean", "sink_mean", ""}};
   part.types = "type";
   part.primary_type = "primary";
+  part.reasons = {"type_rule", "type_score", "type_baseline", "type_threshold", "type_about"};
   return part;
 }
 

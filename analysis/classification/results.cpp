@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "classification/claims.hpp"
+#include "classification/evidence.hpp"
 #include "classification/relations.hpp"
 #include "classification/types.hpp"
 
@@ -342,6 +343,7 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
   leave_out_heads(pruned_heads, n_head, margins);
   builder.add_types(margins);
   builder.add_measures(margins);
+  add_type_evidence(group);
   group.summary = type_summary(margins, n_head);
   group.report = classification_report(group);
   group.claims = specialisation_claims(margins);

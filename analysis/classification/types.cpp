@@ -6,9 +6,6 @@
 namespace headscope {
 namespace {
 
-constexpr double largest_q = 0.05;
-constexpr double least_gain = 0.10;
-constexpr double least_semantic_z = 5;
 // A head that is uniform up to float32 rounding must not count as above uniform.
 constexpr double rounding = 1 + 1e-6;
 
@@ -44,7 +41,7 @@ arma::mat positional_margins(const WeightedSums& sums) {
       double best = shares(unit, w);
       for (Index o = 1; o < n_offset; ++o)
         best = std::max(best, shares(o * margins.n_rows + unit, w));
-      margins(unit, w) = threshold_margin(best, 0.9, 1);
+      margins(unit, w) = threshold_margin(best, type_threshold::positional, 1);
     }
   }
   return margins;
@@ -54,7 +51,8 @@ arma::mat delimiter_margins(const WeightedSums& sums) {
   arma::mat margins = sums.ratio(score_info(HeadScore::delimiter).name);
   const arma::mat baseline = sums.ratio(baseline_info(Baseline::delimiter_baseline).name);
   for (Index w = 0; w < margins.n_cols; ++w) {
-    const double threshold = std::max(0.5, 2 * baseline(0, w));
+    const double threshold =
+        std::max(type_threshold::delimiter, type_threshold::delimiter_factor * baseline(0, w));
     for (double& margin : margins.col(w)) margin = threshold_margin(margin, threshold, 1);
   }
   return margins;
@@ -79,10 +77,10 @@ arma::mat syntactic_margins(const WeightedSums& sums, const RelationTests& relat
   for (const RelationTest& test : relations) {
     if (!is_tested(test)) continue;
     for (Index unit = 0; unit < n_unit; ++unit) {
-      if (!(test.q[unit] < largest_q)) continue;
+      if (!(test.q[unit] < type_threshold::q)) continue;
       for (Index w = 0; w < margins.n_cols; ++w) {
         const double margin = threshold_margin(test.heldout_accuracy(unit, w),
-                                               test.heldout_baseline(w) + least_gain, 1);
+                                               test.heldout_baseline(w) + type_threshold::gain, 1);
         if (!(margins(unit, w) >= margin)) margins(unit, w) = margin;
       }
     }
@@ -94,19 +92,20 @@ arma::mat coreference_margins(const CoreferenceTest& test) {
   arma::mat margins = test.accuracy;
   for (Index unit = 0; unit < margins.n_rows; ++unit) {
     for (Index w = 0; w < margins.n_cols; ++w) {
-      margins(unit, w) = test.q[unit] < largest_q
-                             ? threshold_margin(margins(unit, w), test.baseline(w) + least_gain, 1)
-                             : arma::datum::nan;
+      margins(unit, w) =
+          test.q[unit] < type_threshold::q
+              ? threshold_margin(margins(unit, w), test.baseline(w) + type_threshold::gain, 1)
+              : arma::datum::nan;
     }
   }
   return margins;
 }
 
 arma::mat semantic_margins(const WeightedSums& sums, const SemanticTest& test) {
-  arma::mat margins =
-      fixed_threshold_margins(sums.ratio(score_info(HeadScore::semantic).name), 0.2);
+  arma::mat margins = fixed_threshold_margins(sums.ratio(score_info(HeadScore::semantic).name),
+                                              type_threshold::semantic);
   for (Index unit = 0; unit < margins.n_rows; ++unit) {
-    if (!(test.z[unit] >= least_semantic_z)) margins.row(unit).fill(arma::datum::nan);
+    if (!(test.z[unit] >= type_threshold::semantic_z)) margins.row(unit).fill(arma::datum::nan);
   }
   return margins;
 }
@@ -226,10 +225,11 @@ TypeMargins type_margins(const WeightedSums& sums, const RelationTests& relation
   set(HeadType::syntactic, syntactic_margins(sums, relations, induction.n_rows));
   set(HeadType::coreference, coreference_margins(coreference));
   set(HeadType::semantic, semantic_margins(sums, semantic));
-  set(HeadType::duplicate, fixed_threshold_margins(score(HeadScore::duplicate_token), 0.4));
-  set(HeadType::induction, fixed_threshold_margins(induction, 0.4));
-  set(HeadType::rare, fixed_threshold_margins(score(HeadScore::rare_token), 0.5));
-  set(HeadType::sink, fixed_threshold_margins(score(HeadScore::sink), 0.9));
+  set(HeadType::duplicate,
+      fixed_threshold_margins(score(HeadScore::duplicate_token), type_threshold::duplicate));
+  set(HeadType::induction, fixed_threshold_margins(induction, type_threshold::induction));
+  set(HeadType::rare, fixed_threshold_margins(score(HeadScore::rare_token), type_threshold::rare));
+  set(HeadType::sink, fixed_threshold_margins(score(HeadScore::sink), type_threshold::sink));
   set(HeadType::long_range, long_range_margins(sums));
   explain_untested(sums, relations, coreference, semantic, margins);
   return margins;

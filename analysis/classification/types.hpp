@@ -26,6 +26,13 @@ const char* head_type_name(HeadType type);
 /// The rule in words, with its threshold.
 const char* head_type_rule(HeadType type);
 
+/// The numbers in the rules.
+namespace type_threshold {
+inline constexpr double positional = 0.9, delimiter = 0.5, delimiter_factor = 2, gain = 0.10;
+inline constexpr double q = 0.05, semantic = 0.2, semantic_z = 5, duplicate = 0.4, induction = 0.4;
+inline constexpr double rare = 0.5, sink = 0.9;
+}  // namespace type_threshold
+
 /// (value - threshold) / (ceiling - threshold): 0 at the threshold, 1 at the largest possible
 /// value. If ceiling <= threshold: 0 for a value that reaches the threshold, else negative.
 double threshold_margin(double value, double threshold, double ceiling);

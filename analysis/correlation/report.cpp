@@ -34,13 +34,17 @@ ReportPart correlation_report(double mean_abs_cosine) {
   ReportPart part;
   part.findings = {likeness(trained_text(mean_abs_cosine) + ".")};
   part.scores = {{30, "OV and QK circuits", {"output_share"}}};
-  part.nearest = {
-      {.rank = 10,
-       .title = "Attend most alike (distance)",
-       .variable = "js_distance",
-       .smallest = true,
-       .chance = ""},
-      {.rank = 10, .title = "Write most alike (cosine)", .variable = "cosine_all", .chance = ""}};
+  part.nearest = {{.rank = 10,
+                   .title = "Attend most alike (distance)",
+                   .variable = "js_distance",
+                   .smallest = true,
+                   .chance = "",
+                   .alike = true},
+                  {.rank = 10,
+                   .title = "Write most alike (cosine)",
+                   .variable = "cosine_all",
+                   .chance = "",
+                   .alike = true}};
   part.measures = {{"mean_abs_cosine", "mean_abs_cosine_mean", ""},
                    {"mean_abs_cosine_difference", "mean_abs_cosine_difference_mean", ""},
                    {"disagreement", "disagreement_mean", ""}};

@@ -24,6 +24,7 @@ Claim splitting_claim(const Model& model, const AnalysisSettings& settings) {
   const SplittingDifference difference = splitting_difference(model, settings.seed);
   Claim claim;
   claim.number = 1;
+  claim.arithmetic = true;
   claim.statement =
       "Splitting one large projection equals separate per-head projections (to rounding).";
   claim.verdict = difference.relative <= rounding ? Verdict::holds : Verdict::does_not_hold;
@@ -49,6 +50,7 @@ Claim parameter_count_claim(const Model& model) {
   }
   Claim claim;
   claim.number = 2;
+  claim.arithmetic = true;
   claim.statement =
       "Multi-head attention has as many parameters as single-head: 4d^2 (3d^2 without W_O).";
   claim.verdict = equal ? Verdict::holds : Verdict::does_not_hold;
@@ -80,6 +82,7 @@ Claim cost_claim(const ModelConfig& config) {
                              cost(ProjectionScheme::dense, CostTerm::output);
   Claim claim;
   claim.number = 3;
+  claim.arithmetic = true;
   claim.statement =
       "QK' and AV cost the same for one head or many; projections and softmax do not vanish.";
   claim.verdict = many == one && projections > 0 ? Verdict::holds : Verdict::does_not_hold;

@@ -94,11 +94,18 @@ struct Rectangle {
   double bottom() const { return y + height; }
 };
 
+/// What an axis runs over, from left to right or from bottom to top.
+struct AxisRange {
+  double low = 0, high = 1;
+  bool log = false;
+};
+
 /// A figure as it was drawn.
 struct DrawnFigure {
   Figure figure;
-  std::string svg;                     ///< empty if not among the formats
-  std::vector<Rectangle> head_panels;  ///< where the cells lie in the SVG, if they are heads
+  std::string svg;                ///< empty if not among the formats
+  std::vector<Rectangle> panels;  ///< where the panels' axes lie in the SVG
+  AxisRange x, y;                 ///< of every panel; a heat map's cells lie at whole numbers
 };
 
 /// Writes `{name}.gp`, `{name}.dat` and one picture per format, by running gnuplot (found on PATH)

@@ -37,6 +37,7 @@ struct NearestHeads {
   bool smallest = false;   ///< list the smallest values, else the largest absolute values
   bool by_column = false;  ///< the panel's head is on the last axis, else the one before
   std::string chance;      ///< a variable by label, the value expected by chance; may be empty
+  bool alike = false;      ///< near means alike: the panel offers the nearest for comparison
 
   bool operator==(const NearestHeads&) const = default;
 };
@@ -73,6 +74,25 @@ struct OverviewTable {
   bool operator==(const OverviewTable&) const = default;
 };
 
+/// Why a head is of a type: variables by type and head (`rule`: by type), numbers or text; no value
+/// or an empty text where a type has none.
+struct TypeReasons {
+  std::string rule;                        ///< in words
+  std::string score, baseline, threshold;  ///< a head is of the type from the threshold on
+  std::string about;                       ///< what the score is about: `nsubj, dependent to head`
+
+  bool operator==(const TypeReasons&) const = default;
+};
+
+/// Another weighting of the attention that `ReportPart::pattern` holds: of dimensions layer, head,
+/// query, key; or layer, query, key for one that all heads of a layer share.
+struct PatternWeighting {
+  std::string title;
+  std::string variable;
+
+  bool operator==(const PatternWeighting&) const = default;
+};
+
 struct ReportPart {
   std::vector<Finding> findings;
   /// Parts of the summary's first line, about the model; may be empty.
@@ -88,7 +108,15 @@ struct ReportPart {
   std::string types;         ///< a flag by type and head: which types a head is of
   std::string primary_type;  ///< a flag by head: the type shown on head maps
 
-  std::string pattern;       ///< one document's attention: layer, head, query, key
+  TypeReasons reasons;
+  /// Whether the group holds examples of what heads do, by example: `layer`, `head`, `type`,
+  /// `about` and `text`; `query_start`, `query_end`, `target_…`, `attended_…`, which characters of
+  /// the text attend, should be attended to, and are most (-1: none of them); `attended`, the word;
+  /// `found`.
+  bool examples = false;
+
+  std::string pattern;  ///< one document's attention: layer, head, query, key
+  std::vector<PatternWeighting> pattern_weightings;
   std::string token_labels;  ///< text or whole numbers by token of that document
 
   bool operator==(const ReportPart&) const = default;

@@ -83,6 +83,7 @@ struct Claim {
   /// The effect is counted or computed without sampling error, so it needs no interval. If false,
   /// an effect without an interval has unknown uncertainty.
   bool exact = false;
+  bool arithmetic = false;  ///< true of every such model by arithmetic; a report lists it last
 };
 
 /// One analysis's results: an HDF5 group that xarray opens as a dataset.

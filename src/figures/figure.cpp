@@ -119,7 +119,6 @@ DrawnFigure write_figure(Figure figure, const std::string& directory,
   write_file((folder / (figure.name + ".dat")).string(), script.data);
   write_file((folder / script_file).string(),
              preamble(figure, script.page) + script.commands + "unset output\n");
-  const bool heads = map != nullptr && map->heads;
   std::string svg;
   for (const std::string& format : formats) {
     const fs::path path = folder / (figure.name + "." + format);
@@ -138,9 +137,9 @@ DrawnFigure write_figure(Figure figure, const std::string& directory,
       throw;
     }
   }
-  DrawnFigure drawn{std::move(figure), std::move(svg), {}};
-  for (std::size_t i = 0; heads && i < script.page.n_panel; ++i) {
-    drawn.head_panels.push_back(script.page.panel(i));
+  DrawnFigure drawn{std::move(figure), std::move(svg), {}, script.x, script.y};
+  for (std::size_t i = 0; i < script.page.n_panel; ++i) {
+    drawn.panels.push_back(script.page.panel(i));
   }
   return drawn;
 }

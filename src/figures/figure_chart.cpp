@@ -78,6 +78,7 @@ struct Range {
   double value_at(double share) const {
     return log ? low * std::pow(high / low, share) : low + share * (high - low);
   }
+  AxisRange axis() const { return {low, high, log}; }
   std::string text() const { return "[" + gnuplot_number(low) + ":" + gnuplot_number(high) + "]"; }
 };
 
@@ -176,7 +177,10 @@ class ChartWriter {
                 (chart_.horizontal ? Range{false, x_range_.high, x_range_.low} : y_range_).text());
     for (std::size_t i = 0; i < page_.n_panel; ++i) write_panel(i);
     script_.add("unset multiplot");
-    return {script_.text(), data_, page_};
+    if (chart_.horizontal) {
+      return {script_.text(), data_, page_, y_range_.axis(), {x_range_.high, x_range_.low}};
+    }
+    return {script_.text(), data_, page_, x_range_.axis(), y_range_.axis()};
   }
 
  private:

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::array<std::string_view, 14> distinct{
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442",
-    "#000000", "#882255", "#117733", "#332288", "#999933", "#aa4499", "#661100"};
+    "#000000", "#882255", "#332288", "#6666ff", "#f4a6c0", "#5c3a21", "#aa4499"};
 
 // Viridis at equal steps: lightness rises evenly.
 constexpr std::array<std::string_view, 9> sequential{"#440154", "#472d7b", "#3b528b",

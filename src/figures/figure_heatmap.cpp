@@ -219,7 +219,8 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
     data += (i > 0 ? "\n\n" : "") + data_block(panel);
   }
   script.add("unset multiplot");
-  return {script.text(), data, page};
+  const auto edge = [](std::size_t count) { return static_cast<double>(count) - 0.5; };
+  return {script.text(), data, page, {-0.5, edge(shape[1])}, {edge(shape[0]), -0.5}};
 }
 
 }  // namespace headscope

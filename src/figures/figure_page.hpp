@@ -109,6 +109,7 @@ struct FigureScript {
   std::string commands;
   std::string data;  ///< blocks as `plot data index i` reads them
   Page page;
+  AxisRange x, y;  ///< of every panel
 };
 
 /// The script that draws a figure's content below its title.

@@ -1,12 +1,20 @@
 #include "report/inline_svg.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 #include <regex>
+#include <set>
 
-#include "headscope/utf8.hpp"
+#include "headscope/number_text.hpp"
+#include "report/html_text.hpp"
 
 namespace headscope {
 namespace {
+
+std::string grey_variable(int level) {
+  return "var(--grey-" + std::to_string(level) + ")";
+}
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
   for (std::size_t at = text.find(from); at != std::string::npos;
@@ -43,6 +51,41 @@ void prefix_ids(std::string& tag, const std::string& prefix) {
   replace_all(tag, "url(#", "url(#" + prefix);
 }
 
+// The number of a grey, black or white; nothing for any other colour. The middle of the diverging
+// scale is a value, not ink.
+std::optional<int> grey_level(std::string_view colour) {
+  int channel[3] = {};
+  const bool hex = colour.starts_with('#') && colour.size() == 7;
+  std::size_t at = hex ? 1 : 4;
+  for (int& value : channel) {
+    while (at < colour.size() && colour[at] == ' ') ++at;
+    const std::size_t end = hex ? at + 2 : std::min(colour.find_first_of(",)", at), colour.size());
+    std::from_chars(colour.data() + at, colour.data() + end, value, hex ? 16 : 10);
+    at = hex ? end : end + 1;
+  }
+  constexpr int middle = 0xf7;
+  if (channel[0] != channel[1] || channel[1] != channel[2] || channel[0] == middle) return {};
+  return channel[0];
+}
+
+// Greys become variables, so that a dark page can invert them.
+std::string with_grey_variables(const std::string& tag) {
+  static const std::regex colour("#[0-9a-fA-F]{6}(?=[\"'])|rgb\\([0-9, ]+\\)");
+  if (tag.size() > 4096) return tag;
+  std::string text;
+  std::size_t end = 0;
+  for (std::sregex_iterator found(tag.begin(), tag.end(), colour), none; found != none; ++found) {
+    const auto at = static_cast<std::size_t>(found->position());
+    const std::optional<int> level = grey_level(found->str());
+    text.append(tag, end, at - end);
+    text += level ? grey_variable(*level) : found->str();
+    end = at + found->str().size();
+  }
+  text.append(tag, end);
+  static const std::regex black("=([\"'])black[\"']");
+  return std::regex_replace(text, black, "=$1" + grey_variable(0) + "$1");
+}
+
 // The page scales pictures down, never up.
 std::string natural_width(const std::string& svg_tag) {
   static const std::regex box("viewBox=\"0 0 ([0-9.]+) ");
@@ -51,32 +94,6 @@ std::string natural_width(const std::string& svg_tag) {
 }
 
 }  // namespace
-
-std::string html_text(std::string_view text) {
-  std::string escaped;
-  for (const char c : one_line(text)) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
 
 std::string inline_svg(std::string_view svg, std::string_view prefix, std::string_view label) {
   const std::size_t start = svg.find("<svg");
@@ -97,6 +114,7 @@ std::string inline_svg(std::string_view svg, std::string_view prefix, std::strin
     std::string tag = text.substr(open, close + 1 - open);
     if (tag.find('<', 1) != std::string::npos || is_active(tag)) return "";
     prefix_ids(tag, std::string(prefix));
+    tag = with_grey_variables(tag);
     if (open == 0) {
       tag.insert(4, " role=\"img\" aria-label=\"" + html_text(label) + "\"" + natural_width(tag));
     }
@@ -104,6 +122,23 @@ std::string inline_svg(std::string_view svg, std::string_view prefix, std::strin
     at = close + 1;
   }
   return page;
+}
+
+std::string grey_rules(std::string_view html) {
+  static constexpr std::string_view start = "var(--grey-";
+  std::set<int> levels;
+  for (std::size_t at = html.find(start); at != std::string_view::npos; at = html.find(start, at)) {
+    at += start.size();
+    int level = 0;
+    std::from_chars(html.data() + at, html.data() + html.size(), level);
+    levels.insert(level);
+  }
+  std::string rules;
+  for (const int level : levels) {
+    rules += "  --grey-" + std::to_string(level) + ": color-mix(in srgb, var(--figure-ink) " +
+             number_text(100.0 * (255 - level) / 255, 4) + "%, var(--figure-paper));\n";
+  }
+  return rules.empty() ? "" : ":root {\n" + rules + "}\n";
 }
 
 }  // namespace headscope

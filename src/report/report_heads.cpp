@@ -7,11 +7,11 @@
 #include <numeric>
 
 #include "figures/figure_colours.hpp"
-#include "headscope/number_text.hpp"
 #include "headscope/utf8.hpp"
 #include "report/head_variables.hpp"
 #include "report/report_pages.hpp"
 #include "report/report_patterns.hpp"
+#include "report/script_json.hpp"
 
 namespace headscope {
 namespace {
@@ -21,17 +21,6 @@ using nlohmann::json;
 constexpr std::size_t most_slices = 12;        // the offsets 0 to 8, the ten types
 constexpr std::size_t most_value_rows = 1000;  // relations in either direction
 constexpr std::size_t n_best_row = 3;
-
-json number(double value, int digits = 4) {
-  if (!std::isfinite(value)) return nullptr;
-  return std::stod(number_text(value, digits));
-}
-
-json numbers(const std::vector<double>& values) {
-  json list = json::array();
-  for (const double value : values) list.push_back(number(value));
-  return list;
-}
 
 // Gathers every variable by head, and remembers where each is for the panel's sections.
 class Scores {
@@ -66,7 +55,7 @@ class Scores {
 
  private:
   void add(const ResultsGroup& group, const Variable& variable) {
-    if (variable.type == Variable::Type::flag) return;
+    if (variable.type == Variable::Type::flag || is_reason(group, variable.name)) return;
     for (const HeadSlice& slice : head_slices(group, variable, shape_, most_slices)) {
       if (!has_number(slice.values)) continue;
       json score = {{"group", one_line(group.name)},
@@ -75,14 +64,20 @@ class Scores {
                     {"about", one_line(variable.long_name)},
                     {"units", one_line(variable.units)},
                     {"anchor", variable_anchor(group.name, variable.name)},
-                    {"values", numbers(slice.values)}};
+                    {"values", json_numbers(slice.values)}};
       if (variable.interval) {
-        score["low"] = numbers(slice.low);
-        score["high"] = numbers(slice.high);
+        score["low"] = json_numbers(slice.low);
+        score["high"] = json_numbers(slice.high);
       }
       places_[group.name + "/" + variable.name].push_back(list_.size());
       list_.push_back(std::move(score));
     }
+  }
+
+  // The numbers behind types are shown as reasons.
+  static bool is_reason(const ResultsGroup& group, const std::string& name) {
+    const TypeReasons& reasons = group.report.reasons;
+    return name == reasons.score || name == reasons.baseline || name == reasons.threshold;
   }
 
   HeadShape shape_;
@@ -100,7 +95,7 @@ json leading(std::vector<std::size_t> candidates, std::size_t most, Value value,
   });
   json list = json::array();
   for (std::size_t i = 0; i < std::min(most, candidates.size()); ++i) {
-    list.push_back({candidates[i], number(value(candidates[i]), 3)});
+    list.push_back({candidates[i], json_number(value(candidates[i]), 3)});
   }
   return list;
 }
@@ -135,9 +130,10 @@ void add_nearest(const ResultsGroup& group, const NearestHeads& nearest, std::si
     }
     json list = {{"title", one_line(labels[label] + nearest.title)},
                  {"about", one_line(pairs->long_name)},
+                 {"alike", nearest.alike},
                  {"units", by_unit}};
     if (chance != nullptr && chance->values.size() == labels.size()) {
-      list["chance"] = number(chance->values.values[label], 3);
+      list["chance"] = json_number(chance->values.values[label], 3);
     }
     lists.push_back(std::move(list));
   }
@@ -167,15 +163,15 @@ void add_best_rows(const ResultsGroup& group, const BestRows& table, const HeadS
     for (std::size_t i = 0; i < std::min(n_best_row, gains.size()); ++i) {
       const std::size_t row = gains[i].second;
       list.push_back({{"label", one_line(rows[row].label)},
-                      {"value", number(rows[row].values[unit])},
-                      {"baseline", number(baseline->values.values[row])},
+                      {"value", json_number(rows[row].values[unit])},
+                      {"baseline", json_number(baseline->values.values[row])},
                       {"count", count->values.values[row]}});
     }
     by_unit.push_back(std::move(list));
   }
-  json headings = json::array();
-  for (const std::string& heading : table.headings) headings.push_back(one_line(heading));
-  tables.push_back({{"title", one_line(table.title)}, {"headings", headings}, {"units", by_unit}});
+  tables.push_back({{"title", one_line(table.title)},
+                    {"headings", json_texts(table.headings)},
+                    {"units", by_unit}});
 }
 
 json types(const Results& results, const HeadShape& shape) {
@@ -189,34 +185,84 @@ json types(const Results& results, const HeadShape& shape) {
     }
     flags.push_back(std::move(list));
   }
-  json names = json::array();
-  for (const std::string& name : found->names) names.push_back(one_line(name));
   json primary = json::array();
   for (const std::optional<std::size_t>& type : found->primary) {
     primary.push_back(type ? json(*type) : json(nullptr));
   }
-  return {{"names", names},
+  return {{"names", json_texts(found->names)},
           {"colours", category_colours(found->names)},
           {"flags", flags},
           {"primary", primary}};
 }
 
-// Escapes whatever could end the script element or begin a comment in it.
-std::string for_script(const std::string& text) {
-  std::string safe;
-  safe.reserve(text.size());
-  for (const char c : text) {
-    if (c == '<') {
-      safe += "\\u003c";
-    } else if (c == '>') {
-      safe += "\\u003e";
-    } else if (c == '&') {
-      safe += "\\u0026";
-    } else {
-      safe += c;
+// For each head, its types with the score, baseline and threshold of each.
+json reasons(const Results& results, const HeadShape& shape) {
+  const std::optional<HeadTypes> types = head_types(results, shape);
+  const auto found = std::ranges::find_if(results.groups, [](const ResultsGroup& group) {
+    return find_variable(group, group.report.reasons.score) != nullptr;
+  });
+  if (!types || found == results.groups.end()) return nullptr;
+  const TypeReasons& names = found->report.reasons;
+  const std::size_t n_unit = shape.n_unit(), n_type = types->names.size();
+  const auto numbers_of = [&](const std::string& name, std::size_t place) -> json {
+    const Variable* const variable = find_variable(*found, name);
+    if (variable == nullptr || variable->values.size() != n_type * n_unit) return nullptr;
+    return json_number(variable->values.values[place]);
+  };
+  const auto text_of = [&](const std::string& name, std::size_t place, std::size_t count) {
+    const Variable* const variable = find_variable(*found, name);
+    if (variable == nullptr || variable->text.size() != count) return std::string();
+    return one_line(variable->text[place]);
+  };
+  json rules = json::array(), heads = json::array();
+  for (std::size_t type = 0; type < n_type; ++type) {
+    rules.push_back(text_of(names.rule, type, n_type));
+  }
+  for (std::size_t unit = 0; unit < n_unit; ++unit) {
+    json held = json::object();
+    for (std::size_t type = 0; type < n_type; ++type) {
+      if (!types->of_head[unit][type]) continue;
+      const std::size_t place = type * n_unit + unit;
+      held[one_line(types->names[type])] = {
+          {"score", numbers_of(names.score, place)},
+          {"baseline", numbers_of(names.baseline, place)},
+          {"threshold", numbers_of(names.threshold, place)},
+          {"about", text_of(names.about, place, n_type * n_unit)}};
+    }
+    heads.push_back(std::move(held));
+  }
+  return {{"rules", rules}, {"heads", heads}};
+}
+
+// The examples of all groups, by head: type, text, and which characters of it are what.
+json examples(const Results& results, const HeadShape& shape) {
+  json by_unit(shape.n_unit(), json::array());
+  for (const ResultsGroup& group : results.groups) {
+    if (!group.report.examples) continue;
+    const Array& layer = group.variable("layer").values;
+    const Array& head = group.variable("head").values;
+    const auto places = [&](const std::string& what, std::size_t i) -> json {
+      return {group.variable(what + "_start").values.values.at(i),
+              group.variable(what + "_end").values.values.at(i)};
+    };
+    const auto text = [&](const char* name, std::size_t i) {
+      return one_line(group.variable(name).text.at(i));
+    };
+    for (std::size_t i = 0; i < layer.size(); ++i) {
+      const double unit = layer.values[i] * static_cast<double>(shape.n_head) + head.values.at(i);
+      if (!(unit >= 0 && unit < static_cast<double>(shape.n_unit()))) continue;
+      by_unit[static_cast<std::size_t>(unit)].push_back(
+          {{"type", text("type", i)},
+           {"about", text("about", i)},
+           {"text", text("text", i)},
+           {"query", places("query", i)},
+           {"target", places("target", i)},
+           {"attended", places("attended", i)},
+           {"attendedText", text("attended", i)},
+           {"found", group.variable("found").values.values.at(i) == 1}});
     }
   }
-  return safe;
+  return by_unit;
 }
 
 }  // namespace
@@ -237,12 +283,14 @@ std::string head_data_json(const Results& results) {
                      {"sequential", continuous_colours(ColourScale::sequential)},
                      {"diverging", continuous_colours(ColourScale::diverging)},
                      {"types", types(results, *shape)},
+                     {"reasons", reasons(results, *shape)},
+                     {"examples", examples(results, *shape)},
                      {"scores", scores.list()},
                      {"sections", scores.sections(results)},
                      {"tables", tables},
                      {"neighbours", lists},
                      {"documents", pattern_documents(results, *shape)}};
-  return for_script(data.dump());
+  return script_json(data);
 }
 
 }  // namespace headscope

@@ -4,8 +4,10 @@
 #include "headscope/number_text.hpp"
 #include "headscope/version.hpp"
 #include "report/head_variables.hpp"
+#include "report/html_text.hpp"
 #include "report/inline_svg.hpp"
 #include "report/report_assets.hpp"
+#include "report/report_figures.hpp"
 #include "report/report_heads.hpp"
 #include "report/report_pages.hpp"
 #include "results/long_table.hpp"
@@ -28,15 +30,11 @@ std::string id_text(const std::string& name) {
   return id;
 }
 
-std::string anchor(const std::string& group) {
-  return "group-" + id_text(group);
-}
-
 std::string paragraphs(const std::string& text) {
   std::string html;
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = std::min(text.find('\n', start), text.size());
-    if (end > start) html += "<p>" + html_text(text.substr(start, end - start)) + "</p>\n";
+    if (end > start) html += "<p>" + prose_html(text.substr(start, end - start)) + "</p>\n";
     start = end + 1;
   }
   return html;
@@ -50,37 +48,38 @@ std::string badge(Verdict verdict) {
          "</span>";
 }
 
+std::string claim_row(const PlacedClaim& placed) {
+  const Claim& claim = *placed.claim;
+  return "<tr><td class=\"number\">" + placed.label + "</td><td>" + prose_html(claim.statement) +
+         "<div class=\"evidence\">" + prose_html(claim.evidence) + "</div></td><td>" +
+         badge(claim.verdict) + "</td><td>" + prose_html(effect_text(claim)) +
+         "<div class=\"evidence\">" + prose_html(claim.effect_name) + "</div></td><td><a href=\"#" +
+         group_anchor(placed.group->name) + "\">" + html_text(placed.group->name) +
+         "</a></td></tr>\n";
+}
+
 std::string claims_section(const ReportContent& content) {
   const auto claims = claims_by_number(content.results.groups);
   if (claims.empty()) return "";
+  std::string measured, arithmetic;
+  for (const PlacedClaim& each : claims) {
+    (each.claim->arithmetic ? arithmetic : measured) += claim_row(each);
+  }
   std::string html =
       "<section id=\"claims\">\n<h2>Claims</h2>\n<p>What is said of attention heads, and what this "
-      "model shows. Intervals are 95 %. An exact effect has no sampling error; one with no "
+      "model shows. Intervals are 95\u00a0%. An exact effect has no sampling error; one with no "
       "interval has an error that was not measured.</p>\n"
       "<div class=\"wide\"><table class=\"claims\">\n<thead><tr><th scope=\"col\">No.</th>"
       "<th scope=\"col\">Claim</th><th scope=\"col\">Verdict</th><th scope=\"col\">Effect</th>"
-      "<th scope=\"col\">From</th></tr></thead>\n<tbody>\n";
-  for (const auto& [claim, group] : claims) {
-    html += "<tr><td class=\"number\">" + std::to_string(claim->number) + "</td><td>" +
-            html_text(claim->statement) + "<div class=\"evidence\">" + html_text(claim->evidence) +
-            "</div></td><td>" + badge(claim->verdict) + "</td><td>" +
-            html_text(effect_text(*claim)) + "<div class=\"evidence\">" +
-            html_text(claim->effect_name) + "</div></td><td><a href=\"#" + anchor(group->name) +
-            "\">" + html_text(group->name) + "</a></td></tr>\n";
+      "<th scope=\"col\">From</th></tr></thead>\n";
+  if (!measured.empty()) html += "<tbody>\n" + measured + "</tbody>\n";
+  if (!arithmetic.empty()) {
+    html +=
+        "<tbody>\n<tr><th scope=\"rowgroup\" colspan=\"5\">True of every such model, by "
+        "arithmetic</th></tr>\n" +
+        arithmetic + "</tbody>\n";
   }
-  return html + "</tbody></table></div>\n</section>\n";
-}
-
-// The rectangles of a figure's head panels, for the page's script: `x y width height;...`.
-std::string head_cells(const DrawnFigure& drawn) {
-  if (drawn.head_panels.empty()) return "";
-  std::string places;
-  for (const Rectangle& area : drawn.head_panels) {
-    if (!places.empty()) places += ";";
-    places += number_text(area.x, 6) + " " + number_text(area.y, 6) + " " +
-              number_text(area.width, 6) + " " + number_text(area.height, 6);
-  }
-  return " data-maps=\"" + places + "\"";
+  return html + "</table></div>\n</section>\n";
 }
 
 std::string figure_html(const DrawnFigure& drawn) {
@@ -90,9 +89,9 @@ std::string figure_html(const DrawnFigure& drawn) {
     throw DataError(figure.name + ".svg", "",
                     "expected an SVG without scripts or links, found another");
   }
-  std::string html = "<figure id=\"figure-" + html_text(figure.name) + "\">\n<div class=\"card\"" +
-                     head_cells(drawn) + ">" + svg + "</div>\n<figcaption>" +
-                     html_text(figure.caption);
+  std::string html = "<figure id=\"figure-" + html_text(figure.name) + "\" data-figure=\"" +
+                     html_text(figure.name) + "\">\n<div class=\"card\">" + svg +
+                     "</div>\n<figcaption>" + prose_html(figure.caption);
   if (!figure.source.empty()) html += " Source: " + html_text(figure.source) + ".";
   return html + " <span class=\"faint\"><code>figures/" + html_text(figure.name) +
          "</code></span></figcaption>\n</figure>\n";
@@ -103,7 +102,7 @@ std::string definition_list(const LongTable& table, const std::string& group) {
   std::string html = "<dl>";
   const auto entry = [&](std::string_view term, const std::string& text) {
     if (text.empty()) return;
-    html += "<dt>" + std::string(term) + "</dt><dd>" + html_text(text) + "</dd>";
+    html += "<dt>" + std::string(term) + "</dt><dd>" + prose_html(text) + "</dd>";
   };
   entry("Definition", variable.long_name);
   entry("Units", variable.units);
@@ -133,8 +132,9 @@ std::string table_html(const LongTable& table) {
     const std::vector<std::string> cells = table.row(index, 5, "–");
     html += "<tr>";
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      html += (table.columns()[i].number ? "<td class=\"number\">" : "<td>") + html_text(cells[i]) +
-              "</td>";
+      html += table.columns()[i].number ? "<td class=\"number\">" + number_html(cells[i])
+                                        : "<td>" + html_text(cells[i]);
+      html += "</td>";
     }
     html += "</tr>\n";
   }
@@ -146,15 +146,15 @@ std::string variable_html(const LongTable& table, const std::string& group) {
   const bool scalar = variable.dimensions.empty();
   std::string html = "<details id=\"" + variable_anchor(group, variable.name) +
                      "\"><summary><span class=\"name\">" + html_text(variable.name) + "</span> " +
-                     html_text(variable.long_name);
-  if (scalar) html += " <strong>" + html_text(scalar_text(table)) + "</strong>";
+                     prose_html(variable.long_name);
+  if (scalar) html += " <strong>" + prose_html(scalar_text(table)) + "</strong>";
   html += "</summary>\n" + definition_list(table, group);
   if (!scalar) html += table_html(table);
   return html + "</details>\n";
 }
 
 std::string group_section(const ReportContent& content, const ResultsGroup& group) {
-  std::string html = "<section id=\"" + anchor(group.name) + "\">\n<h2>" +
+  std::string html = "<section id=\"" + group_anchor(group.name) + "\">\n<h2>" +
                      html_text(group_title(group)) + "</h2>\n" + paragraphs(group.summary);
   for (const DrawnFigure* drawn : content.figures_of(group.name)) html += figure_html(*drawn);
   if (!group.variables.empty()) {
@@ -178,7 +178,7 @@ std::string provenance_section(const Results& results) {
 }
 
 std::string navigation(const ReportContent& content) {
-  std::string html = "<nav aria-label=\"Sections\"><ul>\n";
+  std::string html = "<nav id=\"contents\" aria-label=\"Sections\"><ul>\n";
   if (!summary_section(content.results).empty()) {
     html += "<li><a href=\"#summary\">Summary</a></li>\n";
   }
@@ -186,20 +186,44 @@ std::string navigation(const ReportContent& content) {
     html += "<li><a href=\"#claims\">Claims</a></li>\n";
   for (const ResultsGroup& group : content.results.groups) {
     if (group.name.find('/') != std::string::npos && !is_control(group)) continue;
-    html += "<li><a href=\"#" + anchor(group.name) + "\">" + html_text(group_title(group)) +
+    html += "<li><a href=\"#" + group_anchor(group.name) + "\">" + html_text(group_title(group)) +
             "</a></li>\n";
   }
   return html + "<li><a href=\"#provenance\">Provenance</a></li>\n</ul></nav>\n";
 }
 
 // Read by the page's script; a data block is never run.
-std::string head_data(const Results& results) {
-  const std::string data = head_data_json(results);
+std::string data_block(const std::string& id, const std::string& data) {
   if (data.empty()) return "";
-  return "<script type=\"application/json\" id=\"head-data\">" + data + "</script>\n";
+  return "<script type=\"application/json\" id=\"" + id + "\">" + data + "</script>\n";
+}
+
+// Title, contents, all sections and the data that the page's script reads.
+std::string body(const ReportContent& content, const std::string& title) {
+  const Results& results = content.results;
+  std::string html = "<a class=\"skip\" href=\"#main\">Skip to the results</a>\n<header>\n<h1>" +
+                     title + "</h1>\n<p class=\"faint\">Headscope " + html_text(version());
+  const auto date = results.attributes.find("date");
+  if (date != results.attributes.end()) html += ", " + html_text(attribute_text(date->second));
+  html += "</p>\n</header>\n" + navigation(content) + "<main id=\"main\">\n" +
+          summary_section(results) + claims_section(content);
+  for (const ResultsGroup& group : results.groups) html += group_section(content, group);
+  const std::vector<const DrawnFigure*> others = content.other_figures();
+  if (!others.empty()) {
+    html += "<section id=\"figures\">\n<h2>Further figures</h2>\n";
+    for (const DrawnFigure* drawn : others) html += figure_html(*drawn);
+    html += "</section>\n";
+  }
+  return html + provenance_section(results) + "</main>\n" +
+         data_block("head-data", head_data_json(results)) +
+         data_block("figure-data", figure_data_json(content));
 }
 
 }  // namespace
+
+std::string group_anchor(const std::string& group) {
+  return "group-" + id_text(group);
+}
 
 std::string variable_anchor(const std::string& group, const std::string& variable) {
   return "variable-" + id_text(group) + "." + id_text(variable);
@@ -207,31 +231,16 @@ std::string variable_anchor(const std::string& group, const std::string& variabl
 
 std::string html_report(const ReportContent& content) {
   const std::string title = html_text(report_title(content.results));
+  const std::string page = body(content, title);
   std::string html =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
       "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
       title + " – Headscope</title>\n<style>\n";
-  html += report_css;
-  html += "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the results</a>\n";
-  html += "<header>\n<h1>" + title + "</h1>\n<p class=\"faint\">Headscope " + html_text(version());
-  const auto date = content.results.attributes.find("date");
-  if (date != content.results.attributes.end()) {
-    html += ", " + html_text(attribute_text(date->second));
-  }
-  html += "</p>\n</header>\n" + navigation(content) + "<main id=\"main\">\n" +
-          summary_section(content.results) + claims_section(content);
-  for (const ResultsGroup& group : content.results.groups) html += group_section(content, group);
-  const std::vector<const DrawnFigure*> others = content.other_figures();
-  if (!others.empty()) {
-    html += "<section id=\"figures\">\n<h2>Further figures</h2>\n";
-    for (const DrawnFigure* drawn : others) html += figure_html(*drawn);
-    html += "</section>\n";
-  }
-  html +=
-      provenance_section(content.results) + "</main>\n" + head_data(content.results) + "<script>\n";
-  html += report_js;
+  for (const std::string_view sheet : report_css) html += sheet;
+  html += grey_rules(page) + "</style>\n</head>\n<body>\n" + page + "<script>\n";
+  for (const std::string_view script : report_js) html += script;
   return html + "</script>\n</body>\n</html>\n";
 }
 

@@ -1,6 +1,6 @@
 #include "headscope/report.hpp"
 #include "report/head_variables.hpp"
-#include "report/inline_svg.hpp"
+#include "report/html_text.hpp"
 #include "report/report_overview.hpp"
 #include "report/report_pages.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 std::string findings_list(const Results& results) {
   std::string html;
   for (const Finding& finding : findings(results)) {
-    html += "<li><strong>" + html_text(finding.about) + ".</strong> " + html_text(finding.text) +
+    html += "<li><strong>" + html_text(finding.about) + ".</strong> " + prose_html(finding.text) +
             "</li>\n";
   }
   return html.empty() ? "" : "<ul class=\"findings\">\n" + html + "</ul>\n";
@@ -31,7 +31,7 @@ std::string overview_table(const Overview& overview) {
             (row.page.empty() ? label : "<a href=\"" + row.page + "\">" + label + "</a>") + "</td>";
     for (const std::string& cell : row.cells) {
       html += "<td class=\"number\" data-number=\"" + html_text(cell.substr(0, cell.find(' '))) +
-              "\">" + html_text(cell) + "</td>";
+              "\">" + prose_html(cell) + "</td>";
     }
     html += "</tr>\n";
   }

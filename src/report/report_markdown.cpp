@@ -33,10 +33,9 @@ std::string claims_text(const ReportContent& content) {
   if (claims.empty()) return "";
   std::string text =
       "## Claims\n\n| No. | Claim | Verdict | Effect | Evidence |\n|---:|---|---|---|---|\n";
-  for (const auto& [claim, group] : claims) {
+  for (const auto& [claim, group, label] : claims) {
     const std::string effect = effect_text(*claim);
-    text += row_text({std::to_string(claim->number), claim->statement,
-                      std::string(verdict_text(claim->verdict)),
+    text += row_text({label, claim->statement, std::string(verdict_text(claim->verdict)),
                       effect.empty() ? "" : claim->effect_name + ": " + effect, claim->evidence});
   }
   return text + "\n";

@@ -27,7 +27,8 @@ std::string markdown_report(const ReportContent& content);
 /// from. Empty if the results hold nothing by head and there are no findings.
 std::string summary_section(const Results& results);
 
-/// The id of a variable's place in the page.
+/// The id of a group's or a variable's place in the page.
+std::string group_anchor(const std::string& group);
 std::string variable_anchor(const std::string& group, const std::string& variable);
 
 /// Whether a group describes the untrained model beside the one that was run.

@@ -8,6 +8,8 @@
 
 #include "headscope/number_text.hpp"
 #include "headscope/utf8.hpp"
+#include "report/report_pages.hpp"
+#include "report/script_json.hpp"
 
 namespace headscope {
 namespace {
@@ -19,23 +21,52 @@ std::string base64(const std::vector<unsigned char>& bytes) {
   return text;
 }
 
-unsigned char quantised(double weight) {
-  if (!(weight > 0)) return 0;
-  return static_cast<unsigned char>(std::lround(255 * std::sqrt(std::min(weight, 1.0))));
+unsigned char quantised(double share) {
+  if (!(share > 0)) return 0;
+  return static_cast<unsigned char>(std::lround(255 * std::sqrt(std::min(share, 1.0))));
 }
 
-bool holds_patterns(const ResultsGroup& group, const HeadShape& shape) {
-  const Variable* const pattern = find_variable(group, group.report.pattern);
-  if (pattern == nullptr) return false;
-  const Shape& extents = pattern->values.shape;
-  return extents.size() == 4 && extents[0] == shape.n_layer && extents[1] == shape.n_head &&
-         extents[2] == extents[3] && extents[2] > 0;
+/// One weighting of a document's attention: matrices of query x key, one per head or one per layer.
+struct Weighting {
+  std::string title;
+  const Variable* variable;
+  std::size_t n_matrix = 0;
+
+  std::size_t n_token() const { return variable->values.shape.back(); }
+  double weight(std::size_t matrix, std::size_t query, std::size_t key) const {
+    return variable->values.values[(matrix * n_token() + query) * n_token() + key];
+  }
+};
+
+std::optional<Weighting> weighting(const ResultsGroup& group, const HeadShape& shape,
+                                   const std::string& title, const std::string& name) {
+  const Variable* const variable = find_variable(group, name);
+  if (variable == nullptr) return std::nullopt;
+  const Shape& extents = variable->values.shape;
+  const std::size_t n = extents.empty() ? 0 : extents.back();
+  if (n == 0) return std::nullopt;
+  if (extents == Shape{shape.n_layer, shape.n_head, n, n})
+    return {{title, variable, shape.n_unit()}};
+  if (extents == Shape{shape.n_layer, n, n}) return {{title, variable, shape.n_layer}};
+  return std::nullopt;
 }
 
-// The largest n with n (n + 1) / 2 weights a head within the budget.
-std::size_t most_tokens(std::size_t n_document, const HeadShape& shape) {
-  const double n_weight =
-      static_cast<double>(most_pattern_bytes) / static_cast<double>(n_document * shape.n_unit());
+/// The attention and its other weightings; empty if the group holds no attention.
+std::vector<Weighting> weightings(const ResultsGroup& group, const HeadShape& shape) {
+  std::vector<Weighting> found;
+  const auto attention = weighting(group, shape, "attention", group.report.pattern);
+  if (!attention || attention->n_matrix != shape.n_unit()) return found;
+  found.push_back(*attention);
+  for (const PatternWeighting& each : group.report.pattern_weightings) {
+    const auto other = weighting(group, shape, one_line(each.title), each.variable);
+    if (other && other->n_token() == attention->n_token()) found.push_back(*other);
+  }
+  return found;
+}
+
+// The largest n with n (n + 1) / 2 weights a matrix within the budget.
+std::size_t most_tokens(std::size_t n_matrix) {
+  const double n_weight = static_cast<double>(most_pattern_bytes) / static_cast<double>(n_matrix);
   return std::max<std::size_t>(2, static_cast<std::size_t>((std::sqrt(8 * n_weight + 1) - 1) / 2));
 }
 
@@ -49,38 +80,67 @@ std::vector<std::string> token_labels(const ResultsGroup& group, std::size_t n_t
   return labels;
 }
 
-std::string packed_pattern(const Array& pattern, const HeadShape& shape, std::size_t n_token) {
-  std::vector<unsigned char> bytes;
-  bytes.reserve(shape.n_unit() * n_token * (n_token + 1) / 2);
-  for (std::size_t layer = 0; layer < shape.n_layer; ++layer) {
-    for (std::size_t head = 0; head < shape.n_head; ++head) {
-      for (std::size_t query = 0; query < n_token; ++query) {
-        for (std::size_t key = 0; key <= query; ++key) {
-          bytes.push_back(quantised(pattern(layer, head, query, key)));
-        }
-      }
-    }
+template <typename Use>
+void for_each_weight(const Weighting& weighting, std::size_t matrix, std::size_t n_token,
+                     const Use& use) {
+  for (std::size_t query = 0; query < n_token; ++query) {
+    for (std::size_t key = 0; key <= query; ++key) use(weighting.weight(matrix, query, key));
   }
-  return base64(bytes);
+}
+
+nlohmann::json packed(const Weighting& weighting, const HeadShape& shape, std::size_t n_token) {
+  const bool probability = weighting.variable->units == "probability";
+  std::vector<unsigned char> bytes;
+  bytes.reserve(weighting.n_matrix * n_token * (n_token + 1) / 2);
+  nlohmann::json largest = nlohmann::json::array();
+  for (std::size_t matrix = 0; matrix < weighting.n_matrix; ++matrix) {
+    double scale = probability ? 1 : 0;
+    if (!probability) {
+      for_each_weight(weighting, matrix, n_token,
+                      [&](double weight) { scale = std::max(scale, weight); });
+      largest.push_back(json_number(scale));
+    }
+    for_each_weight(weighting, matrix, n_token,
+                    [&](double weight) { bytes.push_back(quantised(weight / scale)); });
+  }
+  return {{"title", weighting.title},
+          {"units", one_line(weighting.variable->units)},
+          {"shared", weighting.n_matrix != shape.n_unit()},
+          {"largest", largest},
+          {"bytes", base64(bytes)}};
+}
+
+// `attention` for `attention/0`, if there is such a group.
+std::string outer_group(const Results& results, const std::string& name) {
+  const std::string outer = name.substr(0, name.rfind('/'));
+  return results.has(outer) ? outer : name;
 }
 
 }  // namespace
 
 nlohmann::json pattern_documents(const Results& results, const HeadShape& shape) {
-  std::vector<const ResultsGroup*> groups;
+  std::vector<std::pair<const ResultsGroup*, std::vector<Weighting>>> found;
+  std::size_t n_matrix = 0;
   for (const ResultsGroup& group : results.groups) {
-    if (holds_patterns(group, shape) && groups.size() < most_pattern_documents) {
-      groups.push_back(&group);
-    }
+    if (found.size() == most_pattern_documents) break;
+    std::vector<Weighting> kinds = weightings(group, shape);
+    if (kinds.empty()) continue;
+    std::size_t n_more = 0;
+    for (const Weighting& kind : kinds) n_more += kind.n_matrix;
+    if (!found.empty() && most_tokens(n_matrix + n_more) < least_pattern_tokens) break;
+    n_matrix += n_more;
+    found.emplace_back(&group, std::move(kinds));
   }
   nlohmann::json documents = nlohmann::json::array();
-  for (const ResultsGroup* group : groups) {
-    const Array& pattern = group->variable(group->report.pattern).values;
-    const std::size_t n_token = std::min(pattern.shape[2], most_tokens(groups.size(), shape));
+  for (const auto& [group, kinds] : found) {
+    const std::size_t n_token = std::min(kinds.front().n_token(), most_tokens(n_matrix));
+    nlohmann::json packed_kinds = nlohmann::json::array();
+    for (const Weighting& kind : kinds) packed_kinds.push_back(packed(kind, shape, n_token));
     documents.push_back({{"title", one_line(group->title.empty() ? group->name : group->title)},
-                         {"of", pattern.shape[2]},
+                         {"section", group_anchor(outer_group(results, group->name))},
+                         {"of", kinds.front().n_token()},
                          {"tokens", token_labels(*group, n_token)},
-                         {"pattern", packed_pattern(pattern, shape, n_token)}});
+                         {"kinds", packed_kinds}});
   }
   return documents;
 }

@@ -12,14 +12,18 @@ using nlohmann::json;
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Finding, rank, about, text)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ScoreSection, rank, title, variables)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(NearestHeads, rank, title, variable, most, smallest,
-                                                by_column, chance)
+                                                by_column, chance, alike)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BestRows, rank, title, headings, value, baseline,
                                                 count, eligible)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Measure, name, variable, dimension)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(OverviewTable, title, dimension, pages, variables)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(PatternWeighting, title, variable)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(TypeReasons, rule, score, baseline, threshold,
+                                                about)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ReportPart, findings, model_size, model_loss,
                                                 scores, nearest, tables, measures, overview, types,
-                                                primary_type, pattern, token_labels)
+                                                primary_type, reasons, examples, pattern,
+                                                pattern_weightings, token_labels)
 
 namespace {
 

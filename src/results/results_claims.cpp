@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 
 #include "headscope/error.hpp"
 #include "results/results_layout.hpp"
@@ -36,9 +37,16 @@ Variable reals(const char* name, const char* long_name, const Claims& claims,
 std::vector<PlacedClaim> claims_by_number(const std::vector<ResultsGroup>& groups) {
   Claims claims;
   for (const ResultsGroup& group : groups) {
-    for (const Claim& claim : group.claims) claims.push_back({&claim, &group});
+    for (const Claim& claim : group.claims) claims.push_back({&claim, &group, ""});
   }
   std::ranges::stable_sort(claims, {}, [](const PlacedClaim& each) { return each.claim->number; });
+  std::map<int, std::size_t> n_part, n_named;
+  for (const PlacedClaim& each : claims) ++n_part[each.claim->number];
+  for (PlacedClaim& each : claims) {
+    const int number = each.claim->number;
+    each.label = std::to_string(number);
+    if (n_part[number] > 1) each.label += static_cast<char>('a' + n_named[number]++);
+  }
   return claims;
 }
 
@@ -71,6 +79,11 @@ ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
       "exact", {"claim"},
       numbers(claims, [](const Claim& claim) { return claim.exact ? 1.0 : 0.0; }), {"no", "yes"},
       "Whether the effect is counted or computed, without sampling", own_definition));
+  group.add(Variable::flag(
+      "arithmetic", {"claim"},
+      numbers(claims, [](const Claim& claim) { return claim.arithmetic ? 1.0 : 0.0; }),
+      {"no", "yes"}, "Whether the claim is true of every such model by arithmetic",
+      own_definition));
   group.add(claim_text("evidence", "This model's numbers in words", claims,
                        [](const PlacedClaim& each) { return each.claim->evidence; }));
   group.add(claim_text("group", "Results group that settles the claim", claims,
@@ -106,6 +119,7 @@ void restore_claims(const ResultsGroup& claims, Results& results) {
     claim.effect = {number("effect", i), number(layout::low, i), number(layout::high, i)};
     claim.evidence = text("evidence", i);
     claim.exact = whole_number("exact", i, 1) == 1;
+    claim.arithmetic = claims.has("arithmetic") && whole_number("arithmetic", i, 1) == 1;
     results.group(text("group", i)).claims.push_back(std::move(claim));
   }
 }

@@ -11,6 +11,7 @@ namespace headscope {
 struct PlacedClaim {
   const Claim* claim;
   const ResultsGroup* group;
+  std::string label;  ///< `5`; `5a`, `5b` for parts of one claim
 };
 
 /// The claims of all groups by number; those of one number in the order of the groups.

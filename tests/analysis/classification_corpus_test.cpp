@@ -1,5 +1,7 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -71,12 +73,12 @@ class PlantedModel : public ::testing::Test {
     return load_statistics(folder.file("pass.h5")).parts;
   }
 
-  static ResultsGroup finish(const CorpusRun& run) {
+  static std::vector<ResultsGroup> finish(const CorpusRun& run) {
     const CorpusRun::Item& item = run.items().front();
-    return item.analysis->finish(*item.statistics).front();
+    return item.analysis->finish(*item.statistics);
   }
 
-  ResultsGroup results_of_all() const {
+  std::vector<ResultsGroup> results_of_all() const {
     CorpusRun run = make();
     for (int pass = 0; pass < run.n_pass(); ++pass) {
       show(run, pass, [](std::uint64_t) { return true; });
@@ -97,7 +99,7 @@ TEST_F(PlantedModel, EveryPlantedHeadIsRecovered) {
       {"induction", "induction"},       {"sink", "sink"},       {"random", "none"}};
   const auto planted = nlohmann::json::parse(std::get<std::string>(
       *hdf5::InputFile(data_file("planted-model.h5")).attribute("", "planted_heads")));
-  const ResultsGroup group = results_of_all();
+  const ResultsGroup group = results_of_all().front();
   const Variable& primary = group.variable("primary");
   for (const auto& [name, role] : planted.items()) {
     const HeadIndex head = HeadIndex::parse(name);
@@ -123,8 +125,8 @@ TEST_F(PlantedModel, StatisticsOfTwoHalvesMergeToTheWhole) {
   merged.merge(pass_over(1, in_first_half, counted));
   merged.merge(pass_over(1, in_second_half, counted));
 
-  const ResultsGroup whole = results_of_all();
-  const ResultsGroup halves = finish(merged);
+  const ResultsGroup whole = results_of_all().front();
+  const ResultsGroup halves = finish(merged).front();
   ASSERT_EQ(whole.variables.size(), halves.variables.size());
   for (const Variable& expected : whole.variables) {
     const Variable& got = halves.variable(expected.name);
@@ -136,6 +138,68 @@ TEST_F(PlantedModel, StatisticsOfTwoHalvesMergeToTheWhole) {
       ASSERT_NEAR(a, b, 1e-9 * std::max(1.0, std::abs(a))) << expected.name << " " << i;
     }
   }
+}
+
+TEST_F(PlantedModel, ExamplesShowTheirHeadsAtWork) {
+  const std::vector<ResultsGroup> groups = results_of_all();
+  ASSERT_EQ(groups.size(), 2u);
+  const ResultsGroup &group = groups[0], &examples = groups[1];
+  const auto number = [&](const char* name, std::size_t i) {
+    return examples.variable(name).values.values[i];
+  };
+  std::map<std::string, std::size_t> n_found;
+  for (std::size_t i = 0; i < examples.dimensions.at("example").size(); ++i) {
+    const std::string& text = examples.variable("text").text[i];
+    const std::string& type = examples.variable("type").text[i];
+    const auto marked = [&](const std::string& what) {  // the stories are ASCII
+      const auto start = static_cast<std::size_t>(number((what + "_start").c_str(), i));
+      return text.substr(start,
+                         static_cast<std::size_t>(number((what + "_end").c_str(), i)) - start);
+    };
+    const auto& names = group.dimensions.at("head_type").text;
+    const auto place = static_cast<Index>(std::ranges::find(names, type) - names.begin());
+    EXPECT_EQ(group.variable("type").values(place, static_cast<Index>(number("layer", i)),
+                                            static_cast<Index>(number("head", i))),
+              1)
+        << type;
+    EXPECT_EQ(static_cast<int>(number("document", i)) % 2, 1);
+    const bool found = number("found", i) == 1;
+    EXPECT_EQ(found, number("attended_start", i) == number("target_start", i)) << text;
+    if (!found) continue;
+    ++n_found[type];
+    if (type == "delimiter") EXPECT_THAT(marked("target"), ::testing::MatchesRegex("[[:punct:]]+"));
+    if (type == "positional") {
+      const std::string about = examples.variable("about").text[i];
+      if (about == "offset 0") EXPECT_EQ(marked("target"), marked("query"));
+      if (about == "offset 1") {
+        EXPECT_GE(number("query_start", i), number("target_end", i));
+        EXPECT_LE(number("query_start", i), number("target_end", i) + 1);
+      }
+    }
+    if (type == "induction") {
+      const auto before = static_cast<std::size_t>(number("target_start", i));
+      const std::size_t copy = text.substr(0, before).rfind(marked("query"));
+      EXPECT_NE(copy, std::string::npos) << marked("query") << " in " << text;
+    }
+  }
+  for (const char* const type : {"delimiter", "positional", "induction"}) {
+    EXPECT_GE(n_found[type], 3u) << type;
+  }
+}
+
+TEST_F(PlantedModel, EvidenceAgreesWithTheTypes) {
+  const ResultsGroup group = results_of_all().front();
+  const Array& type = group.variable("type").values;
+  const Array &score = group.variable("type_score").values,
+              &threshold = group.variable("type_threshold").values,
+              &margin = group.variable("type_margin").values;
+  std::size_t n_type = 0;
+  for (std::size_t i = 0; i < type.size(); ++i) {
+    if (std::isnan(margin.values[i])) continue;  // its test failed
+    EXPECT_EQ(type.values[i] == 1, score.values[i] >= threshold.values[i] * (1 + 1e-6)) << i;
+    n_type += type.values[i] == 1;
+  }
+  EXPECT_GE(n_type, 5u);
 }
 
 TEST_F(PlantedModel, TokensOutsideTheVocabularyAreRefused) {

@@ -343,18 +343,16 @@ TEST_F(Figures, NumbersStandAlongTheOuterAxesOnly) {
   EXPECT_EQ(count(file("small.svg"), "> *1</text>"), 2u + 2u + 1u);
 }
 
-TEST_F(Figures, AHeadMapTellsWhereItsPanelsLie) {
+TEST_F(Figures, AMapTellsWhereItsPanelsLie) {
   Figure figure = two_by_three();
   auto& map = std::get<Heatmap>(figure.content);
   map.panels.resize(2, map.panels[0]);
-  EXPECT_TRUE(write_figure(figure, folder_.string(), {"svg"}).head_panels.empty());
-  map.heads = true;
   const DrawnFigure drawn = write_figure(figure, folder_.string(), {"svg"});
   EXPECT_EQ(drawn.svg, file("small.svg"));
-  ASSERT_EQ(drawn.head_panels.size(), 2u);
+  ASSERT_EQ(drawn.panels.size(), 2u);
   // The highest value is in the last cell of each panel.
   const std::regex box("rgb\\(253, 231,  37\\)' points = '([0-9.]+),([0-9.]+) ([0-9.]+),");
-  for (const Rectangle& panel : drawn.head_panels) {
+  for (const Rectangle& panel : drawn.panels) {
     const auto fits = [&](const std::smatch& points) {
       return std::abs(std::stod(points[2]) - panel.bottom()) < 1 &&
              std::abs(std::stod(points[3]) - panel.right()) < 1;
@@ -362,7 +360,7 @@ TEST_F(Figures, AHeadMapTellsWhereItsPanelsLie) {
     const std::sregex_iterator boxes(drawn.svg.begin(), drawn.svg.end(), box), end;
     EXPECT_NE(std::find_if(boxes, end, fits), end) << panel.right() << ' ' << panel.bottom();
   }
-  EXPECT_NE(drawn.head_panels[0].bottom(), drawn.head_panels[1].bottom());
+  EXPECT_NE(drawn.panels[0].bottom(), drawn.panels[1].bottom());
 }
 
 TEST(LabelPlacer, KeepsLabelsOffPointsAndOneAnother) {

@@ -33,7 +33,7 @@ class InABrowser(unittest.TestCase):
     def tearDown(self):
         self.assertEqual(self.browser.complaints, [])
         for address in self.browser.requests:
-            self.assertRegex(address, r"^(file://.*/report\.html(#\w+)?$|data:image/png;base64,)")
+            self.assertRegex(address, r"^(file://.*/report\.html(#[\w+]+)?$|data:image/|blob:)")
 
     def text(self, selector):
         return self.texts(selector)[0]
@@ -52,6 +52,40 @@ class InABrowser(unittest.TestCase):
     def click_head(self, unit):
         self.browser.click(f'#head-map [data-unit="{unit}"]')
 
+    def choose(self, selector, option):
+        """Choose an option of a menu by its text."""
+        self.browser.evaluate(f"""(() => {{
+            const menu = document.querySelector({json.dumps(selector)});
+            const texts = Array.from(menu.options, (each) => each.textContent);
+            menu.selectedIndex = texts.indexOf({json.dumps(option)});
+            menu.dispatchEvent(new Event("change"));
+        }})()""")
+
+    def type_into(self, selector, text):
+        self.browser.evaluate(f"""(() => {{
+            const input = document.querySelector({json.dumps(selector)});
+            input.focus();
+            input.value = {json.dumps(text)};
+            input.dispatchEvent(new Event("input"));
+        }})()""")
+
+    def place(self, selector):
+        """[left, top] in the window."""
+        return self.browser.evaluate(f"""(() => {{
+            const box = document.querySelector({json.dumps(selector)}).getBoundingClientRect();
+            return [box.left, box.top];
+        }})()""")
+
+    def point_in_figure(self, name, panel, across, down):
+        """Window coordinates of a share of a figure's panel."""
+        self.browser.middle_of(f"#figure-{name} svg")
+        return self.browser.evaluate(f"""(() => {{
+            const svg = document.querySelector("#figure-{name} svg");
+            const box = svg.getBoundingClientRect(), scale = box.width / svg.viewBox.baseVal.width;
+            const [left, top, width, height] = figureData.figures["{name}"].areas[{panel}];
+            return [box.left + scale * (left + width * {across}), box.top + scale * (top + height * {down})];
+        }})()""")
+
     def focused(self):
         return self.browser.evaluate("document.activeElement.textContent")
 
@@ -68,27 +102,69 @@ class InABrowser(unittest.TestCase):
 
 
 class HeadMap(InABrowser):
-    def test_types_are_marked_and_named(self):
-        self.assertEqual(self.texts("#head-map td button"), ["·", "Po", "·", "·", "·", "In"])
+    def test_types_are_all_marked_and_named(self):
+        self.assertEqual(self.texts("#head-map td button"), ["·", "Po", "·", "·", "·", "InPo"])
         self.assertEqual(self.texts("#head-map-legend li"),
-                         ["Po positional 1", "In induction 1", "· no type 4"])
+                         ["Po positional 2", "In induction 1", "· no type 4"])
         label = self.browser.evaluate(
             f"document.querySelector('#head-map [data-unit=\"{L1H2}\"]').ariaLabel")
-        self.assertEqual(label, "L1H2, positional, induction")
+        self.assertEqual(label, "L1H2, induction, positional")
+
+    def dimmed(self):
+        return self.browser.evaluate(
+            "Array.from(document.querySelectorAll('#head-map td .dimmed'), (node) => Number(node.dataset.unit))")
+
+    def test_the_legend_filters(self):
+        self.browser.click("#head-map-legend li:nth-child(2) button")
+        self.assertEqual(self.dimmed(), [0, 1, 2, 3, 4])
+        self.browser.click("#head-map-legend li:nth-child(3) button")
+        self.assertEqual(self.dimmed(), [L0H1, L1H2])
+        self.browser.click("#head-map-legend li:nth-child(3) button")
+        self.assertEqual(self.dimmed(), [])
 
     def test_colours_by_any_score(self):
-        options = self.texts("#head-map-score option")
-        index = options.index("loss increase, zero")
-        self.browser.evaluate(f"""(() => {{
-            const menu = document.getElementById("head-map-score");
-            menu.selectedIndex = {index};
-            menu.dispatchEvent(new Event("change"));
-        }})()""")
+        self.choose("#head-map-score", "loss increase, zero")
         self.assertEqual(self.texts("#head-map td button")[L1H2], "2.5")
         red, green, blue = self.browser.evaluate(f"""getComputedStyle(
             document.querySelector('#head-map [data-unit="{L1H2}"]')).backgroundColor
             .match(/\\d+/g).map(Number)""")
         self.assertGreater(red, green + blue, "the largest of a diverging scale is red")
+
+    def test_one_extreme_head_does_not_flatten_the_scale(self):
+        high = self.browser.evaluate("""scoreScale({ values: [...Array(99).fill(0).map((_, i) => i / 98), 1000] }).high""")
+        self.assertLess(high, 1.01)
+
+    def test_scores_are_grouped_without_nulls_and_p_values(self):
+        self.assertEqual(self.browser.evaluate(
+            "document.querySelector('#head-map-score optgroup').label"), "What pruning it costs")
+        self.assertTrue(self.browser.evaluate("""["relation_p", "semantic_null_std", "coreference_q"].every(
+            (name) => isAuxiliary({ name })) && !isAuxiliary({ name: "rare_token" })"""))
+
+
+class Search(InABrowser):
+    def search(self, text):
+        self.type_into("#head-search", text)
+        return self.texts("#head-search-results li")
+
+    def test_finds_a_head_by_its_name(self):
+        self.assertEqual(self.search("l1h2"), ["HeadsL1H2"])
+        self.press("Enter")
+        self.assertEqual(self.shown_head(), "Head L1H2")
+
+    def test_finds_heads_by_type_relation_and_score(self):
+        self.assertEqual(self.search("induction"), ["Type: inductionL1H2"])
+        found = self.search("nsubj")
+        self.assertRegex(found[0], r"^Relations it finds best: nsubj, dependent to headL0H0 75\s%")
+        self.assertRegex(self.search("loss increase, z")[0], "^Largest loss increase, zeroL1H2 2.5")
+        self.assertEqual(self.search("nothing of the kind"), ["No head, type, relation or score of this name."])
+
+    def test_shows_the_found_on_the_map(self):
+        self.search("positional")
+        self.assertEqual(self.browser.evaluate(
+            "document.querySelectorAll('#head-map td .dimmed').length"), 4)
+        self.press("Escape")
+        self.assertEqual(self.browser.evaluate(
+            "document.querySelectorAll('#head-map td .dimmed').length"), 0)
 
 
 class HeadPanel(InABrowser):
@@ -96,12 +172,92 @@ class HeadPanel(InABrowser):
         self.assertIsNone(self.shown_head())
         self.click_head(L1H2)
         self.assertEqual(self.shown_head(), "Head L1H2")
-        self.assertEqual(self.texts("#head-panel .chips li"), ["positional", "induction"])
+        self.assertEqual(self.texts("#head-panel .reason .chip"), ["induction", "positional"])
         rows = self.texts("#head-panel section tbody tr")
         self.assertIn("loss increase, zero nats2.5[2.4, 2.6]1 of 6", rows)
         self.assertIn("nsubj, dependent to head75\u00a0%50\u00a0%29", rows)
         self.assertFalse([row for row in rows if row.startswith(("det", "obj"))])
         self.assertTrue(self.texts("#head-panel dd")[0].startswith("L0H0 1"))
+
+    def test_says_first_why_the_head_is_of_its_type(self):
+        self.click_head(L1H2)
+        self.assertEqual(self.browser.evaluate(
+            "document.querySelector('#head-panel h3:not(.column-title)').textContent"), "Why induction")
+        self.assertEqual(self.texts(".reason p:not(.example-text)"),
+                         [" score 0.75, threshold 0.5, baseline 0.25", HOSTILE,
+                          " offset 1: score 0.75, threshold 0.5, baseline 0.25", "rule of positional"])
+        self.assertEqual(self.texts(".example .example-text"), ["the cat saw the cat", "é cat, a dog, a cat"])
+        self.assertEqual(self.texts(".example mark"), ["cat", "cat", "cat", "dog", "cat"])
+        self.assertEqual(self.texts(".example .faint"), ["✓ found", "✗ missed: attends most to “dog”"])
+        ends = self.browser.evaluate("""new Promise((done) => setTimeout(done, 100)).then(() =>
+            Array.from(document.querySelectorAll(".example"), (node) => {
+                const arc = node.querySelector("path:last-child");
+                const tip = arc.getPointAtLength(arc.getTotalLength());
+                const origin = node.querySelector("svg").getBoundingClientRect();
+                const mark = node.querySelector("mark.attended") ?? node.querySelector("mark.target");
+                const box = mark.getBoundingClientRect();
+                return Math.abs(origin.left + tip.x - (box.left + box.width / 2)) + Math.abs(origin.top + tip.y - box.top);
+            }))""")
+        self.assertLess(max(ends), 2, "arcs end at the words attended to")
+
+    def test_opening_a_head_never_moves_the_page(self):
+        for width in (1280, 800):
+            self.browser.view(width, 900)
+            for selector in (f'#head-map [data-unit="{L1H1}"]', "#group-pruning p button.head"):
+                self.browser.middle_of(selector)
+                before = self.place(selector), self.browser.evaluate("scrollY")
+                x, y = self.browser.middle_of(selector)
+                for kind in ("mousePressed", "mouseReleased"):
+                    self.browser.mouse(kind, x, y, button="left", clickCount=1)
+                self.assertIsNotNone(self.shown_head())
+                self.assertEqual((self.place(selector), self.browser.evaluate("scrollY")), before,
+                                 (width, selector))
+                self.browser.evaluate("headPanel.close()")
+
+    def test_back_and_forward_step_through_heads(self):
+        self.click_head(L0H0)
+        self.click_head(L0H1)
+        self.click_head(L1H1)
+        shown = []
+        for step in (-1, -1, -1, 1, 1):
+            self.browser.evaluate(f"""new Promise((done) => {{
+                window.addEventListener("popstate", () => setTimeout(done, 0), {{ once: true }});
+                history.go({step});
+            }})""")
+            shown.append(self.shown_head())
+        self.assertEqual(shown, ["Head L0H1", "Head L0H0", None, "Head L0H0", "Head L0H1"])
+
+    def test_the_address_survives_links_to_scores(self):
+        self.click_head(L1H2)
+        self.browser.click("#head-panel section tbody a")
+        self.assertEqual(self.browser.evaluate("location.hash"), "#L1H2")
+        self.assertEqual(self.shown_head(), "Head L1H2")
+        self.assertTrue(self.browser.evaluate(
+            "document.getElementById('variable-pruning.loss_increase').open"))
+
+    def test_the_link_is_copied(self):
+        self.click_head(L1H2)
+        self.browser.evaluate("""navigator.clipboard.writeText = (text) => {
+            window.copied = text;
+            return Promise.resolve();
+        }""")
+        self.browser.click("#head-panel .panel-bar button:nth-of-type(3)")
+        self.assertTrue(self.browser.evaluate("window.copied").endswith("report.html#L1H2"))
+        self.assertEqual(self.text("#notice"), "Link copied")
+
+    def test_two_heads_side_by_side(self):
+        self.click_head(L1H2)
+        self.assertRegex(self.text("#head-panel .alike"), r"^Write most alike \(cosine\): L0H0 1 ")
+        self.browser.click("#head-panel [data-compare]")
+        self.assertEqual(self.shown_head(), "Heads L1H2 and L0H0")
+        self.assertEqual(self.browser.evaluate("location.hash"), "#L1H2+L0H0")
+        left, right = self.place(".head-column"), self.place(".head-column + .head-column")
+        self.assertEqual(left[1], right[1])
+        self.assertLess(left[0] + 200, right[0])
+        self.browser.hover("#other-pattern-query-2")
+        self.assertIn("“The” (1) 64", self.texts("#head-panel .readout")[1])
+        self.choose("#head-panel .panel-bar select", "One head only")
+        self.assertEqual(self.shown_head(), "Head L1H2")
 
     def test_all_scores_unfold(self):
         self.click_head(L1H2)
@@ -132,61 +288,84 @@ class HeadPanel(InABrowser):
         self.browser.click("#variable-correlation\\.cosine_all tbody tr:nth-child(6) td + td button")
         self.assertEqual(self.shown_head(), "Head L1H2")
 
-    def test_cells_of_figures_open_it(self):
-        left, top, width, height = map(float, self.browser.evaluate(
-            'document.querySelector("#figure-head_costs .card").dataset.maps.split(";")[1]').split())
-        self.browser.middle_of("#figure-head_costs svg")
-        box = self.browser.evaluate("""(() => {
-            const svg = document.querySelector("#figure-head_costs svg");
-            const box = svg.getBoundingClientRect();
-            return [box.left, box.top, box.width / svg.viewBox.baseVal.width];
-        })()""")
-        x = box[0] + box[2] * (left + width * 2.5 / 3)
-        y = box[1] + box[2] * (top + height * 0.5 / 2)
-        for kind in ("mousePressed", "mouseReleased"):
-            self.browser.mouse(kind, x, y, button="left", clickCount=1)
-        self.assertEqual(self.shown_head(), "Head L0H2")
-
     def test_an_address_names_a_head(self):
         self.browser.open("about:blank")
         self.browser.open(REPORT + "#L1H1")
         self.assertEqual(self.shown_head(), "Head L1H1")
+        self.browser.open("about:blank")
+        self.browser.open(REPORT + "#L1H1+L9H9")
+        self.assertIsNone(self.shown_head())
 
 
 class PatternView(InABrowser):
     def readout(self):
-        return self.text("#pattern-readout").replace("\u00a0", " ")
+        return self.text("#head-panel .readout").replace("\u00a0", " ")
+
+    def lines(self):
+        """[from, to] of each line drawn, in rows."""
+        return self.browser.evaluate("""Array.from(document.querySelectorAll("#head-panel .lines path"),
+            (path) => path.getAttribute("d").match(/M0 [\\d.]+L100 [\\d.]+/g)).flat()
+            .map((d) => d.match(/ [\\d.]+/g).map((y) => Math.floor(y / rowHeight)))""")
 
     def test_a_token_pointed_at_shows_where_it_attends(self):
         self.click_head(L0H0)
-        self.browser.hover("#token-2")
+        self.browser.hover("#pattern-query-2")
         self.assertEqual(self.readout(), "“cat” (2) attends to “The” (1) 64 %, “<|endoftext|>” (0) 36 %.")
+        self.assertEqual(sorted(self.lines()), [[2, 0], [2, 1]])
         self.click_head(L1H2)
-        self.browser.hover("#token-2")
+        self.browser.hover("#pattern-query-2")
         self.assertEqual(self.readout(), "“cat” (2) attends to “cat” (2) 100 %.")
         self.browser.hover("#head-panel h2")
         self.assertIn("Point at a token", self.readout())
+        self.assertEqual(sorted(self.lines()), [[i, i] for i in range(5)])
 
     def test_shades_follow_the_weights(self):
         self.click_head(L0H0)
-        self.browser.hover("#token-2")
+        self.browser.hover("#pattern-query-2")
         shades = [self.browser.evaluate(
-            f"document.getElementById('token-{i}').style.getPropertyValue('--share')")
+            f"document.getElementById('pattern-key-{i}').style.getPropertyValue('--share')")
             for i in range(5)]
         self.assertEqual([float(shade) for shade in shades], [0.6, 0.8, 0, 0, 0])
 
     def test_a_token_shows_what_attends_to_it(self):
         self.click_head(L0H0)
-        self.browser.click("#pattern-receiving")
-        self.browser.hover("#token-2")
+        self.browser.hover("#pattern-key-2")
         self.assertEqual(self.readout(), "“cat” (2) is attended to by “</script>” (3) 64 %.")
+        self.assertEqual(self.lines(), [[3, 2]])
 
-    def test_the_matrix_follows_the_pointer(self):
+    def test_heads_of_the_layer_add_up_in_their_colours(self):
+        self.click_head(L1H2)
+        self.browser.click("#head-panel .tiles button:first-child")
+        self.browser.hover("#head-panel h2")
+        self.assertEqual(len(self.lines()), 5 + 2 + 2 * 3)
+        colours = self.browser.evaluate("""new Set(Array.from(
+            document.querySelectorAll("#head-panel .lines path"), (path) => path.getAttribute("stroke"))).size""")
+        self.assertEqual(colours, 2)
+
+    def test_rollout_and_tokens_switched_off(self):
+        self.click_head(L1H2)
+        self.choose("#pattern-kind", "rollout")
+        self.browser.hover("#pattern-query-2")
+        self.assertEqual(self.readout(), "“cat” (2) attends to “<|endoftext|>” (0) 50 %, “cat” (2) 50 %.")
+        self.choose("#pattern-kind", "attention")
         self.click_head(L0H0)
-        self.browser.hover("#head-panel canvas")
-        self.assertIn("“cat” (2) attends to", self.readout())
+        self.browser.click("#pattern-first")
+        self.assertEqual(self.texts("#pattern-query-tokens span")[0], "The")
+        self.browser.hover("#pattern-query-2")
+        self.assertEqual(self.readout(), "“cat” (2) attends to “The” (1) 64 %.")
+        self.assertIn("0.64", self.text("#head-panel .scale"), "the scale ends at the largest shown")
+
+    def test_the_matrix_reads_out_the_cell(self):
+        self.click_head(L0H0)
+        self.browser.middle_of("#head-panel .cells")
+        left, top, size = self.browser.evaluate("""(() => {
+            const box = document.querySelector("#head-panel .cells").getBoundingClientRect();
+            return [box.left, box.top, box.width];
+        })()""")
+        self.browser.mouse("mouseMoved", left + 1.5 * size / 5, top + 2.5 * size / 5)
+        self.assertEqual(self.readout(), "“cat” (2) → “The” (1): 64 %")
         drawn = self.browser.evaluate("""(() => {
-            const canvas = document.querySelector("#head-panel canvas");
+            const canvas = document.querySelector("#head-panel .cells");
             const { width } = canvas, cell = width / 5;
             const { data } = canvas.getContext("2d").getImageData(0, 0, width, width);
             const at = (key, query) => {
@@ -198,9 +377,103 @@ class PatternView(InABrowser):
         self.assertGreater(sum(drawn[0][:3]), sum(drawn[1][:3]), "more attention is lighter")
         self.assertEqual(drawn[2][3], 0, "later keys are empty")
 
+    def test_the_matrix_zooms(self):
+        self.click_head(L0H0)
+        width = "document.querySelector('#head-panel .cells').clientWidth"
+        before = self.browser.evaluate(width)
+        self.browser.click("#head-panel .matrix [aria-label='Zoom out']")
+        self.assertLess(self.browser.evaluate(width), before)
+        self.browser.click("#head-panel .matrix .tools button:last-child")
+        self.assertEqual(self.browser.evaluate(width), before)
+
     def test_hostile_tokens_are_only_text(self):
         self.click_head(L0H0)
-        self.assertEqual(self.texts("#head-panel .tokens span")[3:], ["</script>", " " + HOSTILE])
+        self.assertEqual(self.texts("#pattern-query-tokens span")[3:], ["</script>", HOSTILE])
+
+
+class ModelView(InABrowser):
+    def test_pictures_open_their_heads(self):
+        self.assertEqual(len(self.texts("#model-view td button")), 6)
+        self.browser.click(f'#model-view [data-unit="{L1H1}"]')
+        self.assertEqual(self.shown_head(), "Head L1H1")
+
+    def test_pictures_show_the_patterns(self):
+        self.browser.middle_of(f'#model-view [data-unit="{L1H2}"]')
+        self.browser.evaluate("new Promise((done) => setTimeout(done, 200))")
+        brightness = """(unit) => {
+            const canvas = document.querySelector(`#model-view [data-unit="${unit}"] canvas`);
+            const { data } = canvas.getContext("2d").getImageData(0, 0, 5, 5);
+            return [[2, 2], [1, 2], [3, 2]].map(([key, query]) => data[4 * (5 * query + key)] + data[4 * (5 * query + key) + 3]);
+        }"""
+        own, previous, later = self.browser.evaluate(f"({brightness})({L1H2})")
+        self.assertGreater(own, previous)
+        self.assertEqual(later, 0)
+        own, previous, later = self.browser.evaluate(f"({brightness})({L0H0})")
+        self.assertLess(own, previous)
+
+
+class Figures(InABrowser):
+    def pointed(self, name, panel, across, down):
+        self.browser.mouse("mouseMoved", *self.point_in_figure(name, panel, across, down))
+        return self.texts("#tooltip:not([hidden]) div")
+
+    def test_cells_tell_their_values_and_open_heads(self):
+        self.assertEqual(self.pointed("head_costs", 1, 2.5 / 3, 0.25), ["second: L0H2", "2"])
+        x, y = self.point_in_figure("head_costs", 1, 2.5 / 3, 0.25)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.browser.mouse(kind, x, y, button="left", clickCount=1)
+        self.assertEqual(self.shown_head(), "Head L0H2")
+
+    def test_points_and_lines_tell_their_values(self):
+        checked = 0
+        for name, chart in self.browser.evaluate("""Object.entries(figureData.figures)
+                .flatMap(([name, data]) => data.chart ? [[name, data.chart]] : [])"""):
+            if name != "points":
+                continue
+            series = chart["panels"][0]["series"][0]
+            x, y = self.browser.evaluate(f"""(({{ x, y, chart }}) => {{
+                const series = chart.panels[0].series[0];
+                return [axisShare(x, series.x[1]), 1 - axisShare(y, series.y[1])];
+            }})(figureData.figures["{name}"])""")
+            lines = self.pointed(name, 0, x, y)
+            self.assertTrue(any(str(series["y"][1]).replace("-", "−") in line for line in lines), lines)
+            checked += 1
+        self.assertEqual(checked, 1)
+
+    def test_saves_pictures_and_data(self):
+        self.browser.evaluate("""(() => {
+            window.saved = {};
+            window.download = (name, content) => { saved[name] = content; };
+        })()""")
+        for kind in ("SVG", "PNG", "CSV"):
+            self.browser.evaluate(f"""Array.from(document.querySelectorAll("#figure-head_costs .tools button"))
+                .find((each) => each.textContent === "{kind}").click()""")
+        svg = self.browser.evaluate("saved['head_costs.svg']")
+        self.assertNotIn("var(", svg)
+        self.assertIn("rgb(102,102,102)", svg)
+        rows = self.browser.evaluate("saved['head_costs.csv']").splitlines()
+        self.assertEqual(rows[:2] + rows[-1:], ["panel,layer,head,value", "first,0,0,0", "second,1,2,5"])
+        self.assertTrue(self.browser.evaluate("""new Promise((done) => {
+            const look = () => saved["head_costs.png"] ? done(saved["head_costs.png"].size > 1000) : setTimeout(look, 20);
+            look();
+        })"""))
+
+    def test_a_citation_names_figure_version_and_model(self):
+        self.assertEqual(self.browser.evaluate("citation(figureData.figures.head_costs)"),
+                         "head_costs. Headscope 0.1.0, tiny <b>.h5, 2024-02-29.")
+
+    def test_dark_pages_have_dark_figures(self):
+        colours = {}
+        for dark in (False, True):
+            self.browser.view(1200, 900, dark)
+            colours[dark] = self.browser.evaluate("""(() => {
+                const svg = document.querySelector("#figure-head_costs svg");
+                const grey = (node, name) => getComputedStyle(node)[name].match(/[\\d.]+/g).slice(0, 3)
+                    .map(Number).reduce((a, b) => a + b);
+                return [grey(svg.querySelector("rect"), "fill"), grey(svg.querySelector("text"), "fill")];
+            })()""")
+        self.assertGreater(colours[False][0], colours[False][1], "dark ink on light paper")
+        self.assertLess(colours[True][0], colours[True][1], "light ink on dark paper")
 
 
 class Keyboard(InABrowser):
@@ -211,10 +484,10 @@ class Keyboard(InABrowser):
         self.assertEqual(self.shown_head(), "Head L1H1")
         self.assertEqual(self.focused(), "Head L1H1")
         self.tab_to(".tokens")
-        self.press("ArrowRight", "ArrowRight", "ArrowRight")
-        self.assertIn("“cat” (2) attends to “The” (1)", self.text("#pattern-readout"))
+        self.press("ArrowDown", "ArrowDown", "ArrowDown")
+        self.assertIn("“cat” (2) attends to “The” (1)", self.text("#head-panel .readout"))
         self.assertEqual(self.browser.evaluate(
-            "document.querySelector('.tokens').getAttribute('aria-activedescendant')"), "token-2")
+            "document.querySelector('.tokens').getAttribute('aria-activedescendant')"), "pattern-query-2")
         self.press("Escape")
         self.assertEqual(self.shown_head(), "Head L1H1", "the first Escape lets go of the token")
         self.press("Escape")
@@ -239,29 +512,85 @@ class Tables(InABrowser):
             return order, self.texts(f"{table} tbody td:nth-child({column})")
 
         order, values = sort(4)
-        self.assertEqual(order, "ascending")
-        self.assertEqual([float(value) for value in values[:-1]], sorted(map(float, values[:-1])))
-        self.assertEqual(values[-1], "–")
-        order, values = sort(4)
         self.assertEqual((order, values[0], values[-1]), ("descending", "2.5", "–"))
+        order, values = sort(4)
+        self.assertEqual(order, "ascending")
+        numbers = [float(value.replace("−", "-")) for value in values[:-1]]
+        self.assertEqual(numbers, sorted(numbers))
+        self.assertEqual(values[-1], "–")
         self.assertEqual(sort(1), ("ascending", ["mean"] * 6 + ["zero"] * 6))
-
 
     def test_missing_numbers_stay_last_either_way(self):
         orders = self.browser.evaluate("""(() => {
-            const button = element("button", {}, "value");
-            const rows = ["–", "3", "–", "1", "−2", "1e-7", "–", "0", "10"].map(
+            const head = element("button", {}, "value");
+            const rows = ["–", "3", "–", "1", "−2", "1e−7", "–", "0", "10"].map(
                 (text) => element("tr", {}, element("td", {}, text)));
             const table = element("table", {},
-                element("thead", {}, element("tr", {}, element("th", { class: "number" }, button))),
+                element("thead", {}, element("tr", {}, element("th", { class: "number" }, head))),
                 element("tbody", {}, ...rows));
             makeSortable(table);
             return [0, 1].map(() => {
-                button.click();
+                head.click();
                 return Array.from(table.tBodies[0].rows, (row) => row.textContent).join(" ");
             });
         })()""")
-        self.assertEqual(orders, ["−2 0 1e-7 1 3 10 – – –", "10 3 1 1e-7 0 −2 – – –"])
+        self.assertEqual(orders, ["10 3 1 1e−7 0 −2 – – –", "−2 0 1e−7 1 3 10 – – –"])
+
+    def test_the_table_of_heads_filters_and_saves(self):
+        self.browser.click("#all-heads summary")
+        self.browser.middle_of("#all-heads tbody tr")
+        self.type_into("#all-heads input", "induction")
+        self.assertEqual(self.browser.evaluate(
+            "Array.from(document.querySelectorAll('#all-heads tbody tr:not([hidden]) th'), (cell) => cell.textContent)"),
+            ["L1H2"])
+        csv = self.browser.evaluate("tableCsv(document.querySelector('#all-heads table'))").splitlines()
+        self.assertTrue(csv[0].startswith("head,types,"))
+        self.assertTrue(csv[1].startswith('L1H2,"positional, induction",'))
+        self.assertEqual(len(csv), 2)
+
+    def test_the_heads_stay_in_sight_of_a_wide_table(self):
+        self.browser.view(400, 900)
+        self.browser.click("#all-heads summary")
+        self.browser.middle_of("#all-heads tbody tr")
+        moved = self.browser.evaluate("""(() => {
+            const cell = document.querySelector("#all-heads tbody th");
+            const before = cell.getBoundingClientRect().left;
+            document.querySelector("#all-heads .wide").scrollLeft = 200;
+            return [document.querySelector("#all-heads .wide").scrollLeft, cell.getBoundingClientRect().left - before];
+        })()""")
+        self.assertGreater(moved[0], 0)
+        self.assertEqual(moved[1], 0)
+
+
+class Contents(InABrowser):
+    def test_stay_in_view(self):
+        self.browser.middle_of("#provenance h2")
+        self.assertEqual(self.place("#contents")[1], 0)
+
+
+class LargeModels(InABrowser):
+    def test_show_every_head_and_stay_small(self):
+        for layers, heads in ((12, 12), (24, 16)):
+            path = os.path.join(os.path.dirname(REPORT), f"{layers}x{heads}", "report.html")
+            self.assertLess(os.path.getsize(path), 10_000_000)
+            self.browser.open(path)
+            count = layers * heads
+            for width in (1280, 800):
+                self.browser.view(width, 900, dark=width == 800)
+                for place in ("#head-map", "#model-view"):
+                    self.assertEqual(len(self.texts(f"{place} td button")), count)
+                self.click_head(count - 1)
+                self.assertEqual(self.shown_head(), f"Head L{layers - 1}H{heads - 1}")
+                for box in ("document.documentElement", "document.getElementById('head-panel')"):
+                    self.assertLessEqual(
+                        self.browser.evaluate(f"{box}.scrollWidth - {box}.clientWidth"), 0, (width, box))
+                self.assertGreater(self.browser.evaluate(
+                    "document.querySelectorAll('#head-panel .lines path').length"), 0)
+                self.browser.evaluate("headPanel.close()")
+            self.browser.view(1280, 900)
+            self.browser.mouse("mouseMoved", *self.point_in_figure(
+                "units", 0, (heads + 0.5) / count, (count - 0.5) / count))
+            self.assertEqual(self.texts("#tooltip div")[0], f"L{layers - 1}H{heads - 1}, L1H0")
 
 
 class Everyone(InABrowser):
@@ -269,7 +598,7 @@ class Everyone(InABrowser):
         self.click_head(L1H2)
         nodes = self.browser.command("Accessibility.getFullAXTree")["nodes"]
         used = [node for node in nodes if not node["ignored"] and node["role"]["value"] in
-                ("button", "link", "combobox", "checkbox", "listbox", "dialog", "table", "image")]
+                ("button", "link", "combobox", "checkbox", "listbox", "dialog", "table", "image", "searchbox")]
         self.assertGreater(len(used), 20)
         for node in used:
             if node["role"]["value"] != "table":
@@ -280,7 +609,7 @@ class Everyone(InABrowser):
             self.browser.view(width, 900)
             for unit in (None, L0H1):
                 if unit is not None:
-                    self.browser.evaluate(f"headPanel.open({unit})")
+                    self.browser.evaluate(f"headPanel.open([{unit}])")
                 for box in ("document.documentElement", "document.getElementById('head-panel')"):
                     self.assertLessEqual(
                         self.browser.evaluate(f"{box}.scrollWidth - {box}.clientWidth"), 0,

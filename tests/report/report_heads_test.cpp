@@ -152,11 +152,31 @@ TEST(PatternDocuments, StayWithinTheirBudgetAt24LayersOf16Heads) {
   EXPECT_EQ(documents.size(), most_pattern_documents);
   std::size_t bytes = 0;
   for (const json& document : documents) {
-    bytes += document["pattern"].get<std::string>().size() / 4 * 3;
+    for (const json& kind : document["kinds"]) {
+      bytes += kind["bytes"].get<std::string>().size() / 4 * 3;
+    }
     EXPECT_GT(document["tokens"].size(), 40u);
   }
   EXPECT_LE(bytes, most_pattern_bytes + 3 * documents.size());
   EXPECT_GT(bytes, most_pattern_bytes * 9 / 10);
+}
+
+TEST(PatternDocuments, ScaleOtherWeightingsByTheirLargest) {
+  Results results = with_patterns(1, 2, 3, 4);
+  ResultsGroup& group = results.groups[0];
+  Variable weighted = real_variable("weighted", {"layer", "head", "query", "key"}, {2, 3, 4, 4});
+  weighted.values(1, 2, 3, 0) = 8;
+  weighted.values(1, 2, 3, 1) = 2;
+  group.add(weighted);
+  group.add(real_variable("rollout", {"layer", "query", "key"}, {2, 4, 4}));
+  group.report.pattern_weightings = {{"weighted", "weighted"}, {"rollout", "rollout"}};
+  const json kinds = pattern_documents(results, {2, 3})[0]["kinds"];
+  ASSERT_EQ(kinds.size(), 3u);
+  EXPECT_EQ(kinds[1]["largest"], json::parse("[0, 0, 0, 0, 0, 8]"));
+  EXPECT_EQ(kinds[1]["shared"], false);
+  EXPECT_EQ(kinds[2]["shared"], true);
+  // The last query's bytes, after five zeros: 255, round(255 / 2), 0, 0.
+  EXPECT_THAT(kinds[1]["bytes"].get<std::string>(), testing::EndsWith("AAAAAAD/gAAA"));
 }
 
 TEST(PatternDocuments, LeaveOutOtherShapes) {

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "headscope/error.hpp"
+#include "report/html_text.hpp"
 #include "report/inline_svg.hpp"
 #include "support/results_sample.hpp"
 #include "support/temporary_directory.hpp"
@@ -33,6 +34,27 @@ TEST(InlineSvg, KeepsIdsApart) {
             "<text>id='a' href=\"#a\"</text></svg>");
 }
 
+TEST(InlineSvg, MakesGreysVariables) {
+  const std::string svg = inline_svg(
+      "<svg><path stroke='black' fill=\"#ffffff\"/><g fill='rgb( 34,34, 34)' "
+      "color=\"rgb(1,2,3)\"/><g fill=\"rgb(247, 247, 247)\"/></svg>",
+      "p-", "");
+  EXPECT_THAT(svg, HasSubstr("stroke='var(--grey-0)' fill=\"var(--grey-255)\""));
+  EXPECT_THAT(svg, HasSubstr("fill='var(--grey-34)' color=\"rgb(1,2,3)\""));
+  EXPECT_THAT(svg, HasSubstr("fill=\"rgb(247, 247, 247)\"")) << "the middle of a scale";
+  EXPECT_EQ(grey_rules("var(--grey-0) var(--grey-51)"),
+            ":root {\n  --grey-0: color-mix(in srgb, var(--figure-ink) 100%, "
+            "var(--figure-paper));\n  --grey-51: color-mix(in srgb, var(--figure-ink) 80%, "
+            "var(--figure-paper));\n}\n");
+  EXPECT_EQ(grey_rules("plain"), "");
+}
+
+TEST(ProseHtml, SetsCodePercentAndMinus) {
+  EXPECT_EQ(prose_html("`z <- 0` by 9.2 %: -0.5 [-1, 2], 1e-07, well-known 3-4"),
+            "<code>z &lt;- 0</code> by 9.2\u00a0%: −0.5 [−1, 2], 1e−07, well-known 3-4");
+  EXPECT_EQ(number_html("-1e-07"), "−1e−07");
+}
+
 TEST(InlineSvg, RefusesWhatIsActive) {
   for (const std::string inside :
        {"<script>x</script>", "<g onload='x'/>", "<a xlink:href='#b'/>",
@@ -46,7 +68,7 @@ TEST(InlineSvg, RefusesWhatIsActive) {
 TEST(Report, NeedsEveryFigure) {
   const testing::TemporaryDirectory folder;
   try {
-    write_report(test::results_sample(), {{small_figure(), "", {}}}, folder.file(""));
+    write_report(test::results_sample(), {{small_figure(), "", {}, {}, {}}}, folder.file(""));
     FAIL() << "written";
   } catch (const DataError& error) {
     EXPECT_THAT(error.what(), HasSubstr("small.svg: expected an SVG without scripts or links"));
@@ -69,7 +91,7 @@ TEST(Report, HasFigureDefinitionSourceAndProvenance) {
   EXPECT_THAT(html, Not(HasSubstr("<td class=\"number\">nan")));
   const std::string markdown = testing::read_file(folder.file("report.md"));
   for (const char* const part :
-       {"![Small](figures/small.svg)", "| 9 | Many heads can be pruned | holds |",
+       {"![Small](figures/small.svg)", "| 9a | Many heads can be pruned | holds |",
         "share of heads: 0.4 \\[0.3, 0.5\\]", "parameters: 2359296 (exact)",
         "cosine: 0.25 (no interval)"}) {
     EXPECT_THAT(markdown, HasSubstr(part));

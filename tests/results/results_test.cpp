@@ -111,6 +111,7 @@ TEST(Results, RoundTripIsExact) {
       EXPECT_TRUE(same_number(x.effect.high, y.effect.high));
       EXPECT_EQ(x.evidence, y.evidence);
       EXPECT_EQ(x.exact, y.exact);
+      EXPECT_EQ(x.arithmetic, y.arithmetic);
     }
   }
 }

@@ -1,5 +1,6 @@
 #include "support/results_sample.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "headscope/random.hpp"
@@ -73,7 +74,7 @@ ResultsGroup pruning() {
        {0.4, 0.3, 0.5},
        "Because."},
       {9, hostile, Verdict::undecided, "", {}, hostile},
-      {2, "Exact", Verdict::does_not_hold, "parameters", {2359296}, "4d² = 2,359,296.", true},
+      {2, "Exact", Verdict::does_not_hold, "parameters", {2359296}, "4d² = 2,359,296.", true, true},
       {6, "Uncertain", Verdict::undecided, "cosine", {0.25}, "One document."}};
   group.report.findings = {{20, "Pruning one head", "Setting L1H2 to zero costs most. " + hostile}};
   group.report.model_loss = "its loss is 3.2 nats per token";
@@ -137,6 +138,47 @@ ResultsGroup classification() {
                           "tested"}};
   group.report.types = "type";
   group.report.primary_type = "primary";
+  const std::vector<std::string> by_type{"head_type", "layer", "head"};
+  add("type_score", by_type, Array({2, 2, 3}, 0.75));
+  add("type_baseline", by_type, Array({2, 2, 3}, 0.25));
+  add("type_threshold", by_type, Array({2, 2, 3}, 0.5));
+  std::vector<std::string> about(12);
+  std::fill_n(about.begin(), 6, "offset 1");
+  group.add(Variable::strings("type_about", by_type, about, "What it is about", own_definition));
+  group.add(Variable::strings("type_rule", {"head_type"}, {"rule of positional", hostile},
+                              "The rule", own_definition));
+  group.report.reasons = {"type_rule", "type_score", "type_baseline", "type_threshold",
+                          "type_about"};
+  return group;
+}
+
+// L1H2 finds an earlier "cat" and misses one. The second text has a character of two bytes.
+ResultsGroup examples() {
+  ResultsGroup group;
+  group.name = "classification/examples";
+  group.title = "Examples";
+  group.add_dimension(Dimension::count("example", 2));
+  const auto add = [&](const char* name, std::vector<double> values) {
+    group.add(Variable::integer(name, {"example"}, Array({2}, std::move(values)), name, "1",
+                                own_definition));
+  };
+  const auto add_text = [&](const char* name, std::vector<std::string> texts) {
+    group.add(Variable::strings(name, {"example"}, std::move(texts), name, own_definition));
+  };
+  add("layer", {1, 1});
+  add("head", {2, 2});
+  add_text("type", {"induction", "induction"});
+  add_text("about", {"", ""});
+  add_text("text", {"the cat saw the cat", "é cat, a dog, a cat"});
+  add("query_start", {16, 16});
+  add("query_end", {19, 19});
+  add("target_start", {4, 2});
+  add("target_end", {7, 5});
+  add("attended_start", {4, 9});
+  add("attended_end", {7, 12});
+  add_text("attended", {"cat", "dog"});
+  add("found", {1, 0});
+  group.report.examples = true;
   return group;
 }
 
@@ -170,8 +212,21 @@ ResultsGroup patterns() {
       }
     }
   }
+  pattern.units = "probability";
   group.add(pattern);
+  // The rollout of both layers: half on each token itself, half on the first.
+  Variable rollout = real("rollout", {"layer", "query", "key"}, {2, n_token, n_token}, 0);
+  rollout.values = Array({2, n_token, n_token});
+  for (std::size_t layer = 0; layer < 2; ++layer) {
+    for (std::size_t query = 0; query < n_token; ++query) {
+      rollout.values(layer, query, query) += 0.5;
+      rollout.values(layer, query, std::size_t{0}) += 0.5;
+    }
+  }
+  rollout.units = "probability";
+  group.add(rollout);
   group.report.pattern = "pattern";
+  group.report.pattern_weightings = {{"rollout", "rollout"}};
   group.report.token_labels = "token_text";
   return group;
 }
@@ -190,6 +245,7 @@ ResultsGroup correlation() {
   NearestHeads nearest;
   nearest.title = "Write most alike (cosine)";
   nearest.variable = "cosine_all";
+  nearest.alike = true;
   group.report.nearest = {nearest};
   return group;
 }
@@ -204,7 +260,7 @@ Results results_sample() {
                         {"seed", std::int64_t{20240229}},
                         {"threshold", 0.1},
                         {"date", std::string("2024-02-29T12:00:00Z")}};
-  results.groups = {pruning(), nested(), classification(), correlation(), patterns()};
+  results.groups = {pruning(), nested(), classification(), examples(), correlation(), patterns()};
   return results;
 }
 

@@ -12,7 +12,7 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
 
 bool same_claim(const Claim& a, const Claim& b) {
   return a.number == b.number && a.statement == b.statement && a.verdict == b.verdict &&
-         a.evidence == b.evidence && a.exact == b.exact &&
+         a.evidence == b.evidence && a.exact == b.exact && a.arithmetic == b.arithmetic &&
          same_bits({a.effect.value, a.effect.low, a.effect.high},
                    {b.effect.value, b.effect.low, b.effect.high});
 }

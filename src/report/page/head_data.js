@@ -13,12 +13,22 @@ function unitOf(layer, head) {
   return layer * headData.heads + head;
 }
 
+// The unit of `L5H1`; null for any other text.
+function unitNamed(text) {
+  const found = /^\s*L(\d+)H(\d+)\s*$/i.exec(text);
+  return found ? unitOf(Number(found[1]), Number(found[2])) : null;
+}
+
+function headButton(unit) {
+  return element("button", { type: "button", class: "head", "data-unit": unit }, headName(unit));
+}
+
 function spaced(name) {
   return name.replaceAll("_", " ");
 }
 
 function numberText(value) {
-  return value === null ? "–" : String(value).replace("-", "−");
+  return value === null ? "–" : String(value).replaceAll("-", "−");
 }
 
 function percentText(share) {
@@ -42,39 +52,8 @@ function rankText(score, unit) {
   return `${1 + present.filter((other) => other > value).length} of ${present.length}`;
 }
 
-function channels(colour) {
-  return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-}
-
-// The colour at `share`, from 0 to 1, along equally spaced colour stops.
-function blend(stops, share) {
-  const place = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
-  const low = Math.min(Math.floor(place), stops.length - 2);
-  const [from, to] = [channels(stops[low]), channels(stops[low + 1])];
-  return from.map((channel, i) => Math.round(channel + (to[i] - channel) * (place - low)));
-}
-
-// Text colour, black or white, with the better contrast to the background.
-function inkOn([red, green, blue]) {
-  const linear = [red, green, blue].map((channel) => {
-    const share = channel / 255;
-    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-  });
-  const luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
-  return luminance > 0.179 ? "#000000" : "#ffffff";
-}
-
-function cssColour(rgb) {
-  return `rgb(${rgb.join(", ")})`;
-}
-
-// A score's colour scale: diverging around zero if values have both signs, otherwise sequential.
-function scoreScale(score) {
-  const present = score.values.filter((value) => value !== null);
-  let low = Math.min(...present), high = Math.max(...present);
-  const diverging = low < 0 && high > 0;
-  if (diverging) [low, high] = [-Math.max(-low, high), Math.max(-low, high)];
-  const stops = diverging ? headData.diverging : headData.sequential;
-  const colour = (value) => blend(stops, high > low ? (value - low) / (high - low) : 0.5);
-  return { low, high, stops, colour };
+// Heads by falling value; heads without one are left out.
+function ranked(values) {
+  const units = values.map((value, unit) => unit).filter((unit) => values[unit] !== null);
+  return units.sort((a, b) => values[b] - values[a]);
 }

@@ -1,44 +1,109 @@
-// The summary's map of all heads, coloured by type or by a score. It is one tab stop; arrow keys
-// move between heads.
+// The summary's map of all heads, coloured by their types or by a score.
 
-function paintCell(button, unit, rgb, text, meaning) {
-  button.textContent = text;
-  button.style.backgroundColor = rgb ? cssColour(rgb) : "";
-  button.style.color = rgb ? inkOn(rgb) : "";
-  button.title = `${headName(unit)}: ${meaning}`;
-  button.setAttribute("aria-label", `${headName(unit)}, ${meaning}`);
+const headMap = {
+  buttons: [],
+  type: null, // the type chosen in the legend
+  found: null, // the units that the search found
+
+  build(place) {
+    this.buttons = Array.from(place.querySelectorAll("button[data-unit]"));
+    this.legend = element("div", { id: "head-map-legend" });
+    makeGrid(place, this.buttons, headData.heads);
+    if (!headData.types && headData.scores.length === 0) return;
+    const menu = scoreMenu();
+    menu.addEventListener("change", () => this.colour(menu.value));
+    place.prepend(element("p", {}, element("label", { for: menu.id }, "Coloured by "), menu));
+    place.append(this.legend);
+    this.colour(menu.value);
+  },
+
+  colour(choice) {
+    this.type = null;
+    if (choice === "type") {
+      this.buttons.forEach(paintTypes);
+      this.legend.replaceChildren(typeLegend());
+    } else {
+      const score = headData.scores[Number(choice)];
+      const scale = scoreScale(score);
+      this.buttons.forEach((cell, unit) => paintScore(cell, unit, score, scale));
+      this.legend.replaceChildren(scoreLegend(score, scale));
+    }
+    this.dim();
+  },
+
+  choose(type) {
+    this.type = type;
+    this.dim();
+  },
+
+  find(units) {
+    this.found = units;
+    this.dim();
+  },
+
+  dim() {
+    const chosen = (unit) => (this.type === null || hasType(unit, this.type))
+      && (this.found === null || this.found.has(unit));
+    this.buttons.forEach((cell, unit) => cell.classList.toggle("dimmed", !chosen(unit)));
+  },
+
+  mark(units) {
+    this.buttons.forEach((cell, unit) => {
+      if (units.includes(unit)) cell.setAttribute("aria-current", "true");
+      else cell.removeAttribute("aria-current");
+    });
+  },
+};
+
+// `type` is an index, or -1 for heads of no type.
+function hasType(unit, type) {
+  const held = headData.types.flags[unit];
+  return type < 0 ? held.length === 0 : held.includes(type);
+}
+
+function nameCell(cell, unit, meaning) {
+  cell.title = `${headName(unit)}: ${meaning}`;
+  cell.setAttribute("aria-label", `${headName(unit)}, ${meaning}`);
 }
 
 function typeMark(name) {
   return name.charAt(0).toUpperCase() + name.charAt(1);
 }
 
-function paintTypes(buttons) {
-  const { names, colours, primary } = headData.types;
-  buttons.forEach((button, unit) => {
-    const type = primary[unit];
-    const held = typesOf(unit).map(spaced).join(", ") || "no type";
-    if (type === null) paintCell(button, unit, null, "·", held);
-    else paintCell(button, unit, channels(colours[type]), typeMark(names[type]), held);
-  });
+// A head's types, the main one first.
+function typesByPlace(unit) {
+  const { flags, primary } = headData.types;
+  return [...flags[unit]].sort((a, b) => Number(b === primary[unit]) - Number(a === primary[unit]));
+}
+
+// A field for each type of the head.
+function paintTypes(cell, unit) {
+  const { names, colours } = headData.types;
+  const held = typesByPlace(unit);
+  cell.removeAttribute("style");
+  cell.replaceChildren(...held.map((type) => paint(element("span", {}, typeMark(names[type])), colours[type])));
+  if (held.length === 0) cell.append("·");
+  nameCell(cell, unit, held.map((type) => spaced(names[type])).join(", ") || "no type");
 }
 
 function typeLegend() {
-  const { names, colours, primary } = headData.types;
-  const entries = names.flatMap((name, type) => {
-    const count = primary.filter((other) => other === type).length;
-    if (count === 0) return [];
-    const rgb = channels(colours[type]);
-    const mark = element("span", { class: "mark" }, typeMark(name));
-    mark.style.backgroundColor = cssColour(rgb);
-    mark.style.color = inkOn(rgb);
-    return [element("li", {}, mark, ` ${spaced(name)} ${count}`)];
-  });
-  const untyped = primary.filter((type) => type === null).length;
-  if (untyped > 0) {
-    entries.push(element("li", {}, element("span", { class: "mark" }, "·"), ` no type ${untyped}`));
-  }
-  return element("ul", { class: "legend" }, ...entries);
+  const { names, colours, flags } = headData.types;
+  const entries = [];
+  const add = (type, mark, name, count) => {
+    if (count === 0) return;
+    const entry = toggleButton("", (pressed) => {
+      for (const other of entries) if (other !== entry) other.setAttribute("aria-pressed", false);
+      headMap.choose(pressed ? type : null);
+    }, { title: "Show only these heads" });
+    entry.append(mark, ` ${name} ${count}`);
+    entries.push(entry);
+  };
+  names.forEach((name, type) => add(type,
+    paint(element("span", { class: "mark" }, typeMark(name)), colours[type]), spaced(name),
+    flags.filter((held) => held.includes(type)).length));
+  add(-1, element("span", { class: "mark" }, "·"), "no type", flags.filter((held) => held.length === 0).length);
+  return element("ul", { class: "legend", "aria-label": "Types; choose one to see its heads" },
+    ...entries.map((entry) => element("li", {}, entry)));
 }
 
 // A number in at most three characters, to fit a cell; the title and the panel show it in full.
@@ -51,87 +116,45 @@ function shortNumber(value) {
   return "0";
 }
 
-function paintScore(buttons, score) {
-  const scale = scoreScale(score);
-  buttons.forEach((button, unit) => {
-    const value = score.values[unit];
-    const meaning = `${scoreTitle(score)} ${numberText(value)}`;
-    if (value === null) paintCell(button, unit, null, "–", meaning);
-    else paintCell(button, unit, scale.colour(value), shortNumber(value), meaning);
-  });
+function paintScore(cell, unit, score, scale) {
+  const value = score.values[unit];
+  cell.removeAttribute("style");
+  cell.textContent = value === null ? "–" : shortNumber(value);
+  nameCell(cell, unit, `${scoreTitle(score)} ${numberText(value)}`);
+  if (value === null) return;
+  const rgb = scale.colour(value);
+  cell.style.backgroundColor = cssColour(rgb);
+  cell.style.color = inkOn(rgb);
 }
 
-function scoreLegend(score) {
-  const { low, high, stops } = scoreScale(score);
-  const bar = element("span", { class: "colour-bar" });
-  bar.style.backgroundImage = `linear-gradient(to right, ${stops.join(", ")})`;
+function scoreLegend(score, { low, high, stops, clipped }) {
   const units = score.units && score.units !== "1" ? ` ${score.units}` : "";
-  return element("div", { class: "legend" }, element("span", {}, numberText(low)), bar,
-    element("span", {}, numberText(high) + units), element("p", { class: "faint" }, score.about));
+  const note = clipped ? " The colours end at the 2nd and 98th percentile." : "";
+  return element("div", { class: "legend" }, element("span", {}, numberText(low)), colourBar(stops),
+    element("span", {}, numberText(high) + units), element("p", { class: "faint" }, `${score.about}.${note}`));
 }
 
+// What a score is tested against: nulls, p-values and the like.
+function isAuxiliary(score) {
+  return /_(p|q|z|null|null_mean|null_std)$/.test(score.name);
+}
+
+// Sections of the panel first, then every other score by group.
 function scoreMenu() {
   const menu = element("select", { id: "head-map-score" });
   if (headData.types) menu.append(element("option", { value: "type" }, "type"));
-  for (const group of new Set(headData.scores.map((score) => score.group))) {
-    const options = headData.scores.flatMap((score, index) => (
-      score.group === group ? [element("option", { value: index }, scoreTitle(score))] : []));
-    menu.append(element("optgroup", { label: group }, ...options));
+  const option = (index) => element("option", { value: index }, scoreTitle(headData.scores[index]));
+  const listed = new Set(headData.sections.flatMap((section) => section.scores));
+  for (const { title, scores } of headData.sections) {
+    if (scores.length > 0) menu.append(element("optgroup", { label: title }, ...scores.map(option)));
+  }
+  const rest = headData.scores.map((score, index) => index)
+    .filter((index) => !listed.has(index) && !isAuxiliary(headData.scores[index]));
+  for (const group of new Set(rest.map((index) => headData.scores[index].group))) {
+    const options = rest.filter((index) => headData.scores[index].group === group).map(option);
+    menu.append(element("optgroup", { label: `more of ${group}` }, ...options));
   }
   return menu;
 }
 
-// A table with a row per head: its types and the scores of the panel's sections. Built when opened.
-function allHeadsTable() {
-  const scores = headData.sections.flatMap((part) => part.scores.map((index) => headData.scores[index]));
-  const header = (name, number) => element("th", { scope: "col", class: number ? "number" : null },
-    element("button", { type: "button" }, name));
-  const rows = Array.from({ length: headCount }, (_, unit) => element("tr", {},
-    element("td", { class: "number", "data-number": unit }, headButton(unit)),
-    element("td", {}, typesOf(unit).map(spaced).join(", ")),
-    ...scores.map((score) => element("td", { class: "number" }, numberText(score.values[unit])))));
-  const table = element("table", { class: "sortable" },
-    element("thead", {}, element("tr", {}, header("head", true), header("types", false),
-      ...scores.map((score) => header(scoreTitle(score), true)))),
-    element("tbody", {}, ...rows));
-  makeSortable(table);
-  return element("div", { class: "wide" }, table);
-}
-
-function makeHeadTable(place) {
-  const details = element("details", {}, element("summary", {}, "All heads as a table"));
-  details.addEventListener("toggle", () => details.append(allHeadsTable()), { once: true });
-  place.append(details);
-}
-
-function makeHeadMap(place) {
-  const buttons = Array.from(place.querySelectorAll("button[data-unit]"));
-  const legend = element("div", { id: "head-map-legend" });
-  const paint = (choice) => {
-    if (choice === "type") paintTypes(buttons);
-    else paintScore(buttons, headData.scores[Number(choice)]);
-    legend.replaceChildren(choice === "type" ? typeLegend() : scoreLegend(headData.scores[Number(choice)]));
-  };
-  if (headData.types || headData.scores.length > 0) {
-    const menu = scoreMenu();
-    menu.addEventListener("change", () => paint(menu.value));
-    place.prepend(element("p", {}, element("label", { for: menu.id }, "Coloured by "), menu));
-    place.append(legend);
-    paint(menu.value);
-  }
-  buttons.forEach((button, unit) => button.setAttribute("tabindex", unit === 0 ? 0 : -1));
-  place.addEventListener("keydown", (event) => {
-    const from = buttons.indexOf(event.target);
-    const to = from < 0 ? null : moved(event.key, from, headData.heads, headCount);
-    if (to === null) return;
-    event.preventDefault();
-    buttons[from].setAttribute("tabindex", -1);
-    buttons[to].setAttribute("tabindex", 0);
-    buttons[to].focus();
-  });
-}
-
-if (headData) {
-  makeHeadMap(document.getElementById("head-map"));
-  makeHeadTable(document.getElementById("summary"));
-}
+if (headData) headMap.build(document.getElementById("head-map"));

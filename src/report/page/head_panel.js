@@ -1,154 +1,120 @@
-// The panel of one head: type, pruning cost, patterns, circuits, closest heads, every score.
+// The panel of one head, or of two side by side. It lies over the page, which stays where it is. The
+// address names the heads, so that Back and Forward step through them and a link can be shared.
 
-function headButton(unit) {
-  return element("button", { type: "button", class: "head", "data-unit": unit }, headName(unit));
+function addressOf(units) {
+  return `#${units.map(headName).join("+")}`;
 }
 
-// One tick per head along the score's range; this head's tick is coloured.
-function scoreStrip(score, unit) {
-  const present = score.values.filter((value) => value !== null);
-  const low = Math.min(...present), high = Math.max(...present);
-  const strip = svgElement("svg", { viewBox: "0 0 104 16", class: "strip", "aria-hidden": "true" });
-  const place = (value) => (2 + (high > low ? 100 * (value - low) / (high - low) : 50)).toFixed(1);
-  const ticks = (values, from, to, kind) => strip.append(svgElement("path",
-    { d: values.map((value) => `M${place(value)} ${from}V${to}`).join(""), class: kind }));
-  if (low < 0 && high > 0) ticks([0], 0, 16, "zero");
-  ticks(present, 4, 12, "others");
-  if (score.values[unit] !== null) ticks([score.values[unit]], 0, 16, "own");
-  return strip;
+// The heads an address names: none, one or two.
+function unitsIn(hash) {
+  const units = hash.slice(1).split("+").map(unitNamed);
+  return units.length <= 2 && !units.includes(null) ? units : [];
 }
 
-function scoreRow(score, unit) {
-  const interval = score.low && score.low[unit] !== null
-    ? `[${numberText(score.low[unit])}, ${numberText(score.high[unit])}]` : "";
-  const units = score.units && score.units !== "1" ? element("span", { class: "faint" }, ` ${score.units}`) : null;
-  return element("tr", {},
-    element("th", { scope: "row" },
-      element("a", { href: `#${score.anchor}`, title: score.about }, scoreTitle(score)), units),
-    element("td", { class: "number" }, numberText(score.values[unit]),
-      element("span", { class: "interval" }, interval)),
-    element("td", { class: "number" }, rankText(score, unit)),
-    element("td", {}, scoreStrip(score, unit)));
-}
+class HeadColumn {
+  constructor(which) {
+    this.which = which;
+    this.title = element("h3", { class: "column-title" });
+    this.facts = element("div");
+    this.patterns = headData.documents.length > 0 ? new PatternView(which) : null;
+    this.rest = element("div");
+    this.node = element("div", { class: "head-column" }, this.title, this.facts,
+      this.patterns ? section("Attention pattern", patternControls(which), this.patterns.node) : null, this.rest);
+  }
 
-function scoreTable(scores, unit) {
-  return element("div", { class: "wide" }, element("table", {},
-    element("thead", {}, element("tr", {}, ...["Score", "Value", "Rank", "Among all heads"].map(
-      (name, i) => element("th", { scope: "col", class: i === 1 || i === 2 ? "number" : null }, name)))),
-    element("tbody", {}, ...scores.map((score) => scoreRow(score, unit)))));
-}
-
-function section(title, ...content) {
-  return element("section", {}, element("h3", {}, title), ...content);
-}
-
-function typeChips(unit) {
-  if (!headData.types) return null;
-  const { names, colours, flags } = headData.types;
-  const chips = flags[unit].map((type) => {
-    const rgb = channels(colours[type]);
-    const chip = element("li", {}, spaced(names[type]));
-    chip.style.backgroundColor = cssColour(rgb);
-    chip.style.color = inkOn(rgb);
-    return chip;
-  });
-  if (chips.length === 0) return element("p", { class: "faint" }, "Passes the threshold of no type.");
-  return element("ul", { class: "chips", "aria-label": "Types" }, ...chips);
-}
-
-function tableSection({ title, headings, units }, unit) {
-  const found = units[unit];
-  if (found.length === 0) return null;
-  const rows = found.map((item) => element("tr", {},
-    element("th", { scope: "row" }, spaced(item.label)),
-    element("td", { class: "number" }, percentText(item.value)),
-    element("td", { class: "number" }, percentText(item.baseline)),
-    element("td", { class: "number" }, String(item.count))));
-  return section(title, element("div", { class: "wide" }, element("table", {},
-    element("thead", {}, element("tr", {}, ...headings.map(
-      (name, i) => element("th", { scope: "col", class: i > 0 ? "number" : null }, name)))),
-    element("tbody", {}, ...rows))));
-}
-
-function neighbourSection(unit) {
-  const items = headData.neighbours.flatMap((list) => {
-    if (list.units[unit].length === 0) return [];
-    const heads = list.units[unit].map(([other, value]) => (
-      element("span", { class: "neighbour" }, headButton(other), ` ${numberText(value)}`)));
-    const chance = list.chance === undefined ? null
-      : element("span", { class: "faint" }, `(random weights ${numberText(list.chance)})`);
-    return [element("dt", { title: list.about }, spaced(list.title)), element("dd", {}, ...heads, chance)];
-  });
-  return items.length === 0 ? null : section("Closest heads", element("dl", {}, ...items));
+  show(unit) {
+    this.node.hidden = false;
+    this.title.textContent = headName(unit);
+    this.facts.replaceChildren(...[...reasonSections(unit), alikeLine(unit)].filter(Boolean));
+    this.patterns?.showHead(unit);
+    this.rest.replaceChildren(...factSections(unit));
+  }
 }
 
 const headPanel = {
-  unit: null,
+  units: [],
   opener: null,
 
   build() {
     this.title = element("h2", { id: "head-panel-title", tabindex: -1 });
-    this.before = element("button", { type: "button" }, "‹ Previous");
-    this.after = element("button", { type: "button" }, "Next ›");
-    const close = element("button", { type: "button" }, "Close");
-    this.facts = element("div");
-    this.rest = element("div");
-    this.patterns = headData.documents.length > 0 ? new PatternView() : null;
+    this.compare = element("select", { "aria-label": "Compare with another head" });
+    this.columns = [new HeadColumn("pattern"), new HeadColumn("other-pattern")];
+    const step = (by) => () => this.open([(this.units[0] + headCount + by) % headCount, ...this.units.slice(1)]);
     this.node = element("aside", { id: "head-panel", role: "dialog", "aria-labelledby": this.title.id, hidden: true },
-      element("div", { class: "panel-bar" }, this.title, this.before, this.after, close), this.facts,
-      this.patterns ? section("Attention pattern", this.patterns.node) : null, this.rest);
+      element("div", { class: "panel-bar" }, this.title,
+        button("‹", step(-1), { "aria-label": "Previous head", title: "Previous head" }),
+        button("›", step(1), { "aria-label": "Next head", title: "Next head" }), this.compare,
+        button("Copy link", () => copyText(location.href, "Link")),
+        button("Close", () => this.close())),
+      element("div", { class: "head-columns" }, ...this.columns.map((column) => column.node)));
     document.body.append(this.node);
-    this.before.addEventListener("click", () => this.open((this.unit + headCount - 1) % headCount));
-    this.after.addEventListener("click", () => this.open((this.unit + 1) % headCount));
-    close.addEventListener("click", () => this.close());
+    this.compare.addEventListener("change", () => this.open(
+      this.compare.value === "" ? [this.units[0]] : [this.units[0], Number(this.compare.value)]));
     this.node.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.close();
     });
-    this.node.addEventListener("click", (event) => {
-      const link = event.target.closest("a");
-      if (!link) return;
-      const target = document.getElementById(link.hash.slice(1));
-      if (target instanceof HTMLDetailsElement) target.open = true;
-      if (window.innerWidth < 1100) this.close();
-    });
+    window.addEventListener("popstate", () => this.follow());
+    window.addEventListener("hashchange", () => this.follow());
   },
 
-  open(unit) {
-    this.unit = unit;
-    const title = headName(unit);
-    this.title.textContent = `Head ${title}`;
-    this.facts.replaceChildren(...[typeChips(unit)].filter(Boolean));
-    this.patterns?.showHead(unit);
-    const sections = headData.sections.flatMap(({ title: name, scores }) => (
-      scores.length === 0 ? [] : [section(name, scoreTable(scores.map((i) => headData.scores[i]), unit))]));
-    const all = element("details", {}, element("summary", {}, `All ${headData.scores.length} scores`));
-    all.addEventListener("toggle", () => all.append(scoreTable(headData.scores, unit)), { once: true });
-    this.rest.replaceChildren(...[...sections,
-      ...headData.tables.map((table) => tableSection(table, unit)), neighbourSection(unit),
-      headData.scores.length > 0 ? all : null].filter(Boolean));
+  // Shows what the address names.
+  follow() {
+    const units = unitsIn(location.hash);
+    if (units.length > 0) this.show(units);
+    else this.hide();
+  },
+
+  open(units) {
+    const chosen = [...new Set(units)];
+    if (location.hash !== addressOf(chosen)) history.pushState(null, "", addressOf(chosen));
+    this.show(chosen);
+  },
+
+  show(units) {
+    this.units = units;
+    this.title.textContent = units.length === 1 ? `Head ${headName(units[0])}` : `Heads ${units.map(headName).join(" and ")}`;
     this.node.hidden = false;
-    document.body.classList.add("with-panel");
-    this.unmark();
-    document.querySelector(`#head-map [data-unit="${unit}"]`).setAttribute("aria-current", "true");
-    history.replaceState(null, "", `#${title}`);
+    this.node.classList.toggle("two", units.length === 2);
+    this.fillCompare();
+    this.columns.forEach((column, i) => {
+      if (i < units.length) column.show(units[i]);
+      else column.node.hidden = true;
+    });
+    headMap.mark(units);
   },
 
-  unmark() {
-    document.querySelector("#head-map [aria-current]")?.removeAttribute("aria-current");
+  // Heads most like this one first.
+  fillCompare() {
+    const [unit, other] = this.units;
+    const alike = headData.neighbours.filter((list) => list.alike);
+    const option = ([each, value]) => element("option", { value: each }, `${headName(each)} ${numberText(value)}`);
+    const rest = Array.from({ length: headCount }, (_, each) => each).filter((each) => each !== unit);
+    this.compare.replaceChildren(element("option", { value: "" }, other === undefined ? "Compare with …" : "One head only"),
+      ...alike.map((list) => element("optgroup", { label: spaced(list.title) }, ...list.units[unit].map(option))),
+      element("optgroup", { label: "All heads" }, ...rest.map((each) => element("option", { value: each }, headName(each)))));
+    this.compare.value = other ?? "";
   },
 
   openFrom(opener) {
     if (!this.node.contains(opener)) this.opener = opener;
-    this.open(Number(opener.dataset.unit));
+    this.open([Number(opener.dataset.unit)]);
+    this.toTop();
+  },
+
+  toTop() {
     this.node.scrollTop = 0;
-    this.title.focus();
+    this.title.focus({ preventScroll: true });
   },
 
   close() {
+    history.pushState(null, "", location.pathname + location.search);
+    this.hide();
+    this.opener?.focus({ preventScroll: true });
+  },
+
+  hide() {
+    this.units = [];
     this.node.hidden = true;
-    this.unmark();
-    document.body.classList.remove("with-panel");
-    history.replaceState(null, "", " ");
-    this.opener?.focus();
+    headMap.mark([]);
   },
 };
