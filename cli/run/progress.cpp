@@ -22,15 +22,15 @@ Progress::Style Progress::detect(bool quiet) {
   return isatty(STDERR_FILENO) != 0 ? Style::bar : Style::lines;
 }
 
-Progress::Progress(Style style, std::string task, std::uint64_t n_document,
+Progress::Progress(Style style, std::string task, std::string item_name, std::uint64_t n_item,
                    std::function<double(std::uint64_t)> work, std::uint64_t n_done)
     : style_(style),
       task_(std::move(task)),
-      n_document_(n_document),
+      item_name_(std::move(item_name)),
+      n_item_(n_item),
       work_(std::move(work)),
       done_(n_done) {
-  for (std::uint64_t i = 0; i < n_document; ++i)
-    (i < n_done ? work_before_ : work_left_) += work_(i);
+  for (std::uint64_t i = 0; i < n_item; ++i) (i < n_done ? work_before_ : work_left_) += work_(i);
 }
 
 Progress::~Progress() {
@@ -71,12 +71,12 @@ std::string Progress::text() const {
     const int filled = static_cast<int>((all > 0 ? done / all : 1) * width);
     line += "[" + std::string(filled, '#') + std::string(width - filled, '.') + "] ";
   }
-  line += std::to_string(done_) + "/" + std::to_string(n_document_) + " documents";
+  line += std::to_string(done_) + "/" + std::to_string(n_item_) + " " + item_name_;
   if (elapsed.count() > 0) {
     line += ", " + std::to_string(std::llround(static_cast<double>(tokens_) / elapsed.count())) +
             " tokens/s";
   }
-  if (done_ < n_document_ && work_done_ > 0) {
+  if (done_ < n_item_ && work_done_ > 0) {
     line += ", " + duration_text(elapsed.count() / work_done_ * work_left_) + " left";
   } else {
     line += ", " + duration_text(elapsed.count());

@@ -15,15 +15,16 @@ class Progress {
   /// `quiet` if asked, else `bar` if stderr is a terminal, else `lines`.
   static Style detect(bool quiet);
 
-  /// @param work    cost of a document, in any unit.
-  /// @param n_done  documents done by an earlier process, not timed here.
-  Progress(Style style, std::string task, std::uint64_t n_document,
+  /// @param item_name  what is counted: `documents`.
+  /// @param work       cost of an item, in any unit.
+  /// @param n_done     items done by an earlier process, not timed here.
+  Progress(Style style, std::string task, std::string item_name, std::uint64_t n_item,
            std::function<double(std::uint64_t)> work, std::uint64_t n_done = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Counts one more document, of `n_token` tokens.
+  /// Counts one more item, of `n_token` tokens.
   void advance(std::uint64_t n_token);
 
  private:
@@ -32,12 +33,12 @@ class Progress {
 
   using Clock = std::chrono::steady_clock;
   Style style_;
-  std::string task_;
-  std::uint64_t n_document_;
+  std::string task_, item_name_;
+  std::uint64_t n_item_;
   std::function<double(std::uint64_t)> work_;
   std::uint64_t done_;
-  double work_before_ = 0;  // of documents done by an earlier process
-  double work_done_ = 0;    // of documents done since
+  double work_before_ = 0;  // of items done by an earlier process
+  double work_done_ = 0;    // of items done since
   double work_left_ = 0;
   std::uint64_t tokens_ = 0;
   Clock::time_point start_ = Clock::now();

@@ -11,7 +11,7 @@ namespace headscope {
 namespace {
 
 AnalysisContext context_of(const RunSetup& setup, const Model& model) {
-  return {model, setup.corpus(), setup.options().settings};
+  return {model, setup.corpus(), setup.options().settings, setup.tasks()};
 }
 
 /// A run's control: an untrained model and the analyses that run on it.

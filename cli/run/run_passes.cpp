@@ -49,7 +49,6 @@ std::string shard_list(const std::vector<int>& shards) {
 
 PassRunner::PassRunner(const RunSetup& setup, PassFolder& folder)
     : options_(setup.options()),
-      corpus_(setup.corpus()),
       folder_(folder),
       progress_style_(Progress::detect(setup.options().quiet)) {
   if (options_.resume) return;
@@ -90,7 +89,7 @@ bool PassRunner::run(CorpusRun& corpus_run, int first_pass, const std::string& t
 void PassRunner::run_pass(CorpusRun& corpus_run, int pass, const std::string& task) {
   const auto shard = static_cast<std::uint64_t>(options_.shard),
              n_shard = static_cast<std::uint64_t>(options_.n_shard);
-  const std::uint64_t n_document = (corpus_->n_document() + n_shard - shard) / n_shard;
+  const std::uint64_t n_item = (corpus_run.n_item() + n_shard - shard) / n_shard;
   std::uint64_t n_done = 0;
   if (std::filesystem::exists(folder_.saved_path(pass))) {
     const PassFile saved = folder_.read_saved(pass);
@@ -101,18 +100,17 @@ void PassRunner::run_pass(CorpusRun& corpus_run, int pass, const std::string& ta
   const auto work = [&](std::uint64_t i) {
     return corpus_run.forward_passes(shard - 1 + i * n_shard);
   };
-  Progress progress(progress_style_, task, n_document, work, n_done);
-  while (n_done < n_document) {
-    const Document document = corpus_->document(shard - 1 + n_done * n_shard);
-    corpus_run.observe(document);
+  Progress progress(progress_style_, task, corpus_run.item_name(), n_item, work, n_done);
+  while (n_done < n_item) {
+    const std::uint64_t n_token = corpus_run.run_item(shard - 1 + n_done * n_shard);
     ++n_done;
-    progress.advance(document.tokens.size());
-    if (n_done == n_document) break;
+    progress.advance(n_token);
+    if (n_done == n_item) break;
     const bool is_due = timer.is_due();
     if (!is_due && interrupt_.signal() == 0) continue;
     timer.save([&] { folder_.save(pass, n_done, corpus_run.statistics()); });
-    stop_if_interrupted("saved after " + std::to_string(n_done) + " of " +
-                        std::to_string(n_document) + " documents of pass " + std::to_string(pass));
+    stop_if_interrupted("saved after " + std::to_string(n_done) + " of " + std::to_string(n_item) +
+                        " " + corpus_run.item_name() + " of pass " + std::to_string(pass));
   }
   folder_.finish(pass, n_done, corpus_run.statistics());
   stop_if_interrupted("saved after pass " + std::to_string(pass));

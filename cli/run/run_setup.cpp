@@ -22,17 +22,28 @@ std::vector<std::string> find_corpus(const RunOptions& options) {
   return {default_data_path("stories.conllu")};
 }
 
-/// The analyses asked for, or else all that model and corpus allow.
+std::vector<std::string> find_tasks(const RunOptions& options) {
+  if (!options.model.empty() || !options.tasks.empty()) return options.tasks;
+  return {default_data_path("tasks.jsonl")};
+}
+
+/// The analyses asked for, or else all that model, corpus and tasks allow.
 std::vector<const RegisteredAnalysis*> choose_analyses(const RunOptions& options, bool has_corpus,
-                                                       const Model& model) {
+                                                       bool has_tasks, const Model& model) {
   std::vector<const RegisteredAnalysis*> chosen;
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
     const auto& asked = options.analyses;
     const bool is_asked = std::find(asked.begin(), asked.end(), analysis.info.name) != asked.end();
-    const bool possible = !analysis.info.needs_corpus() || (has_corpus && model.is_complete());
+    const AnalysisInfo& info = analysis.info;
+    const bool lacks_corpus = info.needs_corpus() && !has_corpus,
+               lacks_tasks = info.needs_tasks() && !has_tasks,
+               possible = !lacks_corpus && !lacks_tasks &&
+                          (!info.needs_complete_model() || model.is_complete());
     if (is_asked && !possible) {
-      if (!has_corpus)
-        throw UsageError("--analyses " + analysis.info.name + ": expected --corpus, got none");
+      if (lacks_corpus || lacks_tasks) {
+        throw UsageError("--analyses " + info.name + ": expected " +
+                         (lacks_corpus ? "--corpus" : "--tasks") + ", got none");
+      }
       throw DataError(model.path, "",
                       "expected a complete model for the analysis " + analysis.info.name +
                           ", got attention weights only (no token embedding or MLP)");
@@ -50,6 +61,20 @@ std::optional<Tokenizer> open_tokenizer(const RunOptions& options, const Model& 
   return std::nullopt;
 }
 
+std::optional<TaskFiles> open_tasks(const RunOptions& options,
+                                    const std::vector<std::string>& paths, const Model& model,
+                                    const std::optional<Tokenizer>& tokenizer,
+                                    const std::vector<const RegisteredAnalysis*>& analyses) {
+  const auto needs_tasks = [](const RegisteredAnalysis* analysis) {
+    return analysis->info.needs_tasks();
+  };
+  if (std::ranges::none_of(analyses, needs_tasks)) return std::nullopt;
+  if (!tokenizer) {
+    throw DataError(paths.front(), "", "expected a tokenizer to read text with, got none");
+  }
+  return TaskFiles(paths, *tokenizer, {model.config.n_ctx, options.max_pairs});
+}
+
 std::optional<Corpus> open_corpus(const RunOptions& options, const std::vector<std::string>& paths,
                                   const Model& model, const std::optional<Tokenizer>& tokenizer) {
   if (paths.empty()) return std::nullopt;
@@ -62,11 +87,11 @@ std::optional<Corpus> open_corpus(const RunOptions& options, const std::vector<s
 
 /// Checks --memory against documents as long as the model's context.
 void check_memory_of(const RunOptions& options, const ModelConfig& config, std::uint64_t weights,
-                     std::uint64_t n_document,
+                     std::uint64_t n_document, std::uint64_t n_task,
                      const std::vector<const RegisteredAnalysis*>& analyses) {
   if (options.memory == 0) return;
   check_memory(
-      run_memory({config, options.settings, config.n_ctx, n_document, blas::thread_count()},
+      run_memory({config, options.settings, config.n_ctx, n_document, blas::thread_count(), n_task},
                  weights, analyses, options.random_control()),
       options.memory);
 }
@@ -78,7 +103,8 @@ Model load_checked_model(const RunOptions& options) {
   const LoadOptions load{options.n_head};
   if (options.memory > 0) {
     const FileDescription file = describe_file(path, load);
-    if (file.model) check_memory_of(options, file.model->config, weight_bytes(*file.model), 0, {});
+    if (file.model)
+      check_memory_of(options, file.model->config, weight_bytes(*file.model), 0, 0, {});
   }
   return load_model(path, load);
 }
@@ -88,12 +114,15 @@ Model load_checked_model(const RunOptions& options) {
 RunSetup::RunSetup(const RunOptions& options)
     : options_(with_threads_set(options)),
       corpus_paths_(find_corpus(options)),
+      task_paths_(find_tasks(options)),
       model_(load_checked_model(options_)),
       tokenizer_(open_tokenizer(options_, model_)),
-      analyses_(choose_analyses(options_, !corpus_paths_.empty(), model_)),
-      corpus_(open_corpus(options_, corpus_paths_, model_, tokenizer_)) {
+      analyses_(choose_analyses(options_, !corpus_paths_.empty(), !task_paths_.empty(), model_)),
+      corpus_(open_corpus(options_, corpus_paths_, model_, tokenizer_)),
+      tasks_(open_tasks(options_, task_paths_, model_, tokenizer_, analyses_)) {
   check_memory_of(options_, model_.config, weight_bytes(model_),
-                  corpus_ ? corpus_->n_document() : 0, analyses_);
+                  corpus_ ? corpus_->n_document() : 0, tasks_ ? tasks_->tasks().size() : 0,
+                  analyses_);
 }
 
 std::vector<const RegisteredAnalysis*> RunSetup::controlled_analyses() const {

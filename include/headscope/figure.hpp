@@ -19,7 +19,8 @@ enum class ColourScale {
 
 struct HeatmapPanel {
   std::string title;
-  Array values;  ///< row x column, the same in all panels; NaN is drawn as empty
+  Array values;       ///< row x column, the same in all panels; NaN is drawn as empty
+  Array marked = {};  ///< row x column: 1 where the cell gets a dot; empty: none
 };
 
 /// One or more heat maps with a common colour scale.

@@ -15,6 +15,7 @@ constexpr double largest_cell = 32;
 constexpr double bar_gap = 16, bar_width = 13;
 // Above this many cells in all panels, pixel images are smaller than a box per cell.
 constexpr std::size_t most_boxes = 4096;
+const std::string mark_colour = "#202020";
 
 void check(const std::string& what, const Heatmap& heatmap) {
   if (heatmap.panels.empty()) throw ShapeError(what + ": expected a panel, got none");
@@ -27,6 +28,11 @@ void check(const std::string& what, const Heatmap& heatmap) {
     if (own != shape) {
       throw ShapeError(what + ": expected panels of shape " + shape_text(shape) + ", got " +
                        shape_text(own));
+    }
+    const Shape& marked = panel.marked.shape;
+    if (panel.marked.size() > 0 && marked != shape) {
+      throw ShapeError(what + ": expected marks of shape " + shape_text(shape) + ", got " +
+                       shape_text(marked));
     }
   }
   const auto check_labels = [&](const std::string& axis, const std::vector<std::string>& labels,
@@ -73,11 +79,14 @@ ColourRange colour_range(const Heatmap& heatmap) {
 }
 
 std::string data_block(const HeatmapPanel& panel) {
-  std::string block = "# " + one_line(panel.title) + "\n# column row value\n";
+  const bool marked = panel.marked.size() > 0;
+  std::string block =
+      "# " + one_line(panel.title) + "\n# column row value" + (marked ? " marked\n" : "\n");
   for (std::size_t row = 0; row < panel.values.shape[0]; ++row) {
     for (std::size_t column = 0; column < panel.values.shape[1]; ++column) {
       block += std::to_string(column) + ' ' + std::to_string(row) + ' ' +
-               gnuplot_number(panel.values(row, column)) + '\n';
+               gnuplot_number(panel.values(row, column)) +
+               (marked ? ' ' + gnuplot_number(panel.marked(row, column)) : "") + '\n';
     }
   }
   return block;
@@ -147,9 +156,15 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
   for (std::size_t i = 0; i < page.n_panel; ++i) {
     const HeatmapPanel& panel = heatmap.panels[i];
     script.axes(page, i, panel.title);
-    script.add("plot data index " + std::to_string(i) +
-               (image ? " with image notitle"
-                      : " using 1:2:(0.5):(0.5):3 with boxxyerror linecolor palette notitle"));
+    const std::string cells = "data index " + std::to_string(i);
+    script.add("plot " + cells +
+               (image ? " using 1:2:3 with image notitle"
+                      : " using 1:2:(0.5):(0.5):3 with boxxyerror linecolor palette notitle") +
+               (panel.marked.size() == 0 ? ""
+                                         : ", " + cells +
+                                               " using ($4 == 1 ? $1 : NaN):2 with points "
+                                               "pointtype 7 pointsize 0.3 linecolor rgb '" +
+                                               mark_colour + "' notitle"));
     if (i == 0 && page.n_panel > 1) script.add("unset colorbox");
     data += (i > 0 ? "\n\n" : "") + data_block(panel);
   }
