@@ -9,7 +9,7 @@
 namespace headscope {
 namespace {
 
-constexpr double largest_q = 0.05, least_gain = 0.10;
+constexpr double least_gain = 0.10;
 
 /// A task, the heads that look along its relation, and what the task loses without each head.
 struct TaskOfRelation {
@@ -31,7 +31,7 @@ std::vector<bool> heads_that_look(const ResultsGroup& classification, std::size_
     if (tested(direction) != 1) continue;
     for (std::size_t unit = 0; unit < n_unit; ++unit) {
       const std::size_t i = direction * n_unit + unit;
-      if (q.values[i] < largest_q && accuracy.values[i] >= baseline(direction) + least_gain) {
+      if (q.values[i] < significant_q && accuracy.values[i] >= baseline(direction) + least_gain) {
         looks[unit] = true;
       }
     }

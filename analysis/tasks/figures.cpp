@@ -8,7 +8,6 @@
 namespace headscope {
 namespace {
 
-constexpr double largest_q = 0.05;
 /// Panels of a chart, at most: the first tasks.
 constexpr std::size_t most_panels = 12;
 
@@ -39,7 +38,7 @@ Figure heads_figure(const ResultsGroup& group) {
   }
   HeatmapPanel panel{"", Array({n_task, n_unit}, change.values), Array({n_task, n_unit})};
   for (std::size_t i = 0; i < q.size(); ++i) {
-    panel.marked.values[i] = q.values[i] < largest_q ? 1 : 0;
+    panel.marked.values[i] = q.values[i] < significant_q ? 1 : 0;
   }
   map.panels.push_back(std::move(panel));
   return {.name = "tasks_heads",

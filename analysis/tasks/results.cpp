@@ -9,8 +9,6 @@
 namespace headscope {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double largest_q = 0.05;
 /// A head is needed from this share of the margin on.
 constexpr double needed_share = 0.10;
 
@@ -45,9 +43,9 @@ TaskValues task_values(const Statistics& statistics, std::size_t task, std::size
   TaskValues values;
   values.means.resize(2);
   values.change.resize(n_effect);
-  for (auto* each : {&values.p, &values.correct_change}) each->assign(n_effect, nan);
+  for (auto* each : {&values.p, &values.correct_change}) each->assign(n_effect, std::nan(""));
   for (auto* each : {&values.first_order, &values.direct_effect}) {
-    each->assign(n_effect / n_task_ablation, nan);
+    each->assign(n_effect / n_task_ablation, std::nan(""));
   }
   if (!statistics.has(names.n_pair)) return values;
 
@@ -197,14 +195,14 @@ class ResultsBuilder {
 
   /// @param q  of both ablations, zero first.
   void add_share_lost(const std::vector<double>& q) {
-    Array share({tasks_.size(), config_.n_layer, config_.n_head}, nan), has_margin({tasks_.size()}),
-        from({tasks_.size()}, needed_share);
+    Array share({tasks_.size(), config_.n_layer, config_.n_head}, std::nan("")),
+        has_margin({tasks_.size()}), from({tasks_.size()}, needed_share);
     for (std::size_t task = 0; task < tasks_.size(); ++task) {
       const double margin = values_[task].means[1].value;
       if (!(margin > 0)) continue;
       has_margin(task) = 1;
       for (std::size_t unit = 0; unit < n_unit(); ++unit) {
-        if (!(q[task * n_unit() + unit] < largest_q)) continue;
+        if (!(q[task * n_unit() + unit] < significant_q)) continue;
         share.values[task * n_unit() + unit] = -values_[task].change[unit].value / margin;
       }
     }
@@ -212,7 +210,7 @@ class ResultsBuilder {
         "share_lost", {"task", "layer", "head"}, share,
         "share of the task's margin that is lost when the head is set to zero; no value where "
         "margin_change_q is not below " +
-            decimals(largest_q, 2) + " or the whole model's margin not above 0",
+            decimals(significant_q, 2) + " or the whole model's margin not above 0",
         "1", own_definition));
     group_.add(Variable::flag("has_margin", {"task"}, has_margin, {"no", "yes"},
                               "whether the whole model's margin is above 0, so that a head can "
