@@ -5,7 +5,7 @@ install(TARGETS headscope headscope_cli EXPORT headscope_targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # The command line reads its default model and stories from here.
-install(FILES data/default-model.h5 data/stories.conllu
+install(FILES data/default-model.h5 data/stories.conllu data/tasks.jsonl
   DESTINATION ${CMAKE_INSTALL_DATADIR}/headscope)
 install(DIRECTORY include/headscope DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT headscope_targets NAMESPACE headscope:: DESTINATION ${headscope_package_dir})

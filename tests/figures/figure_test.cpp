@@ -130,6 +130,16 @@ TEST_F(Figures, MissingCellsAreLeftEmpty) {
   EXPECT_EQ(count(drawn, "rgb\\(253, 231,  37\\)"), 1u) << "highest value, last colour";
 }
 
+TEST_F(Figures, AMarkedCellGetsADot) {
+  Figure figure = two_by_three();
+  HeatmapPanel& panel = std::get<Heatmap>(figure.content).panels[0];
+  panel.marked = Array({2, 3}, {0, 1, 0, 0, 0, 1});
+  draw(figure);
+  // gnuplot's point type 7.
+  EXPECT_EQ(count(file("small.svg"), "<use xlink:href='#gpPt6'"), 2u);
+  EXPECT_THAT(file("small.dat"), HasSubstr("# column row value marked\n0 0 0 0\n1 0 0.25 1\n"));
+}
+
 TEST_F(Figures, DivergingScaleIsCentred) {
   Figure figure = two_by_three();
   auto& map = std::get<Heatmap>(figure.content);
@@ -305,6 +315,12 @@ void expect_message(const Figure& figure, const std::string& message) {
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()), message);
   }
+}
+
+TEST(FigureErrors, NameMarksThatDoNotFit) {
+  Figure figure = two_by_three();
+  std::get<Heatmap>(figure.content).panels[0].marked = Array({4});
+  expect_message(figure, "figure small: expected marks of shape [2, 3], got [4]");
 }
 
 TEST(FigureErrors, NameWhatDoesNotFit) {
