@@ -14,28 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-/// Losses with each head set to zero, in the order of layers and heads.
-class ZeroEveryHead : public LayerObserver {
- public:
-  ZeroEveryHead(const Model& model, const Pack& pack)
-      : n_head_(model.config.n_head), ablation_(model), pack_(pack) {}
-
-  void observe_layer(const LayerView& view) override {
-    std::vector<HeadVariant> variants;
-    for (Index h = 0; h < n_head_; ++h) variants.push_back({{h}, nullptr});
-    for (TokenLoss& loss : ablation_.losses(view, pack_, variants)) {
-      losses.push_back(std::move(loss));
-    }
-  }
-
-  std::vector<TokenLoss> losses;
-
- private:
-  Index n_head_;
-  HeadAblation ablation_;
-  const Pack& pack_;
-};
-
 /// Sums over pairs of the margin without each head.
 std::vector<double> margin_sums(const std::vector<TokenLoss>& losses,
                                 const std::vector<double>& signs) {
@@ -58,23 +36,26 @@ void measure(int argc, char** argv) {
 
   const auto start = std::chrono::steady_clock::now();
   Forward forward(model);
-  std::vector<double> sums(model.config.n_layer * model.config.n_head, 0);
+  HeadAblation ablation(model);
+  LayerObserver* const observers[] = {&ablation};
+  std::vector<HeadVariant> variants;
+  for (Index l = 0; l < model.config.n_layer; ++l) {
+    for (Index h = 0; h < model.config.n_head; ++h) variants.push_back({l, {h}});
+  }
+  std::vector<double> sums(variants.size(), 0);
   for (std::size_t first = 0; first < pairs.size();) {
     Pack pack;
     std::vector<double> signs;
     for (; first < pairs.size() && pack.n_column() < 1024; ++first) {
       const auto good = pairs[first].at("good").get<TokenIds>(),
                  bad = pairs[first].at("bad").get<TokenIds>();
-      const auto n_shared = static_cast<Index>(
-          std::ranges::mismatch(good, bad).in1 - good.begin());
+      const auto n_shared = static_cast<Index>(std::ranges::mismatch(good, bad).in1 - good.begin());
       pack.add_pair(good, bad, n_shared, false);
       signs.insert(signs.end(), good.size() - n_shared, -1);
       signs.insert(signs.end(), bad.size() - n_shared, 1);
     }
-    ZeroEveryHead zero(model, pack);
-    LayerObserver* const observers[] = {&zero};
     forward.run(pack, observers);
-    const std::vector<double> of_pack = margin_sums(zero.losses, signs);
+    const std::vector<double> of_pack = margin_sums(ablation.losses(pack, variants), signs);
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += of_pack[i];
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

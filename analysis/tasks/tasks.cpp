@@ -72,19 +72,12 @@ class Tasks : public Analysis {
   template <typename Observe>
   class EachLayer : public LayerObserver {
    public:
-    explicit EachLayer(const Observe& observe) : observe_(observe) {}
+    explicit EachLayer(Observe observe) : observe_(std::move(observe)) {}
     void observe_layer(const LayerView& view) override { observe_(view); }
 
    private:
-    const Observe& observe_;
+    Observe observe_;
   };
-
-  template <typename Observe>
-  const Matrix& run(const Pack& pack, const Observe& observe) {
-    EachLayer<Observe> observer(observe);
-    LayerObserver* const observers[] = {&observer};
-    return forward_.run(pack, observers);
-  }
 
   // Pass 0 ----------------------------------------------------------------------------------------
 
@@ -102,13 +95,15 @@ class Tasks : public Analysis {
     const TaskSums names(batch.task);
     const Index d_model = model_.config.d_model;
     Array& sum = statistics.sum(names.z, {model_.config.n_layer, d_model});
-    run(pack, [&](const LayerView& view) {
+    EachLayer observer([&](const LayerView& view) {
       for (Index t = 0; t < view.n_token; ++t) {
         for (Index i = 0; i < d_model; ++i) {
           sum(view.layer, i) += times[t] * static_cast<double>(view.z(i, t));
         }
       }
     });
+    LayerObserver* const observers[] = {&observer};
+    forward_.run(pack, observers);
     double& n_token = statistics.sum(names.n_token, {1})(0);
     for (const double each : times) n_token += each;
     return pack.n_column();
@@ -137,17 +132,16 @@ class Tasks : public Analysis {
     const Task& task = tasks_[batch.task];
     const Pack pack = pack_of(task, batch, false);
     const FirstDifference first = first_difference(task, batch);
-    // Margins with each head ablated: ablation x unit of pairs.
-    std::vector<std::vector<double>> ablated(n_task_ablation * config.n_layer * config.n_head);
     std::vector<arma::mat> direct;
-    const Matrix& resid_final = run(pack, [&](const LayerView& view) {
-      ablate(batch, pack, view, ablated);
+    EachLayer observer([&](const LayerView& view) {
       direct.push_back(head_direct_effects(model_.layers[view.layer].W_O,
                                            Matrix(view.z.cols(first.columns)),
                                            first.directions.directions, config.n_head));
     });
-    add_margins(batch, margins_of(task, batch, forward_.loss(resid_final, pack, 1).front().nll),
-                ablated, statistics);
+    LayerObserver* const observers[] = {&observer, &ablation_};
+    const Matrix& resid_final = forward_.run(pack, observers);
+    add_margins(batch, margins_of(task, batch, ablation_.clean_loss(pack).nll),
+                ablated_margins(batch, pack), statistics);
     add_direct_effects(batch, Matrix(resid_final.cols(first.columns)), direct, statistics);
     add_first_order(batch, pack, statistics);
     return pack.n_column();
@@ -178,20 +172,25 @@ class Tasks : public Analysis {
     return {arma::uvec(columns), attribution_.differences(good, bad)};
   }
 
-  void ablate(const PairBatch& batch, const Pack& pack, const LayerView& view,
-              std::vector<std::vector<double>>& ablated) {
-    const Index n_head = model_.config.n_head, n_unit = n_head * model_.config.n_layer;
-    Matrix mean(model_.config.d_model, view.n_token);
-    mean.each_col() = mean_z_[batch.task].col(view.layer);
+  /// Margins with each head ablated: ablation x unit, of pairs.
+  std::vector<std::vector<double>> ablated_margins(const PairBatch& batch, const Pack& pack) {
+    const ModelConfig& config = model_.config;
     std::vector<HeadVariant> variants;
-    for (const Matrix* z : {static_cast<const Matrix*>(nullptr), &std::as_const(mean)}) {
-      for (Index h = 0; h < n_head; ++h) variants.push_back({{h}, z});
+    for (const bool to_mean : {false, true}) {
+      for (Index l = 0; l < config.n_layer; ++l) {
+        // One column stands for all tokens.
+        const blas::ConstView mean(mean_z_[batch.task].colptr(l), config.d_model, pack.n_column(),
+                                   0);
+        for (Index h = 0; h < config.n_head; ++h) {
+          variants.push_back({l, {h}, to_mean ? mean : blas::ConstView()});
+        }
+      }
     }
-    const std::vector<TokenLoss> losses = ablation_.losses(view, pack, variants);
-    for (std::size_t v = 0; v < variants.size(); ++v) {
-      ablated[v / n_head * n_unit + view.layer * n_head + v % n_head] =
-          margins_of(tasks_[batch.task], batch, losses[v].nll);
+    std::vector<std::vector<double>> margins;
+    for (const TokenLoss& loss : ablation_.losses(pack, variants)) {
+      margins.push_back(margins_of(tasks_[batch.task], batch, loss.nll));
     }
+    return margins;
   }
 
   /// @param margins  of the whole model, by pair.
@@ -275,15 +274,15 @@ class Tasks : public Analysis {
 std::uint64_t memory(const RunShape& run) {
   const ModelConfig& config = run.config;
   const std::uint64_t n_unit = run.n_unit(), n_column = most_batch_columns(config.n_ctx);
-  // Margins of a batch; sums of all tasks, those of one batch and the resamples of one result.
+  // Sums of all tasks, those of one batch and the resamples of one result.
   const std::uint64_t effects = n_task_ablation * n_unit,
                       sums = (n_document_block + 2) * effects + 2 * n_unit +
                              config.n_layer * config.d_model + 3 * n_document_block;
   return forward_bytes(config, n_column, false) + loss_bytes(config, n_column, run.n_thread) +
          ablation_bytes(config, n_column, run.n_thread) +
          gradient_bytes(config, n_column, run.n_thread) +
-         // Replacements by the mean; the last shared tokens' z.
-         2 * config.d_model * n_column * sizeof(float) + effects * batch_columns * sizeof(double) +
+         // The last shared tokens' z; losses and margins of a batch.
+         config.d_model * n_column * sizeof(float) + 3 * effects * n_column * sizeof(double) +
          run.n_task *
              (sums * Statistics::sum_bytes + config.n_layer * config.d_model * sizeof(float)) +
          run.settings.n_bootstrap * effects * sizeof(double);

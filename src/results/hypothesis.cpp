@@ -48,9 +48,9 @@ double binomial_upper_tail(std::uint64_t successes, std::uint64_t trials, double
 }
 
 double paired_t_p(double n, double sum, double sum_of_squares) {
-  if (!(n >= 2)) return nan;
+  if (!(n >= 2)) return arma::datum::nan;
   const double mean = sum / n, variance = (sum_of_squares - sum * mean) / (n - 1);
-  if (std::isnan(variance)) return nan;
+  if (std::isnan(variance)) return arma::datum::nan;
   if (!(variance > 0)) return sum == 0 ? 1 : 0;
   const double t = mean / std::sqrt(variance / n);
   return 2 * cdf(complement(boost::math::students_t_distribution<>(n - 1), std::abs(t)));

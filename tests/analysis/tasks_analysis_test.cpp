@@ -226,7 +226,7 @@ TEST(LooksDoesClaim, IsUndecidedWithoutHeadsThatLook) {
 TEST(TasksAnalysis, FindsTheOneHeadThatThePlantedModelNeeds) {
   const Tokenizer tokenizer = Tokenizer::from_directory(data + "tokenizer");
   const std::vector<std::string> words{" box",  " king",  " garden", " water", " table", " door",
-                                       " boat", " river", " stone",  " bird",  " horse", " lamp"};
+                                       " boat", " river", " house",  " bird",  " horse", " window"};
   for (const std::string& word : words) ASSERT_EQ(tokenizer.encode(word).ids.size(), 1U) << word;
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < 60; ++i) {

@@ -6,6 +6,7 @@ import make_gradient
 import make_models
 import make_multihead
 import make_ops
+import make_tasks
 
 if __name__ == "__main__":
     make_models.main()
@@ -13,3 +14,4 @@ if __name__ == "__main__":
     make_multihead.main()
     make_gradient.main()
     make_ops.main()
+    make_tasks.main()
