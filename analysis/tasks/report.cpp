@@ -79,6 +79,7 @@ ReportPart tasks_report(const ResultsGroup& group) {
                   "needed_from",
                   "n_pair",
                   "has_margin"}};
+  part.measures = {{"task_accuracy", "accuracy", ""}};
   return part;
 }
 
