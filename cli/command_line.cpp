@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <iomanip>
 #include <iostream>
 #include <new>
 
@@ -10,6 +11,7 @@
 #include "headscope/error.hpp"
 #include "headscope/kernel.hpp"
 #include "headscope/version.hpp"
+#include "nearest_name.hpp"
 #include "option_parser.hpp"
 #include "run/interrupt.hpp"
 #include "usage_error.hpp"
@@ -20,12 +22,35 @@ namespace {
 using Arguments = std::vector<std::string>;
 
 void print_usage(std::ostream& out) {
-  out << "headscope " << version() << ": what the attention heads of a GPT-2 model do\n\nUsage:\n";
+  out << "headscope " << version() << ": what the attention heads of a GPT-2 model do\n\n"
+      << "Usage: headscope COMMAND [OPTION...]\n";
+  std::string heading;
   for (const RegisteredCommand& command : commands()) {
-    out << "  headscope " << usage_text(command.name, command.make()->options()) << "\n      "
-        << command.purpose << "\n";
+    if (command.heading != heading) out << "\n" << command.heading << "\n";
+    heading = command.heading;
+    out << "  " << std::left << std::setw(9) << command.name << command.purpose << "\n";
   }
-  out << "\n`headscope COMMAND --help` lists a command's options.\n";
+  out << "\nExamples\n";
+  for (const std::string& example : commands().front().examples) {
+    out << "  headscope " << example << "\n";
+  }
+  out << "\n`headscope help COMMAND` shows a command's options, `headscope --version` the\n"
+         "version and the kernel in use.\n";
+}
+
+const RegisteredCommand& find_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const RegisteredCommand& command : commands()) {
+    if (command.name == name) return command;
+    names.push_back(command.name);
+  }
+  throw UsageError("unknown command \"" + name + "\"" +
+                   suggestion(name, names, "; `headscope --help` lists the commands"));
+}
+
+void print_help(const RegisteredCommand& command) {
+  std::cout << help_text(command.name, command.make()->options(), command.purpose,
+                         command.examples);
 }
 
 /// The command line as text that a POSIX shell parses back, quoted where needed.
@@ -53,31 +78,29 @@ void warn_of_slow_kernel() {
 
 void run_first(const Arguments& arguments) {
   const std::string& name = arguments.front();
-  if (name == "--help" || name == "-h" || name == "help") return print_usage(std::cout);
-  if (name == "--version") {
+  if (name == "--help" || name == "-h" || name == "help") {
+    if (name == "help" && arguments.size() > 1) return print_help(find_command(arguments[1]));
+    return print_usage(std::cout);
+  }
+  if (name == "--version" || name == "-V") {
     std::cout << "headscope " << version() << "\n" << blas::library_description() << "\n";
     return;
   }
-  for (const RegisteredCommand& registered : commands()) {
-    if (name != registered.name) continue;
-    const std::unique_ptr<Command> command = registered.make();
-    if (parse_options(name, {arguments.begin() + 1, arguments.end()}, command->options())) {
-      if (registered.warns_of_slow_kernel) warn_of_slow_kernel();
-      command->run(command_line_text(arguments));
-    } else {
-      std::cout << help_text(name, command->options());
-    }
-    return;
+  const RegisteredCommand& registered = find_command(name);
+  const std::unique_ptr<Command> command = registered.make();
+  if (!parse_options(name, {arguments.begin() + 1, arguments.end()}, command->options())) {
+    return print_help(registered);
   }
-  throw UsageError("unknown command \"" + name + "\"; `headscope --help` lists the commands");
+  if (registered.warns_of_slow_kernel) warn_of_slow_kernel();
+  command->run(command_line_text(arguments));
 }
 
 }  // namespace
 
 const std::vector<RegisteredCommand>& commands() {
   static const std::vector<RegisteredCommand> all{
-      run_command(),     merge_command(),   report_command(), compare_command(),
-      inspect_command(), convert_command(), prune_command(),  list_command()};
+      run_command(),     merge_command(),   list_command(),    report_command(),
+      compare_command(), inspect_command(), convert_command(), prune_command()};
   return all;
 }
 

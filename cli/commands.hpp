@@ -31,6 +31,8 @@ struct RegisteredCommand {
   std::string name;
   std::string purpose;
   std::function<std::unique_ptr<Command>()> make;
+  std::string heading;                ///< of its group in the help
+  std::vector<std::string> examples;  ///< command lines without the program's name
   bool warns_of_slow_kernel = false;
 };
 

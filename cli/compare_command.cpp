@@ -88,6 +88,7 @@ class CompareCommand : public Command {
     add_program(results, title, command_line);
     results.groups.push_back(std::move(comparison.group));
     const OutputLock lock(run_.output);
+    if (!run_.quiet) announce_replacement(run_.output);
     write_run(results, run_);
   }
 
@@ -156,7 +157,12 @@ class CompareCommand : public Command {
 }  // namespace
 
 RegisteredCommand compare_command() {
-  return {"compare", "set several finished runs side by side", std::make_unique<CompareCommand>};
+  return {"compare",
+          "set several finished runs side by side",
+          std::make_unique<CompareCommand>,
+          "Results",
+          {"compare whole pruned --output comparison",
+           "compare step0 step10 step100 --label 0 10 100 --by step -o series"}};
 }
 
 }  // namespace headscope

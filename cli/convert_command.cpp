@@ -46,8 +46,11 @@ class ConvertCommand : public Command {
 }  // namespace
 
 RegisteredCommand convert_command() {
-  return {"convert", "write safetensors or tf_model.h5 as one flat HDF5 file",
-          std::make_unique<ConvertCommand>};
+  return {"convert",
+          "write safetensors or tf_model.h5 as one flat HDF5 file",
+          std::make_unique<ConvertCommand>,
+          "Models",
+          {"convert gpt2/model.safetensors gpt2.h5", "convert tf_model.h5 gpt2.h5"}};
 }
 
 }  // namespace headscope

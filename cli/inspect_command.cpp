@@ -9,9 +9,15 @@
 #include "headscope/corpus.hpp"
 #include "headscope/error.hpp"
 #include "headscope/inspect.hpp"
+#include "headscope/number_text.hpp"
+#include "headscope/report.hpp"
+#include "headscope/results.hpp"
+#include "headscope/utf8.hpp"
+#include "option_parser.hpp"
 #include "run/default_data.hpp"
 #include "run/run_memory.hpp"
 #include "run/run_options.hpp"
+#include "run/run_results.hpp"
 
 namespace headscope {
 namespace {
@@ -72,16 +78,55 @@ void print_memory(const ModelDescription& model) {
   print_line("  all", need(possible));
 }
 
-void print_description(const std::string& path, Index n_head) {
+/// `12.3 MB`; below a tenth of it in bytes.
+std::string size_text(std::uint64_t n_byte) {
+  constexpr double mega = 1e6;
+  const double size = static_cast<double>(n_byte) / mega;
+  return size < 0.1 ? count_text(n_byte, "byte") : decimals(size, 1) + " MB";
+}
+
+/// Whether the file holds the results of a run or a comparison.
+bool is_results(const FileDescription& file) {
+  const auto format = file.attributes.find("format");
+  return format != file.attributes.end() && format->second.starts_with("headscope results ");
+}
+
+/// What was run, and the summary of the report.
+void print_results(const Results& results) {
+  for (const char* const name : {"title", "date", "version", "model_path", "n_layer", "n_head",
+                                 "d_model", "corpus_path", "n_document", "n_token"}) {
+    const auto found = results.attributes.find(name);
+    if (found == results.attributes.end()) continue;
+    if (const auto* const text = std::get_if<std::string>(&found->second)) print_line(name, *text);
+    if (const auto* const count = std::get_if<std::int64_t>(&found->second)) {
+      print_line(name, std::to_string(*count));
+    }
+  }
+  std::string groups;
+  for (const ResultsGroup& group : results.groups) {
+    groups += (groups.empty() ? "" : ", ") + one_line(group.name);
+  }
+  print_line("groups", groups);
+  for (const Finding& finding : findings(results)) {
+    std::cout << "\n" << wrapped(one_line(finding.about + ". " + finding.text), "  ", "  ");
+  }
+}
+
+void print_description(const std::string& path, Index n_head, bool with_arrays) {
   const FileDescription file = describe_file(path, {n_head});
-  std::cout << path << ": " << file_kind_text(file.kind) << ", " << file.n_byte << " bytes\n";
+  const bool of_results = is_results(file);
+  std::cout << path << ": " << (of_results ? "results" : file_kind_text(file.kind)) << ", "
+            << size_text(file.n_byte) << "\n";
+  if (of_results && !with_arrays) return print_results(read_results(path));
   for (const auto& [name, value] : file.attributes) print_line(name, value);
   if (file.model) {
     print_model(*file.model);
     print_memory(*file.model);
   }
   if (file.kind == FileKind::config) return;
-  std::cout << "  " << file.arrays.size() << " arrays\n";
+  std::cout << "  " << count_text(file.arrays.size(), "array")
+            << (with_arrays ? "\n" : "; --arrays lists them\n");
+  if (!with_arrays) return;
   for (const TensorInfo& array : file.arrays) {
     std::cout << "    " << array.name << " " << shape_text(array.shape) << " " << array.type
               << "\n";
@@ -129,14 +174,15 @@ void print_corpus(const std::string& path, const std::string& tokenizer_director
 }
 
 bool is_text_corpus(const fs::path& path) {
-  return fs::is_directory(path) || path.extension() == ".txt" || path.extension() == ".conllu";
+  return (fs::is_directory(path) && !fs::exists(results_file(path.string()))) ||
+         path.extension() == ".txt" || path.extension() == ".conllu";
 }
 
 class InspectCommand : public Command {
  public:
   InspectCommand() {
     options_(files_, {.name = "file",
-                      .value = "FILE...",
+                      .value = "FILE|DIR...",
                       .required = "a file",
                       .several = true,
                       .positional = true});
@@ -145,6 +191,7 @@ class InspectCommand : public Command {
                           "tokens",
                           "the tokenizer of the model in data/"});
     options_.add(run_.table.at("n-head"));
+    options_(with_arrays_, {"arrays", "", "list every array of a file, with shape and type"});
   }
 
   void run(const std::string& /*command_line*/) override {
@@ -152,7 +199,7 @@ class InspectCommand : public Command {
       if (is_text_corpus(path)) {
         print_corpus(path, tokenizer_);
       } else {
-        print_description(path, run_.n_head);
+        print_description(results_file(path), run_.n_head, with_arrays_);
       }
     }
   }
@@ -160,14 +207,18 @@ class InspectCommand : public Command {
  private:
   std::vector<std::string> files_;
   std::string tokenizer_;
+  bool with_arrays_ = false;
   RunOptions run_;  // source of the shared options
 };
 
 }  // namespace
 
 RegisteredCommand inspect_command() {
-  return {"inspect", "show what a model, corpus or results file holds",
-          std::make_unique<InspectCommand>};
+  return {"inspect",
+          "show what a model, corpus or results file holds",
+          std::make_unique<InspectCommand>,
+          "Results",
+          {"inspect gpt2.h5", "inspect out"}};
 }
 
 }  // namespace headscope

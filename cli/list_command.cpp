@@ -23,8 +23,11 @@ class ListCommand : public Command {
 }  // namespace
 
 RegisteredCommand list_command() {
-  return {"list", "show the analyses, what each needs, and its source",
-          std::make_unique<ListCommand>};
+  return {"list",
+          "show the analyses, what each needs, and its source",
+          std::make_unique<ListCommand>,
+          "Analyse",
+          {}};
 }
 
 }  // namespace headscope

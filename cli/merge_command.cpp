@@ -34,6 +34,7 @@ class MergeCommand : public Command {
     run_.command_line = command_line;
     check_output_folder(run_.output);
     const OutputLock lock(run_.output);
+    if (!run_.quiet) announce_replacement(run_.output);
     write_run(merge_shards(RunSetup(run_), shards), run_);
   }
 
@@ -45,7 +46,11 @@ class MergeCommand : public Command {
 }  // namespace
 
 RegisteredCommand merge_command() {
-  return {"merge", "combine the shards of a run into its results", std::make_unique<MergeCommand>,
+  return {"merge",
+          "combine the shards of a run into its results",
+          std::make_unique<MergeCommand>,
+          "Analyse",
+          {"merge out --output out", "merge node1/shards node2/shards --output out"},
           true};
 }
 

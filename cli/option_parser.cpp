@@ -1,11 +1,13 @@
 #include "option_parser.hpp"
 
 #include <boost/program_options.hpp>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "headscope/error.hpp"
+#include "nearest_name.hpp"
 #include "usage_error.hpp"
 
 namespace headscope {
@@ -83,22 +85,37 @@ std::string default_text(const Option& option) {
                       : " (0: " + empty + "; default " + value + ")";
 }
 
-/// Wraps the text into lines indented by six spaces.
-std::string indented(const std::string& text) {
-  constexpr std::size_t most = 80;
-  std::string lines, line = "     ";
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    if (line.size() + 1 + word.size() > most) {
-      lines += line + "\n";
-      line = "     ";
-    }
-    line += " " + word;
+std::string title_case(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+std::vector<std::string> typed_names(const OptionTable& options) {
+  std::vector<std::string> names;
+  for (const Option& option : options.options()) {
+    if (!option.positional) names.push_back("--" + option.name);
   }
-  return lines + line + "\n";
+  return names;
 }
 
 }  // namespace
+
+std::string wrapped(const std::string& text, const std::string& first, const std::string& rest) {
+  constexpr std::size_t most = 80;
+  std::string lines, line = first;
+  bool is_empty = true;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (!is_empty && line.size() + 1 + word.size() > most) {
+      lines += line + "\n";
+      line = rest;
+      is_empty = true;
+    }
+    line += (is_empty ? "" : " ") + word;
+    is_empty = false;
+  }
+  return lines + line + "\n";
+}
 
 bool parse_options(const std::string& command, const std::vector<std::string>& arguments,
                    OptionTable& options) {
@@ -112,6 +129,9 @@ bool parse_options(const std::string& command, const std::vector<std::string>& a
                   .style(style)
                   .run(),
               values);
+  } catch (const po::unknown_option& error) {
+    throw UsageError(error.what() +
+                     suggestion(error.get_option_name(), typed_names(with_help(options))));
   } catch (const po::error& error) {
     throw UsageError(error.what());
   }
@@ -140,9 +160,12 @@ std::string usage_text(const std::string& command, const OptionTable& options) {
   return text;
 }
 
-std::string help_text(const std::string& command, const OptionTable& options) {
-  std::string text = "Usage: headscope " + usage_text(command, options) +
-                     (options.options().empty() ? "\n" : " [OPTION...]\n");
+std::string help_text(const std::string& command, const OptionTable& options,
+                      const std::string& purpose, const std::vector<std::string>& examples) {
+  std::string text = wrapped("Usage: headscope " + usage_text(command, options) +
+                                 (options.options().empty() ? "" : " [OPTION...]"),
+                             "", "         ") +
+                     "\n" + wrapped(title_case(purpose) + ".", "", "");
   std::string heading;
   const OptionTable all = with_help(options);
   for (const Option& option : all.options()) {
@@ -151,8 +174,11 @@ std::string help_text(const std::string& command, const OptionTable& options) {
     if (own != heading) text += "\n" + own + "\n";
     heading = own;
     text += "  " + (option.letter == 0 ? "" : std::string("-") + option.letter + ", ") +
-            call_text(option) + "\n" + indented(option.help + default_text(option));
+            call_text(option) + "\n" +
+            wrapped(option.help + default_text(option), "      ", "      ");
   }
+  if (!examples.empty()) text += "\nExamples\n";
+  for (const std::string& example : examples) text += "  headscope " + example + "\n";
   return text;
 }
 

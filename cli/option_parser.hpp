@@ -17,7 +17,14 @@ bool parse_options(const std::string& command, const std::vector<std::string>& a
 /// The command with its required options: `merge SHARD... --output DIR`.
 std::string usage_text(const std::string& command, const OptionTable& options);
 
+/// The text in lines of at most 80 columns, with `first` before the first and `rest` before the
+/// others.
+std::string wrapped(const std::string& text, const std::string& first, const std::string& rest);
+
 /// Every option with its default, in groups; lines of at most 80 columns.
-std::string help_text(const std::string& command, const OptionTable& options);
+/// @param purpose   of the command, in a few words.
+/// @param examples  of command lines, without the program's name.
+std::string help_text(const std::string& command, const OptionTable& options,
+                      const std::string& purpose, const std::vector<std::string>& examples);
 
 }  // namespace headscope

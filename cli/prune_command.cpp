@@ -46,7 +46,13 @@ class PruneCommand : public Command {
 }  // namespace
 
 RegisteredCommand prune_command() {
-  return {"prune", "write a model without some of its heads", std::make_unique<PruneCommand>, true};
+  return {"prune",
+          "write a model without some of its heads",
+          std::make_unique<PruneCommand>,
+          "Models",
+          {"prune gpt2.h5 pruned.h5 --heads L5H1,L5H8",
+           "prune gpt2.h5 zeroed.h5 --heads L5H1 --mode zero"},
+          true};
 }
 
 }  // namespace headscope

@@ -36,8 +36,11 @@ class ReportCommand : public Command {
 }  // namespace
 
 RegisteredCommand report_command() {
-  return {"report", "redraw tables, figures and report from a results file",
-          std::make_unique<ReportCommand>};
+  return {"report",
+          "redraw tables, figures and report from a results file",
+          std::make_unique<ReportCommand>,
+          "Results",
+          {"report out", "report out/results.h5 --figures svg,pdf"}};
 }
 
 }  // namespace headscope

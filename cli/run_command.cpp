@@ -25,6 +25,7 @@ class RunCommand : public Command {
     const bool whole = label.n_shard == 1;
     const OutputLock lock(whole ? run_.output : folder.folder(),
                           (whole ? "" : folder.name_of_shard(label.shard)) + ".lock");
+    if (whole && !run_.quiet) announce_replacement(run_.output);
     const std::optional<Results> results = run_shard(setup, folder);
     if (!results) return;
     write_run(*results, run_);
@@ -38,7 +39,12 @@ class RunCommand : public Command {
 }  // namespace
 
 RegisteredCommand run_command() {
-  return {"run", "analyse a model's heads", std::make_unique<RunCommand>, true};
+  return {"run",
+          "analyse a model's heads",
+          std::make_unique<RunCommand>,
+          "Analyse",
+          {"run --output out", "run --model gpt2.h5 --corpus ewt.conllu --control random -o out"},
+          true};
 }
 
 }  // namespace headscope

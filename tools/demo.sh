@@ -9,4 +9,3 @@ tools/setup.sh build
 cmake --preset release >/dev/null
 cmake --build --preset release
 build/headscope run --control random --output "$output"
-echo "Report: $output/report.html"

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
 
 #include "headscope/error.hpp"
 
@@ -66,6 +67,12 @@ void check_output_folder(const std::string& path) {
       throw cannot_write(folder.string(), std::strerror(errno));
     }
   }
+}
+
+void announce_replacement(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::exists(fs::path(path) / "results.h5", ignored)) return;
+  std::cerr << "headscope: the results in " << path << " will be replaced\n";
 }
 
 OutputLock::OutputLock(const std::string& folder, const std::string& name)

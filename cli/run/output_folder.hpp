@@ -11,6 +11,9 @@ void make_folder(const std::string& path);
 /// @throws DataError naming the file or folder that is.
 void check_output_folder(const std::string& path);
 
+/// Says on stderr that the results in the folder will be replaced, if there are any.
+void announce_replacement(const std::string& path);
+
 /// Keeps other processes from writing the same files, until it is destroyed or the process ends.
 /// Does nothing on file systems without locks.
 class OutputLock {

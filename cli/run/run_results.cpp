@@ -132,7 +132,7 @@ void write_run(const Results& results, const RunOptions& options) {
   write_results(results, (fs::path(options.output) / "results.h5").string());
   draw_results(results, options.output, options.figures);
   if (!options.quiet) {
-    std::cerr << "report: " << (fs::path(options.output) / "report.html").string() << "\n";
+    std::cout << (fs::path(options.output) / "report.html").string() << "\n";
   }
 }
 

@@ -15,7 +15,8 @@ std::string results_file(const std::string& path);
 /// Adds what made the results: version, command line, date.
 void add_program(Results& results, const std::string& title, const std::string& command_line);
 
-/// Writes results.h5, tables, figures and report into the run's output folder; prints where.
+/// Writes results.h5, tables, figures and report into the run's output folder; prints the report's
+/// path.
 void write_run(const Results& results, const RunOptions& options);
 
 /// Writes tables, figures and report of a results file into `directory`, replacing older ones.

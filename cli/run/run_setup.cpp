@@ -40,7 +40,7 @@ std::vector<const RegisteredAnalysis*> choose_analyses(const RunOptions& options
                possible = !lacks_corpus && !lacks_tasks &&
                           (!info.needs_complete_model() || model.is_complete());
     if (is_asked && !possible) {
-      if (lacks_corpus || lacks_tasks) {
+      if (model.is_complete()) {
         throw UsageError("--analyses " + info.name + ": expected " +
                          (lacks_corpus ? "--corpus" : "--tasks") + ", got none");
       }

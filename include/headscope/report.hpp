@@ -8,6 +8,9 @@
 
 namespace headscope {
 
+/// The summary: the model, the analyses' findings by rank, and the claims' verdicts.
+std::vector<Finding> findings(const Results& results);
+
 /// Writes `report.html`, a single file that needs no network: a short summary of what the heads do,
 /// a map of all heads with a panel for each (scores, closest heads, attention patterns), the claims
 /// with verdicts, figures as inline SVG, sortable tables, the definition and source of each number,

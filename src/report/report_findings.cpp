@@ -1,6 +1,5 @@
-#include "report/report_findings.hpp"
-
 #include "headscope/number_text.hpp"
+#include "headscope/report.hpp"
 #include "report/head_variables.hpp"
 #include "report/report_pages.hpp"
 

@@ -1,6 +1,6 @@
+#include "headscope/report.hpp"
 #include "report/head_variables.hpp"
 #include "report/inline_svg.hpp"
-#include "report/report_findings.hpp"
 #include "report/report_overview.hpp"
 #include "report/report_pages.hpp"
 

@@ -1,9 +1,9 @@
 #include <optional>
 
+#include "headscope/report.hpp"
 #include "headscope/utf8.hpp"
 #include "headscope/version.hpp"
 #include "report/head_variables.hpp"
-#include "report/report_findings.hpp"
 #include "report/report_overview.hpp"
 #include "report/report_pages.hpp"
 #include "results/long_table.hpp"

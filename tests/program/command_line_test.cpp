@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "analysis.hpp"
+#include "commands.hpp"
 #include "files/hdf5_file.hpp"
 #include "headscope/model.hpp"
 #include "support/subprocess.hpp"
@@ -18,6 +19,7 @@ namespace fs = std::filesystem;
 using testing::Finished;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using testing::run_headscope;
 using ::testing::StartsWith;
 using testing::TemporaryDirectory;
@@ -50,7 +52,8 @@ TEST(CommandLine, WithoutArgumentsShowsUsageAndExits2) {
 }
 
 TEST(CommandLine, HelpGoesToStandardOutput) {
-  for (const char* command : {"run", "merge", "report", "inspect", "convert", "prune", "list"}) {
+  for (const char* command :
+       {"run", "merge", "report", "compare", "inspect", "convert", "prune", "list"}) {
     const Finished finished = run_headscope({command, "--help"});
     EXPECT_EQ(finished.exit_status, 0) << command;
     EXPECT_THAT(finished.out, StartsWith(std::string("Usage: headscope ") + command));
@@ -88,8 +91,33 @@ TEST(CommandLine, RefusesAnUnknownCommand) {
                  "unknown command \"analyse\"; `headscope --help` lists the commands");
 }
 
+TEST(CommandLine, NamesTheCommandThatWasMeant) {
+  expect_refused({"inspct"}, 2, "unknown command \"inspct\"; did you mean inspect?");
+  expect_refused({"help", "comp"}, 2, "unknown command \"comp\"; did you mean compare?");
+}
+
+TEST(CommandLine, HelpOfACommandIsItsHelp) {
+  for (const RegisteredCommand& command : commands()) {
+    const Finished help = run_headscope({"help", command.name});
+    EXPECT_EQ(help.exit_status, 0);
+    EXPECT_EQ(help.out, run_headscope({command.name, "--help"}).out);
+    for (const std::string& example : command.examples) {
+      EXPECT_THAT(help.out, HasSubstr("\n  headscope " + example + "\n"));
+    }
+    std::istringstream lines(help.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  }
+}
+
+TEST(CommandLine, VersionNamesTheKernel) {
+  const Finished version = run_headscope({"-V"});
+  EXPECT_THAT(version.out, StartsWith("headscope 0."));
+  EXPECT_EQ(version.out, run_headscope({"--version"}).out);
+}
+
 TEST(CommandLine, DoesNotGuessAbbreviations) {
-  expect_refused({"run", "--outp", "x"}, 2, "unrecognised option '--outp'");
+  expect_refused({"run", "--outp", "x"}, 2, "unrecognised option '--outp'; did you mean --output?");
+  expect_refused({"run", "--zzz", "x"}, 2, "unrecognised option '--zzz'");
 }
 
 TEST(CommandLine, RefusesWrongOptionValues) {
@@ -163,14 +191,24 @@ TEST(CommandLine, AnalysisOfTextWithoutCorpusIsRefused) {
   EXPECT_TRUE(found);
 }
 
+TEST(CommandLine, AttentionWeightsAloneAreRefusedBeforeACorpusIsAskedFor) {
+  const TemporaryDirectory directory;
+  const std::string model = HEADSCOPE_TEST_DATA "/tiny_flat/attention_only.h5";
+  expect_refused(
+      {"run", "--model", model, "--analyses", "pruning", "--output", directory.file("out")}, 1,
+      model +
+          ": expected a complete model for the analysis pruning, got attention weights only "
+          "(no token embedding or MLP)");
+}
+
 TEST(CommandLine, WeightsRunWritesResultsTablesFiguresAndReport) {
   const TemporaryDirectory directory;
   const std::string model = directory.file("model.h5"), out = directory.file("out");
   save_model(random_model(small_config(), 1), model);
   const Finished finished = run_headscope({"run", "--model", model, "--output", out});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
-  EXPECT_THAT(finished.out, IsEmpty());
-  EXPECT_THAT(finished.err, HasSubstr("report: " + out + "/report.html"));
+  EXPECT_EQ(finished.out, out + "/report.html\n");
+  EXPECT_THAT(finished.err, Not(HasSubstr("replaced")));
   EXPECT_TRUE(fs::exists(out + "/report.html"));
   EXPECT_TRUE(fs::exists(out + "/report.md"));
   EXPECT_FALSE(fs::is_empty(out + "/tables"));
@@ -189,6 +227,10 @@ TEST(CommandLine, WeightsRunWritesResultsTablesFiguresAndReport) {
       }
     }
   }
+  EXPECT_THAT(run_headscope({"run", "--model", model, "--analyses", "parameters", "--figures",
+                             "svg", "--output", out})
+                  .err,
+              HasSubstr("headscope: the results in " + out + " will be replaced\n"));
 }
 
 TEST(CommandLine, ReportRedrawsWithoutTheModel) {

@@ -7,7 +7,9 @@
 #include <fstream>
 
 #include "headscope/model.hpp"
+#include "headscope/results.hpp"
 #include "run/run_memory.hpp"
+#include "support/results_sample.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/token_corpus.hpp"
@@ -15,10 +17,12 @@
 namespace headscope {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::Finished;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::run_headscope;
+using ::testing::StartsWith;
 using testing::TemporaryDirectory;
 
 /// Peak memory of a run over the first `n_document` stories, in KiB.
@@ -215,6 +219,21 @@ TEST(Inspect, ListsOfAttentionWeightsAloneOnlyWhatCanRun) {
   EXPECT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_THAT(finished.out, HasSubstr("    circuits  "));
   EXPECT_THAT(finished.out, Not(HasSubstr("    correlation  ")));
+}
+
+TEST(Inspect, ShowsTheFindingsOfAResultsFolderAndItsArraysWhenAsked) {
+  const TemporaryDirectory folder;
+  const std::string out = folder.file("out");
+  fs::create_directories(out);
+  write_results(test::results_sample(), out + "/results.h5");
+  const Finished finished = run_headscope({"inspect", out});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.out, StartsWith(out + "/results.h5: results, "));
+  EXPECT_THAT(finished.out, HasSubstr("\n  Jobs. 2 of 6 heads have a job"));
+  EXPECT_THAT(finished.out, HasSubstr("pruning, control/pruning, classification"));
+  EXPECT_THAT(finished.out, Not(HasSubstr("loss_increase")));
+  EXPECT_THAT(run_headscope({"inspect", "--arrays", out}).out,
+              HasSubstr("    pruning/loss_increase [2, 2, 3] float64\n"));
 }
 
 TEST(Inspect, SaysFromAConfigAloneWhatARunOfItNeeds) {

@@ -6,8 +6,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "headscope/report.hpp"
 #include "report/head_variables.hpp"
-#include "report/report_findings.hpp"
 #include "report/report_pages.hpp"
 #include "report/report_patterns.hpp"
 #include "support/results_sample.hpp"
