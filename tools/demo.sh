@@ -8,4 +8,4 @@ output=${1:-out/demo}
 tools/setup.sh build
 cmake --preset release >/dev/null
 cmake --build --preset release
-build/headscope run --control random --output "$output"
+build/headscope run --control random --task-pairs 100 --output "$output"

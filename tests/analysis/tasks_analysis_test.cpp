@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include "headscope/ablation.hpp"
 #include "headscope/results.hpp"
 #include "support/golden.hpp"
+#include "support/random_weights.hpp"
 #include "support/same_results.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
@@ -23,6 +25,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::TemporaryDirectory;
+using ::testing::UnorderedElementsAre;
 
 const std::string data = HEADSCOPE_PROJECT_DIR "/data/";
 const std::string shared = HEADSCOPE_PROJECT_DIR "/../shared/data/";
@@ -220,42 +223,106 @@ TEST(LooksDoesClaim, IsUndecidedWithoutHeadsThatLook) {
   EXPECT_THAT(alone->evidence, HasSubstr("none of the tasks' relations"));
 }
 
-// The heads of the planted model copy, take the query token's own code out of the stream (L1H2), or
-// write next to nothing. Where no token comes twice, only L1H2 keeps the model from saying the last
-// token again.
-TEST(TasksAnalysis, FindsTheOneHeadThatThePlantedModelNeeds) {
+/// A model in which one head, L1H1, attends to all tokens alike and adds their codes to the stream,
+/// so that tokens of the context become likelier. The other heads are random and write where
+/// nothing reads.
+Model model_with_one_copying_head() {
+  ModelConfig config;
+  config.n_layer = config.n_head = 2;
+  config.d_model = 128;
+  config.d_mlp = 8;
+  config.n_ctx = 32;
+  config.d_vocab = 2560;
+  const Index d = config.d_model, d_head = config.d_head(), n_code = d / 2;
+  testing::Normal random(51);
+  Model model;
+  model.config = config;
+  model.W_E = arma::join_cols(arma::sign(random.matrix(n_code, config.d_vocab)),
+                              Matrix(d - n_code, config.d_vocab, arma::fill::zeros));
+  model.W_P.zeros(d, config.n_ctx);
+  for (Index l = 0; l < config.n_layer; ++l) {
+    LayerWeights layer;
+    layer.ln_1_gain.ones(d);
+    layer.ln_1_bias.zeros(d);
+    layer.W_QKV = random.matrix(3 * d, d, 0.1F);
+    layer.b_QKV.zeros(3 * d);
+    layer.W_O.zeros(d, d);
+    layer.W_O.tail_rows(d - n_code) = random.matrix(d - n_code, d, 0.05F);
+    layer.b_O.zeros(d);
+    layer.ln_2_gain.ones(d);
+    layer.ln_2_bias.zeros(d);
+    layer.W_in.zeros(config.d_mlp, d);
+    layer.b_in.zeros(config.d_mlp);
+    layer.W_out.zeros(d, config.d_mlp);
+    layer.b_out.zeros(d);
+    model.layers.push_back(layer);
+  }
+  LayerWeights& last = model.layers.back();
+  last.W_QKV.rows(d_head, 2 * d_head - 1).zeros();
+  last.W_QKV.rows(d + d_head, d + 2 * d_head - 1).zeros();
+  last.W_QKV.rows(2 * d + d_head, 2 * d + 2 * d_head - 1) = arma::eye<Matrix>(d_head, d);
+  last.W_O.cols(d_head, 2 * d_head - 1) = arma::eye<Matrix>(d, d_head);
+  model.ln_f_gain =
+      arma::join_cols(Vector(n_code, arma::fill::ones), Vector(d - n_code, arma::fill::zeros));
+  model.ln_f_bias.zeros(d);
+  return model;
+}
+
+TEST(TasksAnalysis, FindsTheOneHeadThatWasPlanted) {
   const Tokenizer tokenizer = Tokenizer::from_directory(data + "tokenizer");
   const std::vector<std::string> words{" box",  " king",  " garden", " water", " table", " door",
                                        " boat", " river", " house",  " bird",  " horse", " window"};
   for (const std::string& word : words) ASSERT_EQ(tokenizer.encode(word).ids.size(), 1U) << word;
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < 60; ++i) {
-    const auto word = [&](std::size_t k) { return words[(i + k * (1 + 2 * (i / 12))) % 12]; };
-    std::set<std::string> distinct;
-    nlohmann::json pair{{"task", "no_echo"}, {"prefix", ""}};
-    for (std::size_t k = 0; k < 4; ++k) {
-      pair["prefix"] = pair["prefix"].get<std::string>() + word(k);
-      distinct.insert(word(k));
-    }
-    pair["good"] = word(5);
-    pair["bad"] = word(3);
-    distinct.insert(word(5));
-    if (distinct.size() == 5) lines.push_back(pair.dump());
+    const auto word = [&](std::size_t k) { return words[(i + k * (1 + 4 * (i / 12 % 3))) % 12]; };
+    nlohmann::json pair{{"task", "said before"}, {"good", word(i % 2)}, {"bad", word(4 + i % 3)}};
+    pair["prefix"] = word(0) + word(1) + word(2) + word(3);
+    lines.push_back(pair.dump());
   }
-  ASSERT_GE(lines.size(), 20U);
+  const TemporaryDirectory folder;
+  save_model(model_with_one_copying_head(), folder.file("model.h5"));
+  const Results results =
+      run_tasks(folder.file("model.h5"), lines, {"--tokenizer", data + "tokenizer"});
+  const ResultsGroup& group = results.group("tasks");
+  const Index planted = 1 * 2 + 1;
+  EXPECT_GT(group.variable("accuracy").values(0), 0.7);
+  EXPECT_THAT(needed_units(group, 0), ElementsAre(planted));
+  EXPECT_GT(group.variable("share_lost").values.values[planted], 0.5);
+  const double margin = group.variable("margin").values(0);
+  for (Index unit = 0; unit < 4; ++unit) {
+    if (unit == planted) continue;
+    for (std::size_t ablation = 0; ablation < 2; ++ablation) {
+      const Array change = group.variable("margin_change").values.part(ablation);
+      EXPECT_LT(std::abs(change.values[unit]), 0.02 * margin);
+    }
+    EXPECT_NEAR(group.variable("direct_effect").values.values[unit], 0, 1e-5);
+  }
+  EXPECT_THAT(group.summary, HasSubstr("said before: L1H1"));
+}
+
+// On "a b a" the planted model says b, not c: its previous-token head and its induction head do it,
+// and of the two only the induction head writes to the logits.
+TEST(TasksAnalysis, FindsTheInductionCircuitOfThePlantedModel) {
+  const std::vector<std::string> words{" box",  " king",  " garden", " water", " table", " door",
+                                       " boat", " river", " house",  " bird",  " horse", " window"};
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < 36; ++i) {
+    const auto word = [&](std::size_t k) { return words[(i + k * (1 + 4 * (i / 12))) % 12]; };
+    const nlohmann::json pair{{"task", "induction"},
+                              {"prefix", word(0) + word(1) + word(2) + word(0)},
+                              {"good", word(1)},
+                              {"bad", word(4)}};
+    lines.push_back(pair.dump());
+  }
   const Results results = run_tasks(data + "planted-model.h5", lines);
   const ResultsGroup& group = results.group("tasks");
-  const Index responsible = 1 * 4 + 2;
+  const Index previous_token = 0, induction = 4;
   EXPECT_GT(group.variable("accuracy").values(0), 0.9);
-  EXPECT_THAT(needed_units(group, 0), ElementsAre(responsible));
-  EXPECT_GT(group.variable("share_lost").values.values[responsible], 0.9);
-  for (Index unit = 0; unit < 8; ++unit) {
-    if (unit == responsible) continue;
-    // By mean ablation too.
-    EXPECT_LT(std::abs(group.variable("margin_change").values.part(1).values[unit]),
-              0.1 * group.variable("margin").values(0));
-  }
-  EXPECT_THAT(group.summary, HasSubstr("no echo: L1H2"));
+  EXPECT_THAT(needed_units(group, 0), UnorderedElementsAre(previous_token, induction));
+  const std::vector<double> direct = group.variable("direct_effect").values.values;
+  EXPECT_EQ(std::ranges::max_element(direct) - direct.begin(), induction);
+  EXPECT_LT(std::abs(direct[previous_token]), 0.01 * direct[induction]);
 }
 
 /// Tasks of two pairs each, as tests/data/make_tasks.py made them from data/tasks.jsonl.
