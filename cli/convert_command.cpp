@@ -29,7 +29,7 @@ class ConvertCommand : public Command {
     const std::string directory = asked ? tokenizer_ : fs::path(in_).parent_path().string();
     if (asked || (!model.tokenizer_vocab && has_tokenizer_files(directory))) {
       TokenizerFiles files = read_tokenizer_files(directory);
-      Tokenizer{files};
+      const Tokenizer checked(files);
       model.tokenizer_vocab = std::move(files.vocab_json);
       model.tokenizer_merges = std::move(files.merges);
     }

@@ -227,8 +227,7 @@ RegisteredAnalysis attention_patterns_analysis() {
   return {
       attention_info,
       [](const AnalysisContext& context) { return std::make_unique<AttentionPatterns>(context); },
-      [](const Results&) { return std::vector<Figure>(); }, memory,
-      &AnalysisSettings::declare_own<AttentionPatternsOptions>};
+      attention_patterns_figures, memory, &AnalysisSettings::declare_own<AttentionPatternsOptions>};
 }
 
 }  // namespace headscope

@@ -35,6 +35,9 @@ std::vector<double> contribution_norms(const Matrix& values, const Matrix& W_O);
 /// Source: Abnar & Zuidema 2020.
 void extend_rollout(arma::mat& rollout, const Cube& pattern);
 
+/// Figures from the results alone: a head of each type, where another analysis told types.
+std::vector<Figure> attention_patterns_figures(const Results& results);
+
 /// Analysis `attention`: patterns of the first few documents, for the report and notebooks.
 RegisteredAnalysis attention_patterns_analysis();
 

@@ -213,12 +213,12 @@ void add_nulls(const ModelConfig& config, const AnalysisSettings& settings, Resu
       "Elhage et al. 2021"));
   const auto [mean, deviation] = subspace_null(config, settings);
   group.add(Variable::real(
-      "subspace_overlap_null_mean", {}, Array(Shape{}, {mean}),
+      "subspace_overlap_null_mean", {}, Array(Shape{}, mean),
       "Mean overlap of the column spaces of independent Gaussian matrices, d_model x d_head, "
       "centred where the weights are, " +
           draws,
       "1", "Bjorck & Golub 1973"));
-  group.add(Variable::real("subspace_overlap_null_std", {}, Array(Shape{}, {deviation}),
+  group.add(Variable::real("subspace_overlap_null_std", {}, Array(Shape{}, deviation),
                            "Standard deviation of the overlap of such column spaces, " + draws, "1",
                            "Bjorck & Golub 1973"));
 }

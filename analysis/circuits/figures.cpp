@@ -50,11 +50,11 @@ double common_size(const std::vector<HeatmapPanel>& panels) {
   return sizes[static_cast<std::size_t>(place)];
 }
 
-/// One label per layer, at its first head.
+/// One label per layer, at its middle head.
 std::vector<std::string> layer_labels(std::size_t n_layer, std::size_t n_head) {
   std::vector<std::string> labels(n_layer * n_head);
   for (std::size_t layer = 0; layer < n_layer; ++layer) {
-    labels[layer * n_head] = "L" + std::to_string(layer);
+    labels[layer * n_head + n_head / 2] = "L" + std::to_string(layer);
   }
   return labels;
 }
@@ -65,6 +65,7 @@ Figure composition_figure(const ResultsGroup& group) {
   const Shape& heads = group.variable("ov_copying").values.shape;
   Heatmap map;
   map.row_labels = map.column_labels = layer_labels(heads[0], heads[1]);
+  map.group = heads[1];
   for (std::size_t kind = 0; kind < scores.shape[0]; ++kind) {
     Array above = scores.part(kind);
     for (double& value : above.values) value -= null(kind);
@@ -126,35 +127,48 @@ Figure rank_figure(const ResultsGroup& group) {
           .content = chart};
 }
 
-Figure overlap_figure(const ResultsGroup& group, std::size_t projection) {
-  const Array overlap = group.variable("subspace_overlap").values.part(projection);
+Figure overlap_figure(const ResultsGroup& group) {
+  const Array& overlap = group.variable("subspace_overlap").values;
   const double chance = group.variable("subspace_overlap_null_mean").values.values[0];
-  // One scale for all projections: the largest overlap is 1, of a head with itself.
-  const double limit = std::max(0.1, std::log2(1 / chance));
-  const std::string letter = group.dimensions.at("projection").text[projection];
-  const std::string name = std::string("W_") + "QKVO"[projection];
-  Heatmap map;
-  for (std::size_t layer = 0; layer < overlap.shape[0]; ++layer) {
-    Array matrix = overlap.part(layer);
-    for (double& value : matrix.values) value = std::max(std::log2(value / chance), -limit);
-    for (std::size_t h = 0; h < overlap.shape[1]; ++h) matrix(h, h) = std::nan("");
-    map.panels.push_back({"layer " + std::to_string(layer), std::move(matrix)});
+  Chart chart;
+  for (std::size_t projection = 0; projection < overlap.shape[0]; ++projection) {
+    const Array layers = overlap.part(projection);
+    Series pairs, mean;
+    pairs.label = "two heads";
+    pairs.style = Series::Style::points;
+    pairs.colour = mean.colour = 0;
+    pairs.shift = -0.15;
+    mean.label = "mean of the layer";
+    for (std::size_t layer = 0; layer < layers.shape[0]; ++layer) {
+      double sum = 0;
+      std::size_t count = 0;
+      for (std::size_t i = 0; i < layers.shape[1]; ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+          pairs.x.push_back(static_cast<double>(layer));
+          pairs.y.push_back(layers(layer, i, j));
+          sum += layers(layer, i, j);
+          ++count;
+        }
+      }
+      mean.x.push_back(static_cast<double>(layer));
+      mean.y.push_back(sum / static_cast<double>(count));
+    }
+    chart.panels.push_back({std::string("W_") + "QKVO" [projection],
+                            { std::move(pairs), std::move(mean) },
+                            {{"random subspaces", chance}}});
   }
-  map.row_title = map.column_title = "head";
-  map.value_title = "overlap relative to chance (log2)";
-  map.scale = ColourScale::diverging;
-  map.low = -limit;
-  map.high = limit;
-  return {.name = "subspace_overlap_" + letter,
+  chart.x_title = "layer";
+  chart.y_title = "overlap (mean squared cosine)";
+  return {.name = "subspace_overlap",
           .group = group.name,
-          .title = "Overlap of the heads' subspaces: " + name,
+          .title = "Do the heads of a layer share directions?",
           .caption =
               "Mean squared cosine of the principal angles between two heads' column spaces "
-              "(row spaces of W_O) in the residual stream, relative to that of random "
-              "subspaces: 0 is chance, 1 twice chance, the lower end of the scale anything "
-              "down to orthogonal. A head with itself is left out.",
+              "(row spaces of W_O) in the residual stream, a point for each pair of heads of a "
+              "layer, beside random subspaces of the same size. 0 is orthogonal, 1 the same "
+              "subspace. `subspace_overlap` in results.h5 has the matrices.",
           .source = "Bjorck & Golub 1973",
-          .content = map};
+          .content = std::move(chart)};
 }
 
 Figure position_figure(const ResultsGroup& group) {
@@ -204,8 +218,8 @@ Figure offsets_figure(const ResultsGroup& group) {
 std::vector<Figure> circuits_figures(const Results& results) {
   const ResultsGroup& group = results.group("circuits");
   std::vector<Figure> figures{copying_figure(group), composition_figure(group), rank_figure(group)};
-  for (std::size_t projection = 0; projection < 4; ++projection) {
-    figures.push_back(overlap_figure(group, projection));
+  if (group.variable("subspace_overlap").values.shape[2] > 1) {
+    figures.push_back(overlap_figure(group));
   }
   figures.push_back(position_figure(group));
   figures.push_back(offsets_figure(group));

@@ -40,6 +40,12 @@ class Scores {
   const ResultsGroup& group_;
 };
 
+/// Labels as words.
+std::vector<std::string> words(std::vector<std::string> labels) {
+  for (std::string& label : labels) std::ranges::replace(label, '_', ' ');
+  return labels;
+}
+
 Heatmap head_map(const std::string& value_title, std::vector<HeatmapPanel> panels) {
   Heatmap map;
   map.panels = std::move(panels);
@@ -51,13 +57,16 @@ Heatmap head_map(const std::string& value_title, std::vector<HeatmapPanel> panel
 }
 
 /// One point per head, and the layer's mean as a line.
+/// @param set  of points in the figure: its colour, and its place beside the layer.
 std::vector<Series> by_layer(const Scores& scores, const std::string& variable,
-                             const std::string& label) {
+                             const std::string& label, std::size_t set = 0) {
   const Array& values = scores.array(variable);
   Series points;
   points.label = label + ", one point a head";
   points.style = Series::Style::points;
+  points.shift = set == 0 ? -0.08 : 0.08;
   Series mean;
+  points.colour = mean.colour = set;
   mean.label = label + ", mean of the layer";
   for (Index layer = 0; layer < scores.n_layer(); ++layer) {
     Ratio layer_mean;
@@ -89,7 +98,7 @@ Chart layer_chart(const std::string& y_title, std::vector<Series> series,
 Figure type_map_figure(const Scores& scores) {
   Heatmap map = head_map("type", {{"", scores.array("primary")}});
   map.scale = ColourScale::categorical;
-  map.categories = scores.meanings("primary");
+  map.categories = words(scores.meanings("primary"));
   return {.name = "head_types",
           .group = group_name,
           .title = "What each head does",
@@ -102,7 +111,7 @@ Figure type_map_figure(const Scores& scores) {
 
 Figure type_counts_figure(const Scores& scores) {
   const Array& types = scores.array("type");
-  const std::vector<std::string>& names = scores.labels("head_type");
+  const std::vector<std::string> names = words(scores.labels("head_type"));
   ChartPanel panel;
   for (Index type = 0; type < names.size(); ++type) {
     Series series;
@@ -173,26 +182,44 @@ std::vector<Index> leading_relations(const Scores& scores) {
 
 Figure relations_figure(const Scores& scores, const std::vector<Index>& order) {
   const Array& baseline = scores.array("relation_baseline_heldout");
-  Series heads, offsets;
-  heads.label = "best head";
+  const Array& count = scores.array("relation_count_heldout");
+  const Array& q = scores.array("relation_q");
+  Series gains, heads, unsure, offsets;
+  heads.label = "best head, q < 0.05";
+  unsure.label = "best head, q ≥ 0.05";
   offsets.label = "best fixed offset";
-  heads.style = offsets.style = Series::Style::bars;
+  gains.style = Series::Style::spans;
+  heads.style = unsure.style = offsets.style = Series::Style::points;
+  heads.colour = 0;
+  unsure.colour = 5;
+  offsets.colour = 1;
   Chart chart;
   for (const Index i : order) {
-    const double x = static_cast<double>(chart.x_labels.size());
-    heads.x.push_back(x);
+    const double row = static_cast<double>(chart.x_labels.size());
     const Estimate accuracy = scores.estimate("relation_best_accuracy_heldout", i);
-    heads.y.push_back(accuracy.value);
-    heads.low.push_back(accuracy.low);
-    heads.high.push_back(accuracy.high);
-    offsets.x.push_back(x);
-    offsets.y.push_back(baseline.values[i]);
     const HeadIndex head{static_cast<Index>(scores.array("relation_best_layer").values[i]),
                          static_cast<Index>(scores.array("relation_best_head").values[i])};
-    chart.x_labels.push_back(head.text() + " " + relation_label(scores, i / 2, i % 2));
+    const double best_q = q.part(i / 2).part(i % 2)(head.layer, head.head);
+    Series& best = best_q < 0.05 ? heads : unsure;
+    best.x.push_back(row);
+    best.y.push_back(accuracy.value);
+    best.low.push_back(accuracy.low);
+    best.high.push_back(accuracy.high);
+    offsets.x.push_back(row);
+    offsets.y.push_back(baseline.values[i]);
+    gains.x.push_back(row);
+    gains.y.push_back(accuracy.value);
+    gains.low.push_back(baseline.values[i]);
+    gains.high.push_back(accuracy.value);
+    chart.x_labels.push_back(head.text() + "  " + relation_label(scores, i / 2, i % 2) + "  n " +
+                             number_text(count.values[i], 6));
   }
-  chart.panels = {{"", {std::move(heads), std::move(offsets)}, {}}};
-  chart.x_title = "head, relation and direction";
+  ChartPanel panel;
+  panel.series = {std::move(gains), std::move(offsets), std::move(heads)};
+  if (!unsure.x.empty()) panel.series.push_back(std::move(unsure));
+  chart.panels = {std::move(panel)};
+  chart.horizontal = true;
+  chart.x_title = "head, relation and held-out arcs";
   chart.y_title = "accuracy";
   chart.y_low = 0;
   chart.y_high = 1;
@@ -230,7 +257,7 @@ Figure sink_figure(const Scores& scores) {
   std::vector<Series> series = by_layer(scores, "sink", "sink");
   std::vector<ReferenceLine> lines;
   if (scores.has_values("delimiter")) {
-    for (Series& more : by_layer(scores, "delimiter", "punctuation")) {
+    for (Series& more : by_layer(scores, "delimiter", "punctuation", 1)) {
       series.push_back(std::move(more));
     }
     lines.push_back({"punctuation's share of keys", scores.scalar("delimiter_baseline")});

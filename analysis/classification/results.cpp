@@ -149,8 +149,9 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
     heldout_baseline.push_back(test.heldout_baseline(0));
     offset.push_back(static_cast<double>(test.offset));
     const bool is_chosen = test.chosen_unit != no_position;
-    best_layer.push_back(is_chosen ? static_cast<double>(test.chosen_unit / n_head_) : -1);
-    best_head.push_back(is_chosen ? static_cast<double>(test.chosen_unit % n_head_) : -1);
+    const HeadIndex chosen{test.chosen_unit / n_head_, test.chosen_unit % n_head_};
+    best_layer.push_back(is_chosen ? static_cast<double>(chosen.layer) : -1);
+    best_head.push_back(is_chosen ? static_cast<double>(chosen.head) : -1);
     if (is_chosen) best.row(i) = test.heldout_accuracy.row(test.chosen_unit);
     accuracy.insert(accuracy.end(), test.accuracy.begin(), test.accuracy.end());
     const std::vector<double> now = column(test.heldout_accuracy);

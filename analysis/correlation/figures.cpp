@@ -1,14 +1,23 @@
+#include <cmath>
+
 #include "correlation/results.hpp"
+#include "headscope/number_text.hpp"
 
 namespace headscope {
 namespace {
+
+/// Without the diagonal, which is 1 and would fill the colour scale.
+Array off_diagonal(Array matrix) {
+  for (std::size_t i = 0; i < matrix.shape[0]; ++i) matrix(i, i) = arma::datum::nan;
+  return matrix;
+}
 
 /// @param values  layer x head x head.
 Figure layer_matrices(const Array& values, Heatmap map, Figure figure) {
   map.row_title = "head";
   map.column_title = "head";
   for (std::size_t layer = 0; layer < values.shape[0]; ++layer) {
-    map.panels.push_back({"layer " + std::to_string(layer), values.part(layer)});
+    map.panels.push_back({"layer " + std::to_string(layer), off_diagonal(values.part(layer))});
   }
   figure.content = std::move(map);
   return figure;
@@ -18,8 +27,6 @@ Heatmap cosine_scale() {
   Heatmap map;
   map.value_title = "cosine";
   map.scale = ColourScale::diverging;
-  map.low = -1;
-  map.high = 1;
   return map;
 }
 
@@ -33,14 +40,15 @@ Figure across_layers(const ResultsGroup& group) {
   map.column_labels = map.row_labels;
   map.row_title = "head";
   map.column_title = "head";
-  map.panels.push_back({"", group.variable("cosine_all").values});
+  map.group = n_head;
+  map.panels.push_back({"", off_diagonal(group.variable("cosine_all").values)});
   return {.name = "cosine_all_layers",
           .group = group.name,
           .title = "Cosine of head outputs across layers",
           .caption =
               "Cosine in residual space between the outputs of all heads of "
               "all layers, stacked over tokens. Heads are in order "
-              "of layer, then head.",
+              "of layer, then head; lines divide layers. A head with itself is left out.",
           .source = own_definition,
           .content = std::move(map)};
 }
@@ -118,10 +126,26 @@ Figure disagreement(const ResultsGroup& group) {
       .content = std::move(chart)};
 }
 
+/// Kruskal's stress of the plane: 0 if all distances are kept.
+double stress(const ResultsGroup& group) {
+  const Array& mds = group.variable("mds").values;
+  const Array& distance = group.variable("js_distance").values;
+  double error = 0, whole = 0;
+  for (std::size_t i = 0; i < mds.shape[0]; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const double drawn = std::hypot(mds(i, 0) - mds(j, 0), mds(i, 1) - mds(j, 1));
+      error += (drawn - distance(i, j)) * (drawn - distance(i, j));
+      whole += distance(i, j) * distance(i, j);
+    }
+  }
+  return std::sqrt(error / whole);
+}
+
 Figure clusters(const ResultsGroup& group) {
   Chart chart;
   chart.x_title = "first axis (sqrt nats)";
   chart.y_title = "second axis (sqrt nats)";
+  chart.equal = true;
   ChartPanel panel;
   const Array& mds = group.variable("mds").values;
   const std::size_t n_layer = group.dimensions.at("layer").size(),
@@ -144,8 +168,10 @@ Figure clusters(const ResultsGroup& group) {
           .caption =
               "Two-dimensional metric multidimensional scaling of the Jensen-Shannon "
               "distance between the heads' attention. Near "
-              "heads attend alike; the axes have no meaning of their own. Heads are named "
-              "where there is room.",
+              "heads attend alike; the axes have no meaning of their own. Stress " +
+              decimals(stress(group), 2) +
+              ": the root of the squared errors of all distances over their squares. Heads are "
+              "named where there is room.",
           .source = "Clark et al. 2019, figure 6",
           .content = std::move(chart)};
 }
@@ -158,18 +184,17 @@ std::vector<Figure> correlation_figures(const Results& results) {
   Heatmap alignment;
   alignment.value_title = "linear CKA";
   alignment.low = 0;
-  alignment.high = 1;
   std::vector<Figure> figures{
       mean_cosine(results, group),
-      layer_matrices(
-          cosine.part(1), cosine_scale(),
-          {.name = "cosine_residual_space",
-           .group = group.name,
-           .title = "Cosine of head outputs in residual space",
-           .caption =
-               "Cosine between the outputs z W_O of two heads of a layer, stacked over tokens.",
-           .source = own_definition,
-           .content = {}}),
+      layer_matrices(cosine.part(1), cosine_scale(),
+                     {.name = "cosine_residual_space",
+                      .group = group.name,
+                      .title = "Cosine of head outputs in residual space",
+                      .caption = "Cosine between the outputs z W_O of two heads of a layer, "
+                                 "stacked over tokens. A head "
+                                 "with itself is left out.",
+                      .source = own_definition,
+                      .content = {}}),
       layer_matrices(
           cosine.part(0), cosine_scale(),
           {.name = "cosine_head_space",

@@ -237,6 +237,7 @@ void add_prunable_share(const DocumentRows& rows, const AnalysisSettings& settin
     const double baseline = baseline_loss(rows, weights);
     const Array means = curve_means(rows, weights);
     std::vector<double> each;
+    each.reserve(tolerances.size());
     for (const double tolerance : tolerances) {
       each.push_back(prunable_share(means, baseline, tolerance));
     }

@@ -19,8 +19,8 @@ enum class ColourScale {
 
 struct HeatmapPanel {
   std::string title;
-  Array values;       ///< row x column, the same in all panels; NaN is drawn as empty
-  Array marked = {};  ///< row x column: 1 where the cell gets a dot; empty: none
+  Array values;    ///< row x column, the same in all panels; NaN is drawn as empty
+  Array marked{};  ///< row x column, not 0: the cell gets a dot; empty: none
 };
 
 /// One or more heat maps with a common colour scale.
@@ -33,10 +33,17 @@ struct Heatmap {
   std::optional<double> low, high;      ///< limits of the colour scale; from the data when absent
   std::vector<std::string> categories;  ///< categorical only
   bool heads = false;                   ///< a cell per head: layers down, heads across
+  std::size_t group =
+      0;  ///< lines after every so many rows and columns, as after each layer; 0: none
 };
 
 struct Series {
-  enum class Style { line, points, bars };
+  enum class Style {
+    line,
+    points,
+    bars,
+    spans,  ///< only the intervals, as bars between two kinds of points
+  };
   std::string label;
   std::vector<double> x, y;
   std::vector<double> low, high;  ///< interval around y; empty: none
@@ -45,6 +52,7 @@ struct Series {
   /// Index in the palette, to give a name one colour in several figures; default: order of first
   /// use.
   std::optional<std::size_t> colour;
+  double shift = 0;  ///< along x as drawn, so that several series of points stay apart
 };
 
 struct ReferenceLine {
@@ -65,6 +73,9 @@ struct Chart {
   std::vector<std::string> x_labels;  ///< for bars: one per whole-number x
   std::optional<double> y_low, y_high;
   bool log_x = false, log_y = false;
+  bool equal = false;  ///< one unit is as long along x as along y
+  bool horizontal =
+      false;  ///< x runs down with its labels, y across; for points and spans, without point labels
 };
 
 struct Figure {

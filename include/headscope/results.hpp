@@ -39,9 +39,10 @@ struct Variable {
   static Variable real(std::string name, std::vector<std::string> dimensions, Array values,
                        std::string long_name, std::string units, std::string references);
   /// Reals with intervals. @param estimates  row-major.
-  static Variable estimated(std::string name, std::vector<std::string> dimensions, Shape shape,
-                            const std::vector<Estimate>& estimates, std::string resampling,
-                            std::string long_name, std::string units, std::string references);
+  static Variable estimated(std::string name, std::vector<std::string> dimensions,
+                            const Shape& shape, const std::vector<Estimate>& estimates,
+                            std::string resampling, std::string long_name, std::string units,
+                            std::string references);
   static Variable integer(std::string name, std::vector<std::string> dimensions, Array values,
                           std::string long_name, std::string units, std::string references);
   /// Units are 1.

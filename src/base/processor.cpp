@@ -49,7 +49,7 @@ std::string brand() {
   std::array<char, 49> text{};
   for (std::uint32_t i = 0; i < 3; ++i) {
     const Registers part = cpuid(first + i);
-    std::memcpy(text.data() + 16 * i, &part, 16);
+    std::memcpy(text.data() + std::size_t{16} * i, &part, 16);
   }
   const std::string name = text.data();
   const auto start = name.find_first_not_of(' ');

@@ -50,7 +50,8 @@ Matrix project(const Matrix& W, const Vector& bias, const Matrix& X) {
 
 float score_scale(const AttentionWeights& w) {
   if (w.scale != 0.0F) return w.scale;
-  return 1.0F / std::sqrt(static_cast<float>(w.W_Q.n_rows / w.n_head));
+  const Index d_head = w.W_Q.n_rows / w.n_head;
+  return 1.0F / std::sqrt(static_cast<float>(d_head));
 }
 
 // Where one head's patterns go; scratch if nobody asked for them.

@@ -77,8 +77,9 @@ Index row_parts(Index n_thread, Index n_row, Index n_col) {
   double least = -1;
   for (Index parts = 1; parts <= n_thread; ++parts) {
     if (n_thread % parts != 0) continue;
+    const Index column_parts = n_thread / parts;
     const double packed = static_cast<double>(n_row) / static_cast<double>(parts) +
-                          static_cast<double>(n_col) / static_cast<double>(n_thread / parts);
+                          static_cast<double>(n_col) / static_cast<double>(column_parts);
     if (least < 0 || packed < least) {
       least = packed;
       best = parts;

@@ -158,8 +158,8 @@ Tokenizer::Tokenizer(const TokenizerFiles& files) {
   data_->bytes.reserve(entries.size());
   TokenIds merged;
   std::vector<std::uint32_t> lengths;
-  for (std::size_t id = 0; id < entries.size(); ++id) {
-    const std::string& bytes = data_->bytes.emplace_back(byte_alphabet::decode(entries[id]));
+  for (const std::string& entry : entries) {
+    const std::string& bytes = data_->bytes.emplace_back(byte_alphabet::decode(entry));
     merged.clear();
     data_->merger.merge(bytes, merged, lengths);
     if (merged.size() == 1) data_->whole.emplace(bytes, merged[0]);

@@ -16,6 +16,11 @@ namespace {
 constexpr double bar_share = 0.8;  // of the step from one group of bars to the next
 constexpr double longest_name = 260;
 constexpr double label_size = 9;  // of point labels
+constexpr double row_height = 19, highest_panel = 700;
+
+bool is_spans(const Series& series) {
+  return series.style == Series::Style::spans;
+}
 
 void check(const std::string& figure, const Chart& chart) {
   if (chart.panels.empty()) throw ShapeError(figure + ": expected a panel, got none");
@@ -28,6 +33,7 @@ void check(const std::string& figure, const Chart& chart) {
       if (!series.point_labels.empty()) {
         check_count(what + " point labels", series.y.size(), series.point_labels.size());
       }
+      if (is_spans(series)) check_count(what + " interval", series.y.size(), series.low.size());
     }
   }
 }
@@ -107,6 +113,7 @@ Range horizontal_range(const Chart& chart) {
   return range.widened(0.03, 1.15, true);
 }
 
+// Whether the x axis counts something.
 bool whole_numbers(const Chart& chart) {
   bool whole = true;
   for_each_series(chart, [&](const Series& series) {
@@ -124,6 +131,7 @@ bool has_points(const Series& series) {
 
 std::string data_block(const Series& series, double offset) {
   std::string block = "# " + one_line(series.label) + "\n# x y low high\n";
+  offset += series.shift;
   for (std::size_t i = 0; i < series.x.size(); ++i) {
     const bool interval = !series.low.empty();
     block += gnuplot_number(series.x[i] + offset) + ' ' + gnuplot_number(series.y[i]) + ' ' +
@@ -135,7 +143,10 @@ std::string data_block(const Series& series, double offset) {
 
 std::string style_of(const Series& series, std::size_t index) {
   if (is_bars(series)) return "with boxes";
-  if (series.style == Series::Style::points) return "with points pointtype 7 pointsize 0.5";
+  if (series.style == Series::Style::points) {
+    return std::string("with points pointtype 7 pointsize ") +
+           (series.x.size() <= 30 ? "0.75" : "0.5");
+  }
   const bool marked = series.x.size() <= 30;
   return std::string(marked ? "with linespoints pointtype 7 pointsize 0.35" : "with lines") +
          " linewidth 1.8" + (index < 8 ? "" : " dashtype 4");
@@ -150,9 +161,9 @@ class ChartWriter {
 
   FigureScript write(const std::string& title) {
     lay_out(title);
-    const bool alone = page_.n_panel == 1;
-    script_.add(alone ? "set title " + page_.title_text() : page_.multiplot());
-    script_.add("set grid ytics back linetype 1 linewidth 0.6 linecolor rgb '#e6e6e6'");
+    script_.add(page_.multiplot());
+    script_.add(std::string("set grid ") + (chart_.horizontal ? "xtics" : "ytics") +
+                " back linetype 1 linewidth 0.6 linecolor rgb '#e6e6e6'");
     script_.add("set samples 2");
     if (chart_.log_x) script_.add("set logscale x");
     if (chart_.log_y) script_.add("set logscale y");
@@ -160,10 +171,11 @@ class ChartWriter {
     if (chart_.log_y && y_range_.high < 100 * y_range_.low) {
       script_.add("set for [k=-9:12] ytics add (2*10.0**k, 5*10.0**k)");
     }
-    script_.add("set xrange " + x_range_.text());
-    script_.add("set yrange " + y_range_.text());
+    script_.add("set xrange " + (chart_.horizontal ? y_range_ : x_range_).text());
+    script_.add("set yrange " +
+                (chart_.horizontal ? Range{false, x_range_.high, x_range_.low} : y_range_).text());
     for (std::size_t i = 0; i < page_.n_panel; ++i) write_panel(i);
-    if (!alone) script_.add("unset multiplot");
+    script_.add("unset multiplot");
     return {script_.text(), data_, page_};
   }
 
@@ -186,7 +198,7 @@ class ChartWriter {
 
   void name_entries() {
     for_each_series(chart_, [&](const Series& series) {
-      if (find(series.label, false) != nullptr) return;
+      if (is_spans(series) || find(series.label, false) != nullptr) return;
       const std::size_t index = key_.size();
       key_.push_back({false, series.label, style_of(series, index),
                       std::string(series_colour(series.colour.value_or(index)))});
@@ -222,6 +234,32 @@ class ChartWriter {
                                      points_named ? 560.0 : 400.0, 800.0);
       page_.panel_height = points_named ? 420 : 240;
     }
+    if (chart_.equal) {
+      const double ratio = (y_range_.high - y_range_.low) / (x_range_.high - x_range_.low);
+      page_.panel_width = std::min(page_.panel_width, highest_panel / ratio);
+      page_.panel_height = ratio * page_.panel_width;
+    }
+    if (chart_.horizontal) {
+      lay_out_rows();
+    } else {
+      lay_out_columns();
+    }
+    if (!keyed_) return;
+    page_.key_height = 1.5 * text_size * static_cast<double>(key_.size());
+    for (const KeyEntry& entry : key_) {
+      page_.key_width = std::max(page_.key_width, 100 + text_width(entry.name(), text_size));
+    }
+  }
+
+  void lay_out_rows() {
+    const auto n_row = static_cast<double>(chart_.x_labels.size());
+    page_.panel_width = 400;
+    page_.panel_height = std::max(120.0, row_height * n_row);
+    page_.x = {.title = chart_.y_title, .extent = 1.5 * tick_size, .format = format(y_range_)};
+    page_.y = labelled_y_axis(chart_.x_title, chart_.x_labels, chart_.x_labels.size(), row_height);
+  }
+
+  void lay_out_columns() {
     const double step = page_.panel_width / (x_range_.high - x_range_.low);
     if (chart_.x_labels.empty()) {
       const bool counted = !chart_.log_x && step > 20 && whole_numbers(chart_);
@@ -234,11 +272,6 @@ class ChartWriter {
     }
     // gnuplot chooses this axis's numbers: leave room for six characters.
     page_.y = {.title = chart_.y_title, .extent = 40, .format = format(y_range_)};
-    if (!keyed_) return;
-    page_.key_height = 1.5 * text_size * static_cast<double>(key_.size());
-    for (const KeyEntry& entry : key_) {
-      page_.key_width = std::max(page_.key_width, 100 + text_width(entry.name(), text_size));
-    }
   }
 
   // Counts as 10k, 10M.
@@ -270,17 +303,24 @@ class ChartWriter {
     double offset = (bar_width - bar_share) / 2;
     for (const Series& series : panel.series) {
       if (has_points(series)) {
-        const KeyEntry* const entry = find(series.label, false);
+        const std::string points = chart_.horizontal ? "2:1 " : "1:2 ";
+        const std::string interval_ends = chart_.horizontal ? "3:1:($4-$3):(0)" : "1:3:(0):($4-$3)";
         const std::string source = add_block(data_block(series, is_bars(series) ? offset : 0));
+        if (is_spans(series)) {
+          add(source + interval_ends + " with vectors nohead linewidth 2 linecolor rgb '#c8c8c8'",
+              nullptr);
+          continue;
+        }
+        const KeyEntry* const entry = find(series.label, false);
         const bool interval = !series.low.empty(), line = series.style == Series::Style::line;
         if (interval && line) {
           add(source + "1:3:4 with filledcurves fillstyle transparent solid 0.2 linecolor rgb '" +
                   entry->colour + "'",
               nullptr);
         }
-        add(source + "1:2 " + entry->text(), entry);
+        add(source + points + entry->text(), entry);
         if (interval && !line) {
-          add(source + "1:3:(0):($4-$3) with vectors nohead linecolor rgb '#333333'", nullptr);
+          add(source + interval_ends + " with vectors nohead linecolor rgb '#333333'", nullptr);
         }
       }
       if (is_bars(series)) offset += bar_width;

@@ -36,6 +36,7 @@ std::string_view series_colour(std::size_t index) {
 
 std::vector<std::string> category_colours(const std::vector<std::string>& categories) {
   std::vector<std::string> colours;
+  colours.reserve(categories.size());
   std::size_t next = 0;
   for (const std::string& category : categories) {
     colours.emplace_back(category == "none" ? "#b8b8b8" : series_colour(next++));

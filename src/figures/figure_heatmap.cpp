@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "figures/figure_colours.hpp"
 #include "figures/figure_page.hpp"
@@ -13,9 +14,9 @@ namespace {
 
 constexpr double largest_cell = 32;
 constexpr double bar_gap = 16, bar_width = 13;
+constexpr double longest_category = 150;
 // Above this many cells in all panels, pixel images are smaller than a box per cell.
 constexpr std::size_t most_boxes = 4096;
-const std::string mark_colour = "#202020";
 
 void check(const std::string& what, const Heatmap& heatmap) {
   if (heatmap.panels.empty()) throw ShapeError(what + ": expected a panel, got none");
@@ -29,16 +30,17 @@ void check(const std::string& what, const Heatmap& heatmap) {
       throw ShapeError(what + ": expected panels of shape " + shape_text(shape) + ", got " +
                        shape_text(own));
     }
-    const Shape& marked = panel.marked.shape;
-    if (panel.marked.size() > 0 && marked != shape) {
-      throw ShapeError(what + ": expected marks of shape " + shape_text(shape) + ", got " +
-                       shape_text(marked));
-    }
   }
   const auto check_labels = [&](const std::string& axis, const std::vector<std::string>& labels,
                                 std::size_t count) {
     if (!labels.empty()) check_count(what + " " + axis + " labels", count, labels.size());
   };
+  for (const HeatmapPanel& panel : heatmap.panels) {
+    if (panel.marked.size() > 0 && panel.marked.shape != shape) {
+      throw ShapeError(what + ": expected marks of shape " + shape_text(shape) + ", got " +
+                       shape_text(panel.marked.shape));
+    }
+  }
   check_labels("row", heatmap.row_labels, shape[0]);
   check_labels("column", heatmap.column_labels, shape[1]);
   if (heatmap.scale == ColourScale::categorical && heatmap.categories.empty()) {
@@ -81,12 +83,13 @@ ColourRange colour_range(const Heatmap& heatmap) {
 std::string data_block(const HeatmapPanel& panel) {
   const bool marked = panel.marked.size() > 0;
   std::string block =
-      "# " + one_line(panel.title) + "\n# column row value" + (marked ? " marked\n" : "\n");
+      "# " + one_line(panel.title) + "\n# column row value" + (marked ? " mark\n" : "\n");
   for (std::size_t row = 0; row < panel.values.shape[0]; ++row) {
     for (std::size_t column = 0; column < panel.values.shape[1]; ++column) {
       block += std::to_string(column) + ' ' + std::to_string(row) + ' ' +
-               gnuplot_number(panel.values(row, column)) +
-               (marked ? ' ' + gnuplot_number(panel.marked(row, column)) : "") + '\n';
+               gnuplot_number(panel.values(row, column));
+      if (marked) block += panel.marked(row, column) != 0 ? " 1" : " 0";
+      block += '\n';
     }
   }
   return block;
@@ -115,7 +118,7 @@ Page lay_out(const std::string& title, const Heatmap& heatmap) {
   page.key_width = bar_gap + bar_width + 34 + label_width(heatmap.categories, 40) +
                    (heatmap.value_title.empty() ? 0 : 3 * text_size);
   page.key_height = std::max(std::clamp(page.panels().height, 120.0, 300.0),
-                             1.5 * tick_size * static_cast<double>(heatmap.categories.size()));
+                             1.5 * text_size * static_cast<double>(heatmap.categories.size() + 1));
   return page;
 }
 
@@ -125,6 +128,40 @@ std::string colour_bar(const Page& page) {
   return "set colorbox noborder user origin screen " + page.across(area.right() + bar_gap) +
          ", screen " + page.up(page.height() - area.y - page.key_height) + " size screen " +
          page.across(bar_width) + ", screen " + page.up(page.key_height);
+}
+
+// Key entries of the categories that occur.
+std::string category_key(const Heatmap& heatmap) {
+  std::set<std::size_t> present;
+  for (const HeatmapPanel& panel : heatmap.panels) {
+    for (const double value : panel.values.values) {
+      if (value >= 0) present.insert(static_cast<std::size_t>(value));
+    }
+  }
+  const std::vector<std::string> colours = category_colours(heatmap.categories);
+  std::string entries;
+  for (const std::size_t category : present) {
+    if (category >= colours.size()) continue;
+    entries += ", \\\n  keyentry with boxes fillstyle solid noborder fillcolor rgb '" +
+               colours[category] + "' title " +
+               gnuplot_string(fit_text(heatmap.categories[category], text_size, longest_category));
+  }
+  return entries;
+}
+
+void add_group_lines(const Shape& shape, std::size_t group, PanelScript& script) {
+  const auto line = [&](const std::string& from, const std::string& to) {
+    script.add("set arrow from " + from + " to " + to +
+               " nohead front linewidth 0.6 linecolor rgb '#888888'");
+  };
+  for (std::size_t row = group; row < shape[0]; row += group) {
+    const std::string at = gnuplot_number(static_cast<double>(row) - 0.5);
+    line("graph 0, first " + at, "graph 1, first " + at);
+  }
+  for (std::size_t column = group; column < shape[1]; column += group) {
+    const std::string at = gnuplot_number(static_cast<double>(column) - 0.5);
+    line("first " + at + ", graph 0", "first " + at + ", graph 1");
+  }
 }
 
 }  // namespace
@@ -142,30 +179,43 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
   script.add(categorical ? categorical_palette(category_colours(heatmap.categories))
                          : continuous_palette(heatmap.scale));
   script.add("set cbrange [" + gnuplot_number(range.low) + ":" + gnuplot_number(range.high) + "]");
-  script.add(colour_bar(page));
-  if (categorical) script.add("set cbtics " + tick_list(heatmap.categories));
-  const auto value_title = wrap_text(heatmap.value_title, text_size, page.key_height + 40, 2);
-  if (!value_title.empty())
-    script.add("set cblabel " + gnuplot_lines(value_title) + " offset 1, 0");
+  if (categorical) {
+    script.add("unset colorbox");
+  } else {
+    script.add(colour_bar(page));
+    const auto value_title = wrap_text(heatmap.value_title, text_size, page.key_height + 40, 2);
+    if (!value_title.empty())
+      script.add("set cblabel " + gnuplot_lines(value_title) + " offset 1, 0");
+  }
   script.add("set xrange [-0.5:" + gnuplot_number(static_cast<double>(shape[1]) - 0.5) + "]");
   script.add("set yrange [" + gnuplot_number(static_cast<double>(shape[0]) - 0.5) + ":-0.5]");
   script.add("set object rectangle from graph 0, 0 to graph 1, 1 behind fillcolor rgb '" +
              std::string(empty_cell) + "'");
   if (!image) script.add("set datafile missing NaN");
+  if (heatmap.group > 0) add_group_lines(shape, heatmap.group, script);
   std::string data;
   for (std::size_t i = 0; i < page.n_panel; ++i) {
     const HeatmapPanel& panel = heatmap.panels[i];
     script.axes(page, i, panel.title);
-    const std::string cells = "data index " + std::to_string(i);
-    script.add("plot " + cells +
-               (image ? " using 1:2:3 with image notitle"
-                      : " using 1:2:(0.5):(0.5):3 with boxxyerror linecolor palette notitle") +
-               (panel.marked.size() == 0 ? ""
-                                         : ", " + cells +
-                                               " using ($4 == 1 ? $1 : NaN):2 with points "
-                                               "pointtype 7 pointsize 0.3 linecolor rgb '" +
-                                               mark_colour + "' notitle"));
-    if (i == 0 && page.n_panel > 1) script.add("unset colorbox");
+    const std::string block = "data index " + std::to_string(i);
+    std::string plot =
+        "plot " + block +
+        (image ? " using 1:2:3 with image notitle"
+               : " using 1:2:(0.5):(0.5):3 with boxxyerror linecolor palette notitle");
+    if (panel.marked.size() > 0) {
+      // White on dark: seen on every colour.
+      for (const char* const dot :
+           {"0.45 linecolor rgb '#333333'", "0.25 linecolor rgb '#ffffff'"}) {
+        plot += ", \\\n  " + block +
+                " using ($4 == 1 ? $1 : NaN):2 with points pointtype 7 pointsize " + dot +
+                " notitle";
+      }
+    }
+    const bool keyed = categorical && i + 1 == std::min(page.n_column, page.n_panel);
+    script.set("key", keyed ? "outside right top Left reverse samplen 1" : "");
+    if (keyed) plot += category_key(heatmap);
+    script.add(plot);
+    if (i == 0 && page.n_panel > 1 && !categorical) script.add("unset colorbox");
     data += (i > 0 ? "\n\n" : "") + data_block(panel);
   }
   script.add("unset multiplot");

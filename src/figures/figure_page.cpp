@@ -11,7 +11,7 @@ namespace headscope {
 namespace {
 
 constexpr double margin = 12, line_height = 1.5, gap = 16;
-constexpr double longest_label = 150;
+constexpr double longest_label = 190;
 constexpr double wanted_ratio = 1.45;  // of a page's width to its height
 
 bool starts_character(char c) {
@@ -176,9 +176,9 @@ std::vector<std::string> Page::title_lines() const {
 Rectangle Page::panel(std::size_t index) const {
   const double top = margin + 4 + lines_height(title_lines(), title_size) +
                      (panels_titled ? line_height * text_size : 0);
-  return {left() + static_cast<double>(index % n_column) * (panel_width + column_gap()),
-          top + static_cast<double>(index / n_column) * (panel_height + row_gap()), panel_width,
-          panel_height};
+  const std::size_t row = index / n_column, column = index % n_column;
+  return {left() + static_cast<double>(column) * (panel_width + column_gap()),
+          top + static_cast<double>(row) * (panel_height + row_gap()), panel_width, panel_height};
 }
 
 Rectangle Page::panels() const {

@@ -19,8 +19,6 @@
 #include "headscope/error.hpp"
 #include "headscope/utf8.hpp"
 
-extern char** environ;
-
 namespace headscope {
 namespace {
 
@@ -102,9 +100,9 @@ std::string complaint(const std::string& output) {
   std::string first;
   for (std::size_t start = 0; start < output.size();) {
     const std::size_t end = std::min(output.find('\n', start), output.size());
-    const std::string line = one_line(std::string_view(output).substr(start, end - start));
+    std::string line = one_line(std::string_view(output).substr(start, end - start));
     if (line.find(" line ") != std::string::npos) return line;
-    if (first.empty() && line.find_first_not_of(" ^") != std::string::npos) first = line;
+    if (first.empty() && line.find_first_not_of(" ^") != std::string::npos) first = std::move(line);
     start = end + 1;
   }
   return first.empty() ? "no message" : first;

@@ -108,7 +108,7 @@ H5FD_class_t driver_class() {
   driver.name = "headscope";
   driver.maxaddr = greatest_address;
   driver.fc_degree = H5F_CLOSE_WEAK;
-  driver.fapl_size = sizeof(FileSink*);
+  driver.fapl_size = sizeof(void*);
   driver.open = open_sink;
   driver.close = close_sink;
   driver.cmp = compare_sinks;

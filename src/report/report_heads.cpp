@@ -67,19 +67,18 @@ class Scores {
  private:
   void add(const ResultsGroup& group, const Variable& variable) {
     if (variable.type == Variable::Type::flag) return;
-    const std::vector<HeadSlice> slices = head_slices(group, variable, shape_, most_slices);
-    for (std::size_t i = 0; i < slices.size(); ++i) {
-      if (!has_number(slices[i].values)) continue;
+    for (const HeadSlice& slice : head_slices(group, variable, shape_, most_slices)) {
+      if (!has_number(slice.values)) continue;
       json score = {{"group", one_line(group.name)},
                     {"name", one_line(variable.name)},
-                    {"label", one_line(slices[i].label)},
+                    {"label", one_line(slice.label)},
                     {"about", one_line(variable.long_name)},
                     {"units", one_line(variable.units)},
                     {"anchor", variable_anchor(group.name, variable.name)},
-                    {"values", numbers(slices[i].values)}};
+                    {"values", numbers(slice.values)}};
       if (variable.interval) {
-        score["low"] = numbers(slices[i].low);
-        score["high"] = numbers(slices[i].high);
+        score["low"] = numbers(slice.low);
+        score["high"] = numbers(slice.high);
       }
       places_[group.name + "/" + variable.name].push_back(list_.size());
       list_.push_back(std::move(score));

@@ -81,9 +81,10 @@ Variable Variable::real(std::string name, std::vector<std::string> dimensions, A
   return variable;
 }
 
-Variable Variable::estimated(std::string name, std::vector<std::string> dimensions, Shape shape,
-                             const std::vector<Estimate>& estimates, std::string resampling,
-                             std::string long_name, std::string units, std::string references) {
+Variable Variable::estimated(std::string name, std::vector<std::string> dimensions,
+                             const Shape& shape, const std::vector<Estimate>& estimates,
+                             std::string resampling, std::string long_name, std::string units,
+                             std::string references) {
   std::vector<double> values, low, high;
   for (const Estimate& estimate : estimates) {
     values.push_back(estimate.value);

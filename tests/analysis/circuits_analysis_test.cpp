@@ -365,10 +365,9 @@ TEST(CircuitsFigures, AreDrawnFromResultsAlone) {
   const std::vector<Figure> figures = circuits_figures(results);
   std::vector<std::string> names;
   for (const Figure& figure : figures) names.push_back(figure.name);
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "elhage2021_copying", "elhage2021_composition", "cordonnier2020_rank",
-                       "subspace_overlap_q", "subspace_overlap_k", "subspace_overlap_v",
-                       "subspace_overlap_o", "position_only", "position_only_offsets"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"elhage2021_copying", "elhage2021_composition",
+                                             "cordonnier2020_rank", "subspace_overlap",
+                                             "position_only", "position_only_offsets"}));
   const auto& map = std::get<Heatmap>(figures[1].content);
   const ResultsGroup& group = results.group("circuits");
   EXPECT_DOUBLE_EQ(map.panels[2].values(1, 4), group.variable("composition").values(2, 1, 4) -

@@ -130,14 +130,36 @@ TEST_F(Figures, MissingCellsAreLeftEmpty) {
   EXPECT_EQ(count(drawn, "rgb\\(253, 231,  37\\)"), 1u) << "highest value, last colour";
 }
 
-TEST_F(Figures, AMarkedCellGetsADot) {
+TEST_F(Figures, MarkedCellsGetADot) {
   Figure figure = two_by_three();
-  HeatmapPanel& panel = std::get<Heatmap>(figure.content).panels[0];
-  panel.marked = Array({2, 3}, {0, 1, 0, 0, 0, 1});
   draw(figure);
-  // gnuplot's point type 7.
-  EXPECT_EQ(count(file("small.svg"), "<use xlink:href='#gpPt6'"), 2u);
-  EXPECT_THAT(file("small.dat"), HasSubstr("# column row value marked\n0 0 0 0\n1 0 0.25 1\n"));
+  EXPECT_EQ(count(file("small.svg"), "<use xlink:href='#gpPt6'"), 0u);
+  std::get<Heatmap>(figure.content).panels[0].marked = Array({2, 3}, {0, 1, 0, 1, 0, 0});
+  draw(figure);
+  EXPECT_THAT(file("small.dat"), HasSubstr("1 0 0.25 1\n"));
+  EXPECT_THAT(file("small.dat"), HasSubstr("2 0 NaN 0\n"));
+  EXPECT_EQ(count(file("small.svg"), "<use xlink:href='#gpPt6'"), 4u) << "two dots, dark and white";
+}
+
+TEST_F(Figures, LinesDivideGroupsOfRowsAndColumns) {
+  Figure figure = two_by_three();
+  std::get<Heatmap>(figure.content).group = 1;
+  draw(figure);
+  EXPECT_EQ(count(file("small.gp"), "set arrow"), 3u) << "one between two rows, two between three";
+  EXPECT_THAT(file("small.gp"), HasSubstr("from graph 0, first 0.5 to graph 1, first 0.5"));
+}
+
+TEST_F(Figures, TheKeyNamesOnlyCategoriesThatOccur) {
+  Figure figure = two_by_three();
+  auto& map = std::get<Heatmap>(figure.content);
+  map.scale = ColourScale::categorical;
+  map.categories = {"none", "positional", "syntactic"};
+  map.panels[0].values = Array({2, 3}, {0, 0, 2, 2, 2, nan});
+  draw(figure);
+  const std::string svg = file("small.svg");
+  EXPECT_THAT(svg, HasSubstr(">none</text>"));
+  EXPECT_THAT(svg, HasSubstr(">syntactic</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr(">positional</text>")));
 }
 
 TEST_F(Figures, DivergingScaleIsCentred) {
@@ -164,6 +186,61 @@ TEST_F(Figures, IntervalsAndReferenceLinesAreDrawnAndNamed) {
   EXPECT_THAT(script, HasSubstr("using 1:3:4 with filledcurves"));
   EXPECT_THAT(script, HasSubstr("4 with lines dashtype 2"));
   EXPECT_THAT(file("line.svg"), HasSubstr(">chance</text>"));
+}
+
+TEST_F(Figures, HorizontalChartsPutTheFirstLabelOnTop) {
+  Chart chart;
+  Series gains, heads;
+  gains.style = Series::Style::spans;
+  heads.style = Series::Style::points;
+  heads.label = "heads";
+  gains.x = heads.x = {0, 1};
+  gains.y = heads.y = {0.8, 0.6};
+  gains.low = {0.2, 0.5};
+  gains.high = {0.8, 0.6};
+  heads.shift = 0.25;
+  chart.panels = {{"", {gains, heads}, {}}};
+  chart.x_labels = {"upper", "lower"};
+  chart.horizontal = true;
+  draw({"rows", "g", "Title", "", "", chart});
+  const std::string svg = file("rows.svg"), script = file("rows.gp");
+  const auto height_of = [&](const std::string& label) {
+    std::smatch place;
+    EXPECT_TRUE(std::regex_search(
+        svg, place,
+        std::regex("translate\\([0-9.]+,([0-9.]+)\\)[^>]*>\\s*<text>[^<]*(<tspan[^>]*>)?" +
+                   label)));
+    return std::stod(place[1]);
+  };
+  EXPECT_LT(height_of("upper"), height_of("lower"));
+  EXPECT_THAT(script, HasSubstr("using 3:1:($4-$3):(0) with vectors"));
+  EXPECT_THAT(file("rows.dat"), HasSubstr("0.25 0.8 0.8 0.8\n")) << "shifted as drawn";
+}
+
+TEST_F(Figures, EqualAxesDrawAUnitAsLongInBothDirections) {
+  Chart chart;
+  Series points;
+  points.label = "points";
+  points.style = Series::Style::points;
+  points.x = {0, 2};
+  points.y = {0, 1};
+  chart.panels = {{"", {points}, {}}};
+  chart.equal = true;
+  draw({"plane", "g", "Title", "", "", chart});
+  const std::string script = file("plane.gp");
+  const std::regex range("set ([xy])range \\[([^:]+):([^\\]]+)\\]");
+  double across = 0, up = 0;
+  for (std::sregex_iterator each(script.begin(), script.end(), range), end; each != end; ++each) {
+    const double length = std::stod((*each)[3]) - std::stod((*each)[2]);
+    ((*each)[1] == "x" ? across : up) = length;
+  }
+  std::smatch size, margins;
+  ASSERT_TRUE(std::regex_search(script, size, std::regex("size (\\d+), (\\d+)")));
+  ASSERT_TRUE(std::regex_search(script, margins,
+                                std::regex("margins ([0-9.]+), ([0-9.]+), ([0-9.]+), ([0-9.]+)")));
+  const double width = std::stod(size[1]) * (std::stod(margins[2]) - std::stod(margins[1]));
+  const double height = std::stod(size[2]) * (std::stod(margins[4]) - std::stod(margins[3]));
+  EXPECT_NEAR(width / across, height / up, 0.02 * width / across);
 }
 
 TEST_F(Figures, ASeriesKeepsTheColourItIsGiven) {
@@ -317,12 +394,6 @@ void expect_message(const Figure& figure, const std::string& message) {
   }
 }
 
-TEST(FigureErrors, NameMarksThatDoNotFit) {
-  Figure figure = two_by_three();
-  std::get<Heatmap>(figure.content).panels[0].marked = Array({4});
-  expect_message(figure, "figure small: expected marks of shape [2, 3], got [4]");
-}
-
 TEST(FigureErrors, NameWhatDoesNotFit) {
   Figure figure = two_by_three();
   std::get<Heatmap>(figure.content).row_labels = {"a", "b", "c"};
@@ -330,6 +401,9 @@ TEST(FigureErrors, NameWhatDoesNotFit) {
   figure = two_by_three();
   std::get<Heatmap>(figure.content).panels[0].values = Array({6});
   expect_message(figure, "figure small: expected rows x columns, got shape [6]");
+  figure = two_by_three();
+  std::get<Heatmap>(figure.content).panels[0].marked = Array({3, 2});
+  expect_message(figure, "figure small: expected marks of shape [2, 3], got [3, 2]");
   figure = one_line_chart();
   std::get<Chart>(figure.content).panels[0].series[0].y.pop_back();
   expect_message(figure, "figure line series loss y: expected 3, got 2");
