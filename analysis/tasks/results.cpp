@@ -13,7 +13,7 @@ namespace {
 constexpr double needed_share = 0.10;
 
 const char* const warstadt = "Warstadt et al. 2020, BLiMP";
-const char* const ablated = "Michel et al. 2019; margins: Warstadt et al. 2020, BLiMP";
+const char* const ablation_source = "Michel et al. 2019; margins: Warstadt et al. 2020, BLiMP";
 const std::string ablations =
     "zero: z set to 0; mean: z set to its mean over the tokens of the task's good and bad sides, "
     "position 0 left out";
@@ -142,7 +142,7 @@ class ResultsBuilder {
     group_.add(Variable::estimated(
         "margin_change", by_ablation, shape, change, "pairs resampled",
         "mean margin with the head ablated minus that of the whole model; " + ablations,
-        "nats per pair", ablated));
+        "nats per pair", ablation_source));
     group_.add(Variable::real("margin_change_p", by_ablation, Array(shape, p),
                               "two-sided p-value of margin_change, by a paired t-test over pairs",
                               "probability", "Student 1908"));
@@ -151,7 +151,7 @@ class ResultsBuilder {
                               "probability", "Benjamini & Hochberg 1995"));
     group_.add(Variable::real("accuracy_change", by_ablation, Array(shape, correct),
                               "accuracy with the head ablated minus that of the whole model", "1",
-                              ablated));
+                              ablation_source));
     add_share_lost(q);
   }
 
