@@ -13,21 +13,27 @@
 #include "headscope/packed_model.hpp"
 #include "headscope/results.hpp"
 #include "headscope/statistics.hpp"
+#include "headscope/tasks.hpp"
 
 /// The interface of an analysis: it observes layers, adds to statistics, turns those into results,
 /// and draws figures from the results alone. No analysis depends on another.
 namespace headscope {
 
+/// What the passes of an analysis go through.
+enum class AnalysisInput { corpus, tasks };
+
 struct AnalysisInfo {
   std::string name;  ///< as in `--analyses` and the results group
   std::string title;
-  std::string purpose;       ///< one sentence
-  std::string source;        ///< the papers
-  int n_pass = 0;            ///< passes over the corpus; 0: reads the weights alone
+  std::string purpose;  ///< one sentence
+  std::string source;   ///< the papers
+  int n_pass = 0;       ///< passes over its input; 0: reads the weights alone
+  AnalysisInput input = AnalysisInput::corpus;
   bool has_control = false;  ///< `--control random` runs it again on an untrained model
 
-  /// An analysis that needs a corpus also needs a complete model.
-  bool needs_corpus() const { return n_pass > 0; }
+  bool needs_complete_model() const { return n_pass > 0; }
+  bool needs_corpus() const { return n_pass > 0 && input == AnalysisInput::corpus; }
+  bool needs_tasks() const { return n_pass > 0 && input == AnalysisInput::tasks; }
 };
 
 /// What a piece's forward pass leaves after the last layer.
@@ -39,6 +45,19 @@ struct PieceEnd {
 class Analysis {
  public:
   virtual ~Analysis() = default;
+
+  // Of an analysis of tasks, whose passes go through batches of pairs.
+
+  /// The same in all passes and shards.
+  virtual std::uint64_t n_batch() const { return 0; }
+  /// Runs a batch, in forward passes of its own.
+  /// @param statistics  receives this batch's sums.
+  /// @return the number of tokens run.
+  virtual std::uint64_t run_batch(std::uint64_t /*batch*/, DocumentStatistics& /*statistics*/) {
+    return 0;
+  }
+
+  // Of an analysis of the corpus, which observes forward passes.
 
   /// Called before the first document of a pass. Every pass has the same documents in the same
   /// order; pieces of a document that is longer than the context follow each other. A resumed run
@@ -61,6 +80,8 @@ class Analysis {
   virtual void observe_layer(const LayerView& /*view*/, DocumentStatistics& /*statistics*/) {}
   virtual void end_piece(const PieceEnd& /*end*/, DocumentStatistics& /*statistics*/) {}
 
+  // Of every analysis.
+
   /// Turns the statistics of the whole corpus into results: the group with the analysis's name and
   /// any nested groups (`attention/0`). Does not read the corpus. Weights-only analyses do all
   /// their work here.
@@ -69,15 +90,20 @@ class Analysis {
   /// Adds to this analysis's `group` the comparison with the same analysis of a control model.
   virtual void compare(const Statistics& /*statistics*/, const Statistics& /*control*/,
                        ResultsGroup& /*group*/) const {}
+
+  /// Adds to this analysis's `group` what other analyses' groups contribute to it.
+  /// @param all  every group of the run, this one included.
+  virtual void relate(const Results& /*all*/, ResultsGroup& /*group*/) const {}
 };
 
 /// What an analysis is constructed from. All of it outlives the analysis.
 struct AnalysisContext {
   const Model& model;
-  const Corpus* corpus;  ///< null for weights-only runs
+  const Corpus* corpus;  ///< null if no analysis needs it
   const AnalysisSettings& settings;
   const PackedModel* packed =
-      nullptr;  ///< the model's weights for settings.engine(); null: float32
+      nullptr;                       ///< the model's weights for settings.engine(); null: float32
+  const TaskFiles* tasks = nullptr;  ///< null if no analysis needs them
 };
 
 /// What an analysis's memory depends on.
@@ -87,6 +113,7 @@ struct RunShape {
   Index n_token = 0;             ///< of the longest piece
   std::uint64_t n_document = 0;  ///< of the corpus
   int n_thread = 1;
+  std::uint64_t n_task = 0;
 
   std::uint64_t n_unit() const { return config.n_layer * config.n_head; }
 };

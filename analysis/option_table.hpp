@@ -42,7 +42,9 @@ struct Option {
 
   bool is_switch() const { return value.empty(); }
   /// Whether it names files or folders.
-  bool is_path() const { return value == "FILE" || value == "DIR" || value == "PATH..."; }
+  bool is_path() const {
+    return value == "FILE" || value == "DIR" || value == "PATH..." || value == "FILE...";
+  }
   /// Sets the option and its field. @throws OptionError `--seed: expected ..., got ...`
   void set(const Words& given_words);
   [[noreturn]] void refuse(const std::string& expected, const std::string& got) const;

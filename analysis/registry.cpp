@@ -5,13 +5,16 @@
 #include "correlation/correlation.hpp"
 #include "parameters/parameters.hpp"
 #include "pruning/pruning.hpp"
+#include "tasks/tasks.hpp"
 
 namespace headscope {
 
 const std::vector<RegisteredAnalysis>& analysis_registry() {
   static const std::vector<RegisteredAnalysis> analyses{
-      parameters_analysis(), circuits_analysis(),       correlation_analysis(),
-      pruning_analysis(),    classification_analysis(), attention_patterns_analysis(),
+      parameters_analysis(),         circuits_analysis(),
+      correlation_analysis(),        pruning_analysis(),
+      classification_analysis(),     tasks_analysis(),
+      attention_patterns_analysis(),
   };
   return analyses;
 }

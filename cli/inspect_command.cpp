@@ -76,16 +76,16 @@ void print_model(const ModelDescription& model, const std::string& path) {
 
 /// Memory of a run over many documents with the default options: each analysis alone, then all.
 void print_memory(const ModelDescription& model) {
-  constexpr std::uint64_t many = 1000;
-  const RunShape run{model.config, {}, model.config.n_ctx, many, blas::thread_count()};
+  constexpr std::uint64_t many = 1000, n_task = 10;
+  const RunShape run{model.config, {}, model.config.n_ctx, many, blas::thread_count(), n_task};
   const auto need = [&](const std::vector<const RegisteredAnalysis*>& analyses) {
     return memory_text(total_bytes(run_memory(run, weight_bytes(model), analyses, false)));
   };
   std::cout << "  memory of a run, about, by --analyses; documents of " << run.n_token
-            << " tokens, " << run.n_thread << " threads\n";
+            << " tokens, " << run.n_task << " tasks, " << run.n_thread << " threads\n";
   std::vector<const RegisteredAnalysis*> possible;
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
-    if (analysis.info.needs_corpus() && !model.missing.empty()) continue;
+    if (analysis.info.needs_complete_model() && !model.missing.empty()) continue;
     possible.push_back(&analysis);
     print_line("  " + analysis.info.name, need({&analysis}));
   }

@@ -12,7 +12,9 @@ class ListCommand : public Command {
     for (const RegisteredAnalysis& analysis : analysis_registry()) {
       const AnalysisInfo& info = analysis.info;
       std::cout << info.name << ": " << info.title << "\n  " << info.purpose << "\n  needs:  "
-                << (info.needs_corpus() ? "a complete model and a corpus" : "attention weights");
+                << (info.needs_corpus()  ? "a complete model and a corpus"
+                    : info.needs_tasks() ? "a complete model and tasks"
+                                         : "attention weights");
       std::cout << "\n  source: " << info.source << "\n";
     }
   }

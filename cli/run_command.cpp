@@ -28,7 +28,7 @@ class RunCommand : public Command {
     const PassLabel label = pass_label(setup);
     if (label.n_shard > 1 && label.n_pass == 0) {
       throw UsageError(
-          "--shard: expected an analysis of text, whose documents it shares out, got " +
+          "--shard: expected an analysis of text, whose documents or pairs it shares out, got " +
           label.identity.at("analyses"));
     }
     const PassFolder folder(run_.output, label);

@@ -3,7 +3,7 @@ set(headscope_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/headscope)
 
 # Component program: the command line, with the default model and stories. Component development: the library.
 install(TARGETS headscope_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
-install(FILES data/default-model.h5 data/stories.conllu
+install(FILES data/default-model.h5 data/stories.conllu data/tasks.jsonl
   DESTINATION ${CMAKE_INSTALL_DATADIR}/headscope COMPONENT program)
 install(FILES LICENSE README.md CHANGELOG.md CITATION.cff
   DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/headscope COMPONENT program)

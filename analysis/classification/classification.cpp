@@ -231,7 +231,8 @@ void Classification::add_arcs(DocumentStatistics& statistics) {
 void Classification::add_example(const Piece& piece, DocumentStatistics& statistics) {
   piece_.document = piece.document;
   piece_.example_cases.clear();
-  if (piece.index > 0 || !is_example_document(piece.document) || piece.token_text.size() < 3) return;
+  if (piece.index > 0 || !is_example_document(piece.document) || piece.token_text.size() < 3)
+    return;
   ExampleDocument example{piece.token_text, token_sentences(piece),
                           example_cases({piece_.tokens, piece_.is_punctuation, piece_.copies,
                                          piece_.rarest, piece_.words})};
@@ -262,9 +263,9 @@ HeadSums Classification::head_sums(DocumentStatistics& statistics) const {
         &statistics.sum(relation_hits_name(arc.relation), per_head({n_block, 2})));
   }
   if (!piece_.example_cases.empty()) {
-    sums.attended = &statistics.row(
-        example_attended_name(piece_.document),
-        {model_.config.n_layer, model_.config.n_head, piece_.example_cases.size()});
+    sums.attended =
+        &statistics.row(example_attended_name(piece_.document),
+                        {model_.config.n_layer, model_.config.n_head, piece_.example_cases.size()});
   }
   return sums;
 }

@@ -24,19 +24,30 @@ class PieceObserver : public LayerObserver {
   DocumentStatistics statistics_;
 };
 
-}  // namespace
-
-int pass_count(const std::vector<const RegisteredAnalysis*>& analyses) {
+int corpus_pass_count(const std::vector<const RegisteredAnalysis*>& analyses) {
   int count = 0;
   for (const RegisteredAnalysis* analysis : analyses) {
-    count = std::max(count, analysis->info.n_pass);
+    if (analysis->info.needs_corpus()) count = std::max(count, analysis->info.n_pass);
   }
   return count;
 }
 
+}  // namespace
+
+int pass_count(const std::vector<const RegisteredAnalysis*>& analyses) {
+  int of_tasks = 0;
+  for (const RegisteredAnalysis* analysis : analyses) {
+    if (analysis->info.needs_tasks()) of_tasks += analysis->info.n_pass;
+  }
+  return corpus_pass_count(analyses) + of_tasks;
+}
+
 CorpusRun::CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses,
                      const AnalysisContext& context)
-    : model_(context.model), n_pass_(pass_count(analyses)) {
+    : model_(context.model),
+      corpus_(context.corpus),
+      n_corpus_pass_(corpus_pass_count(analyses)),
+      n_pass_(pass_count(analyses)) {
   for (const RegisteredAnalysis* registered : analyses) {
     items_.push_back({registered, registered->make(context), &statistics_[registered->info.name]});
   }
@@ -45,23 +56,63 @@ CorpusRun::CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses,
 void CorpusRun::begin_pass(int pass) {
   for (auto& [name, statistics] : statistics_) statistics.seal();
   in_pass_.clear();
+  with_batches_ = nullptr;
+  int first_pass = n_corpus_pass_;  // of the next analysis of tasks
   for (Item& item : items_) {
     const AnalysisInfo& info = item.registered->info;
-    const int own_pass = pass - (n_pass_ - info.n_pass);
-    if (!info.needs_corpus() || own_pass < 0) continue;
-    item.analysis->begin_pass(own_pass, *item.statistics);
-    in_pass_.push_back(&item);
+    if (info.needs_tasks()) {
+      const int own_pass = pass - first_pass;
+      first_pass += info.n_pass;
+      if (own_pass < 0 || own_pass >= info.n_pass) continue;
+      item.analysis->begin_pass(own_pass, *item.statistics);
+      with_batches_ = &item;
+    } else if (info.needs_corpus() && pass < n_corpus_pass_) {
+      const int own_pass = pass - (n_corpus_pass_ - info.n_pass);
+      if (own_pass < 0) continue;
+      item.analysis->begin_pass(own_pass, *item.statistics);
+      in_pass_.push_back(&item);
+    }
   }
   first_pass_ = pass == 0;
+  if (with_batches_ != nullptr) {
+    forward_.reset();
+    end_forward_.reset();
+    return;
+  }
   if (forward_ != nullptr) return;
   forward_ = std::make_unique<Forward>(model_);
   end_forward_ = std::make_unique<Forward>(model_);
 }
 
-double CorpusRun::forward_passes(std::uint64_t document) const {
+std::uint64_t CorpusRun::n_item() const {
+  return with_batches_ != nullptr ? with_batches_->analysis->n_batch() : corpus_->n_document();
+}
+
+const char* CorpusRun::item_name() const {
+  return with_batches_ != nullptr ? "batches of pairs" : "documents";
+}
+
+double CorpusRun::forward_passes(std::uint64_t item) const {
+  if (with_batches_ != nullptr) return with_batches_->analysis->forward_passes(item);
   double count = 1;
-  for (const Item* item : in_pass_) count += item->analysis->forward_passes(document);
+  for (const Item* each : in_pass_) count += each->analysis->forward_passes(item);
   return count;
+}
+
+std::uint64_t CorpusRun::n_piece(std::uint64_t item) const {
+  return with_batches_ != nullptr ? 1 : corpus_->n_piece(item);
+}
+
+std::uint64_t CorpusRun::run_piece(std::uint64_t item, std::uint64_t index) {
+  if (with_batches_ != nullptr) {
+    DocumentStatistics statistics(*with_batches_->statistics, item);
+    const std::uint64_t n_token = with_batches_->analysis->run_batch(item, statistics);
+    statistics.end();
+    return n_token;
+  }
+  const Piece piece = corpus_->piece(item, index);
+  observe(piece);
+  return piece.tokens.size();
 }
 
 void CorpusRun::observe(const Piece& piece) {

@@ -62,6 +62,7 @@ RunIdentity run_identity(const RunSetup& setup) {
   identity["model SHA-256"] = setup.model().sha256;
   if (setup.tokenizer() != nullptr) identity["tokenizer SHA-256"] = setup.tokenizer()->sha256();
   if (setup.corpus() != nullptr) identity["corpus SHA-256"] = setup.corpus()->sha256();
+  if (setup.tasks() != nullptr) identity["tasks SHA-256"] = setup.tasks()->sha256();
   for (const RegisteredAnalysis* analysis : setup.analyses()) {
     std::string& names = identity["analyses"];
     names += (names.empty() ? "" : ",") + analysis->info.name;

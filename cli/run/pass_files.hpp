@@ -16,7 +16,7 @@
 namespace headscope {
 
 /// What must be equal for statistics to be merged, by name: program version, SHA-256 of model,
-/// tokenizer and corpus, analyses, and every option that affects numbers.
+/// tokenizer, corpus and tasks, analyses, and every option that affects numbers.
 using RunIdentity = std::map<std::string, std::string>;
 RunIdentity run_identity(const RunSetup& setup);
 

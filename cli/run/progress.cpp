@@ -41,15 +41,19 @@ void Progress::phase(bool quiet, const std::string& text) {
   std::cerr.flush();
 }
 
-Progress::Progress(Style style, std::string task, Amount all, Amount before)
-    : style_(style), task_(std::move(task)), all_(all), before_(before) {}
+Progress::Progress(Style style, std::string task, std::string item_name, Amount all, Amount before)
+    : style_(style),
+      task_(std::move(task)),
+      item_name_(std::move(item_name)),
+      all_(all),
+      before_(before) {}
 
 Progress::~Progress() {
   if (printed_any_) print(true);
 }
 
 void Progress::advance(Amount done, std::uint64_t n_token) {
-  done_.n_document += done.n_document;
+  done_.n_item += done.n_item;
   done_.work += done.work;
   tokens_ += n_token;
   if (style_ == Style::quiet) return;
@@ -75,7 +79,7 @@ void Progress::print(bool last) {
 
 std::string Progress::text() const {
   const std::chrono::duration<double> elapsed = Clock::now() - start_;
-  const std::uint64_t n_document = before_.n_document + done_.n_document;
+  const std::uint64_t n_item = before_.n_item + done_.n_item;
   const double work = before_.work + done_.work;
   std::string line = task_ + ": ";
   const double share = all_.work > 0 ? work / all_.work : 1;
@@ -87,9 +91,9 @@ std::string Progress::text() const {
     const auto filled = static_cast<std::size_t>(share * static_cast<double>(bar));
     if (bar > 3) line += "[" + std::string(filled, '#') + std::string(bar - filled, '.') + "] ";
   }
-  line += percent_text(share) + ", document " + std::to_string(n_document) + " of " +
-          std::to_string(all_.n_document);
-  const bool is_done = n_document == all_.n_document;
+  line += percent_text(share) + ", " + std::to_string(n_item) + " of " +
+          std::to_string(all_.n_item) + " " + item_name_;
+  const bool is_done = n_item == all_.n_item;
   const double seconds = elapsed.count();
   if (is_done || done_.work > 0) {
     line += ", " + (is_done ? duration_text(seconds)

@@ -14,7 +14,7 @@ class Progress {
 
   /// An amount of work.
   struct Amount {
-    std::uint64_t n_document = 0;
+    std::uint64_t n_item = 0;
     double work = 0;  ///< cost, in any unit
   };
 
@@ -25,8 +25,9 @@ class Progress {
   /// next line takes its place; empty removes it.
   static void phase(bool quiet, const std::string& text);
 
-  /// @param before  of `all`, done by an earlier process and not timed here.
-  Progress(Style style, std::string task, Amount all, Amount before);
+  /// @param item_name  what is counted: `documents`.
+  /// @param before     of `all`, done by an earlier process and not timed here.
+  Progress(Style style, std::string task, std::string item_name, Amount all, Amount before);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -40,7 +41,7 @@ class Progress {
 
   using Clock = std::chrono::steady_clock;
   Style style_;
-  std::string task_;
+  std::string task_, item_name_;
   Amount all_, before_;
   Amount done_;  // since then
   std::uint64_t tokens_ = 0;

@@ -12,7 +12,7 @@ namespace {
 
 AnalysisContext context_of(const RunSetup& setup, const Model& model) {
   return {model, setup.corpus(), setup.options().settings,
-          &model == &setup.model() ? &setup.packed() : nullptr};
+          &model == &setup.model() ? &setup.packed() : nullptr, setup.tasks()};
 }
 
 /// A run's control: an untrained model and the analyses that run on it.

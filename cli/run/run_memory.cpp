@@ -34,9 +34,11 @@ std::vector<MemoryPart> run_memory(const RunShape& run, std::uint64_t weights,
       {"weights", weights}};
   MemoryPart of_weights;
   std::vector<MemoryPart> of_text, of_control;
+  bool reads_corpus = false;
   for (const RegisteredAnalysis* analysis : analyses) {
     const MemoryPart part{analysis->info.name, analysis->memory(run)};
-    if (!analysis->info.needs_corpus()) {
+    reads_corpus |= analysis->info.needs_corpus();
+    if (!analysis->info.needs_complete_model()) {
       if (part.bytes > of_weights.bytes) of_weights = part;
       continue;
     }
@@ -45,7 +47,7 @@ std::vector<MemoryPart> run_memory(const RunShape& run, std::uint64_t weights,
       of_control.push_back({"control " + part.name, part.bytes});
     }
   }
-  if (!of_text.empty()) {
+  if (reads_corpus) {
     parts.push_back({"forward pass", forward_bytes(run.config, run.n_token, true) +
                                          loss_bytes(run.config, run.n_token, run.n_thread)});
   }

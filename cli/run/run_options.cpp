@@ -67,9 +67,18 @@ RunOptions::RunOptions() {
                     "the one in the model file or its folder", run});
   table(prepend_bos, {"no-bos", "", "do not put <|endoftext|> before each document"});
   table(max_documents, {"max-documents", "N", "number of documents of the corpus to use", "all"});
+  table.heading("Tasks");
+  Option& task_files = table(
+      tasks,
+      {"tasks", "FILE...",
+       "files of minimal pairs, a line of JSON each: sentence_good, sentence_bad (BLiMP's form) or "
+       "prefix, good, bad; with optional task and relation (the UD relation it is about)",
+       "the tasks in data/ with the default model", run});
+  task_files.several = task_files.in_usage = true;
+  table(max_pairs, {"task-pairs", "N", "number of pairs of each task to use", "all"});
   table.heading("Analyses");
   table(analyses, {"analyses", "A,B", "analyses to run, separated by commas",
-                   "all that model and corpus allow", run})
+                   "all that model, corpus and tasks allow", run})
       .choices = analysis_names();
   table(control, {"control", "KIND",
                   "none, or random: repeat the analyses that support it on an untrained model of "

@@ -17,8 +17,10 @@ struct RunOptions {
   std::string model;         ///< empty: the default model in data/
   std::uint64_t n_head = 0;  ///< for files that do not state it
   std::vector<std::string>
-      corpus;             ///< empty: the default stories with the default model, else none
-  std::string tokenizer;  ///< folder; empty: the model's own
+      corpus;                      ///< empty: the default stories with the default model, else none
+  std::vector<std::string> tasks;  ///< empty: the default ones with the default model, else none
+  std::uint64_t max_pairs = 0;     ///< of each task; 0: all
+  std::string tokenizer;           ///< folder; empty: the model's own
   bool prepend_bos = true;
   std::uint64_t max_documents = 0;    ///< 0: all
   std::vector<std::string> analyses;  ///< empty: all that the model and corpus allow

@@ -51,7 +51,6 @@ std::string shard_list(const std::vector<int>& shards) {
 
 PassRunner::PassRunner(const RunSetup& setup, PassFolder& folder)
     : options_(setup.options()),
-      corpus_(setup.corpus()),
       folder_(folder),
       progress_style_(Progress::detect(setup.options().quiet)) {
   if (options_.resume) return;
@@ -96,31 +95,31 @@ void PassRunner::run_pass(CorpusRun& corpus_run, int pass, const std::string& ta
     corpus_run.merge(saved.statistics);
     n_done = saved.label.n_done;
   }
-  ShardPieces pieces(*corpus_, static_cast<std::uint64_t>(options_.shard),
+  ShardPieces pieces(corpus_run, static_cast<std::uint64_t>(options_.shard),
                      static_cast<std::uint64_t>(options_.n_shard));
   double work_before = 0, work = 0;
   std::uint64_t n_seen = 0;
   for (ShardPieces each = pieces; !each.at_end(); each.advance(), ++n_seen) {
     if (n_seen == n_done) pieces = each;
-    (n_seen < n_done ? work_before : work) += corpus_run.forward_passes(each.document());
+    (n_seen < n_done ? work_before : work) += corpus_run.forward_passes(each.item());
   }
-  const std::uint64_t n_document = pieces.n_document();
-  Progress progress(progress_style_, task, {n_document, work_before + work},
-                    {pieces.n_document_before(), work_before});
+  const std::uint64_t n_item = pieces.n_item();
+  Progress progress(progress_style_, task, corpus_run.item_name(), {n_item, work_before + work},
+                    {pieces.n_item_before(), work_before});
   SaveTimer timer(options_.save_every);
   while (!pieces.at_end()) {
-    const double piece_work = corpus_run.forward_passes(pieces.document());
-    const Piece piece = pieces.read();
-    corpus_run.observe(piece);
+    const double piece_work = corpus_run.forward_passes(pieces.item());
+    const std::uint64_t n_token = pieces.run();
     ++n_done;
-    const bool ends_document = pieces.advance();
-    progress.advance({ends_document ? 1u : 0u, piece_work}, piece.tokens.size());
+    const bool ends_item = pieces.advance();
+    progress.advance({ends_item ? 1u : 0u, piece_work}, n_token);
     if (pieces.at_end()) break;
-    const bool is_due = timer.is_due(ends_document);
+    const bool is_due = timer.is_due(ends_item);
     if (!is_due && interrupt_.signal() == 0) continue;
     timer.save([&] { folder_.save(pass, n_done, corpus_run.statistics()); });
-    stop_if_interrupted("saved after " + std::to_string(pieces.n_document_before()) + " of " +
-                        std::to_string(n_document) + " documents of pass " + std::to_string(pass));
+    stop_if_interrupted("saved after " + std::to_string(pieces.n_item_before()) + " of " +
+                        std::to_string(n_item) + " " + corpus_run.item_name() + " of pass " +
+                        std::to_string(pass));
   }
   folder_.finish(pass, n_done, corpus_run.statistics());
   stop_if_interrupted("saved after pass " + std::to_string(pass));

@@ -7,9 +7,9 @@
 
 namespace headscope {
 
-/// Runs analyses over the corpus, or over a shard of it, and saves each pass in a file.
+/// Runs analyses over their input, or over a shard of it, and saves each pass in a file.
 ///
-/// A finished pass is not repeated; an unfinished one continues after the last document saved. Sums
+/// A finished pass is not repeated; an unfinished one continues after the last item saved. Sums
 /// are exact, so that interrupted, resumed and sharded runs end in the same numbers.
 class PassRunner {
  public:
@@ -30,7 +30,6 @@ class PassRunner {
   void stop_if_interrupted(const std::string& saved) const;
 
   const RunOptions& options_;
-  const Corpus* corpus_;
   PassFolder& folder_;
   Progress::Style progress_style_;
   InterruptNote interrupt_;

@@ -52,11 +52,18 @@ void add_provenance(Results& results, const RunSetup& setup, std::uint64_t n_tok
   for (const HeadIndex head : config.pruned_heads)
     pruned += (pruned.empty() ? "" : ",") + head.text();
   if (!pruned.empty()) attributes["pruned_heads"] = pruned;
+  const auto joined = [](const std::vector<std::string>& paths) {
+    std::string text;
+    for (const std::string& path : paths) text += (text.empty() ? "" : " ") + path;
+    return text;
+  };
+  if (const TaskFiles* const tasks = setup.tasks(); tasks != nullptr) {
+    attributes["tasks_path"] = joined(setup.task_paths());
+    attributes["tasks_sha256"] = tasks->sha256();
+  }
   const Corpus* const corpus = setup.corpus();
   if (corpus == nullptr) return;
-  std::string paths;
-  for (const std::string& path : setup.corpus_paths()) paths += (paths.empty() ? "" : " ") + path;
-  attributes["corpus_path"] = paths;
+  attributes["corpus_path"] = joined(setup.corpus_paths());
   attributes["corpus_sha256"] = corpus->sha256();
   attributes["n_document"] = count(corpus->n_document());
   attributes["n_token"] = count(n_token);
@@ -116,6 +123,9 @@ Results finish_results(const RunSetup& setup, const CorpusRun& trained, const Co
     }
   }
   if (control != nullptr) add_control(trained, *control, main_group, results);
+  for (std::size_t i = 0; i < trained.items().size(); ++i) {
+    trained.items()[i].analysis->relate(results, results.groups[main_group[i]]);
+  }
   for (ResultsGroup& group : results.groups) {
     std::ranges::stable_sort(group.claims, {}, &Claim::number);
   }

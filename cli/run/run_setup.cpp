@@ -34,17 +34,28 @@ std::vector<std::string> find_corpus(const RunOptions& options) {
   return {default_data_path("stories.conllu")};
 }
 
-/// The analyses asked for, or else all that model and corpus allow.
+std::vector<std::string> find_tasks(const RunOptions& options) {
+  if (!options.model.empty() || !options.tasks.empty()) return options.tasks;
+  return {default_data_path("tasks.jsonl")};
+}
+
+/// The analyses asked for, or else all that model, corpus and tasks allow.
 std::vector<const RegisteredAnalysis*> choose_analyses(const RunOptions& options, bool has_corpus,
-                                                       const Model& model) {
+                                                       bool has_tasks, const Model& model) {
   std::vector<const RegisteredAnalysis*> chosen;
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
     const auto& asked = options.analyses;
     const bool is_asked = std::find(asked.begin(), asked.end(), analysis.info.name) != asked.end();
-    const bool possible = !analysis.info.needs_corpus() || (has_corpus && model.is_complete());
+    const AnalysisInfo& info = analysis.info;
+    const bool lacks_corpus = info.needs_corpus() && !has_corpus,
+               lacks_tasks = info.needs_tasks() && !has_tasks,
+               possible = !lacks_corpus && !lacks_tasks &&
+                          (!info.needs_complete_model() || model.is_complete());
     if (is_asked && !possible) {
-      if (model.is_complete())
-        throw UsageError("--analyses " + analysis.info.name + ": expected --corpus, got none");
+      if (model.is_complete()) {
+        throw UsageError("--analyses " + info.name + ": expected " +
+                         (lacks_corpus ? "--corpus" : "--tasks") + ", got none");
+      }
       throw DataError(model.path, "",
                       "expected a complete model for the analysis " + analysis.info.name +
                           ", got attention weights only (no token embedding or MLP)");
@@ -60,9 +71,15 @@ bool any_needs_corpus(const std::vector<const RegisteredAnalysis*>& analyses) {
   });
 }
 
+bool any_needs_tasks(const std::vector<const RegisteredAnalysis*>& analyses) {
+  return std::any_of(analyses.begin(), analyses.end(), [](const RegisteredAnalysis* analysis) {
+    return analysis->info.needs_tasks();
+  });
+}
+
 std::optional<Tokenizer> open_tokenizer(const RunOptions& options, const Model& model,
                                         const std::vector<const RegisteredAnalysis*>& analyses) {
-  if (!any_needs_corpus(analyses)) return std::nullopt;
+  if (!any_needs_corpus(analyses) && !any_needs_tasks(analyses)) return std::nullopt;
   const std::optional<TokenizerFiles> files = options.tokenizer.empty()
                                                   ? tokenizer_files_of(model)
                                                   : read_tokenizer_files(options.tokenizer);
@@ -70,6 +87,17 @@ std::optional<Tokenizer> open_tokenizer(const RunOptions& options, const Model& 
   Tokenizer tokenizer(*files);
   check_tokenizer_fits(tokenizer, model);
   return tokenizer;
+}
+
+std::optional<TaskFiles> open_tasks(const RunOptions& options,
+                                    const std::vector<std::string>& paths, const Model& model,
+                                    const std::optional<Tokenizer>& tokenizer,
+                                    const std::vector<const RegisteredAnalysis*>& analyses) {
+  if (!any_needs_tasks(analyses)) return std::nullopt;
+  if (!tokenizer) {
+    throw DataError(paths.front(), "", "expected a tokenizer to read text with, got none");
+  }
+  return TaskFiles(paths, *tokenizer, {model.config.n_ctx, options.max_pairs});
 }
 
 std::optional<Corpus> open_corpus(const RunOptions& options, const std::vector<std::string>& paths,
@@ -100,10 +128,10 @@ void check_address_space(std::uint64_t bytes) {
 /// Checks --memory, and the limit of the address space, against documents as long as the model's
 /// context.
 void check_memory_of(const RunOptions& options, const ModelConfig& config, std::uint64_t weights,
-                     std::uint64_t n_document,
+                     std::uint64_t n_document, std::uint64_t n_task,
                      const std::vector<const RegisteredAnalysis*>& analyses) {
   const std::vector<MemoryPart> parts =
-      run_memory({config, options.settings, config.n_ctx, n_document, blas::thread_count()},
+      run_memory({config, options.settings, config.n_ctx, n_document, blas::thread_count(), n_task},
                  weights, analyses, options.random_control());
   if (options.memory > 0) check_memory(parts, options.memory);
   check_address_space(total_bytes(parts));
@@ -116,7 +144,8 @@ Model load_checked_model(const RunOptions& options) {
   const LoadOptions load{options.n_head};
   if (options.memory > 0) {
     const FileDescription file = describe_file(path, load);
-    if (file.model) check_memory_of(options, file.model->config, weight_bytes(*file.model), 0, {});
+    if (file.model)
+      check_memory_of(options, file.model->config, weight_bytes(*file.model), 0, 0, {});
   }
   return load_model(path, load);
 }
@@ -126,13 +155,16 @@ Model load_checked_model(const RunOptions& options) {
 RunSetup::RunSetup(const RunOptions& options)
     : options_(with_threads_set(options)),
       corpus_paths_(find_corpus(options)),
+      task_paths_(find_tasks(options)),
       model_(load_checked_model(options_)),
       packed_(model_, checked_engine(options_)),
-      analyses_(choose_analyses(options_, !corpus_paths_.empty(), model_)),
+      analyses_(choose_analyses(options_, !corpus_paths_.empty(), !task_paths_.empty(), model_)),
       tokenizer_(open_tokenizer(options_, model_, analyses_)),
-      corpus_(open_corpus(options_, corpus_paths_, model_, tokenizer_, analyses_)) {
+      corpus_(open_corpus(options_, corpus_paths_, model_, tokenizer_, analyses_)),
+      tasks_(open_tasks(options_, task_paths_, model_, tokenizer_, analyses_)) {
   check_memory_of(options_, model_.config, weight_bytes(model_),
-                  corpus_ ? corpus_->n_document() : 0, analyses_);
+                  corpus_ ? corpus_->n_document() : 0, tasks_ ? tasks_->tasks().size() : 0,
+                  analyses_);
 }
 
 std::vector<const RegisteredAnalysis*> RunSetup::controlled_analyses() const {

@@ -8,7 +8,7 @@
 
 namespace headscope {
 
-/// A run's model, corpus and analyses, opened from its options.
+/// A run's model, corpus, tasks and analyses, opened from its options.
 class RunSetup {
  public:
   /// Also sets the number of threads.
@@ -24,8 +24,12 @@ class RunSetup {
   const PackedModel& packed() const { return packed_; }
   /// The paths given, or the default stories with the default model.
   const std::vector<std::string>& corpus_paths() const { return corpus_paths_; }
+  /// The task files given, or the default ones with the default model.
+  const std::vector<std::string>& task_paths() const { return task_paths_; }
   /// Null if no analysis needs it.
   const Corpus* corpus() const { return corpus_ ? &*corpus_ : nullptr; }
+  /// Null if no analysis needs them.
+  const TaskFiles* tasks() const { return tasks_ ? &*tasks_ : nullptr; }
   const Tokenizer* tokenizer() const { return tokenizer_ ? &*tokenizer_ : nullptr; }
   /// The analyses to run, in the order of the registry.
   const std::vector<const RegisteredAnalysis*>& analyses() const { return analyses_; }
@@ -34,12 +38,13 @@ class RunSetup {
 
  private:
   const RunOptions& options_;
-  std::vector<std::string> corpus_paths_;
+  std::vector<std::string> corpus_paths_, task_paths_;
   Model model_;
   PackedModel packed_;
   std::vector<const RegisteredAnalysis*> analyses_;
   std::optional<Tokenizer> tokenizer_;
   std::optional<Corpus> corpus_;
+  std::optional<TaskFiles> tasks_;
 };
 
 }  // namespace headscope

@@ -1,42 +1,41 @@
 #pragma once
 
-#include <cstdint>
-
-#include "headscope/corpus.hpp"
+#include "run/corpus_run.hpp"
 
 namespace headscope {
 
-/// Goes through the pieces of one shard's documents in order. Shard k of N has the documents k - 1,
-/// k - 1 + N, k - 1 + 2 N ..., with all their pieces.
+/// Goes through one shard of the current pass in order: the pieces of its documents, or its batches
+/// of pairs. Shard k of N has the items k - 1, k - 1 + N, k - 1 + 2 N ..., with all their pieces.
 class ShardPieces {
  public:
-  ShardPieces(const Corpus& corpus, std::uint64_t shard, std::uint64_t n_shard)
-      : corpus_(&corpus), step_(n_shard), document_(shard - 1) {}
+  ShardPieces(CorpusRun& corpus_run, std::uint64_t shard, std::uint64_t n_shard)
+      : corpus_run_(&corpus_run), step_(n_shard), item_(shard - 1) {}
 
-  /// Documents of the shard.
-  std::uint64_t n_document() const {
-    const std::uint64_t n = corpus_->n_document(), first = document_ % step_;
+  /// Items of the shard.
+  std::uint64_t n_item() const {
+    const std::uint64_t n = corpus_run_->n_item(), first = item_ % step_;
     return first < n ? 1 + (n - 1 - first) / step_ : 0;
   }
-  /// Documents of the shard before the present one.
-  std::uint64_t n_document_before() const { return document_ / step_; }
+  /// Items of the shard before the present one.
+  std::uint64_t n_item_before() const { return item_ / step_; }
 
-  bool at_end() const { return document_ >= corpus_->n_document(); }
-  std::uint64_t document() const { return document_; }
-  Piece read() const { return corpus_->piece(document_, piece_); }
+  bool at_end() const { return item_ >= corpus_run_->n_item(); }
+  std::uint64_t item() const { return item_; }
+  /// Runs the piece. @return its number of tokens.
+  std::uint64_t run() { return corpus_run_->run_piece(item_, piece_); }
 
-  /// Goes on to the next piece; true if that ends a document.
+  /// Goes on to the next piece; true if that ends an item.
   bool advance() {
-    if (++piece_ < corpus_->n_piece(document_)) return false;
+    if (++piece_ < corpus_run_->n_piece(item_)) return false;
     piece_ = 0;
-    document_ += step_;
+    item_ += step_;
     return true;
   }
 
  private:
-  const Corpus* corpus_;
+  CorpusRun* corpus_run_;
   std::uint64_t step_;
-  std::uint64_t document_;
+  std::uint64_t item_;
   std::uint64_t piece_ = 0;
 };
 

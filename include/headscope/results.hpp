@@ -74,7 +74,7 @@ struct Dimension {
 };
 
 struct Claim {
-  int number = 0;  ///< in the list of claims, 1..10; parts of one claim share it
+  int number = 0;  ///< in the list of claims, from 1; parts of one claim share it
   std::string statement;
   Verdict verdict = Verdict::undecided;
   std::string effect_name;  ///< what the effect size measures, with units

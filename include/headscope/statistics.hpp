@@ -101,6 +101,11 @@ class DocumentStatistics {
 /// @throws Error if the probability is outside [0, 1].
 double binomial_upper_tail(std::uint64_t successes, std::uint64_t trials, double probability);
 
+/// Two-sided p-value of a mean of 0, by a t-test of n paired differences: t = mean / (standard
+/// deviation / sqrt(n)), n - 1 degrees of freedom. 1 if all differences are 0, 0 if all are the
+/// same other number, NaN for fewer than two. Source: Student 1908.
+double paired_t_p(double n, double sum, double sum_of_squares);
+
 /// Benjamini-Hochberg adjusted p-values (q-values), in the order given. NaN stays NaN and does not
 /// count as a test. Source: Benjamini & Hochberg 1995.
 std::vector<double> benjamini_hochberg(const std::vector<double>& p);

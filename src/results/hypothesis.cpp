@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
 
@@ -44,6 +45,15 @@ double binomial_upper_tail(std::uint64_t successes, std::uint64_t trials, double
   if (successes > trials) return 0;
   const boost::math::binomial_distribution<> hits(static_cast<double>(trials), probability);
   return cdf(complement(hits, static_cast<double>(successes - 1)));
+}
+
+double paired_t_p(double n, double sum, double sum_of_squares) {
+  if (!(n >= 2)) return arma::datum::nan;
+  const double mean = sum / n, variance = (sum_of_squares - sum * mean) / (n - 1);
+  if (std::isnan(variance)) return arma::datum::nan;
+  if (!(variance > 0)) return sum == 0 ? 1 : 0;
+  const double t = mean / std::sqrt(variance / n);
+  return 2 * cdf(complement(boost::math::students_t_distribution<>(n - 1), std::abs(t)));
 }
 
 std::vector<double> benjamini_hochberg(const std::vector<double>& p) {

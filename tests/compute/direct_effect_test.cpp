@@ -72,6 +72,27 @@ TEST(DirectEffect, PartsAddUpToTheNextTokensLogitAboveTheMean) {
   }
 }
 
+TEST(DirectEffect, PartsAddUpToTheDifferenceOfTwoLogits) {
+  const Model model = untied_model();
+  const TokenIds tokens = Normal(46).tokens(20, model.config.d_vocab),
+                 a = Normal(47).tokens(20, model.config.d_vocab),
+                 b = Normal(48).tokens(20, model.config.d_vocab);
+  const LogitDirections difference = LogitAttribution(model).differences(a, b);
+  PartObserver parts(model, difference.directions);
+  LayerObserver* const observers[] = {&parts};
+  Forward forward(model);
+  const std::vector<double> scales =
+      final_scales(forward.run(tokens, observers), model.config.layer_norm_epsilon);
+  const arma::mat logits = testing::reference_run(model, tokens).logits;
+  for (Index t = 0; t < tokens.size(); ++t) {
+    double sum = 0;
+    for (const arma::mat& layer : parts.heads) sum += arma::accu(layer.col(t));
+    for (const std::vector<double>& part : parts.rest) sum += part[t];
+    // Rounding of float32 products, for logits of about 10.
+    EXPECT_NEAR(sum / scales[t] + difference.constant[t], logits(a[t], t) - logits(b[t], t), 4e-5);
+  }
+}
+
 // The difference of logits with and without a head's output, mean and scale of ln_f held fixed.
 TEST(DirectEffect, OfAHeadIsTheChangeOfTheLogitsWithoutItAtAFixedScale) {
   const Model model = untied_model();

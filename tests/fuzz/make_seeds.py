@@ -38,6 +38,12 @@ def text():
     return [bytes([room]) + words.encode() for room in (1, 4, 19, 255)] + [b"\x10\xff\xfe a\r\n\r\nb"]
 
 
+def tasks():
+    lines = ['{"sentence_good": "The cat runs.", "sentence_bad": "The cat run.", "UID": "agreement"}',
+             '{"prefix": "An old", "good": " man", "bad": " men", "task": "number", "relation": "det"}']
+    return [bytes([room]) + ("\n".join(lines) + "\n").encode() for room in (3, 12, 63)]
+
+
 def vocabulary():
     merges = (DATA / "tokenizer" / "merges.txt").read_bytes()[:1500]
     whole = (DATA / "tokenizer" / "vocab.json").read_bytes()
@@ -96,7 +102,7 @@ def edits():
     return [b"\x01"] + [draw.randbytes(draw.randrange(4, 200)) for _ in range(200)]
 
 
-SEEDS = {"conllu": conllu, "text": text, "vocabulary": vocabulary, "encoding": encoding, "config": config, "index": index, "tokenizer_json": tokenizer_json,
+SEEDS = {"conllu": conllu, "text": text, "tasks": tasks, "vocabulary": vocabulary, "encoding": encoding, "config": config, "index": index, "tokenizer_json": tokenizer_json,
          "safetensors": safetensors, "model_hdf5": edits, "model_keras": edits, "results": edits,
          "statistics": edits, "token_ids": edits, "hdf5_damage": edits}
 

@@ -10,7 +10,7 @@ cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz
 python3 tests/fuzz/make_seeds.py "$output/seeds"
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(config index safetensors conllu text vocabulary tokenizer_json encoding
+[ ${#targets[@]} -gt 0 ] || targets=(config index safetensors conllu text tasks vocabulary tokenizer_json encoding
   statistics token_ids model_hdf5 model_keras results hdf5_damage)
 # Short texts make fast runs; a whole vocabulary is long.
 declare -A longest=([text]=512 [encoding]=256 [conllu]=2048 [vocabulary]=16384 [tokenizer_json]=16384)

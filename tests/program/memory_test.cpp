@@ -57,7 +57,7 @@ ModelConfig config_of(Index n_layer, Index n_head, Index d_model, Index d_mlp, I
   config.d_model = d_model;
   config.d_mlp = d_mlp;
   config.n_ctx = n_ctx;
-  config.d_vocab = 2000;
+  config.d_vocab = 2560;
   return config;
 }
 
@@ -90,8 +90,15 @@ TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
   TokenIds tokens;
   for (Index t = 0; t < config.n_ctx; ++t) tokens.push_back(static_cast<TokenId>(t * 7919 % 2000));
   testing::write_token_corpus(folder.file("tokens.h5"), {tokens, tokens});
+  std::ofstream pairs(folder.file("tasks.jsonl"));
+  for (int i = 0; i < 500; ++i) {
+    pairs
+        << R"({"prefix": "The king", "good": " is happy here", "bad": " are happy here", "task": ")"
+        << i % 2 << "\"}\n";
+  }
+  pairs.close();
 
-  const RunShape shape{config, {}, config.n_ctx, 2, 1};
+  const RunShape shape{config, {}, config.n_ctx, 2, 1, 2};
   const std::vector<MemoryPart> parts =
       run_memory(shape, model_bytes(config), {&analysis_named(GetParam().analysis)}, false);
   const Finished finished = run_headscope({"run",
@@ -100,6 +107,10 @@ TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
                                            "--corpus",
                                            folder.file("tokens.h5"),
                                            "--no-bos",
+                                           "--tasks",
+                                           folder.file("tasks.jsonl"),
+                                           "--tokenizer",
+                                           HEADSCOPE_PROJECT_DIR "/data/tokenizer",
                                            "--analyses",
                                            GetParam().analysis,
                                            "--threads",
@@ -131,6 +142,7 @@ INSTANTIATE_TEST_SUITE_P(
                       MeasuredRun{"correlation", "wide", wide_config()},
                       MeasuredRun{"pruning", "wide", wide_config()},
                       MeasuredRun{"classification", "wide", wide_config()},
+                      MeasuredRun{"tasks", "wide", wide_config()},
                       MeasuredRun{"attention", "wide", wide_config()},
                       MeasuredRun{"attention", "long", config_of(1, 1, 512, 64, 2048)}),
     [](const auto& test) { return std::string(test.param.analysis) + "_" + test.param.shape; });

@@ -26,17 +26,18 @@ using testing::Running;
 using testing::TemporaryDirectory;
 
 const std::string corpus_file = HEADSCOPE_TEST_DATA "/classification.conllu";
+const std::string task_file = HEADSCOPE_PROJECT_DIR "/data/tasks.jsonl";
 const std::string model_file = HEADSCOPE_PROJECT_DIR "/data/planted-model.h5";
 
 using Words = std::vector<std::string>;
 
 /// @param more  options with their values; they replace the defaults here or add to them.
 Words run_arguments(const std::string& output, const Words& more = {}) {
-  std::map<std::string, std::string> options{{"--model", model_file},  {"--corpus", corpus_file},
-                                             {"--max-documents", "5"}, {"--prune-documents", "3"},
-                                             {"--patterns", "2"},      {"--bootstrap", "20"},
-                                             {"--nulls", "3"},         {"--js-queries", "9"},
-                                             {"--threads", "1"},       {"--output", output}};
+  std::map<std::string, std::string> options{
+      {"--model", model_file},    {"--corpus", corpus_file}, {"--max-documents", "5"},
+      {"--prune-documents", "3"}, {"--patterns", "2"},       {"--bootstrap", "20"},
+      {"--nulls", "3"},           {"--js-queries", "9"},     {"--threads", "1"},
+      {"--output", output},       {"--tasks", task_file},    {"--task-pairs", "30"}};
   for (std::size_t i = 0; i + 1 < more.size(); i += 2) options[more[i]] = more[i + 1];
   Words arguments{"--quiet"};
   for (const auto& [name, value] : options) arguments.insert(arguments.end(), {name, value});
@@ -53,7 +54,7 @@ std::optional<Results> run(const std::string& output, const Words& more = {}) {
 
 /// Runs all shards until nothing is left to do; the order changes from pass to pass.
 void run_shards(const std::string& output, int n_shard, const Words& more = {}) {
-  for (int round = 0; round < 4; ++round) {
+  for (int round = 0; round < 6; ++round) {
     for (int i = 0; i < n_shard; ++i) {
       Words arguments = more;
       arguments.insert(arguments.end(), {"--shard", std::to_string((i + round) % n_shard + 1) +
@@ -111,7 +112,7 @@ TEST_P(ShardCount, DoesNotChangeABitOfAnyAnalysis) {
   const TemporaryDirectory folder;
   run_shards(folder.path(), GetParam(), {"--control", "random"});
   Words files = pass_files(folder.path());
-  EXPECT_EQ(files.size(), 4U * static_cast<std::size_t>(GetParam()));
+  EXPECT_EQ(files.size(), 6U * static_cast<std::size_t>(GetParam()));
   std::reverse(files.begin(), files.end());
   const Results merged = merge(files);
   EXPECT_EQ(first_difference(merged, whole()), "");

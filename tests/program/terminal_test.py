@@ -60,7 +60,7 @@ class Progress(unittest.TestCase):
                 for phase in ("loading model and corpus", "model: ", "drawing tables, figures and report"):
                     self.assertIn(phase, text)
                 if columns >= 72:
-                    self.assertRegex(text, r"100 %, document 3 of 3, \d+ s")
+                    self.assertRegex(text, r"100 %, 3 of 3 documents, \d+ s")
 
 
 class Manual(unittest.TestCase):

@@ -211,6 +211,23 @@ TEST(BinomialUpperTail, FallsAsSuccessesRise) {
   }
 }
 
+TEST(PairedT, AgreesWithSciPy) {
+  const auto p = [](const std::vector<double>& differences) {
+    double sum = 0, squares = 0;
+    for (const double each : differences) {
+      sum += each;
+      squares += each * each;
+    }
+    return paired_t_p(static_cast<double>(differences.size()), sum, squares);
+  };
+  // scipy.stats.ttest_1samp(x, 0).pvalue
+  EXPECT_NEAR(p({1, 2}), 0.2048328, 1e-7);
+  EXPECT_NEAR(p({-1.5, 0.25, 3, 0.75, 2}), 0.3067908, 1e-7);
+  EXPECT_EQ(p({0, 0, 0}), 1);
+  EXPECT_EQ(p({2, 2, 2}), 0);
+  EXPECT_TRUE(std::isnan(p({3})));
+}
+
 TEST(BenjaminiHochberg, AgreesWithTheDefinition) {
   // Sorted p: 0.01 0.02 0.03 0.2 0.9. q is p * 5 / rank, then the running minimum from the largest
   // p.

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Submits a run to Slurm: N shards as job arrays, one array for each pass over the corpus, and a merge after the last.
+# Submits a run to Slurm: N shards as job arrays, one array for each pass, and a merge after the last.
 #
 #   tools/slurm/submit.sh N --output DIR [OPTION...]      options of `headscope run`
 #
 # From the environment:
 #   HEADSCOPE      the program (default: headscope on PATH)
-#   PASSES         number of arrays: the largest number of passes of an analysis (default 3, for pruning;
-#                  classification has 2, the others 1; an extra array does nothing)
+#   PASSES         number of arrays: the largest number of passes over the corpus of an analysis (pruning 3,
+#                  classification 2, the others 1), and 2 over the tasks (default 5; an extra array does nothing)
 #   CPUS           per task (default 1)
 #   SBATCH_OPTIONS further options of sbatch, for example "--time=4:00:00 --mem=3G --partition=short"
 #
@@ -37,7 +37,7 @@ common=(--parsable --kill-on-invalid-dep=yes --cpus-per-task="${CPUS:-1}" --open
   --export="ALL,HEADSCOPE=$headscope" "${more[@]}")
 
 previous=
-for ((pass = 1; pass <= ${PASSES:-3}; ++pass)); do
+for ((pass = 1; pass <= ${PASSES:-5}; ++pass)); do
   after=()
   [ -z "$previous" ] || after=(--dependency="afterok:$previous")
   previous=$(sbatch "${common[@]}" "${after[@]}" --job-name="headscope-$pass" --array="1-$n_shard" --signal=B:TERM@120 \
