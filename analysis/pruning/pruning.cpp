@@ -227,7 +227,7 @@ class Pruning : public Analysis {
     const std::vector<TokenLoss> losses =
         ablation_.float32_losses(Pack::of_document(tokens_), sample);
     Array& row = statistics.row("float32", {sample.size()});
-    for (std::size_t i = 0; i < losses.size(); ++i) row(i) = losses[i].sum();
+    for (std::size_t i = 0; i < losses.size(); ++i) row(i) += losses[i].sum();
   }
 
   void add_importance(DocumentStatistics& statistics) {
