@@ -23,9 +23,11 @@ bool is_formula(const std::string& cell) {
 
 // One line of text for each line of the cell.
 std::string printable_lines(std::string_view cell) {
-  const std::size_t end = cell.find('\n');
-  if (end == std::string_view::npos) return one_line(cell);
-  return one_line(cell.substr(0, end)) + "\n" + printable_lines(cell.substr(end + 1));
+  std::string text;
+  for (std::size_t end = 0; (end = cell.find('\n')) != cell.npos; cell.remove_prefix(end + 1)) {
+    text += one_line(cell.substr(0, end)) + "\n";
+  }
+  return text + one_line(cell);
 }
 
 // RFC 4180: quotes around anything that holds a separator, quotes doubled.
