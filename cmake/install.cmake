@@ -25,6 +25,7 @@ install(FILES ${PROJECT_BINARY_DIR}/headscope-config.cmake
 
 # `cpack --config BUILD/CPackConfig.cmake` makes the Debian packages, with CPackSourceConfig.cmake the source archive.
 if(PROJECT_IS_TOP_LEVEL)
+  set(CPACK_VERBATIM_VARIABLES ON)
   set(CPACK_PACKAGE_CONTACT "The Headscope authors")
   set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
   set(CPACK_GENERATOR DEB)
