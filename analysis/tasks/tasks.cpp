@@ -33,7 +33,7 @@ class Tasks : public Analysis {
         settings_(context.settings),
         batches_(pair_batches(tasks_)),
         forward_(context.model),
-        ablation_(context.model),
+        ablation_(context.model, context.packed),
         gradient_(context.model),
         attribution_(context.model) {}
 
@@ -279,7 +279,7 @@ std::uint64_t memory(const RunShape& run) {
                       sums = (n_document_block + 2) * effects + 2 * n_unit +
                              config.n_layer * config.d_model + 3 * n_document_block;
   return forward_bytes(config, n_column, false) + loss_bytes(config, n_column, run.n_thread) +
-         ablation_bytes(config, n_column, run.n_thread) +
+         ablation_bytes(config, n_column, run.n_thread, run.settings.engine()) +
          gradient_bytes(config, n_column, run.n_thread) +
          // The last shared tokens' z; losses and margins of a batch.
          config.d_model * n_column * sizeof(float) + 3 * effects * n_column * sizeof(double) +
