@@ -14,6 +14,7 @@
 #include "headscope/results.hpp"
 #include "headscope/utf8.hpp"
 #include "option_parser.hpp"
+#include "run/corpus_folders.hpp"
 #include "run/default_data.hpp"
 #include "run/run_memory.hpp"
 #include "run/run_options.hpp"
@@ -129,8 +130,8 @@ void print_results(const Results& results) {
 void print_description(const std::string& path, Index n_head, bool with_arrays) {
   const FileDescription file = describe_file(path, {n_head});
   const bool of_results = is_results(file);
-  std::cout << one_line(file.path) << ": " << (of_results ? "results" : file_kind_text(file.kind)) << ", "
-            << size_text(file.n_byte) << "\n";
+  std::cout << one_line(file.path) << ": " << (of_results ? "results" : file_kind_text(file.kind))
+            << ", " << size_text(file.n_byte) << "\n";
   if (of_results && !with_arrays) return print_results(read_results(file.path));
   for (const auto& [name, value] : file.attributes) print_line(name, value);
   if (file.model) {
@@ -147,7 +148,8 @@ void print_description(const std::string& path, Index n_head, bool with_arrays) 
   }
 }
 
-void print_corpus(const std::string& path, const std::string& tokenizer_directory) {
+void print_corpus(const std::string& path, const std::string& tokenizer_directory,
+                  const std::string& encoding) {
   std::optional<Tokenizer> tokenizer;
   std::string tokenizer_name = tokenizer_directory;
   if (tokenizer_directory.empty()) {
@@ -157,7 +159,8 @@ void print_corpus(const std::string& path, const std::string& tokenizer_director
   } else {
     tokenizer.emplace(Tokenizer::from_directory(tokenizer_directory));
   }
-  const CorpusOptions options;
+  CorpusOptions options;
+  options.encoding = encoding;
   const Corpus corpus({path}, &*tokenizer, options);
   std::uint64_t n_token = 0, longest = 0, n_word = 0, n_arc = 0, n_mention = 0;
   std::set<std::string> relations;
@@ -178,6 +181,9 @@ void print_corpus(const std::string& path, const std::string& tokenizer_director
     longest = std::max(longest, of_document);
   }
   std::cout << one_line(path) << ": corpus\n";
+  for (const CorpusFolder& folder : corpus.folders()) {
+    std::cout << "  " << one_line(corpus_folder_text(folder)) << "\n";
+  }
   print_line("tokenizer", tokenizer_name);
   print_line("documents", corpus.n_document());
   print_line("pieces", std::to_string(corpus.n_piece()) + ", of at most " +
@@ -194,7 +200,9 @@ bool is_text_corpus(const fs::path& path) {
   if (fs::is_directory(path)) {
     return !fs::exists(results_file(path.string())) && !model_file_in(path.string());
   }
-  return path.extension() == ".txt" || path.extension() == ".conllu";
+  const fs::path extension = path.extension();
+  return extension == ".txt" || extension == ".conllu" || extension == ".conll" ||
+         extension == ".gz";
 }
 
 class InspectCommand : public Command {
@@ -209,6 +217,7 @@ class InspectCommand : public Command {
                           "folder with the tokenizer.json, or vocab.json and merges.txt, for "
                           "counting a corpus's tokens",
                           "the tokenizer of the model in data/"});
+    options_.add(run_.table.at("encoding"));
     options_.add(run_.table.at("n-head"));
     options_(with_arrays_, {"arrays", "", "list every array of a file, with shape and type"});
   }
@@ -216,7 +225,7 @@ class InspectCommand : public Command {
   void run(const std::string& /*command_line*/) override {
     for (const std::string& path : files_) {
       if (is_text_corpus(path)) {
-        print_corpus(path, tokenizer_);
+        print_corpus(path, tokenizer_, run_.encoding);
       } else {
         const std::string results = results_file(path);
         print_description(fs::exists(results) ? results : path, run_.n_head, with_arrays_);

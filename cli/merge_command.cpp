@@ -14,9 +14,8 @@ class MergeCommand : public Command {
                        .required = "shards",
                        .several = true,
                        .positional = true});
-    for (const char* name :
-         {"output", "model", "corpus", "tasks", "tokenizer", "threads", "mixed", "figures",
-          "quiet"}) {
+    for (const char* name : {"output", "model", "corpus", "tasks", "tokenizer", "threads", "mixed",
+                             "figures", "quiet"}) {
       Option option = run_.table.at(name);
       option.in_usage = false;
       if (!option.is_switch()) option.when_empty = "as in the shards";

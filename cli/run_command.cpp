@@ -25,6 +25,9 @@ class RunCommand : public Command {
       std::cerr << "--precision " << run_.settings.precision
                 << ": float32, since nothing is faster on this processor\n";
     }
+    if (!run_.quiet) {
+      for (const std::string& note : setup.notes()) std::cerr << "headscope: " << note << "\n";
+    }
     const PassLabel label = pass_label(setup);
     if (label.n_shard > 1 && label.n_pass == 0) {
       throw UsageError(

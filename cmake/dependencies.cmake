@@ -13,6 +13,7 @@ endif()
 find_package(HDF5 REQUIRED COMPONENTS C HL)
 find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
 find_package(nlohmann_json 3.9 REQUIRED)
+find_package(ZLIB REQUIRED)
 pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(libcrypto REQUIRED IMPORTED_TARGET libcrypto)
 # Optional: low-precision matrix products.

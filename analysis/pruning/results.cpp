@@ -430,6 +430,21 @@ std::string summary_text(const ResultsGroup& group, const DocumentRows& rows) {
          number_text(group.variable("first_order_correlation").values.values[0], 3) + ".";
 }
 
+/// A model that does worse than guessing is not read as it was trained: no claim is settled.
+void doubt_a_loss_above_chance(const ModelConfig& config, ResultsGroup& group) {
+  const double loss = group.variable("loss").estimate(0).value;
+  const double chance = std::log(static_cast<double>(config.d_vocab));
+  if (!(loss > chance)) return;
+  group.report.warning = "the loss of " + number_text(loss, 3) + " nats per token is above " +
+                         number_text(chance, 3) + ", that of guessing among the " +
+                         std::to_string(config.d_vocab) +
+                         " tokens: tokenizer, corpus or model may be the wrong one.";
+  for (Claim& claim : group.claims) {
+    claim.verdict = Verdict::undecided;
+    claim.evidence = "Not decided, since " + group.report.warning + " " + claim.evidence;
+  }
+}
+
 }  // namespace
 
 std::vector<std::vector<Index>> pruning_orders(const Statistics& statistics,
@@ -488,6 +503,7 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
   }
   group.summary = summary_text(group, rows);
   group.report = pruning_report(group);
+  doubt_a_loss_above_chance(config, group);
   return group;
 }
 

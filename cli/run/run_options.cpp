@@ -58,13 +58,16 @@ RunOptions::RunOptions() {
   table.heading("Corpus");
   Option& paths = table(
       corpus, {"corpus", "PATH...",
-               "files or folders: plain text, CoNLL-U (named *.conllu) or token ids in HDF5",
+               "files or folders: plain text, CoNLL-U (named *.conllu or *.conll) or token ids in "
+               "HDF5; also compressed (*.gz)",
                "the stories in data/ with the default model; without a corpus only weights are "
                "analysed",
                run});
   paths.several = paths.in_usage = true;
   table(tokenizer, {"tokenizer", "DIR", "folder with tokenizer.json, or vocab.json and merges.txt",
                     "the one in the model file or its folder", run});
+  table(encoding, {"encoding", "NAME",
+                   "encoding of the corpus's text, as iconv names it: latin1, cp1252, utf-16"});
   table(prepend_bos, {"no-bos", "", "do not put <|endoftext|> before each document"});
   table(max_documents, {"max-documents", "N", "number of documents of the corpus to use", "all"});
   table.heading("Tasks");

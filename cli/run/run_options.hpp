@@ -20,7 +20,8 @@ struct RunOptions {
       corpus;                      ///< empty: the default stories with the default model, else none
   std::vector<std::string> tasks;  ///< empty: the default ones with the default model, else none
   std::uint64_t max_pairs = 0;     ///< of each task; 0: all
-  std::string tokenizer;           ///< folder; empty: the model's own
+  std::string tokenizer;           ///< folder; empty: that of the model's file or folder
+  std::string encoding = "utf-8";  ///< of the corpus's text
   bool prepend_bos = true;
   std::uint64_t max_documents = 0;    ///< 0: all
   std::vector<std::string> analyses;  ///< empty: all that the model and corpus allow

@@ -137,6 +137,11 @@ void write_run(const Results& results, const RunOptions& options) {
   Progress::phase(options.quiet, "drawing tables, figures and report");
   draw_results(results, options.output, options.figures);
   Progress::phase(options.quiet, "");
+  for (const ResultsGroup& group : results.groups) {
+    if (!group.report.warning.empty()) {
+      std::cerr << "headscope: warning: " << group.report.warning << "\n";
+    }
+  }
   if (!options.quiet) {
     std::cout << one_line((fs::path(options.output) / "report.html").string()) << "\n";
   }

@@ -7,6 +7,7 @@
 
 #include "headscope/error.hpp"
 #include "headscope/inspect.hpp"
+#include "run/corpus_folders.hpp"
 #include "run/default_data.hpp"
 #include "run/run_memory.hpp"
 #include "usage_error.hpp"
@@ -108,6 +109,7 @@ std::optional<Corpus> open_corpus(const RunOptions& options, const std::vector<s
   corpus_options.prepend_bos = options.prepend_bos;
   corpus_options.max_tokens = model.config.n_ctx;
   corpus_options.max_documents = options.max_documents;
+  corpus_options.encoding = options.encoding;
   return Corpus(paths, tokenizer ? &*tokenizer : nullptr, corpus_options);
 }
 
@@ -165,6 +167,27 @@ RunSetup::RunSetup(const RunOptions& options)
   check_memory_of(options_, model_.config, weight_bytes(model_),
                   corpus_ ? corpus_->n_document() : 0, tasks_ ? tasks_->tasks().size() : 0,
                   analyses_);
+}
+
+std::vector<std::string> RunSetup::notes() const {
+  std::vector<std::string> notes;
+  std::string left;
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    if (std::find(analyses_.begin(), analyses_.end(), &analysis) != analyses_.end()) continue;
+    left += (left.empty() ? "" : ", ") + analysis.info.name;
+  }
+  if (options_.analyses.empty() && !left.empty()) {
+    notes.push_back("leaves out " + left + ": " +
+                    (corpus_paths_.empty() ? "there is no --corpus"
+                                           : model_.path + " holds attention weights only"));
+  }
+  if (!corpus_ && !corpus_paths_.empty())
+    notes.push_back("does not read --corpus: no analysis needs it");
+  if (!corpus_) return notes;
+  for (const CorpusFolder& folder : corpus_->folders()) {
+    notes.push_back(corpus_folder_text(folder));
+  }
+  return notes;
 }
 
 std::vector<const RegisteredAnalysis*> RunSetup::controlled_analyses() const {

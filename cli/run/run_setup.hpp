@@ -33,6 +33,9 @@ class RunSetup {
   const Tokenizer* tokenizer() const { return tokenizer_ ? &*tokenizer_ : nullptr; }
   /// The analyses to run, in the order of the registry.
   const std::vector<const RegisteredAnalysis*>& analyses() const { return analyses_; }
+  /// What the user may not expect: analyses that model and corpus do not allow, a corpus that none
+  /// reads, files of a folder that are left. One line each.
+  std::vector<std::string> notes() const;
   /// The analyses to repeat on an untrained model; empty unless a control was asked for.
   std::vector<const RegisteredAnalysis*> controlled_analyses() const;
 

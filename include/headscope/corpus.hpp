@@ -56,12 +56,21 @@ struct CorpusOptions {
   Index max_tokens =
       1024;  ///< context: longer documents are cut at sentence boundaries into several
   std::uint64_t max_documents = 0;  ///< 0: all
+  std::string encoding = "utf-8";   ///< of text and CoNLL-U, as iconv names it
+};
+
+/// What a corpus takes of a folder; names in order.
+struct CorpusFolder {
+  std::string path;
+  std::vector<std::string> taken, left;
 };
 
 /// Documents from files or folders: plain text (a blank line ends a document), CoNLL-U, or token
 /// ids in HDF5. Opening checks all files and finds where documents and their pieces begin; pieces
-/// are then read one at a time. Files ending in `.conllu` are CoNLL-U, files with the HDF5
-/// signature (or ending in `.h5`) are token ids, all others are plain text.
+/// are then read one at a time. Files ending in `.conllu` or `.conll` are CoNLL-U, files with the
+/// HDF5 signature (or ending in `.h5`) are token ids, all others are plain text; each may be
+/// compressed
+/// (`.gz`). Line ends may be LF, CR LF or CR.
 ///
 /// Documents longer than the context are cut into pieces, each tokenised by itself: CoNLL-U between
 /// sentences; plain text after sentence-ending punctuation, any closing quotes and brackets, and
@@ -69,19 +78,19 @@ struct CorpusOptions {
 /// context is cut between tokens in plain text and truncated in CoNLL-U. Mentions and arcs that
 /// span several pieces are dropped.
 ///
-/// Plain text may hold any bytes but NUL. A CoNLL-U file without `# newdoc` is one document.
+/// Plain text may hold any characters but NUL. A CoNLL-U file without `# newdoc` is one document.
 ///
 /// Token-id HDF5 files hold `tokens` (integers, all documents concatenated) and `offsets`
 /// (n_document + 1 positions); the ids are held in memory. Documents are cut where the context is
 /// full. A document that begins with `<|endoftext|>` gets no second one.
 class Corpus {
  public:
-  /// @param paths      files or folders; a folder stands for its .txt, .conllu and .h5 files in
-  /// name order.
+  /// @param paths      files or folders; a folder stands for its .txt, .conllu, .conll and .h5
+  /// files, also .gz, in name order, without READMEs and licences.
   /// @param tokenizer  may be null for token-id files only.
-  /// @throws DataError naming file and line: unreadable, malformed CoNLL-U (which must be UTF-8),
-  /// ids outside the vocabulary, no documents.
-  /// @throws OptionError if max_tokens leaves no room for text.
+  /// @throws DataError naming file and line: unreadable, text not in its encoding, malformed
+  /// CoNLL-U, ids outside the vocabulary, no documents; or that <|endoftext|> is missing.
+  /// @throws OptionError if max_tokens leaves no room for text, or the encoding is not known.
   Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer,
          const CorpusOptions& options);
   ~Corpus();
@@ -96,6 +105,9 @@ class Corpus {
   std::uint64_t n_piece() const;
   /// @throws ShapeError if document >= n_document() or index >= n_piece(document).
   Piece piece(std::uint64_t document, std::uint64_t index = 0) const;
+
+  /// The folders among the paths, in order.
+  const std::vector<CorpusFolder>& folders() const;
 
   /// SHA-256 over the files' bytes in reading order, lower-case hexadecimal.
   const std::string& sha256() const;

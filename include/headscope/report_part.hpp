@@ -94,6 +94,9 @@ struct PatternWeighting {
 };
 
 struct ReportPart {
+  /// Why the results may mean nothing: a sentence shown before the others and by the program. May
+  /// be empty.
+  std::string warning;
   std::vector<Finding> findings;
   /// Parts of the summary's first line, about the model; may be empty.
   std::string model_size;  ///< `124.4 million parameters`

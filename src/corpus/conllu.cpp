@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/fields.hpp"
+#include "files/text_file.hpp"
 #include "headscope/error.hpp"
 #include "headscope/number_text.hpp"
 #include "headscope/utf8.hpp"
@@ -49,6 +50,12 @@ std::optional<std::string_view> comment_value(std::string_view line, std::string
 
 }  // namespace
 
+bool is_word_line(std::string_view line) {
+  const std::size_t end = line.find_first_not_of("0123456789-.");
+  return end > 0 && end < line.size() && line[end] == '\t' &&
+         std::count(line.begin(), line.end(), '\t') == n_column - 1;
+}
+
 std::string without_subtype(std::string_view relation) {
   return std::string(relation.substr(0, relation.find(':')));
 }
@@ -77,12 +84,7 @@ bool Reader::read_line(std::string& line) {
     line.erase(0, utf8::byte_order_mark.size());
   }
   if (line.ends_with('\r')) line.pop_back();
-  const std::size_t valid = utf8::valid_prefix(line);
-  if (valid < line.size()) {
-    fail(line_, "expected UTF-8, got byte " +
-                    std::to_string(static_cast<unsigned>(static_cast<unsigned char>(line[valid]))) +
-                    " at column " + std::to_string(valid + 1));
-  }
+  check_utf8(line, file_, line_);
   return true;
 }
 

@@ -80,6 +80,9 @@ class Reader {
   std::vector<std::pair<std::string, std::size_t>> heads_;
 };
 
+/// Whether a line is a word of CoNLL-U: ten columns, the first a number.
+bool is_word_line(std::string_view line);
+
 /// The part of a relation or any value before the first `:`.
 std::string without_subtype(std::string_view relation);
 

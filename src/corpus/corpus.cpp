@@ -1,48 +1,102 @@
 #include "headscope/corpus.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <limits>
 
+#include "corpus/conllu.hpp"
 #include "corpus/corpus_file.hpp"
 #include "files/file_version.hpp"
 #include "files/hdf5_file.hpp"
 #include "files/sha256.hpp"
+#include "files/text_file.hpp"
 #include "headscope/error.hpp"
+#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> files_of(const std::string& path) {
+/// The extension, before `.gz` if there is one.
+std::string extension_of(const fs::path& name) {
+  return (name.extension() == ".gz" ? name.stem() : name).extension().string();
+}
+
+bool is_known(const std::string& extension) {
+  return extension == ".txt" || extension == ".conllu" || extension == ".conll" ||
+         extension == ".h5";
+}
+
+/// README, LICENSE and the like, in any case: `README.txt`, `license-code.txt`.
+bool is_about_the_corpus(std::string name) {
+  std::ranges::transform(name, name.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+  return std::ranges::any_of(
+      std::array<std::string_view, 4>{"readme", "license", "licence", "copying"},
+      [&](std::string_view word) {
+        return name.starts_with(word) && (name.size() == word.size() ||
+                                          !(name[word.size()] >= 'a' && name[word.size()] <= 'z'));
+      });
+}
+
+/// The files that a path stands for. @param folders  gets what a folder holds.
+std::vector<std::string> files_of(const std::string& path, std::vector<CorpusFolder>& folders) {
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored)) return {path};
   if (!fs::is_directory(path, ignored)) {
     throw DataError(path, "", "expected a file or folder, got nothing there");
   }
   std::vector<std::string> files;
+  CorpusFolder folder{path, {}, {}};
   for (const auto& entry : fs::directory_iterator(path)) {
-    const fs::path extension = entry.path().extension();
-    if (entry.is_regular_file() &&
-        (extension == ".txt" || extension == ".conllu" || extension == ".h5")) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with('.')) continue;
+    if (entry.is_regular_file() && is_known(extension_of(name)) && !is_about_the_corpus(name)) {
       files.push_back(entry.path().string());
+      folder.taken.push_back(name);
+    } else {
+      folder.left.push_back(name);
     }
   }
-  if (files.empty()) throw DataError(path, "", "expected .txt, .conllu or .h5 files, got none");
-  std::sort(files.begin(), files.end());
+  if (files.empty()) {
+    throw DataError(path, "",
+                    "expected .txt, .conllu, .conll or .h5 files, or those as .gz, got none");
+  }
+  for (auto* const names : {&files, &folder.taken, &folder.left}) std::ranges::sort(*names);
+  folders.push_back(std::move(folder));
   return files;
 }
 
+/// Refuses a `.conll` file in one of the other formats of that name.
+void check_conllu(const std::string& path, const CorpusContext& context) {
+  const std::unique_ptr<std::istream> text = TextFile(path, context.encoding).open();
+  std::string line;
+  for (std::size_t number = 1; std::getline(*text, line); ++number) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (number == 1 && line.starts_with(utf8::byte_order_mark)) {
+      line.erase(0, utf8::byte_order_mark.size());
+    }
+    if (line.empty() || line.starts_with('#')) continue;
+    if (conllu::is_word_line(line)) return;
+    throw DataError(path, std::to_string(number),
+                    "expected CoNLL-U, whose words are lines of ten columns that begin with a "
+                    "number, got another form of CoNLL");
+  }
+}
+
 std::unique_ptr<CorpusFile> open_file(const std::string& path, const CorpusContext& context) {
-  const fs::path extension = fs::path(path).extension();
+  const std::string extension = extension_of(path);
   if (extension == ".h5" || hdf5::InputFile::recognises(path)) {
     return open_token_ids(path, context);
   }
   if (context.tokenizer == nullptr) {
     throw DataError(path, "", "expected a tokenizer to read text with, got none");
   }
-  return extension == ".conllu" ? open_conllu(path, context) : open_plain_text(path, context);
+  if (extension == ".conll") check_conllu(path, context);
+  return extension == ".conllu" || extension == ".conll" ? open_conllu(path, context)
+                                                         : open_plain_text(path, context);
 }
 
 }  // namespace
@@ -52,6 +106,7 @@ struct Corpus::Data {
   std::vector<std::uint64_t> first_document;  // of each file
   std::uint64_t n_document = 0, n_piece = 0;
   std::string sha256;
+  std::vector<CorpusFolder> folders;
 
   /// The file of a document, and the document's number in it.
   std::pair<const CorpusFile*, std::uint64_t> find(std::uint64_t document) const {
@@ -73,16 +128,18 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
     throw OptionError("max_tokens", "expected at least " + std::to_string(n_bos + 1) + ", got " +
                                         std::to_string(options.max_tokens));
   }
+  if (options.prepend_bos && tokenizer != nullptr) tokenizer->end_of_text();
   const std::uint64_t limit =
       options.max_documents > 0 ? options.max_documents : std::numeric_limits<std::uint64_t>::max();
   Sha256 hash;
   for (const std::string& path : paths) {
-    for (const std::string& file : files_of(path)) {
+    for (const std::string& file : files_of(path, data_->folders)) {
       const std::uint64_t room = limit - data_->n_document;
       auto opened = FileVersion(file).during([&]() -> std::unique_ptr<CorpusFile> {
         hash.add_file(file);
         if (room == 0) return nullptr;
-        return open_file(file, {tokenizer, options.prepend_bos, options.max_tokens - n_bos, room});
+        return open_file(file, {tokenizer, options.prepend_bos, options.max_tokens - n_bos, room,
+                                options.encoding});
       });
       if (room == 0) continue;
       data_->files.push_back(std::move(opened));
@@ -127,6 +184,10 @@ Piece Corpus::piece(std::uint64_t document, std::uint64_t index) const {
   piece.document = document;
   piece.index = index;
   return piece;
+}
+
+const std::vector<CorpusFolder>& Corpus::folders() const {
+  return data_->folders;
 }
 
 const std::string& Corpus::sha256() const {

@@ -5,7 +5,7 @@
 #include "corpus/corpus_file.hpp"
 #include "corpus/document_cut.hpp"
 #include "files/file_version.hpp"
-#include "files/read_file.hpp"
+#include "files/text_file.hpp"
 
 namespace headscope {
 namespace {
@@ -141,9 +141,9 @@ class OpeningDocument {
 class ConlluFile : public CorpusFile {
  public:
   ConlluFile(const std::string& path, const CorpusContext& context)
-      : path_(path), version_(path), context_(context) {
-    std::ifstream file = open_to_read(path);
-    conllu::Reader reader(file, path);
+      : path_(path), version_(path), text_(path, context.encoding), context_(context) {
+    const std::unique_ptr<std::istream> file = text_.open();
+    conllu::Reader reader(*file, path);
     EntityFields fields;
     std::optional<OpeningDocument> document;
     while (auto sentence = reader.next()) {
@@ -181,6 +181,7 @@ class ConlluFile : public CorpusFile {
 
   std::string path_;
   FileVersion version_;
+  TextFile text_;
   CorpusContext context_;
   std::vector<ConlluPiece> pieces_;
   std::vector<DocumentTraits> traits_;
@@ -238,9 +239,8 @@ std::vector<Mention> mentions_within(std::vector<Mention> mentions, Index first,
 
 Piece ConlluFile::read(const ConlluPiece& place) const {
   const DocumentTraits& traits = traits_[place.document];
-  std::ifstream file = open_to_read(path_);
-  file.seekg(static_cast<std::streamoff>(place.begin));
-  conllu::Reader reader(file, path_, place.begin, place.line - 1);
+  const std::unique_ptr<std::istream> file = text_.open(place.begin);
+  conllu::Reader reader(*file, path_, place.begin, place.line - 1);
   Piece piece;
   piece.id = place.id;
   piece.has_dependencies = traits.has_dependencies;

@@ -47,6 +47,7 @@ struct CorpusContext {
   bool prepend_bos = true;
   Index max_tokens = 0;             ///< without `<|endoftext|>`, at least 1
   std::uint64_t max_documents = 0;  ///< stop after this many; at least 1
+  std::string encoding = "utf-8";   ///< of text, as iconv names it
 };
 
 std::unique_ptr<CorpusFile> open_plain_text(const std::string& path, const CorpusContext& context);

@@ -1,20 +1,14 @@
 #include <algorithm>
 
+#include "corpus/conllu.hpp"
 #include "corpus/corpus_file.hpp"
 #include "corpus/document_cut.hpp"
 #include "files/file_version.hpp"
-#include "files/read_file.hpp"
+#include "files/text_file.hpp"
 #include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {
-
-/// Ten columns, the first a number: a word of CoNLL-U.
-bool is_conllu_word(const std::string& line) {
-  const std::size_t end = line.find_first_not_of("0123456789-.");
-  return end > 0 && end < line.size() && line[end] == '\t' &&
-         std::count(line.begin(), line.end(), '\t') == 9;
-}
 
 struct TextPiece {
   std::uint64_t begin = 0;  // bytes of the file
@@ -25,8 +19,9 @@ struct TextPiece {
 class PlainText : public CorpusFile {
  public:
   PlainText(const std::string& path, const CorpusContext& context)
-      : path_(path), version_(path), context_(context) {
-    std::ifstream file = open_to_read(path);
+      : path_(path), version_(path), text_(path, context.encoding), context_(context) {
+    const std::unique_ptr<std::istream> opened = text_.open();
+    std::istream& file = *opened;
     std::string line, block;
     std::uint64_t offset = 0, block_begin = 0;
     std::size_t line_number = 0, block_line = 0;
@@ -37,6 +32,7 @@ class PlainText : public CorpusFile {
       if (++line_number == 1 && line.starts_with(utf8::byte_order_mark)) {
         line.erase(0, utf8::byte_order_mark.size());
       }
+      check_utf8(line, path, line_number);
       if (line.find('\0') != std::string::npos) {
         throw DataError(path, std::to_string(line_number), "expected text, got a NUL byte");
       }
@@ -47,10 +43,10 @@ class PlainText : public CorpusFile {
       }
       if (!seen_text && !line.starts_with('#')) {
         seen_text = true;
-        if (is_conllu_word(line)) {
-          throw DataError(
-              path, std::to_string(line_number),
-              "expected plain text, got CoNLL-U, which is read from files named *.conllu");
+        if (conllu::is_word_line(line)) {
+          throw DataError(path, std::to_string(line_number),
+                          "expected plain text, got CoNLL-U, which is read from files named "
+                          "*.conllu or *.conll");
         }
       }
       if (block.empty()) {
@@ -71,10 +67,9 @@ class PlainText : public CorpusFile {
   }
 
   Piece read(const TextPiece& place) const {
-    std::ifstream file = open_to_read(path_);
+    const std::unique_ptr<std::istream> file = text_.open(place.begin);
     std::string text(place.length, '\0');
-    file.seekg(static_cast<std::streamoff>(place.begin));
-    if (!file.read(text.data(), static_cast<std::streamsize>(text.size()))) {
+    if (!file->read(text.data(), static_cast<std::streamsize>(text.size()))) {
       throw DataError(path_, "", "expected the bytes seen when it was opened, got fewer");
     }
     Piece piece;
@@ -96,6 +91,7 @@ class PlainText : public CorpusFile {
 
   std::string path_;
   FileVersion version_;
+  TextFile text_;
   CorpusContext context_;
   std::vector<TextPiece> pieces_;
 };

@@ -2,7 +2,9 @@
 #include <limits>
 
 #include "corpus/corpus_file.hpp"
+#include "files/gzip.hpp"
 #include "files/hdf5_file.hpp"
+#include "files/temporary_file.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
@@ -24,12 +26,10 @@ class TokenIdFile : public CorpusFile {
       : path_(path), context_(context) {
     if (context.prepend_bos && context.tokenizer == nullptr) {
       throw DataError(path, "",
-                      "expected a tokenizer that knows the id of <|endoftext|>, got none (needed "
-                      "unless nothing is prepended)");
+                      "expected a tokenizer that knows the id of <|endoftext|>, which begins "
+                      "documents unless --no-bos is given, got none");
     }
-    const hdf5::InputFile file(path);
-    read_tokens(file);
-    const auto offsets = read_row(file, "offsets");
+    const auto offsets = read_file(path);
     const auto n_token = static_cast<std::int64_t>(tokens_.size());
     for (std::size_t i = 0; i < offsets.size(); ++i) {
       const std::int64_t least = i == 0 ? 0 : offsets[i - 1] + 1;
@@ -39,6 +39,12 @@ class TokenIdFile : public CorpusFile {
                             std::to_string(n_token) + ", got " + std::to_string(offsets[i]) +
                             " as number " + std::to_string(i));
       }
+    }
+    if (!offsets.empty() && (offsets.front() != 0 || offsets.back() != n_token)) {
+      throw DataError(path, "offsets",
+                      "expected positions from 0 to " + std::to_string(n_token) +
+                          ", the number of tokens, got " + std::to_string(offsets.front()) +
+                          " to " + std::to_string(offsets.back()));
     }
     for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
       if (n_document() == context.max_documents) break;
@@ -66,6 +72,27 @@ class TokenIdFile : public CorpusFile {
       }
     }
     return piece;
+  }
+
+  /// Reads the tokens, from a decompressed copy if need be.
+  /// @return  the offsets.
+  std::vector<std::int64_t> read_file(const std::string& path) {
+    if (!is_gzip(path)) return read_arrays(path);
+    TemporaryFile copy;
+    read_gzip(path, [&](std::string_view block) { copy.append(block); });
+    try {
+      return read_arrays(copy.path());
+    } catch (const DataError& error) {
+      std::string text = error.what();
+      if (text.starts_with(copy.path())) text.replace(0, copy.path().size(), path);
+      throw Error(text);
+    }
+  }
+
+  std::vector<std::int64_t> read_arrays(const std::string& path) {
+    const hdf5::InputFile file(path);
+    read_tokens(file);
+    return read_row(file, "offsets");
   }
 
   void read_tokens(const hdf5::InputFile& file) {

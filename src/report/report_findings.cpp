@@ -60,6 +60,7 @@ std::vector<Finding> findings(const Results& results) {
     if (!text.empty()) lines.push_back({.about = about, .text = text});
   };
   const std::optional<HeadShape> shape = head_shape(results);
+  for (const ResultsGroup& group : results.groups) add("Warning", group.report.warning);
   if (shape && results.attributes.contains("model_path")) {
     add("Model", model_line(results, *shape));
   }

@@ -20,10 +20,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(OverviewTable, title, dimension,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(PatternWeighting, title, variable)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(TypeReasons, rule, score, baseline, threshold,
                                                 about)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ReportPart, findings, model_size, model_loss,
-                                                scores, nearest, tables, measures, overview, types,
-                                                primary_type, reasons, examples, pattern,
-                                                pattern_weightings, token_labels)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ReportPart, warning, findings, model_size,
+                                                model_loss, scores, nearest, tables, measures,
+                                                overview, types, primary_type, reasons, examples,
+                                                pattern, pattern_weightings, token_labels)
 
 namespace {
 

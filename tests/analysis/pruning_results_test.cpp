@@ -57,6 +57,7 @@ ModelConfig config() {
   ModelConfig config;
   config.n_layer = n_layer;
   config.n_head = n_head;
+  config.d_vocab = 100;
   return config;
 }
 
@@ -103,6 +104,25 @@ TEST(PrunableClaim, HoldsFromAFifthOfTheHeadsByItsWholeInterval) {
   EXPECT_EQ(verdict(1, 1), Verdict::does_not_hold);
   // A third of the resamples leave out the first document; in the others the smaller share counts.
   EXPECT_EQ(verdict(1, 4), Verdict::undecided);
+}
+
+TEST(PruningResults, ALossAboveThatOfGuessingWarnsAndSettlesNoClaim) {
+  const auto with_vocabulary = [](Index d_vocab) {
+    ModelConfig small = config();
+    small.d_vocab = d_vocab;
+    return pruning_results(rows_of(enough({free_until(2), free_until(2)})), small, {});
+  };
+  // The loss is 2 nats; ln 8 = 2.08 and ln 7 = 1.95.
+  const ResultsGroup above_chance = with_vocabulary(8), below_chance = with_vocabulary(7);
+  EXPECT_EQ(above_chance.report.warning, "");
+  EXPECT_EQ(above_chance.claims[0].verdict, Verdict::holds);
+  EXPECT_EQ(below_chance.report.warning,
+            "the loss of 2 nats per token is above 1.95, that of guessing among the 7 tokens: "
+            "tokenizer, corpus or model may be the wrong one.");
+  for (const Claim& claim : below_chance.claims) {
+    EXPECT_EQ(claim.verdict, Verdict::undecided);
+    EXPECT_THAT(claim.evidence, HasSubstr("Not decided, since the loss of 2 nats"));
+  }
 }
 
 TEST(PruningResults, AnIntervalIsOverDocumentsInPairsWithTheirBaselines) {

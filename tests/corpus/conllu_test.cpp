@@ -109,7 +109,8 @@ TEST(Conllu, MalformedLinesAreNamed) {
   EXPECT_EQ(error_of(tabs("1 a a X _ _ 1 root _ _\n")),
             "f.conllu:1: expected a tree, got a cycle through word 1");
   EXPECT_EQ(error_of(tabs("1 caf\xE9 a X _ _ 0 root _ _\n")),
-            "f.conllu:1: expected UTF-8, got byte 233 at column 6");
+            "f.conllu:1: expected UTF-8, got byte 233 at column 6; --encoding latin1 reads "
+            "Latin-1");
 }
 
 TEST(Conllu, LimitsTheWordsOfASentence) {

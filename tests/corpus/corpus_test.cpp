@@ -71,9 +71,9 @@ using Texts = std::vector<std::string>;
 TEST_F(CorpusTest, BlankLinesEndPlainTextDocuments) {
   const std::string path = write("a.txt",
                                  "\xEF\xBB\xBF"
-                                 "One, two\nthree.\n \t\n\n  Four\r\nfive\r\n\r\nsix\xFF");
+                                 "One, two\nthree.\n \t\n\n  Four\r\nfive\r\n\r\nsix");
   const Corpus corpus({path}, &tokenizer(), {});
-  EXPECT_EQ(texts_of(corpus), (Texts{"One, two\nthree.", "  Four\r\nfive", "six\xFF"}));
+  EXPECT_EQ(texts_of(corpus), (Texts{"One, two\nthree.", "  Four\r\nfive", "six"}));
   const Piece first = corpus.piece(0);
   EXPECT_EQ(first.id, "a.txt:1");
   EXPECT_EQ(corpus.piece(1).id, "a.txt:5");
@@ -93,7 +93,8 @@ TEST_F(CorpusTest, ConlluUnderAnotherNameIsNotTakenForPlainText) {
   const std::string text = "# newdoc id = a\n\n" + line("1", "One", "0", "root");
   EXPECT_EQ(error_of(write("a.conll", text)),
             folder_.file("a.conll") +
-                ":3: expected plain text, got CoNLL-U, which is read from files named *.conllu");
+                ":3: expected plain text, got CoNLL-U, which is read from files named *.conllu "
+                "or *.conll");
   EXPECT_EQ(error_of(write("table.txt", "Numbers:\n1\t2\t3\t4\t5\t6\t7\t8\t9\t10\n")), "no error");
 }
 
@@ -296,16 +297,22 @@ TEST_F(CorpusTest, TokenIdsAreReadCutAndChecked) {
 
   EXPECT_EQ(error_of(path, {}, nullptr),
             path +
-                ": expected a tokenizer that knows the id of <|endoftext|>, got none (needed "
-                "unless nothing is prepended)");
+                ": expected a tokenizer that knows the id of <|endoftext|>, which begins documents "
+                "unless --no-bos is given, got none");
   EXPECT_EQ(error_of(write_ids("b.h5", {1, 600}, {0, 2})),
             folder_.file("b.h5") + ":tokens: expected ids from 0 to " +
                 std::to_string(tokenizer().size() - 1) + ", got 600 at position 1");
   EXPECT_EQ(error_of(write_ids("c.h5", {1, 2}, {0, 3})),
             folder_.file("c.h5") +
                 ":offsets: expected positions that rise from 0 to at most 2, got 3 as number 1");
-  EXPECT_EQ(error_of(write_ids("d.h5", {1, 2}, {0})),
-            folder_.file("d.h5") + ": expected at least one document, got none");
+  EXPECT_EQ(error_of(write_ids("d.h5", {1, 2, 3}, {0, 2})),
+            folder_.file("d.h5") +
+                ":offsets: expected positions from 0 to 3, the number of tokens, got 0 to 2");
+  EXPECT_EQ(error_of(write_ids("e.h5", {1, 2, 3}, {1, 3})),
+            folder_.file("e.h5") +
+                ":offsets: expected positions from 0 to 3, the number of tokens, got 1 to 3");
+  EXPECT_EQ(error_of(write_ids("f.h5", {}, {0})),
+            folder_.file("f.h5") + ": expected at least one document, got none");
 }
 
 TEST_F(CorpusTest, TheDocumentLimitCountsDocumentsNotPieces) {
@@ -333,7 +340,8 @@ TEST_F(CorpusTest, UnfitFilesAreNamed) {
   EXPECT_EQ(error_of(folder_.file("none.txt")),
             folder_.file("none.txt") + ": expected a file or folder, got nothing there");
   EXPECT_EQ(error_of(folder_.file("")),
-            folder_.file("") + ": expected .txt, .conllu or .h5 files, got none");
+            folder_.file("") +
+                ": expected .txt, .conllu, .conll or .h5 files, or those as .gz, got none");
   const std::string empty = write("empty.txt", "\n\n");
   EXPECT_EQ(error_of(empty), empty + ": expected at least one document, got none");
   EXPECT_EQ(error_of(empty, {}, nullptr),

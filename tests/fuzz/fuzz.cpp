@@ -92,6 +92,12 @@ OutputPath::~OutputPath() {
   ::unlink(path_.c_str());
 }
 
+std::string with_lf(std::string_view text) {
+  std::string lines(text);
+  if (lines.find('\n') == std::string::npos) std::replace(lines.begin(), lines.end(), '\r', '\n');
+  return lines;
+}
+
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};

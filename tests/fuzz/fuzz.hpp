@@ -76,6 +76,9 @@ class OutputPath {
   std::string path_;
 };
 
+/// A text as corpora read it: line ends CR become LF if there is no LF.
+std::string with_lf(std::string_view text);
+
 std::string read_file(const std::string& path);
 
 /// Reads every piece of a corpus, or of one of its files.

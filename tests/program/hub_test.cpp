@@ -1,4 +1,4 @@
-// The program on models as they lie on the Hugging Face hub.
+// The program on models and corpora as people have them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 using testing::data_path;
 using testing::Finished;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::run_headscope;
 using testing::TemporaryDirectory;
 
@@ -52,7 +53,7 @@ double loss_of_run(const std::string& model, const TemporaryDirectory& folder) {
                      "--analyses", "pruning", "--output", out, "--quiet"});
   EXPECT_EQ(finished.exit_status, 0) << finished.err;
   const Results results = read_results(out + "/results.h5");
-  return results.group("pruning").variable("loss_baseline").values.values.at(0);
+  return results.group("pruning").variable("loss").values.values.at(0);
 }
 
 // Text to loss: folder, shards, config, tokenizer.json, scores scaled by layer. The tolerance is
@@ -96,6 +97,54 @@ TEST(Hub, ATokenizerOfAnotherModelIsRefusedByName) {
   EXPECT_THAT(finished.err, HasSubstr(tokenizer + "/vocab.json: expected about 312 tokens, as " +
                                       snapshot + "/model.safetensors.index.json has, got "));
   EXPECT_FALSE(fs::exists(folder.file("out")));
+}
+
+TEST(Hub, AnAttentionOnlyModelSaysWhatItLeavesOutAndReadsNoCorpus) {
+  const TemporaryDirectory folder;
+  const std::string model = data_path("tiny_flat/attention_only.h5"), out = folder.file("out");
+  const Finished finished =
+      run_headscope({"run", "--model", model, "--corpus", write_documents(folder, "a.txt"),
+                     "--output", out, "--nulls", "2"});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("headscope: leaves out correlation, pruning"));
+  EXPECT_THAT(finished.err, HasSubstr(": " + model + " holds attention weights only\n"));
+  EXPECT_THAT(finished.err, HasSubstr("headscope: does not read --corpus: no analysis needs it\n"));
+  const Results results = read_results(out + "/results.h5");
+  for (const char* const name : {"corpus_path", "corpus_sha256", "n_document", "n_token"}) {
+    EXPECT_EQ(results.attributes.count(name), 0U) << name;
+  }
+  EXPECT_THAT(testing::read_file(out + "/report.md"), Not(HasSubstr("watched reading")));
+}
+
+TEST(Hub, AFolderOfTextSaysWhatIsReadAndWhatIsLeft) {
+  const TemporaryDirectory folder;
+  fs::create_directory(folder.file("corpus"));
+  write_documents(folder, "corpus/a.txt");
+  testing::write_file(folder.file("corpus/README.txt"), "About.");
+  const std::string line = folder.file("corpus") + ": reads a.txt; leaves README.txt\n";
+  const std::vector<std::string> run{
+      "run",        "--model",   snapshot,   "--corpus",        folder.file("corpus"),
+      "--analyses", "attention", "--output", folder.file("out")};
+  const Finished finished = run_headscope(run);
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("headscope: " + line));
+  EXPECT_THAT(run_headscope({"inspect", folder.file("corpus")}).out, HasSubstr("  " + line));
+}
+
+TEST(Hub, ALossAboveChanceWarnsInTerminalAndReport) {
+  const TemporaryDirectory folder;
+  const std::string out = folder.file("out");
+  // The golden model is random and large: its loss is far above ln 312 = 5.74.
+  ASSERT_GT(golden_loss(), 6);
+  const Finished finished =
+      run_headscope({"run", "--model", snapshot, "--corpus", write_documents(folder, "a.txt"),
+                     "--analyses", "pruning", "--output", out, "--quiet"});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("headscope: warning: the loss of "));
+  for (const char* const report : {"/report.md", "/report.html"}) {
+    EXPECT_THAT(testing::read_file(out + report),
+                HasSubstr("that of guessing among the 312 tokens"));
+  }
 }
 
 }  // namespace
