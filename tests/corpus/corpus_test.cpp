@@ -91,8 +91,8 @@ TEST_F(CorpusTest, BlankLinesEndPlainTextDocuments) {
 
 TEST_F(CorpusTest, ConlluUnderAnotherNameIsNotTakenForPlainText) {
   const std::string text = "# newdoc id = a\n\n" + line("1", "One", "0", "root");
-  EXPECT_EQ(error_of(write("a.conll", text)),
-            folder_.file("a.conll") +
+  EXPECT_EQ(error_of(write("a.tab", text)),
+            folder_.file("a.tab") +
                 ":3: expected plain text, got CoNLL-U, which is read from files named *.conllu "
                 "or *.conll");
   EXPECT_EQ(error_of(write("table.txt", "Numbers:\n1\t2\t3\t4\t5\t6\t7\t8\t9\t10\n")), "no error");
