@@ -11,6 +11,7 @@ namespace headscope {
 
 enum class HeadType {
   positional,
+  current_token,
   delimiter,
   syntactic,
   coreference,
@@ -21,7 +22,7 @@ enum class HeadType {
   sink,
   long_range,
 };
-inline constexpr std::size_t n_head_type = 10;
+inline constexpr std::size_t n_head_type = 11;
 const char* head_type_name(HeadType type);
 /// The rule in words, with its threshold.
 const char* head_type_rule(HeadType type);
@@ -30,10 +31,12 @@ const char* head_type_rule(HeadType type);
 /// value. If ceiling <= threshold: 0 for a value that reaches the threshold, else negative.
 double threshold_margin(double value, double threshold, double ceiling);
 
-/// Coreference accuracy on pronouns of odd documents, against the nearest mention.
+/// Coreference accuracy on pronouns of odd documents, against the better of two rules: take the
+/// nearest mention, take the mention completed last.
 struct CoreferenceTest {
-  arma::mat accuracy;     ///< unit x weighting
-  arma::rowvec baseline;  ///< weighting
+  arma::mat accuracy;               ///< unit x weighting
+  arma::rowvec nearest, completed;  ///< weighting
+  arma::rowvec baseline;            ///< weighting: the larger of the two
   double n_pronoun = 0;
   std::vector<double> p, q;  ///< unit
 };
@@ -52,6 +55,9 @@ struct TypeMargins {
   std::array<arma::mat, n_head_type> margin;
   /// Why the corpus cannot test a type, in words; empty if it can.
   std::array<std::string, n_head_type> untested;
+  /// Of each unit the offset of 1 .. 8, and the relation test by number, with the largest margin;
+  /// no_position without one.
+  std::vector<Index> positional_offset, syntactic_test;
 
   const std::string& untested_reason(HeadType type) const {
     return untested[static_cast<std::size_t>(type)];

@@ -93,8 +93,8 @@ class PlantedModel : public ::testing::Test {
 
 TEST_F(PlantedModel, EveryPlantedHeadIsRecovered) {
   const std::map<std::string, std::string> type_of_role{
-      {"previous_token", "positional"}, {"self", "positional"}, {"punctuation", "delimiter"},
-      {"induction", "induction"},       {"sink", "sink"},       {"random", "none"}};
+      {"previous_token", "positional"}, {"self", "current_token"}, {"punctuation", "delimiter"},
+      {"induction", "induction"},       {"sink", "sink"},          {"random", "none"}};
   const auto planted = nlohmann::json::parse(std::get<std::string>(
       *hdf5::InputFile(data_file("planted-model.h5")).attribute("", "planted_heads")));
   const ResultsGroup group = results_of_all();
