@@ -1,6 +1,6 @@
 """Recompute the scores of `headscope run --analyses classification,attention` in plain NumPy and compare.
 
-    python3 classification_check.py results.h5 model.h5 corpus.conllu
+    python3 classification_check.py results.h5 model.h5 corpus.conllu [tokenizer_folder]
 
 Reads annotation and vocabulary itself, cuts documents that are longer than the context, and computes every score from its
 definition. If results.h5 holds the attention patterns of every document in full (--patterns, --pattern-tokens 0) and none is cut,
@@ -395,18 +395,25 @@ class Sums(dict):
         self[name][1][at] += denominator
 
 
-def main(results_path, model_path, corpus_path):
+def read_tokenizer(model_path, folder=None):
+    """The tokenizer of a folder, or else of the model file."""
+    if folder:
+        with open(f"{folder}/vocab.json", encoding="utf-8") as vocab, open(f"{folder}/merges.txt", encoding="utf-8") as merges:
+            return Tokenizer(json.load(vocab), merges.read())
+    with h5py.File(model_path) as file:
+        return Tokenizer(json.loads(file["tokenizer/vocab"].asstr()[()]), file["tokenizer/merges"].asstr()[()])
+
+
+def main(results_path, model_path, corpus_path, tokenizer_folder=None):
     results = h5py.File(results_path)
     group = results["classification"]
     seed = int(results.attrs["seed"])
     model = read_model(model_path)
     shape = (model["n_layer"], model["n_head"])
-    vocabulary = json.loads(h5py.File(model_path)["tokenizer/vocab"].asstr()[()])
-    texts = token_bytes(vocabulary)
-    with h5py.File(model_path) as file:
-        tokenizer = Tokenizer(vocabulary, file["tokenizer/merges"].asstr()[()])
+    tokenizer = read_tokenizer(model_path, tokenizer_folder)
+    texts = token_bytes(tokenizer.vocabulary)
     n_document = int(results.attrs["n_document"])
-    first_token = vocabulary["<|endoftext|>"]
+    first_token = tokenizer.vocabulary["<|endoftext|>"]
     pieces = []  # (number of the document, number of the piece, piece)
     for d, document in enumerate(read_conllu(corpus_path)[:n_document]):
         pieces += [(d, i, piece) for i, piece in enumerate(cut(document, tokenizer, model["n_ctx"] - 1))]
