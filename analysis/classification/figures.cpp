@@ -96,7 +96,7 @@ Chart layer_chart(const std::string& y_title, std::vector<Series> series,
 }
 
 /// What carries each flag of a type: ` Positional: L0H1 at offset 1.`; empty if nothing does.
-std::string carriers_text(const ResultsGroup& group, HeadType type, const std::string& title) {
+std::string carriers_caption(const ResultsGroup& group, HeadType type, const std::string& title) {
   const Array& flags = group.variable("type").values;
   const std::size_t n_unit = flags.size() / n_head_type, n_head = flags.shape[2];
   std::string text;
@@ -119,8 +119,8 @@ Figure type_map_figure(const Scores& scores, const ResultsGroup& group) {
           .caption =
               "Each head's primary type: the one whose threshold it passes by most, in units "
               "of the room left above the threshold; none: it passes no threshold." +
-              carriers_text(group, HeadType::positional, "Positional") +
-              carriers_text(group, HeadType::syntactic, "Syntactic"),
+              carriers_caption(group, HeadType::positional, "Positional") +
+              carriers_caption(group, HeadType::syntactic, "Syntactic"),
           .source = std::string(own_definition) + ", after Voita et al. 2019",
           .content = std::move(map)};
 }
