@@ -7,7 +7,9 @@
 #include "circuits/measures.hpp"
 #include "circuits/position.hpp"
 #include "circuits/weights.hpp"
+#include "headscope/memory.hpp"
 #include "headscope/number_text.hpp"
+#include "induction.hpp"
 #include "parallel.hpp"
 
 namespace headscope {
@@ -27,10 +29,11 @@ const AnalysisInfo circuits_info{
 
 /// All results of the analysis, filled layer by layer.
 struct Circuits {
-  Array ov_copying, overlap, angle_min, rank, rank_joint, share, sink, composition;
+  Array ov_copying, ov_copying_full, overlap, angle_min, rank, rank_joint, share, sink, composition;
 
   Circuits(std::size_t n_layer, std::size_t n_head)
       : ov_copying({n_layer, n_head}),
+        ov_copying_full({n_layer, n_head}),
         overlap({projections.size(), n_layer, n_head, n_head}),
         angle_min({projections.size(), n_layer, n_head, n_head}),
         rank({n_layer, n_head}),
@@ -90,11 +93,17 @@ Circuits measure(const Model& model, bool fold_layer_norm) {
   const std::size_t n_layer = model.layers.size();
   const std::size_t n_head = model.config.n_head;
   Circuits circuits(n_layer, n_head);
+  const arma::mat tokens =
+      model.is_complete() ? token_circuit(model, fold_layer_norm) : arma::mat();
   std::vector<CompositionFactors> factors(n_layer);
   parallel_for(n_layer, [&](std::size_t layer) {
     const CircuitWeights weights =
         circuit_weights(model.layers[layer], model.config.n_head, fold_layer_norm);
     measure_layer(model, layer, weights, circuits);
+    for (std::size_t h = 0; h < n_head && !tokens.is_empty(); ++h) {
+      circuits.ov_copying_full(layer, h) =
+          ov_copying_full(weights.of(Projection::v, h), weights.of(Projection::o, h), tokens);
+    }
     factors[layer] = composition_factors(weights);
   });
   measure_composition(factors, n_head, circuits.composition);
@@ -142,6 +151,18 @@ void add_copying_counts(const Array& ov_copying, ResultsGroup& group) {
   };
   add("n_copying", 1, "above ");
   add("n_opposite", -1, "below -");
+}
+
+void add_full_copying(Array values, bool fold_layer_norm, ResultsGroup& group) {
+  group.add(Variable::real(
+      "ov_copying_full", {"layer", "head"}, std::move(values),
+      "Copying of the circuit from token to token, W_E W_V W_O W_U, as ov_copying: by the "
+      "eigenvalues of W_O (W_U W_E) W_V" +
+          std::string(fold_layer_norm
+                          ? "; LayerNorms folded in, all weights and each token's embedding and "
+                            "unembedding centred over d_model"
+                          : "; raw weights, not folded"),
+      "1", "Elhage et al. 2021"));
 }
 
 void add_measures(Circuits circuits, Index n_position, bool fold_layer_norm, ResultsGroup& group) {
@@ -226,7 +247,7 @@ void add_nulls(const ModelConfig& config, const AnalysisSettings& settings, Resu
 class CircuitsAnalysis : public Analysis {
  public:
   explicit CircuitsAnalysis(const AnalysisContext& context)
-      : model_(context.model), settings_(context.settings) {}
+      : model_(context.model), corpus_(context.corpus), settings_(context.settings) {}
 
   std::vector<ResultsGroup> finish(const Statistics& /*statistics*/) const override {
     ResultsGroup group;
@@ -234,23 +255,44 @@ class CircuitsAnalysis : public Analysis {
     group.title = circuits_info.title;
     add_dimensions(model_.config, group);
     const bool fold = settings_.own<CircuitsOptions>().fold_layer_norm;
-    add_measures(measure(model_, fold), n_position_used(model_), fold, group);
+    Circuits circuits = measure(model_, fold);
+    if (model_.is_complete()) add_full_copying(circuits.ov_copying_full, fold, group);
+    add_measures(std::move(circuits), n_position_used(model_), fold, group);
     add_nulls(model_.config, settings_, group);
     group.claims = circuit_claims(group, settings_);
-    group.summary = circuit_summary(group);
+    group.summary = circuit_summary(group, induction_units());
     group.report = circuit_report(group);
     return {std::move(group)};
   }
 
  private:
+  /// The induction heads of a complete model.
+  std::vector<std::size_t> induction_units() const {
+    std::vector<std::size_t> units;
+    if (!model_.is_complete()) return units;
+    const Array scores =
+        induction_scores(model_, induction_first_token(model_, corpus_), settings_.seed);
+    const std::size_t n_sequence = scores.shape[0], n_unit = scores.size() / n_sequence;
+    for (std::size_t unit = 0; unit < n_unit; ++unit) {
+      double mean = 0;
+      for (std::size_t s = 0; s < n_sequence; ++s) mean += scores.values[s * n_unit + unit];
+      if (mean / static_cast<double>(n_sequence) >= least_induction) units.push_back(unit);
+    }
+    return units;
+  }
+
   const Model& model_;
+  const Corpus* corpus_;
   AnalysisSettings settings_;
 };
 
 std::uint64_t memory(const RunShape& run) {
   const std::uint64_t d = run.config.d_model, n_unit = run.n_unit();
-  // Four factors per layer; per thread, four matrices in double and their products; the scores.
-  return run.config.n_layer * 4 * d * d * sizeof(float) +
+  // Four factors per layer; per thread, four matrices in double and their products; the scores; the
+  // circuit of tokens and a part of its factors; the forward pass on induction sequences.
+  return 3 * d * d * sizeof(double) + 2 * d * 2048 * sizeof(double) +
+         forward_bytes(run.config, std::min<Index>(run.config.n_ctx, 101), true) +
+         run.config.n_layer * 4 * d * d * sizeof(float) +
          static_cast<std::uint64_t>(run.n_thread) * 9 * d * d * sizeof(double) +
          composition_kinds.size() * n_unit * n_unit * sizeof(double);
 }

@@ -11,7 +11,8 @@ namespace headscope {
 std::vector<Claim> circuit_claims(const ResultsGroup& group, const AnalysisSettings& settings);
 
 /// Sentences about this model's circuits.
-std::string circuit_summary(const ResultsGroup& group);
+/// @param induction  units that are induction heads.
+std::string circuit_summary(const ResultsGroup& group, const std::vector<std::size_t>& induction);
 
 /// The part of the report about circuits.
 ReportPart circuit_report(const ResultsGroup& group);

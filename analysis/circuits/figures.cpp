@@ -18,6 +18,10 @@ Array at_last(const Array& array, std::size_t index) {
 Figure copying_figure(const ResultsGroup& group) {
   Heatmap map;
   map.panels = {{"", group.variable("ov_copying").values}};
+  if (group.has("ov_copying_full")) {
+    map.panels[0].title = "W_O W_V";
+    map.panels.push_back({"from token to token", group.variable("ov_copying_full").values});
+  }
   map.row_title = "layer";
   map.column_title = "head";
   map.heads = true;
@@ -31,7 +35,8 @@ Figure copying_figure(const ResultsGroup& group) {
           .caption =
               "Real part of the sum of the eigenvalues of W_O W_V over the sum of their "
               "absolute values: +1 writes back what it reads, -1 its opposite. "
-              "From the weights alone.",
+              "From token to token: the same with embedding and unembedding, where -1 is copy "
+              "suppression. From the weights alone.",
           .source = "Elhage et al. 2021",
           .content = map};
 }

@@ -60,22 +60,86 @@ std::string rank_text(const ResultsGroup& group) {
          decimals(of_heads, 0) + " one by one.";
 }
 
-std::string composition_text(const ResultsGroup& group) {
-  const Array& scores = group.variable("composition").values;
-  const std::size_t n_unit = scores.shape[1];
-  const std::size_t n_head = group.variable("ov_copying").values.shape[1];
-  const Array& null = group.variable("composition_null").values;
+/// The composition scores less what random matrices have.
+class CompositionExcess {
+ public:
+  explicit CompositionExcess(const ResultsGroup& group)
+      : excess_(group.variable("composition").values),
+        null_(group.variable("composition_null").values),
+        n_head_(group.variable("ov_copying").values.shape[1]) {
+    for (std::size_t i = 0; i < excess_.size(); ++i) excess_.values[i] -= null_(i / n_pair());
+  }
+
+  std::size_t n_unit() const { return excess_.shape[1]; }
+  std::size_t n_pair() const { return n_unit() * n_unit(); }
+  const std::vector<double>& values() const { return excess_.values; }
+  double value(std::size_t kind, std::size_t from, std::size_t to) const {
+    return excess_(kind, from, to);
+  }
+
+  /// `k L0H1 to L1H0 (0.212 above 0.103)`
+  std::string text(std::size_t index) const {
+    const std::size_t kind = index / n_pair(), pair = index % n_pair();
+    return std::string(composition_kinds[kind]) + " " + unit_text(pair / n_unit(), n_head_) +
+           " to " + unit_text(pair % n_unit(), n_head_) + " (" +
+           decimals(excess_.values[index], 3) + " above " + decimals(null_(kind), 3) + ")";
+  }
+
+ private:
+  Array excess_;  // kind x unit_from x unit_to
+  Array null_;    // kind
+  std::size_t n_head_;
+};
+
+/// The pairs furthest above random matrices.
+std::string composition_text(const CompositionExcess& excess) {
+  constexpr std::size_t n_named = 3;
+  const std::vector<std::size_t> order = ranking(excess.values());
+  if (order.empty())
+    return " There are no two layers, or no random draws, to judge composition by.";
   std::string text;
-  for (std::size_t kind = 0; kind < composition_kinds.size(); ++kind) {
-    const std::vector<double> pairs = scores.part(kind).values;
-    const std::vector<std::size_t> order = ranking(pairs);
-    if (order.empty()) return " There are no two layers to compose.";
-    text += text.empty() ? " Strongest composition: " : "; ";
-    text += std::string(composition_kinds[kind]) + " " + unit_text(order[0] / n_unit, n_head) +
-            " to " + unit_text(order[0] % n_unit, n_head) + " (" + decimals(pairs[order[0]], 3) +
-            ", random " + decimals(null(kind), 3) + ")";
+  for (std::size_t i = 0; i < std::min(n_named, order.size()); ++i) {
+    text += (i == 0 ? " Composition furthest above random: " : "; ") + excess.text(order[i]);
   }
   return text + ".";
+}
+
+/// For each induction head the earlier head that its keys read most.
+std::string induction_text(const CompositionExcess& excess,
+                           const std::vector<std::size_t>& induction) {
+  constexpr std::size_t n_named = 5, keys = 1;
+  std::vector<double> best;
+  std::vector<std::size_t> pairs;
+  for (const std::size_t to : induction) {
+    std::vector<double> from(excess.n_unit());
+    for (std::size_t unit = 0; unit < from.size(); ++unit)
+      from[unit] = excess.value(keys, unit, to);
+    const std::optional<std::size_t> most = largest(from);
+    if (!most) continue;
+    best.push_back(from[*most]);
+    pairs.push_back(keys * excess.n_pair() + *most * excess.n_unit() + to);
+  }
+  std::string text;
+  const std::vector<std::size_t> order = ranking(best);
+  for (std::size_t i = 0; i < std::min(n_named, order.size()); ++i) {
+    text += (i == 0 ? " Induction pairs: " : "; ") + excess.text(pairs[order[i]]);
+  }
+  return text.empty() ? "" : text + ".";
+}
+
+std::string full_copying_text(const ResultsGroup& group) {
+  if (!group.has("ov_copying_full")) return "";
+  const Array& copying = group.variable("ov_copying_full").values;
+  std::vector<double> opposite = copying.values;
+  for (double& value : opposite) value = -value;
+  const std::vector<std::size_t> order = ranking(opposite);
+  if (order.empty()) return "";
+  const auto n_opposite =
+      std::ranges::count_if(opposite, [](double value) { return value > least_copying; });
+  return " From token to token, embedding and unembedding included, " + std::to_string(n_opposite) +
+         " suppress what they read (below -" + number_text(least_copying, 2) +
+         "); furthest: " + unit_text(order[0], copying.shape[1]) + " (" +
+         decimals(-opposite[order[0]], 2) + ").";
 }
 
 std::string position_text(const ResultsGroup& group) {
@@ -100,14 +164,18 @@ std::string copying_finding(const ResultsGroup& group) {
 
 }  // namespace
 
-std::string circuit_summary(const ResultsGroup& group) {
-  return copying_text(group) + rank_text(group) + composition_text(group) + position_text(group);
+std::string circuit_summary(const ResultsGroup& group, const std::vector<std::size_t>& induction) {
+  const CompositionExcess excess(group);
+  return copying_text(group) + full_copying_text(group) + rank_text(group) +
+         composition_text(excess) + induction_text(excess, induction) + position_text(group);
 }
 
 ReportPart circuit_report(const ResultsGroup& group) {
   ReportPart part;
   add_finding(40, "Weights", copying_finding(group), part);
-  part.scores = {{30, "OV and QK circuits", {"ov_copying", "qk_rank90", "position_only_sink"}}};
+  part.scores = {{30,
+                  "OV and QK circuits",
+                  {"ov_copying", "ov_copying_full", "qk_rank90", "position_only_sink"}}};
   NearestHeads from{.rank = 20,
                     .title = "-composition, from",
                     .variable = "composition",

@@ -1,6 +1,8 @@
 #include "classification/claims.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "headscope/number_text.hpp"
 
@@ -12,6 +14,32 @@ std::string head_list(const std::vector<Index>& units, Index n_head) {
   std::string list;
   for (const Index unit : units) {
     list += (list.empty() ? "" : ", ") + HeadIndex{unit / n_head, unit % n_head}.text();
+  }
+  return list;
+}
+
+/// The heads of a type with what makes them so if there are few, `L0H1 at offset 1, L2H3 at offset
+/// 2`; of many how many heads each makes so, `5 at offset 1, 3 at offset 2`, most first, or
+/// nothing.
+std::string carriers_text(const ResultsGroup& group, HeadType type, const std::vector<Index>& units,
+                          Index n_head) {
+  constexpr std::size_t few = 6;
+  std::map<std::string, std::size_t> count;
+  std::string list;
+  for (const Index unit : units) {
+    const std::string carrier = type_carrier(group, type, unit);
+    list += (list.empty() ? "" : ", ") + HeadIndex{unit / n_head, unit % n_head}.text() +
+            (carrier.empty() ? "" : " " + carrier);
+    ++count[carrier];
+  }
+  if (units.size() <= few) return list;
+  count.erase("");
+  std::vector<std::pair<std::string, std::size_t>> order(count.begin(), count.end());
+  std::ranges::stable_sort(order, std::ranges::greater(),
+                           &std::pair<std::string, std::size_t>::second);
+  list.clear();
+  for (const auto& [carrier, n] : order) {
+    list += (list.empty() ? "" : ", ") + std::to_string(n) + " " + carrier;
   }
   return list;
 }
@@ -133,7 +161,22 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
                    "entropy", "nats", Side::below)};
 }
 
-std::string type_summary(const TypeMargins& margins, Index n_head) {
+std::string type_carrier(const ResultsGroup& group, HeadType type, Index unit) {
+  const auto value = [&](const char* name) { return group.variable(name).values.values[unit]; };
+  if (type == HeadType::positional && value("positional_offset") > 0) {
+    return "at offset " + number_text(value("positional_offset"), 0);
+  }
+  if (type == HeadType::syntactic && group.has("syntactic_relation") &&
+      value("syntactic_relation") >= 0) {
+    const auto relation = static_cast<std::size_t>(value("syntactic_relation"));
+    const auto direction = static_cast<ArcDirection>(value("syntactic_direction"));
+    return "by " + arc_text(group.dimensions.at("relation").text[relation], direction) + " (" +
+           count_text(static_cast<std::size_t>(value("syntactic_arcs")), "held-out arc") + ")";
+  }
+  return "";
+}
+
+std::string type_summary(const TypeMargins& margins, const ResultsGroup& group, Index n_head) {
   const Index n_unit = margins.margin[0].n_rows;
   std::string summary = "Of " + count_text(n_unit, "head") + ": ";
   std::vector<HeadType> all_types;
@@ -145,7 +188,8 @@ std::string type_summary(const TypeMargins& margins, Index n_head) {
     const std::vector<Index> units = units_of(margins, type);
     if (units.empty()) continue;
     summary += std::to_string(units.size()) + " " + head_type_name(type);
-    if (units.size() <= 6) summary += " (" + head_list(units, n_head) + ")";
+    const std::string which = carriers_text(group, type, units, n_head);
+    if (!which.empty()) summary += " (" + which + ")";
     summary += ", ";
   }
   summary += std::to_string(n_none) + " of no type. A head may be of several types.";

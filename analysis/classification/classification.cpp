@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "classification/examples.hpp"
-#include "classification/induction.hpp"
 #include "classification/pattern.hpp"
 #include "classification/results.hpp"
 #include "classification/semantic.hpp"
@@ -13,6 +12,7 @@
 #include "classification/words.hpp"
 #include "headscope/error.hpp"
 #include "headscope/random.hpp"
+#include "induction.hpp"
 #include "parallel.hpp"
 
 namespace headscope {
@@ -69,7 +69,7 @@ RatioSum ratio_sum(DocumentStatistics& statistics, const std::string& name, cons
 /// A piece's contribution to all sums over heads.
 struct HeadSums {
   std::vector<RatioSum> scores;  ///< by HeadScore
-  RatioSum offsets, semantic_null, sentence_sink, sentence_entropy;
+  RatioSum offsets, offset_mass, semantic_null, sentence_sink, sentence_entropy;
   std::vector<Array*> arc_hits;  ///< per scored arc, the hits of its relation
   Array* attended = nullptr;     ///< layer, head, case; null if examples are not chosen from it
 
@@ -93,7 +93,7 @@ struct PieceTraits {
 class Classification : public Analysis {
  public:
   explicit Classification(const AnalysisContext& context)
-      : model_(context.model), settings_(context.settings) {}
+      : model_(context.model), corpus_(context.corpus), settings_(context.settings) {}
 
   /// First pass: token counts and the mean pattern of the first positions. Second: the scores.
   void begin_pass(int pass, const Statistics& earlier) override;
@@ -117,6 +117,7 @@ class Classification : public Analysis {
                          Index head, const HeadSums& sums) const;
 
   const Model& model_;
+  const Corpus* corpus_;
   const AnalysisSettings& settings_;
   int pass_ = 0;
   std::unique_ptr<Forward> first_forward_;
@@ -159,9 +160,6 @@ void Classification::count_tokens(const Piece& piece, DocumentStatistics& statis
     }
     ++counts(token);
   }
-  if (piece.document == 0 && piece.index == 0 && piece.has_bos) {
-    statistics.row("first_token", {1})(0) = piece.tokens.front();
-  }
   const Index n_first = std::min<Index>(piece.tokens.size(), n_variability_position);
   Array& first_count = statistics.sum("first_pattern_count", {n_variability_position});
   for (Index q = 0; q < n_first; ++q) ++first_count(q);
@@ -202,8 +200,13 @@ void Classification::add_baselines(const Piece& piece, DocumentStatistics& stati
   add(Baseline::distance_furthest, furthest_attention_distance(n_token));
   add(Baseline::dependency_alignment_baseline,
       piece.has_dependencies ? dependency_alignment_baseline(piece_.words) : Ratio());
-  add(Baseline::coreference_baseline, coreference_baseline(references, false));
-  add(Baseline::coreference_pronoun_baseline, coreference_baseline(references, true));
+  for (const bool pronouns_only : {false, true}) {
+    add(pronouns_only ? Baseline::coreference_pronoun_baseline : Baseline::coreference_baseline,
+        nearest_mention_accuracy(references, pronouns_only));
+    add(pronouns_only ? Baseline::coreference_pronoun_baseline_completed
+                      : Baseline::coreference_baseline_completed,
+        completed_mention_accuracy(references, pronouns_only));
+  }
   const auto count = [&](const char* name, Index n) {
     statistics.sum(name, {n_block})(piece_.block) += static_cast<double>(n);
   };
@@ -248,7 +251,8 @@ HeadSums Classification::head_sums(DocumentStatistics& statistics) const {
   };
   HeadSums sums{
       {},
-      ratio_sum(statistics, "largest_offset", per_head({n_block, n_offset})),
+      ratio_sum(statistics, "offset_share", per_head({n_block, n_offset})),
+      ratio_sum(statistics, "offset_mass", per_head({n_block, n_offset})),
       ratio_sum(statistics, "semantic_null", per_head({n_semantic_permutation})),
       ratio_sum(statistics, "sentence_sink", per_head({n_block, 2})),
       ratio_sum(statistics, "sentence_entropy", per_head({n_block, 2})),
@@ -299,7 +303,7 @@ void Classification::observe_head(const LayerView& view, Index head, arma::mat& 
   add(HeadScore::distance, attention_distance(pattern));
   add(HeadScore::variability,
       attention_variability(pattern, mean_first_[layer * model_.config.n_head + head]));
-  add(HeadScore::previous_token, previous_token_mass(pattern));
+  add(HeadScore::previous_token, offset_mass(pattern, 1));
   add(HeadScore::duplicate_token, duplicate_token_mass(pattern, piece_.copies));
   add(HeadScore::rare_token, rare_token_share(largest, piece_.tokens, piece_.rarest));
   if (!piece_.is_punctuation.empty()) {
@@ -309,6 +313,7 @@ void Classification::observe_head(const LayerView& view, Index head, arma::mat& 
   const double n_query = view.n_token > 2 ? static_cast<double>(view.n_token - 2) : 0;
   for (Index offset = 0; offset < n_offset; ++offset) {
     sums.offsets.add({offsets[offset], n_query}, piece_.block, offset, layer, head);
+    sums.offset_mass.add(offset_mass(pattern, offset), piece_.block, offset, layer, head);
   }
   std::vector<Index> largest_word;
   if (!piece_.words.tokens.empty()) {
@@ -357,12 +362,8 @@ void Classification::observe_sentences(const Matrix& pattern, const std::vector<
 }
 
 std::vector<ResultsGroup> Classification::finish(const Statistics& statistics) const {
-  // If documents have no prepended <|endoftext|>: it is the last token of GPT-2's vocabulary.
-  auto first_token = static_cast<TokenId>(model_.config.d_vocab - 1);
-  if (statistics.has("first_token")) {
-    first_token = static_cast<TokenId>(statistics.rows("first_token").at(0)(0));
-  }
-  const Array induction = induction_scores(model_, first_token, settings_.seed);
+  const Array induction =
+      induction_scores(model_, induction_first_token(model_, corpus_), settings_.seed);
   std::vector<ResultsGroup> groups{classification_results(
       statistics, induction, model_.config.pruned_heads, settings_.n_bootstrap, settings_.seed)};
   if (std::optional<ResultsGroup> examples = examples_group(statistics, groups.front())) {
@@ -377,7 +378,7 @@ std::uint64_t memory(const RunShape& run) {
   const std::uint64_t n_unit = run.n_unit(), square = run.n_token * run.n_token;
   const std::uint64_t first = n_variability_position * n_variability_position;
   const std::uint64_t ratios =
-      (n_head_score + n_offset + 4) * n_block * n_unit + n_semantic_permutation * n_unit;
+      (n_head_score + 2 * n_offset + 4) * n_block * n_unit + n_semantic_permutation * n_unit;
   const std::uint64_t relations = n_relation * 2 * n_block * (n_unit + longest_offset + 2);
   constexpr std::uint64_t n_case = 7;  // at a token: the types seen at tokens and at words
   const std::uint64_t examples = std::min(n_example_document, (run.n_document + 1) / 2) * n_unit *

@@ -14,15 +14,27 @@ double number_of(const ResultsGroup& group, const std::string& name, std::size_t
   return values[values.size() == 1 ? 0 : unit];
 }
 
-TypeEvidence positional_evidence(const ResultsGroup& group, std::size_t unit) {
+TypeEvidence offset_evidence(const ResultsGroup& group, std::size_t offset, std::size_t unit) {
   const Array& shares = group.variable("offset_share").values;
   const std::size_t n_unit = shares.size() / shares.shape[0];
-  TypeEvidence best{-1, std::nan(""), type_threshold::positional, 0, ""};
-  for (std::size_t offset = 0; offset < shares.shape[0]; ++offset) {
-    const double share = shares.values[offset * n_unit + unit];
-    if (!(share > best.score)) continue;
-    best.score = share;
-    best.offset = offset;
+  return {shares.values[offset * n_unit + unit], std::nan(""), type_threshold::positional, offset,
+          ""};
+}
+
+// At the offset that passes its thresholds by most, or fails by least.
+TypeEvidence positional_evidence(const ResultsGroup& group, std::size_t unit) {
+  const Array& masses = group.variable("offset_mass").values;
+  const std::size_t n_unit = masses.size() / masses.shape[0];
+  TypeEvidence best{-1, std::nan(""), type_threshold::positional, 1, ""};
+  double largest = -INFINITY;
+  for (std::size_t offset = 1; offset < masses.shape[0]; ++offset) {
+    const TypeEvidence evidence = offset_evidence(group, offset, unit);
+    const double margin =
+        std::min(threshold_margin(evidence.score, type_threshold::positional, 1),
+                 threshold_margin(masses.values[offset * n_unit + unit], type_threshold::mass, 1));
+    if (!(margin > largest)) continue;
+    largest = margin;
+    best = evidence;
   }
   return best;
 }
@@ -65,6 +77,8 @@ TypeEvidence type_evidence(const ResultsGroup& group, HeadType type, std::size_t
   switch (type) {
     case HeadType::positional:
       return positional_evidence(group, unit);
+    case HeadType::current_token:
+      return offset_evidence(group, 0, unit);
     case HeadType::delimiter: {
       TypeEvidence evidence = compared("delimiter", "delimiter_baseline", 0);
       evidence.threshold =
@@ -76,6 +90,9 @@ TypeEvidence type_evidence(const ResultsGroup& group, HeadType type, std::size_t
     case HeadType::coreference: {
       TypeEvidence evidence =
           compared("coreference_pronoun_heldout", "coreference_pronoun_baseline_heldout", 0);
+      evidence.baseline =
+          std::max(evidence.baseline,
+                   number_of(group, "coreference_pronoun_baseline_completed_heldout", unit));
       evidence.threshold = evidence.baseline + type_threshold::gain;
       return evidence;
     }

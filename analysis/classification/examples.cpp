@@ -165,14 +165,16 @@ class ExampleChooser {
 
   std::vector<PlacedCase> cases_of(HeadType type, const TypeEvidence& evidence,
                                    std::size_t unit) const {
+    const bool by_offset = type == HeadType::positional || type == HeadType::current_token;
+    const HeadType kind = by_offset ? HeadType::positional : type;
     std::vector<PlacedCase> placed;
     for (const auto& [document, example] : documents_) {
       const Array& attended = statistics_.rows(example_attended_name(document)).at(document);
       for (std::size_t i = 0; i < example.cases.size(); ++i) {
         const ExampleCase& each = example.cases[i];
-        if (each.type != type || each.relation != evidence.relation) continue;
+        if (each.type != kind || each.relation != evidence.relation) continue;
         std::vector<Index> targets = each.targets;
-        if (type == HeadType::positional) {
+        if (by_offset) {
           if (each.query < 1 + evidence.offset) continue;
           targets = {each.query - evidence.offset};
         }

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "classification/claims.hpp"
 #include "classification/results.hpp"
-#include "classification/types.hpp"
 #include "headscope/number_text.hpp"
 
 namespace headscope {
@@ -95,7 +95,21 @@ Chart layer_chart(const std::string& y_title, std::vector<Series> series,
   return chart;
 }
 
-Figure type_map_figure(const Scores& scores) {
+/// What carries each flag of a type: ` Positional: L0H1 at offset 1.`; empty if nothing does.
+std::string carriers_caption(const ResultsGroup& group, HeadType type, const std::string& title) {
+  const Array& flags = group.variable("type").values;
+  const std::size_t n_unit = flags.size() / n_head_type, n_head = flags.shape[2];
+  std::string text;
+  for (std::size_t unit = 0; unit < n_unit; ++unit) {
+    const std::string carrier = type_carrier(group, type, unit);
+    if (carrier.empty()) continue;
+    text += (text.empty() ? " " + title + ": " : ", ") +
+            HeadIndex{unit / n_head, unit % n_head}.text() + " " + carrier;
+  }
+  return text.empty() ? "" : text + ".";
+}
+
+Figure type_map_figure(const Scores& scores, const ResultsGroup& group) {
   Heatmap map = head_map("type", {{"", scores.array("primary")}});
   map.scale = ColourScale::categorical;
   map.categories = words(scores.meanings("primary"));
@@ -104,7 +118,9 @@ Figure type_map_figure(const Scores& scores) {
           .title = "What each head does",
           .caption =
               "Each head's primary type: the one whose threshold it passes by most, in units "
-              "of the room left above the threshold; none: it passes no threshold.",
+              "of the room left above the threshold; none: it passes no threshold." +
+              carriers_caption(group, HeadType::positional, "Positional") +
+              carriers_caption(group, HeadType::syntactic, "Syntactic"),
           .source = std::string(own_definition) + ", after Voita et al. 2019",
           .content = std::move(map)};
 }
@@ -157,12 +173,6 @@ Figure type_counts_figure(const Scores& scores) {
           .content = std::move(chart)};
 }
 
-/// `nsubj → head`: the dependent attends back to its head; `head → nsubj`: the reverse.
-std::string relation_label(const Scores& scores, Index relation, Index direction) {
-  const std::string& name = scores.labels("relation")[relation];
-  return direction == 0 ? name + " → head" : "head → " + name;
-}
-
 /// Tested relations in each direction, sorted by the chosen head's gain over the baseline.
 std::vector<Index> leading_relations(const Scores& scores) {
   constexpr std::size_t most_relations = 24;
@@ -211,8 +221,10 @@ Figure relations_figure(const Scores& scores, const std::vector<Index>& order) {
     gains.y.push_back(accuracy.value);
     gains.low.push_back(baseline.values[i]);
     gains.high.push_back(accuracy.value);
-    chart.x_labels.push_back(head.text() + "  " + relation_label(scores, i / 2, i % 2) + "  n " +
-                             number_text(count.values[i], 6));
+    chart.x_labels.push_back(
+        head.text() + "  " +
+        arc_text(scores.labels("relation")[i / 2], static_cast<ArcDirection>(i % 2)) + "  n " +
+        number_text(count.values[i], 6));
   }
   ChartPanel panel;
   panel.series = {std::move(gains), std::move(offsets), std::move(heads)};
@@ -329,7 +341,8 @@ Figure induction_figure(const Scores& scores) {
 
 std::vector<Figure> classification_figures(const Results& results) {
   const Scores scores(results);
-  std::vector<Figure> figures{type_map_figure(scores), type_counts_figure(scores)};
+  std::vector<Figure> figures{type_map_figure(scores, results.group(group_name)),
+                              type_counts_figure(scores)};
   const std::vector<Index> relations = leading_relations(scores);
   if (!relations.empty()) figures.push_back(relations_figure(scores, relations));
   figures.push_back(entropy_figure(scores));

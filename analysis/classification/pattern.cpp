@@ -80,9 +80,11 @@ Ratio furthest_attention_distance(Index n_token) {
   return distance;
 }
 
-Ratio previous_token_mass(const Matrix& pattern) {
+Ratio offset_mass(const Matrix& pattern, Index offset) {
   Ratio mass;
-  for (Index q = 2; q < pattern.n_cols; ++q) mass += {pattern(q - 1, q), 1};
+  for (Index q = std::max<Index>(2, offset + 1); q < pattern.n_cols; ++q) {
+    mass += {pattern(q - offset, q), 1};
+  }
   return mass;
 }
 

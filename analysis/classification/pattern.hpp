@@ -49,8 +49,8 @@ Ratio uniform_attention_distance(Index n_token);
 /// attention_distance of a head that always attends to position 1: the largest possible.
 Ratio furthest_attention_distance(Index n_token);
 
-/// Mean A[q, q-1], q >= 2; probability.
-Ratio previous_token_mass(const Matrix& pattern);
+/// Mean A[q, q - offset], sink excluded: over the queries that have this key; probability.
+Ratio offset_mass(const Matrix& pattern, Index offset);
 
 /// Each query's key of largest weight, sink excluded; the nearest on ties. no_position for q < 2.
 std::vector<Index> largest_keys(const Matrix& pattern);

@@ -79,6 +79,10 @@ RelationTest test_relation(const WeightedSums& sums, const std::string& relation
 
 }  // namespace
 
+std::string arc_text(const std::string& relation, ArcDirection direction) {
+  return direction == ArcDirection::dependent_to_head ? relation + " → head" : "head → " + relation;
+}
+
 bool is_tested(const RelationTest& test) {
   return test.heldout_count >= least_heldout_arcs && !std::isnan(test.heldout_baseline(0));
 }

@@ -34,6 +34,9 @@ using RelationTests = std::vector<RelationTest>;
 /// With fewer held-out arcs no head is called syntactic.
 inline constexpr double least_heldout_arcs = 30;
 
+/// `det → head`: the dependent attends back to its head; `head → det`: the reverse.
+std::string arc_text(const std::string& relation, ArcDirection direction);
+
 /// Whether the relation has enough held-out arcs, and a baseline, to test heads on it.
 bool is_tested(const RelationTest& test);
 

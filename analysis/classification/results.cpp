@@ -89,7 +89,7 @@ class ResultsBuilder {
   void add_semantic(const SemanticTest& test);
   void add_sentences();
   void add_measures(const TypeMargins& margins);
-  void add_types(const TypeMargins& margins);
+  void add_types(const TypeMargins& margins, const RelationTests& relations);
 
  private:
   Shape shape_of(const Dimensions& dimensions) const {
@@ -119,10 +119,14 @@ void ResultsBuilder::add_scores() {
     add_real(info.name, {}, column(sums_.ratio(info.name)), info.definition, info.units,
              info.references);
   }
-  add_with_interval("offset_share", {"offset", "layer", "head"}, sums_.ratio("largest_offset"),
+  add_with_interval("offset_share", {"offset", "layer", "head"}, sums_.ratio("offset_share"),
                     "Share of queries, sink excluded, whose largest weight is on the key at this "
                     "offset before the query; the nearest key wins ties",
                     "1", "Voita et al. 2019");
+  add_with_interval("offset_mass", {"offset", "layer", "head"}, sums_.ratio("offset_mass"),
+                    "Mean attention to the key at this offset before the query, sink excluded, "
+                    "over the queries that have this key",
+                    "probability", own_definition);
   const auto count = [&](const char* name, const char* sum, const char* definition) {
     double all = 0;
     for (const double value : sums_.statistics().total(sum).values) all += value;
@@ -211,13 +215,18 @@ void ResultsBuilder::add_coreference(const CoreferenceTest& test) {
   const std::string source = "Clark et al. 2019";
   add_with_interval("coreference_pronoun_heldout", per_head, test.accuracy,
                     "coreference_pronoun over documents of odd number", "1", source);
-  add_real("coreference_pronoun_baseline_heldout", {}, {test.baseline(0)},
+  add_real("coreference_pronoun_baseline_heldout", {}, {test.nearest(0)},
            "coreference_pronoun_baseline over documents of odd number", "1", source);
+  add_real("coreference_pronoun_baseline_completed_heldout", {}, {test.completed(0)},
+           "coreference_pronoun_baseline_completed over documents of odd number", "1",
+           own_definition);
   add_integer("coreference_pronoun_count_heldout", {}, {test.n_pronoun},
               "Non-first pronouns in documents of odd number", "count");
-  add_real("coreference_p", per_head, test.p,
-           "One-sided exact binomial p-value of coreference_pronoun_heldout against its baseline",
-           "probability", own_definition);
+  add_real(
+      "coreference_p", per_head, test.p,
+      "One-sided exact binomial p-value of coreference_pronoun_heldout against the better of its "
+      "two baselines",
+      "probability", own_definition);
   add_real("coreference_q", per_head, test.q, "coreference_p adjusted over all heads",
            "probability", "Benjamini & Hochberg 1995");
 }
@@ -264,7 +273,7 @@ void ResultsBuilder::add_measures(const TypeMargins& margins) {
       own_definition));
 }
 
-void ResultsBuilder::add_types(const TypeMargins& margins) {
+void ResultsBuilder::add_types(const TypeMargins& margins, const RelationTests& relations) {
   std::vector<double> is_type, margin;
   std::string rules;
   for (std::size_t i = 0; i < n_head_type; ++i) {
@@ -294,6 +303,30 @@ void ResultsBuilder::add_types(const TypeMargins& margins) {
   add_flag("primary", per_head, primary,
            "The head's type with the largest margin over its threshold; none when it is of no type",
            meanings);
+  std::vector<double> offset(n_unit(), -1), relation = offset, direction = offset,
+                                            arcs(n_unit(), 0);
+  for (Index unit = 0; unit < n_unit(); ++unit) {
+    if (margins.has(HeadType::positional, unit)) {
+      offset[unit] = static_cast<double>(margins.positional_offset[unit]);
+    }
+    if (!margins.has(HeadType::syntactic, unit)) continue;
+    const Index number = margins.syntactic_test[unit];
+    relation[unit] = static_cast<double>(number / 2);
+    direction[unit] = static_cast<double>(number % 2);
+    arcs[unit] = relations[number].heldout_count;
+  }
+  add_integer("positional_offset", per_head, offset,
+              "The offset at which a positional head looks; -1 for other heads", "tokens");
+  if (relations.empty()) return;
+  const std::string carrier = "that a syntactic head exceeds its threshold by most on";
+  add_integer("syntactic_relation", per_head, relation,
+              "The relation " + carrier + ", as an index along relation; -1 for other heads", "1");
+  add_integer("syntactic_direction", per_head, direction,
+              "The direction of the relation " + carrier +
+                  ", as an index along direction; -1 for other heads",
+              "1");
+  add_integer("syntactic_arcs", per_head, arcs,
+              "Held-out arcs of the relation " + carrier + "; 0 for other heads", "count");
 }
 
 }  // namespace
@@ -341,10 +374,10 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
 
   TypeMargins margins = type_margins(sums, relation_tests, coreference, semantic, induction_means);
   leave_out_heads(pruned_heads, n_head, margins);
-  builder.add_types(margins);
+  builder.add_types(margins, relation_tests);
   builder.add_measures(margins);
   add_type_evidence(group);
-  group.summary = type_summary(margins, n_head);
+  group.summary = type_summary(margins, group, n_head);
   group.report = classification_report(group);
   group.claims = specialisation_claims(margins);
   for (Claim& claim : rest_claims(margins, sums, n_head)) group.claims.push_back(std::move(claim));

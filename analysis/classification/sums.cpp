@@ -21,7 +21,7 @@ constexpr std::array<ScoreInfo, n_head_score> scores{{
      "tokens", "Vig & Belinkov 2019"},
     {"variability",
      "sum |A - mean A| / (2 sum A) over the first 10 positions, sink excluded; the mean is over "
-     "documents",
+     "documents and pieces of cut ones",
      "1", "Vig & Belinkov 2019"},
     {"previous_token", "Mean attention to the previous token, queries 2 and later", "probability",
      "Voita et al. 2019; Olsson et al. 2022"},
@@ -70,6 +70,13 @@ constexpr std::array<ScoreInfo, n_baseline> baselines{{
     {"coreference_pronoun_baseline",
      "As coreference_baseline, over mentions whose head word is a pronoun (PRON)", "1",
      "Clark et al. 2019"},
+    {"coreference_baseline_completed",
+     "The coreference score of taking the mention completed last before it: of the mentions that "
+     "end before the mention's first word, the one whose last word comes last, the longest on ties",
+     "1", own_definition},
+    {"coreference_pronoun_baseline_completed",
+     "As coreference_baseline_completed, over mentions whose head word is a pronoun (PRON)", "1",
+     own_definition},
 }};
 
 }  // namespace

@@ -50,8 +50,10 @@ enum class Baseline {
   dependency_alignment_baseline,
   coreference_baseline,
   coreference_pronoun_baseline,
+  coreference_baseline_completed,
+  coreference_pronoun_baseline_completed,
 };
-inline constexpr std::size_t n_baseline = 6;
+inline constexpr std::size_t n_baseline = 8;
 const ScoreInfo& baseline_info(Baseline baseline);
 
 /// Name of the sum that holds the denominators of the sum `name`.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "induction.hpp"
+
 namespace headscope {
 namespace {
 
@@ -15,11 +17,18 @@ struct TypeInfo {
 };
 
 constexpr std::array<TypeInfo, n_head_type> types{{
-    {"positional", "the largest weight is at one fixed offset for >= 0.90 of queries"},
+    {"positional",
+     "at one fixed offset from 1 to 8 the largest weight for >= 0.90 of queries and a mean mass >= "
+     "0.20"},
+    {"current_token",
+     "at offset 0 the largest weight for >= 0.90 of queries and a mean mass >= 0.20"},
     {"delimiter", "delimiter >= 0.5 and >= 2 x delimiter_baseline"},
     {"syntactic",
      "for some relation with >= 30 held-out arcs, accuracy >= baseline + 0.10 with q < 0.05"},
-    {"coreference", "held-out pronouns beat the nearest mention by 0.10 with q < 0.05"},
+    {"coreference",
+     "held-out pronouns beat the nearest mention and the one completed last, whichever is better, "
+     "by "
+     "0.10 with q < 0.05"},
     {"semantic", "semantic >= 0.2 and z >= 5"},
     {"duplicate", "duplicate_token >= 0.4"},
     {"induction", "induction >= 0.4"},
@@ -33,18 +42,38 @@ arma::mat fixed_threshold_margins(arma::mat values, double threshold) {
   return values;
 }
 
-arma::mat positional_margins(const WeightedSums& sums) {
-  const arma::mat shares = sums.ratio("largest_offset");
-  arma::mat margins(shares.n_rows / n_offset, shares.n_cols);
-  for (Index w = 0; w < shares.n_cols; ++w) {
-    for (Index unit = 0; unit < margins.n_rows; ++unit) {
-      double best = shares(unit, w);
-      for (Index o = 1; o < n_offset; ++o)
-        best = std::max(best, shares(o * margins.n_rows + unit, w));
-      margins(unit, w) = threshold_margin(best, type_threshold::positional, 1);
+/// Margin of each offset, unit x weighting: the smaller of those of share and mass.
+std::array<arma::mat, n_offset> offset_margins(const WeightedSums& sums) {
+  const arma::mat share = fixed_threshold_margins(sums.ratio("offset_share"),
+                                                  type_threshold::positional),
+                  mass = fixed_threshold_margins(sums.ratio("offset_mass"), type_threshold::mass);
+  const Index n_unit = share.n_rows / n_offset;
+  std::array<arma::mat, n_offset> margins;
+  for (Index offset = 0; offset < n_offset; ++offset) {
+    const arma::span rows(offset * n_unit, (offset + 1) * n_unit - 1);
+    margins[offset] = share(rows, arma::span::all);
+    const arma::mat of_mass = mass(rows, arma::span::all);
+    for (Index i = 0; i < of_mass.n_elem; ++i) {
+      if (!(margins[offset](i) <= of_mass(i))) margins[offset](i) = of_mass(i);
     }
   }
   return margins;
+}
+
+void set_positional(const WeightedSums& sums, TypeMargins& margins) {
+  const std::array<arma::mat, n_offset> of_offset = offset_margins(sums);
+  arma::mat best = of_offset[1];
+  margins.positional_offset.assign(best.n_rows, 1);
+  for (Index offset = 2; offset < n_offset; ++offset) {
+    for (Index i = 0; i < best.n_elem; ++i) {
+      const double margin = of_offset[offset](i);
+      if (!(margin > best(i)) && !std::isnan(best(i))) continue;
+      best(i) = margin;
+      if (i < best.n_rows) margins.positional_offset[i] = offset;
+    }
+  }
+  margins.margin[static_cast<std::size_t>(HeadType::positional)] = std::move(best);
+  margins.margin[static_cast<std::size_t>(HeadType::current_token)] = of_offset[0];
 }
 
 arma::mat delimiter_margins(const WeightedSums& sums) {
@@ -70,22 +99,26 @@ arma::mat long_range_margins(const WeightedSums& sums) {
   return margins;
 }
 
-arma::mat syntactic_margins(const WeightedSums& sums, const RelationTests& relations,
-                            Index n_unit) {
+void set_syntactic(const WeightedSums& sums, const RelationTests& relations, Index n_unit,
+                   TypeMargins& of_types) {
   arma::mat margins(n_unit, sums.n_weighting());
   margins.fill(arma::datum::nan);
-  for (const RelationTest& test : relations) {
+  of_types.syntactic_test.assign(n_unit, no_position);
+  for (Index number = 0; number < relations.size(); ++number) {
+    const RelationTest& test = relations[number];
     if (!is_tested(test)) continue;
     for (Index unit = 0; unit < n_unit; ++unit) {
       if (!(test.q[unit] < type_threshold::q)) continue;
       for (Index w = 0; w < margins.n_cols; ++w) {
         const double margin = threshold_margin(test.heldout_accuracy(unit, w),
                                                test.heldout_baseline(w) + type_threshold::gain, 1);
-        if (!(margins(unit, w) >= margin)) margins(unit, w) = margin;
+        if (margins(unit, w) >= margin) continue;
+        margins(unit, w) = margin;
+        if (w == 0) of_types.syntactic_test[unit] = number;
       }
     }
   }
-  return margins;
+  of_types.margin[static_cast<std::size_t>(HeadType::syntactic)] = std::move(margins);
 }
 
 arma::mat coreference_margins(const CoreferenceTest& test) {
@@ -128,6 +161,7 @@ void explain_untested(const WeightedSums& sums, const RelationTests& relations,
   const bool is_too_short = no_head_is_scored(margins.of(HeadType::positional));
   for (const auto& [type, needed] : std::initializer_list<std::pair<HeadType, const char*>>{
            {HeadType::positional, "no document has a token beyond position 1"},
+           {HeadType::current_token, "no document has a token beyond position 1"},
            {HeadType::delimiter, is_too_short ? "no document has a token beyond position 1"
                                               : "the corpus has no text, only token ids"},
            {HeadType::duplicate, "no document repeats a token"},
@@ -177,7 +211,11 @@ CoreferenceTest test_coreference(const WeightedSums& sums) {
   const std::string baseline_name = baseline_info(Baseline::coreference_pronoun_baseline).name;
   CoreferenceTest test;
   test.accuracy = sums.ratio(name, Half::odd);
-  test.baseline = sums.ratio(baseline_name, Half::odd).row(0);
+  test.nearest = sums.ratio(baseline_name, Half::odd).row(0);
+  test.completed =
+      sums.ratio(baseline_info(Baseline::coreference_pronoun_baseline_completed).name, Half::odd)
+          .row(0);
+  test.baseline = arma::max(test.nearest, test.completed);
   test.n_pronoun = sums.total(weight_name(baseline_name), Half::odd)(0, 0);
   const arma::mat hits = sums.total(name, Half::odd);
   for (Index unit = 0; unit < hits.n_rows; ++unit) {
@@ -220,9 +258,9 @@ TypeMargins type_margins(const WeightedSums& sums, const RelationTests& relation
   const auto set = [&](HeadType type, arma::mat values) {
     margins.margin[static_cast<std::size_t>(type)] = std::move(values);
   };
-  set(HeadType::positional, positional_margins(sums));
+  set_positional(sums, margins);
   set(HeadType::delimiter, delimiter_margins(sums));
-  set(HeadType::syntactic, syntactic_margins(sums, relations, induction.n_rows));
+  set_syntactic(sums, relations, induction.n_rows, margins);
   set(HeadType::coreference, coreference_margins(coreference));
   set(HeadType::semantic, semantic_margins(sums, semantic));
   set(HeadType::duplicate,

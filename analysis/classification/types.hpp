@@ -5,12 +5,14 @@
 
 #include "classification/relations.hpp"
 #include "classification/sums.hpp"
+#include "induction.hpp"
 
 /// Types of heads, from their scores.
 namespace headscope {
 
 enum class HeadType {
   positional,
+  current_token,
   delimiter,
   syntactic,
   coreference,
@@ -21,26 +23,29 @@ enum class HeadType {
   sink,
   long_range,
 };
-inline constexpr std::size_t n_head_type = 10;
+inline constexpr std::size_t n_head_type = 11;
 const char* head_type_name(HeadType type);
 /// The rule in words, with its threshold.
 const char* head_type_rule(HeadType type);
 
 /// The numbers in the rules.
 namespace type_threshold {
-inline constexpr double positional = 0.9, delimiter = 0.5, delimiter_factor = 2, gain = 0.10;
-inline constexpr double q = 0.05, semantic = 0.2, semantic_z = 5, duplicate = 0.4, induction = 0.4;
-inline constexpr double rare = 0.5, sink = 0.9;
+inline constexpr double positional = 0.9, mass = 0.2, delimiter = 0.5, delimiter_factor = 2,
+                        gain = 0.10;
+inline constexpr double q = 0.05, semantic = 0.2, semantic_z = 5, duplicate = 0.4;
+inline constexpr double induction = least_induction, rare = 0.5, sink = 0.9;
 }  // namespace type_threshold
 
 /// (value - threshold) / (ceiling - threshold): 0 at the threshold, 1 at the largest possible
 /// value. If ceiling <= threshold: 0 for a value that reaches the threshold, else negative.
 double threshold_margin(double value, double threshold, double ceiling);
 
-/// Coreference accuracy on pronouns of odd documents, against the nearest mention.
+/// Coreference accuracy on pronouns of odd documents, against the better of two rules: take the
+/// nearest mention, take the mention completed last.
 struct CoreferenceTest {
-  arma::mat accuracy;     ///< unit x weighting
-  arma::rowvec baseline;  ///< weighting
+  arma::mat accuracy;               ///< unit x weighting
+  arma::rowvec nearest, completed;  ///< weighting
+  arma::rowvec baseline;            ///< weighting: the larger of the two
   double n_pronoun = 0;
   std::vector<double> p, q;  ///< unit
 };
@@ -59,6 +64,9 @@ struct TypeMargins {
   std::array<arma::mat, n_head_type> margin;
   /// Why the corpus cannot test a type, in words; empty if it can.
   std::array<std::string, n_head_type> untested;
+  /// Of each unit the offset of 1 .. 8, and the relation test by number, with the largest margin;
+  /// no_position without one.
+  std::vector<Index> positional_offset, syntactic_test;
 
   const std::string& untested_reason(HeadType type) const {
     return untested[static_cast<std::size_t>(type)];

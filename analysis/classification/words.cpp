@@ -20,13 +20,29 @@ void add_arcs(const Piece& piece, WordStructure& words) {
   }
 }
 
+/// The mention completed last before word `first`: of those that end before it, the one whose last
+/// word comes last, the longest on ties; null if there is none.
+const Mention* last_completed(const std::vector<const Mention*>& mentions, Index first) {
+  const Mention* last = nullptr;
+  for (const Mention* mention : mentions) {
+    if (mention->words.back() >= first) continue;
+    if (last == nullptr || mention->words.back() > last->words.back() ||
+        (mention->words.back() == last->words.back() &&
+         mention->words.front() < last->words.front())) {
+      last = mention;
+    }
+  }
+  return last;
+}
+
 void add_references(const Piece& piece, WordStructure& words) {
   if (!piece.has_coreference) return;
   std::map<Index, std::set<std::string>> entities_at;
+  std::vector<const Mention*> aligned;
   for (const Mention& mention : piece.mentions) {
-    if (!words.tokens[mention.head_word].empty()) {
-      entities_at[mention.head_word].insert(mention.entity);
-    }
+    if (words.tokens[mention.head_word].empty()) continue;
+    entities_at[mention.head_word].insert(mention.entity);
+    aligned.push_back(&mention);
   }
   for (const Mention& mention : piece.mentions) {
     const auto here = entities_at.find(mention.head_word);
@@ -39,8 +55,21 @@ void add_references(const Piece& piece, WordStructure& words) {
     if (query.antecedents.empty()) continue;
     query.is_pronoun = piece.words[mention.head_word].upos == "PRON";
     query.nearest_is_right = query.antecedents.back() == std::prev(here)->first;
+    const Mention* const completed = last_completed(aligned, mention.words.front());
+    query.completed_is_right =
+        completed != nullptr && std::ranges::binary_search(query.antecedents, completed->head_word);
     words.references.push_back(std::move(query));
   }
+}
+
+Ratio rule_accuracy(const std::vector<CoreferenceQuery>& references,
+                    bool CoreferenceQuery::*is_right, bool pronouns_only) {
+  Ratio accuracy;
+  for (const CoreferenceQuery& query : references) {
+    if (pronouns_only && !query.is_pronoun) continue;
+    accuracy += {query.*is_right ? 1.0 : 0.0, 1};
+  }
+  return accuracy;
 }
 
 void mark_sentences(const Piece& piece, WordStructure& words) {
@@ -161,13 +190,14 @@ Ratio coreference_accuracy(const std::vector<Index>& largest,
   return accuracy;
 }
 
-Ratio coreference_baseline(const std::vector<CoreferenceQuery>& references, bool pronouns_only) {
-  Ratio accuracy;
-  for (const CoreferenceQuery& query : references) {
-    if (pronouns_only && !query.is_pronoun) continue;
-    accuracy += {query.nearest_is_right ? 1.0 : 0.0, 1};
-  }
-  return accuracy;
+Ratio nearest_mention_accuracy(const std::vector<CoreferenceQuery>& references,
+                               bool pronouns_only) {
+  return rule_accuracy(references, &CoreferenceQuery::nearest_is_right, pronouns_only);
+}
+
+Ratio completed_mention_accuracy(const std::vector<CoreferenceQuery>& references,
+                                 bool pronouns_only) {
+  return rule_accuracy(references, &CoreferenceQuery::completed_is_right, pronouns_only);
 }
 
 }  // namespace headscope

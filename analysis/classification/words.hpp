@@ -26,7 +26,8 @@ struct CoreferenceQuery {
   Index word = 0;                  ///< head word of the mention
   std::vector<Index> antecedents;  ///< earlier head words of the same entity
   bool is_pronoun = false;
-  bool nearest_is_right = false;  ///< the nearest preceding mention is of the same entity
+  bool nearest_is_right = false;    ///< the nearest preceding mention is of the same entity
+  bool completed_is_right = false;  ///< the mention completed last before it is
 };
 
 /// Whether a token's sentence has a pronoun.
@@ -66,7 +67,13 @@ Ratio dependency_alignment_baseline(const WordStructure& words);
 Ratio coreference_accuracy(const std::vector<Index>& largest,
                            const std::vector<CoreferenceQuery>& references, bool pronouns_only);
 
-/// The same for the rule "take the nearest preceding mention".
-Ratio coreference_baseline(const std::vector<CoreferenceQuery>& references, bool pronouns_only);
+/// The same for the rule "take the nearest preceding mention": that of the last head word before
+/// the mention's own.
+Ratio nearest_mention_accuracy(const std::vector<CoreferenceQuery>& references, bool pronouns_only);
+
+/// The same for the rule "take the mention completed last": of the mentions that end before the
+/// mention's first word, the one whose last word comes last, the longest on ties.
+Ratio completed_mention_accuracy(const std::vector<CoreferenceQuery>& references,
+                                 bool pronouns_only);
 
 }  // namespace headscope

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t most_slices = 12;        // the offsets 0 to 8, the ten types
+constexpr std::size_t most_slices = 12;        // the offsets 0 to 8, the eleven types
 constexpr std::size_t most_value_rows = 1000;  // relations in either direction
 constexpr std::size_t n_best_row = 3;
 

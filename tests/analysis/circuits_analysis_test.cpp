@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "circuits/circuits.hpp"
+#include "circuits/claims.hpp"
 #include "circuits/composition.hpp"
 #include "circuits/measures.hpp"
 #include "circuits/position.hpp"
@@ -17,6 +18,7 @@ namespace headscope {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr double rounding = 1e-12;
 /// Tolerance for composition, whose products are float32.
@@ -69,6 +71,29 @@ TEST(OvCopying, SmallFormHasTheEigenvaluesOfTheFullCircuit) {
 
 TEST(OvCopying, NoCircuitHasNoValue) {
   EXPECT_TRUE(std::isnan(ov_copying(arma::mat(6, 3), gaussian(6, 3, 1))));
+}
+
+TEST(OvCopyingFull, SmallFormHasTheEigenvaluesFromTokenToToken) {
+  Model model = random_model(small_config(), 1);
+  model.ln_f_gain = arma::linspace<Vector>(0.5, 1.5, model.ln_f_gain.n_elem);
+  const Index d = model.config.d_model;
+  const arma::mat W_V = gaussian(d, 4, 1), W_O = gaussian(d, 4, 2);
+  arma::mat E = arma::conv_to<arma::mat>::from(model.W_E), U = E;
+  U.each_col() %= arma::conv_to<arma::vec>::from(model.ln_f_gain);
+  for (arma::mat* tokens : {&U, &E}) tokens->each_row() -= arma::rowvec(arma::mean(*tokens, 0));
+  const arma::cx_vec full = arma::eig_gen(arma::mat(E.t() * W_V * W_O.t() * U));
+  EXPECT_NEAR(ov_copying_full(W_V, W_O, token_circuit(model, true)),
+              arma::accu(arma::real(full)) / arma::accu(arma::abs(full)), 1e-6);
+}
+
+TEST(OvCopyingFull, ShowsCopySuppressionThatTheOvCircuitAloneDoesNot) {
+  ModelConfig config = small_config();
+  config.tied_unembedding = false;
+  Model model = random_model(config, 1);
+  model.W_U = -model.W_E;
+  const arma::mat W(config.d_model, 4, arma::fill::eye);
+  EXPECT_NEAR(ov_copying(W, W), 1, rounding);
+  EXPECT_LT(ov_copying_full(W, W, token_circuit(model, false)), -0.99);
 }
 
 TEST(Rank90, CountsTheLargestUntilNineTenths) {
@@ -282,6 +307,7 @@ TEST(CircuitsAnalysis, GivesEveryDatasetWithItsDefinition) {
   const ResultsGroup group = circuits_of(random_model(small_config(), 1));
   const std::map<std::string, std::vector<std::string>> expected{
       {"ov_copying", {"layer", "head"}},
+      {"ov_copying_full", {"layer", "head"}},
       {"subspace_overlap", {"projection", "layer", "head_i", "head_j"}},
       {"principal_angle_min", {"projection", "layer", "head_i", "head_j"}},
       {"qk_rank90", {"layer", "head"}},
@@ -316,6 +342,30 @@ TEST(CircuitsAnalysis, CountsTheHeadsThatCopyAndThoseThatWriteTheOpposite) {
   EXPECT_EQ(group.variable("n_copying").values.values[0], 5);
   EXPECT_EQ(group.variable("n_opposite").values.values[0], 1);
   EXPECT_THAT(group.summary, HasSubstr("5 copy (OV copying above 0.5) and 1 write the opposite"));
+}
+
+TEST(CircuitsAnalysis, NamesCompositionAboveRandomAndThePairsOfInductionHeads) {
+  ResultsGroup group = circuits_of(random_model(small_config(), 1));
+  for (Variable& variable : group.variables) {
+    if (variable.name == "composition") {
+      variable.values(1, 2, 3) = 0.8;  // k, L0H2 to L1H0
+      variable.values(2, 0, 5) = 0.9;  // v, L0H0 to L1H2
+    }
+    if (variable.name == "composition_null") variable.values.values = {0.1, 0.1, 0.6};
+  }
+  const std::string without = circuit_summary(group, {});
+  EXPECT_THAT(without, HasSubstr("Composition furthest above random: k L0H2 to L1H0 (0.700 above "
+                                 "0.100); "));
+  EXPECT_THAT(without, Not(HasSubstr("Induction")));
+  EXPECT_THAT(circuit_summary(group, {3}),
+              HasSubstr(" Induction pairs: k L0H2 to L1H0 (0.700 above 0.100)."));
+}
+
+TEST(CircuitsAnalysis, AnAttentionOnlyModelHasNoCircuitFromTokenToToken) {
+  Model model = random_model(small_config(), 1);
+  model.W_E.reset();
+  for (LayerWeights& layer : model.layers) layer.W_in.reset();
+  EXPECT_FALSE(circuits_of(model).has("ov_copying_full"));
 }
 
 TEST(CircuitsAnalysis, SaysWhichPositionsItLookedAt) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -95,8 +96,8 @@ class PlantedModel : public ::testing::Test {
 
 TEST_F(PlantedModel, EveryPlantedHeadIsRecovered) {
   const std::map<std::string, std::string> type_of_role{
-      {"previous_token", "positional"}, {"self", "positional"}, {"punctuation", "delimiter"},
-      {"induction", "induction"},       {"sink", "sink"},       {"random", "none"}};
+      {"previous_token", "positional"}, {"self", "current_token"}, {"punctuation", "delimiter"},
+      {"induction", "induction"},       {"sink", "sink"},          {"random", "none"}};
   const auto planted = nlohmann::json::parse(std::get<std::string>(
       *hdf5::InputFile(data_file("planted-model.h5")).attribute("", "planted_heads")));
   const ResultsGroup group = results_of_all().front();
@@ -223,6 +224,42 @@ void check_against_numpy(const std::string& model, const std::string& corpus,
   const testing::Finished check = testing::run_program(
       {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/classification_check.py",
        folder.file("results.h5"), model, corpus});
+  EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
+}
+
+const std::string shared = HEADSCOPE_PROJECT_DIR "/../shared/data";
+
+TEST(ClassificationAgainstNumPy, AgreesOnDocumentsCutIntoPieces) {
+  if (!std::filesystem::exists(shared)) GTEST_SKIP() << "../shared is absent";
+  const std::string model = shared + "/models/english-mini.h5",
+                    tokenizer = shared + "/models/english-mini-tokenizer",
+                    corpus = shared + "/treebanks/en_gum-ud-dev.conllu";
+  const testing::TemporaryDirectory folder;
+  const testing::Finished run = testing::run_headscope(
+      {"run", "--model", model, "--tokenizer", tokenizer, "--corpus", corpus, "--max-documents",
+       "2", "--analyses", "classification", "--quiet", "--output", folder.path()});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  const testing::Finished check = testing::run_program(
+      {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/classification_check.py",
+       folder.file("results.h5"), model, corpus, tokenizer});
+  EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
+}
+
+// 30 documents, cut into some 200 pieces: loss, cosines and arcs with intervals and halves.
+TEST(UnitsOfInference, AreTheDocumentsOfATreebank) {
+  if (!std::filesystem::exists(shared)) GTEST_SKIP() << "../shared is absent";
+  const std::string model = shared + "/models/english-mini.h5",
+                    tokenizer = shared + "/models/english-mini-tokenizer",
+                    corpus = shared + "/treebanks/en_gum-ud-dev.conllu";
+  const testing::TemporaryDirectory folder;
+  const testing::Finished run = testing::run_headscope(
+      {"run", "--model", model, "--tokenizer", tokenizer, "--corpus", corpus, "--analyses",
+       "pruning,correlation,classification", "--prune-documents", "1", "--js-queries", "0",
+       "--bootstrap", "100", "--quiet", "--output", folder.path()});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  const testing::Finished check = testing::run_program(
+      {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/units_check.py",
+       folder.file("results.h5"), model, corpus, tokenizer, "100"});
   EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
 }
 

@@ -48,7 +48,7 @@ TEST(PatternScores, UniformAndFurthestDistanceAreThoseOfSuchPatterns) {
 }
 
 TEST(PatternScores, PreviousTokenStartsAtQueryTwo) {
-  EXPECT_DOUBLE_EQ(previous_token_mass(example_pattern()).value(), (0.25 + 0.125 + 1) / 3);
+  EXPECT_DOUBLE_EQ(offset_mass(example_pattern(), 1).value(), (0.25 + 0.125 + 1) / 3);
 }
 
 TEST(PatternScores, LargestKeyLeavesTheSinkOutAndTheNearestWinsTies) {

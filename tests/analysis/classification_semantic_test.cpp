@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "classification/induction.hpp"
 #include "classification/semantic.hpp"
+#include "induction.hpp"
 
 namespace headscope {
 namespace {
@@ -128,7 +128,7 @@ TEST(Induction, MassIsOnTheTokenAfterTheFirstOccurrence) {
   pattern(3, 5) = 0.25f;
   pattern(4, 6) = 1;
   pattern(1, 3) = 1;
-  EXPECT_DOUBLE_EQ(induction_mass(pattern, 3).value(), (0.5 + 0.25 + 1) / 3);
+  EXPECT_DOUBLE_EQ(induction_mass(pattern, 3), (0.5 + 0.25 + 1) / 3);
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ class TypesTest : public testing::Test {
       sum(name, {n_block});
       sum(weight_name(name), {n_block});
     }
-    for (const char* name : {"largest_offset", "largest_offset.weight"}) {
+    for (const char* name :
+         {"offset_share", "offset_share.weight", "offset_mass", "offset_mass.weight"}) {
       sum(name, {n_block, n_offset, 1, n_unit});
     }
     for (const char* name :
@@ -58,6 +59,21 @@ class TypesTest : public testing::Test {
     const std::string name = baseline_info(baseline).name;
     sum(name, {n_block})(block) = numerator;
     sum(weight_name(name), {n_block})(block) = denominator;
+    // Both rules are scored on the same mentions; the other is never right unless set.
+    if (baseline == Baseline::coreference_pronoun_baseline) {
+      set(Baseline::coreference_pronoun_baseline_completed, block, 0, denominator);
+    }
+  }
+
+  /// The share of 100 queries whose largest weight is at an offset, and the mass there.
+  void set_offset(Index offset, Index unit, double share, double mass) {
+    const Shape shape{n_block, n_offset, 1, n_unit};
+    sum("offset_share", shape)(0, offset, 0, unit) = share;
+    sum("offset_mass", shape)(0, offset, 0, unit) = mass;
+    for (Index o = 0; o < n_offset; ++o) {
+      sum("offset_share.weight", shape)(0, o, 0, unit) = 100;
+      sum("offset_mass.weight", shape)(0, o, 0, unit) = 100;
+    }
   }
 
   /// Adds a relation with 40 arcs in each document, each dependent after its head.
@@ -176,26 +192,37 @@ TEST_F(TypesTest, TheShortestOfTheMostFrequentOffsetsIsTheBaseline) {
   EXPECT_EQ(test_relations(whole())[0].offset, 1u);
 }
 
-TEST_F(TypesTest, EveryOffsetMayMakeAHeadPositional) {
+TEST_F(TypesTest, EveryOffsetFromOneOnMayMakeAHeadPositional) {
   for (Index o = 0; o < n_offset; ++o) {
     const auto before = sums_;
-    sum("largest_offset", {n_block, n_offset, 1, n_unit})(0, o, 0, 1) = 95;
-    for (Index each = 0; each < n_offset; ++each) {
-      sum("largest_offset.weight", {n_block, n_offset, 1, n_unit})(0, each, 0, 1) = 100;
-    }
+    set_offset(o, 1, 95, 68);
     const TypeMargins found = margins();
-    EXPECT_NEAR(found.of(HeadType::positional)(1, 0), 0.5, 1e-12) << "offset " << o;
+    const HeadType type = o == 0 ? HeadType::current_token : HeadType::positional;
+    const HeadType other = o == 0 ? HeadType::positional : HeadType::current_token;
+    EXPECT_NEAR(found.of(type)(1, 0), 0.5, 1e-12) << "offset " << o;
+    EXPECT_FALSE(found.has(other, 1)) << "offset " << o;
+    if (o > 0) EXPECT_EQ(found.positional_offset[1], o);
     sums_ = before;
   }
+}
+
+TEST_F(TypesTest, PositionalNeedsShareAndMassAtTheSameOffset) {
+  set_offset(1, 0, 95, 19);
+  set_offset(1, 1, 95, 20);
+  const TypeMargins found = margins();
+  EXPECT_FALSE(found.has(HeadType::positional, 0)) << "it rests on the sink";
+  EXPECT_TRUE(found.has(HeadType::positional, 1));
+  EXPECT_NEAR(found.of(HeadType::positional)(1, 0), 0, 1e-12) << "the smaller margin counts";
+
+  set_offset(1, 1, 95, 5);
+  set_offset(2, 1, 5, 90);
+  EXPECT_FALSE(margins().has(HeadType::positional, 1)) << "mass at another offset";
 }
 
 TEST_F(TypesTest, ThresholdsAreThoseDefined) {
   for (Index unit = 0; unit < n_unit; ++unit) {
     const bool above = unit == 1;
-    sum("largest_offset", {n_block, n_offset, 1, n_unit})(0, 3, 0, unit) = above ? 90 : 89;
-    for (Index o = 0; o < n_offset; ++o) {
-      sum("largest_offset.weight", {n_block, n_offset, 1, n_unit})(0, o, 0, unit) = 100;
-    }
+    set_offset(3, unit, above ? 90 : 89, 50);
     set(HeadScore::delimiter, 0, unit, above ? 60 : 59, 100);
     set(HeadScore::duplicate_token, 0, unit, above ? 40 : 39, 100);
     set(HeadScore::rare_token, 0, unit, above ? 50 : 49, 100);
@@ -254,6 +281,44 @@ TEST_F(TypesTest, CoreferenceIsScoredOnOddDocuments) {
   const TypeMargins found = margins();
   EXPECT_NEAR(found.of(HeadType::coreference)(0, 0), (0.9 - 0.6) / 0.4, 1e-12);
   EXPECT_FALSE(found.has(HeadType::coreference, 1));
+}
+
+TEST_F(TypesTest, CoreferenceIsHeldAgainstTheBetterOfTwoRules) {
+  set(Baseline::coreference_pronoun_baseline, 1, 10, 30);
+  set(Baseline::coreference_pronoun_baseline_completed, 1, 24, 30);
+  set(HeadScore::coreference_pronoun, 1, 0, 27, 30);
+  set(HeadScore::coreference_pronoun, 1, 1, 20, 30);
+  const CoreferenceTest test = test_coreference(whole());
+  EXPECT_DOUBLE_EQ(test.nearest(0), 10.0 / 30);
+  EXPECT_DOUBLE_EQ(test.completed(0), 0.8);
+  EXPECT_DOUBLE_EQ(test.baseline(0), 0.8);
+  // P(X >= 27) for Binomial(30, 0.8), summed outside this program.
+  EXPECT_NEAR(test.p[0] / 0.12271080639416355, 1, 1e-9);
+  EXPECT_FALSE(margins().has(HeadType::coreference, 0)) << "above the nearest mention only";
+}
+
+TEST_F(TypesTest, SummaryAndVariablesNameTheOffsetAndTheRelation) {
+  add_relation({5, 20}, {30, 12}, "iobj");
+  set_offset(2, 1, 95, 60);
+  const ResultsGroup group =
+      classification_results(statistics(), Array({10, 1, n_unit}), {}, 50, 0);
+  EXPECT_THAT(group.summary, HasSubstr("1 positional (L0H1 at offset 2)"));
+  EXPECT_THAT(group.summary, HasSubstr("1 syntactic (L0H0 by iobj → head (40 held-out arcs))"));
+  const auto value = [&](const char* name, Index head) {
+    return group.variable(name).values(0, head);
+  };
+  EXPECT_EQ(value("positional_offset", 0), -1);
+  EXPECT_EQ(value("positional_offset", 1), 2);
+  EXPECT_EQ(value("syntactic_relation", 0), 0);
+  EXPECT_EQ(value("syntactic_direction", 0), 0);
+  EXPECT_EQ(value("syntactic_arcs", 0), 40);
+  EXPECT_EQ(value("syntactic_relation", 1), -1);
+  EXPECT_EQ(value("syntactic_arcs", 1), 0);
+  Results results;
+  results.groups = {group};
+  const Figure map = classification_figures(results).front();
+  EXPECT_THAT(map.caption, HasSubstr("Positional: L0H1 at offset 2."));
+  EXPECT_THAT(map.caption, HasSubstr("Syntactic: L0H0 by iobj → head (40 held-out arcs)."));
 }
 
 TEST_F(TypesTest, AGainThatChanceMayGiveIsNoCoreference) {

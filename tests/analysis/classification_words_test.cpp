@@ -121,7 +121,24 @@ TEST(Coreference, ScoresMentionsThatHaveAnAntecedent) {
   const Ratio accuracy = coreference_accuracy(largest, words.references, false);
   EXPECT_DOUBLE_EQ(accuracy.numerator, 1) << "b's antecedent is word 1, a's is not";
   EXPECT_DOUBLE_EQ(accuracy.denominator, 2);
-  EXPECT_DOUBLE_EQ(coreference_baseline(words.references, false).value(), 0.5);
+  EXPECT_DOUBLE_EQ(nearest_mention_accuracy(words.references, false).value(), 0.5);
+}
+
+TEST(Coreference, TheMentionCompletedLastIsTheLongestOfThoseThatEndLast) {
+  Piece piece = example_piece();
+  Mention outer = make_mention("a", 0);
+  outer.words = {0, 1};
+  piece.mentions = {outer, make_mention("b", 1), make_mention("a", 3)};
+  WordStructure words = word_structure(piece);
+  ASSERT_EQ(words.references.size(), 1u);
+  EXPECT_FALSE(words.references[0].nearest_is_right) << "b's head word is nearer";
+  EXPECT_TRUE(words.references[0].completed_is_right);
+  EXPECT_DOUBLE_EQ(completed_mention_accuracy(words.references, true).value(), 1);
+
+  outer.words = {0, 3};  // not completed before the pronoun
+  piece.mentions[0] = outer;
+  words = word_structure(piece);
+  EXPECT_FALSE(words.references[0].completed_is_right);
 }
 
 TEST(Coreference, AnyAntecedentOfTheEntityCounts) {

@@ -200,7 +200,8 @@ TEST_F(PruningAnalysis, DocumentBoundIsKept) {
   // Resampling z needs a second document.
   EXPECT_TRUE(std::isnan(pruning.variable("loss_increase").values(2, 0, 0)));
   const double all = golden_.read_reals("loss_baseline").values[0];
-  EXPECT_NEAR(pruning.variable("loss").values.values[0], all, 1e-5 * all) << "of all documents read";
+  EXPECT_NEAR(pruning.variable("loss").values.values[0], all, 1e-5 * all)
+      << "of all documents read";
 }
 
 /// Precision by name, and its bound on errors relative to a typical increase.

@@ -1,11 +1,12 @@
 """Recompute the scores of `headscope run --analyses classification,attention` in plain NumPy and compare.
 
-    python3 classification_check.py results.h5 model.h5 corpus.conllu
+    python3 classification_check.py results.h5 model.h5 corpus.conllu [tokenizer_folder]
 
-Takes only the tokens and attention patterns of every document from results.h5 (the run needs --patterns and --pattern-tokens 0 to
-store them all), reads annotation and vocabulary itself, and computes every score from its definition. Induction needs patterns of
-other sequences and uses the forward pass of plain_gpt2.py. Exits 1 if a number differs by more than 1e-6 (1e-4 for induction,
-because that forward pass is float64 and the program's float32).
+Reads annotation and vocabulary itself, cuts documents that are longer than the context, and computes every score from its
+definition. If results.h5 holds the attention patterns of every document in full (--patterns, --pattern-tokens 0) and none is cut,
+it takes them from there; otherwise it runs the model itself, by plain_gpt2.py in float64. Exits 1 if a number differs by more than
+1e-6; by more than 1e-3 where the patterns are float64 and the program's float32, because a near tie may then fall the other way.
+Induction always uses the forward pass of plain_gpt2.py, with a tolerance of 1e-4.
 """
 
 import collections
@@ -17,6 +18,8 @@ import unicodedata
 import h5py
 import numpy as np
 
+import plain_gpt2
+from plain_bpe import Tokenizer
 from plain_gpt2 import FAILURES, CounterRandom, Pass, compare, random_permutation, read_model, report_failures
 
 # ---- annotation -----------------------------------------------------------------------------------------------------
@@ -36,7 +39,7 @@ def read_conllu(path):
             sentence_lines = []
 
     def new_document():
-        made = {"text": "", "words": [], "open": [], "mentions": [], "pending": False, "n_sentence": 0, "parts": []}
+        made = {"text": "", "words": [], "open": [], "mentions": [], "pending": False, "sentences": []}
         documents.append(made)
         return made
 
@@ -58,8 +61,7 @@ def read_conllu(path):
 
 def add_sentence(document, rows, fields):
     first = len(document["words"])
-    sentence = document["n_sentence"]
-    document["n_sentence"] += 1
+    sentence = len(document["sentences"])
     covered_until, spans = 0, {}
     last = rows[-1]
     for i, row in enumerate(rows):
@@ -91,6 +93,10 @@ def add_sentence(document, rows, fields):
         for item in row[9].split("|"):
             if item.startswith("Entity="):
                 add_brackets(document, item[len("Entity="):], index, fields)
+
+
+    first_word, last_word = document["words"][first], document["words"][-1]
+    document["sentences"].append((first_word["span"][0], last_word["span"][1]))
 
 
 def append_form(document, form, misc):
@@ -157,6 +163,36 @@ def finish_mentions(document):
     document["mentions"] = whole
 
 
+# ---- pieces ---------------------------------------------------------------------------------------------------------
+
+
+def cut(document, tokenizer, most):
+    """The document, or its pieces: each as many sentences as have at most `most` tokens."""
+    text, sentences = document["text"], document["sentences"]
+    if len(tokenizer.encode(text)) <= most:
+        return [document]
+    groups = []
+    for number, (begin, end) in enumerate(sentences):
+        if groups and len(tokenizer.encode(text[sentences[groups[-1][0]][0]:end])) <= most:
+            groups[-1].append(number)
+        else:
+            assert len(tokenizer.encode(text[begin:end])) <= most, "a sentence is longer than the context"
+            groups.append([number])
+    return [piece_of(document, group) for group in groups]
+
+
+def piece_of(document, group):
+    """Some sentences of a document: their text and words, and the mentions that lie in them."""
+    begin, end = document["sentences"][group[0]][0], document["sentences"][group[-1]][1]
+    numbers = [i for i, word in enumerate(document["words"]) if word["sentence"] in group]
+    first = numbers[0]
+    words = [{**document["words"][i], "span": tuple(x - begin for x in document["words"][i]["span"]),
+              "head": None if document["words"][i]["head"] is None else document["words"][i]["head"] - first} for i in numbers]
+    mentions = [{**m, "words": [w - first for w in m["words"]], "head": m["head"] - first} for m in document["mentions"]
+                if min(m["words"]) >= first and max(m["words"]) < first + len(numbers)]
+    return {"text": document["text"][begin:end], "words": words, "mentions": mentions}
+
+
 # ---- tokens ---------------------------------------------------------------------------------------------------------
 
 
@@ -170,7 +206,7 @@ def token_bytes(vocabulary):
 
 
 def character_sets(text, tokens, texts):
-    """For each token, the characters of the text of which it holds at least one byte; none for position 0."""
+    """For each token after position 0, the characters of the text of which it holds at least one byte."""
     owner = [i for i, c in enumerate(text) for _ in c.encode()]
     sets, position = [[]], 0
     for token in tokens[1:]:
@@ -235,6 +271,8 @@ def pattern_scores(A, marks, tokens, counts, mean_first):
     scores["rare_token"] = (hits, n)
     for offset in range(9):
         scores["offset_share", offset] = (sum(i - j == offset for i, j in nearest_largest.items()), T - 2)
+        at = [A[i, i - offset] for i in range(2, T) if i - offset >= 1]
+        scores["offset_mass", offset] = (sum(at), len(at))
     return scores, entropy
 
 
@@ -247,36 +285,32 @@ def semantic_scores(A, tokens, wte, seed):
     types = np.array([place.get(t, 0) for t in tokens])
     types[0] = 0
     cosine = E @ E.T
-    results = []
-    for replicate in range(-1, 20):
-        rename = np.arange(len(different))
-        if replicate >= 0:
-            rename = np.array(random_permutation(len(different), CounterRandom(seed, replicate)))
-        total = n = 0
-        for q in range(2, len(tokens)):
-            keys = [k for k in range(1, q - 1) if tokens[k] != tokens[q]]
-            if len(keys) < 5:
-                continue
-            a = A[q, keys] - A[q, keys].mean()
-            s = cosine[rename[types[q]], rename[types[keys]]]
-            s = s - s.mean()
-            if np.linalg.norm(a) <= 1e-6 * np.linalg.norm(A[q, keys]) or np.linalg.norm(s) <= 1e-6 * math.sqrt(len(keys)):
-                continue
-            total += (a @ s) / math.sqrt((a @ a) * (s @ s))
-            n += 1
-        results.append((total, n))
-    return results
+    renames = [np.arange(len(different))]
+    renames += [random_permutation(len(different), CounterRandom(seed, replicate)) for replicate in range(20)]
+    renames = np.array(renames)
+    total, n = np.zeros(21), np.zeros(21)
+    for q in range(2, len(tokens)):
+        keys = [k for k in range(1, q - 1) if tokens[k] != tokens[q]]
+        if len(keys) < 5:
+            continue
+        a = A[q, keys] - A[q, keys].mean()
+        if np.linalg.norm(a) <= 1e-6 * np.linalg.norm(A[q, keys]):
+            continue
+        s = cosine[renames[:, types[q]][:, None], renames[:, types[keys]]]
+        s = s - s.mean(axis=1, keepdims=True)
+        varies = np.linalg.norm(s, axis=1) > 1e-6 * math.sqrt(len(keys))
+        total[varies] += (s[varies] @ a) / np.sqrt((a @ a) * (s[varies] ** 2).sum(axis=1))
+        n[varies] += 1
+    return list(zip(total, n))
 
 
 def word_level(A, tokens_of):
     """Attention from each word to each earlier word."""
-    n = len(tokens_of)
-    W = np.zeros((n, n))
-    for i in range(n):
-        for j in range(i):
-            if tokens_of[i] and tokens_of[j]:
-                W[i, j] = np.mean([A[q, tokens_of[j]].sum() for q in tokens_of[i]])
-    return W
+    to = np.zeros((len(A), len(tokens_of)))
+    for i, its in enumerate(tokens_of):
+        to[its, i] = 1
+    n_token = np.maximum(to.sum(axis=0), 1)
+    return np.tril(to.T @ A @ to / n_token[:, None], -1)
 
 
 def largest_words(W, tokens_of):
@@ -289,15 +323,17 @@ def largest_words(W, tokens_of):
 
 
 def references(document, tokens_of):
-    """(word, antecedent head words, is pronoun, nearest is right) of each mention that has an antecedent."""
+    """(word, antecedent head words, is pronoun, nearest is right, completed last is right) of each mention that has one."""
     mentions = [m for m in document["mentions"] if tokens_of[m["head"]]]
     found = []
     for mention in mentions:
         antecedents = {m["head"] for m in mentions if m["entity"] == mention["entity"] and m["head"] < mention["head"]}
         if antecedents:
             nearest = max(m["head"] for m in mentions if m["head"] < mention["head"])
+            done = [m for m in mentions if max(m["words"]) < min(mention["words"])]
+            last = max(done, key=lambda m: (max(m["words"]), -min(m["words"])), default={"head": None})
             found.append((mention["head"], antecedents, document["words"][mention["head"]]["upos"] == "PRON",
-                          nearest in antecedents))
+                          nearest in antecedents, last["head"] in antecedents))
     return found
 
 
@@ -359,34 +395,51 @@ class Sums(dict):
         self[name][1][at] += denominator
 
 
-def main(results_path, model_path, corpus_path):
+def read_tokenizer(model_path, folder=None):
+    """The tokenizer of a folder, or else of the model file."""
+    if folder:
+        with open(f"{folder}/vocab.json", encoding="utf-8") as vocab, open(f"{folder}/merges.txt", encoding="utf-8") as merges:
+            return Tokenizer(json.load(vocab), merges.read())
+    with h5py.File(model_path) as file:
+        return Tokenizer(json.loads(file["tokenizer/vocab"].asstr()[()]), file["tokenizer/merges"].asstr()[()])
+
+
+def main(results_path, model_path, corpus_path, tokenizer_folder=None):
     results = h5py.File(results_path)
     group = results["classification"]
     seed = int(results.attrs["seed"])
     model = read_model(model_path)
     shape = (model["n_layer"], model["n_head"])
-    vocabulary = json.loads(h5py.File(model_path)["tokenizer/vocab"].asstr()[()])
-    texts = token_bytes(vocabulary)
-    patterns = results["attention"]
-    numbers = sorted(int(name) for name in patterns if name.isdigit())
-    annotated = read_conllu(corpus_path)[:len(numbers)]
-    assert numbers == list(range(len(annotated))), "patterns of every document are needed"
-    tokens_of_document = [patterns[f"{d}/tokens"][()].astype(int).tolist() for d in numbers]
-    counts = collections.Counter(t for tokens in tokens_of_document for t in tokens)
+    tokenizer = read_tokenizer(model_path, tokenizer_folder)
+    texts = token_bytes(tokenizer.vocabulary)
+    n_document = int(results.attrs["n_document"])
+    first_token = tokenizer.vocabulary["<|endoftext|>"]
+    pieces = []  # (number of the document, number of the piece, piece)
+    for d, document in enumerate(read_conllu(corpus_path)[:n_document]):
+        pieces += [(d, i, piece) for i, piece in enumerate(cut(document, tokenizer, model["n_ctx"] - 1))]
+    tokens_of_piece = [[first_token] + tokenizer.encode(piece["text"]) for _, _, piece in pieces]
+    is_stored = len(pieces) == n_document and all(
+        f"attention/{d}/tokens" in results and len(results[f"attention/{d}/tokens"]) == len(tokens)
+        for (d, _, _), tokens in zip(pieces, tokens_of_piece))
+    if is_stored:
+        patterns = [results[f"attention/{d}/pattern"][()] for d, _, _ in pieces]
+    else:
+        patterns = [np.array(Pass(model, tokens).pattern) for tokens in tokens_of_piece]
+        plain_gpt2.TOLERANCE = 1e-3
+    print(f"{n_document} documents in {len(pieces)} pieces, patterns", "of the program" if is_stored else "of plain_gpt2.py")
+    counts = collections.Counter(t for tokens in tokens_of_piece for t in tokens)
 
     first, seen = np.zeros(shape + (10, 10)), np.zeros(10)
-    for d in numbers:
-        n = min(10, len(tokens_of_document[d]))
-        first[:, :, :n, :n] += patterns[f"{d}/pattern"][:, :, :n, :n]
+    for pattern in patterns:
+        n = min(10, pattern.shape[-1])
+        first[:, :, :n, :n] += pattern[:, :, :n, :n]
         seen[:n] += 1
     first /= np.maximum(seen, 1)[None, None, :, None]
 
     halves = {"all": Sums(), "even": Sums(), "odd": Sums()}
     null = Sums()
     unaligned = 0
-    for d, document in enumerate(annotated):
-        A_all = patterns[f"{d}/pattern"][()]
-        tokens = tokens_of_document[d]
+    for (d, index, document), tokens, A_all in zip(pieces, tokens_of_piece, patterns):
         characters = character_sets(document["text"], tokens, texts)
         marks = np.array([False] + [is_punctuation(document["text"], held) for held in characters[1:]])
         tokens_of = words_to_tokens(document, characters)
@@ -409,10 +462,10 @@ def main(results_path, model_path, corpus_path):
                 if its and n_earlier:
                     part.add("dependency_alignment_baseline", sum(arc[0] == i for arc in arcs) / n_earlier, 1)
                 n_earlier += bool(its)
-            for word, antecedents, pronoun, nearest in asked:
-                part.add("coreference_baseline", nearest, 1)
-                if pronoun:
-                    part.add("coreference_pronoun_baseline", nearest, 1)
+            for _, _, pronoun, nearest, completed in asked:
+                for name in ("coreference", "coreference_pronoun") if pronoun else ("coreference",):
+                    part.add(name + "_baseline", nearest, 1)
+                    part.add(name + "_baseline_completed", completed, 1)
             for later, earlier, relation, direction in arcs:
                 if relation not in ("", "root", "punct"):
                     part.add(("offset", relation, direction, later - earlier), 1, 0)
@@ -420,15 +473,15 @@ def main(results_path, model_path, corpus_path):
         for unit in np.ndindex(shape):
             A = A_all[unit]
             scores, entropy = pattern_scores(A, marks, tokens, counts, first[unit])
-            semantic = semantic_scores(A, tokens, model["wte.weight"], CounterRandom(seed, d).value(0))
+            semantic = semantic_scores(A, tokens, model["wte.weight"], CounterRandom(seed, d).value(index))
             scores["semantic"] = semantic[0]
             for replicate, value in enumerate(semantic[1:]):
                 null.add(replicate, *value, at=unit, shape=shape)
             W = word_level(A, tokens_of)
             largest = largest_words(W, tokens_of)
             scores["dependency_alignment"] = (sum(W[later, earlier] for later, earlier, _, _ in arcs), W.sum())
-            scores["coreference"] = (sum(largest.get(w) in a for w, a, _, _ in asked), len(asked))
-            pronouns = [(w, a) for w, a, p, _ in asked if p]
+            scores["coreference"] = (sum(largest.get(w) in a for w, a, *_ in asked), len(asked))
+            pronouns = [(w, a) for w, a, p, *_ in asked if p]
             scores["coreference_pronoun"] = (sum(largest.get(w) in a for w, a in pronouns), len(pronouns))
             for which in (0, 1):
                 at = [t for t, k in kind.items() if k == which]
@@ -445,16 +498,16 @@ def main(results_path, model_path, corpus_path):
     for name in ("sink", "entropy", "confidence", "distance", "variability", "previous_token", "delimiter", "duplicate_token",
                  "rare_token", "semantic", "dependency_alignment", "coreference", "coreference_pronoun", "delimiter_baseline",
                  "distance_uniform", "distance_furthest", "dependency_alignment_baseline", "coreference_baseline",
-                 "coreference_pronoun_baseline"):
+                 "coreference_pronoun_baseline", "coreference_baseline_completed", "coreference_pronoun_baseline_completed"):
         compare(name, found[name], group[name][()])
-    compare("offset_share", [found["offset_share", o] for o in range(9)], group["offset_share"][()])
+    for name in ("offset_share", "offset_mass"):
+        compare(name, [found[name, o] for o in range(9)], group[name][()])
     compare("sentence_sink", [found["sentence_sink", w] for w in (0, 1)], group["sentence_sink"][()])
     compare("sentence_entropy", [found["sentence_entropy", w] for w in (0, 1)], group["sentence_entropy"][()])
     compare("unaligned_words", unaligned, group["unaligned_words"][()])
     nulls = np.array([n / d for n, d in null.values()])
     compare("semantic_null", nulls.mean(axis=0), group["semantic_null"][()])
     compare("semantic_null_std", nulls.std(axis=0, ddof=1), group["semantic_null_std"][()])
-    first_token = tokens_of_document[0][0]
     inductions = induction(model, first_token, seed)
     compare("induction", inductions, group["induction"][()], tolerance=1e-4)
 
@@ -499,7 +552,11 @@ def main(results_path, model_path, corpus_path):
     odd = ratio(halves["odd"])
     pronoun_n = int(halves["odd"]["coreference_pronoun_baseline"][1])
     pronoun_hits = halves["odd"]["coreference_pronoun"][0].astype(int)
-    pronoun_baseline = float(odd["coreference_pronoun_baseline"])
+    baselines = [float(odd["coreference_pronoun_baseline" + rule]) for rule in ("", "_completed")]
+    compare("coreference_pronoun_baseline_heldout", baselines[0], group["coreference_pronoun_baseline_heldout"][()])
+    compare("coreference_pronoun_baseline_completed_heldout", baselines[1],
+            group["coreference_pronoun_baseline_completed_heldout"][()])
+    pronoun_baseline = max(baselines)
     coreference_p = np.vectorize(lambda x: binomial_tail(x, pronoun_n, pronoun_baseline))(pronoun_hits)
     compare("coreference_pronoun_heldout", odd["coreference_pronoun"], group["coreference_pronoun_heldout"][()])
     compare("coreference_p", coreference_p, group["coreference_p"][()])
@@ -507,14 +564,26 @@ def main(results_path, model_path, corpus_path):
     compare("coreference_q", coreference_q, group["coreference_q"][()])
 
     z = (found["semantic"] - nulls.mean(axis=0)) / nulls.std(axis=0, ddof=1)
-    syntactic = np.zeros(shape, bool)
+    best = np.full(shape, -np.inf)
+    carrier = np.full(shape, -1)
     for i in range(len(tests)):
         if table["relation_count_heldout"][i] >= 30:
-            gain = table["relation_accuracy_heldout"][i] >= table["relation_baseline_heldout"][i] + 0.10
-            syntactic |= gain & (q[i] < 0.05)
+            threshold = table["relation_baseline_heldout"][i] + 0.10
+            margin = (table["relation_accuracy_heldout"][i] - threshold) / (1 - threshold)
+            better = (q[i] < 0.05) & (margin >= 0) & (margin > best)
+            best[better], carrier[better] = margin[better], i
+    syntactic = carrier >= 0
+    held_out = np.array(table["relation_count_heldout"] + [0])
+    compare("syntactic_relation", np.where(syntactic, carrier // 2, -1), group["syntactic_relation"][()])
+    compare("syntactic_direction", np.where(syntactic, carrier % 2, -1), group["syntactic_direction"][()])
+    compare("syntactic_arcs", held_out[carrier], group["syntactic_arcs"][()])
+    at_offset = np.array([(found["offset_share", o] >= 0.9) & (found["offset_mass", o] >= 0.2) for o in range(9)])
+    positional = at_offset[1:].any(axis=0)
+    # A share of 0.9 or more lies at a single offset.
+    compare("positional_offset", np.where(positional, 1 + at_offset[1:].argmax(axis=0), -1), group["positional_offset"][()])
     uniform = float(found["distance_uniform"]) * (1 + 1e-6)
     expected = np.array([
-        np.max([found["offset_share", o] for o in range(9)], axis=0) >= 0.9,
+        positional, at_offset[0],
         found["delimiter"] >= max(0.5, 2 * float(found["delimiter_baseline"])),
         syntactic,
         (odd["coreference_pronoun"] >= pronoun_baseline + 0.10) & (coreference_q < 0.05),

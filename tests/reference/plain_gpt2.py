@@ -134,8 +134,12 @@ class Pass:
 # ---- comparing ------------------------------------------------------------------------------------------------------
 
 
-def compare(name, expected, got, tolerance=1e-6):
-    """Record a failure if values differ by more than `tolerance` times the larger of 1 and the expected size."""
+TOLERANCE = 1e-6
+
+
+def compare(name, expected, got, tolerance=None):
+    """Record a failure if values differ by more than `tolerance`, or TOLERANCE, times the larger of 1 and the expected size."""
+    tolerance = tolerance or TOLERANCE
     expected, got = np.asarray(expected, float), np.asarray(got, float)
     if expected.shape != got.shape:
         FAILURES.append(f"{name}: expected shape {expected.shape}, got {got.shape}")

@@ -199,6 +199,16 @@ def circuits(model, fold):
         copying.append(eigenvalues.sum().real / np.abs(eigenvalues).sum())
         rank.append(rank90(np.linalg.svd(Q @ K.T, compute_uv=False)))
     result["ov_copying"] = np.array(copying).reshape(n_layer, H)
+    if model.complete:
+        # All eigenvalues of the circuit from token to token, vocabulary x vocabulary.
+        E = model.tensors["wte.weight"].astype(np.float64)
+        U = E.T.copy()
+        if fold:
+            U *= model.tensors["ln_f.weight"].astype(np.float64)[:, None]
+            U -= U.mean(axis=0)
+            E = E - E.mean(axis=1, keepdims=True)
+        full = [np.linalg.eigvals(E @ V @ O @ U) for _, _, V, O in heads]
+        result["ov_copying_full"] = np.array([e.sum().real / np.abs(e).sum() for e in full]).reshape(n_layer, H)
     result["qk_rank90"] = np.array(rank).reshape(n_layer, H)
 
     def basis(W):
@@ -279,6 +289,7 @@ DIMENSIONS = {
     "macs": ["scheme", "term", "n_token"],
     "block_energy": ["projection", "layer"],
     "ov_copying": ["layer", "head"],
+    "ov_copying_full": ["layer", "head"],
     "subspace_overlap": ["projection", "layer", "head_i", "head_j"],
     "principal_angle_min": ["projection", "layer", "head_i", "head_j"],
     "qk_rank90": ["layer", "head"],
@@ -335,6 +346,7 @@ def main():
         check(binary, small, folder / "small", True)
         check(binary, small, folder / "small_raw", False)
         check(binary, wide, folder / "wide", True)
+        check(binary, wide, folder / "wide_raw", False)
 
 
 main()

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "classification/pattern.hpp"
 #include "headscope/array.hpp"
+#include "headscope/corpus.hpp"
 #include "headscope/model.hpp"
 
 namespace headscope {
@@ -17,8 +17,17 @@ std::vector<TokenIds> induction_sequences(Index d_vocab, TokenId first_token, In
 
 /// Mean attention from the second half to the token that followed the query's first occurrence,
 /// A[q, q - half_length + 1]; probability.
+/// @param pattern  key x query.
 /// Source: Olsson et al. 2022.
-Ratio induction_mass(const Matrix& pattern, Index half_length);
+double induction_mass(const Matrix& pattern, Index half_length);
+
+/// The token to begin the sequences with: `<|endoftext|>` as the corpus prepends it, or else that
+/// of the model's own tokenizer, or else the last of the vocabulary, where GPT-2 has it.
+/// @param corpus  may be null.
+TokenId induction_first_token(const Model& model, const Corpus* corpus);
+
+/// A head is an induction head from this mean on.
+inline constexpr double least_induction = 0.4;
 
 /// Runs the model on 10 such sequences with half_length 50, or less if the context is shorter.
 /// @return 10 x n_layer x n_head.

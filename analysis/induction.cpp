@@ -1,4 +1,4 @@
-#include "classification/induction.hpp"
+#include "induction.hpp"
 
 #include <algorithm>
 
@@ -20,8 +20,7 @@ class InductionObserver : public LayerObserver {
   bool wants_pattern(Index /*layer*/) const override { return true; }
   void observe_layer(const LayerView& view) override {
     for (Index h = 0; h < view.pattern.n_slices; ++h) {
-      scores_(sequence_, view.layer, h) =
-          induction_mass(view.pattern.slice(h), half_length_).value();
+      scores_(sequence_, view.layer, h) = induction_mass(view.pattern.slice(h), half_length_);
     }
   }
 
@@ -57,12 +56,21 @@ std::vector<TokenIds> induction_sequences(Index d_vocab, TokenId first_token, In
   return sequences;
 }
 
-Ratio induction_mass(const Matrix& pattern, Index half_length) {
-  Ratio mass;
-  for (Index q = half_length + 1; q < pattern.n_cols; ++q) {
-    mass += {pattern(q - half_length + 1, q), 1};
+double induction_mass(const Matrix& pattern, Index half_length) {
+  double mass = 0;
+  for (Index q = half_length + 1; q < pattern.n_cols; ++q) mass += pattern(q - half_length + 1, q);
+  return mass / static_cast<double>(half_length);
+}
+
+TokenId induction_first_token(const Model& model, const Corpus* corpus) {
+  if (corpus != nullptr) {
+    const Piece first = corpus->piece(0);
+    if (first.has_bos) return first.tokens.front();
   }
-  return mass;
+  if (model.tokenizer_vocab && model.tokenizer_merges) {
+    return Tokenizer(*model.tokenizer_vocab, *model.tokenizer_merges, model.path).end_of_text();
+  }
+  return static_cast<TokenId>(model.config.d_vocab - 1);
 }
 
 Array induction_scores(const Model& model, TokenId first_token, std::uint64_t seed) {
