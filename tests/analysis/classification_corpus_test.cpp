@@ -168,10 +168,14 @@ TEST_F(PlantedModel, ExamplesShowTheirHeadsAtWork) {
     EXPECT_EQ(found, number("attended_start", i) == number("target_start", i)) << text;
     if (!found) continue;
     ++n_found[type];
-    if (type == "delimiter") EXPECT_THAT(marked("target"), ::testing::MatchesRegex("[[:punct:]]+"));
+    if (type == "delimiter") {
+      EXPECT_THAT(marked("target"), ::testing::MatchesRegex("[[:punct:]]+"));
+    }
     if (type == "positional") {
       const std::string about = examples.variable("about").text[i];
-      if (about == "offset 0") EXPECT_EQ(marked("target"), marked("query"));
+      if (about == "offset 0") {
+        EXPECT_EQ(marked("target"), marked("query"));
+      }
       if (about == "offset 1") {
         EXPECT_GE(number("query_start", i), number("target_end", i));
         EXPECT_LE(number("query_start", i), number("target_end", i) + 1);

@@ -201,7 +201,9 @@ TEST_F(TypesTest, EveryOffsetFromOneOnMayMakeAHeadPositional) {
     const HeadType other = o == 0 ? HeadType::positional : HeadType::current_token;
     EXPECT_NEAR(found.of(type)(1, 0), 0.5, 1e-12) << "offset " << o;
     EXPECT_FALSE(found.has(other, 1)) << "offset " << o;
-    if (o > 0) EXPECT_EQ(found.positional_offset[1], o);
+    if (o > 0) {
+      EXPECT_EQ(found.positional_offset[1], o);
+    }
     sums_ = before;
   }
 }

@@ -243,44 +243,5 @@ TEST(PruningPrecisionName, UnknownIsRefused) {
               ::testing::HasSubstr("--precision: expected one of float32, high, fast; got"));
 }
 
-/// Precision by name, and its bound on errors relative to a typical increase.
-class PruningPrecision : public PruningAnalysis,
-                         public ::testing::WithParamInterface<std::pair<const char*, double>> {};
-
-TEST_P(PruningPrecision, IsRecordedWithItsMeasuredError) {
-  const auto [name, bound] = GetParam();
-  const Results results = run(name, {"--precision", name});
-  const Engine engine = has_low_precision_products()
-                            ? fastest_engine(*parse_precision(name), this_processor())
-                            : Engine::float32;
-  EXPECT_EQ(std::get<std::string>(results.attributes.at("precision")), name);
-  EXPECT_EQ(std::get<std::string>(results.attributes.at("precision_engine")), engine_name(engine));
-  const ResultsGroup& lower = results.group("pruning");
-  ASSERT_EQ(lower.has("precision_error"), engine != Engine::float32);
-  if (engine == Engine::float32) GTEST_SKIP() << "no engine of this precision is faster here";
-  const Array& error = lower.variable("precision_error").values;
-  EXPECT_GT(error(0), 0);
-  EXPECT_LT(error(0), bound);
-  EXPECT_LT(error(1), 3 * bound) << "the worst of the sample";
-  const std::vector<double>&exact = group().variable("loss_increase").values.values,
-        &got = lower.variable("loss_increase").values.values;
-  const double typical = arma::median(arma::abs(arma::vec(exact)));
-  std::vector<double> errors;
-  for (std::size_t i = 0; i < exact.size(); ++i) errors.push_back(std::abs(got[i] - exact[i]));
-  EXPECT_LT(arma::median(arma::vec(errors)), bound * typical);
-}
-
-INSTANTIATE_TEST_SUITE_P(Every, PruningPrecision,
-                         ::testing::Values(std::pair("high", 1e-3), std::pair("fast", 1e-2)),
-                         [](const auto& test) { return std::string(test.param.first); });
-
-TEST(PruningPrecisionName, UnknownIsRefused) {
-  const testing::Finished finished =
-      testing::run_headscope({"run", "--precision", "half", "--output", "out"});
-  EXPECT_EQ(finished.exit_status, 2);
-  EXPECT_THAT(finished.err,
-              ::testing::HasSubstr("--precision: expected one of float32, high, fast; got"));
-}
-
 }  // namespace
 }  // namespace headscope

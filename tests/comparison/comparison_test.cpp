@@ -180,7 +180,9 @@ TEST(Comparison, ARunIsEqualToItself) {
         EXPECT_EQ(value, 0) << variable.name;
       } else if (variable.name.ends_with("_rank_correlation")) {
         n_correlation += std::isnan(value) ? 0 : 1;
-        if (!std::isnan(value)) EXPECT_DOUBLE_EQ(value, 1) << variable.name;
+        if (!std::isnan(value)) {
+          EXPECT_DOUBLE_EQ(value, 1) << variable.name;
+        }
       }
     }
   }
