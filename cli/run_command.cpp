@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "commands.hpp"
+#include "headscope/utf8.hpp"
 #include "run/output_folder.hpp"
 #include "run/progress.hpp"
 #include "run/run.hpp"
@@ -26,7 +27,8 @@ class RunCommand : public Command {
                 << ": float32, since nothing is faster on this processor\n";
     }
     if (!run_.quiet) {
-      for (const std::string& note : setup.notes()) std::cerr << "headscope: " << note << "\n";
+      for (const std::string& note : setup.notes())
+        std::cerr << "headscope: " << one_line(note) << "\n";
     }
     const PassLabel label = pass_label(setup);
     if (label.n_shard > 1 && label.n_pass == 0) {

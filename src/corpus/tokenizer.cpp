@@ -129,7 +129,8 @@ BytePairMerger make_merger(const EntryIds& ids, const TokenizerFiles& files) {
       return found->second;
     };
     const std::string left(line.substr(0, space)), right(line.substr(space + 1));
-    merger.add(id(left), id(right), id(left + right), rank++);
+    const TokenId left_id = id(left), right_id = id(right);
+    merger.add(left_id, right_id, id(left + right), rank++);
   }
   return merger;
 }

@@ -247,7 +247,7 @@ Model model_with_one_copying_head() {
     layer.W_QKV = random.matrix(3 * d, d, 0.1F);
     layer.b_QKV.zeros(3 * d);
     layer.W_O.zeros(d, d);
-    layer.W_O.tail_rows(d - n_code) = random.matrix(d - n_code, d, 0.05F);
+    layer.W_O.tail_rows(d - n_code) = random.matrix(d - n_code, d, 0.005F);
     layer.b_O.zeros(d);
     layer.ln_2_gain.ones(d);
     layer.ln_2_bias.zeros(d);
@@ -289,21 +289,24 @@ TEST(TasksAnalysis, FindsTheOneHeadThatWasPlanted) {
   EXPECT_GT(group.variable("accuracy").values(0), 0.7);
   EXPECT_THAT(needed_units(group, 0), ElementsAre(planted));
   EXPECT_GT(group.variable("share_lost").values.values[planted], 0.5);
+  // The others reach the logits only through the scale and mean of LayerNorm.
   const double margin = group.variable("margin").values(0);
+  const std::vector<double>& direct = group.variable("direct_effect").values.values;
   for (Index unit = 0; unit < 4; ++unit) {
     if (unit == planted) continue;
     for (std::size_t ablation = 0; ablation < 2; ++ablation) {
       const Array change = group.variable("margin_change").values.part(ablation);
       EXPECT_LT(std::abs(change.values[unit]), 0.02 * margin);
     }
-    EXPECT_NEAR(group.variable("direct_effect").values.values[unit], 0, 1e-5);
+    EXPECT_LT(std::abs(direct[unit]), 0.01 * direct[planted]);
   }
   EXPECT_THAT(group.summary, HasSubstr("said before: L1H1"));
 }
 
 // On "a b a" the planted model says b, not c: its previous-token head and its induction head do it,
-// and of the two only the induction head writes to the logits.
-TEST(TasksAnalysis, FindsTheInductionCircuitOfThePlantedModel) {
+// and of the two only the induction head writes to the logits. L1H2, which takes the last token out
+// of the stream, sharpens the prediction.
+TEST(TasksAnalysis, NeedsTheInductionCircuitOfThePlantedModelMost) {
   const std::vector<std::string> words{" box",  " king",  " garden", " water", " table", " door",
                                        " boat", " river", " house",  " bird",  " horse", " window"};
   std::vector<std::string> lines;
@@ -319,7 +322,13 @@ TEST(TasksAnalysis, FindsTheInductionCircuitOfThePlantedModel) {
   const ResultsGroup& group = results.group("tasks");
   const Index previous_token = 0, induction = 4;
   EXPECT_GT(group.variable("accuracy").values(0), 0.9);
-  EXPECT_THAT(needed_units(group, 0), UnorderedElementsAre(previous_token, induction));
+  std::vector<Index> needed = needed_units(group, 0);
+  ASSERT_GE(needed.size(), 2U);
+  EXPECT_LE(needed.size(), 3U);
+  std::ranges::sort(needed, std::greater(),
+                    [&](Index unit) { return group.variable("share_lost").values.values[unit]; });
+  needed.resize(2);
+  EXPECT_THAT(needed, UnorderedElementsAre(previous_token, induction));
   const std::vector<double> direct = group.variable("direct_effect").values.values;
   EXPECT_EQ(std::ranges::max_element(direct) - direct.begin(), induction);
   EXPECT_LT(std::abs(direct[previous_token]), 0.01 * direct[induction]);
@@ -393,8 +402,8 @@ TEST(TasksAnalysis, MarginsOfBlimpEqualHuggingFaces) {
 
 TEST(TasksAnalysis, NeedsTasksAndATokenizer) {
   const TemporaryDirectory folder;
-  const std::string model = HEADSCOPE_TEST_DATA "/tiny_safetensors/model.safetensors";
-  const auto error_of = [&](const std::vector<std::string>& more) {
+  const std::string tiny = HEADSCOPE_TEST_DATA "/tiny_safetensors/model.safetensors";
+  const auto error_of = [&](const std::vector<std::string>& more, const std::string& model) {
     std::vector<std::string> arguments{"run",   "--model", model,      "--analyses",
                                        "tasks", "--quiet", "--output", folder.file("out")};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -403,11 +412,11 @@ TEST(TasksAnalysis, NeedsTasksAndATokenizer) {
     EXPECT_FALSE(std::filesystem::exists(folder.file("out")));
     return finished.err;
   };
-  EXPECT_THAT(error_of({}), HasSubstr("--analyses tasks: expected --tasks, got none"));
-  EXPECT_THAT(error_of({"--tasks", data + "tasks.jsonl"}),
+  EXPECT_THAT(error_of({}, tiny), HasSubstr("--analyses tasks: expected --tasks, got none"));
+  EXPECT_THAT(error_of({"--tasks", data + "tasks.jsonl"}, tiny),
               HasSubstr("tasks.jsonl: expected a tokenizer to read text with, got none"));
   testing::write_file(folder.file("bad.jsonl"), "{\"prefix\": 3}\n");
-  EXPECT_THAT(error_of({"--tasks", folder.file("bad.jsonl"), "--tokenizer", data + "tokenizer"}),
+  EXPECT_THAT(error_of({"--tasks", folder.file("bad.jsonl")}, data + "default-model.h5"),
               HasSubstr("bad.jsonl:1: expected text in prefix, got number"));
 }
 

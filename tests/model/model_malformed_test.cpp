@@ -124,8 +124,7 @@ TEST_F(ModelMalformed, FilesThatAreNoModelSaySo) {
             "model.h5: expected the file itself, got a Git LFS pointer to it; `git lfs pull` "
             "downloads the file");
   testing::write_file(path_, std::string("PK\x03\x04") + std::string(60, '\0'));
-  EXPECT_EQ(error_of(path_),
-            "model.h5: expected an HDF5 or safetensors file, got a zip archive");
+  EXPECT_EQ(error_of(path_), "model.h5: expected an HDF5 or safetensors file, got a zip archive");
   EXPECT_EQ(
       error_of(std::string(HEADSCOPE_TEST_DATA) + "/ops_golden.h5"),
       std::string(HEADSCOPE_TEST_DATA) +
@@ -304,13 +303,11 @@ TEST_F(ModelMalformed, AbsurdSizesAreRefusedBeforeAllocation) {
   content.write(path_);
   const std::string small = testing::read_file(path_);
   declare_unwritten(path_, "wte.weight", {std::size_t{1} << 40, 4}, {1024, 4});
-  EXPECT_EQ(error_of(path_),
-            "model.h5:wte.weight: expected data for shape [1099511627776, 4] (17592186044416 "
-            "bytes), got 0 stored bytes");
+  EXPECT_EQ(error_of(path_), "model.h5:d_vocab: expected at most 100000000, got 1099511627776");
   testing::write_file(path_, small);
   declare_unwritten(path_, "wte.weight", {std::size_t{1} << 62, 4}, {1024, 4});
   EXPECT_EQ(error_of(path_),
-            "model.h5:wte.weight: shape [4611686018427387904, 4] is too large for this machine");
+            "model.h5:d_vocab: expected at most 100000000, got 4611686018427387904");
   testing::write_file(path_, small);
   declare_unwritten(path_, "wte.weight", {5, 4}, {5, 4});
   EXPECT_EQ(error_of(path_),

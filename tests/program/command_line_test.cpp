@@ -375,8 +375,9 @@ TEST(Waits, NotForeverForMemory) {
 
 TEST(Waits, NotForAModelOfAnyNumberOfLayers) {
   const testing::TemporaryDirectory folder;
-  testing::write_file(folder.file("config.json"),
-                      R"({"n_layer": 1000000000, "n_head": 2, "n_embd": 4, "n_positions": 8, "vocab_size": 9})");
+  testing::write_file(
+      folder.file("config.json"),
+      R"({"n_layer": 1000000000, "n_head": 2, "n_embd": 4, "n_positions": 8, "vocab_size": 9})");
   EXPECT_THAT(testing::run_headscope({"inspect", folder.file("config.json")}).err,
               HasSubstr("n_layer: expected at most 10000, got 1000000000"));
 }

@@ -65,8 +65,8 @@ TEST(RunOptions, EveryOptionOfAnAnalysisDecidesNumbers) {
   EXPECT_EQ(names_in(own, OptionScope::numbers).size(), own.options().size());
   EXPECT_THAT(names_in(own, OptionScope::numbers),
               IsSubsetOf(names_in(run.table, OptionScope::numbers)));
-  EXPECT_EQ(names_in(run.table, OptionScope::numbers).size(), own.options().size() + 5)
-      << "n-head, encoding, no-bos, max-documents and control";
+  EXPECT_EQ(names_in(run.table, OptionScope::numbers).size(), own.options().size() + 6)
+      << "n-head, encoding, no-bos, max-documents, task-pairs and control";
 }
 
 TEST(RunOptions, EveryCommandNamesAnOptionOnceAndSaysWhatItMeans) {

@@ -289,8 +289,9 @@ TEST(ShardOption, NeedsAnAnalysisOfText) {
                               "parameters,circuits"});
   EXPECT_EQ(finished.exit_status, 2);
   EXPECT_EQ(finished.err,
-            "headscope: --shard: expected an analysis of text, whose documents it shares out, got "
-            "parameters,circuits\n");
+            "headscope: does not read --corpus: no analysis needs it\n"
+            "headscope: --shard: expected an analysis of text, whose documents or pairs it shares "
+            "out, got parameters,circuits\n");
   EXPECT_FALSE(fs::exists(folder.file("out")));
 }
 

@@ -460,7 +460,7 @@ class Figures(InABrowser):
 
     def test_a_citation_names_figure_version_and_model(self):
         self.assertEqual(self.browser.evaluate("citation(figureData.figures.head_costs)"),
-                         "head_costs. Headscope 0.1.0, tiny <b>.h5, 2024-02-29.")
+                         "head_costs. Headscope 1.0.0, tiny <b>.h5, 2024-02-29.")
 
     def test_dark_pages_have_dark_figures(self):
         colours = {}

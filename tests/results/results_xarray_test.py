@@ -127,8 +127,8 @@ class Xarray(unittest.TestCase):
             self.assertEqual(dataset.attrs["threshold"], 0.1)
             self.assertEqual(dataset.attrs["command_line"], "headscope run --output " + HOSTILE)
             self.assertEqual(list(dataset.attrs["groups"]),
-                             ["pruning", "control/pruning", "classification", "correlation",
-                              "attention/0"])
+                             ["pruning", "control/pruning", "classification", "classification/examples",
+                              "correlation", "attention/0"])
 
     def test_claims_are_a_group(self):
         for dataset in self.each_engine("claims"):
