@@ -164,10 +164,9 @@ TEST_F(Restart, LeavesTheKernelThatTheUserSetAndWarns) {
   EXPECT_THAT(analysed.err,
               HasSubstr("warning: OpenBLAS multiplies matrices with its kernel Prescott"));
   EXPECT_THAT(analysed.err, HasSubstr("set OPENBLAS_CORETYPE=" + *best_));
-  const testing::Finished pruned =
-      run({"prune", HEADSCOPE_PROJECT_DIR "/data/planted-model.h5", folder.file("pruned.h5"),
-           "--heads", "L0H0"},
-          {"OPENBLAS_CORETYPE=Prescott"});
+  const testing::Finished pruned = run({"prune", HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
+                                        folder.file("pruned.h5"), "--heads", "L0H0"},
+                                       {"OPENBLAS_CORETYPE=Prescott"});
   const testing::Finished merged =
       run({"merge", folder.path(), "--output", folder.path()}, {"OPENBLAS_CORETYPE=Prescott"});
   EXPECT_EQ(pruned.exit_status, 0);
