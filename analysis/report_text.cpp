@@ -24,6 +24,11 @@ std::string spaced(std::string name) {
   return name;
 }
 
+std::vector<std::string> spaced(std::vector<std::string> names) {
+  for (std::string& name : names) name = spaced(std::move(name));
+  return names;
+}
+
 void add_finding(std::size_t rank, const std::string& about, const std::string& text,
                  ReportPart& part) {
   if (!text.empty()) part.findings.push_back({rank, about, text});

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "attention_patterns/attention_patterns.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -49,16 +50,16 @@ Figure type_patterns_figure(const ResultsGroup& document, const Variable& types)
   Heatmap map;
   for (const auto& [type, best] : sharpest) {
     const HeadIndex head = best.second;
-    std::string name = types.flag_meanings[static_cast<std::size_t>(type)];
-    std::ranges::replace(name, '_', ' ');
+    const Array pattern = patterns.part(head.layer).part(head.head);
     Array panel({n_token, n_token});
     for (std::size_t query = 0; query < n_token; ++query) {
       for (std::size_t key = 0; key < n_token; ++key) {
-        panel(query, key) =
-            key > query ? arma::datum::nan : patterns.part(head.layer).part(head.head)(query, key);
+        panel(query, key) = key > query ? arma::datum::nan : pattern(query, key);
       }
     }
-    map.panels.push_back({head.text() + ", " + name, std::move(panel)});
+    map.panels.push_back(
+        {head.text() + ", " + spaced(types.flag_meanings[static_cast<std::size_t>(type)]),
+         std::move(panel)});
   }
   for (std::size_t token = 0; token < n_token; ++token)
     map.row_labels.push_back(shown(text[token]));

@@ -5,6 +5,7 @@
 #include "classification/claims.hpp"
 #include "classification/results.hpp"
 #include "headscope/number_text.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -39,12 +40,6 @@ class Scores {
  private:
   const ResultsGroup& group_;
 };
-
-/// Labels as words.
-std::vector<std::string> words(std::vector<std::string> labels) {
-  for (std::string& label : labels) std::ranges::replace(label, '_', ' ');
-  return labels;
-}
 
 Heatmap head_map(const std::string& value_title, std::vector<HeatmapPanel> panels) {
   Heatmap map;
@@ -112,7 +107,7 @@ std::string carriers_caption(const ResultsGroup& group, HeadType type, const std
 Figure type_map_figure(const Scores& scores, const ResultsGroup& group) {
   Heatmap map = head_map("type", {{"", scores.array("primary")}});
   map.scale = ColourScale::categorical;
-  map.categories = words(scores.meanings("primary"));
+  map.categories = spaced(scores.meanings("primary"));
   return {.name = "head_types",
           .group = group_name,
           .title = "What each head does",
@@ -127,7 +122,7 @@ Figure type_map_figure(const Scores& scores, const ResultsGroup& group) {
 
 Figure type_counts_figure(const Scores& scores) {
   const Array& types = scores.array("type");
-  const std::vector<std::string> names = words(scores.labels("head_type"));
+  const std::vector<std::string> names = spaced(scores.labels("head_type"));
   ChartPanel panel;
   for (Index type = 0; type < names.size(); ++type) {
     Series series;

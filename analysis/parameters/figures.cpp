@@ -1,8 +1,8 @@
-#include <algorithm>
 #include <cstdint>
 
 #include "headscope/number_text.hpp"
 #include "parameters/parameters.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -18,9 +18,7 @@ Series bars(std::string label, std::vector<double> y) {
 
 /// A dimension's labels as words.
 std::vector<std::string> words(const ResultsGroup& group, const std::string& dimension) {
-  std::vector<std::string> labels = group.dimensions.at(dimension).text;
-  for (std::string& label : labels) std::ranges::replace(label, '_', ' ');
-  return labels;
+  return spaced(group.dimensions.at(dimension).text);
 }
 
 Figure counts_figure(const ResultsGroup& group) {

@@ -30,9 +30,7 @@ Figure heads_figure(const ResultsGroup& group) {
   map.column_title = "head";
   map.value_title = "margin change (nats per pair)";
   map.scale = ColourScale::diverging;
-  for (const std::string& task : group.dimensions.at("task").text) {
-    map.row_labels.push_back(spaced(task));
-  }
+  map.row_labels = spaced(group.dimensions.at("task").text);
   for (std::size_t unit = 0; unit < n_unit; ++unit) {
     map.column_labels.push_back(unit_name(group, unit));
   }

@@ -66,21 +66,19 @@ std::vector<const RegisteredAnalysis*> choose_analyses(const RunOptions& options
   return chosen;
 }
 
-bool any_needs_corpus(const std::vector<const RegisteredAnalysis*>& analyses) {
-  return std::any_of(analyses.begin(), analyses.end(), [](const RegisteredAnalysis* analysis) {
-    return analysis->info.needs_corpus();
-  });
-}
-
-bool any_needs_tasks(const std::vector<const RegisteredAnalysis*>& analyses) {
-  return std::any_of(analyses.begin(), analyses.end(), [](const RegisteredAnalysis* analysis) {
-    return analysis->info.needs_tasks();
-  });
+/// @param needs  `&AnalysisInfo::needs_corpus` or `&AnalysisInfo::needs_tasks`.
+bool any_needs(const std::vector<const RegisteredAnalysis*>& analyses,
+               bool (AnalysisInfo::*needs)() const) {
+  return std::ranges::any_of(
+      analyses, [needs](const RegisteredAnalysis* analysis) { return (analysis->info.*needs)(); });
 }
 
 std::optional<Tokenizer> open_tokenizer(const RunOptions& options, const Model& model,
                                         const std::vector<const RegisteredAnalysis*>& analyses) {
-  if (!any_needs_corpus(analyses) && !any_needs_tasks(analyses)) return std::nullopt;
+  if (!any_needs(analyses, &AnalysisInfo::needs_corpus) &&
+      !any_needs(analyses, &AnalysisInfo::needs_tasks)) {
+    return std::nullopt;
+  }
   const std::optional<TokenizerFiles> files = options.tokenizer.empty()
                                                   ? tokenizer_files_of(model)
                                                   : read_tokenizer_files(options.tokenizer);
@@ -94,7 +92,7 @@ std::optional<TaskFiles> open_tasks(const RunOptions& options,
                                     const std::vector<std::string>& paths, const Model& model,
                                     const std::optional<Tokenizer>& tokenizer,
                                     const std::vector<const RegisteredAnalysis*>& analyses) {
-  if (!any_needs_tasks(analyses)) return std::nullopt;
+  if (!any_needs(analyses, &AnalysisInfo::needs_tasks)) return std::nullopt;
   if (!tokenizer) {
     throw DataError(paths.front(), "", "expected a tokenizer to read text with, got none");
   }
@@ -104,7 +102,7 @@ std::optional<TaskFiles> open_tasks(const RunOptions& options,
 std::optional<Corpus> open_corpus(const RunOptions& options, const std::vector<std::string>& paths,
                                   const Model& model, const std::optional<Tokenizer>& tokenizer,
                                   const std::vector<const RegisteredAnalysis*>& analyses) {
-  if (!any_needs_corpus(analyses)) return std::nullopt;
+  if (!any_needs(analyses, &AnalysisInfo::needs_corpus)) return std::nullopt;
   CorpusOptions corpus_options;
   corpus_options.prepend_bos = options.prepend_bos;
   corpus_options.max_tokens = model.config.n_ctx;
