@@ -1,6 +1,5 @@
 #include "report_text.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "headscope/types.hpp"
@@ -17,16 +16,6 @@ std::optional<std::size_t> largest(const std::vector<double>& values) {
 
 std::string unit_text(std::size_t unit, std::size_t n_head) {
   return HeadIndex{unit / n_head, unit % n_head}.text();
-}
-
-std::string spaced(std::string name) {
-  std::replace(name.begin(), name.end(), '_', ' ');
-  return name;
-}
-
-std::vector<std::string> spaced(std::vector<std::string> names) {
-  for (std::string& name : names) name = spaced(std::move(name));
-  return names;
 }
 
 void add_finding(std::size_t rank, const std::string& about, const std::string& text,

@@ -15,10 +15,6 @@ std::optional<std::size_t> largest(const std::vector<double>& values);
 /// `L5H1` for unit = layer * n_head + head.
 std::string unit_text(std::size_t unit, std::size_t n_head);
 
-/// Underscores to spaces: `long range` for `long_range`.
-std::string spaced(std::string name);
-std::vector<std::string> spaced(std::vector<std::string> names);
-
 /// Adds a line to the summary, unless `text` is empty.
 void add_finding(std::size_t rank, const std::string& about, const std::string& text,
                  ReportPart& part);

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "attention_patterns/attention_patterns.hpp"
-#include "report_text.hpp"
+#include "headscope/label_text.hpp"
 
 namespace headscope {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "classification/claims.hpp"
 #include "classification/results.hpp"
+#include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
-#include "report_text.hpp"
 
 namespace headscope {
 namespace {

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "classification/results.hpp"
+#include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
 #include "report_text.hpp"
 

@@ -1,8 +1,8 @@
 #include <cstdint>
 
+#include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
 #include "parameters/parameters.hpp"
-#include "report_text.hpp"
 
 namespace headscope {
 namespace {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
 #include "random_draws.hpp"
 #include "report_text.hpp"

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
 #include "report_text.hpp"
 #include "tasks/results.hpp"

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "headscope/error.hpp"
+#include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
 #include "report/head_variables.hpp"
 
@@ -154,8 +155,7 @@ std::string types_line(const ResultsGroup& group) {
 
 std::string in_words(std::string name, const std::string& label) {
   if (!label.empty()) name += ", " + label;
-  std::ranges::replace(name, '_', ' ');
-  return name;
+  return spaced(std::move(name));
 }
 
 std::vector<ComparedSlice> compared_slices(const ResultsGroup& group, const Variable& variable) {

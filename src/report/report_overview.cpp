@@ -1,8 +1,8 @@
 #include "report/report_overview.hpp"
 
-#include <algorithm>
 #include <cctype>
 
+#include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
 #include "report/head_variables.hpp"
 #include "report/report_pages.hpp"
@@ -35,9 +35,8 @@ void add_columns(const ResultsGroup& group, const Variable& variable, Overview& 
                                               ? dimension_labels(group, variable.dimensions[1])
                                               : std::vector<std::string>{""};
   for (std::size_t column = 0; column < labels.size(); ++column) {
-    std::string heading = variable.name + (labels[column].empty() ? "" : ", " + labels[column]);
-    std::ranges::replace(heading, '_', ' ');
-    overview.headings.push_back(std::move(heading));
+    overview.headings.push_back(
+        spaced(variable.name + (labels[column].empty() ? "" : ", " + labels[column])));
     for (std::size_t row = 0; row < n_row; ++row) {
       overview.rows[row].cells.push_back(
           estimate_text(variable.estimate(row * labels.size() + column), 3));
