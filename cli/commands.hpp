@@ -40,6 +40,7 @@ struct RegisteredCommand {
 const std::vector<RegisteredCommand>& commands();
 
 RegisteredCommand run_command();
+RegisteredCommand attend_command();
 RegisteredCommand merge_command();
 RegisteredCommand report_command();
 RegisteredCommand compare_command();

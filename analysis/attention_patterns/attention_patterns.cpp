@@ -32,7 +32,6 @@ class AttentionPatterns : public Analysis {
  public:
   explicit AttentionPatterns(const AnalysisContext& context)
       : model_(context.model),
-        corpus_(context.corpus),
         options_(context.settings.own<AttentionPatternsOptions>()) {}
 
   bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override;
@@ -44,7 +43,6 @@ class AttentionPatterns : public Analysis {
   ResultsGroup document_group(std::uint64_t index, const Statistics& statistics) const;
 
   const Model& model_;
-  const Corpus* corpus_;
   const AttentionPatternsOptions& options_;
   std::uint64_t document_ = 0;
   Index n_kept_ = 0;   // tokens of the piece
@@ -63,7 +61,7 @@ bool AttentionPatterns::begin_piece(const Piece& piece, DocumentStatistics& stat
   const auto n_kept = static_cast<std::ptrdiff_t>(n_kept_);
   set_row("tokens", {piece.tokens.begin(), piece.tokens.begin() + n_kept});
   set_row("n_token", {static_cast<double>(n_token)});
-  set_row("n_piece", {static_cast<double>(corpus_->n_piece(document_))});
+  set_row("n_piece", {static_cast<double>(piece.n_piece)});
   set_row("id", packed_texts({piece.id}));
   if (piece.token_text.empty()) return true;
   const auto text = piece.token_text.begin();

@@ -1,9 +1,9 @@
 #include "classification/evidence.hpp"
-#include "headscope/label_text.hpp"
 
 #include <algorithm>
 #include <cmath>
 
+#include "headscope/label_text.hpp"
 
 namespace headscope {
 namespace {

@@ -96,6 +96,21 @@ Ratio duplicate_token_mass(const Matrix& pattern, const std::vector<std::vector<
   return mass;
 }
 
+Ratio after_copies_mass(const Matrix& pattern, const std::vector<std::vector<Index>>& copies) {
+  Ratio mass;
+  for (Index q = 2; q < pattern.n_cols; ++q) {
+    double after = 0;
+    bool any = false;
+    for (const Index k : copies[q]) {
+      if (k + 1 == q) continue;
+      after += pattern(k + 1, q);
+      any = true;
+    }
+    if (any) mass += {after, 1};
+  }
+  return mass;
+}
+
 std::vector<std::optional<TokenId>> rarest_tokens(const TokenIds& tokens,
                                                   const std::vector<double>& counts) {
   std::vector<std::optional<TokenId>> rarest(tokens.size());

@@ -28,6 +28,11 @@ std::vector<std::vector<Index>> earlier_copies(const TokenIds& tokens);
 /// probability.
 Ratio duplicate_token_mass(const Matrix& pattern, const std::vector<std::vector<Index>>& copies);
 
+/// Mean attention to the tokens that followed earlier copies of the query's token, over queries
+/// q >= 2 that have a copy before q - 1; probability.
+/// Source: Olsson et al. 2022.
+Ratio after_copies_mass(const Matrix& pattern, const std::vector<std::vector<Index>>& copies);
+
 /// For each query the token of keys 1 .. q that is rarest in the corpus; nullopt if two different
 /// tokens tie, and for q < 2.
 /// @param counts  how often each token of the vocabulary occurs in the corpus.

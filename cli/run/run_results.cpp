@@ -26,32 +26,21 @@ std::string utc_date() {
   return text;
 }
 
+std::int64_t as_count(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
+
 void add_provenance(Results& results, const RunSetup& setup, std::uint64_t n_token) {
   const RunOptions& options = setup.options();
-  const Model& model = setup.model();
   auto& attributes = results.attributes;
-  const auto count = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
   add_program(results, "Headscope results", options.command_line);
   attributes["options"] = options.as_json();
-  attributes["seed"] = count(options.settings.seed);
+  attributes["seed"] = as_count(options.settings.seed);
   attributes["blas"] = blas::library_description();
   attributes["precision"] = options.settings.precision;
   attributes["precision_engine"] = engine_name(setup.packed().engine());
   attributes["threads"] = std::int64_t{blas::thread_count()};
-  attributes["model_path"] = model.path;
-  attributes["model_sha256"] = model.sha256;
-  const ModelConfig& config = model.config;
-  attributes["n_layer"] = count(config.n_layer);
-  attributes["n_head"] = count(config.n_head);
-  attributes["d_model"] = count(config.d_model);
-  attributes["d_head"] = count(config.d_head());
-  attributes["n_ctx"] = count(config.n_ctx);
-  attributes["d_vocab"] = count(config.d_vocab);
-  attributes["activation"] = std::string(activation_name(config.activation));
-  std::string pruned;
-  for (const HeadIndex head : config.pruned_heads)
-    pruned += (pruned.empty() ? "" : ",") + head.text();
-  if (!pruned.empty()) attributes["pruned_heads"] = pruned;
+  add_model(results, setup.model());
   const auto joined = [](const std::vector<std::string>& paths) {
     std::string text;
     for (const std::string& path : paths) text += (text.empty() ? "" : " ") + path;
@@ -65,8 +54,8 @@ void add_provenance(Results& results, const RunSetup& setup, std::uint64_t n_tok
   if (corpus == nullptr) return;
   attributes["corpus_path"] = joined(setup.corpus_paths());
   attributes["corpus_sha256"] = corpus->sha256();
-  attributes["n_document"] = count(corpus->n_document());
-  attributes["n_token"] = count(n_token);
+  attributes["n_document"] = as_count(corpus->n_document());
+  attributes["n_token"] = as_count(n_token);
 }
 
 /// Adds the groups of a control run, and to the run's own groups the comparisons with it.
@@ -110,6 +99,24 @@ void add_program(Results& results, const std::string& title, const std::string& 
   results.attributes["git_commit"] = git_commit();
   results.attributes["command_line"] = command_line;
   results.attributes["date"] = utc_date();
+}
+
+void add_model(Results& results, const Model& model) {
+  auto& attributes = results.attributes;
+  attributes["model_path"] = model.path;
+  attributes["model_sha256"] = model.sha256;
+  const ModelConfig& config = model.config;
+  attributes["n_layer"] = as_count(config.n_layer);
+  attributes["n_head"] = as_count(config.n_head);
+  attributes["d_model"] = as_count(config.d_model);
+  attributes["d_head"] = as_count(config.d_head());
+  attributes["n_ctx"] = as_count(config.n_ctx);
+  attributes["d_vocab"] = as_count(config.d_vocab);
+  attributes["activation"] = std::string(activation_name(config.activation));
+  std::string pruned;
+  for (const HeadIndex head : config.pruned_heads)
+    pruned += (pruned.empty() ? "" : ",") + head.text();
+  if (!pruned.empty()) attributes["pruned_heads"] = pruned;
 }
 
 Results finish_results(const RunSetup& setup, const CorpusRun& trained, const CorpusRun* control) {

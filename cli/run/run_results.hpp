@@ -15,6 +15,9 @@ std::string results_file(const std::string& path);
 /// Adds what made the results: version, command line, date.
 void add_program(Results& results, const std::string& title, const std::string& command_line);
 
+/// Adds which model it was, and its shape.
+void add_model(Results& results, const Model& model);
+
 /// Writes results.h5, tables, figures and report into the run's output folder; prints the report's
 /// path.
 void write_run(const Results& results, const RunOptions& options);

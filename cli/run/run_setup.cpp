@@ -73,19 +73,14 @@ bool any_needs(const std::vector<const RegisteredAnalysis*>& analyses,
       analyses, [needs](const RegisteredAnalysis* analysis) { return (analysis->info.*needs)(); });
 }
 
-std::optional<Tokenizer> open_tokenizer(const RunOptions& options, const Model& model,
-                                        const std::vector<const RegisteredAnalysis*>& analyses) {
+std::optional<Tokenizer> open_needed_tokenizer(
+    const RunOptions& options, const Model& model,
+    const std::vector<const RegisteredAnalysis*>& analyses) {
   if (!any_needs(analyses, &AnalysisInfo::needs_corpus) &&
       !any_needs(analyses, &AnalysisInfo::needs_tasks)) {
     return std::nullopt;
   }
-  const std::optional<TokenizerFiles> files = options.tokenizer.empty()
-                                                  ? tokenizer_files_of(model)
-                                                  : read_tokenizer_files(options.tokenizer);
-  if (!files) return std::nullopt;
-  Tokenizer tokenizer(*files);
-  check_tokenizer_fits(tokenizer, model);
-  return tokenizer;
+  return open_tokenizer(options, model);
 }
 
 std::optional<TaskFiles> open_tasks(const RunOptions& options,
@@ -137,10 +132,9 @@ void check_memory_of(const RunOptions& options, const ModelConfig& config, std::
   check_address_space(total_bytes(parts));
 }
 
-/// Loads the model, or the default one. Checks --memory against its weights first.
+/// Checks --memory against the model's weights before it loads them.
 Model load_checked_model(const RunOptions& options) {
-  const std::string path =
-      options.model.empty() ? default_data_path("default-model.h5") : options.model;
+  const std::string path = model_path(options);
   const LoadOptions load{options.n_head};
   if (options.memory > 0) {
     const FileDescription file = describe_file(path, load);
@@ -152,6 +146,20 @@ Model load_checked_model(const RunOptions& options) {
 
 }  // namespace
 
+std::string model_path(const RunOptions& options) {
+  return options.model.empty() ? default_data_path("default-model.h5") : options.model;
+}
+
+std::optional<Tokenizer> open_tokenizer(const RunOptions& options, const Model& model) {
+  const std::optional<TokenizerFiles> files = options.tokenizer.empty()
+                                                  ? tokenizer_files_of(model)
+                                                  : read_tokenizer_files(options.tokenizer);
+  if (!files) return std::nullopt;
+  Tokenizer tokenizer(*files);
+  check_tokenizer_fits(tokenizer, model);
+  return tokenizer;
+}
+
 RunSetup::RunSetup(const RunOptions& options)
     : options_(with_threads_set(options)),
       corpus_paths_(find_corpus(options)),
@@ -159,7 +167,7 @@ RunSetup::RunSetup(const RunOptions& options)
       model_(load_checked_model(options_)),
       packed_(model_, checked_engine(options_)),
       analyses_(choose_analyses(options_, !corpus_paths_.empty(), !task_paths_.empty(), model_)),
-      tokenizer_(open_tokenizer(options_, model_, analyses_)),
+      tokenizer_(open_needed_tokenizer(options_, model_, analyses_)),
       corpus_(open_corpus(options_, corpus_paths_, model_, tokenizer_, analyses_)),
       tasks_(open_tasks(options_, task_paths_, model_, tokenizer_, analyses_)) {
   check_memory_of(options_, model_.config, weight_bytes(model_),

@@ -8,6 +8,13 @@
 
 namespace headscope {
 
+/// The model given, or the default one.
+std::string model_path(const RunOptions& options);
+
+/// The tokenizer given, or the model's own; nothing if it has none.
+/// @throws DataError if it cannot be read or does not fit the model.
+std::optional<Tokenizer> open_tokenizer(const RunOptions& options, const Model& model);
+
 /// A run's model, corpus, tasks and analyses, opened from its options.
 class RunSetup {
  public:

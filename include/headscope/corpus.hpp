@@ -37,6 +37,7 @@ struct Mention {
 struct Piece {
   std::uint64_t document = 0;  ///< the document's position in the corpus, from 0
   std::uint64_t index = 0;     ///< of the piece in the document, from 0
+  std::uint64_t n_piece = 1;   ///< of the document
   /// `# newdoc` id, or the file's name and a number: in `alice.txt:120` the line where the document
   /// begins, in token-id files the document's number from 0. The second piece of a cut document
   /// ends in `/2`.
@@ -50,6 +51,10 @@ struct Piece {
   bool has_dependencies = false;  ///< the document has
   bool has_coreference = false;   ///< the document has
 };
+
+/// A text as a document of one piece, however long.
+/// @throws DataError if it is to begin with `<|endoftext|>` and the tokenizer has none.
+Piece text_piece(const Tokenizer& tokenizer, const std::string& text, bool prepend_bos);
 
 struct CorpusOptions {
   bool prepend_bos = true;  ///< put `<|endoftext|>` before each document

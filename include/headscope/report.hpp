@@ -5,6 +5,7 @@
 
 #include "headscope/figure.hpp"
 #include "headscope/results.hpp"
+#include "headscope/types.hpp"
 
 namespace headscope {
 
@@ -21,6 +22,13 @@ std::vector<Finding> findings(const Results& results);
 /// is left.
 void write_report(const Results& results, const std::vector<DrawnFigure>& figures,
                   const std::string& directory);
+
+/// Writes the HTML page alone, with the panel of one head open beside it.
+/// @param title   the page's heading.
+/// @param opened  a head of the results.
+/// @throws DataError if it cannot be written; no half-written page is left.
+void write_head_page(const Results& results, const std::string& title, HeadIndex opened,
+                     const std::string& path);
 
 /// Removes a report from a folder. @throws DataError if it cannot be removed.
 void remove_report(const std::string& directory);

@@ -183,6 +183,7 @@ Piece Corpus::piece(std::uint64_t document, std::uint64_t index) const {
   Piece piece = file->piece(number, index);
   piece.document = document;
   piece.index = index;
+  piece.n_piece = n_piece;
   return piece;
 }
 
@@ -192,6 +193,13 @@ const std::vector<CorpusFolder>& Corpus::folders() const {
 
 const std::string& Corpus::sha256() const {
   return data_->sha256;
+}
+
+Piece text_piece(const Tokenizer& tokenizer, const std::string& text, bool prepend_bos) {
+  Piece piece;
+  piece.id = text;
+  tokenize({.tokenizer = &tokenizer, .prepend_bos = prepend_bos}, text, piece);
+  return piece;
 }
 
 std::vector<std::pair<std::size_t, std::size_t>> tokenize(const CorpusContext& context,

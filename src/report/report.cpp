@@ -96,6 +96,12 @@ void remove_report(const std::string& directory) {
   }
 }
 
+void write_head_page(const Results& results, const std::string& title, HeadIndex opened,
+                     const std::string& path) {
+  const std::vector<DrawnFigure> no_figures;
+  write_file(path, html_report({results, no_figures, title, opened}));
+}
+
 void write_report(const Results& results, const std::vector<DrawnFigure>& figures,
                   const std::string& directory) {
   const ReportContent content{results, figures};

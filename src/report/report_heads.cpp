@@ -267,7 +267,7 @@ json examples(const Results& results, const HeadShape& shape) {
 
 }  // namespace
 
-std::string head_data_json(const Results& results) {
+std::string head_data_json(const Results& results, std::optional<HeadIndex> opened) {
   const std::optional<HeadShape> shape = head_shape(results);
   if (!shape) return "";
   const Scores scores(results, *shape);
@@ -278,18 +278,20 @@ std::string head_data_json(const Results& results) {
   for (const auto& [group, table] : items_by_rank(results, &ReportPart::tables)) {
     add_best_rows(*group, *table, *shape, tables);
   }
-  const json data = {{"layers", shape->n_layer},
-                     {"heads", shape->n_head},
-                     {"sequential", continuous_colours(ColourScale::sequential)},
-                     {"diverging", continuous_colours(ColourScale::diverging)},
-                     {"types", types(results, *shape)},
-                     {"reasons", reasons(results, *shape)},
-                     {"examples", examples(results, *shape)},
-                     {"scores", scores.list()},
-                     {"sections", scores.sections(results)},
-                     {"tables", tables},
-                     {"neighbours", lists},
-                     {"documents", pattern_documents(results, *shape)}};
+  const json data = {
+      {"layers", shape->n_layer},
+      {"heads", shape->n_head},
+      {"sequential", continuous_colours(ColourScale::sequential)},
+      {"diverging", continuous_colours(ColourScale::diverging)},
+      {"types", types(results, *shape)},
+      {"reasons", reasons(results, *shape)},
+      {"examples", examples(results, *shape)},
+      {"scores", scores.list()},
+      {"sections", scores.sections(results)},
+      {"tables", tables},
+      {"neighbours", lists},
+      {"documents", pattern_documents(results, *shape)},
+      {"opened", opened ? json(opened->layer * shape->n_head + opened->head) : json(nullptr)}};
   return script_json(data);
 }
 

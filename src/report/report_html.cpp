@@ -215,7 +215,7 @@ std::string body(const ReportContent& content, const std::string& title) {
     html += "</section>\n";
   }
   return html + provenance_section(results) + "</main>\n" +
-         data_block("head-data", head_data_json(results)) +
+         data_block("head-data", head_data_json(results, content.opened)) +
          data_block("figure-data", figure_data_json(content));
 }
 
@@ -230,7 +230,7 @@ std::string variable_anchor(const std::string& group, const std::string& variabl
 }
 
 std::string html_report(const ReportContent& content) {
-  const std::string title = html_text(report_title(content.results));
+  const std::string title = html_text(content.title);
   const std::string page = body(content, title);
   std::string html =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

@@ -117,10 +117,9 @@ std::string head_map_text(const Results& results) {
 }  // namespace
 
 std::string markdown_report(const ReportContent& content) {
-  std::string text = "# " + plain(report_title(content.results)) + "\n\nHeadscope " +
-                     plain(version()) + "\n\n" + findings_text(content.results) +
-                     overviews_text(content.results) + head_map_text(content.results) +
-                     claims_text(content);
+  std::string text = "# " + plain(content.title) + "\n\nHeadscope " + plain(version()) + "\n\n" +
+                     findings_text(content.results) + overviews_text(content.results) +
+                     head_map_text(content.results) + claims_text(content);
   for (const ResultsGroup& group : content.results.groups) {
     text += "## " + plain(group_title(group)) + "\n\n";
     if (!group.summary.empty()) text += plain(group.summary) + "\n\n";

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,15 @@ namespace headscope {
 
 class LongTable;
 
+/// The heading of a report: what the results are about.
+std::string report_title(const Results& results);
+
 /// The content of both reports.
 struct ReportContent {
   const Results& results;
   const std::vector<DrawnFigure>& figures;
+  std::string title = report_title(results);  ///< the page's heading
+  std::optional<HeadIndex> opened = {};       ///< the head whose panel is open from the start
 
   std::vector<const DrawnFigure*> figures_of(const std::string& group) const;
   /// Figures whose group is not in the results.
@@ -45,8 +51,6 @@ std::string effect_text(const Claim& claim);
 std::string scalar_text(const LongTable& table);
 /// Name of a model's file without its folder, or a placeholder.
 std::string model_name(const Results& results);
-/// The page's heading: what the results are about.
-std::string report_title(const Results& results);
 std::string attribute_text(const AttributeValue& value);
 
 }  // namespace headscope

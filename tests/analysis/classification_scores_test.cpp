@@ -124,6 +124,20 @@ TEST(TokenScores, DuplicateTokenAddsUpAllCopies) {
   EXPECT_DOUBLE_EQ(mass.denominator, 2);
 }
 
+TEST(TokenScores, AfterCopiesIsTheAttentionToWhatFollowedThem) {
+  // Query 3 (5) follows token 7 at 2 after its copy at 1; query 4 (7) has its copy at 2, followed
+  // by 5 at 3.
+  const Ratio mass = after_copies_mass(example_pattern(), earlier_copies({0, 5, 7, 5, 7}));
+  EXPECT_DOUBLE_EQ(mass.numerator, 0.125 + 1);
+  EXPECT_DOUBLE_EQ(mass.denominator, 2);
+}
+
+TEST(TokenScores, AfterCopiesLeavesOutTheQueryItself) {
+  const Ratio mass = after_copies_mass(example_pattern(), earlier_copies({0, 1, 5, 5, 5}));
+  EXPECT_DOUBLE_EQ(mass.numerator, 1) << "query 4 has the copies 2 and 3";
+  EXPECT_DOUBLE_EQ(mass.denominator, 1);
+}
+
 TEST(TokenScores, RareTokenIsTheRarestAmongTheKeys) {
   const TokenIds tokens{0, 5, 7, 5, 7};
   const auto rarest = rarest_tokens(tokens, {1, 0, 0, 0, 0, 10, 0, 3});

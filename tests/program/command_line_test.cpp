@@ -54,7 +54,7 @@ TEST(CommandLine, WithoutArgumentsShowsUsageAndExits2) {
 
 TEST(CommandLine, HelpGoesToStandardOutput) {
   for (const char* command :
-       {"run", "merge", "report", "compare", "inspect", "convert", "prune", "list"}) {
+       {"run", "merge", "attend", "report", "compare", "inspect", "convert", "prune", "list"}) {
     const Finished finished = run_headscope({command, "--help"});
     EXPECT_EQ(finished.exit_status, 0) << command;
     EXPECT_THAT(finished.out, StartsWith(std::string("Usage: headscope ") + command));

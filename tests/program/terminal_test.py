@@ -76,7 +76,7 @@ class Progress(unittest.TestCase):
 class Manual(unittest.TestCase):
     def test_has_every_command_and_option(self):
         page = output("help", "--man").replace("\\-", "-")
-        self.assertEqual(len(COMMANDS), 8)
+        self.assertEqual(len(COMMANDS), 9)
         for command in COMMANDS:
             section = re.search(rf"^\.SS {command}\b.*?(?=^\.S[SH] )", page, re.MULTILINE | re.DOTALL).group()
             for option in options_of(command):

@@ -9,6 +9,7 @@ import unittest
 from browser import Browser
 
 REPORT = os.path.join(os.environ["HEADSCOPE_RESULTS_SAMPLE"], "report.html")
+ATTENTION = os.path.join(os.environ["HEADSCOPE_RESULTS_SAMPLE"], "attention.html")  # of `headscope attend`
 HOSTILE = "<script>alert('x')</script> & \"quoted\" | `tick` é · $x_1$"
 L0H0, L0H1, L1H1, L1H2 = 0, 1, 4, 5
 
@@ -33,7 +34,7 @@ class InABrowser(unittest.TestCase):
     def tearDown(self):
         self.assertEqual(self.browser.complaints, [])
         for address in self.browser.requests:
-            self.assertRegex(address, r"^(file://.*/report\.html(#[\w+]+)?$|data:image/|blob:)")
+            self.assertRegex(address, r"^(file://.*/(report|attention)\.html(#[\w+]+)?$|data:image/|blob:)")
 
     def text(self, selector):
         return self.texts(selector)[0]
@@ -591,6 +592,53 @@ class LargeModels(InABrowser):
             self.browser.mouse("mouseMoved", *self.point_in_figure(
                 "units", 0, (heads + 0.5) / count, (count - 0.5) / count))
             self.assertEqual(self.texts("#tooltip div")[0], f"L{layers - 1}H{heads - 1}, L1H0")
+
+
+class Attention(InABrowser):
+    def setUp(self):
+        super().setUp()
+        self.browser.open(ATTENTION)
+
+    def opened(self):
+        layer, head = divmod(*self.browser.evaluate("[headData.opened, headData.heads]"))
+        return f"Head L{layer}H{head}"
+
+    def test_a_head_is_open_beside_the_sentence(self):
+        self.assertEqual(self.text("h1"), "“The cat sat on the mat. The cat sat”")
+        self.assertEqual(self.shown_head(), self.opened())
+        self.assertEqual(self.texts("#pattern-query-tokens span")[:4], ["<|endoftext|>", "The", "cat", "sat"])
+        self.assertGreater(self.browser.evaluate("document.querySelectorAll('#head-panel .lines path').length"), 0)
+
+    def test_the_panel_covers_nothing(self):
+        for width in (1280, 1001):
+            self.browser.view(width, 900)
+            right, left = self.browser.evaluate("""[document.getElementById("main").getBoundingClientRect().right,
+                document.getElementById("head-panel").getBoundingClientRect().left]""")
+            self.assertLessEqual(right, left, width)
+
+    def test_reads_out_a_cell(self):
+        self.browser.middle_of("#head-panel .cells")
+        left, top, size, count = self.browser.evaluate("""(() => {
+            const box = document.querySelector("#head-panel .cells").getBoundingClientRect();
+            return [box.left, box.top, box.width, patternChoice.data().tokens.length];
+        })()""")
+        self.browser.mouse("mouseMoved", left + 2.5 * size / count, top + 3.5 * size / count)
+        weight = self.browser.evaluate("patternChoice.pattern(headData.opened).weight(3, 2)")
+        self.assertEqual(self.text("#head-panel .readout"),
+                         f"“sat” (3) → “cat” (2): " + self.browser.evaluate(f"percentText({weight})"))
+
+    def test_other_heads_open_and_back_returns_to_the_first(self):
+        unit = 0 if self.opened() != "Head L0H0" else 1
+        self.click_head(unit)
+        self.assertEqual(self.shown_head(), f"Head L0H{unit}")
+        self.browser.evaluate("history.back()")
+        self.browser.evaluate("new Promise((done) => setTimeout(done, 200))")
+        self.assertEqual(self.shown_head(), self.opened())
+
+    def test_the_map_is_coloured_by_the_scores_of_the_sentence(self):
+        options = self.texts("#head-map-score optgroup:first-child option")
+        self.assertEqual(options[:2], ["previous token", "current token"])
+        self.assertRegex("".join(self.texts("#head-map td button")), r"^[\d.–]+$")
 
 
 class Everyone(InABrowser):

@@ -57,9 +57,9 @@ const headPanel = {
     window.addEventListener("hashchange", () => this.follow());
   },
 
-  // Shows what the address names.
+  // Shows what the address names, or else the head that the page opens with.
   follow() {
-    const units = unitsIn(location.hash);
+    const units = location.hash === "" && headData.opened !== null ? [headData.opened] : unitsIn(location.hash);
     if (units.length > 0) this.show(units);
     else this.hide();
   },
@@ -74,6 +74,7 @@ const headPanel = {
     this.units = units;
     this.title.textContent = units.length === 1 ? `Head ${headName(units[0])}` : `Heads ${units.map(headName).join(" and ")}`;
     this.node.hidden = false;
+    document.body.classList.toggle("docked", headData.opened !== null);
     this.node.classList.toggle("two", units.length === 2);
     this.fillCompare();
     this.columns.forEach((column, i) => {
@@ -115,6 +116,7 @@ const headPanel = {
   hide() {
     this.units = [];
     this.node.hidden = true;
+    document.body.classList.remove("docked");
     headMap.mark([]);
   },
 };

@@ -28,7 +28,7 @@ class PatternView {
     this.matrix.draw(this.pattern, this.shown, this.end, kinds[patternChoice.kind].units);
     const shared = kinds[patternChoice.kind].shared ? "One matrix for all heads of the layer. " : "";
     this.note.textContent = shared + (tokens.length < of
-      ? `The first ${tokens.length} of the ${of} tokens in the results file.` : "");
+      ? `The first ${tokens.length} of ${of} tokens.` : "");
     this.choose(this.lines.pinned);
   }
 
