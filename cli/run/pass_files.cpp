@@ -41,16 +41,19 @@ PassLabel label_of(const std::map<std::string, std::string>& texts, const std::s
   }
 }
 
-void check_number(const std::string& path, const char* name, int expected, int got) {
-  if (expected == got) return;
-  throw DataError(path, name,
-                  "expected " + std::to_string(expected) + ", got " + std::to_string(got));
+/// @throws DataError `b.h5: --seed is 0, but 3 in a.h5` if they differ.
+void check_same(const std::string& path, const std::string& name, const std::string& got,
+                const PassLabel& other, const std::string& value) {
+  if (got == value) return;
+  throw DataError(path, "", name + " is " + got + ", but " + value + " " + other.where);
 }
 
 void check_run(const PassLabel& expected, const PassLabel& got, const std::string& path) {
-  check_identity(expected.identity, got.identity, path);
-  check_number(path, "shards", expected.n_shard, got.n_shard);
-  check_number(path, "passes", expected.n_pass, got.n_pass);
+  check_identity(expected, got, path);
+  check_same(path, "the number of shards", std::to_string(got.n_shard), expected,
+             std::to_string(expected.n_shard));
+  check_same(path, "the number of passes", std::to_string(got.n_pass), expected,
+             std::to_string(expected.n_pass));
   check_arithmetic(expected, got, path);
 }
 
@@ -85,29 +88,36 @@ PassFile read_pass_file(const std::string& path, const PassLabel& expected) {
   StatisticsFile file = load_statistics(path);
   PassLabel label = label_of(file.texts, path);
   check_run(expected, label, path);
-  check_number(path, "shard", expected.shard, label.shard);
-  check_number(path, "pass", expected.pass, label.pass);
+  if (label.shard != expected.shard || label.pass != expected.pass) {
+    throw DataError(path, "",
+                    "expected " + pass_and_shard(expected.pass, expected.shard) + ", got " +
+                        pass_and_shard(label.pass, label.shard));
+  }
   return {std::move(label), std::move(file.parts)};
 }
 
-void check_identity(const RunIdentity& expected, const RunIdentity& got, const std::string& path) {
-  RunIdentity names = expected;
-  names.insert(got.begin(), got.end());
+std::string pass_and_shard(int pass, int shard) {
+  return "pass " + std::to_string(pass) + " of shard " + std::to_string(shard);
+}
+
+void check_identity(const PassLabel& expected, const PassLabel& got, const std::string& path) {
+  RunIdentity names = expected.identity;
+  names.insert(got.identity.begin(), got.identity.end());
   const auto value = [](const RunIdentity& identity, const std::string& name) {
     const auto found = identity.find(name);
     return found == identity.end() ? "none" : found->second;
   };
   for (const auto& entry : names) {
-    const std::string &name = entry.first, ours = value(expected, name), theirs = value(got, name);
-    if (ours != theirs) throw DataError(path, name, "expected " + ours + ", got " + theirs);
+    const std::string& name = entry.first;
+    check_same(path, name, value(got.identity, name), expected, value(expected.identity, name));
   }
 }
 
 void check_arithmetic(const PassLabel& expected, const PassLabel& got, const std::string& path) {
   if (expected.mixed || std::ranges::includes(expected.arithmetic, got.arithmetic)) return;
-  throw DataError(path, "arithmetic",
-                  "expected " + arithmetic_text(expected.arithmetic) + ", got " +
-                      arithmetic_text(got.arithmetic) +
+  throw DataError(path, "",
+                  "the arithmetic is " + arithmetic_text(got.arithmetic) + ", but " +
+                      arithmetic_text(expected.arithmetic) + " " + expected.where +
                       "; other kernels, vectors or threads round otherwise: set OPENBLAS_CORETYPE "
                       "and --threads alike, or allow it with --mixed");
 }

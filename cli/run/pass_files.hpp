@@ -25,7 +25,8 @@ struct PassLabel {
   RunIdentity identity;
   /// `blas::arithmetic_in_use()` of every process that added to the statistics.
   std::set<std::string> arithmetic;
-  bool mixed = false;  ///< take files of other arithmetic too; not stored
+  bool mixed = false;                 ///< take files of other arithmetic too; not stored
+  std::string where = "in this run";  ///< the label is from, for errors: `in a.h5`; not stored
   int shard = 1, n_shard = 1;
   int pass = 1, n_pass = 1;
   std::uint64_t n_done = 0;  ///< pieces of the shard's documents done so far
@@ -37,13 +38,16 @@ struct PassFile {
   std::map<std::string, Statistics> statistics;
 };
 
-/// @throws DataError `PATH:NAME: expected ..., got ...` for the first thing that differs.
-void check_identity(const RunIdentity& expected, const RunIdentity& got, const std::string& path);
+/// `pass 1 of shard 2`.
+std::string pass_and_shard(int pass, int shard);
+
+/// @throws DataError `b.h5: --seed is 0, but 3 in a.h5` for the first thing that differs.
+void check_identity(const PassLabel& expected, const PassLabel& got, const std::string& path);
 
 /// `OpenBLAS 0.3.21 Haswell, AVX2, 1 thread; OpenBLAS 0.3.21 Haswell, AVX2, 2 threads`.
 std::string arithmetic_text(const std::set<std::string>& arithmetic);
 /// Unless `expected` takes mixed files:
-/// @throws DataError `PATH:arithmetic: ...` if `got` has arithmetic that `expected` has not.
+/// @throws DataError if `got` has arithmetic that `expected` has not.
 void check_arithmetic(const PassLabel& expected, const PassLabel& got, const std::string& path);
 
 /// Reads the label of a pass file of any shard and pass.

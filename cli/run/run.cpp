@@ -85,7 +85,8 @@ std::optional<Results> run_shard(const RunSetup& setup, PassFolder folder) {
 
 Results merge_shards(const RunSetup& setup, const ShardTable& shards) {
   PassLabel own = pass_label(setup);
-  check_identity(own.identity, shards.label().identity, shards.first_path());
+  own.where = "now";
+  check_identity(own, shards.label(), shards.first_path());
   check_arithmetic(own, shards.label(), shards.first_path());
   own.arithmetic.insert(shards.label().arithmetic.begin(), shards.label().arithmetic.end());
   CorpusRun trained(setup.analyses(), context_of(setup, setup.model()));

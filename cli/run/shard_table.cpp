@@ -34,16 +34,15 @@ std::vector<std::string> pass_file_paths(const std::vector<std::string>& argumen
   return paths;
 }
 
-std::string pass_and_shard(int pass, int shard) {
-  return "pass " + std::to_string(pass) + " of shard " + std::to_string(shard);
-}
-
 }  // namespace
 
 ShardTable::ShardTable(const std::vector<std::string>& paths, bool mixed) {
   for (const std::string& path : pass_file_paths(paths)) {
     const PassLabel label = read_pass_label(path, paths_.empty() ? nullptr : &label_);
-    if (paths_.empty()) label_ = label;
+    if (paths_.empty()) {
+      label_ = label;
+      label_.where = "in " + path;
+    }
     label_.mixed = mixed;
     label_.arithmetic.insert(label.arithmetic.begin(), label.arithmetic.end());
     const auto [place, is_new] = paths_.try_emplace({label.pass, label.shard}, path);

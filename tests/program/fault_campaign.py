@@ -553,7 +553,7 @@ class Campaign:
             again = call(*kind.again(inputs, out), env=self.environment)
             if again.status != 0:
                 # The saved state belongs to another version of the input.
-                check_message(again, out, ["SHA-256: expected "])
+                check_message(again, out, ["SHA-256 is "])
                 shutil.rmtree(out)
                 out.mkdir()
                 must(*kind.command(inputs, out), env=self.environment)

@@ -157,11 +157,11 @@ TEST(Resume, RefusesWhatChangedAndNamesIt) {
     return finished.err;
   };
   EXPECT_EQ(refused("--bootstrap", "21", {"--resume"}),
-            "headscope: " + begun + ":--bootstrap: expected 21, got 20\n");
+            "headscope: " + begun + ": --bootstrap is 20, but 21 in this run\n");
   EXPECT_THAT(refused("--model", HEADSCOPE_PROJECT_DIR "/data/default-model.h5", {"--resume"}),
-              HasSubstr(begun + ":model SHA-256: expected "));
+              HasSubstr(begun + ": model SHA-256 is "));
   EXPECT_THAT(refused("--corpus", HEADSCOPE_TEST_DATA "/classification.conllu", {"--resume"}),
-              HasSubstr(begun + ":corpus SHA-256: expected "));
+              HasSubstr(begun + ": corpus SHA-256 is "));
   EXPECT_EQ(refused("--figures", "svg", {}),
             "headscope: " + begun +
                 ": left by a run that was not finished; continue it with --resume, or "

@@ -170,24 +170,24 @@ TEST_F(MergeRefusal, NamesADuplicateShard) {
 TEST_F(MergeRefusal, NamesWhatIsForeign) {
   run_shards(folder_->file("b"), 2, one_pass({"--seed", "4"}));
   EXPECT_EQ(error_of_merging({shard("a", 1), shard("b", 2)}),
-            shard("b", 2) + ":--seed: expected 0, got 4");
+            shard("b", 2) + ": --seed is 4, but 0 in " + shard("a", 1));
   run_shards(folder_->file("c"), 2,
              one_pass({"--corpus", HEADSCOPE_PROJECT_DIR "/data/stories.conllu"}));
   EXPECT_THAT(error_of_merging({shard("a", 1), shard("c", 2)}),
-              HasSubstr(shard("c", 2) + ":corpus SHA-256: expected "));
+              HasSubstr(shard("c", 2) + ": corpus SHA-256 is "));
   run_shards(folder_->file("d"), 2,
              one_pass({"--model", HEADSCOPE_PROJECT_DIR "/data/default-model.h5"}));
   EXPECT_THAT(error_of_merging({shard("a", 1), shard("d", 2)}),
-              HasSubstr(shard("d", 2) + ":model SHA-256: expected "));
+              HasSubstr(shard("d", 2) + ": model SHA-256 is "));
   run_shards(folder_->file("e"), 3, one_pass());
   EXPECT_EQ(error_of_merging({shard("a", 1), shard("e", 2, 3)}),
-            shard("e", 2, 3) + ":shards: expected 2, got 3");
+            shard("e", 2, 3) + ": the number of shards is 3, but 2 in " + shard("a", 1));
   StatisticsFile other = load_statistics(shard("a", 2));
   std::string& identity = other.texts.at("identity");
   identity.replace(identity.find("\"version\":\"") + 11, 1, "9");
   save_statistics(other.texts, other.parts, folder_->file("f.h5"));
   EXPECT_THAT(error_of_merging({shard("a", 1), folder_->file("f.h5")}),
-              HasSubstr("f.h5:version: expected 1."));
+              HasSubstr("f.h5: version is 9."));
 }
 
 TEST_F(MergeRefusal, NamesAFileThatBecameAnotherShardOnTheWay) {
@@ -202,7 +202,7 @@ TEST_F(MergeRefusal, NamesAFileThatBecameAnotherShardOnTheWay) {
     merge_shards(setup, table);
     FAIL();
   } catch (const DataError& error) {
-    EXPECT_EQ(error.what(), changing + ":shard: expected 2, got 1");
+    EXPECT_EQ(error.what(), changing + ": expected pass 1 of shard 2, got pass 1 of shard 1");
   }
 }
 
@@ -211,8 +211,9 @@ TEST_F(MergeRefusal, NamesTheShardMadeWithOtherThreadsUnlessMixingIsAllowed) {
   run(folder_->file("h"), one_pass({"--shard", "2/2", "--threads", "2"}));
   const Words shards{shard("h", 1), shard("h", 2)};
   EXPECT_THAT(error_of_merging(shards),
-              AllOf(HasSubstr(shard("h", 2) + ":arithmetic: expected OpenBLAS "),
-                    HasSubstr(", 1 thread, got OpenBLAS "), HasSubstr(", 2 threads; ")));
+              AllOf(HasSubstr(shard("h", 2) + ": the arithmetic is OpenBLAS "),
+                    HasSubstr(", 2 threads, but OpenBLAS "),
+                    HasSubstr(", 1 thread in " + shard("h", 1) + "; ")));
   const auto arithmetic = std::get<std::string>(merge(shards, true).attributes.at("arithmetic"));
   EXPECT_THAT(arithmetic, AllOf(HasSubstr(", 1 thread; OpenBLAS "), EndsWith(", 2 threads")));
 }
@@ -242,7 +243,7 @@ TEST_F(MergeRefusal, NamesTheShardMadeWithAnotherKernel) {
   const Words merging{"merge", output, "--output", output, "--figures", "svg"};
   const testing::Finished refused = call("Prescott", merging);
   EXPECT_EQ(refused.exit_status, 1);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr(shard("j", 2) + ":arithmetic: expected OpenBLAS "),
+  EXPECT_THAT(refused.err, AllOf(HasSubstr(shard("j", 2) + ": the arithmetic is OpenBLAS "),
                                  HasSubstr(" Prescott, "), HasSubstr(" Nehalem, ")));
   EXPECT_FALSE(fs::exists(output + "/results.h5"));
   Words mixing = merging;
@@ -259,7 +260,7 @@ TEST_F(MergeRefusal, NamesACorpusThatChanged) {
   fs::copy_file(corpus_file, corpus);
   run_shards(folder_->file("g"), 2, one_pass({"--corpus", corpus}));
   testing::write_file(corpus, testing::read_file(corpus) + "\n");
-  EXPECT_THAT(error_of_merging({folder_->file("g")}), HasSubstr(":corpus SHA-256: expected "));
+  EXPECT_THAT(error_of_merging({folder_->file("g")}), HasSubstr(": corpus SHA-256 is "));
 }
 
 TEST_F(MergeRefusal, NamesWhatIsNoShard) {
