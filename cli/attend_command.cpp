@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <iostream>
 #include <iterator>
 
@@ -7,6 +6,7 @@
 #include "commands.hpp"
 #include "headscope/blas.hpp"
 #include "headscope/error.hpp"
+#include "headscope/label_text.hpp"
 #include "headscope/report.hpp"
 #include "headscope/utf8.hpp"
 #include "option_parser.hpp"
@@ -61,9 +61,10 @@ class AttendCommand : public Command {
                       .required = "a sentence",
                       .several = true,
                       .positional = true});
-    for (const char* const name : {"model", "n-head", "tokenizer"}) {
-      options_.add(run_.table.at(name));
-    }
+    Option model = run_.table.at("model");
+    model.help = "tf_model.h5, flat HDF5 or safetensors; or a folder as on the Hugging Face hub";
+    options_.add(std::move(model));
+    for (const char* const name : {"n-head", "tokenizer"}) options_.add(run_.table.at(name));
     options_(run_.prepend_bos, {"no-bos", "", "do not put <|endoftext|> before the sentence"});
     options_(output_, {"output,o", "FILE", "the page to write"});
     options_.add(run_.table.at("threads"));
@@ -74,8 +75,10 @@ class AttendCommand : public Command {
     const std::string text = sentence_of(words_);
     blas::set_thread_count(static_cast<int>(run_.threads));
     const Model model = load_model(model_path(run_), {run_.n_head});
-    const Results results = attend(model, read_sentence(text, run_, model), command_line);
     const std::string title = "“" + one_line(shortened(text, most_title_bytes)) + "”";
+    Piece piece = read_sentence(text, run_, model);
+    piece.id = title;
+    const Results results = attend(model, piece, command_line);
     write_head_page(results, title, previous_token_head(results.group("sentence")), output_);
     if (!run_.quiet) print_findings(results);
     std::cout << one_line(output_) << "\n";
@@ -104,8 +107,7 @@ class AttendCommand : public Command {
     constexpr std::size_t width = 18;
     for (const Finding& finding : findings(results)) {
       std::string label = one_line(finding.about);
-      const auto n_character = static_cast<std::size_t>(
-          std::ranges::count_if(label, [](char byte) { return !utf8::is_continuation(byte); }));
+      const std::size_t n_character = character_count(label);
       label.append(n_character < width ? width - n_character : 1, ' ');
       std::cout << wrapped(one_line(finding.text), label, std::string(width, ' '));
     }

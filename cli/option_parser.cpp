@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "headscope/error.hpp"
+#include "headscope/label_text.hpp"
 #include "nearest_name.hpp"
 #include "usage_error.hpp"
 
@@ -109,7 +110,7 @@ std::string wrapped(const std::string& text, const std::string& first, const std
   bool is_empty = true;
   std::istringstream words(text);
   for (std::string word; words >> word;) {
-    if (!is_empty && line.size() + 1 + word.size() > most) {
+    if (!is_empty && character_count(line) + 1 + character_count(word) > most) {
       lines += line + "\n";
       line = rest;
       is_empty = true;

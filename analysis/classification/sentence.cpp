@@ -90,7 +90,7 @@ std::string quoted(const std::string& token) {
   return "“" + (begin == token.npos ? token : token.substr(begin)) + "”";
 }
 
-/// `L2H4 to “sat” 0.91, L3H1 to “cat” 0.80`.
+/// `L2H4 to “sat” (3) 0.91, L3H1 to “cat” (2) 0.80`.
 std::string leading_keys(const Array& weights, const Array& keys,
                          const std::vector<std::string>& tokens) {
   std::string list;
@@ -98,7 +98,8 @@ std::string leading_keys(const Array& weights, const Array& keys,
   for (std::size_t i = 0; i < std::min(units.size(), most_named); ++i) {
     const auto key = static_cast<std::size_t>(keys.values[units[i]]);
     list += (i == 0 ? "" : ", ") + unit_text(units[i], weights.shape[1]) + " to " +
-            quoted(tokens.at(key)) + " " + decimals(weights.values[units[i]], 2);
+            quoted(tokens.at(key)) + " (" + std::to_string(key) + ") " +
+            decimals(weights.values[units[i]], 2);
   }
   return list;
 }

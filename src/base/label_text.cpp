@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headscope/utf8.hpp"
+
 namespace headscope {
 
 std::string spaced(std::string name) {
@@ -12,6 +14,11 @@ std::string spaced(std::string name) {
 std::vector<std::string> spaced(std::vector<std::string> names) {
   for (std::string& name : names) name = spaced(std::move(name));
   return names;
+}
+
+std::size_t character_count(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char byte) { return !utf8::is_continuation(byte); }));
 }
 
 }  // namespace headscope

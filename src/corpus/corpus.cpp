@@ -197,7 +197,6 @@ const std::string& Corpus::sha256() const {
 
 Piece text_piece(const Tokenizer& tokenizer, const std::string& text, bool prepend_bos) {
   Piece piece;
-  piece.id = text;
   tokenize({.tokenizer = &tokenizer, .prepend_bos = prepend_bos}, text, piece);
   return piece;
 }

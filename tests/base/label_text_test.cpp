@@ -11,5 +11,9 @@ TEST(Spaced, WritesUnderscoresAsSpaces) {
   EXPECT_THAT(spaced(std::vector<std::string>{"a_b", "c"}), ::testing::ElementsAre("a b", "c"));
 }
 
+TEST(CharacterCount, CountsCharactersRatherThanBytes) {
+  EXPECT_EQ(character_count("“mat” é"), 7U);
+}
+
 }  // namespace
 }  // namespace headscope

@@ -90,8 +90,9 @@ class Attend(unittest.TestCase):
         self.assertEqual(self.data["opened"], score.argmax(), "the page opens with the head named first")
         last = self.score("last_token_weight")
         layer, head = np.unravel_index(last.argmax(), last.shape)
-        key = self.tokens[self.patterns["pattern"][layer, head, -1, 1:].argmax() + 1].strip()
-        self.assertRegex(self.summary, rf"From “sat” +L{layer}H{head} to “{re.escape(key)}” {last.max():.2f}")
+        key = self.patterns["pattern"][layer, head, -1, 1:].argmax() + 1
+        token = self.tokens[key].strip()
+        self.assertRegex(self.summary, rf"From “sat” +L{layer}H{head} to “{re.escape(token)}” \({key}\) {last.max():.2f}")
 
 
 if __name__ == "__main__":

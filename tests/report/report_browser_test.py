@@ -382,6 +382,7 @@ class PatternView(InABrowser):
         self.click_head(L0H0)
         width = "document.querySelector('#head-panel .cells').clientWidth"
         before = self.browser.evaluate(width)
+        self.assertEqual(before, 5 * 26, "as large as there is room for")
         self.browser.click("#head-panel .matrix [aria-label='Zoom out']")
         self.assertLess(self.browser.evaluate(width), before)
         self.browser.click("#head-panel .matrix .tools button:last-child")

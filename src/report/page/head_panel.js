@@ -23,7 +23,6 @@ class HeadColumn {
   }
 
   show(unit) {
-    this.node.hidden = false;
     this.title.textContent = headName(unit);
     this.facts.replaceChildren(...[...reasonSections(unit), alikeLine(unit)].filter(Boolean));
     this.patterns?.showHead(unit);
@@ -77,10 +76,9 @@ const headPanel = {
     document.body.classList.toggle("docked", headData.opened !== null);
     this.node.classList.toggle("two", units.length === 2);
     this.fillCompare();
-    this.columns.forEach((column, i) => {
-      if (i < units.length) column.show(units[i]);
-      else column.node.hidden = true;
-    });
+    // All are hidden or not before one is drawn: a matrix fits the room there is.
+    this.columns.forEach((column, i) => { column.node.hidden = i >= units.length; });
+    units.forEach((unit, i) => this.columns[i].show(unit));
     headMap.mark(units);
   },
 

@@ -101,8 +101,9 @@ function patternControls(which) {
   first.addEventListener("change", () => patternChoice.set({ firstToken: first.checked }));
   end.addEventListener("change", () => patternChoice.set({ endOfText: end.checked }));
   const label = (text, input) => element("label", { for: input.id }, text, input);
-  const node = element("div", { class: "pattern-controls" }, label("Document ", documents),
-    label("Weights ", kinds), element("label", { for: first.id }, first, " first token"),
+  const node = element("div", { class: "pattern-controls" },
+    headData.documents.length > 1 ? label("Document ", documents) : null, label("Weights ", kinds),
+    element("label", { for: first.id }, first, " first token"),
     element("label", { for: end.id }, end, " <|endoftext|>"));
   patternChoice.listeners.add(update);
   update();
