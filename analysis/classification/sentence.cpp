@@ -76,7 +76,9 @@ std::string leading_heads(const Array& values) {
   };
   const auto n_named = static_cast<std::size_t>(std::ranges::count_if(
       units, [&](std::size_t unit) { return values.values[unit] >= least_named; }));
-  if (n_named == 0) return "none; most is " + text(units.front());
+  if (n_named == 0) {
+    return "no head reaches " + decimals(least_named, 1) + "; most is " + text(units.front());
+  }
   std::string list;
   for (std::size_t i = 0; i < std::min(n_named, most_named); ++i) {
     list += (i == 0 ? "" : ", ") + text(units[i]);
@@ -154,15 +156,15 @@ std::vector<ResultsGroup> Sentence::finish(const Statistics& statistics) const {
   ResultsGroup group;
   group.name = sentence_info.name;
   group.title = sentence_info.title;
-  group.summary = "Mean attention weights; heads of at least " + decimals(least_named, 1) +
-                  " are named, the largest first. Attention to position 0 counts for the first "
-                  "token alone: heads rest there.";
+  group.summary = "Attention to position 0 counts for the first token alone: heads rest there.";
   group.add_dimension(Dimension::count("layer", config_.n_layer));
   group.add_dimension(Dimension::count("head", config_.n_head));
   ReportPart& part = group.report;
   ScoreSection section{.rank = 10, .title = "On this sentence", .variables = {}};
   std::size_t rank = 10;
   add_finding(rank, "Tokens", token_list(tokens), part);
+  add_finding(rank += 10, "Heads",
+              "by mean attention weight, those of at least " + decimals(least_named, 1), part);
   for (const SentenceScore& score : sentence_scores) {
     const Array& values = row(score.info.name);
     add_finding(rank += 10, score.about, leading_heads(values), part);
