@@ -188,7 +188,7 @@ std::vector<std::string> RunSetup::notes() const {
                                            : model_.path + " holds attention weights only"));
   }
   if (!corpus_ && !corpus_paths_.empty())
-    notes.push_back("does not read --corpus: no analysis needs it");
+    notes.emplace_back("does not read --corpus: no analysis needs it");
   if (!corpus_) return notes;
   for (const CorpusFolder& folder : corpus_->folders()) {
     notes.push_back(corpus_folder_text(folder));
