@@ -27,13 +27,21 @@ struct AnalysisInfo {
   std::string title;
   std::string purpose;  ///< one sentence
   std::string source;   ///< the papers
-  int n_pass = 0;       ///< passes over its input; 0: reads the weights alone
+  /// What each pass over its input does: `ablating heads`. None: it reads the weights alone.
+  std::vector<std::string> passes = {};
   AnalysisInput input = AnalysisInput::corpus;
   bool has_control = false;  ///< `--control random` runs it again on an untrained model
 
-  bool needs_complete_model() const { return n_pass > 0; }
-  bool needs_corpus() const { return n_pass > 0 && input == AnalysisInput::corpus; }
-  bool needs_tasks() const { return n_pass > 0 && input == AnalysisInput::tasks; }
+  int n_pass() const { return static_cast<int>(passes.size()); }
+  bool needs_complete_model() const { return !passes.empty(); }
+  bool needs_corpus() const { return !passes.empty() && input == AnalysisInput::corpus; }
+  bool needs_tasks() const { return !passes.empty() && input == AnalysisInput::tasks; }
+};
+
+/// Estimated cost of a piece to one analysis, for the time left.
+struct PieceCost {
+  bool observes = true;       ///< the forward pass that all analyses share
+  double forward_passes = 1;  ///< its own work, as long as so many forward passes
 };
 
 /// What a piece's forward pass leaves after the last layer.
@@ -56,6 +64,8 @@ class Analysis {
   virtual std::uint64_t run_batch(std::uint64_t /*batch*/, DocumentStatistics& /*statistics*/) {
     return 0;
   }
+  /// Estimated cost of a batch in any pass: the tokens of as much work in forward passes.
+  virtual double batch_cost(int /*pass*/, std::uint64_t /*batch*/) const { return 0; }
 
   // Of an analysis of the corpus, which observes forward passes.
 
@@ -72,9 +82,8 @@ class Analysis {
   virtual bool begin_piece(const Piece& /*piece*/, DocumentStatistics& /*statistics*/) {
     return true;
   }
-  /// Estimated cost of a piece of this document in the current pass, in forward passes; for
-  /// progress.
-  virtual double forward_passes(std::uint64_t /*document*/) const { return 1; }
+  /// Estimated cost of a piece of this document in any pass.
+  virtual PieceCost piece_cost(int /*pass*/, std::uint64_t /*document*/) const { return {}; }
   /// Whether observe_layer reads the attention pattern of a layer.
   virtual bool wants_pattern(Index /*layer*/) const { return false; }
   virtual void observe_layer(const LayerView& /*view*/, DocumentStatistics& /*statistics*/) {}

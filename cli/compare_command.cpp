@@ -89,7 +89,8 @@ class CompareCommand : public Command {
     results.groups.push_back(std::move(comparison.group));
     const OutputLock lock(run_.output);
     if (!run_.quiet) announce_replacement(run_.output);
-    write_run(results, run_);
+    Progress progress(run_.quiet);
+    write_run(results, run_, progress);
   }
 
  private:

@@ -34,7 +34,9 @@ class MergeCommand : public Command {
     check_output_folder(run_.output);
     const OutputLock lock(run_.output);
     if (!run_.quiet) announce_replacement(run_.output);
-    write_run(merge_shards(RunSetup(run_), shards), run_);
+    Progress progress(run_.quiet);
+    progress.phase("merging shards");
+    write_run(merge_shards(RunSetup(run_), shards, progress), run_, progress);
   }
 
  private:

@@ -18,9 +18,10 @@ class RunCommand : public Command {
   void run(const std::string& command_line) override {
     run_.command_line = command_line;
     check_output_folder(run_.output);
-    Progress::phase(run_.quiet, "loading model and corpus");
+    Progress progress(run_.quiet);
+    progress.phase("loading model and corpus");
     const RunSetup setup(run_);
-    Progress::phase(run_.quiet, "");
+    progress.clear();
     if (!run_.quiet && run_.settings.precision != "float32" &&
         setup.packed().engine() == Engine::float32) {
       std::cerr << "--precision " << run_.settings.precision
@@ -41,9 +42,9 @@ class RunCommand : public Command {
     const OutputLock lock(whole ? run_.output : folder.folder(),
                           (whole ? "" : folder.name_of_shard(label.shard)) + ".lock");
     if (whole && !run_.quiet) announce_replacement(run_.output);
-    const std::optional<Results> results = run_shard(setup, folder);
+    const std::optional<Results> results = run_shard(setup, folder, progress);
     if (!results) return;
-    write_run(*results, run_);
+    write_run(*results, run_, progress);
     folder.remove_own();
   }
 

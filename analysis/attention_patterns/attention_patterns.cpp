@@ -16,7 +16,7 @@ const AnalysisInfo attention_info{
         "Keeps the attention patterns of the first documents, weighted by what is read, and rolled "
         "out over layers.",
     .source = "Vig 2019; Kobayashi et al. 2020; Abnar & Zuidema 2020",
-    .n_pass = 1,
+    .passes = {"keeping patterns"},
 };
 
 /// Documents differ in length, so the rows of each have a name of their own.
@@ -31,10 +31,13 @@ const Array& kept_row(const Statistics& statistics, const std::string& name, std
 class AttentionPatterns : public Analysis {
  public:
   explicit AttentionPatterns(const AnalysisContext& context)
-      : model_(context.model),
-        options_(context.settings.own<AttentionPatternsOptions>()) {}
+      : model_(context.model), options_(context.settings.own<AttentionPatternsOptions>()) {}
 
   bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override;
+  PieceCost piece_cost(int /*pass*/, std::uint64_t document) const override {
+    return document < options_.n_document ? PieceCost{}
+                                          : PieceCost{.observes = false, .forward_passes = 0};
+  }
   bool wants_pattern(Index /*layer*/) const override { return true; }
   void observe_layer(const LayerView& view, DocumentStatistics& statistics) override;
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override;

@@ -29,7 +29,7 @@ const AnalysisInfo classification_info{
     .source =
         "Voita et al. 2019; Clark et al. 2019; Vig & Belinkov 2019; Olsson et al. 2022; "
         "TransformerLens",
-    .n_pass = 2,
+    .passes = {"counting tokens", "scoring heads"},
 };
 
 /// Sums the patterns of the first positions; variability is measured from their mean.
@@ -98,6 +98,10 @@ class Classification : public Analysis {
   /// First pass: token counts and the mean pattern of the first positions. Second: the scores.
   void begin_pass(int pass, const Statistics& earlier) override;
   bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override;
+  PieceCost piece_cost(int pass, std::uint64_t /*document*/) const override {
+    // The first pass runs the first positions alone.
+    return pass == 0 ? PieceCost{.observes = false, .forward_passes = 0.1} : PieceCost{};
+  }
   bool wants_pattern(Index /*layer*/) const override { return true; }
   void observe_layer(const LayerView& view, DocumentStatistics& statistics) override;
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override;

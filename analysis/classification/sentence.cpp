@@ -27,7 +27,7 @@ const AnalysisInfo sentence_info{
     .title = "The heads on this sentence",
     .purpose = "Says what each head looks at in one sentence.",
     .source = "Voita et al. 2019; Olsson et al. 2022; Clark et al. 2019",
-    .n_pass = 1,
+    .passes = {"reading the sentence"},
 };
 
 /// A mean over the sentence's queries, and its line in the summary.

@@ -20,7 +20,7 @@ const AnalysisInfo correlation_info{
         "Li et al. 2018, Multi-Head Attention with Disagreement Regularization; Kornblith et al. "
         "2019, Similarity of Neural Network Representations Revisited; Clark et al. 2019, What "
         "Does BERT Look At?",
-    .n_pass = 1,
+    .passes = {"comparing heads"},
     .has_control = true,
 };
 

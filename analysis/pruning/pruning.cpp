@@ -26,7 +26,7 @@ const AnalysisInfo pruning_info{
     .source =
         "Michel et al. 2019, Are Sixteen Heads Really Better than One?; Voita et al. 2019, "
         "Analyzing Multi-Head Self-Attention",
-    .n_pass = 3,
+    .passes = {"averaging heads", "ablating heads", "pruning heads"},
 };
 
 /// Keeps the z of every layer of one document.
@@ -80,12 +80,16 @@ class Pruning : public Analysis {
     return true;
   }
 
-  double forward_passes(std::uint64_t document) const override {
-    if (!sample_.contains(document) || pass_ == 0) return 0;
-    if (pass_ == 2) return static_cast<double>(masks_.size());
+  PieceCost piece_cost(int pass, std::uint64_t document) const override {
+    if (!sample_.contains(document)) return {.observes = pass == 2, .forward_passes = 0};
+    if (pass == 0) return {.forward_passes = 0};
+    if (pass == 2) {
+      const std::size_t n_mask = masks_.empty() ? n_curve_order * n_curve_step : masks_.size();
+      return {.forward_passes = static_cast<double>(n_mask)};
+    }
     // Every ablation of each head runs from the head's layer on; then the gradient.
     const double n_unit = static_cast<double>(model_.config.n_layer * model_.config.n_head);
-    return 0.5 * n_unit * n_ablation_row + 3;
+    return {.forward_passes = 0.5 * n_unit * n_ablation_row + 3};
   }
 
   void observe_layer(const LayerView& view, DocumentStatistics& statistics) override {

@@ -16,10 +16,11 @@ std::vector<PairBatch> pair_batches(const std::vector<Task>& tasks) {
   for (std::size_t task = 0; task < tasks.size(); ++task) {
     const std::vector<TaskPair>& pairs = tasks[task].pairs;
     for (std::size_t first = 0; first < pairs.size();) {
-      PairBatch batch{task, first, 0};
-      for (Index columns = 0; first < pairs.size(); ++first, ++batch.count) {
-        columns += n_column(pairs[first]);
-        if (batch.count > 0 && columns > batch_columns) break;
+      PairBatch batch{task, first, 0, 0};
+      for (; first < pairs.size(); ++first, ++batch.count) {
+        const Index n_more = n_column(pairs[first]);
+        if (batch.count > 0 && batch.n_column + n_more > batch_columns) break;
+        batch.n_column += n_more;
       }
       batches.push_back(batch);
     }

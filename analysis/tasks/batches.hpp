@@ -11,6 +11,7 @@ namespace headscope {
 struct PairBatch {
   std::size_t task = 0;
   std::size_t first = 0, count = 0;  ///< pairs of the task
+  Index n_column = 0;                ///< of their pack with last tokens
 };
 
 /// Columns of a batch, at most, if its pairs are more than one: as wide as matrix products need to

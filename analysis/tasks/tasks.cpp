@@ -19,7 +19,7 @@ const AnalysisInfo tasks_info{
     .source =
         "Warstadt et al. 2020, BLiMP; Michel et al. 2019, Are Sixteen Heads Really Better than "
         "One?; Elhage et al. 2021, A Mathematical Framework for Transformer Circuits",
-    .n_pass = 2,
+    .passes = {"averaging heads on tasks", "ablating heads on tasks"},
     .input = AnalysisInput::tasks,
 };
 
@@ -44,12 +44,12 @@ class Tasks : public Analysis {
     if (pass == 1) read_mean_z(earlier);
   }
 
-  double forward_passes(std::uint64_t batch) const override {
-    const auto n_pair = static_cast<double>(batches_[batch].count);
-    if (pass_ == 0) return n_pair;
+  double batch_cost(int pass, std::uint64_t batch) const override {
+    const auto n_token = static_cast<double>(batches_[batch].n_column);
+    if (pass == 0) return n_token;
     // Every ablation of each head runs from the head's layer on; then the gradient.
     const auto n_unit = static_cast<double>(model_.config.n_layer * model_.config.n_head);
-    return n_pair * (0.5 * n_unit * n_task_ablation + 4);
+    return n_token * (0.5 * n_unit * n_task_ablation + 4);
   }
 
   std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {

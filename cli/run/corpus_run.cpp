@@ -24,89 +24,125 @@ class PieceObserver : public LayerObserver {
   DocumentStatistics statistics_;
 };
 
-int corpus_pass_count(const std::vector<const RegisteredAnalysis*>& analyses) {
-  int count = 0;
-  for (const RegisteredAnalysis* analysis : analyses) {
-    if (analysis->info.needs_corpus()) count = std::max(count, analysis->info.n_pass);
+/// Mean over pieces spread over the corpus.
+double mean_piece_tokens(const Corpus& corpus) {
+  constexpr std::uint64_t most = 8;
+  const std::uint64_t n_sample = std::min(most, corpus.n_document());
+  double n_token = 0;
+  for (std::uint64_t i = 0; i < n_sample; ++i) {
+    n_token += static_cast<double>(corpus.piece(i * corpus.n_document() / n_sample).tokens.size());
   }
-  return count;
+  return n_token / static_cast<double>(n_sample);
 }
 
 }  // namespace
 
-int pass_count(const std::vector<const RegisteredAnalysis*>& analyses) {
-  int of_tasks = 0;
+std::vector<PassPlan> plan_passes(const std::vector<const RegisteredAnalysis*>& analyses) {
+  int n_corpus_pass = 0;
   for (const RegisteredAnalysis* analysis : analyses) {
-    if (analysis->info.needs_tasks()) of_tasks += analysis->info.n_pass;
+    if (analysis->info.needs_corpus()) {
+      n_corpus_pass = std::max(n_corpus_pass, analysis->info.n_pass());
+    }
   }
-  return corpus_pass_count(analyses) + of_tasks;
+  std::vector<PassPlan> passes(static_cast<std::size_t>(n_corpus_pass));
+  for (std::size_t i = 0; i < analyses.size(); ++i) {
+    const AnalysisInfo& info = analyses[i]->info;
+    for (int pass = 0; pass < info.n_pass(); ++pass) {
+      if (info.needs_tasks()) {
+        passes.push_back({AnalysisInput::tasks, {{i, pass}}});
+      } else {
+        passes[static_cast<std::size_t>(n_corpus_pass - info.n_pass() + pass)].parts.push_back(
+            {i, pass});
+      }
+    }
+  }
+  return passes;
+}
+
+int pass_count(const std::vector<const RegisteredAnalysis*>& analyses) {
+  return static_cast<int>(plan_passes(analyses).size());
 }
 
 CorpusRun::CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses,
                      const AnalysisContext& context)
-    : model_(context.model),
-      corpus_(context.corpus),
-      n_corpus_pass_(corpus_pass_count(analyses)),
-      n_pass_(pass_count(analyses)) {
+    : model_(context.model), corpus_(context.corpus), passes_(plan_passes(analyses)) {
   for (const RegisteredAnalysis* registered : analyses) {
     items_.push_back({registered, registered->make(context), &statistics_[registered->info.name]});
   }
+  if (corpus_ != nullptr) tokens_per_piece_ = mean_piece_tokens(*corpus_);
+}
+
+std::uint64_t CorpusRun::n_item(int pass) const {
+  const PassPlan& plan = passes_.at(static_cast<std::size_t>(pass));
+  return plan.input == AnalysisInput::tasks ? analysis_of(plan.parts.front()).n_batch()
+                                            : corpus_->n_document();
+}
+
+std::uint64_t CorpusRun::n_piece(int pass, std::uint64_t item) const {
+  const PassPlan& plan = passes_.at(static_cast<std::size_t>(pass));
+  return plan.input == AnalysisInput::tasks ? 1 : corpus_->n_piece(item);
+}
+
+const char* CorpusRun::item_name(int pass) const {
+  const PassPlan& plan = passes_.at(static_cast<std::size_t>(pass));
+  return plan.input == AnalysisInput::tasks ? "batch" : "document";
+}
+
+std::string CorpusRun::phase(int pass) const {
+  const PassPlan& plan = passes_.at(static_cast<std::size_t>(pass));
+  const auto phase_of = [&](const PassPlan::Part& part) {
+    return items_[part.analysis].registered->info.passes.at(static_cast<std::size_t>(part.pass));
+  };
+  if (plan.parts.size() == 1) return phase_of(plan.parts.front());
+  for (const PassPlan::Part& part : plan.parts) {
+    double own = 0, all = 0;
+    for (std::uint64_t document = 0; document < n_item(pass); ++document) {
+      own += tokens_per_piece_ * analysis_of(part).piece_cost(part.pass, document).forward_passes;
+      all += cost(pass, document);
+    }
+    if (2 * own > all) return phase_of(part);
+  }
+  return "observing heads";
+}
+
+double CorpusRun::cost(int pass, std::uint64_t item) const {
+  const PassPlan& plan = passes_.at(static_cast<std::size_t>(pass));
+  if (plan.input == AnalysisInput::tasks) {
+    return analysis_of(plan.parts.front()).batch_cost(plan.parts.front().pass, item);
+  }
+  double forward_passes = 0;
+  bool is_observed = false;
+  for (const PassPlan::Part& part : plan.parts) {
+    const PieceCost own = analysis_of(part).piece_cost(part.pass, item);
+    forward_passes += own.forward_passes;
+    is_observed = is_observed || own.observes;
+  }
+  return tokens_per_piece_ * (forward_passes + (is_observed ? 1 : 0));
 }
 
 void CorpusRun::begin_pass(int pass) {
   for (auto& [name, statistics] : statistics_) statistics.seal();
-  in_pass_.clear();
-  with_batches_ = nullptr;
-  int first_pass = n_corpus_pass_;  // of the next analysis of tasks
-  for (Item& item : items_) {
-    const AnalysisInfo& info = item.registered->info;
-    if (info.needs_tasks()) {
-      const int own_pass = pass - first_pass;
-      first_pass += info.n_pass;
-      if (own_pass < 0 || own_pass >= info.n_pass) continue;
-      item.analysis->begin_pass(own_pass, *item.statistics);
-      with_batches_ = &item;
-    } else if (info.needs_corpus() && pass < n_corpus_pass_) {
-      const int own_pass = pass - (n_corpus_pass_ - info.n_pass);
-      if (own_pass < 0) continue;
-      item.analysis->begin_pass(own_pass, *item.statistics);
-      in_pass_.push_back(&item);
-    }
+  pass_ = pass;
+  const PassPlan& plan = passes_.at(static_cast<std::size_t>(pass));
+  for (const PassPlan::Part& part : plan.parts) {
+    const Item& item = items_[part.analysis];
+    item.analysis->begin_pass(part.pass, *item.statistics);
   }
-  first_pass_ = pass == 0;
-  if (with_batches_ != nullptr) {
+  if (plan.input == AnalysisInput::tasks) {
     forward_.reset();
     end_forward_.reset();
-    return;
+  } else if (forward_ == nullptr) {
+    forward_ = std::make_unique<Forward>(model_);
+    end_forward_ = std::make_unique<Forward>(model_);
   }
-  if (forward_ != nullptr) return;
-  forward_ = std::make_unique<Forward>(model_);
-  end_forward_ = std::make_unique<Forward>(model_);
-}
-
-std::uint64_t CorpusRun::n_item() const {
-  return with_batches_ != nullptr ? with_batches_->analysis->n_batch() : corpus_->n_document();
-}
-
-const char* CorpusRun::item_name() const {
-  return with_batches_ != nullptr ? "batches of pairs" : "documents";
-}
-
-double CorpusRun::forward_passes(std::uint64_t item) const {
-  if (with_batches_ != nullptr) return with_batches_->analysis->forward_passes(item);
-  double count = 1;
-  for (const Item* each : in_pass_) count += each->analysis->forward_passes(item);
-  return count;
-}
-
-std::uint64_t CorpusRun::n_piece(std::uint64_t item) const {
-  return with_batches_ != nullptr ? 1 : corpus_->n_piece(item);
 }
 
 std::uint64_t CorpusRun::run_piece(std::uint64_t item, std::uint64_t index) {
-  if (with_batches_ != nullptr) {
-    DocumentStatistics statistics(*with_batches_->statistics, item);
-    const std::uint64_t n_token = with_batches_->analysis->run_batch(item, statistics);
+  const PassPlan& plan = passes_.at(static_cast<std::size_t>(pass_));
+  if (plan.input == AnalysisInput::tasks) {
+    const Item& own = items_[plan.parts.front().analysis];
+    DocumentStatistics statistics(*own.statistics, item);
+    const std::uint64_t n_token = own.analysis->run_batch(item, statistics);
     statistics.end();
     return n_token;
   }
@@ -117,8 +153,9 @@ std::uint64_t CorpusRun::run_piece(std::uint64_t item, std::uint64_t index) {
 
 void CorpusRun::observe(const Piece& piece) {
   std::vector<PieceObserver> observers;
-  for (const Item* item : in_pass_) {
-    observers.push_back({*item->analysis, {*item->statistics, piece.document}});
+  for (const PassPlan::Part& part : passes_.at(static_cast<std::size_t>(pass_)).parts) {
+    const Item& item = items_[part.analysis];
+    observers.push_back({*item.analysis, {*item.statistics, piece.document}});
   }
   std::vector<PieceObserver*> observing;
   for (PieceObserver& observer : observers) {
@@ -130,7 +167,7 @@ void CorpusRun::observe(const Piece& piece) {
     for (PieceObserver* observer : observing) observer->end({resid_final, *end_forward_});
   }
   for (PieceObserver& observer : observers) observer.add_to_totals();
-  if (!first_pass_) return;
+  if (pass_ != 0) return;
   DocumentStatistics corpus(statistics_[corpus_part], piece.document);
   corpus.sum(token_sum, {1})(0) = static_cast<double>(piece.tokens.size());
   corpus.end();

@@ -9,30 +9,46 @@
 
 namespace headscope {
 
-/// Passes of analyses that run together: over the corpus those of the analysis that needs most,
-/// then those of each analysis of tasks.
+/// The passes of analyses that run together. First come those over the corpus; an analysis with
+/// fewer of them than the others runs in the last ones: all share the last pass. Then come the
+/// passes of each analysis of tasks.
+struct PassPlan {
+  struct Part {
+    std::size_t analysis;  ///< place in the list of analyses
+    int pass;              ///< of its own
+  };
+  AnalysisInput input = AnalysisInput::corpus;
+  std::vector<Part> parts;  ///< one of tasks, or all that go through the corpus
+};
+std::vector<PassPlan> plan_passes(const std::vector<const RegisteredAnalysis*>& analyses);
+
+/// The length of plan_passes.
 int pass_count(const std::vector<const RegisteredAnalysis*>& analyses);
 
-/// Runs the analyses of one model over their input, and holds their statistics.
-///
-/// First come the passes over the corpus. An analysis with fewer of them than the others runs in
-/// the last ones: all share the last pass. Then come the passes of each analysis of tasks.
+/// Runs the analyses of one model over their input, in the passes of plan_passes, and holds their
+/// statistics.
 class CorpusRun {
  public:
   /// @param analyses  weights-only ones take part in no pass. All arguments outlive this object.
   CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses, const AnalysisContext& context);
 
-  int n_pass() const { return n_pass_; }
+  int n_pass() const { return static_cast<int>(passes_.size()); }
+
+  // Known of every pass from the start.
+
+  /// Documents of the corpus, or batches of pairs: what a pass goes through.
+  std::uint64_t n_item(int pass) const;
+  /// Pieces of a document; 1 of a batch.
+  std::uint64_t n_piece(int pass, std::uint64_t item) const;
+  /// `document` or `batch`.
+  const char* item_name(int pass) const;
+  /// What most of the pass's time goes into: `ablating heads`.
+  std::string phase(int pass) const;
+  /// Estimated cost of a piece of this item: the tokens of as much work in forward passes.
+  double cost(int pass, std::uint64_t item) const;
+
   /// Begins a pass; the statistics of earlier passes must be complete.
   void begin_pass(int pass);
-  /// Documents of the corpus, or batches of pairs: what the current pass goes through.
-  std::uint64_t n_item() const;
-  /// Pieces of a document; 1 of a batch.
-  std::uint64_t n_piece(std::uint64_t item) const;
-  /// `documents` or `batches of pairs`.
-  const char* item_name() const;
-  /// Estimated cost of a piece of this item in the current pass, in forward passes.
-  double forward_passes(std::uint64_t item) const;
   /// Runs a piece of an item of the current pass. @return the number of tokens run.
   std::uint64_t run_piece(std::uint64_t item, std::uint64_t index);
   /// Shows a piece to the analyses of the pass.
@@ -56,14 +72,17 @@ class CorpusRun {
   const std::vector<Item>& items() const { return items_; }
 
  private:
+  const Analysis& analysis_of(const PassPlan::Part& part) const {
+    return *items_[part.analysis].analysis;
+  }
+
   const Model& model_;
   const Corpus* corpus_;
-  int n_corpus_pass_, n_pass_;
+  std::vector<PassPlan> passes_;
+  double tokens_per_piece_ = 0;  // of a sample of the corpus
   StatisticsByName statistics_;
   std::vector<Item> items_;
-  std::vector<Item*> in_pass_;    // analyses that observe the corpus
-  Item* with_batches_ = nullptr;  // the analysis of tasks whose pass it is
-  bool first_pass_ = false;
+  int pass_ = 0;
   std::unique_ptr<Forward> forward_, end_forward_;
 };
 

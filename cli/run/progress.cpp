@@ -10,15 +10,13 @@
 namespace headscope {
 namespace {
 
+using Seconds = std::chrono::duration<double>;
+
 std::string duration_text(double seconds) {
   const auto whole = static_cast<long long>(std::llround(seconds));
   if (whole < 60) return std::to_string(whole) + " s";
   if (whole < 3600) return std::to_string(whole / 60) + " min " + std::to_string(whole % 60) + " s";
   return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
-}
-
-std::string percent_text(double share) {
-  return std::to_string(static_cast<int>(100 * share)) + " %";
 }
 
 /// Columns of the terminal that stderr is; 80 if it does not say.
@@ -30,80 +28,117 @@ std::size_t terminal_width() {
 
 }  // namespace
 
-Progress::Style Progress::detect(bool quiet) {
-  if (quiet) return Style::quiet;
-  return isatty(STDERR_FILENO) != 0 ? Style::bar : Style::lines;
+Progress::Progress(bool quiet)
+    : style_(quiet                        ? Style::quiet
+             : isatty(STDERR_FILENO) != 0 ? Style::terminal
+                                          : Style::lines) {}
+
+Progress::~Progress() {
+  clear();
 }
 
-void Progress::phase(bool quiet, const std::string& text) {
-  if (detect(quiet) != Style::bar) return;
-  std::cerr << "\r\033[K" << text.substr(0, terminal_width() - 1);
+void Progress::phase(const std::string& name) {
+  phase_ = name;
+  has_items_ = false;
+  if (style_ == Style::terminal) print();
+}
+
+void Progress::clear() {
+  if (style_ != Style::terminal || !printed_any_) return;
+  std::cerr << "\r\033[K";
   std::cerr.flush();
 }
 
-Progress::Progress(Style style, std::string task, std::string item_name, Amount all, Amount before)
-    : style_(style),
-      task_(std::move(task)),
-      item_name_(std::move(item_name)),
-      all_(all),
-      before_(before) {}
-
-Progress::~Progress() {
-  if (printed_any_) print(true);
+void Progress::expect(double cost, double seconds_after) {
+  cost_ = cost;
+  seconds_after_ = seconds_after;
 }
 
-void Progress::advance(Amount done, std::uint64_t n_token) {
-  done_.n_item += done.n_item;
-  done_.work += done.work;
+void Progress::begin_pass(const std::string& name, const std::string& item, std::uint64_t n_item,
+                          std::uint64_t n_before) {
+  phase_ = name;
+  item_ = item;
+  has_items_ = true;
+  n_item_ = n_item;
+  n_item_done_ = n_before;
+  advanced_ = Clock::now();
+  if (style_ == Style::terminal) print();
+}
+
+void Progress::advance(bool ends_item, double cost, std::uint64_t n_token) {
+  const Clock::time_point now = Clock::now();
+  seconds_in_passes_ += Seconds(now - advanced_).count();
+  advanced_ = now;
+  if (ends_item) ++n_item_done_;
+  cost_done_ += cost;
   tokens_ += n_token;
-  if (style_ == Style::quiet) return;
-  const std::chrono::duration<double> since = Clock::now() - printed_;
-  const double interval = style_ == Style::bar ? 0.2 : 10;
-  const bool is_first_on_terminal = style_ == Style::bar && !printed_any_;
-  if (since.count() < interval && !is_first_on_terminal) return;
-  printed_ = Clock::now();
-  print(false);
+  const Seconds interval(style_ == Style::terminal ? 0.2 : 10);
+  if (style_ != Style::quiet && now - printed_ >= interval) print();
 }
 
-void Progress::print(bool last) {
+void Progress::end_passes() {
+  cost_ = cost_before_ + cost_done_;
+}
+
+void Progress::finish() {
+  clear();
+  if (style_ == Style::quiet || (style_ == Style::lines && !printed_any_)) return;
+  std::cerr << "finished in " << duration_text(Seconds(Clock::now() - start_).count()) << "\n";
+  printed_any_ = false;
+}
+
+void Progress::print() {
   printed_any_ = true;
-  if (style_ == Style::bar) {
-    // A line as wide as the terminal would wrap.
-    std::cerr << "\r\033[K" << text().substr(0, terminal_width() - 1);
-    if (last) std::cerr << "\n";
-    std::cerr.flush();
+  printed_ = Clock::now();
+  if (style_ == Style::terminal) {
+    std::cerr << "\r\033[K" << line();
   } else {
-    std::cerr << text() << "\n";
+    std::cerr << line() << "\n";
   }
+  std::cerr.flush();
 }
 
-std::string Progress::text() const {
-  const std::chrono::duration<double> elapsed = Clock::now() - start_;
-  const std::uint64_t n_item = before_.n_item + done_.n_item;
-  const double work = before_.work + done_.work;
-  std::string line = task_ + ": ";
-  const double share = all_.work > 0 ? work / all_.work : 1;
-  if (style_ == Style::bar) {
-    constexpr std::size_t longest = 24, beside = 64;  // the text after the bar
-    const std::size_t width = terminal_width();
-    const std::size_t bar =
-        std::min(longest, width > line.size() + beside ? width - line.size() - beside : 0);
-    const auto filled = static_cast<std::size_t>(share * static_cast<double>(bar));
-    if (bar > 3) line += "[" + std::string(filled, '#') + std::string(bar - filled, '.') + "] ";
+Progress::Left Progress::left() const {
+  const double cost_left = std::max(0.0, cost_ - cost_before_ - cost_done_);
+  if (cost_ == 0 || (cost_left > 0 && cost_done_ == 0)) return {};
+  const double per_cost = cost_done_ > 0 ? seconds_in_passes_ / cost_done_ : 0,
+               seconds = per_cost * cost_left + seconds_after_,
+               spent = Seconds(Clock::now() - start_).count() + per_cost * cost_before_;
+  return {true, seconds, spent / std::max(spent + seconds, 1e-9)};
+}
+
+std::string Progress::line() const {
+  std::string text = phase_, place, time, speed;
+  if (has_items_) {
+    place = ", " + item_ + " " + std::to_string(std::min(n_item_done_ + 1, n_item_)) + " of " +
+            std::to_string(n_item_);
   }
-  line += percent_text(share) + ", " + std::to_string(n_item) + " of " +
-          std::to_string(all_.n_item) + " " + item_name_;
-  const bool is_done = n_item == all_.n_item;
-  const double seconds = elapsed.count();
-  if (is_done || done_.work > 0) {
-    line += ", " + (is_done ? duration_text(seconds)
-                            : duration_text(seconds / done_.work * (all_.work - work)) + " left");
+  const Left rest = left();
+  if (rest.is_known) {
+    time = ": " + std::to_string(static_cast<int>(100 * rest.share_done)) + " %, " +
+           duration_text(rest.seconds) + " left";
   }
-  if (seconds > 0) {
-    line +=
-        ", " + std::to_string(std::llround(static_cast<double>(tokens_) / seconds)) + " tokens/s";
+  if (has_items_ && seconds_in_passes_ > 0) {
+    const double per_second = static_cast<double>(tokens_) / seconds_in_passes_;
+    speed = ", " + std::to_string(std::llround(per_second)) + " tokens/s";
   }
-  return line;
+  if (style_ == Style::lines) return text + place + time + speed;
+  // A line as wide as the terminal would wrap. What does not fit is left out.
+  const std::size_t most = terminal_width() - 1;
+  for (const std::string& more : {place + time + speed, place + time, time}) {
+    if (text.size() + more.size() > most) continue;
+    text += more;
+    break;
+  }
+  text.resize(std::min(text.size(), most));
+  constexpr std::size_t least_bar = 8, longest_bar = 24, frame = 3;
+  const std::size_t room = most - text.size();
+  if (rest.is_known && room >= least_bar + frame) {
+    const std::size_t bar = std::min(longest_bar, room - frame);
+    const auto filled = static_cast<std::size_t>(rest.share_done * static_cast<double>(bar));
+    text += " [" + std::string(filled, '#') + std::string(bar - filled, '.') + "]";
+  }
+  return text;
 }
 
 }  // namespace headscope

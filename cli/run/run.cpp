@@ -31,10 +31,16 @@ std::unique_ptr<Control> make_control(const RunSetup& setup) {
   return std::make_unique<Control>(setup);
 }
 
+/// The control's passes cost as much as the same analyses of the model.
+double control_cost(const RunSetup& setup, const PassRunner& passes) {
+  CorpusRun controlled(setup.controlled_analyses(), context_of(setup, setup.model()));
+  return passes.cost(controlled);
+}
+
 Results results_of(const RunSetup& setup, const CorpusRun& trained, const Control* control,
-                   const std::set<std::string>& arithmetic) {
+                   const std::set<std::string>& arithmetic, Progress& progress) {
   Results results =
-      finish_results(setup, trained, control == nullptr ? nullptr : &control->corpus_run);
+      finish_results(setup, trained, control == nullptr ? nullptr : &control->corpus_run, progress);
   results.attributes["arithmetic"] = arithmetic_text(arithmetic);
   return results;
 }
@@ -62,13 +68,15 @@ PassLabel pass_label(const RunSetup& setup) {
   return label;
 }
 
-std::optional<Results> run_shard(const RunSetup& setup, PassFolder folder) {
+std::optional<Results> run_shard(const RunSetup& setup, PassFolder folder, Progress& progress) {
   const RunOptions& options = setup.options();
   auto trained = std::make_unique<CorpusRun>(setup.analyses(), context_of(setup, setup.model()));
   std::unique_ptr<Control> control;
   {
-    PassRunner passes(setup, folder);
-    if (!passes.run(*trained, 1, "model")) return std::nullopt;
+    PassRunner passes(setup, folder, progress);
+    progress.expect(passes.cost(*trained) + control_cost(setup, passes),
+                    options.n_shard == 1 ? seconds_of_results(setup) : 0);
+    if (!passes.run(*trained, 1, "")) return std::nullopt;
     if (options.n_shard > 1) trained.reset();
     control = make_control(setup);
     if (control &&
@@ -76,14 +84,16 @@ std::optional<Results> run_shard(const RunSetup& setup, PassFolder folder) {
       return std::nullopt;
     }
   }
+  progress.end_passes();
   if (options.n_shard > 1) {
+    progress.clear();
     say_finished(options, folder);
     return std::nullopt;
   }
-  return results_of(setup, *trained, control.get(), folder.arithmetic());
+  return results_of(setup, *trained, control.get(), folder.arithmetic(), progress);
 }
 
-Results merge_shards(const RunSetup& setup, const ShardTable& shards) {
+Results merge_shards(const RunSetup& setup, const ShardTable& shards, Progress& progress) {
   PassLabel own = pass_label(setup);
   own.where = "now";
   check_identity(own, shards.label(), shards.first_path());
@@ -93,7 +103,7 @@ Results merge_shards(const RunSetup& setup, const ShardTable& shards) {
   shards.merge_into(trained, 1);
   const std::unique_ptr<Control> control = make_control(setup);
   if (control) shards.merge_into(control->corpus_run, 1 + trained.n_pass());
-  return results_of(setup, trained, control.get(), own.arithmetic);
+  return results_of(setup, trained, control.get(), own.arithmetic, progress);
 }
 
 }  // namespace headscope

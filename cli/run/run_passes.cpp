@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "headscope/error.hpp"
-#include "run/shard_pieces.hpp"
 
 namespace headscope {
 namespace {
@@ -49,10 +48,8 @@ std::string shard_list(const std::vector<int>& shards) {
 
 }  // namespace
 
-PassRunner::PassRunner(const RunSetup& setup, PassFolder& folder)
-    : options_(setup.options()),
-      folder_(folder),
-      progress_style_(Progress::detect(setup.options().quiet)) {
+PassRunner::PassRunner(const RunSetup& setup, PassFolder& folder, Progress& progress)
+    : options_(setup.options()), folder_(folder), progress_(progress) {
   if (options_.resume) return;
   if (const auto begun = folder_.begun_file(options_.n_shard == 1)) {
     throw DataError(*begun, "",
@@ -61,19 +58,35 @@ PassRunner::PassRunner(const RunSetup& setup, PassFolder& folder)
   }
 }
 
-bool PassRunner::run(CorpusRun& corpus_run, int first_pass, const std::string& task) {
+ShardPieces PassRunner::pieces(CorpusRun& corpus_run, int own_pass) const {
+  return {corpus_run, own_pass, static_cast<std::uint64_t>(options_.shard),
+          static_cast<std::uint64_t>(options_.n_shard)};
+}
+
+double PassRunner::cost(CorpusRun& corpus_run, int own_pass) const {
+  double cost = 0;
+  for (ShardPieces each = pieces(corpus_run, own_pass); !each.at_end(); each.advance()) {
+    cost += each.cost();
+  }
+  return cost;
+}
+
+double PassRunner::cost(CorpusRun& corpus_run) const {
+  double all = 0;
+  for (int pass = 0; pass < corpus_run.n_pass(); ++pass) all += cost(corpus_run, pass);
+  return all;
+}
+
+bool PassRunner::run(CorpusRun& corpus_run, int first_pass, const std::string& model) {
   const int n_pass = corpus_run.n_pass();
   for (int own_pass = 0; own_pass < n_pass; ++own_pass) {
     const int pass = first_pass + own_pass;
     const bool is_last = own_pass + 1 == n_pass;
     const bool is_needed = !is_last || options_.n_shard == 1;
     if (!folder_.is_finished(options_.shard, pass)) {
-      corpus_run.begin_pass(own_pass);
-      run_pass(corpus_run, pass,
-               n_pass == 1 ? task
-                           : task + " (pass " + std::to_string(own_pass + 1) + " of " +
-                                 std::to_string(n_pass) + ")");
+      run_pass(corpus_run, own_pass, pass, model);
     } else {
+      progress_.skip(cost(corpus_run, own_pass));
       const PassFile finished = folder_.read_finished(options_.shard, pass);
       if (is_needed) corpus_run.merge(finished.statistics);
     }
@@ -88,38 +101,36 @@ bool PassRunner::run(CorpusRun& corpus_run, int first_pass, const std::string& t
   return true;
 }
 
-void PassRunner::run_pass(CorpusRun& corpus_run, int pass, const std::string& task) {
+void PassRunner::run_pass(CorpusRun& corpus_run, int own_pass, int pass, const std::string& model) {
+  corpus_run.begin_pass(own_pass);
   std::uint64_t n_done = 0;  // pieces
   if (std::filesystem::exists(folder_.saved_path(pass))) {
     const PassFile saved = folder_.read_saved(pass);
     corpus_run.merge(saved.statistics);
     n_done = saved.label.n_done;
   }
-  ShardPieces pieces(corpus_run, static_cast<std::uint64_t>(options_.shard),
-                     static_cast<std::uint64_t>(options_.n_shard));
-  double work_before = 0, work = 0;
-  std::uint64_t n_seen = 0;
-  for (ShardPieces each = pieces; !each.at_end(); each.advance(), ++n_seen) {
-    if (n_seen == n_done) pieces = each;
-    (n_seen < n_done ? work_before : work) += corpus_run.forward_passes(each.item());
+  ShardPieces rest = pieces(corpus_run, own_pass);
+  for (std::uint64_t i = 0; i < n_done && !rest.at_end(); ++i) {
+    progress_.skip(rest.cost());
+    rest.advance();
   }
-  const std::uint64_t n_item = pieces.n_item();
-  Progress progress(progress_style_, task, corpus_run.item_name(), {n_item, work_before + work},
-                    {pieces.n_item_before(), work_before});
+  const std::uint64_t n_item = rest.n_item();
+  const std::string item = corpus_run.item_name(own_pass);
+  progress_.begin_pass((model.empty() ? "" : model + ", ") + corpus_run.phase(own_pass), item,
+                       n_item, rest.n_item_before());
   SaveTimer timer(options_.save_every);
-  while (!pieces.at_end()) {
-    const double piece_work = corpus_run.forward_passes(pieces.item());
-    const std::uint64_t n_token = pieces.run();
+  while (!rest.at_end()) {
+    const double cost = rest.cost();
+    const std::uint64_t n_token = rest.run();
     ++n_done;
-    const bool ends_item = pieces.advance();
-    progress.advance({ends_item ? 1u : 0u, piece_work}, n_token);
-    if (pieces.at_end()) break;
+    const bool ends_item = rest.advance();
+    progress_.advance(ends_item, cost, n_token);
+    if (rest.at_end()) break;
     const bool is_due = timer.is_due(ends_item);
     if (!is_due && interrupt_.signal() == 0) continue;
     timer.save([&] { folder_.save(pass, n_done, corpus_run.statistics()); });
-    stop_if_interrupted("saved after " + std::to_string(pieces.n_item_before()) + " of " +
-                        std::to_string(n_item) + " " + corpus_run.item_name() + " of pass " +
-                        std::to_string(pass));
+    stop_if_interrupted("saved after " + item + " " + std::to_string(rest.n_item_before()) +
+                        " of " + std::to_string(n_item) + ", pass " + std::to_string(pass));
   }
   folder_.finish(pass, n_done, corpus_run.statistics());
   stop_if_interrupted("saved after pass " + std::to_string(pass));
@@ -128,6 +139,7 @@ void PassRunner::run_pass(CorpusRun& corpus_run, int pass, const std::string& ta
 bool PassRunner::wait_for_others(int pass) const {
   std::vector<int> missing = folder_.unfinished_shards(pass);
   if (missing.empty()) return true;
+  progress_.clear();
   if (!options_.quiet) {
     std::cerr << "shard " << options_.shard << " of " << options_.n_shard << ": pass " << pass
               << " is finished; the next needs pass " << pass << " of shard " << shard_list(missing)

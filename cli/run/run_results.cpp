@@ -10,7 +10,6 @@
 #include "headscope/utf8.hpp"
 #include "headscope/version.hpp"
 #include "run/output_folder.hpp"
-#include "run/progress.hpp"
 
 namespace headscope {
 namespace {
@@ -119,16 +118,23 @@ void add_model(Results& results, const Model& model) {
   if (!pruned.empty()) attributes["pruned_heads"] = pruned;
 }
 
-Results finish_results(const RunSetup& setup, const CorpusRun& trained, const CorpusRun* control) {
+double seconds_of_results(const RunSetup& setup) {
+  return 8;
+}
+
+Results finish_results(const RunSetup& setup, const CorpusRun& trained, const CorpusRun* control,
+                       Progress& progress) {
   Results results;
   add_provenance(results, setup, trained.n_token());
   std::vector<std::size_t> main_group;
   for (const CorpusRun::Item& item : trained.items()) {
     main_group.push_back(results.groups.size());
+    progress.phase("results of " + item.registered->info.name);
     for (ResultsGroup& group : item.analysis->finish(*item.statistics)) {
       results.groups.push_back(std::move(group));
     }
   }
+  if (control != nullptr) progress.phase("comparing with the untrained control");
   if (control != nullptr) add_control(trained, *control, main_group, results);
   for (std::size_t i = 0; i < trained.items().size(); ++i) {
     trained.items()[i].analysis->relate(results, results.groups[main_group[i]]);
@@ -139,11 +145,11 @@ Results finish_results(const RunSetup& setup, const CorpusRun& trained, const Co
   return results;
 }
 
-void write_run(const Results& results, const RunOptions& options) {
+void write_run(const Results& results, const RunOptions& options, Progress& progress) {
+  progress.phase("drawing tables, figures and report");
   write_results(results, (fs::path(options.output) / "results.h5").string());
-  Progress::phase(options.quiet, "drawing tables, figures and report");
   draw_results(results, options.output, options.figures);
-  Progress::phase(options.quiet, "");
+  progress.finish();
   for (const ResultsGroup& group : results.groups) {
     if (!group.report.warning.empty()) {
       std::cerr << "headscope: warning: " << group.report.warning << "\n";

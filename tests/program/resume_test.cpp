@@ -117,7 +117,8 @@ TEST(Resume, RunsNoDocumentAgainThatWasSaved) {
   PassFolder files(folder.path(), pass_label(setup));
   // Pretends that seven of eight documents have been run, with empty statistics.
   files.save(1, 7, {});
-  const std::optional<Results> results = run_shard(setup, files);
+  Progress quiet(true);
+  const std::optional<Results> results = run_shard(setup, files, quiet);
   const std::size_t n_last = setup.corpus()->piece(7).tokens.size();
   EXPECT_EQ(std::get<std::int64_t>(results->attributes.at("n_token")),
             static_cast<std::int64_t>(n_last));

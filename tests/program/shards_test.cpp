@@ -49,7 +49,8 @@ std::optional<Results> run(const std::string& output, const Words& more = {}) {
   RunOptions options;
   EXPECT_TRUE(parse_options("run", run_arguments(output, more), options.table));
   const RunSetup setup(options);
-  return run_shard(setup, PassFolder(output, pass_label(setup)));
+  Progress quiet(true);
+  return run_shard(setup, PassFolder(output, pass_label(setup)), quiet);
 }
 
 /// Runs all shards until nothing is left to do; the order changes from pass to pass.
@@ -69,7 +70,8 @@ Results merge(const Words& shards, bool mixed = false) {
   RunOptions options;
   options.restore(table.label().options);
   options.mixed = mixed;
-  return merge_shards(RunSetup(options), table);
+  Progress quiet(true);
+  return merge_shards(RunSetup(options), table, quiet);
 }
 
 std::string error_of_merging(const Words& shards) {
@@ -199,7 +201,8 @@ TEST_F(MergeRefusal, NamesAFileThatBecameAnotherShardOnTheWay) {
   options.restore(table.label().options);
   const RunSetup setup(options);
   try {
-    merge_shards(setup, table);
+    Progress quiet(true);
+    merge_shards(setup, table, quiet);
     FAIL();
   } catch (const DataError& error) {
     EXPECT_EQ(error.what(), changing + ": expected pass 1 of shard 2, got pass 1 of shard 1");
