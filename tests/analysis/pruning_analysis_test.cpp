@@ -57,6 +57,12 @@ TEST(PruningCost, IsThatOfTheDocumentsUsed) {
   settings.own<PruningOptions>().n_document = 2;
   const RegisteredAnalysis pruning = pruning_analysis();
   CorpusRun run({&pruning}, {model, &corpus, settings});
+  const auto n_token = static_cast<double>(tokens.size());
+  const auto cost_of_pass = [&](int pass) {
+    return run.cost(pass, 0) + run.cost(pass, 1) + run.cost(pass, 2);
+  };
+  EXPECT_EQ(cost_of_pass(0), 2 * n_token) << "one forward pass of each document used";
+  EXPECT_GT(cost_of_pass(2), cost_of_pass(0)) << "estimated before its masks are known";
   run.begin_pass(0);
   for (std::uint64_t i = 0; i < corpus.n_document(); ++i) run.observe(corpus.piece(i));
   run.begin_pass(1);

@@ -67,10 +67,28 @@ class Progress(unittest.TestCase):
                 lines = [line.replace("\x1b[K", "") for line in re.split(r"[\r\n]+", written)]
                 self.assertLess(max(map(len, lines)), columns, lines)
                 text = "\n".join(lines)
-                for phase in ("loading model and corpus", "model: ", "drawing tables, figures and report"):
+                for phase in ("loading model and corpus", "comparing heads", "drawing tables, figures and report"):
                     self.assertIn(phase, text)
+                self.assertRegex(text, r"finished in \d+ s")
                 if columns >= 72:
-                    self.assertRegex(text, r"100 %, 3 of 3 documents, \d+ s")
+                    self.assertIn("comparing heads, document 1 of 3", text)
+
+    def test_the_time_left_is_of_the_whole_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            status, written = on_terminal(200, "run", "--analyses", "pruning", "--max-documents", "2", "--bootstrap", "20",
+                                          "--figures", "svg", "--output", folder)
+        self.assertEqual(status, 0, written)
+        lines = re.split(r"[\r\n]+", written.replace("\x1b[K", ""))
+        last = -1
+        # A pass begins with what was timed before it.
+        for phase in ("ablating heads, document 1 of 2", "pruning heads, document 1 of 2", "results of pruning",
+                      "drawing tables, figures and report"):
+            line = next(line for line in lines if line.startswith(phase))
+            percent = int(re.search(r": (\d+) %, (\d+ min )?\d+ s left", line).group(1))
+            self.assertLess(percent, 100, line)
+            if not phase.startswith("ablating"):  # the pass before it is too short to tell
+                self.assertGreaterEqual(percent, last, lines)
+                last = percent
 
 
 class Manual(unittest.TestCase):
