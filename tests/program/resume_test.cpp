@@ -177,7 +177,7 @@ TEST(Resume, OnOtherThreadsNeedsAnOptionAndIsRecorded) {
   replace(arguments, "--threads", "2");
   const Finished refused = testing::run_headscope(arguments);
   EXPECT_EQ(refused.exit_status, 1);
-  EXPECT_THAT(refused.err, HasSubstr(", 1 thread; other kernels, vectors or threads"));
+  EXPECT_THAT(refused.err, HasSubstr(", 2 threads in this run; other kernels, vectors or threads"));
   arguments.push_back("--mixed");
   const Finished finished = testing::run_headscope(arguments);
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
