@@ -57,7 +57,7 @@ class AttendCommand : public Command {
  public:
   AttendCommand() {
     options_(words_, {.name = "sentence",
-                      .value = "TEXT...",
+                      .value = "TEXT...|-",
                       .required = "a sentence",
                       .several = true,
                       .positional = true});
@@ -121,13 +121,13 @@ class AttendCommand : public Command {
 }  // namespace
 
 RegisteredCommand attend_command() {
-  return {"attend",
-          "show where the heads look in one sentence",
-          std::make_unique<AttendCommand>,
-          "Analyse",
-          {"attend \"The cat sat on the mat\"",
-           "attend --model gpt2 --output cat.html \"The cat sat\""},
-          true};
+  return {
+      "attend",
+      "show where the heads look in one sentence",
+      std::make_unique<AttendCommand>,
+      "Analyse",
+      {"attend \"The cat sat on the mat\"", "attend - --model gpt2 --output cat.html < cat.txt"},
+      true};
 }
 
 }  // namespace headscope
