@@ -72,7 +72,7 @@ def look(work, headscope, model, percent):
     ablate = percent == 100 and model.name == family.long_training(family.SERIES_HEADS, model.seed)
     call(headscope, "run", "--model", family.model_file(work, model.name, percent), "--corpus", work / "held_out.conllu",
          "--analyses", "classification,correlation,pruning", "--prune-documents", 20 if ablate else 2, "--js-queries", 0, "--no-cosine-all",
-         "--figures", "svg", "--threads", 1, "--quiet", "--output", folder)
+         "--figures", "svg", "--threads", 1, "--quiet", "--output", folder, *(["--resume"] if folder.exists() else []))
 
 
 def prune(work, headscope, seed, kept):
@@ -125,8 +125,9 @@ def main():
         compare(work, arguments.headscope, name, [family.run_folder(work, name, percent) for percent in family.PERCENTS], family.PERCENTS,
                 "percent of training")
     losses.measure_all(work, arguments.jobs)
+    readme = arguments.output / "README.md"
     call(sys.executable, HERE / "summarise.py", "--work", work, "--output", arguments.output / "results.h5",
-         "--readme", arguments.output / "README.md")
+         *(["--readme", readme] if readme.exists() else []))
     call(sys.executable, HERE / "figures.py", "--results", arguments.output / "results.h5", "--output", arguments.output / "figures")
 
 
