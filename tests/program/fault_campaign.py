@@ -431,7 +431,7 @@ class Campaign:
                 self.settle(task, out, ended)
         return task.name, False
 
-    # Damage to files that the program wrote, with a heap that holds no valid pointers by chance.
+    # Damage to files, with a heap that holds no valid pointers by chance.
 
     def damage(self, rng, number):
         program, models = self.headscope, self.reference / "models"
@@ -440,11 +440,16 @@ class Campaign:
             (by_name["prune"], "older.h5", lambda out: [program, "convert", out / "older.h5", out / "model.h5"]),
             (by_name["merge"], "shards/2-of-2.pass-1.h5", by_name["merge"].command),
             (by_name["shard"], "shards/1-of-2.pass-1.h5", lambda out: by_name["shard"].command(out) + ["--resume"]),
-            (by_name["report"], "results.h5", by_name["report"].command)][number % 4]
+            (by_name["report"], "results.h5", by_name["report"].command),
+            (by_name["convert"], "model.safetensors", lambda out: [program, "convert", out / "model.safetensors", out / "model.h5"])
+        ][number % 5]
         with self.place(task) as folder:
             out = folder / "out"
             if name == "older.h5":
                 shutil.copy(models / "older.h5", out)
+            elif name == "model.safetensors":
+                for needed in (name, "config.json"):
+                    shutil.copy(self.reference / "inputs" / needed, out)
             elif name == "results.h5":
                 task.prepare(out)
             else:
@@ -459,6 +464,9 @@ class Campaign:
             ended = call(*command(out), env=dict(self.environment, MALLOC_PERTURB_="165"))
             if ended.status != 0:
                 check_message(ended, path, [""])
+            elif name == "model.safetensors":  # without a digest, only a length or a header can be wrong
+                expect(len(damaged) == len(whole), f"{name}, {kind}: not noticed")
+                contents(out / "model.h5")
             else:
                 expect(damaged == whole[:len(damaged)] and len(whole) - len(damaged) <= DIGEST_SIZE, f"{name}, {kind}: not noticed")
         return f"{name}, {kind}", ended.status == 0
