@@ -37,6 +37,13 @@ struct Heatmap {
       0;  ///< lines after every so many rows and columns, as after each layer; 0: none
 };
 
+/// Heat maps of a value by head: layers down, heads across.
+/// @param panels  layer x head.
+Heatmap head_map(std::string value_title, std::vector<HeatmapPanel> panels);
+
+/// Colour of a series of what is of no kind: grey.
+inline constexpr std::size_t no_colour = static_cast<std::size_t>(-1);
+
 struct Series {
   enum class Style {
     line,
@@ -49,8 +56,8 @@ struct Series {
   std::vector<double> low, high;  ///< interval around y; empty: none
   Style style = Style::line;
   std::vector<std::string> point_labels;  ///< beside each point; empty: none
-  /// Index in the palette, to give a name one colour in several figures; default: order of first
-  /// use.
+  /// Index in the palette or `no_colour`, to give a name one colour in several figures; default:
+  /// order of first use.
   std::optional<std::size_t> colour;
   double shift = 0;  ///< along x as drawn, so that several series of points stay apart
 };
@@ -66,13 +73,14 @@ struct ChartPanel {
   std::vector<ReferenceLine> reference_lines;
 };
 
-/// Lines, points or bars, in one or several panels with shared axes.
+/// Lines, points or bars, in one or several panels.
 struct Chart {
   std::vector<ChartPanel> panels;
   std::string x_title, y_title;       ///< with units
   std::vector<std::string> x_labels;  ///< for bars: one per whole-number x
   std::optional<double> y_low, y_high;
   bool log_x = false, log_y = false;
+  bool own_axes = false;  ///< each panel has the range of its own series
   bool equal = false;  ///< one unit is as long along x as along y
   bool horizontal =
       false;  ///< x runs down with its labels, y across; for points and spans, without point labels
@@ -105,7 +113,7 @@ struct DrawnFigure {
   Figure figure;
   std::string svg;                ///< empty if not among the formats
   std::vector<Rectangle> panels;  ///< where the panels' axes lie in the SVG
-  AxisRange x, y;                 ///< of every panel; a heat map's cells lie at whole numbers
+  std::vector<AxisRange> x, y;    ///< by panel; a heat map's cells lie at whole numbers
 };
 
 /// Writes `{name}.gp`, `{name}.dat` and one picture per format, by running gnuplot (found on PATH)

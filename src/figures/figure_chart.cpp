@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <span>
 
 #include "figures/figure_colours.hpp"
 #include "figures/figure_labels.hpp"
@@ -82,17 +83,17 @@ struct Range {
   std::string text() const { return "[" + gnuplot_number(low) + ":" + gnuplot_number(high) + "]"; }
 };
 
-// One range for all panels. The axis reaches zero if there are bars or the data come near it.
-Range vertical_range(const Chart& chart) {
+// The axis reaches zero if there are bars or the data come near it.
+Range vertical_range(const Chart& chart, std::span<const ChartPanel> panels) {
   Range range{chart.log_y};
   double near = 0.3;
-  for (const ChartPanel& panel : chart.panels) {
+  for (const ChartPanel& panel : panels) {
     for (const ReferenceLine& line : panel.reference_lines) range.include(line.y);
+    for (const Series& series : panel.series) {
+      if (is_bars(series)) near = 1;
+      for (const auto* values : {&series.y, &series.low, &series.high}) range.include(*values);
+    }
   }
-  for_each_series(chart, [&](const Series& series) {
-    if (is_bars(series)) near = 1;
-    for (const auto* values : {&series.y, &series.low, &series.high}) range.include(*values);
-  });
   const auto [least, most] = std::minmax({std::abs(range.low), std::abs(range.high)});
   if (least <= near * most) range.include(0);
   range = range.widened(0.06, 1.3, false);
@@ -101,15 +102,17 @@ Range vertical_range(const Chart& chart) {
   return range;
 }
 
-Range horizontal_range(const Chart& chart) {
+Range horizontal_range(const Chart& chart, std::span<const ChartPanel> panels) {
   const auto n_label = static_cast<double>(chart.x_labels.size());
   if (n_label > 0) return {false, -0.6, n_label - 0.4};
   Range range{chart.log_x};
   bool bars = false;
-  for_each_series(chart, [&](const Series& series) {
-    bars = bars || is_bars(series);
-    range.include(series.x);
-  });
+  for (const ChartPanel& panel : panels) {
+    for (const Series& series : panel.series) {
+      bars = bars || is_bars(series);
+      range.include(series.x);
+    }
+  }
   if (bars && range.low <= range.high) return {false, range.low - 0.6, range.high + 0.6};
   return range.widened(0.03, 1.15, true);
 }
@@ -155,8 +158,13 @@ std::string style_of(const Series& series, std::size_t index) {
 
 class ChartWriter {
  public:
-  explicit ChartWriter(const Chart& chart)
-      : chart_(chart), x_range_(horizontal_range(chart)), y_range_(vertical_range(chart)) {
+  explicit ChartWriter(const Chart& chart) : chart_(chart) {
+    const std::span panels(chart.panels);
+    for (std::size_t i = 0; i < panels.size(); ++i) {
+      const auto shared = chart.own_axes ? panels.subspan(i, 1) : panels;
+      x_ranges_.push_back(horizontal_range(chart, shared));
+      y_ranges_.push_back(vertical_range(chart, shared));
+    }
     name_entries();
   }
 
@@ -169,21 +177,28 @@ class ChartWriter {
     if (chart_.log_x) script_.add("set logscale x");
     if (chart_.log_y) script_.add("set logscale y");
     // A range below two powers of ten needs ticks between them.
-    if (chart_.log_y && y_range_.high < 100 * y_range_.low) {
+    if (chart_.log_y && y_ranges_[0].high < 100 * y_ranges_[0].low) {
       script_.add("set for [k=-9:12] ytics add (2*10.0**k, 5*10.0**k)");
     }
-    script_.add("set xrange " + (chart_.horizontal ? y_range_ : x_range_).text());
-    script_.add("set yrange " +
-                (chart_.horizontal ? Range{false, x_range_.high, x_range_.low} : y_range_).text());
     for (std::size_t i = 0; i < page_.n_panel; ++i) write_panel(i);
     script_.add("unset multiplot");
-    if (chart_.horizontal) {
-      return {script_.text(), data_, page_, y_range_.axis(), {x_range_.high, x_range_.low}};
+    std::vector<AxisRange> across, up;
+    for (std::size_t i = 0; i < page_.n_panel; ++i) {
+      across.push_back(drawn_across(i).axis());
+      up.push_back(drawn_up(i).axis());
     }
-    return {script_.text(), data_, page_, x_range_.axis(), y_range_.axis()};
+    return {script_.text(), data_, page_, across, up};
   }
 
  private:
+  const Range& drawn_across(std::size_t panel) const {
+    return chart_.horizontal ? y_ranges_[panel] : x_ranges_[panel];
+  }
+  Range drawn_up(std::size_t panel) const {
+    const Range& x = x_ranges_[panel];
+    return chart_.horizontal ? Range{false, x.high, x.low} : y_ranges_[panel];
+  }
+
   // Entries of the key: series in order of first use, then reference lines.
   struct KeyEntry {
     bool reference = false;
@@ -239,7 +254,8 @@ class ChartWriter {
       page_.panel_height = points_named ? 420 : 240;
     }
     if (chart_.equal) {
-      const double ratio = (y_range_.high - y_range_.low) / (x_range_.high - x_range_.low);
+      const Range &x = x_ranges_[0], &y = y_ranges_[0];
+      const double ratio = (y.high - y.low) / (x.high - x.low);
       page_.panel_width = std::min(page_.panel_width, highest_panel / ratio);
       page_.panel_height = ratio * page_.panel_width;
     }
@@ -259,23 +275,27 @@ class ChartWriter {
     const auto n_row = static_cast<double>(chart_.x_labels.size());
     page_.panel_width = 400;
     page_.panel_height = std::max(120.0, row_height * n_row);
-    page_.x = {.title = chart_.y_title, .extent = 1.5 * tick_size, .format = format(y_range_)};
+    page_.x = {.title = chart_.y_title, .extent = 1.5 * tick_size, .format = format(y_ranges_[0])};
     page_.y = labelled_y_axis(chart_.x_title, chart_.x_labels, chart_.x_labels.size(), row_height);
   }
 
   void lay_out_columns() {
-    const double step = page_.panel_width / (x_range_.high - x_range_.low);
+    const double step = page_.panel_width / (x_ranges_[0].high - x_ranges_[0].low);
     if (chart_.x_labels.empty()) {
       const bool counted = !chart_.log_x && step > 20 && whole_numbers(chart_);
       page_.x = {.title = chart_.x_title,
                  .ticks = counted ? "1" : "autofreq",
+                 .named = chart_.own_axes,
                  .extent = 1.5 * tick_size,
-                 .format = format(x_range_)};
+                 .format = format(x_ranges_[0])};
     } else {
       page_.x = labelled_x_axis(chart_.x_title, chart_.x_labels, chart_.x_labels.size(), step);
     }
     // gnuplot chooses this axis's numbers: leave room for six characters.
-    page_.y = {.title = chart_.y_title, .extent = 40, .format = format(y_range_)};
+    page_.y = {.title = chart_.y_title,
+               .named = chart_.own_axes,
+               .extent = 40,
+               .format = format(y_ranges_[0])};
   }
 
   // Counts as 10k, 10M.
@@ -294,6 +314,8 @@ class ChartWriter {
     const bool keyed = keyed_ && index + 1 == std::min(page_.n_column, page_.n_panel);
     script_.set("key", keyed ? "outside right top Left reverse samplen 2" : "");
     script_.axes(page_, index, panel.title);
+    script_.set("xrange", drawn_across(index).text());
+    script_.set("yrange", drawn_up(index).text());
     std::string plot;
     std::set<const KeyEntry*> named;
     const auto add = [&](const std::string& element, const KeyEntry* entry) {
@@ -336,7 +358,7 @@ class ChartWriter {
     for (const KeyEntry& entry : key_) {
       if (keyed && !named.contains(&entry)) add("keyentry " + entry.text(), &entry);
     }
-    if (const std::string labels = point_labels(panel); !labels.empty()) {
+    if (const std::string labels = point_labels(index); !labels.empty()) {
       add(add_block("# labels\n# x y text\n" + labels) +
               "1:2:3 with labels left font ',9' textcolor rgb '#444444'",
           nullptr);
@@ -345,10 +367,12 @@ class ChartWriter {
   }
 
   // The left ends of the point labels that find room.
-  std::string point_labels(const ChartPanel& panel) const {
+  std::string point_labels(std::size_t index) const {
+    const ChartPanel& panel = chart_.panels[index];
+    const Range &x_range = x_ranges_[index], &y_range = y_ranges_[index];
     const double width = page_.panel_width, height = page_.panel_height;
-    const auto across = [&](double x) { return width * x_range_.share_of(x); };
-    const auto down = [&](double y) { return height * (1 - y_range_.share_of(y)); };
+    const auto across = [&](double x) { return width * x_range.share_of(x); };
+    const auto down = [&](double y) { return height * (1 - y_range.share_of(y)); };
     LabelPlacer placer({0, 0, width, height});
     for (const Series& series : panel.series) {
       for (std::size_t i = 0; i < series.x.size(); ++i) {
@@ -364,8 +388,8 @@ class ChartWriter {
         const auto place = placer.place(x, y, text_width(label, label_size), 1.3 * label_size);
         if (!place) continue;
         std::ranges::replace(label, '"', '\'');
-        lines += gnuplot_number(x_range_.value_at(place->x / width)) + ' ' +
-                 gnuplot_number(y_range_.value_at(1 - (place->y + place->height / 2) / height)) +
+        lines += gnuplot_number(x_range.value_at(place->x / width)) + ' ' +
+                 gnuplot_number(y_range.value_at(1 - (place->y + place->height / 2) / height)) +
                  " \"" + label + "\"\n";
       }
     }
@@ -373,7 +397,7 @@ class ChartWriter {
   }
 
   const Chart& chart_;
-  const Range x_range_, y_range_;
+  std::vector<Range> x_ranges_, y_ranges_;  // by panel
   std::vector<KeyEntry> key_;
   bool keyed_ = false;
   Page page_;

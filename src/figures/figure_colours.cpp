@@ -31,7 +31,7 @@ std::string palette(const Colours& colours) {
 }  // namespace
 
 std::string_view series_colour(std::size_t index) {
-  return distinct[index % distinct.size()];
+  return index == no_colour ? "#b8b8b8" : distinct[index % distinct.size()];
 }
 
 std::vector<std::string> category_colours(const std::vector<std::string>& categories) {
@@ -39,7 +39,7 @@ std::vector<std::string> category_colours(const std::vector<std::string>& catego
   colours.reserve(categories.size());
   std::size_t next = 0;
   for (const std::string& category : categories) {
-    colours.emplace_back(category == "none" ? "#b8b8b8" : series_colour(next++));
+    colours.emplace_back(series_colour(category == "none" ? no_colour : next++));
   }
   return colours;
 }

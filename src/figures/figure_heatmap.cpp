@@ -220,7 +220,19 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
   }
   script.add("unset multiplot");
   const auto edge = [](std::size_t count) { return static_cast<double>(count) - 0.5; };
-  return {script.text(), data, page, {-0.5, edge(shape[1])}, {edge(shape[0]), -0.5}};
+  const std::vector<AxisRange> x(page.n_panel, {-0.5, edge(shape[1])}),
+      y(page.n_panel, {edge(shape[0]), -0.5});
+  return {script.text(), data, page, x, y};
+}
+
+Heatmap head_map(std::string value_title, std::vector<HeatmapPanel> panels) {
+  Heatmap map;
+  map.panels = std::move(panels);
+  map.row_title = "layer";
+  map.column_title = "head";
+  map.value_title = std::move(value_title);
+  map.heads = true;
+  return map;
 }
 
 }  // namespace headscope

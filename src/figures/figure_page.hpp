@@ -109,7 +109,7 @@ struct FigureScript {
   std::string commands;
   std::string data;  ///< blocks as `plot data index i` reads them
   Page page;
-  AxisRange x, y;  ///< of every panel
+  std::vector<AxisRange> x, y;  ///< by panel
 };
 
 /// The script that draws a figure's content below its title.

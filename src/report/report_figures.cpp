@@ -69,8 +69,12 @@ json chart_json(const Chart& chart) {
           {"panels", panels}};
 }
 
-json axis_json(const AxisRange& axis) {
-  return {{"low", axis.low}, {"high", axis.high}, {"log", axis.log}};
+json axes_json(const std::vector<AxisRange>& axes) {
+  json list = json::array();
+  for (const AxisRange& axis : axes) {
+    list.push_back({{"low", axis.low}, {"high", axis.high}, {"log", axis.log}});
+  }
+  return list;
 }
 
 json figure_json(const DrawnFigure& drawn) {
@@ -82,8 +86,8 @@ json figure_json(const DrawnFigure& drawn) {
   json data = {{"title", one_line(figure.title)},
                {"source", one_line(figure.source)},
                {"areas", areas},
-               {"x", axis_json(drawn.x)},
-               {"y", axis_json(drawn.y)}};
+               {"x", axes_json(drawn.x)},
+               {"y", axes_json(drawn.y)}};
   if (const auto* const map = std::get_if<Heatmap>(&figure.content)) {
     data["heatmap"] = heatmap_json(*map);
   } else {

@@ -62,8 +62,8 @@ function pointsUnder(data, place) {
   const { title, series } = chart.panels[place.panel];
   const points = series.flatMap((each) => each.x.map((x, i) => {
     const [right, up] = chart.horizontal ? [each.y[i], x + each.shift] : [x + each.shift, each.y[i]];
-    const across = Math.abs(axisShare(data.x, right) * place.width - place.x);
-    const down = Math.abs((1 - axisShare(data.y, up)) * place.height - place.y);
+    const across = Math.abs(axisShare(data.x[place.panel], right) * place.width - place.x);
+    const down = Math.abs((1 - axisShare(data.y[place.panel], up)) * place.height - place.y);
     return { series: each, i, across, down, along: chart.horizontal ? down : across };
   })).filter(({ series: each, i }) => each.x[i] !== null && each.y[i] !== null);
   const nearest = (distance, most, from) => from.reduce((best, point) => (
