@@ -30,6 +30,21 @@ class InductionObserver : public LayerObserver {
   Index sequence_ = 0;
 };
 
+class PatternObserver : public LayerObserver {
+ public:
+  explicit PatternObserver(HeadIndex head) : head_(head) {}
+
+  bool wants_pattern(Index layer) const override { return layer == head_.layer; }
+  void observe_layer(const LayerView& view) override {
+    if (view.layer == head_.layer) pattern_ = view.pattern.slice(head_.head);
+  }
+  const Matrix& pattern() const { return pattern_; }
+
+ private:
+  HeadIndex head_;
+  Matrix pattern_;
+};
+
 }  // namespace
 
 std::vector<TokenIds> induction_sequences(Index d_vocab, TokenId first_token, Index half_length,
@@ -73,16 +88,29 @@ TokenId induction_first_token(const Model& model, const Corpus* corpus) {
   return static_cast<TokenId>(model.config.d_vocab - 1);
 }
 
+std::vector<TokenIds> induction_sequences(const Model& model, TokenId first_token,
+                                          std::uint64_t seed) {
+  const Index half_length = std::min(longest_half, (model.config.n_ctx - 1) / 2);
+  return induction_sequences(model.config.d_vocab, first_token, half_length, n_induction_sequence,
+                             seed);
+}
+
+Matrix head_pattern(const Model& model, const TokenIds& tokens, HeadIndex head) {
+  PatternObserver observer(head);
+  LayerObserver* const observers[] = {&observer};
+  Forward(model).run(tokens, observers);
+  return observer.pattern();
+}
+
 Array induction_scores(const Model& model, TokenId first_token, std::uint64_t seed) {
   const ModelConfig& config = model.config;
-  const Index half_length = std::min(longest_half, (config.n_ctx - 1) / 2);
+  const std::vector<TokenIds> sequences = induction_sequences(model, first_token, seed);
   Array scores({n_induction_sequence, config.n_layer, config.n_head});
   Forward forward(model);
-  InductionObserver observer(half_length, scores);
+  InductionObserver observer(sequences.front().size() / 2, scores);
   LayerObserver* const observers[] = {&observer};
   Index index = 0;
-  for (const TokenIds& tokens :
-       induction_sequences(config.d_vocab, first_token, half_length, n_induction_sequence, seed)) {
+  for (const TokenIds& tokens : sequences) {
     observer.begin_sequence(index++);
     forward.run(tokens, observers);
   }

@@ -21,6 +21,9 @@ std::vector<TokenIds> induction_sequences(Index d_vocab, TokenId first_token, In
 /// Source: Olsson et al. 2022.
 double induction_mass(const Matrix& pattern, Index half_length);
 
+/// One head's attention on a sequence, key x query.
+Matrix head_pattern(const Model& model, const TokenIds& tokens, HeadIndex head);
+
 /// The token to begin the sequences with: `<|endoftext|>` as the corpus prepends it, or else that
 /// of the model's own tokenizer, or else the last of the vocabulary, where GPT-2 has it.
 /// @param corpus  may be null.
@@ -29,7 +32,11 @@ TokenId induction_first_token(const Model& model, const Corpus* corpus);
 /// A head is an induction head from this mean on.
 inline constexpr double least_induction = 0.4;
 
-/// Runs the model on 10 such sequences with half_length 50, or less if the context is shorter.
+/// 10 such sequences for a model: half_length is 50, or less if the context is shorter.
+std::vector<TokenIds> induction_sequences(const Model& model, TokenId first_token,
+                                          std::uint64_t seed);
+
+/// Runs the model on these sequences.
 /// @return 10 x n_layer x n_head.
 Array induction_scores(const Model& model, TokenId first_token, std::uint64_t seed);
 

@@ -3,21 +3,13 @@
 #include <map>
 
 #include "attention_patterns/attention_patterns.hpp"
+#include "headscope/head_types.hpp"
 #include "headscope/label_text.hpp"
 
 namespace headscope {
 namespace {
 
 constexpr std::size_t most_tokens = 32;
-
-// The variable that gives each head's type, as the group's part of the report names it.
-const Variable* primary_types(const Results& results) {
-  for (const ResultsGroup& group : results.groups) {
-    const std::string& name = group.report.primary_type;
-    if (!name.empty() && group.has(name)) return &group.variable(name);
-  }
-  return nullptr;
-}
 
 std::string shown(std::string token) {
   std::ranges::replace(token, '\n', ' ');
@@ -35,13 +27,13 @@ double sharpness(const Array& pattern, std::size_t n_token) {
   return sum;
 }
 
-Figure type_patterns_figure(const ResultsGroup& document, const Variable& types) {
+Figure type_patterns_figure(const ResultsGroup& document, const HeadTypes& types) {
   const Array& patterns = document.variable("pattern").values;
   const std::vector<std::string>& text = document.variable("token_text").text;
   const std::size_t n_head = patterns.shape[1], n_token = std::min(text.size(), most_tokens);
-  std::map<int, std::pair<double, HeadIndex>> sharpest;  // of each type
-  for (std::size_t unit = 0; unit < types.values.size(); ++unit) {
-    const int type = static_cast<int>(types.values.values[unit]);
+  std::map<std::size_t, std::pair<double, HeadIndex>> sharpest;  // of each type, none last
+  for (std::size_t unit = 0; unit < types.primary.size(); ++unit) {
+    const std::size_t type = types.primary[unit].value_or(types.names.size());
     const HeadIndex head{unit / n_head, unit % n_head};
     const double sharp = sharpness(patterns.part(head.layer).part(head.head), n_token);
     auto& best = sharpest.try_emplace(type, -1.0, head).first->second;
@@ -58,7 +50,7 @@ Figure type_patterns_figure(const ResultsGroup& document, const Variable& types)
       }
     }
     map.panels.push_back(
-        {head.text() + ", " + spaced(types.flag_meanings[static_cast<std::size_t>(type)]),
+        {head.text() + ", " + (type < types.names.size() ? spaced(types.names[type]) : "no type"),
          std::move(panel)});
   }
   for (std::size_t token = 0; token < n_token; ++token)
@@ -83,8 +75,9 @@ Figure type_patterns_figure(const ResultsGroup& document, const Variable& types)
 }  // namespace
 
 std::vector<Figure> attention_patterns_figures(const Results& results) {
-  const Variable* const types = primary_types(results);
-  if (types == nullptr || !results.has("attention/0")) return {};
+  const std::optional<HeadShape> shape = head_shape(results);
+  const std::optional<HeadTypes> types = shape ? head_types(results, *shape) : std::nullopt;
+  if (!types || !results.has("attention/0")) return {};
   return {type_patterns_figure(results.group("attention/0"), *types)};
 }
 

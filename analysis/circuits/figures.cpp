@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "circuits/circuits.hpp"
 
@@ -16,19 +17,12 @@ Array at_last(const Array& array, std::size_t index) {
 }
 
 Figure copying_figure(const ResultsGroup& group) {
-  Heatmap map;
-  map.panels = {{"", group.variable("ov_copying").values}};
+  Heatmap map = head_map("OV copying", {{"", group.variable("ov_copying").values}});
   if (group.has("ov_copying_full")) {
     map.panels[0].title = "W_O W_V";
     map.panels.push_back({"from token to token", group.variable("ov_copying_full").values});
   }
-  map.row_title = "layer";
-  map.column_title = "head";
-  map.heads = true;
-  map.value_title = "OV copying";
   map.scale = ColourScale::diverging;
-  map.low = -1;
-  map.high = 1;
   return {.name = "elhage2021_copying",
           .group = group.name,
           .title = "Copying heads: eigenvalues of the OV circuit",
@@ -135,6 +129,7 @@ Figure rank_figure(const ResultsGroup& group) {
 Figure overlap_figure(const ResultsGroup& group) {
   const Array& overlap = group.variable("subspace_overlap").values;
   const double chance = group.variable("subspace_overlap_null_mean").values.values[0];
+  constexpr std::size_t most_pairs = 40;  // points of a layer
   Chart chart;
   for (std::size_t projection = 0; projection < overlap.shape[0]; ++projection) {
     const Array layers = overlap.part(projection);
@@ -145,18 +140,19 @@ Figure overlap_figure(const ResultsGroup& group) {
     pairs.shift = -0.15;
     mean.label = "mean of the layer";
     for (std::size_t layer = 0; layer < layers.shape[0]; ++layer) {
-      double sum = 0;
-      std::size_t count = 0;
+      std::vector<double> overlaps;
       for (std::size_t i = 0; i < layers.shape[1]; ++i) {
-        for (std::size_t j = 0; j < i; ++j) {
-          pairs.x.push_back(static_cast<double>(layer));
-          pairs.y.push_back(layers(layer, i, j));
-          sum += layers(layer, i, j);
-          ++count;
-        }
+        for (std::size_t j = 0; j < i; ++j) overlaps.push_back(layers(layer, i, j));
+      }
+      std::ranges::sort(overlaps);
+      const std::size_t n_pair = overlaps.size(), n_shown = std::min(n_pair, most_pairs);
+      for (std::size_t i = 0; i < n_shown; ++i) {
+        pairs.x.push_back(static_cast<double>(layer));
+        pairs.y.push_back(overlaps[n_shown == n_pair ? i : i * (n_pair - 1) / (n_shown - 1)]);
       }
       mean.x.push_back(static_cast<double>(layer));
-      mean.y.push_back(sum / static_cast<double>(count));
+      mean.y.push_back(std::accumulate(overlaps.begin(), overlaps.end(), 0.0) /
+                       static_cast<double>(n_pair));
     }
     chart.panels.push_back({std::string("W_") + "QKVO" [projection],
                             { std::move(pairs), std::move(mean) },
@@ -171,23 +167,19 @@ Figure overlap_figure(const ResultsGroup& group) {
               "Mean squared cosine of the principal angles between two heads' column spaces "
               "(row spaces of W_O) in the residual stream, a point for each pair of heads of a "
               "layer, beside random subspaces of the same size. 0 is orthogonal, 1 the same "
-              "subspace. `subspace_overlap` in results.h5 has the matrices.",
+              "subspace. Of more than 40 pairs, 40 from the least to the largest are drawn. "
+              "`subspace_overlap` in results.h5 has the matrices.",
           .source = "Bjorck & Golub 1973",
           .content = std::move(chart)};
 }
 
 Figure position_figure(const ResultsGroup& group) {
   const Array& share = group.variable("position_only_share").values;
-  Heatmap map;
-  map.panels = {{"same token", at_last(share, 0)},
-                {"previous token", at_last(share, 1)},
-                {"position 0", group.variable("position_only_sink").values}};
-  map.row_title = "layer";
-  map.column_title = "head";
-  map.heads = true;
-  map.value_title = "attention (probability)";
+  Heatmap map = head_map("attention (probability)",
+                         {{"same token", at_last(share, 0)},
+                          {"previous token", at_last(share, 1)},
+                          {"position 0", group.variable("position_only_sink").values}});
   map.low = 0;
-  map.high = 1;
   return {.name = "position_only",
           .group = group.name,
           .title = "Attention from position embeddings alone (exact for layer 0 only)",

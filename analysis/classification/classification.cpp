@@ -14,6 +14,7 @@
 #include "headscope/random.hpp"
 #include "induction.hpp"
 #include "parallel.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -365,11 +366,44 @@ void Classification::observe_sentences(const Matrix& pattern, const std::vector<
   }
 }
 
+/// The pattern of the head with the largest induction score on one sequence.
+void add_induction_pattern(const Model& model, const TokenIds& tokens, ResultsGroup& group) {
+  const std::optional<std::size_t> best = largest(group.variable("induction").values.values);
+  if (!best) return;
+  const HeadIndex head{*best / model.config.n_head, *best % model.config.n_head};
+  const Matrix pattern = head_pattern(model, tokens, head);
+  Array by_query({tokens.size(), tokens.size()});
+  for (Index query = 0; query < tokens.size(); ++query) {
+    for (Index key = 0; key <= query; ++key) by_query(query, key) = pattern(key, query);
+  }
+  group.add_dimension(Dimension::count("induction_query", tokens.size()));
+  group.add_dimension(Dimension::count("induction_key", tokens.size()));
+  const std::string source = "Olsson et al. 2022";
+  const auto add = [&](const char* name, double value, const char* definition) {
+    group.add(Variable::integer(name, {}, Array(Shape{}, {value}), definition, "1", source));
+  };
+  add("induction_pattern_layer", static_cast<double>(head.layer),
+      "Layer of the head with the largest induction");
+  add("induction_pattern_head", static_cast<double>(head.head),
+      "Number within its layer of the head with the largest induction");
+  group.add(Variable::integer("induction_tokens", {"induction_query"},
+                              Array({tokens.size()}, {tokens.begin(), tokens.end()}),
+                              "Token ids of the first of the repeated random sequences", "1",
+                              source));
+  group.add(Variable::real("induction_pattern", {"induction_query", "induction_key"},
+                           std::move(by_query),
+                           "Attention of head induction_pattern_head of layer "
+                           "induction_pattern_layer from query to key in induction_tokens",
+                           "probability", source));
+}
+
 std::vector<ResultsGroup> Classification::finish(const Statistics& statistics) const {
-  const Array induction =
-      induction_scores(model_, induction_first_token(model_, corpus_), settings_.seed);
+  const TokenId first_token = induction_first_token(model_, corpus_);
+  const Array induction = induction_scores(model_, first_token, settings_.seed);
   std::vector<ResultsGroup> groups{classification_results(
       statistics, induction, model_.config.pruned_heads, settings_.n_bootstrap, settings_.seed)};
+  add_induction_pattern(model_, induction_sequences(model_, first_token, settings_.seed).front(),
+                        groups.front());
   if (std::optional<ResultsGroup> examples = examples_group(statistics, groups.front())) {
     groups.push_back(*std::move(examples));
   }

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "headscope/label_text.hpp"
+#include "classification/relations.hpp"
+#include "headscope/number_text.hpp"
 
 namespace headscope {
 namespace {
@@ -47,7 +48,7 @@ TypeEvidence syntactic_evidence(const ResultsGroup& group, std::size_t unit) {
   const Array& baseline = group.variable("relation_baseline_heldout").values;
   const Array& tested = group.variable("relation_tested").values;
   const std::vector<std::string> relations = group.dimensions.at("relation").text;
-  const std::vector<std::string> directions = group.dimensions.at("direction").text;
+  const Array& count = group.variable("relation_count_heldout").values;
   const std::size_t n_unit = accuracy.size() / baseline.size();
   double largest_margin = -INFINITY;
   for (std::size_t i = 0; i < baseline.size(); ++i) {
@@ -58,7 +59,8 @@ TypeEvidence syntactic_evidence(const ResultsGroup& group, std::size_t unit) {
     if (!(margin > largest_margin)) continue;
     largest_margin = margin;
     best = {score, baseline.values[i], threshold, no_position,
-            relations[i / directions.size()] + ", " + spaced(directions[i % directions.size()])};
+            arc_text(relations[i / 2], static_cast<ArcDirection>(i % 2)) + ", " +
+                count_text(static_cast<std::size_t>(count.values[i]), "held-out arc")};
   }
   return best;
 }

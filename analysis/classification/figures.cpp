@@ -41,16 +41,6 @@ class Scores {
   const ResultsGroup& group_;
 };
 
-Heatmap head_map(const std::string& value_title, std::vector<HeatmapPanel> panels) {
-  Heatmap map;
-  map.panels = std::move(panels);
-  map.row_title = "layer";
-  map.column_title = "head";
-  map.heads = true;
-  map.value_title = value_title;
-  return map;
-}
-
 /// One point per head, and the layer's mean as a line.
 /// @param set  of points in the figure: its colour, and its place beside the layer.
 std::vector<Series> by_layer(const Scores& scores, const std::string& variable,
@@ -222,8 +212,10 @@ Figure relations_figure(const Scores& scores, const std::vector<Index>& order) {
         number_text(count.values[i], 6));
   }
   ChartPanel panel;
-  panel.series = {std::move(gains), std::move(offsets), std::move(heads)};
-  if (!unsure.x.empty()) panel.series.push_back(std::move(unsure));
+  panel.series = {std::move(gains), std::move(offsets)};
+  for (Series* const best : {&heads, &unsure}) {
+    if (!best->x.empty()) panel.series.push_back(std::move(*best));
+  }
   chart.panels = {std::move(panel)};
   chart.horizontal = true;
   chart.x_title = "head, relation and held-out arcs";
@@ -318,7 +310,6 @@ Figure induction_figure(const Scores& scores) {
                                           {"duplicate token", scores.array("duplicate_token")},
                                           {"induction", scores.array("induction")}});
   map.low = 0;
-  map.high = 1;
   return {
       .name = "olsson2022_induction",
       .group = group_name,
@@ -330,6 +321,38 @@ Figure induction_figure(const Scores& scores) {
           "token after the query token's first occurrence. Probability.",
       .source = "Olsson et al. 2022; TransformerLens",
       .content = std::move(map)};
+}
+
+Figure induction_stripe_figure(const Scores& scores) {
+  const Array& pattern = scores.array("induction_pattern");
+  const std::size_t n_token = pattern.shape[0];
+  const auto number = [&](const char* name) { return static_cast<Index>(scores.scalar(name)); };
+  const HeadIndex head{number("induction_pattern_layer"), number("induction_pattern_head")};
+  HeatmapPanel panel{"", pattern};
+  for (std::size_t query = 0; query < n_token; ++query) {
+    for (std::size_t key = query + 1; key < n_token; ++key) {
+      panel.values(query, key) = arma::datum::nan;
+    }
+  }
+  Heatmap map;
+  map.panels = {std::move(panel)};
+  map.row_title = "query position";
+  map.column_title = "key position";
+  map.value_title = "attention (probability)";
+  map.low = 0;
+  map.high = 1;
+  map.group = n_token / 2 + 1;
+  return {.name = "olsson2022_induction_stripe",
+          .group = group_name,
+          .title = "The induction stripe of " + head.text(),
+          .caption =
+              "Attention of the head with the largest induction score, " + head.text() + " (" +
+              decimals(scores.array("induction")(head.layer, head.head), 2) +
+              "), on one sequence of random tokens that are given twice; the lines divide the "
+              "halves. An induction head attends from each token of the second half to the token "
+              "that followed it in the first: the stripe at the lower left.",
+          .source = "Olsson et al. 2022",
+          .content = std::move(map)};
 }
 
 }  // namespace
@@ -347,6 +370,7 @@ std::vector<Figure> classification_figures(const Results& results) {
   }
   figures.push_back(distance_figure(scores));
   figures.push_back(induction_figure(scores));
+  if (scores.has("induction_pattern")) figures.push_back(induction_stripe_figure(scores));
   return figures;
 }
 

@@ -1,6 +1,8 @@
 #include <cmath>
 
 #include "correlation/results.hpp"
+#include "headscope/head_types.hpp"
+#include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
 
 namespace headscope {
@@ -141,25 +143,35 @@ double stress(const ResultsGroup& group) {
   return std::sqrt(error / whole);
 }
 
-Figure clusters(const ResultsGroup& group) {
+/// @param types  by head; null if no analysis told them.
+Figure clusters(const ResultsGroup& group, const HeadTypes* types) {
   Chart chart;
   chart.x_title = "first axis (sqrt nats)";
   chart.y_title = "second axis (sqrt nats)";
   chart.equal = true;
   ChartPanel panel;
   const Array& mds = group.variable("mds").values;
-  const std::size_t n_layer = group.dimensions.at("layer").size(),
-                    n_head = group.dimensions.at("head").size();
-  for (std::size_t layer = 0; layer < n_layer; ++layer) {
-    Series series;
+  const std::size_t n_head = group.dimensions.at("head").size(),
+                    n_type = types == nullptr ? 0 : types->names.size();
+  // One series per type, and a last one of the other heads.
+  std::vector<Series> by_type(n_type + 1);
+  for (std::size_t type = 0; type < n_type; ++type) {
+    by_type[type].label = spaced(types->names[type]);
+    by_type[type].colour = type;
+  }
+  if (types != nullptr) {
+    by_type[n_type].label = "no type";
+    by_type[n_type].colour = no_colour;
+  }
+  for (std::size_t unit = 0; unit < mds.shape[0]; ++unit) {
+    Series& series = by_type[types == nullptr ? 0 : types->primary[unit].value_or(n_type)];
+    series.x.push_back(mds(unit, 0));
+    series.y.push_back(mds(unit, 1));
+    series.point_labels.push_back(HeadIndex{unit / n_head, unit % n_head}.text());
+  }
+  for (Series& series : by_type) {
     series.style = Series::Style::points;
-    series.label = "layer " + std::to_string(layer);
-    for (std::size_t head = 0; head < n_head; ++head) {
-      series.x.push_back(mds(layer * n_head + head, 0));
-      series.y.push_back(mds(layer * n_head + head, 1));
-      series.point_labels.push_back(HeadIndex{layer, head}.text());
-    }
-    panel.series.push_back(std::move(series));
+    if (!series.x.empty()) panel.series.push_back(std::move(series));
   }
   chart.panels.push_back(std::move(panel));
   return {.name = "clark2019_clusters",
@@ -170,8 +182,9 @@ Figure clusters(const ResultsGroup& group) {
               "distance between the heads' attention. Near "
               "heads attend alike; the axes have no meaning of their own. Stress " +
               decimals(stress(group), 2) +
-              ": the root of the squared errors of all distances over their squares. Heads are "
-              "named where there is room.",
+              ": the root of the squared errors of all distances over their squares." +
+              (types == nullptr ? "" : " Coloured by each head's primary type.") +
+              " Heads are named where there is room.",
           .source = "Clark et al. 2019, figure 6",
           .content = std::move(chart)};
 }
@@ -217,7 +230,11 @@ std::vector<Figure> correlation_figures(const Results& results) {
            .content = {}}),
       disagreement(group)};
   if (group.has("cosine_all")) figures.push_back(across_layers(group));
-  if (group.has("mds")) figures.push_back(clusters(group));
+  if (group.has("mds")) {
+    const std::optional<HeadShape> shape = head_shape(results);
+    const std::optional<HeadTypes> types = shape ? head_types(results, *shape) : std::nullopt;
+    figures.push_back(clusters(group, types ? &*types : nullptr));
+  }
   return figures;
 }
 

@@ -20,11 +20,7 @@ void scale_from_zero(Heatmap& map, bool any_below_zero) {
 }
 
 Figure ablation_figure(const ResultsGroup& group) {
-  Heatmap map;
-  map.heads = true;
-  map.row_title = "layer";
-  map.column_title = "head";
-  map.value_title = "loss increase (nats per token)";
+  Heatmap map = head_map("loss increase (nats per token)", {});
   const Variable& increase = group.variable("loss_increase");
   const Dimension& ablations = group.dimensions.at("ablation");
   Array unsure(increase.values.shape);
@@ -32,7 +28,7 @@ Figure ablation_figure(const ResultsGroup& group) {
   for (std::size_t i = 0; i < unsure.size(); ++i) {
     const Estimate head = increase.estimate(i);
     unsure.values[i] = head.low <= 0 && head.high >= 0 ? 1 : 0;
-    harmful = harmful || head.high < 0;
+    harmful = harmful || (head.has_interval() ? head.high : head.value) < 0;
   }
   for (std::size_t ablation = 0; ablation < ablations.size(); ++ablation) {
     map.panels.push_back(
@@ -52,16 +48,12 @@ Figure ablation_figure(const ResultsGroup& group) {
 
 Figure all_but_one_figure(const ResultsGroup& group) {
   const double baseline = group.variable("loss_baseline").values.values[0];
-  Heatmap map;
-  map.heads = true;
-  map.row_title = "layer";
-  map.column_title = "head that stays";
-  map.value_title = "loss increase (nats per token)";
   Array values = group.variable("loss_all_but_one").values;
   bool falls = false;
   for (double& value : values.values) falls = (value -= baseline) < 0 || falls;
+  Heatmap map = head_map("loss increase (nats per token)", {{"", std::move(values)}});
+  map.column_title = "head that stays";
   scale_from_zero(map, falls);
-  map.panels.push_back({"", std::move(values)});
   return {
       .name = "michel2019_all_but_one",
       .group = group.name,
@@ -73,14 +65,13 @@ Figure all_but_one_figure(const ResultsGroup& group) {
       .content = std::move(map)};
 }
 
-Figure curve_figure(const ResultsGroup& group) {
-  Chart chart;
-  chart.x_title = "share of heads pruned";
-  chart.y_title = "loss (nats per token)";
-  ChartPanel panel;
+/// @param to  the largest share of heads pruned.
+ChartPanel curve_panel(const ResultsGroup& group, const std::string& title, double to) {
+  ChartPanel panel{title, {}, {}};
   const Variable& curve = group.variable("curve");
   const Dimension& orders = group.dimensions.at("order");
-  const std::vector<double>& steps = group.dimensions.at("step").values;
+  std::vector<double> steps = group.dimensions.at("step").values;
+  std::erase_if(steps, [&](double step) { return step > to + 1e-9; });
   const std::vector<double>& deviation = group.variable("curve_random_std").values.values;
   const double baseline = group.variable("loss_baseline").values.values[0];
   // Drawn from the last order, random, whose band must not hide the others.
@@ -99,7 +90,16 @@ Figure curve_figure(const ResultsGroup& group) {
     panel.series.push_back(std::move(series));
   }
   panel.reference_lines.push_back({"whole model", baseline});
-  chart.panels.push_back(std::move(panel));
+  return panel;
+}
+
+Figure curve_figure(const ResultsGroup& group) {
+  Chart chart;
+  chart.x_title = "share of heads pruned";
+  chart.y_title = "loss (nats per token)";
+  chart.own_axes = true;
+  chart.panels = {curve_panel(group, "all heads", 1),
+                  curve_panel(group, "the first 20 %, enlarged", 0.2)};
   return {.name = "michel2019_curve",
           .group = group.name,
           .title = "Loss as heads are pruned",
@@ -107,7 +107,8 @@ Figure curve_figure(const ResultsGroup& group) {
               "Mean loss with a growing share of heads set to zero, in "
               "ascending order of ablation loss, of layer-normalized "
               "first-order importance, and in random order (mean of 5 orders; "
-              "band: one standard deviation, cut at the whole model's loss).",
+              "band: one standard deviation, cut at the whole model's loss). The right panel "
+              "is the beginning of the left one on a scale of its own.",
           .source = michel,
           .content = std::move(chart)};
 }

@@ -121,7 +121,7 @@ std::vector<double> margin_lost(const ResultsGroup& group, std::size_t task) {
 Figure direct_figure(const ResultsGroup& group) {
   Chart chart;
   chart.x_title = "direct effect (logits)";
-  chart.y_title = "margin lost without it (nats per pair)";
+  chart.y_title = "margin lost (nats per pair)";
   for (std::size_t task = 0; task < n_panel(group); ++task) {
     chart.panels.push_back(
         {spaced(group.dimensions.at("task").text[task]),
@@ -152,7 +152,7 @@ std::optional<Figure> looks_does_figure(const ResultsGroup& group, const Results
   const std::vector<std::string>& relations = classification.dimensions.at("relation").text;
   Chart chart;
   chart.x_title = "relation accuracy";
-  chart.y_title = "margin lost without it (nats per pair)";
+  chart.y_title = "margin lost (nats per pair)";
   for (std::size_t task = 0; task < group.dimensions.at("task").size(); ++task) {
     const std::string& name = group.variable("relation").text[task];
     const auto found = std::ranges::find(relations, name);

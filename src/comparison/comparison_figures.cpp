@@ -236,12 +236,8 @@ void add_differences(const ResultsGroup& group, std::vector<Figure>& figures) {
       if (difference == nullptr) continue;
       const ComparedSlice slice = compared_slices(group, *difference).front();
       if (slice.at[0].size() != element_count(heads)) continue;
-      Heatmap map;
-      map.heads = true;
-      map.row_title = "layer";
-      map.column_title = "head";
+      Heatmap map = head_map(with_units("difference", difference->units), {});
       map.scale = ColourScale::diverging;
-      map.value_title = with_units("difference", difference->units);
       for (std::size_t run = 1; run < n_shown; ++run) {
         std::vector<double> values;
         for (const std::size_t i : slice.at[run]) values.push_back(difference->values.values[i]);

@@ -7,6 +7,7 @@
 #include "figures/figure_page.hpp"
 #include "figures/gnuplot.hpp"
 #include "headscope/error.hpp"
+#include "headscope/number_text.hpp"
 #include "headscope/utf8.hpp"
 
 namespace headscope {
@@ -16,7 +17,7 @@ constexpr double largest_cell = 32;
 constexpr double bar_gap = 16, bar_width = 13;
 constexpr double longest_category = 150;
 // Above this many cells in all panels, pixel images are smaller than a box per cell.
-constexpr std::size_t most_boxes = 4096;
+constexpr std::size_t most_boxes = 1000;
 
 void check(const std::string& what, const Heatmap& heatmap) {
   if (heatmap.panels.empty()) throw ShapeError(what + ": expected a panel, got none");
@@ -104,10 +105,12 @@ Page lay_out(const std::string& title, const Heatmap& heatmap) {
   Page page;
   page.title = title;
   page.n_panel = heatmap.panels.size();
-  page.n_column = grid_columns(page.n_panel, ratio, 6);
-  const double room =
-      std::min(longest > 30 ? 440.0 : 340.0, 780 / static_cast<double>(page.n_column));
-  const double width = std::min(room / (square ? longest : columns), largest_cell);
+  // A label for each of many rows needs large panels.
+  const bool large = !heatmap.row_labels.empty() && longest > 20;
+  page.n_column = grid_columns(page.n_panel, ratio, heatmap.group == 0 && large ? 2 : 6);
+  const double page_room = 780 / static_cast<double>(page.n_column);
+  const double room = std::min(longest > 30 ? 440.0 : 340.0, page_room);
+  const double width = std::min(square ? room / longest : page_room / columns, largest_cell);
   const double height = std::min(room / (square ? longest : rows), largest_cell);
   page.panel_width = columns * width;
   page.panel_height = rows * height;
@@ -204,11 +207,11 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
                : " using 1:2:(0.5):(0.5):3 with boxxyerror linecolor palette notitle");
     if (panel.marked.size() > 0) {
       // White on dark: seen on every colour.
-      for (const char* const dot :
-           {"0.45 linecolor rgb '#333333'", "0.25 linecolor rgb '#ffffff'"}) {
+      const double size = std::min(1.0, page.panel_width / static_cast<double>(shape[1]) / 7);
+      for (const auto& [dot, colour] : {std::pair(0.45, "#333333"), std::pair(0.25, "#ffffff")}) {
         plot += ", \\\n  " + block +
-                " using ($4 == 1 ? $1 : NaN):2 with points pointtype 7 pointsize " + dot +
-                " notitle";
+                " using ($4 == 1 ? $1 : NaN):2 with points pointtype 7 pointsize " +
+                number_text(dot * size, 3) + " linecolor rgb '" + colour + "' notitle";
       }
     }
     const bool keyed = categorical && i + 1 == std::min(page.n_column, page.n_panel);

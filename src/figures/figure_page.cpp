@@ -31,6 +31,14 @@ std::size_t step_of_labels(std::size_t count, double needed, double step) {
   return chosen;
 }
 
+// Counts only the labels that are not empty, which have the room of the others.
+void spread_labels(const std::vector<std::string>& labels, std::size_t& count, double& step) {
+  const auto n_empty = static_cast<std::size_t>(std::ranges::count(labels, ""));
+  if (n_empty == 0 || n_empty == labels.size()) return;
+  step *= static_cast<double>(count) / static_cast<double>(count - n_empty);
+  count -= n_empty;
+}
+
 std::string numbered(std::size_t step) {
   return step == 1 ? "1" : "0, " + std::to_string(step);
 }
@@ -87,8 +95,9 @@ std::string gnuplot_lines(const std::vector<std::string>& lines) {
 
 std::string tick_list(const std::vector<std::string>& labels, std::size_t step) {
   std::string list;
-  for (std::size_t i = 0; i < labels.size(); i += step) {
-    if (labels[i].empty()) continue;
+  std::size_t n_label = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i].empty() || n_label++ % step != 0) continue;
     // gnuplot reads a percent sign in a tick's label as the start of a format.
     std::string label;
     for (const char c : fit_text(labels[i], tick_size, longest_label))
@@ -111,10 +120,10 @@ Axis labelled_x_axis(std::string_view title, const std::vector<std::string>& lab
       .title = std::string(title), .named = !labels.empty(), .extent = line_height * tick_size};
   const double height = 1.3 * tick_size;
   const double width = 4 + label_width(labels, text_width(std::to_string(count), tick_size));
-  const auto blank = static_cast<double>(std::ranges::count(labels, ""));
+  spread_labels(labels, count, step);
   if (!axis.named) {
     axis.ticks = numbered(step_of_labels(count, width, step));
-  } else if (width <= step / (1 - blank / static_cast<double>(count))) {
+  } else if (width <= step) {
     axis.ticks = tick_list(labels);
   } else {
     const bool upright = step < 2 * height;
@@ -127,11 +136,13 @@ Axis labelled_x_axis(std::string_view title, const std::vector<std::string>& lab
 
 Axis labelled_y_axis(std::string_view title, const std::vector<std::string>& labels,
                      std::size_t count, double step) {
+  const std::size_t n_number = count;
+  spread_labels(labels, count, step);
   const std::size_t every = step_of_labels(count, 1.1 * tick_size, step);
   return {.title = std::string(title),
           .ticks = labels.empty() ? numbered(every) : tick_list(labels, every),
           .named = !labels.empty(),
-          .extent = label_width(labels, text_width(std::to_string(count), tick_size))};
+          .extent = label_width(labels, text_width(std::to_string(n_number), tick_size))};
 }
 
 std::size_t grid_columns(std::size_t n_panel, double ratio, std::size_t most) {

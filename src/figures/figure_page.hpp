@@ -37,7 +37,7 @@ struct Axis {
   std::string format = "'% h'";    ///< of numbers
 };
 
-/// Labels at 0, 1, ... as `set xtics` takes them; empty ones are left out.
+/// Labels at 0, 1, ... as `set xtics` takes them: each `step`-th of those that are not empty.
 std::string tick_list(const std::vector<std::string>& labels, std::size_t step = 1);
 
 /// The width of the widest label as it is shown, at least `least`.

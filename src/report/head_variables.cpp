@@ -21,21 +21,6 @@ std::size_t axis_size(const ResultsGroup& group, const std::string& name) {
 
 }  // namespace
 
-std::string HeadShape::text(std::size_t unit) const {
-  return HeadIndex{unit / n_head, unit % n_head}.text();
-}
-
-std::optional<HeadShape> head_shape(const Results& results) {
-  for (const ResultsGroup& group : results.groups) {
-    for (const Variable& variable : group.variables) {
-      if (!has_axis(variable, "layer") || !has_axis(variable, "head")) continue;
-      const HeadShape shape{axis_size(group, "layer"), axis_size(group, "head")};
-      if (shape.n_unit() > 0) return shape;
-    }
-  }
-  return std::nullopt;
-}
-
 const Variable* find_variable(const ResultsGroup& group, const std::string& name) {
   return group.has(name) ? &group.variable(name) : nullptr;
 }
@@ -83,37 +68,6 @@ std::vector<HeadSlice> head_slices(const ResultsGroup& group, const Variable& va
 
 bool has_number(const std::vector<double>& values) {
   return std::any_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
-}
-
-std::optional<HeadTypes> head_types(const Results& results, const HeadShape& shape) {
-  const auto group = std::ranges::find_if(
-      results.groups, [](const ResultsGroup& each) { return !each.report.types.empty(); });
-  if (group == results.groups.end()) return std::nullopt;
-  const Variable* const type = find_variable(*group, group->report.types);
-  const Variable* const primary = find_variable(*group, group->report.primary_type);
-  if (type == nullptr || primary == nullptr || type->dimensions.size() != 3) return std::nullopt;
-  HeadTypes types;
-  types.names = dimension_labels(*group, type->dimensions[0]);
-  const std::size_t n_unit = shape.n_unit();
-  if (types.names.empty() || type->values.size() != types.names.size() * n_unit ||
-      primary->values.size() != n_unit) {
-    return std::nullopt;
-  }
-  types.of_head.assign(n_unit, std::vector<bool>(types.names.size()));
-  types.primary.resize(n_unit);
-  for (std::size_t unit = 0; unit < n_unit; ++unit) {
-    for (std::size_t i = 0; i < types.names.size(); ++i) {
-      types.of_head[unit][i] = type->values.values[i * n_unit + unit] == 1;
-    }
-    const double code = primary->values.values[unit];
-    if (!(code >= 0 && code < static_cast<double>(primary->flag_meanings.size()))) continue;
-    const auto found = std::find(types.names.begin(), types.names.end(),
-                                 primary->flag_meanings[static_cast<std::size_t>(code)]);
-    if (found != types.names.end()) {
-      types.primary[unit] = static_cast<std::size_t>(found - types.names.begin());
-    }
-  }
-  return types;
 }
 
 std::vector<std::string> dimension_labels(const ResultsGroup& group, const std::string& name) {

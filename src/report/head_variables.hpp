@@ -1,24 +1,12 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "headscope/results.hpp"
+#include "headscope/head_types.hpp"
 
 namespace headscope {
-
-/// The number of layers and heads in the results. A head's unit is layer * n_head + head.
-struct HeadShape {
-  std::size_t n_layer = 0, n_head = 0;
-
-  std::size_t n_unit() const { return n_layer * n_head; }
-  std::string text(std::size_t unit) const;  ///< `L5H1`
-};
-
-/// From the first group that has a variable by layer and head; nothing if none has.
-std::optional<HeadShape> head_shape(const Results& results);
 
 /// Null where the group has no such variable.
 const Variable* find_variable(const ResultsGroup& group, const std::string& name);
@@ -37,15 +25,6 @@ std::vector<HeadSlice> head_slices(const ResultsGroup& group, const Variable& va
 
 /// Whether any of them is finite.
 bool has_number(const std::vector<double>& values);
-
-/// Which head is of which type.
-struct HeadTypes {
-  std::vector<std::string> names;
-  std::vector<std::vector<bool>> of_head;           ///< by unit, then type
-  std::vector<std::optional<std::size_t>> primary;  ///< by unit
-};
-/// From the first group that names its type variables; nothing if none does.
-std::optional<HeadTypes> head_types(const Results& results, const HeadShape& shape);
 
 /// The labels of a dimension as text; empty where the group has no such dimension.
 std::vector<std::string> dimension_labels(const ResultsGroup& group, const std::string& name);

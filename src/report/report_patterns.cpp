@@ -1,7 +1,5 @@
 #include "report/report_patterns.hpp"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -13,13 +11,6 @@
 
 namespace headscope {
 namespace {
-
-std::string base64(const std::vector<unsigned char>& bytes) {
-  std::string text((bytes.size() + 2) / 3 * 4, '\0');
-  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), bytes.data(),
-                  static_cast<int>(bytes.size()));
-  return text;
-}
 
 unsigned char quantised(double share) {
   if (!(share > 0)) return 0;

@@ -1,5 +1,7 @@
 #include "report/script_json.hpp"
 
+#include <openssl/evp.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -25,6 +27,13 @@ json json_texts(const std::vector<std::string>& texts) {
   json list = json::array();
   for (const std::string& text : texts) list.push_back(one_line(text));
   return list;
+}
+
+std::string base64(const std::vector<unsigned char>& bytes) {
+  std::string text((bytes.size() + 2) / 3 * 4, '\0');
+  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), bytes.data(),
+                  static_cast<int>(bytes.size()));
+  return text;
 }
 
 std::string script_json(const json& data) {

@@ -13,6 +13,9 @@ nlohmann::json json_numbers(const std::vector<double>& values, int digits = 4);
 /// Each text on one line, valid UTF-8.
 nlohmann::json json_texts(const std::vector<std::string>& texts);
 
+/// Bytes as ASCII, RFC 4648.
+std::string base64(const std::vector<unsigned char>& bytes);
+
 /// JSON that cannot end a `script` element or begin a comment in it.
 std::string script_json(const nlohmann::json& data);
 

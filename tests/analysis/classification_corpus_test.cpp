@@ -192,6 +192,44 @@ TEST_F(PlantedModel, ExamplesShowTheirHeadsAtWork) {
   }
 }
 
+TEST_F(PlantedModel, InductionPatternIsThatOfTheBestHeadOnARepeatedSequence) {
+  const ResultsGroup group = results_of_all().front();
+  const auto scalar = [&](const char* name) { return group.variable(name).values.values.front(); };
+  EXPECT_EQ(scalar("induction_pattern_layer"), 1);
+  EXPECT_EQ(scalar("induction_pattern_head"), 0);
+  const std::vector<double>& tokens = group.variable("induction_tokens").values.values;
+  const Array& pattern = group.variable("induction_pattern").values;
+  const std::size_t n_token = tokens.size(), half = n_token / 2;
+  ASSERT_EQ(pattern.shape, (Shape{n_token, n_token}));
+  double stripe = 0;
+  for (std::size_t query = 0; query < n_token; ++query) {
+    double sum = 0;
+    for (std::size_t key = 0; key < n_token; ++key) {
+      sum += pattern(query, key);
+      if (key > query) {
+        EXPECT_EQ(pattern(query, key), 0);
+      }
+    }
+    EXPECT_NEAR(sum, 1, 1e-5) << query;
+    if (query <= half) continue;
+    EXPECT_EQ(tokens[query], tokens[query - half]);
+    stripe += pattern(query, query - half + 1);
+  }
+  EXPECT_NEAR(stripe / static_cast<double>(half), group.variable("induction").values(1, 0), 0.02);
+}
+
+TEST_F(PlantedModel, EvidenceNamesTheOffsetAndTheRelationWithItsArcs) {
+  const ResultsGroup group = results_of_all().front();
+  const Variable& about = group.variable("type_about");
+  const std::size_t n_unit = group.variable("primary").values.size();
+  const auto of_first_head = [&](HeadType type) {
+    return about.text[static_cast<std::size_t>(type) * n_unit];
+  };
+  EXPECT_EQ(of_first_head(HeadType::positional), "offset 1");
+  EXPECT_THAT(of_first_head(HeadType::syntactic),
+              ::testing::AnyOf("", ::testing::MatchesRegex(".* → .*, [0-9]+ held-out arcs")));
+}
+
 TEST_F(PlantedModel, EvidenceAgreesWithTheTypes) {
   const ResultsGroup group = results_of_all().front();
   const Array& type = group.variable("type").values;
@@ -233,38 +271,52 @@ void check_against_numpy(const std::string& model, const std::string& corpus,
 
 const std::string shared = HEADSCOPE_PROJECT_DIR "/../shared/data";
 
-TEST(ClassificationAgainstNumPy, AgreesOnDocumentsCutIntoPieces) {
-  if (!std::filesystem::exists(shared)) GTEST_SKIP() << "../shared is absent";
-  const std::string model = shared + "/models/english-mini.h5",
-                    tokenizer = shared + "/models/english-mini-tokenizer",
-                    corpus = shared + "/treebanks/en_gum-ud-dev.conllu";
-  const testing::TemporaryDirectory folder;
-  const testing::Finished run = testing::run_headscope(
-      {"run", "--model", model, "--tokenizer", tokenizer, "--corpus", corpus, "--max-documents",
-       "2", "--analyses", "classification", "--quiet", "--output", folder.path()});
-  ASSERT_EQ(run.exit_status, 0) << run.err;
-  const testing::Finished check = testing::run_program(
-      {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/classification_check.py",
-       folder.file("results.h5"), model, corpus, tokenizer});
-  EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
+/// The program on a treebank whose documents are cut into pieces, checked by another script.
+class Treebank : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(shared_)) GTEST_SKIP() << "../shared is absent";
+  }
+
+  void run(const std::vector<std::string>& options) const {
+    std::vector<std::string> words{"run",      "--model", model_,    "--tokenizer", tokenizer_,
+                                   "--corpus", corpus_,   "--quiet", "--output",    folder_.path()};
+    words.insert(words.end(), options.begin(), options.end());
+    const testing::Finished run = testing::run_headscope(words);
+    ASSERT_EQ(run.exit_status, 0) << run.err;
+  }
+
+  /// @param script  in tests/reference/.
+  void check(const std::string& script, const std::vector<std::string>& more) const {
+    std::vector<std::string> words{"/usr/bin/python3",
+                                   HEADSCOPE_PROJECT_DIR "/tests/reference/" + script,
+                                   folder_.file("results.h5"),
+                                   model_,
+                                   corpus_,
+                                   tokenizer_};
+    words.insert(words.end(), more.begin(), more.end());
+    const testing::Finished check = testing::run_program(words);
+    EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
+  }
+
+ private:
+  const std::string shared_ = HEADSCOPE_PROJECT_DIR "/../shared/data",
+                    model_ = shared_ + "/models/english-mini.h5",
+                    tokenizer_ = shared_ + "/models/english-mini-tokenizer",
+                    corpus_ = shared_ + "/treebanks/en_gum-ud-dev.conllu";
+  const testing::TemporaryDirectory folder_;
+};
+
+TEST_F(Treebank, ScoresOfDocumentsCutIntoPiecesAgreeWithNumPy) {
+  run({"--max-documents", "2", "--analyses", "classification"});
+  check("classification_check.py", {});
 }
 
 // 30 documents, cut into some 200 pieces: loss, cosines and arcs with intervals and halves.
-TEST(UnitsOfInference, AreTheDocumentsOfATreebank) {
-  if (!std::filesystem::exists(shared)) GTEST_SKIP() << "../shared is absent";
-  const std::string model = shared + "/models/english-mini.h5",
-                    tokenizer = shared + "/models/english-mini-tokenizer",
-                    corpus = shared + "/treebanks/en_gum-ud-dev.conllu";
-  const testing::TemporaryDirectory folder;
-  const testing::Finished run = testing::run_headscope(
-      {"run", "--model", model, "--tokenizer", tokenizer, "--corpus", corpus, "--analyses",
-       "pruning,correlation,classification", "--prune-documents", "1", "--js-queries", "0",
-       "--bootstrap", "100", "--quiet", "--output", folder.path()});
-  ASSERT_EQ(run.exit_status, 0) << run.err;
-  const testing::Finished check = testing::run_program(
-      {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/units_check.py",
-       folder.file("results.h5"), model, corpus, tokenizer, "100"});
-  EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
+TEST_F(Treebank, UnitsOfInferenceAreItsDocuments) {
+  run({"--analyses", "pruning,correlation,classification", "--prune-documents", "1", "--js-queries",
+       "0", "--bootstrap", "100"});
+  check("units_check.py", {"100"});
 }
 
 TEST(ClassificationAgainstNumPy, AgreesOnStories) {

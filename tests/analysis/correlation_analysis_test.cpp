@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include "correlation/results.hpp"
 #include "correlation/sums.hpp"
 #include "files/hdf5_file.hpp"
+#include "headscope/figure.hpp"
 #include "headscope/results.hpp"
 #include "headscope/statistics.hpp"
 #include "support/random_weights.hpp"
@@ -161,6 +163,43 @@ TEST_F(CorrelationAnalysis, CosinesEqualThoseOfPyTorchsHeadOutputs) {
       }
     }
   }
+}
+
+TEST_F(CorrelationAnalysis, ClustersAreColouredByTheHeadsTypes) {
+  Results results;
+  results.groups = {group()};
+  const auto points = [&] {
+    for (const Figure& figure : correlation_figures(results)) {
+      if (figure.name == "clark2019_clusters") {
+        return std::get<Chart>(figure.content).panels.at(0).series;
+      }
+    }
+    return std::vector<Series>();
+  };
+  ASSERT_EQ(points().size(), 1u);
+  EXPECT_EQ(points()[0].x.size(), 6u);
+  ResultsGroup types;
+  types.name = "types";
+  types.add_dimension(Dimension::count("layer", 2));
+  types.add_dimension(Dimension::count("head", 3));
+  types.add_dimension(Dimension::labels("head_type", {"sink", "rare", "long_range"}));
+  types.add(Variable::flag("type", {"head_type", "layer", "head"}, Array({3, 2, 3}, 0),
+                           {"no", "yes"}, "Types", own_definition));
+  types.add(Variable::flag("primary", {"layer", "head"}, Array({2, 3}, {3, 0, 0, 0, 1, 3}),
+                           {"none", "sink", "rare", "long_range"}, "Type", own_definition));
+  types.report.types = "type";
+  types.report.primary_type = "primary";
+  results.groups.push_back(types);
+  const std::vector<Series> series = points();
+  ASSERT_EQ(series.size(), 3u);  // no head is rare
+  EXPECT_EQ(series[0].label, "sink");
+  EXPECT_EQ(series[0].colour, 0u);
+  EXPECT_EQ(series[0].point_labels, std::vector<std::string>{"L1H1"});
+  EXPECT_EQ(series[1].label, "long range");
+  EXPECT_EQ(series[1].colour, 2u);
+  EXPECT_EQ(series[1].point_labels, (std::vector<std::string>{"L0H0", "L1H2"}));
+  EXPECT_EQ(series[2].label, "no type");
+  EXPECT_EQ(series[2].colour, no_colour);
 }
 
 TEST_F(CorrelationAnalysis, AcrossLayersContainsEachLayersMatrix) {

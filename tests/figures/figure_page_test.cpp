@@ -25,5 +25,20 @@ TEST(Text, IsWrappedAtSpacesWithNothingLost) {
   EXPECT_TRUE(wrap_text("", 10, 60, 2).empty());
 }
 
+TEST(TickList, ThinsOutOnlyTheLabelsThatAreNotEmpty) {
+  const std::vector<std::string> labels{"", "a", "", "", "b", "", "", "c", ""};
+  EXPECT_EQ(tick_list(labels), "('a' 1, 'b' 4, 'c' 7)");
+  EXPECT_EQ(tick_list(labels, 2), "('a' 1, 'c' 7)");
+}
+
+TEST(LabelledAxis, GivesALabelTheRoomOfTheEmptyOnesBesideIt) {
+  std::vector<std::string> labels(120);
+  for (std::size_t i = 5; i < labels.size(); i += 10) labels[i] = "L" + std::to_string(i / 10);
+  const std::string all = tick_list(labels);
+  EXPECT_NE(labelled_x_axis("", labels, labels.size(), 2).ticks.find(all), std::string::npos);
+  EXPECT_EQ(labelled_y_axis("", labels, labels.size(), 2).ticks, all);
+  EXPECT_EQ(labelled_y_axis("", labels, labels.size(), 1).ticks, tick_list(labels, 2));
+}
+
 }  // namespace
 }  // namespace headscope

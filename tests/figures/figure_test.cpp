@@ -243,6 +243,36 @@ TEST_F(Figures, EqualAxesDrawAUnitAsLongInBothDirections) {
   EXPECT_NEAR(width / across, height / up, 0.02 * width / across);
 }
 
+TEST_F(Figures, PanelsWithOwnAxesShowTheRangeOfTheirSeries) {
+  Figure figure = one_line_chart();
+  auto& chart = std::get<Chart>(figure.content);
+  chart.panels.push_back(chart.panels[0]);
+  chart.panels[1].reference_lines.clear();
+  auto& series = chart.panels[1].series[0];
+  series.x.resize(2);
+  series.y = {0.5, 0.6};
+  series.low.clear();
+  series.high.clear();
+  const DrawnFigure shared = write_figure(figure, folder_.string(), {"svg"});
+  EXPECT_EQ(shared.y[0].high, shared.y[1].high);
+  EXPECT_EQ(shared.x[0].high, shared.x[1].high);
+  chart.own_axes = true;
+  const DrawnFigure own = write_figure(figure, folder_.string(), {"svg"});
+  EXPECT_EQ(own.x[0].high, shared.x[0].high);
+  EXPECT_LT(own.x[1].high, own.x[0].high);
+  EXPECT_LE(own.y[1].low, 0.5);
+  EXPECT_GE(own.y[1].high, 0.6);
+  EXPECT_LT(own.y[1].high - own.y[1].low, 0.2);
+  EXPECT_EQ(count(file(figure.name + ".gp"), "set yrange"), 2u);
+}
+
+TEST_F(Figures, ASeriesOfNoKindIsGrey) {
+  Figure figure = one_line_chart();
+  std::get<Chart>(figure.content).panels[0].series[0].colour = no_colour;
+  draw(figure);
+  EXPECT_THAT(file(figure.name + ".gp"), HasSubstr("#b8b8b8"));
+}
+
 TEST_F(Figures, ASeriesKeepsTheColourItIsGiven) {
   Figure figure = one_line_chart();
   auto& series = std::get<Chart>(figure.content).panels[0].series;

@@ -109,7 +109,7 @@ class HeadMap(InABrowser):
                          ["Po positional 2", "In induction 1", "· no type 4"])
         label = self.browser.evaluate(
             f"document.querySelector('#head-map [data-unit=\"{L1H2}\"]').ariaLabel")
-        self.assertEqual(label, "L1H2, induction, positional")
+        self.assertEqual(label, "L1H2, induction, positional (offset 1)")
 
     def dimmed(self):
         return self.browser.evaluate(
@@ -435,7 +435,7 @@ class Figures(InABrowser):
             series = chart["panels"][0]["series"][0]
             x, y = self.browser.evaluate(f"""(({{ x, y, chart }}) => {{
                 const series = chart.panels[0].series[0];
-                return [axisShare(x, series.x[1]), 1 - axisShare(y, series.y[1])];
+                return [axisShare(x[0], series.x[1]), 1 - axisShare(y[0], series.y[1])];
             }})(figureData.figures["{name}"])""")
             lines = self.pointed(name, 0, x, y)
             self.assertTrue(any(str(series["y"][1]).replace("-", "−") in line for line in lines), lines)

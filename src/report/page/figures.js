@@ -4,6 +4,22 @@
 const figureText = document.getElementById("figure-data")?.textContent;
 const figureData = figureText ? JSON.parse(figureText) : { figures: {} };
 
+// The numbers of a large matrix from two bytes each: 0 where there is none, else 1 to 65535 from low to
+// high.
+function unpackedValues({ low, high, bytes }) {
+  const text = atob(bytes);
+  return Array.from({ length: text.length / 2 }, (_, i) => {
+    const code = text.charCodeAt(2 * i) + 256 * text.charCodeAt(2 * i + 1);
+    return code === 0 ? null : Number((low + (high - low) * (code - 1) / 65534).toPrecision(4));
+  });
+}
+
+for (const { heatmap } of Object.values(figureData.figures)) {
+  for (const panel of heatmap?.panels ?? []) {
+    if (panel.values.bytes) panel.values = unpackedValues(panel.values);
+  }
+}
+
 // Where an axis shows a value, from 0 to 1.
 function axisShare({ low, high, log }, value) {
   return log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);

@@ -83,7 +83,11 @@ function paintTypes(cell, unit) {
   cell.removeAttribute("style");
   cell.replaceChildren(...held.map((type) => paint(element("span", {}, typeMark(names[type])), colours[type])));
   if (held.length === 0) cell.append("·");
-  nameCell(cell, unit, held.map((type) => spaced(names[type])).join(", ") || "no type");
+  const meaning = (name) => {
+    const about = headData.reasons?.heads[unit][name]?.about;
+    return spaced(name) + (about ? ` (${about})` : "");
+  };
+  nameCell(cell, unit, held.map((type) => meaning(names[type])).join(", ") || "no type");
 }
 
 function typeLegend() {
