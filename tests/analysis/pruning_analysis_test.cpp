@@ -1,13 +1,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "files/hdf5_file.hpp"
+#include "headscope/figure.hpp"
 #include "headscope/results.hpp"
 #include "headscope/statistics.hpp"
 #include "pruning/orders.hpp"
 #include "pruning/pruning.hpp"
+#include "pruning/results.hpp"
 #include "run/corpus_run.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
@@ -171,6 +174,24 @@ TEST_F(PruningAnalysis, CurvesStartAtTheBaselineAndAllEndWithNoHead) {
   }
   // Five equal losses; rounding their mean may change the last place.
   EXPECT_NEAR(group().variable("curve_random_std").values.values[0], 0, 1e-12);
+}
+
+TEST_F(PruningAnalysis, TheFigureOfTheCurveEnlargesItsFirstFifth) {
+  const std::vector<Figure> figures = pruning_figures(*results_);
+  const auto found = std::ranges::find(figures, "michel2019_curve", &Figure::name);
+  ASSERT_NE(found, figures.end());
+  const auto& chart = std::get<Chart>(found->content);
+  EXPECT_TRUE(chart.own_axes);
+  ASSERT_EQ(chart.panels.size(), 2u);
+  const double baseline = group().variable("loss_baseline").values.values[0];
+  for (const Series& series : chart.panels[1].series) {
+    EXPECT_THAT(series.x, ElementsAre(0, ::testing::DoubleEq(0.1), ::testing::DoubleEq(0.2)));
+    for (std::size_t step = 0; step < series.low.size(); ++step) {
+      EXPECT_GE(series.low[step], std::min(baseline, series.y[step]));
+    }
+  }
+  EXPECT_EQ(chart.panels[0].series[0].label, "random") << "drawn first";
+  EXPECT_EQ(chart.panels[0].series[0].x.size(), 11u);
 }
 
 TEST_F(PruningAnalysis, IntervalsHoldTheEstimate) {
