@@ -23,6 +23,7 @@ std::size_t n_panel(const ResultsGroup& group) {
 }
 
 Figure heads_figure(const ResultsGroup& group) {
+  constexpr std::size_t most_named = 40;  // of more heads, the first of each layer
   const Array change = group.variable("margin_change").values.part(0),
               q = group.variable("margin_change_q").values.part(0);
   const std::size_t n_task = change.shape[0], n_unit = change.size() / n_task;
@@ -33,7 +34,8 @@ Figure heads_figure(const ResultsGroup& group) {
   map.scale = ColourScale::diverging;
   map.row_labels = spaced(group.dimensions.at("task").text);
   for (std::size_t unit = 0; unit < n_unit; ++unit) {
-    map.column_labels.push_back(unit_name(group, unit));
+    const bool named = n_unit <= most_named || unit % group.dimensions.at("head").size() == 0;
+    map.column_labels.push_back(named ? unit_name(group, unit) : "");
   }
   HeatmapPanel panel{"", Array({n_task, n_unit}, change.values), Array({n_task, n_unit})};
   for (std::size_t i = 0; i < q.size(); ++i) {

@@ -79,7 +79,7 @@ struct OverviewTable {
 struct TypeReasons {
   std::string rule;                        ///< in words
   std::string score, baseline, threshold;  ///< a head is of the type from the threshold on
-  std::string about;  ///< what the score is about: `nsubj → head, 45 held-out arcs`
+  std::string about;                       ///< what the score is about: `nsubj, dependent to head`
 
   bool operator==(const TypeReasons&) const = default;
 };

@@ -312,7 +312,7 @@ class ChartWriter {
     const ChartPanel& panel = chart_.panels[index];
     // The key of all panels stands beside the first row.
     const bool keyed = keyed_ && index + 1 == std::min(page_.n_column, page_.n_panel);
-    script_.set("key", keyed ? "outside right top Left reverse samplen 2" : "");
+    script_.set("key", keyed ? "outside right top Left reverse samplen 2 maxcols 1" : "");
     script_.axes(page_, index, panel.title);
     script_.set("xrange", drawn_across(index).text());
     script_.set("yrange", drawn_up(index).text());

@@ -215,7 +215,7 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
       }
     }
     const bool keyed = categorical && i + 1 == std::min(page.n_column, page.n_panel);
-    script.set("key", keyed ? "outside right top Left reverse samplen 1" : "");
+    script.set("key", keyed ? "outside right top Left reverse samplen 1 maxcols 1" : "");
     if (keyed) plot += category_key(heatmap);
     script.add(plot);
     if (i == 0 && page.n_panel > 1 && !categorical) script.add("unset colorbox");
