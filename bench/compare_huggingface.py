@@ -233,7 +233,7 @@ def equality(found):
 
 def report(options, found):
     versions = sorted({m["versions"] for ms in found.values() for m in ms if m.get("versions")})
-    measured = next((ms[0] for (side, case), ms in found.items() if case == "zero_ablation_all" and side != "Headscope"), None)
+    measured = next((ms[0] for (side, case), ms in found.items() if case == "zero_ablation_all" and not side.startswith("Headscope")), None)
     cpu = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
                 if line.startswith("model name")), platform.machine())
     differences_list, equal = equality(found)

@@ -34,8 +34,8 @@ struct Circuits {
   Circuits(std::size_t n_layer, std::size_t n_head)
       : ov_copying({n_layer, n_head}),
         ov_copying_full({n_layer, n_head}),
-        overlap({projections.size(), n_layer, n_head, n_head}),
-        angle_min({projections.size(), n_layer, n_head, n_head}),
+        overlap({all_projections.size(), n_layer, n_head, n_head}),
+        angle_min({all_projections.size(), n_layer, n_head, n_head}),
         rank({n_layer, n_head}),
         rank_joint({n_layer}),
         share({n_layer, n_head, n_position_offset}),
@@ -47,7 +47,7 @@ struct Circuits {
 void measure_layer(const Model& model, std::size_t layer, const CircuitWeights& weights,
                    Circuits& circuits) {
   const std::size_t n_head = weights.n_head;
-  for (const Projection projection : projections) {
+  for (const Projection projection : all_projections) {
     const SubspaceAngles angles =
         subspace_angles(head_subspaces(weights.of(projection), weights.n_head));
     for (std::size_t i = 0; i < n_head; ++i) {

@@ -95,7 +95,7 @@ Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings
 
 std::vector<Claim> circuit_claims(const ResultsGroup& group, const AnalysisSettings& settings) {
   std::vector<Claim> claims;
-  for (std::size_t projection = 0; projection < projections.size(); ++projection) {
+  for (std::size_t projection = 0; projection < all_projections.size(); ++projection) {
     claims.push_back(subspace_claim(group, settings, projection));
   }
   return claims;

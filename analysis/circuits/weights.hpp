@@ -8,8 +8,8 @@
 namespace headscope {
 
 enum class Projection { q, k, v, o };
-inline constexpr std::array<Projection, 4> projections{Projection::q, Projection::k, Projection::v,
-                                                       Projection::o};
+inline constexpr std::array<Projection, 4> all_projections{Projection::q, Projection::k,
+                                                           Projection::v, Projection::o};
 inline constexpr std::array<std::string_view, 4> projection_names{"q", "k", "v", "o"};
 
 /// One layer's attention weights, each matrix with the residual stream along its rows.

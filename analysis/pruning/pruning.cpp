@@ -29,11 +29,18 @@ const AnalysisInfo pruning_info{
     .passes = {"averaging heads", "ablating heads", "pruning heads"},
 };
 
-/// Keeps the z of every layer of one document.
-class KeepZ : public LayerObserver {
+/// Copies the z of every layer at the positions [first, end).
+class CopyZ : public LayerObserver {
  public:
-  void observe_layer(const LayerView& view) override { z.push_back(view.z); }
-  std::vector<Matrix> z;  ///< per layer, d_model x n_token
+  /// @param z  per layer, d_model x at least end.
+  CopyZ(std::vector<Matrix>& z, Index first, Index end) : z_(z), first_(first), end_(end) {}
+  void observe_layer(const LayerView& view) override {
+    z_[view.layer].cols(first_, end_ - 1) = view.z.cols(first_, end_ - 1);
+  }
+
+ private:
+  std::vector<Matrix>& z_;
+  Index first_, end_;
 };
 
 /// First stream of the sample of documents; donors use the streams numbered by document.
@@ -98,8 +105,7 @@ class Pruning : public Analysis {
     ablation_.observe_layer(view);
     if (pass_ == 1) direct_effects_.observe_layer(view);
     if (!donor_z_.empty() && donor_length_ < view.n_token) {
-      donor_z_[view.layer].cols(donor_length_, view.n_token - 1) =
-          view.z.cols(donor_length_, view.n_token - 1);
+      CopyZ(donor_z_, donor_length_, view.n_token).observe_layer(view);
     }
   }
 
@@ -176,17 +182,14 @@ class Pruning : public Analysis {
       if (donor_length_ == n_token) break;
       const Donor& donor = others[choice];
       if (donor.n_token <= donor_length_) continue;
-      KeepZ kept;
-      LayerObserver* const observers[] = {&kept};
-      donor_forward_.run(corpus_->piece(donor.document, donor.index).tokens, observers);
-      const Index reach = std::min<Index>(n_token, kept.z[0].n_cols);
       if (donor_z_.empty()) {
         donor_z_.assign(model_.config.n_layer,
                         Matrix(model_.config.d_model, n_token, arma::fill::zeros));
       }
-      for (Index l = 0; l < donor_z_.size(); ++l) {
-        donor_z_[l].cols(donor_length_, reach - 1) = kept.z[l].cols(donor_length_, reach - 1);
-      }
+      const Index reach = std::min(n_token, donor.n_token);
+      CopyZ copy(donor_z_, donor_length_, reach);
+      LayerObserver* const observers[] = {&copy};
+      donor_forward_.run(corpus_->piece(donor.document, donor.index).tokens, observers);
       donor_length_ = reach;
     }
   }
@@ -238,8 +241,10 @@ class Pruning : public Analysis {
     const ModelConfig& config = model_.config;
     const Index d_head = config.d_head();
     Array& row = statistics.row("importance", {n_importance_row, config.n_layer, config.n_head});
-    const auto n_predicted = static_cast<double>(tokens_.size() - 1);
-    gradient_.run(tokens_, [&](const LayerGradient& view) {
+    const Pack pack = Pack::of_document(tokens_);
+    const Index n_predicted = pack.predictions.size();
+    const std::vector<float> weights(n_predicted, 1 / static_cast<float>(n_predicted));
+    gradient_.run(ablation_.activations(), pack, weights, [&](const LayerGradient& view) {
       for (Index h = 0; h < config.n_head; ++h) {
         double magnitude = 0, total = 0;
         for (Index t = 0; t < view.z.n_cols; ++t) {
@@ -250,8 +255,8 @@ class Pruning : public Analysis {
           magnitude += std::abs(product);
           total += product;
         }
-        row(0, view.layer, h) += n_predicted * magnitude;
-        row(1, view.layer, h) += n_predicted * total;
+        row(0, view.layer, h) += static_cast<double>(n_predicted) * magnitude;
+        row(1, view.layer, h) += static_cast<double>(n_predicted) * total;
       }
     });
   }
@@ -335,8 +340,8 @@ std::uint64_t memory(const RunShape& run) {
   const std::uint64_t n_unit = run.n_unit(), values = config.d_model * run.n_token;
   const std::uint64_t n_document =
       run.settings.own<PruningOptions>().n_document_used(run.n_document);
-  // z of one donor and donor_z_, all layers; z of the donors and of the mean, one layer.
-  const std::uint64_t donors = 2 * config.n_layer * values + 2 * values;
+  // donor_z_, all layers; z of the mean, one layer.
+  const std::uint64_t donors = config.n_layer * values + values;
   const std::uint64_t row = (n_ablation_row + n_importance_row + 1) * n_unit + config.n_layer +
                             n_direct_part + 2 * n_curve_step * n_curve_order + n_precision_sample;
   const std::uint64_t direct =

@@ -249,7 +249,7 @@ class Tasks : public Analysis {
     }
     Array& sum = statistics.sum(TaskSums(batch.task).first_order, {config.n_layer, config.n_head});
     const Index d_head = config.d_head();
-    gradient_.run(pack, weights, [&](const LayerGradient& view) {
+    gradient_.run(ablation_.activations(), pack, weights, [&](const LayerGradient& view) {
       for (Index t = 0; t < view.z.n_cols; ++t) {
         for (Index i = 0; i < config.d_model; ++i) {
           sum(view.layer, i / d_head) -= static_cast<double>(view.z(i, t)) * view.dz(i, t);

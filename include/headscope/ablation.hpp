@@ -9,6 +9,8 @@
 
 namespace headscope {
 
+class Activations;
+
 /// One way of changing a layer: the z of some heads is replaced.
 struct HeadVariant {
   Index layer = 0;
@@ -68,6 +70,9 @@ class HeadAblation : public LayerObserver {
   /// Losses with heads of any layers set to zero.
   /// @param masks  one per variant, n_head x n_layer.
   std::vector<TokenLoss> masked_losses(const Pack& pack, std::span<const HeadMask> masks);
+
+  /// What is kept of the observed forward pass, for HeadGradient.
+  Activations& activations();
 
   static constexpr Index columns_at_once = 20480;
 

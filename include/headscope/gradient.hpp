@@ -10,6 +10,8 @@
 
 namespace headscope {
 
+class Activations;
+
 /// How the loss depends on one layer's heads. References are valid only during the observer's call.
 struct LayerGradient {
   Index layer;
@@ -30,8 +32,9 @@ using LayerGradientObserver = std::function<void(const LayerGradient&)>;
 /// its buffers between calls, so use one object per calling thread. The model must outlive it and
 /// be complete.
 ///
-/// Memory: 3 n_layer d_model n_token floats, and about 15 d_model n_token of work space.
-/// Source: Michel et al. 2019, "Are Sixteen Heads Really Better than One?".
+/// Memory: about 15 d_model n_token floats of work space and, for a forward pass of its own, 3
+/// n_layer d_model n_token. Source: Michel et al. 2019, "Are Sixteen Heads Really Better than
+/// One?".
 class HeadGradient {
  public:
   /// @throws ShapeError if the model is attention-only.
@@ -51,6 +54,11 @@ class HeadGradient {
   /// predictions of its own sequences.
   /// @param weights  one per prediction.
   TokenLoss run(const Pack& pack, std::span<const float> weights,
+                const LayerGradientObserver& observe);
+
+  /// The same without a forward pass of its own. @param clean  HeadAblation::activations() of the
+  /// pack.
+  TokenLoss run(Activations& clean, const Pack& pack, std::span<const float> weights,
                 const LayerGradientObserver& observe);
 
  private:

@@ -23,7 +23,7 @@ std::uint64_t loss_bytes(const ModelConfig& config, Index n_token, int n_thread)
 std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thread,
                              Engine engine = Engine::float32);
 
-/// One running HeadGradient.
+/// One HeadGradient that runs on the activations of a HeadAblation.
 std::uint64_t gradient_bytes(const ModelConfig& config, Index n_token, int n_thread);
 
 }  // namespace headscope

@@ -41,14 +41,14 @@ double number_of(const ComparedRun& run, const std::string& name) {
 void add_run_variables(const std::vector<ComparedRun>& runs, const std::string& ordering,
                        ResultsGroup& group) {
   const auto add_numbers = [&](const std::string& name, const std::string& about, auto value) {
-    std::vector<double> values;
-    for (const ComparedRun& run : runs) values.push_back(value(run));
+    std::vector<double> values(runs.size());
+    std::ranges::transform(runs, values.begin(), value);
     group.add(Variable::real(name, {"run"}, Array({runs.size()}, std::move(values)), about, "1",
                              own_definition));
   };
   const auto add_text = [&](const std::string& name, const std::string& about, auto text) {
-    std::vector<std::string> texts;
-    for (const ComparedRun& run : runs) texts.push_back(text(run));
+    std::vector<std::string> texts(runs.size());
+    std::ranges::transform(runs, texts.begin(), text);
     group.add(Variable::strings(name, {"run"}, std::move(texts), about, own_definition));
   };
   add_numbers("ordering", "Place of the run along the ordering: " + ordering,
@@ -209,8 +209,8 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string&
   ResultsGroup& group = comparison.group;
   group.name = comparison_group;
   group.title = "Comparison of runs";
-  std::vector<std::string> labels;
-  for (const ComparedRun& run : runs) labels.push_back(run.label);
+  std::vector<std::string> labels(runs.size());
+  std::ranges::transform(runs, labels.begin(), &ComparedRun::label);
   group.add_dimension(Dimension::labels("run", labels));
   add_run_variables(runs, ordering, group);
   group.report.overview = {"Runs", "run", "report", {}};

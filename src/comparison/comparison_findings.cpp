@@ -87,8 +87,8 @@ std::string changed_line(const ResultsGroup& group) {
   if (found.empty()) return "No head's interval lies apart from that in " + runs[0] + ".";
   std::ranges::stable_sort(found, std::greater<>(), &Changed::share);
   found.resize(std::min(found.size(), most_named));
-  std::vector<std::string> parts;
-  for (Changed& each : found) parts.push_back(std::move(each.text));
+  std::vector<std::string> parts(found.size());
+  std::ranges::transform(found, parts.begin(), &Changed::text);
   return "Intervals lie apart from those in " + runs[0] +
          " for most heads in: " + joined(parts, "; ") + ".";
 }
@@ -117,8 +117,8 @@ std::string order_line(const ResultsGroup& group) {
   if (found.empty()) return "";
   std::ranges::stable_sort(found, {}, &Correlation::value);
   found.resize(std::min(found.size(), most_named));
-  std::vector<std::string> parts;
-  for (Correlation& each : found) parts.push_back(std::move(each.text));
+  std::vector<std::string> parts(found.size());
+  std::ranges::transform(found, parts.begin(), &Correlation::text);
   return "The order of heads correlates least with that in " + runs[0] +
          " (Spearman's rho) for: " + joined(parts, "; ") + ".";
 }

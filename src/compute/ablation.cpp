@@ -231,6 +231,10 @@ void HeadAblation::observe_layer(const LayerView& view) {
   workspace_->clean_loss.reset();
 }
 
+Activations& HeadAblation::activations() {
+  return workspace_->clean;
+}
+
 const TokenLoss& HeadAblation::clean_loss(const Pack& pack) {
   Workspace& w = *workspace_;
   check_count("layers observed", model_.config.n_layer, w.clean.n_layer());

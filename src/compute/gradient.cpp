@@ -92,22 +92,29 @@ TokenLoss HeadGradient::run(std::span<const TokenId> tokens, const LayerGradient
 
 TokenLoss HeadGradient::run(const Pack& pack, std::span<const float> weights,
                             const LayerGradientObserver& observe) {
-  check_count("weights of the predictions", pack.predictions.size(), weights.size());
-  const ModelConfig& config = model_.config;
   Workspace& w = *workspace_;
   LayerObserver* const observers[] = {&w.activations};
-  const Matrix& resid_final = w.forward.run(pack, observers);
+  w.forward.run(pack, observers);
+  return run(w.activations, pack, weights, observe);
+}
+
+TokenLoss HeadGradient::run(Activations& clean, const Pack& pack, std::span<const float> weights,
+                            const LayerGradientObserver& observe) {
+  check_count("weights of the predictions", pack.predictions.size(), weights.size());
+  check_count("columns of the differentiated pack", clean.n_token(), pack.n_column());
+  const ModelConfig& config = model_.config;
+  Workspace& w = *workspace_;
   Matrix dresid = w.dresid.matrix(config.d_model, pack.n_column());
   Matrix dz = w.dz.matrix(config.d_model, pack.n_column());
-  TokenLoss loss = w.start(model_, resid_final, pack, weights, dresid);
+  TokenLoss loss = w.start(model_, clean.resid(config.n_layer), pack, weights, dresid);
 
   for (Index l = config.n_layer; l-- > 0;) {
     const LayerWeights& layer = model_.layers[l];
-    w.through_mlp(config, layer, w.activations.resid_mid(l), dresid);
+    w.through_mlp(config, layer, clean.resid_mid(l), dresid);
     blas::multiply(layer.W_O, Transpose::yes, dresid, Transpose::no, dz);
-    observe({l, w.activations.z(l), dz});
+    observe({l, clean.z(l), dz});
     if (l == 0) continue;
-    w.through_attention(model_, l, pack.segments, w.activations.resid(l), dz, dresid);
+    w.through_attention(model_, l, pack.segments, clean.resid(l), dz, dresid);
   }
   return loss;
 }

@@ -50,16 +50,31 @@ struct ChunkSums {
 
 HEADSCOPE_VECTORISED ChunkSums sums_of(const float* logits, const float* p, const float* d,
                                        Index count) {
-  float changed = 0, change = 0, most = -infinity, largest = -infinity;
-#pragma omp simd reduction(+ : changed, change) reduction(max : most, largest)
+  float most = -infinity, least = infinity, largest = -infinity;
+#pragma omp simd reduction(max : most, largest) reduction(min : least)
   for (Index v = 0; v < count; ++v) {
-    const float x = vector_math::select(d[v] > 88.0F, 88.0F, d[v]);
-    const vector_math::Exponential e = vector_math::exponential_and_change(x);
-    changed += p[v] * e.value;
-    change += p[v] * e.change;
     most = d[v] > most ? d[v] : most;
+    least = d[v] < least ? d[v] : least;
     const float logit = logits[v] + d[v];
     largest = logit > largest ? logit : largest;
+  }
+  float changed = 0, change = 0;
+  constexpr float small = vector_math::small_exponent;
+  if (-small < least && most < small) {
+#pragma omp simd reduction(+ : changed, change)
+    for (Index v = 0; v < count; ++v) {
+      const float e = vector_math::small_exponential_change(d[v]);
+      changed += p[v] * (1.0F + e);
+      change += p[v] * e;
+    }
+  } else {
+#pragma omp simd reduction(+ : changed, change)
+    for (Index v = 0; v < count; ++v) {
+      const float x = vector_math::select(d[v] > 88.0F, 88.0F, d[v]);
+      const vector_math::Exponential e = vector_math::exponential_and_change(x);
+      changed += p[v] * e.value;
+      change += p[v] * e.change;
+    }
   }
   return {changed, change, most, largest};
 }
@@ -93,6 +108,7 @@ class LossDifference {
         products_(products),
         normalized_(normalized),
         D_(D),
+        split_(D, products.engine),
         clean_(clean),
         predictions_(predictions),
         predictions_of_(n_clean()),
@@ -161,8 +177,7 @@ class LossDifference {
         for (Index c = 0; c < n_column && !centred; ++c) {
           std::fill_n(d.colptr(c), count, -mean_(column + c));
         }
-        entries.multiply_serial(D_.cols(column, n_column), blas::View(d).cols(0, n_column),
-                                !centred);
+        entries.multiply_serial(split_, column, blas::View(d).cols(0, n_column), !centred);
         for (Index c = 0; c < n_column; ++c) add_column(first, count, column + c, d.colptr(c));
       }
     }
@@ -242,6 +257,7 @@ class LossDifference {
   const Model& model_;
   const PackedModel::Products& products_;
   blas::ConstView normalized_, D_;
+  SplitColumns split_;  // of D
   const TokenLoss& clean_;
   std::span<const Pack::Prediction> predictions_;
   std::vector<std::vector<Index>> predictions_of_;  // by clean column

@@ -1,11 +1,13 @@
 #include "compute/low_precision_product.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "headscope/error.hpp"
 
 #ifdef HEADSCOPE_WITH_ONEDNN
 #include <omp.h>
 
-#include <array>
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "compute/buffer.hpp"
@@ -13,6 +15,15 @@
 #endif
 
 namespace headscope {
+namespace {
+
+constexpr std::array<Index, 4> row_counts{32, 64, 128, most_low_precision_rows};
+
+}  // namespace
+
+Index padded_rows(Index n_row) {
+  return *std::ranges::lower_bound(row_counts, n_row);
+}
 
 #ifdef HEADSCOPE_WITH_ONEDNN
 
@@ -52,9 +63,6 @@ dnnl::memory::dim dim(Index n) {
 
 template <typename Part, typename Sum>
 struct LowPrecisionProduct<Part, Sum>::Primitives {
-  // Code is generated for each number of rows: others are padded to the next.
-  static constexpr std::array<Index, 4> row_counts{32, 64, 128, most_rows};
-
   struct Variant {
     dnnl::matmul::primitive_desc description;
     dnnl::matmul product;
@@ -65,7 +73,7 @@ struct LowPrecisionProduct<Part, Sum>::Primitives {
     const auto weights = [&](Format format) {
       return dnnl::memory::desc({dim(n_in), dim(n_out)}, data_type<Part>, format);
     };
-    const Variant widest = make(most_rows, n_in, n_out, weights(Format::any), false);
+    const Variant widest = make(row_counts.back(), n_in, n_out, weights(Format::any), false);
     packed = dnnl::memory(widest.description.weights_desc(), cpu());
     // oneDNN takes no pointer to const; it only reads.
     dnnl::memory plain(weights(Format::ab), cpu(), const_cast<Part*>(W));
@@ -113,8 +121,8 @@ LowPrecisionProduct<Part, Sum>::LowPrecisionProduct(const Part* W, Index n_in, I
 template <typename Part, typename Sum>
 void LowPrecisionProduct<Part, Sum>::multiply(const Part* X, Index n_row, bool add,
                                               Sum* sums) const {
-  std::size_t size = 0;
-  while (Primitives::row_counts[size] < n_row) ++size;
+  const auto size = static_cast<std::size_t>(std::ranges::find(row_counts, padded_rows(n_row)) -
+                                             row_counts.begin());
   const auto& [description, product] = primitives_->variants[size][add ? 1 : 0];
   thread_local Buffer scratch;
   const Index n_scratch = description.scratchpad_desc().get_size() / sizeof(float) + 1;

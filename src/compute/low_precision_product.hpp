@@ -6,6 +6,10 @@
 
 namespace headscope {
 
+constexpr Index most_low_precision_rows = 256;
+/// Rows that a product of `n_row` rows writes: code is generated for few numbers of rows.
+Index padded_rows(Index n_row);
+
 /// Products of narrow numbers through oneDNN: Bfloat16 summed in float32, or int8 in int32. The
 /// only place that calls oneDNN.
 template <typename Part, typename Sum>
@@ -18,11 +22,9 @@ class LowPrecisionProduct {
   LowPrecisionProduct(const Part* W, Index n_in, Index n_out);
   ~LowPrecisionProduct();
 
-  static constexpr Index most_rows = 256;
-
   /// sums = X W, or sums += X W, on the calling thread; any number of threads at the same time.
-  /// @param X      n_row x in, row by row; at most most_rows. Both have room for most_rows rows,
-  ///               and the rows beyond n_row of sums are undefined.
+  /// @param X      n_row x in, row by row; at most most_low_precision_rows. Both have room for
+  ///               padded_rows(n_row) rows; those beyond n_row of sums are undefined.
   /// @param sums   n_row x out.
   void multiply(const Part* X, Index n_row, bool add, Sum* sums) const;
 

@@ -64,18 +64,15 @@ std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thr
          floats(variants * stacked_columns(Forward::columns_at_once, n_token)) +
          loss_bytes(config, n_token, n_thread) +
          loss_difference_bytes(n_token, n_stacked, n_thread) +
-         packed_bytes(config, n_thread, engine);
+         SplitColumns::bytes(d_model, n_stacked, engine) + packed_bytes(config, n_thread, engine);
 }
 
 std::uint64_t gradient_bytes(const ModelConfig& config, Index n_token, int n_thread) {
-  // Kept for each layer: resid_pre, resid_mid and z; the last stream.
-  const std::uint64_t kept = (3 * config.n_layer + 1) * config.d_model;
   // Gradients of the residual stream and z; the normalized stream, queries, keys, values and hidden
   // units, each with its gradient; each thread's sum over the unembedding.
   const std::uint64_t columns = 10 * config.d_model + 2 * config.d_mlp +
                                 static_cast<std::uint64_t>(n_thread) * config.d_model;
-  return forward_bytes(config, n_token, false) + loss_bytes(config, n_token, n_thread) +
-         floats((kept + columns) * n_token);
+  return loss_bytes(config, n_token, n_thread) + floats(columns * n_token);
 }
 
 }  // namespace headscope

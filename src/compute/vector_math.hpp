@@ -29,6 +29,15 @@ namespace headscope::vector_math {
 /// 1.5 * 2^23: adding it rounds to a whole number and leaves that in the low bits.
 inline constexpr float rounding_shift = 12582912.0F;
 
+/// e^x - 1 for |x| < small_exponent, with the accuracy of x.
+inline constexpr float small_exponent = 0.34F;
+
+[[gnu::always_inline]] inline float small_exponential_change(float x) {
+  const float tail =
+      0.49999994F + x * (0.16666521F + x * (0.04166839F + x * (0.008368717F + x * 0.0013814598F)));
+  return x + x * x * tail;
+}
+
 /// e^x = 2^exponent (1 + tail); near x = 0 the exponent is 0 and the tail has the accuracy of x.
 struct Reduced {
   std::int32_t exponent;
@@ -40,11 +49,9 @@ struct Reduced {
   const float whole = shifted - rounding_shift;
   // ln 2 in two parts, the first short enough that its product is exact.
   const float r = (x - whole * 0.693359375F) + whole * 2.12194440e-4F;
-  const float tail =
-      0.49999994F + r * (0.16666521F + r * (0.04166839F + r * (0.008368717F + r * 0.0013814598F)));
   return {static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(shifted) -
                                     std::bit_cast<std::uint32_t>(rounding_shift)),
-          r + r * r * tail};
+          small_exponential_change(r)};
 }
 
 [[gnu::always_inline]] inline float power_of_two(std::int32_t n) {

@@ -14,7 +14,7 @@ namespace {
 
 // Columns of activations that a thread multiplies at a time: the sums stay in its share of the
 // cache.
-constexpr Index most_block_columns = 256, least_block_columns = 32;
+constexpr Index most_block_columns = most_low_precision_rows, least_block_columns = 32;
 
 Index rounded_up(Index count, Index multiple) {
   return (count + multiple - 1) / multiple * multiple;
@@ -62,15 +62,15 @@ class PartProduct {
     std::transform(W.begin(), W.end(), emulated_.begin(), [](Part w) { return widen(w); });
   }
 
-  // sums = X W, or sums += X W, for n_row columns of activations.
-  void multiply(const std::vector<Part>& X, Index n_row, bool add, std::vector<Sum>& sums) const {
+  // sums = X W, or sums += X W, for n_row columns of activations. Both have room for
+  // padded_rows(n_row) columns.
+  void multiply(const Part* X, Index n_row, bool add, Sum* sums) const {
     if (native_) {
-      native_->multiply(X.data(), n_row, add, sums.data());
+      native_->multiply(X, n_row, add, sums);
       return;
     }
     Matrix x(emulated_.n_cols, n_row), y(emulated_.n_rows, n_row);
-    std::transform(X.begin(), X.begin() + static_cast<std::ptrdiff_t>(x.n_elem), x.begin(),
-                   [](Part value) { return widen(value); });
+    std::transform(X, X + x.n_elem, x.begin(), [](Part value) { return widen(value); });
     blas::multiply_serial(emulated_, blas::Transpose::no, x, blas::Transpose::no, y);
     for (Index i = 0; i < y.n_elem; ++i) {
       sums[i] = static_cast<Sum>(y(i)) + (add ? sums[i] : Sum{0});
@@ -110,6 +110,7 @@ class WeightProduct::Packed {
   virtual ~Packed() = default;
   // At most most_block_columns columns, on the calling thread.
   virtual void multiply(blas::ConstView X, blas::View Y, bool add) const = 0;
+  virtual void multiply(const SplitColumns& X, Index first, blas::View Y, bool add) const = 0;
 };
 
 namespace {
@@ -157,25 +158,43 @@ class WeightProduct::PackedBfloat16 : public WeightProduct::Packed {
         round_bfloat16(x, n_in_, high);
       }
     }
-    // The small products first, so that little is rounded off.
-    if (low_) {
-      high_->multiply(scratch.low, X.n_col, false, scratch.sums);
-      low_->multiply(scratch.high, X.n_col, true, scratch.sums);
-    }
-    high_->multiply(scratch.high, X.n_col, low_ != nullptr, scratch.sums);
-    for (Index c = 0; c < X.n_col; ++c) {
-      const float* const sums = scratch.sums.data() + c * n_out_;
-      float* const y = Y.data + c * Y.stride;
-      if (add) {
-        add_sums(sums, n_out_, y);
-      } else {
-        std::copy_n(sums, n_out_, y);
-      }
-    }
+    multiply_parts(scratch.high.data(), scratch.low.data(), Y, add);
+  }
+
+  void multiply(const SplitColumns& X, Index first, blas::View Y, bool add) const override {
+    const Bfloat16* const low = low_ ? X.bfloat16_low_.data() + first * n_in_ : nullptr;
+    multiply_parts(X.bfloat16_high_.data() + first * n_in_, low, Y, add);
   }
 
  private:
   using Product = PartProduct<Bfloat16, float>;
+
+  void multiply_parts(const Bfloat16* high, const Bfloat16* low, blas::View Y, bool add) const {
+    if (!add && Y.stride == n_out_ && Y.n_col == padded_rows(Y.n_col)) {
+      sum(high, low, Y.n_col, Y.data);
+      return;
+    }
+    float* const sums = BlockScratch<Bfloat16, float>::of_thread(n_in_, n_out_).sums.data();
+    sum(high, low, Y.n_col, sums);
+    for (Index c = 0; c < Y.n_col; ++c) {
+      float* const y = Y.data + c * Y.stride;
+      if (add) {
+        add_sums(sums + c * n_out_, n_out_, y);
+      } else {
+        std::copy_n(sums + c * n_out_, n_out_, y);
+      }
+    }
+  }
+
+  void sum(const Bfloat16* high, const Bfloat16* low, Index n_col, float* sums) const {
+    // The small products first, so that little is rounded off.
+    if (low_) {
+      high_->multiply(low, n_col, false, sums);
+      low_->multiply(high, n_col, true, sums);
+    }
+    high_->multiply(high, n_col, low_ != nullptr, sums);
+  }
+
   Index n_in_, n_out_;
   std::unique_ptr<const Product> high_, low_;  // low_: none for one product
 };
@@ -206,22 +225,66 @@ class WeightProduct::PackedInt8 : public WeightProduct::Packed {
       scales[c] = split_int8(X.data + c * X.stride, n_in_, scratch.high.data() + c * n_in_,
                              scratch.low.data() + c * n_in_);
     }
-    high_->multiply(scratch.high, X.n_col, false, scratch.sums);
-    high_->multiply(scratch.low, X.n_col, false, scratch.cross);
-    low_->multiply(scratch.high, X.n_col, true, scratch.cross);
+    multiply_parts(scratch.high.data(), scratch.low.data(), scales.data(), Y, add);
+  }
+
+  void multiply(const SplitColumns& X, Index first, blas::View Y, bool add) const override {
+    multiply_parts(X.int8_high_.data() + first * n_in_, X.int8_low_.data() + first * n_in_,
+                   X.scales_.data() + first, Y, add);
+  }
+
+ private:
+  using Product = PartProduct<std::int8_t, std::int32_t>;
+
+  void multiply_parts(const std::int8_t* high, const std::int8_t* low, const float* scales,
+                      blas::View Y, bool add) const {
+    auto& scratch = BlockScratch<std::int8_t, std::int32_t>::of_thread(n_in_, n_out_);
+    high_->multiply(high, Y.n_col, false, scratch.sums.data());
+    high_->multiply(low, Y.n_col, false, scratch.cross.data());
+    low_->multiply(high, Y.n_col, true, scratch.cross.data());
     const auto write = add ? add_fixed_point : write_fixed_point;
-    for (Index c = 0; c < X.n_col; ++c) {
+    for (Index c = 0; c < Y.n_col; ++c) {
       write(scratch.sums.data() + c * n_out_, scratch.cross.data() + c * n_out_, scales_.data(),
             scales[c], n_out_, Y.data + c * Y.stride);
     }
   }
 
- private:
-  using Product = PartProduct<std::int8_t, std::int32_t>;
   Index n_in_, n_out_;
   std::vector<float> scales_;  // of the outputs, times 256
   std::unique_ptr<const Product> high_, low_;
 };
+
+SplitColumns::SplitColumns(blas::ConstView X, Engine engine) : X_(X) {
+  if (engine == Engine::float32) return;
+  // Products of the last columns may read up to a whole block.
+  const std::size_t size = static_cast<std::size_t>(X.n_row) * (X.n_col + most_block_columns);
+  const bool int8 = engine == Engine::int8_three;
+  if (int8) {
+    int8_high_.resize(size);
+    int8_low_.resize(size);
+    scales_.resize(X.n_col);
+  } else {
+    bfloat16_high_.resize(size);
+    if (engine == Engine::bfloat16_three) bfloat16_low_.resize(size);
+  }
+#pragma omp parallel for schedule(static)
+  for (Index c = 0; c < X.n_col; ++c) {
+    const float* const x = X.data + c * X.stride;
+    const Index begin = c * X.n_row;
+    if (int8) {
+      scales_[c] = split_int8(x, X.n_row, int8_high_.data() + begin, int8_low_.data() + begin);
+    } else if (engine == Engine::bfloat16_three) {
+      split_bfloat16(x, X.n_row, bfloat16_high_.data() + begin, bfloat16_low_.data() + begin);
+    } else {
+      round_bfloat16(x, X.n_row, bfloat16_high_.data() + begin);
+    }
+  }
+}
+
+std::uint64_t SplitColumns::bytes(Index n_row, Index n_col, Engine engine) {
+  return WeightProduct::bytes(static_cast<std::uint64_t>(n_row) * (n_col + most_block_columns),
+                              engine);
+}
 
 WeightProduct::WeightProduct(blas::ConstView W, blas::Transpose transpose, Engine engine,
                              Means means)
@@ -267,6 +330,19 @@ void WeightProduct::multiply_serial(blas::ConstView X, blas::View Y, bool add) c
   }
 }
 
+void WeightProduct::multiply_serial(const SplitColumns& X, Index first, blas::View Y,
+                                    bool add) const {
+  if (!packed_) {
+    multiply_serial(X.X_.cols(first, Y.n_col), Y, add);
+    return;
+  }
+  check_product(X.X_.cols(first, Y.n_col), Y);
+  for (Index c = 0; c < Y.n_col; c += most_block_columns) {
+    const Index count = std::min(most_block_columns, Y.n_col - c);
+    packed_->multiply(X, first + c, Y.cols(c, count), add);
+  }
+}
+
 void WeightProduct::check_product(blas::ConstView X, blas::ConstView Y) const {
   const bool transposed = transpose_ == blas::Transpose::yes;
   check_count("rows of the activations", transposed ? W_.n_row : W_.n_col, X.n_row);
@@ -289,7 +365,7 @@ std::uint64_t WeightProduct::bytes(std::uint64_t n_weight, Engine engine) {
 std::uint64_t WeightProduct::thread_bytes(Index n_out, Index n_in, Engine engine) {
   if (engine == Engine::float32) return 0;
   const std::uint64_t part = engine == Engine::int8_three ? 1 : 2;
-  return most_block_columns * (2 * part * n_in + 2 * 4 * n_out);
+  return std::uint64_t{most_block_columns} * (2 * part * n_in + 2 * 4 * n_out);
 }
 
 }  // namespace headscope

@@ -13,6 +13,7 @@
 #include "circuits/position.hpp"
 #include "headscope/statistics.hpp"
 #include "random_draws.hpp"
+#include "support/shared_data.hpp"
 
 namespace headscope {
 namespace {
@@ -24,7 +25,7 @@ constexpr double rounding = 1e-12;
 /// Tolerance for composition, whose products are float32.
 constexpr double float_rounding = 1e-6;
 
-arma::mat gaussian(Index rows, Index columns, std::uint64_t stream) {
+arma::mat gaussian_weights(Index rows, Index columns, std::uint64_t stream) {
   arma::mat W(rows, columns);
   fill_normal(W.memptr(), W.n_elem, CounterRandom(11, stream));
   return W;
@@ -34,7 +35,7 @@ double frobenius(const arma::mat& A) {
   return std::sqrt(arma::accu(arma::square(A)));
 }
 
-ModelConfig small_config(Index n_layer = 2, Index n_head = 3) {
+ModelConfig circuits_config(Index n_layer = 2, Index n_head = 3) {
   ModelConfig config;
   config.n_layer = n_layer;
   config.n_head = n_head;
@@ -63,21 +64,21 @@ TEST(OvCopying, RotationByAQuarterTurnDoesNeither) {
 }
 
 TEST(OvCopying, SmallFormHasTheEigenvaluesOfTheFullCircuit) {
-  const arma::mat W_V = gaussian(20, 4, 1), W_O = gaussian(20, 4, 2);
+  const arma::mat W_V = gaussian_weights(20, 4, 1), W_O = gaussian_weights(20, 4, 2);
   const arma::cx_vec full = arma::eig_gen(arma::mat(W_V * W_O.t()));
   EXPECT_NEAR(ov_copying(W_V, W_O), arma::accu(arma::real(full)) / arma::accu(arma::abs(full)),
               1e-9);
 }
 
 TEST(OvCopying, NoCircuitHasNoValue) {
-  EXPECT_TRUE(std::isnan(ov_copying(arma::mat(6, 3), gaussian(6, 3, 1))));
+  EXPECT_TRUE(std::isnan(ov_copying(arma::mat(6, 3), gaussian_weights(6, 3, 1))));
 }
 
 TEST(OvCopyingFull, SmallFormHasTheEigenvaluesFromTokenToToken) {
-  Model model = random_model(small_config(), 1);
+  Model model = random_model(circuits_config(), 1);
   model.ln_f_gain = arma::linspace<Vector>(0.5, 1.5, model.ln_f_gain.n_elem);
   const Index d = model.config.d_model;
-  const arma::mat W_V = gaussian(d, 4, 1), W_O = gaussian(d, 4, 2);
+  const arma::mat W_V = gaussian_weights(d, 4, 1), W_O = gaussian_weights(d, 4, 2);
   arma::mat E = arma::conv_to<arma::mat>::from(model.W_E), U = E;
   U.each_col() %= arma::conv_to<arma::vec>::from(model.ln_f_gain);
   for (arma::mat* tokens : {&U, &E}) tokens->each_row() -= arma::rowvec(arma::mean(*tokens, 0));
@@ -87,7 +88,7 @@ TEST(OvCopyingFull, SmallFormHasTheEigenvaluesFromTokenToToken) {
 }
 
 TEST(OvCopyingFull, ShowsCopySuppressionThatTheOvCircuitAloneDoesNot) {
-  ModelConfig config = small_config();
+  ModelConfig config = circuits_config();
   config.tied_unembedding = false;
   Model model = random_model(config, 1);
   model.W_U = -model.W_E;
@@ -105,7 +106,8 @@ TEST(Rank90, CountsTheLargestUntilNineTenths) {
 
 TEST(Rank90, QkIsThatOfTheFullProduct) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
-    const arma::mat W_Q = gaussian(30, 8, 2 * seed), W_K = gaussian(30, 8, 2 * seed + 1);
+    const arma::mat W_Q = gaussian_weights(30, 8, 2 * seed),
+                    W_K = gaussian_weights(30, 8, 2 * seed + 1);
     const Index naive = rank90(arma::square(arma::svd(arma::mat(W_Q * W_K.t()))));
     EXPECT_EQ(qk_rank90(W_Q, W_K), naive);
     EXPECT_EQ(qk_rank90_joint(W_Q, W_K), naive);
@@ -113,7 +115,7 @@ TEST(Rank90, QkIsThatOfTheFullProduct) {
 }
 
 TEST(GramRoot, KeepsInnerProducts) {
-  const arma::mat W = gaussian(20, 5, 3);
+  const arma::mat W = gaussian_weights(20, 5, 3);
   const arma::mat S = gram_root(W);
   EXPECT_EQ(S.n_rows, 5U);
   EXPECT_LT(frobenius(S.t() * S - W.t() * W), 1e-10);
@@ -121,9 +123,9 @@ TEST(GramRoot, KeepsInnerProducts) {
 
 TEST(Subspaces, OrthogonalOverlapNotAtAllAndEqualFully) {
   arma::mat W(8, 6, arma::fill::zeros);
-  W.submat(0, 0, 1, 1) = gaussian(2, 2, 1);
-  W.submat(2, 2, 3, 3) = gaussian(2, 2, 2);
-  W.cols(4, 5) = W.cols(0, 1) * gaussian(2, 2, 3);
+  W.submat(0, 0, 1, 1) = gaussian_weights(2, 2, 1);
+  W.submat(2, 2, 3, 3) = gaussian_weights(2, 2, 2);
+  W.cols(4, 5) = W.cols(0, 1) * gaussian_weights(2, 2, 3);
   const SubspaceAngles angles = subspace_angles(head_subspaces(W, 3));
   EXPECT_NEAR(angles.overlap(0, 1), 0, rounding);
   EXPECT_NEAR(angles.angle_min(0, 1), 90, 1e-6);
@@ -146,9 +148,9 @@ TEST(Subspaces, AreMeasuredByTheAngleBetweenThem) {
 
 TEST(Subspaces, OfLesserRankCountTheirOwnDimensions) {
   arma::mat W(6, 6, arma::fill::zeros);
-  W.col(0) = gaussian(6, 1, 1);
+  W.col(0) = gaussian_weights(6, 1, 1);
   W.col(1) = W.col(0);
-  W.cols(2, 3) = arma::join_rows(W.col(0), gaussian(6, 1, 2));
+  W.cols(2, 3) = arma::join_rows(W.col(0), gaussian_weights(6, 1, 2));
   const HeadSubspaces subspaces = head_subspaces(W, 3);
   EXPECT_EQ(subspaces.rank, (std::vector<Index>{1, 2, 0}));
   const SubspaceAngles angles = subspace_angles(subspaces);
@@ -173,25 +175,25 @@ TEST(Subspaces, RandomOnesOverlapByChance) {
 }
 
 TEST(CircuitWeights, FoldingChangesNothingThatLayerNormLetsThrough) {
-  Model model = random_model(small_config(), 3);
+  Model model = random_model(circuits_config(), 3);
   LayerWeights& layer = model.layers[0];
-  layer.ln_1_gain = arma::conv_to<Vector>::from(gaussian(24, 1, 9));
+  layer.ln_1_gain = arma::conv_to<Vector>::from(gaussian_weights(24, 1, 9));
   const CircuitWeights raw = circuit_weights(layer, 3, false);
   const CircuitWeights folded = circuit_weights(layer, 3, true);
-  arma::vec x = gaussian(24, 1, 1);
+  arma::vec x = gaussian_weights(24, 1, 1);
   x -= arma::mean(x);
   const arma::vec scaled = x % arma::conv_to<arma::vec>::from(layer.ln_1_gain);
   for (const Projection read : {Projection::q, Projection::k, Projection::v}) {
     EXPECT_LT(frobenius(folded.of(read).t() * x - raw.of(read).t() * scaled), 1e-12);
     EXPECT_LT(frobenius(arma::mean(folded.of(read), 0)), 1e-15);
   }
-  const arma::vec written = raw.W_O * gaussian(24, 1, 2);
-  const arma::vec centred = folded.W_O * gaussian(24, 1, 2);
+  const arma::vec written = raw.W_O * gaussian_weights(24, 1, 2);
+  const arma::vec centred = folded.W_O * gaussian_weights(24, 1, 2);
   EXPECT_LT(frobenius(written - arma::mean(written) - centred), 1e-12);
 }
 
 TEST(CircuitWeights, HeadsAreRowsOfQkvAndColumnsOfO) {
-  const Model model = random_model(small_config(), 4);
+  const Model model = random_model(circuits_config(), 4);
   const CircuitWeights weights = circuit_weights(model.layers[1], 3, false);
   const LayerWeights& layer = model.layers[1];
   const Index d = model.config.d_model, d_head = model.config.d_head();
@@ -210,10 +212,10 @@ TEST(CircuitWeights, HeadsAreRowsOfQkvAndColumnsOfO) {
 }
 
 TEST(Composition, IsThePlainFormulaWithoutTheLargeMatrices) {
-  const CircuitWeights first{2, gaussian(20, 8, 1), gaussian(20, 8, 2), gaussian(20, 8, 3),
-                             gaussian(20, 8, 4)};
-  const CircuitWeights second{2, gaussian(20, 8, 5), gaussian(20, 8, 6), gaussian(20, 8, 7),
-                              gaussian(20, 8, 8)};
+  const CircuitWeights first{2, gaussian_weights(20, 8, 1), gaussian_weights(20, 8, 2),
+                             gaussian_weights(20, 8, 3), gaussian_weights(20, 8, 4)};
+  const CircuitWeights second{2, gaussian_weights(20, 8, 5), gaussian_weights(20, 8, 6),
+                              gaussian_weights(20, 8, 7), gaussian_weights(20, 8, 8)};
   const CompositionFactors earlier = composition_factors(first);
   const CompositionFactors later = composition_factors(second);
   for (Index i = 0; i < 2; ++i) {
@@ -241,7 +243,8 @@ TEST(Composition, IsFullWhereOneHeadReadsOnlyWhatAnotherWrites) {
 
 TEST(Composition, WithAHeadOfZerosHasNoValue) {
   const arma::mat zero(6, 2, arma::fill::zeros);
-  const CircuitWeights pruned{1, gaussian(6, 2, 1), gaussian(6, 2, 2), gaussian(6, 2, 3), zero};
+  const CircuitWeights pruned{1, gaussian_weights(6, 2, 1), gaussian_weights(6, 2, 2),
+                              gaussian_weights(6, 2, 3), zero};
   const CompositionFactors heads = composition_factors(pruned);
   EXPECT_TRUE(std::isnan(composition(heads, heads, 0)(0, 0)));
 }
@@ -257,7 +260,7 @@ TEST(CompositionNull, IsOneOverTheRootOfTheWidth) {
 }
 
 TEST(PositionOnly, WithoutQueriesIsUniform) {
-  ModelConfig config = small_config();
+  ModelConfig config = circuits_config();
   config.n_ctx = 4;
   Model model = random_model(config, 1);
   model.layers[0].W_QKV.head_rows(24).zeros();
@@ -271,7 +274,7 @@ TEST(PositionOnly, WithoutQueriesIsUniform) {
 }
 
 TEST(PositionOnly, ReadsTheNeighbourThatTheWeightsPointTo) {
-  ModelConfig config = small_config(1, 1);
+  ModelConfig config = circuits_config(1, 1);
   config.n_ctx = 24;
   Model model = random_model(config, 1);
   // Position p embeds as unit vector p; its key matches the query of position p + 1.
@@ -288,7 +291,7 @@ TEST(PositionOnly, ReadsTheNeighbourThatTheWeightsPointTo) {
 }
 
 TEST(PositionOnly, ScalesScoresByLayerWhereTheModelDoes) {
-  Model scaled = random_model(small_config(), 1);
+  Model scaled = random_model(circuits_config(), 1);
   scaled.config.scale_by_inverse_layer = true;
   for (LayerWeights& layer : scaled.layers) layer.W_QKV *= 30;
   Model halved = scaled;
@@ -304,7 +307,7 @@ TEST(PositionOnly, ScalesScoresByLayerWhereTheModelDoes) {
 }
 
 TEST(CircuitsAnalysis, GivesEveryDatasetWithItsDefinition) {
-  const ResultsGroup group = circuits_of(random_model(small_config(), 1));
+  const ResultsGroup group = circuits_of(random_model(circuits_config(), 1));
   const std::map<std::string, std::vector<std::string>> expected{
       {"ov_copying", {"layer", "head"}},
       {"ov_copying_full", {"layer", "head"}},
@@ -330,7 +333,7 @@ TEST(CircuitsAnalysis, GivesEveryDatasetWithItsDefinition) {
 }
 
 TEST(CircuitsAnalysis, CountsTheHeadsThatCopyAndThoseThatWriteTheOpposite) {
-  Model model = random_model(small_config(2, 3), 1);
+  Model model = random_model(circuits_config(2, 3), 1);
   for (LayerWeights& layer : model.layers) {
     layer.W_QKV.tail_rows(24).eye();
     layer.W_O.eye();
@@ -345,7 +348,7 @@ TEST(CircuitsAnalysis, CountsTheHeadsThatCopyAndThoseThatWriteTheOpposite) {
 }
 
 TEST(CircuitsAnalysis, NamesCompositionAboveRandomAndThePairsOfInductionHeads) {
-  ResultsGroup group = circuits_of(random_model(small_config(), 1));
+  ResultsGroup group = circuits_of(random_model(circuits_config(), 1));
   for (Variable& variable : group.variables) {
     if (variable.name == "composition") {
       variable.values(1, 2, 3) = 0.8;  // k, L0H2 to L1H0
@@ -362,21 +365,21 @@ TEST(CircuitsAnalysis, NamesCompositionAboveRandomAndThePairsOfInductionHeads) {
 }
 
 TEST(CircuitsAnalysis, AnAttentionOnlyModelHasNoCircuitFromTokenToToken) {
-  Model model = random_model(small_config(), 1);
+  Model model = random_model(circuits_config(), 1);
   model.W_E.reset();
   for (LayerWeights& layer : model.layers) layer.W_in.reset();
   EXPECT_FALSE(circuits_of(model).has("ov_copying_full"));
 }
 
 TEST(CircuitsAnalysis, SaysWhichPositionsItLookedAt) {
-  const ResultsGroup group = circuits_of(random_model(small_config(), 1));
+  const ResultsGroup group = circuits_of(random_model(circuits_config(), 1));
   for (const char* const name : {"position_only_share", "position_only_sink"}) {
     EXPECT_THAT(group.variable(name).long_name, HasSubstr("embeddings 0 .. 11 alone")) << name;
   }
 }
 
 TEST(CircuitsAnalysis, ComposesWithLaterLayersOnly) {
-  const ResultsGroup group = circuits_of(random_model(small_config(3, 2), 1));
+  const ResultsGroup group = circuits_of(random_model(circuits_config(3, 2), 1));
   const Array& scores = group.variable("composition").values;
   for (std::size_t from = 0; from < 6; ++from) {
     for (std::size_t to = 0; to < 6; ++to) {
@@ -386,7 +389,7 @@ TEST(CircuitsAnalysis, ComposesWithLaterLayersOnly) {
 }
 
 TEST(CircuitsAnalysis, RepeatsFromItsSeedAlone) {
-  const Model model = random_model(small_config(), 1);
+  const Model model = random_model(circuits_config(), 1);
   AnalysisSettings settings;
   settings.seed = 5;
   const auto null = [&] { return circuits_of(model, settings).variable("composition_null"); };
@@ -397,7 +400,7 @@ TEST(CircuitsAnalysis, RepeatsFromItsSeedAlone) {
 }
 
 TEST(CircuitsAnalysis, TellsOrthogonalFromSharedSubspaces) {
-  Model model = random_model(small_config(), 1);
+  Model model = random_model(circuits_config(), 1);
   for (LayerWeights& layer : model.layers) {
     layer.W_QKV.head_rows(24).eye();
     layer.W_QKV.rows(24, 31) = layer.W_QKV.rows(40, 47);
@@ -413,21 +416,21 @@ TEST(CircuitsAnalysis, TellsOrthogonalFromSharedSubspaces) {
 }
 
 TEST(CircuitsAnalysis, FindsNoMoreThanChanceInRandomWeights) {
-  for (const Claim& claim : circuits_of(random_model(small_config(8), 1)).claims) {
+  for (const Claim& claim : circuits_of(random_model(circuits_config(8), 1)).claims) {
     EXPECT_EQ(claim.verdict, Verdict::holds) << claim.statement;
     EXPECT_NEAR(claim.effect.value, 1, 0.1);
   }
 }
 
 TEST(CircuitsAnalysis, ClaimsNothingAboutSubspacesOfASingleHead) {
-  const std::vector<Claim> claims = circuits_of(random_model(small_config(2, 1), 1)).claims;
+  const std::vector<Claim> claims = circuits_of(random_model(circuits_config(2, 1), 1)).claims;
   EXPECT_EQ(claims[0].verdict, Verdict::undecided);
   EXPECT_TRUE(std::isnan(claims[0].effect.value));
 }
 
 TEST(CircuitsFigures, AreDrawnFromResultsAlone) {
   Results results;
-  results.groups.push_back(circuits_of(random_model(small_config(), 1)));
+  results.groups.push_back(circuits_of(random_model(circuits_config(), 1)));
   const std::vector<Figure> figures = circuits_figures(results);
   std::vector<std::string> names;
   for (const Figure& figure : figures) names.push_back(figure.name);
@@ -441,8 +444,7 @@ TEST(CircuitsFigures, AreDrawnFromResultsAlone) {
 }
 
 TEST(CircuitsOfGpt2Small, ShowTheKnownPreviousTokenAndInductionHeads) {
-  const std::string path =
-      std::string(HEADSCOPE_PROJECT_DIR) + "/../shared/data/models/gpt2-small-attention.h5";
+  const std::string path = test::shared_data + "/models/gpt2-small-attention.h5";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "GPT-2's weights are not at " << path;
   AnalysisSettings settings;
   settings.n_null = 10;

@@ -17,6 +17,7 @@
 #include "headscope/tokenizer.hpp"
 #include "run/corpus_run.hpp"
 #include "support/message_of.hpp"
+#include "support/shared_data.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -27,10 +28,10 @@ std::string data_file(const std::string& name) {
   return HEADSCOPE_PROJECT_DIR "/data/" + name;
 }
 
-constexpr std::uint64_t n_document = 12;
+constexpr std::uint64_t n_story = 12;
 
 /// The model with planted heads on the first stories.
-class PlantedModel : public ::testing::Test {
+class PlantedModel : public testing::Test {
  protected:
   PlantedModel()
       : model_(load_model(data_file("planted-model.h5"))),
@@ -42,7 +43,7 @@ class PlantedModel : public ::testing::Test {
   static CorpusOptions options() {
     CorpusOptions options;
     options.max_tokens = 256;
-    options.max_documents = n_document;
+    options.max_documents = n_story;
     return options;
   }
 
@@ -69,7 +70,7 @@ class PlantedModel : public ::testing::Test {
     CorpusRun run = make();
     for (const StatisticsByName& part : earlier) run.merge(part);
     show(run, pass, wanted);
-    const testing::TemporaryDirectory folder;
+    const test::TemporaryDirectory folder;
     save_statistics({}, run.statistics(), folder.file("pass.h5"));
     return load_statistics(folder.file("pass.h5")).parts;
   }
@@ -117,8 +118,8 @@ TEST_F(PlantedModel, EveryPlantedHeadIsRecovered) {
 }
 
 TEST_F(PlantedModel, StatisticsOfTwoHalvesMergeToTheWhole) {
-  const auto in_first_half = [](std::uint64_t index) { return index < n_document / 2; };
-  const auto in_second_half = [](std::uint64_t index) { return index >= n_document / 2; };
+  const auto in_first_half = [](std::uint64_t index) { return index < n_story / 2; };
+  const auto in_second_half = [](std::uint64_t index) { return index >= n_story / 2; };
   const std::vector<StatisticsByName> counted{pass_over(0, in_first_half, {}),
                                               pass_over(0, in_second_half, {})};
   CorpusRun merged = make();
@@ -169,7 +170,7 @@ TEST_F(PlantedModel, ExamplesShowTheirHeadsAtWork) {
     if (!found) continue;
     ++n_found[type];
     if (type == "delimiter") {
-      EXPECT_THAT(marked("target"), ::testing::MatchesRegex("[[:punct:]]+"));
+      EXPECT_THAT(marked("target"), testing::MatchesRegex("[[:punct:]]+"));
     }
     if (type == "positional") {
       const std::string about = examples.variable("about").text[i];
@@ -250,32 +251,30 @@ TEST_F(PlantedModel, TokensOutsideTheVocabularyAreRefused) {
   piece.tokens[3] = 2560;
   CorpusRun run = make();
   run.begin_pass(0);
-  EXPECT_EQ(testing::message_of<ShapeError>([&] { run.observe(piece); }),
+  EXPECT_EQ(test::message_of<ShapeError>([&] { run.observe(piece); }),
             "token ids of document " + piece.id + ": expected below 2560, got 2560");
 }
 
 /// Runs the program, saves all patterns, and recomputes every score from them in NumPy.
 void check_against_numpy(const std::string& model, const std::string& corpus,
                          const std::string& max_documents) {
-  const testing::TemporaryDirectory folder;
-  const testing::Finished run = testing::run_headscope(
+  const test::TemporaryDirectory folder;
+  const test::Finished run = test::run_headscope(
       {"run", "--model", model, "--corpus", corpus, "--max-documents", max_documents, "--analyses",
        "classification,attention", "--patterns", "1000", "--pattern-tokens", "0", "--bootstrap",
        "10", "--quiet", "--output", folder.path()});
   ASSERT_EQ(run.exit_status, 0) << run.err;
-  const testing::Finished check = testing::run_program(
+  const test::Finished check = test::run_program(
       {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/classification_check.py",
        folder.file("results.h5"), model, corpus});
   EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
 }
 
-const std::string shared = HEADSCOPE_PROJECT_DIR "/../shared/data";
-
 /// The program on a treebank whose documents are cut into pieces, checked by another script.
 class Treebank : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(shared_)) GTEST_SKIP() << "../shared is absent";
+    if (!std::filesystem::exists(test::shared_data)) GTEST_SKIP() << "../shared is absent";
   }
 
   void run(const std::vector<std::string>& options) const {
@@ -300,10 +299,9 @@ class Treebank : public ::testing::Test {
   }
 
  private:
-  const std::string shared_ = HEADSCOPE_PROJECT_DIR "/../shared/data",
-                    model_ = shared_ + "/models/english-mini.h5",
-                    tokenizer_ = shared_ + "/models/english-mini-tokenizer",
-                    corpus_ = shared_ + "/treebanks/en_gum-ud-dev.conllu";
+  const std::string model_ = test::shared_data + "/models/english-mini.h5",
+                    tokenizer_ = test::shared_data + "/models/english-mini-tokenizer",
+                    corpus_ = test::shared_data + "/treebanks/en_gum-ud-dev.conllu";
   const testing::TemporaryDirectory folder_;
 };
 

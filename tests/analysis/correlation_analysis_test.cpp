@@ -14,7 +14,7 @@
 namespace headscope {
 namespace {
 
-using testing::TemporaryDirectory;
+using test::TemporaryDirectory;
 
 TEST(HeadSpaceProducts, LeaveOutPositionZeroAndCountEachToken) {
   // Two heads of width 2; columns are tokens. Position 0 is left out.
@@ -28,7 +28,7 @@ TEST(HeadSpaceProducts, LeaveOutPositionZeroAndCountEachToken) {
 }
 
 TEST(ResidualSpaceProducts, EqualExplicitOutputsOfAllLayers) {
-  testing::Normal normal(4);
+  test::Normal normal(4);
   const Index n_head = 3, d_head = 4, d_model = 12, n_token = 21;
   const std::vector<Matrix> z{normal.matrix(d_model, n_token), normal.matrix(d_model, n_token)};
   const Matrix W_O[] = {normal.matrix(d_model, d_model), normal.matrix(d_model, d_model)};
@@ -59,7 +59,7 @@ TEST(JsDistance, IsZeroForEqualAndRootOfLogTwoForDisjoint) {
 }
 
 TEST(LinearCka, IsOneForARotatedScaledCopyAndZeroForUncorrelated) {
-  testing::Normal normal(8);
+  test::Normal normal(8);
   const Index n_token = 4000;
   const arma::mat a = arma::conv_to<arma::mat>::from(normal.matrix(2, n_token, 1, 3));
   const arma::mat rotation{{0.6, -0.8}, {0.8, 0.6}};
@@ -100,15 +100,14 @@ TEST(MetricMds, RecoversDistancesOfPointsInAPlane) {
 }
 
 /// Runs the command line on the tiny model and documents of the PyTorch goldens.
-class CorrelationAnalysis : public ::testing::Test {
+class CorrelationAnalysis : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     directory_ = new TemporaryDirectory;
     std::vector<TokenIds> documents;
-    for (std::size_t d = 0; d < 3; ++d)
-      documents.push_back(testing::golden_tokens(golden_path(), d));
-    testing::write_token_corpus(directory_->file("corpus.h5"), documents);
-    const testing::Finished finished = testing::run_headscope(
+    for (std::size_t d = 0; d < 3; ++d) documents.push_back(test::golden_tokens(golden_path(), d));
+    test::write_token_corpus(directory_->file("corpus.h5"), documents);
+    const test::Finished finished = test::run_headscope(
         {"run", "--model", std::string(HEADSCOPE_TEST_DATA) + "/tiny_safetensors/model.safetensors",
          "--corpus", directory_->file("corpus.h5"), "--no-bos", "--analyses", "correlation",
          "--control", "random", "--output", directory_->file("out"), "--figures", "svg"});
@@ -215,7 +214,7 @@ TEST_F(CorrelationAnalysis, AcrossLayersContainsEachLayersMatrix) {
 }
 
 TEST_F(CorrelationAnalysis, CosinesAcrossLayersCanBeLeftOut) {
-  const testing::Finished finished = testing::run_headscope(
+  const test::Finished finished = test::run_headscope(
       {"run", "--model", std::string(HEADSCOPE_TEST_DATA) + "/tiny_safetensors/model.safetensors",
        "--corpus", directory_->file("corpus.h5"), "--no-bos", "--analyses", "correlation",
        "--no-cosine-all", "--output", directory_->file("within"), "--figures", "svg"});

@@ -10,7 +10,7 @@
 namespace headscope {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
 /// The analysis's sums for one layer with two heads of width 1. In document d their cosine is
 /// head[d] in head space and residual[d] in residual space. Each stands for as many documents as an
@@ -41,7 +41,7 @@ Statistics sums_of(const std::vector<double>& head, const std::vector<double>& r
   return statistics;
 }
 
-ModelConfig config() {
+ModelConfig correlation_config() {
   ModelConfig config;
   config.n_layer = 1;
   config.n_head = config.d_model = 2;
@@ -58,7 +58,8 @@ AnalysisSettings settings() {
 /// Their cosines in head space would give the opposite verdict on low correlation.
 std::array<Verdict, 2> verdicts(const std::vector<double>& residual) {
   const std::vector<double> head(residual.size(), residual[0] < 0.3 ? 0.9 : 0.0);
-  const ResultsGroup group = correlation_results(sums_of(head, residual), config(), settings());
+  const ResultsGroup group =
+      correlation_results(sums_of(head, residual), correlation_config(), settings());
   return {group.claims.at(0).verdict, group.claims.at(1).verdict};
 }
 
@@ -84,7 +85,8 @@ TEST(MixingClaim, IsSettledByTheWholeIntervalAgainstOneHundredth) {
 /// cosines in head space are 0.
 ResultsGroup compared(const std::vector<double>& trained, const std::vector<double>& untrained) {
   const std::vector<double> none(trained.size(), 0);
-  ResultsGroup group = correlation_results(sums_of(none, trained), config(), settings());
+  ResultsGroup group =
+      correlation_results(sums_of(none, trained), correlation_config(), settings());
   add_control_comparison(sums_of(none, trained), sums_of(none, untrained), settings(), group);
   return group;
 }
@@ -112,7 +114,8 @@ TEST(ControlClaim, ComparesTheSameDocumentsInEachResample) {
 }
 
 TEST(LikenessLine, ComparesWithTheControlWhereThereIsOne) {
-  const ResultsGroup alone = correlation_results(sums_of({0, 0}, {0.1, 0.7}), config(), settings());
+  const ResultsGroup alone =
+      correlation_results(sums_of({0, 0}, {0.1, 0.7}), correlation_config(), settings());
   ASSERT_EQ(alone.report.findings.size(), 1u);
   EXPECT_EQ(alone.report.findings[0].text,
             "What two heads of a layer write has a mean absolute cosine of 0.4.");
@@ -125,38 +128,38 @@ TEST(LikenessLine, ComparesWithTheControlWhereThereIsOne) {
 
 TEST(CorrelationSummary, NamesTheMostAlikePairOfResidualSpace) {
   const ResultsGroup group =
-      correlation_results(sums_of({0.9, 0.9}, {-0.25, -0.25}), config(), settings());
+      correlation_results(sums_of({0.9, 0.9}, {-0.25, -0.25}), correlation_config(), settings());
   EXPECT_THAT(group.summary, HasSubstr("L0H0 and L0H1 with a cosine of -0.25"));
 }
 
 /// Recomputes every number in NumPy from stacked outputs. The parameter is --js-queries.
-class CorrelationAgainstNumPy : public ::testing::TestWithParam<const char*> {};
+class CorrelationAgainstNumPy : public testing::TestWithParam<const char*> {};
 
 TEST_P(CorrelationAgainstNumPy, AgreesOnDocumentsOfDifferentLengths) {
   const std::string golden = std::string(HEADSCOPE_TEST_DATA) + "/forward_golden.h5";
   const std::string model = std::string(HEADSCOPE_TEST_DATA) + "/tiny_flat/float64.h5";
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   std::vector<TokenIds> documents{{7}};
-  for (const std::size_t d : {0, 1, 2}) documents.push_back(testing::golden_tokens(golden, d));
+  for (const std::size_t d : {0, 1, 2}) documents.push_back(test::golden_tokens(golden, d));
   // One is longer than the context; the others make enough documents for an interval.
-  documents.push_back(testing::Normal(4).tokens(75, 61));
+  documents.push_back(test::Normal(4).tokens(75, 61));
   for (Index n_token = 3; documents.size() < least_documents; ++n_token) {
-    documents.push_back(testing::Normal(n_token).tokens(n_token, 61));
+    documents.push_back(test::Normal(n_token).tokens(n_token, 61));
   }
-  testing::write_token_corpus(folder.file("corpus.h5"), documents);
-  const testing::Finished run = testing::run_headscope(
+  test::write_token_corpus(folder.file("corpus.h5"), documents);
+  const test::Finished run = test::run_headscope(
       {"run", "--model", model, "--corpus", folder.file("corpus.h5"), "--no-bos", "--analyses",
        "correlation", "--bootstrap", "40", "--js-queries", GetParam(), "--seed", "3", "--figures",
        "svg", "--quiet", "--output", folder.path()});
   ASSERT_EQ(run.exit_status, 0) << run.err;
-  const testing::Finished check = testing::run_program(
+  const test::Finished check = test::run_program(
       {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/correlation_check.py",
        folder.file("results.h5"), model, folder.file("corpus.h5"), "40", GetParam()});
   EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
 }
 
 // Fewer queries than documents, fewer than all queries, more than all.
-INSTANTIATE_TEST_SUITE_P(JsQueries, CorrelationAgainstNumPy, ::testing::Values("3", "30", "1000"),
+INSTANTIATE_TEST_SUITE_P(JsQueries, CorrelationAgainstNumPy, testing::Values("3", "30", "1000"),
                          [](const auto& test) { return std::string("Of") + test.param; });
 
 }  // namespace

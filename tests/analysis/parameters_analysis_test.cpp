@@ -14,13 +14,14 @@
 #include "parameters/parameters.hpp"
 #include "parameters/splitting.hpp"
 #include "random_draws.hpp"
+#include "support/shared_data.hpp"
 
 namespace headscope {
 namespace {
 
 using testing::HasSubstr;
 
-ModelConfig small_config(Index n_head = 4) {
+ModelConfig parameters_config(Index n_head = 4) {
   ModelConfig config;
   config.n_layer = 3;
   config.n_head = n_head;
@@ -45,7 +46,7 @@ double value(const ResultsGroup& group, const std::string& variable, const std::
   return group.variable(variable).values(static_cast<std::size_t>(at - labels.begin()));
 }
 
-Matrix gaussian(Index n, std::uint64_t seed) {
+Matrix gaussian_square(Index n, std::uint64_t seed) {
   arma::mat W(n, n);
   fill_normal(W.memptr(), W.n_elem, CounterRandom(seed));
   return arma::conv_to<Matrix>::from(W);
@@ -127,7 +128,8 @@ TEST(BlockEnergy, IsTheShareOfSquaresInTheDiagonalBlocks) {
 
 TEST(BlockEnergy, OfABlockDiagonalMatrixIsOneAndNoPermutationReachesIt) {
   Matrix W(16, 16, arma::fill::zeros);
-  for (Index b = 0; b < 4; ++b) W.submat(4 * b, 4 * b, 4 * b + 3, 4 * b + 3) = gaussian(4, b);
+  for (Index b = 0; b < 4; ++b)
+    W.submat(4 * b, 4 * b, 4 * b + 3, 4 * b + 3) = gaussian_square(4, b);
   const BlockEnergy block = block_energy(W, 4, 100, 0, 0);
   EXPECT_NEAR(block.energy, 1, 1e-12);
   EXPECT_NEAR(block.p, 1.0 / 101, 1e-12);
@@ -135,14 +137,14 @@ TEST(BlockEnergy, OfABlockDiagonalMatrixIsOneAndNoPermutationReachesIt) {
 }
 
 TEST(BlockEnergy, OfARandomMatrixIsChance) {
-  const BlockEnergy block = block_energy(gaussian(96, 1), 8, 100, 0, 0);
+  const BlockEnergy block = block_energy(gaussian_square(96, 1), 8, 100, 0, 0);
   EXPECT_NEAR(block.null_mean, 1.0 / 8, 4 * block.null_std / 10);
   EXPECT_LT(std::abs(block.z), 4);
   EXPECT_NEAR(block.energy, 1.0 / 8, 5 * block.null_std);
 }
 
 TEST(BlockEnergy, DoesNotDependOnWhichAxisIsCalledInput) {
-  const Matrix W = gaussian(24, 2);
+  const Matrix W = gaussian_square(24, 2);
   EXPECT_NEAR(block_energy(W, 4, 0, 0, 0).energy, block_energy(W.t(), 4, 0, 0, 0).energy, 1e-12);
 }
 
@@ -152,7 +154,7 @@ TEST(BlockEnergy, SaysWhenAMatrixCannotBeSplit) {
 }
 
 TEST(HeldParameters, AreAllOfACompleteModelAndFewerOfAttentionAlone) {
-  const ModelConfig config = small_config();
+  const ModelConfig config = parameters_config();
   Model model = random_model(config, 1);
   EXPECT_EQ(held_parameters(model).by_component, parameter_counts(config).by_component);
   model.W_E.reset();
@@ -161,13 +163,14 @@ TEST(HeldParameters, AreAllOfACompleteModelAndFewerOfAttentionAlone) {
 }
 
 TEST(Splitting, OneLargeProjectionEqualsSeparateOnes) {
-  const SplittingDifference difference = splitting_difference(random_model(small_config(), 1), 0);
+  const SplittingDifference difference =
+      splitting_difference(random_model(parameters_config(), 1), 0);
   EXPECT_LT(difference.relative, 1e-5) << "float32 rounding";
   EXPECT_EQ(difference.n_token, 20U);
 }
 
 TEST(ParametersAnalysis, GivesEveryDatasetWithItsDefinition) {
-  const ResultsGroup group = parameters_of(random_model(small_config(), 1));
+  const ResultsGroup group = parameters_of(random_model(parameters_config(), 1));
   const std::map<std::string, std::vector<std::string>> expected{
       {"count", {"component"}},
       {"architecture_parameters", {"architecture", "scheme"}},
@@ -190,7 +193,7 @@ TEST(ParametersAnalysis, GivesEveryDatasetWithItsDefinition) {
 }
 
 TEST(ParametersAnalysis, CountsByHand) {
-  const ResultsGroup group = parameters_of(random_model(small_config(), 1));
+  const ResultsGroup group = parameters_of(random_model(parameters_config(), 1));
   EXPECT_EQ(value(group, "count", "component", "token_embedding"), 11 * 16);
   EXPECT_EQ(value(group, "count", "component", "position_embedding"), 20 * 16);
   EXPECT_EQ(value(group, "count", "component", "attention_k"), 3 * 16 * 16);
@@ -204,7 +207,7 @@ TEST(ParametersAnalysis, CountsByHand) {
 }
 
 TEST(ParametersAnalysis, SettlesItsClaimsOnADenseModel) {
-  const std::vector<Claim> claims = parameters_of(random_model(small_config(), 1)).claims;
+  const std::vector<Claim> claims = parameters_of(random_model(parameters_config(), 1)).claims;
   ASSERT_EQ(claims.size(), 4U);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(claims[i].number, i + 1);
   EXPECT_EQ(claims[0].verdict, Verdict::holds);
@@ -216,7 +219,7 @@ TEST(ParametersAnalysis, SettlesItsClaimsOnADenseModel) {
 }
 
 TEST(ParametersAnalysis, FindsBlockDiagonalProjectionsWhereThereAreSome) {
-  Model model = random_model(small_config(), 1);
+  Model model = random_model(parameters_config(), 1);
   Matrix mask(16, 16, arma::fill::zeros);
   for (Index b = 0; b < 4; ++b) mask.submat(4 * b, 4 * b, 4 * b + 3, 4 * b + 3).ones();
   for (LayerWeights& layer : model.layers) {
@@ -224,12 +227,12 @@ TEST(ParametersAnalysis, FindsBlockDiagonalProjectionsWhereThereAreSome) {
     layer.W_O %= mask;
   }
   EXPECT_EQ(parameters_of(model).claims[3].verdict, Verdict::holds);
-  model.layers[0].W_O = gaussian(16, 3);
+  model.layers[0].W_O = gaussian_square(16, 3);
   EXPECT_EQ(parameters_of(model).claims[3].verdict, Verdict::undecided);
 }
 
 TEST(ParametersAnalysis, ClaimsNothingAboutBlocksOfASingleHead) {
-  const ResultsGroup group = parameters_of(random_model(small_config(1), 1));
+  const ResultsGroup group = parameters_of(random_model(parameters_config(1), 1));
   EXPECT_EQ(group.claims[3].verdict, Verdict::undecided);
   EXPECT_TRUE(std::isnan(group.claims[3].effect.value));
   EXPECT_EQ(group.variable("block_energy_p").values(0, 0), 1);
@@ -237,7 +240,7 @@ TEST(ParametersAnalysis, ClaimsNothingAboutBlocksOfASingleHead) {
 
 TEST(ParametersFigures, AreDrawnFromResultsAlone) {
   Results results;
-  results.groups.push_back(parameters_of(random_model(small_config(), 1)));
+  results.groups.push_back(parameters_of(random_model(parameters_config(), 1)));
   const std::vector<Figure> figures = parameters_figures(results);
   std::vector<std::string> names;
   for (const Figure& figure : figures) names.push_back(figure.name);
@@ -250,8 +253,7 @@ TEST(ParametersFigures, AreDrawnFromResultsAlone) {
 }
 
 TEST(ParametersOfGpt2Small, AreCountedAndNotBlockDiagonal) {
-  const std::string path =
-      std::string(HEADSCOPE_PROJECT_DIR) + "/../shared/data/models/gpt2-small-attention.h5";
+  const std::string path = test::shared_data + "/models/gpt2-small-attention.h5";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "GPT-2's weights are not at " << path;
   const ResultsGroup group = parameters_of(load_model(path));
   EXPECT_EQ(group.variable("count").values.values.back(), 124439808);

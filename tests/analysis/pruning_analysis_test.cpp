@@ -19,8 +19,8 @@
 namespace headscope {
 namespace {
 
-using ::testing::ElementsAre;
-using testing::TemporaryDirectory;
+using test::TemporaryDirectory;
+using testing::ElementsAre;
 
 TEST(PruningOrders, AscendInScoreWithTiesInOrderAndNanLast) {
   const Array scores({2, 3}, {0.5, -1, 0.5, std::nan(""), 0, 2});
@@ -45,7 +45,7 @@ TEST(PruningOrders, NormalizedImportanceHasUnitLengthInEachLayer) {
 TEST(PruningCost, IsThatOfTheDocumentsUsed) {
   const TemporaryDirectory folder;
   const TokenIds tokens{1, 2, 3, 4};
-  testing::write_token_corpus(folder.file("corpus.h5"), {tokens, tokens, tokens});
+  test::write_token_corpus(folder.file("corpus.h5"), {tokens, tokens, tokens});
   ModelConfig config;
   config.n_layer = config.n_head = 2;
   config.d_model = 8;
@@ -80,16 +80,16 @@ TEST(PruningCost, IsThatOfTheDocumentsUsed) {
 }
 
 /// Runs the command line on the tiny model and documents of the PyTorch goldens.
-class PruningAnalysis : public ::testing::Test {
+class PruningAnalysis : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     directory_ = new TemporaryDirectory;
     std::vector<TokenIds> documents;
     // As many as an interval takes; means over documents are those of the four.
     for (std::size_t d = 0; d < least_documents; ++d) {
-      documents.push_back(testing::golden_tokens(golden_path(), d % 4));
+      documents.push_back(test::golden_tokens(golden_path(), d % 4));
     }
-    testing::write_token_corpus(directory_->file("corpus.h5"), documents);
+    test::write_token_corpus(directory_->file("corpus.h5"), documents);
     results_ = new Results(run("out", {}));
   }
   static void TearDownTestSuite() {
@@ -116,7 +116,7 @@ class PruningAnalysis : public ::testing::Test {
         "--figures",
         "svg"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    const testing::Finished finished = testing::run_headscope(arguments);
+    const test::Finished finished = test::run_headscope(arguments);
     EXPECT_EQ(finished.exit_status, 0) << finished.err;
     return read_results(directory_->file(output) + "/results.h5");
   }
@@ -233,7 +233,7 @@ TEST_F(PruningAnalysis, DocumentBoundIsKept) {
 
 /// Precision by name, and its bound on errors relative to a typical increase.
 class PruningPrecision : public PruningAnalysis,
-                         public ::testing::WithParamInterface<std::pair<const char*, double>> {};
+                         public testing::WithParamInterface<std::pair<const char*, double>> {};
 
 TEST_P(PruningPrecision, IsRecordedWithItsMeasuredError) {
   const auto [name, bound] = GetParam();
@@ -259,15 +259,15 @@ TEST_P(PruningPrecision, IsRecordedWithItsMeasuredError) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, PruningPrecision,
-                         ::testing::Values(std::pair("high", 1e-3), std::pair("fast", 1e-2)),
+                         testing::Values(std::pair("high", 1e-3), std::pair("fast", 1e-2)),
                          [](const auto& test) { return std::string(test.param.first); });
 
 TEST(PruningPrecisionName, UnknownIsRefused) {
-  const testing::Finished finished =
-      testing::run_headscope({"run", "--precision", "half", "--output", "out"});
+  const test::Finished finished =
+      test::run_headscope({"run", "--precision", "half", "--output", "out"});
   EXPECT_EQ(finished.exit_status, 2);
   EXPECT_THAT(finished.err,
-              ::testing::HasSubstr("--precision: expected one of float32, high, fast; got"));
+              testing::HasSubstr("--precision: expected one of float32, high, fast; got"));
 }
 
 }  // namespace

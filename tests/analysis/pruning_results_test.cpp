@@ -11,10 +11,10 @@
 namespace headscope {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using testing::HasSubstr;
+using testing::Not;
 
-constexpr std::size_t n_layer = 2, n_head = 5, n_unit = n_layer * n_head;
+constexpr std::size_t n_layer = 2, n_head = 5, n_pruning_unit = n_layer * n_head;
 using Curve = std::array<double, n_curve_step>;
 
 using Curves = std::array<Curve, 2>;
@@ -53,7 +53,7 @@ Statistics rows_of(const std::vector<Curves>& documents) {
   return statistics;
 }
 
-ModelConfig config() {
+ModelConfig pruning_config() {
   ModelConfig config;
   config.n_layer = n_layer;
   config.n_head = n_head;
@@ -64,7 +64,7 @@ ModelConfig config() {
 ResultsGroup results_of(const Statistics& statistics) {
   AnalysisSettings settings;
   settings.n_bootstrap = 200;
-  return pruning_results(statistics, config(), settings);
+  return pruning_results(statistics, pruning_config(), settings);
 }
 
 /// A curve that adds nothing through `step` and 1 nat after it.
@@ -108,7 +108,7 @@ TEST(PrunableClaim, HoldsFromAFifthOfTheHeadsByItsWholeInterval) {
 
 TEST(PruningResults, ALossAboveThatOfGuessingWarnsAndSettlesNoClaim) {
   const auto with_vocabulary = [](Index d_vocab) {
-    ModelConfig small = config();
+    ModelConfig small = pruning_config();
     small.d_vocab = d_vocab;
     return pruning_results(rows_of(enough({free_until(2), free_until(2)})), small, {});
   };
@@ -207,24 +207,24 @@ TEST(PruningResults, SummaryNamesTheLossOfAllDocumentsAndOfThoseAblated) {
 TEST(PruningAgainstNumPy, AgreesOnDocumentsOfDifferentLengths) {
   const std::string golden = std::string(HEADSCOPE_TEST_DATA) + "/gradient_golden.h5";
   const std::string model = std::string(HEADSCOPE_TEST_DATA) + "/tiny_flat/float64.h5";
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   // One document is too short to predict a token; one is longer than every possible donor of z.
-  std::vector<TokenIds> documents{testing::golden_tokens(golden, 0), {7}};
-  for (const std::size_t d : {1, 2, 3}) documents.push_back(testing::golden_tokens(golden, d));
-  documents.push_back(testing::Normal(4).tokens(26, 61));
+  std::vector<TokenIds> documents{test::golden_tokens(golden, 0), {7}};
+  for (const std::size_t d : {1, 2, 3}) documents.push_back(test::golden_tokens(golden, d));
+  documents.push_back(test::Normal(4).tokens(26, 61));
   // One is longer than two contexts. The others make enough documents for an interval, of which the
   // sample leaves out some.
-  documents.push_back(testing::Normal(5).tokens(75, 61));
+  documents.push_back(test::Normal(5).tokens(75, 61));
   for (Index n_token = 3; documents.size() < 26; ++n_token) {
-    documents.push_back(testing::Normal(n_token).tokens(n_token % 7 + 2, 61));
+    documents.push_back(test::Normal(n_token).tokens(n_token % 7 + 2, 61));
   }
-  testing::write_token_corpus(folder.file("corpus.h5"), documents);
-  const testing::Finished run = testing::run_headscope(
+  test::write_token_corpus(folder.file("corpus.h5"), documents);
+  const test::Finished run = test::run_headscope(
       {"run", "--model", model, "--corpus", folder.file("corpus.h5"), "--no-bos", "--analyses",
        "pruning", "--bootstrap", "40", "--prune-documents", "22", "--seed", "3", "--figures", "svg",
        "--quiet", "--output", folder.path()});
   ASSERT_EQ(run.exit_status, 0) << run.err;
-  const testing::Finished check = testing::run_program(
+  const test::Finished check = test::run_program(
       {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/pruning_check.py",
        folder.file("results.h5"), model, folder.file("corpus.h5"), "40", "22"});
   EXPECT_EQ(check.exit_status, 0) << check.out << check.err;

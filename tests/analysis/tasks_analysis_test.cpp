@@ -13,6 +13,7 @@
 #include "support/golden.hpp"
 #include "support/random_weights.hpp"
 #include "support/same_results.hpp"
+#include "support/shared_data.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
 #include "tasks/batches.hpp"
@@ -22,13 +23,12 @@
 namespace headscope {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::TemporaryDirectory;
-using ::testing::UnorderedElementsAre;
+using test::TemporaryDirectory;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 const std::string data = HEADSCOPE_PROJECT_DIR "/data/";
-const std::string shared = HEADSCOPE_PROJECT_DIR "/../shared/data/";
 
 /// Results of a run of the analysis alone on these lines.
 Results run_tasks(const std::string& model, const std::vector<std::string>& lines,
@@ -36,13 +36,13 @@ Results run_tasks(const std::string& model, const std::vector<std::string>& line
   const TemporaryDirectory folder;
   std::string text;
   for (const std::string& line : lines) text += line + "\n";
-  testing::write_file(folder.file("tasks.jsonl"), text);
+  test::write_file(folder.file("tasks.jsonl"), text);
   std::vector<std::string> arguments{
       "run",        "--model",         model,       "--tasks", folder.file("tasks.jsonl"),
       "--analyses", "tasks",           "--figures", "svg",     "--quiet",
       "--output",   folder.file("out")};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  const testing::Finished finished = testing::run_headscope(arguments);
+  const test::Finished finished = test::run_headscope(arguments);
   EXPECT_EQ(finished.exit_status, 0) << finished.err;
   for (const char* figure : {"tasks_heads", "tasks_best_heads", "tasks_direct_total"}) {
     EXPECT_TRUE(std::filesystem::exists(folder.file("out/figures/") + figure + ".svg")) << figure;
@@ -234,7 +234,7 @@ Model model_with_one_copying_head() {
   config.n_ctx = 32;
   config.d_vocab = 2560;
   const Index d = config.d_model, d_head = config.d_head(), n_code = d / 2;
-  testing::Normal random(51);
+  test::Normal random(51);
   Model model;
   model.config = config;
   model.W_E = arma::join_cols(arma::sign(random.matrix(n_code, config.d_vocab)),
@@ -350,7 +350,7 @@ std::vector<std::string> golden_lines() {
 }
 
 TEST(TasksAnalysis, EqualsHuggingFacesMaskedForwardsAndAutograd) {
-  const hdf5::InputFile golden(testing::data_path("tasks_golden.h5"));
+  const hdf5::InputFile golden(test::data_path("tasks_golden.h5"));
   const Results results = run_tasks(data + "default-model.h5", golden_lines());
   const ResultsGroup& group = results.group("tasks");
   const Array margin = golden.read_reals("default/margin");
@@ -375,14 +375,16 @@ TEST(TasksAnalysis, EqualsHuggingFacesMaskedForwardsAndAutograd) {
 }
 
 TEST(TasksAnalysis, MarginsOfBlimpEqualHuggingFaces) {
-  if (!std::filesystem::exists(shared + "blimp")) GTEST_SKIP() << "needs ../shared/data";
-  const hdf5::InputFile golden(testing::data_path("tasks_golden.h5"));
-  const Tokenizer tokenizer = Tokenizer::from_directory(shared + "models/english-mini-tokenizer");
-  const Model model = load_model(shared + "models/english-mini.h5");
+  if (!std::filesystem::exists(test::shared_data + "/blimp"))
+    GTEST_SKIP() << "needs ../shared/data";
+  const hdf5::InputFile golden(test::data_path("tasks_golden.h5"));
+  const Tokenizer tokenizer =
+      Tokenizer::from_directory(test::shared_data + "/models/english-mini-tokenizer");
+  const Model model = load_model(test::shared_data + "/models/english-mini.h5");
   Forward forward(model);
   for (const std::string name :
        {"anaphor_gender_agreement", "regular_plural_subject_verb_agreement_1"}) {
-    const TaskFiles files({shared + "blimp/" + name + ".jsonl"}, tokenizer, {256, 0});
+    const TaskFiles files({test::shared_data + "/blimp/" + name + ".jsonl"}, tokenizer, {256, 0});
     ASSERT_EQ(files.tasks().size(), 1U);
     EXPECT_EQ(files.tasks()[0].name, name);
     const Array expected = golden.read_reals("blimp/" + name);
@@ -407,7 +409,7 @@ TEST(TasksAnalysis, NeedsTasksAndATokenizer) {
     std::vector<std::string> arguments{"run",   "--model", model,      "--analyses",
                                        "tasks", "--quiet", "--output", folder.file("out")};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    const testing::Finished finished = testing::run_headscope(arguments);
+    const test::Finished finished = test::run_headscope(arguments);
     EXPECT_NE(finished.exit_status, 0);
     EXPECT_FALSE(std::filesystem::exists(folder.file("out")));
     return finished.err;
@@ -415,7 +417,7 @@ TEST(TasksAnalysis, NeedsTasksAndATokenizer) {
   EXPECT_THAT(error_of({}, tiny), HasSubstr("--analyses tasks: expected --tasks, got none"));
   EXPECT_THAT(error_of({"--tasks", data + "tasks.jsonl"}, tiny),
               HasSubstr("tasks.jsonl: expected a tokenizer to read text with, got none"));
-  testing::write_file(folder.file("bad.jsonl"), "{\"prefix\": 3}\n");
+  test::write_file(folder.file("bad.jsonl"), "{\"prefix\": 3}\n");
   EXPECT_THAT(error_of({"--tasks", folder.file("bad.jsonl")}, data + "default-model.h5"),
               HasSubstr("bad.jsonl:1: expected text in prefix, got number"));
 }

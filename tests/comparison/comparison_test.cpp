@@ -14,12 +14,12 @@
 namespace headscope {
 namespace {
 
-using ::testing::DoubleEq;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using testing::message_of;
-using testing::TemporaryDirectory;
+using test::message_of;
+using test::TemporaryDirectory;
+using testing::DoubleEq;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
@@ -121,15 +121,14 @@ TEST(Comparison, MeasuresKeepTheirIntervalsAndLeaveGaps) {
                                        weather("b", {1, 2, 3}, {0, 0, 0}, 7, {"autumn"})});
   const Variable& wetness = group.variable("wetness");
   EXPECT_THAT(wetness.dimensions, ElementsAre("run"));
-  EXPECT_THAT(wetness.values.values, ElementsAre(5, ::testing::IsNan(), 7));
-  EXPECT_THAT(wetness.interval->high.values, ElementsAre(6, ::testing::IsNan(), 8));
+  EXPECT_THAT(wetness.values.values, ElementsAre(5, testing::IsNan(), 7));
+  EXPECT_THAT(wetness.interval->high.values, ElementsAre(6, testing::IsNan(), 8));
   EXPECT_EQ(wetness.long_name, "all rain");
   EXPECT_EQ(wetness.interval->resampling, "days resampled");
   EXPECT_THAT(group.variable("wet_share").dimensions, ElementsAre("run", "time"));
   EXPECT_THAT(group.dimensions.at("time").text, ElementsAre("spring", "autumn"));
-  EXPECT_THAT(
-      group.variable("wet_share").values.values,
-      ElementsAre(0.5, 0.5, ::testing::IsNan(), ::testing::IsNan(), ::testing::IsNan(), 0.5));
+  EXPECT_THAT(group.variable("wet_share").values.values,
+              ElementsAre(0.5, 0.5, testing::IsNan(), testing::IsNan(), testing::IsNan(), 0.5));
 }
 
 TEST(Comparison, AlongFurtherDimensionsHeadsHaveTheLabelsOfAllRuns) {
@@ -271,7 +270,7 @@ TEST(Comparison, IsReadBackWithItsFiguresAndNotComparedAgain) {
   const std::string path = folder.file("results.h5");
   write_results(results, path);
   const Results read = read_results(path);
-  EXPECT_EQ(testing::first_difference(results, read), "");
+  EXPECT_EQ(test::first_difference(results, read), "");
   std::vector<std::string> names;
   for (Figure& figure : comparison_figures(read)) {
     names.push_back(figure.name);

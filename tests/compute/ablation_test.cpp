@@ -13,10 +13,9 @@
 namespace headscope {
 namespace {
 
-using testing::reference_run;
+using test::reference_run;
 
 // float32 against double precision: a few units in the last place of each layer's sums.
-constexpr double tolerance = 1e-5;
 
 /// Runs a document and shows its layers to an ablation. @return z of each layer.
 std::vector<Matrix> observe(HeadAblation& ablation, const Model& model, const TokenIds& tokens) {
@@ -45,7 +44,7 @@ double reference_loss(const Model& model, const TokenIds& tokens, Index layer = 
                      const Index first = h * d_head, last = first + d_head - 1;
                      z.rows(first, last).zeros();
                      if (!by.is_empty()) {
-                       z.rows(first, last) = testing::widen(Matrix(by.rows(first, last)));
+                       z.rows(first, last) = test::widen(Matrix(by.rows(first, last)));
                      }
                    }
                  }).nll);
@@ -80,7 +79,7 @@ double loss_increase(const TokenLoss& loss, const TokenLoss& clean) {
 void expect_increases_of_double_precision(const Model& model, const TokenIds& tokens,
                                           double relative_tolerance,
                                           Engine engine = Engine::float32) {
-  const Matrix replacement = testing::Normal(3).matrix(model.config.d_model, tokens.size());
+  const Matrix replacement = test::Normal(3).matrix(model.config.d_model, tokens.size());
   const PackedModel packed(model, engine);
   HeadAblation ablation(model, &packed);
   observe(ablation, model, tokens);
@@ -104,12 +103,12 @@ void expect_increases_of_double_precision(const Model& model, const TokenIds& to
   }
 }
 
-class HeadAblationTest : public ::testing::Test {
+class HeadAblationTest : public testing::Test {
  protected:
-  const Model model_ = testing::random_weights(testing::small_config(), 7);
+  const Model model_ = test::random_weights(test::small_config(), 7);
   const Index n_head_ = model_.config.n_head;
   const Index d_head_ = model_.config.d_head();
-  const TokenIds tokens_ = testing::Normal(5).tokens(11, model_.config.d_vocab);
+  const TokenIds tokens_ = test::Normal(5).tokens(11, model_.config.d_vocab);
   HeadAblation ablation_{model_};
   const std::vector<Matrix> z_ = observe(ablation_, model_, tokens_);
 };
@@ -123,7 +122,7 @@ TEST_F(HeadAblationTest, IncreasesForEveryHeadAndMethodEqualDoublePrecision) {
 
 TEST(HeadAblationDefaultModel, IncreasesForEveryHeadAndMethodEqualDoublePrecision) {
   const Model model = load_model(std::string(HEADSCOPE_PROJECT_DIR) + "/data/default-model.h5");
-  expect_increases_of_double_precision(model, testing::Normal(5).tokens(40, model.config.d_vocab),
+  expect_increases_of_double_precision(model, test::Normal(5).tokens(40, model.config.d_vocab),
                                        increase_tolerance);
 }
 
@@ -132,23 +131,23 @@ struct EngineError {
   double tolerance;
 };
 
-std::string engine_case_name(const ::testing::TestParamInfo<EngineError>& test) {
+std::string engine_error_name(const testing::TestParamInfo<EngineError>& test) {
   std::string name = engine_name(test.param.engine);
   std::erase_if(name, [](char c) { return c == ' '; });
   return name;
 }
 
-class HeadAblationEngine : public ::testing::TestWithParam<EngineError> {};
+class HeadAblationEngine : public testing::TestWithParam<EngineError> {};
 
 TEST_P(HeadAblationEngine, GivesTheIncreasesOfDoublePrecisionWithinItsOwnError) {
   const Model model = load_model(std::string(HEADSCOPE_PROJECT_DIR) + "/data/default-model.h5");
-  expect_increases_of_double_precision(model, testing::Normal(5).tokens(40, model.config.d_vocab),
+  expect_increases_of_double_precision(model, test::Normal(5).tokens(40, model.config.d_vocab),
                                        GetParam().tolerance, GetParam().engine);
 }
 
 TEST_P(HeadAblationEngine, GivesFloat32LossesWhenAskedTo) {
-  const Model model = testing::random_weights(testing::small_config(), 7);
-  const TokenIds tokens = testing::Normal(5).tokens(11, model.config.d_vocab);
+  const Model model = test::random_weights(test::small_config(), 7);
+  const TokenIds tokens = test::Normal(5).tokens(11, model.config.d_vocab);
   const PackedModel packed(model, GetParam().engine);
   HeadAblation ablation(model, &packed), reference(model);
   observe(ablation, model, tokens);
@@ -167,17 +166,17 @@ TEST_P(HeadAblationEngine, GivesFloat32LossesWhenAskedTo) {
 // The largest error of all variants, several times the engine's error of one product
 // (weight_product_test.cpp); PruningPrecision checks the typical error.
 INSTANTIATE_TEST_SUITE_P(Every, HeadAblationEngine,
-                         ::testing::Values(EngineError{Engine::bfloat16_three, 3e-5},
-                                           EngineError{Engine::int8_three, 5e-4},
-                                           EngineError{Engine::bfloat16_one, 4e-2}),
-                         engine_case_name);
+                         testing::Values(EngineError{Engine::bfloat16_three, 3e-5},
+                                         EngineError{Engine::int8_three, 5e-4},
+                                         EngineError{Engine::bfloat16_one, 4e-2}),
+                         engine_error_name);
 
 TEST(HeadAblationActivations, OfEveryKindGiveTheIncreasesOfDoublePrecision) {
   for (const Activation activation : {Activation::gelu, Activation::gelu_new, Activation::relu}) {
-    ModelConfig config = testing::small_config();
+    ModelConfig config = test::small_config();
     config.activation = activation;
-    const Model model = testing::random_weights(config, 8);
-    expect_increases_of_double_precision(model, testing::Normal(6).tokens(9, config.d_vocab),
+    const Model model = test::random_weights(config, 8);
+    expect_increases_of_double_precision(model, test::Normal(6).tokens(9, config.d_vocab),
                                          increase_tolerance);
   }
 }
@@ -200,29 +199,29 @@ TEST_F(HeadAblationTest, EqualsAMaskedForwardPass) {
     const TokenLoss masked = forward.loss(resid, tokens_);
     EXPECT_EQ(losses[v].correct, masked.correct);
     for (std::size_t t = 0; t < masked.nll.size(); ++t) {
-      EXPECT_NEAR(losses[v].nll[t], masked.nll[t], tolerance * masked.nll[t]);
+      EXPECT_NEAR(losses[v].nll[t], masked.nll[t], test::float32_tolerance * masked.nll[t]);
     }
   }
 }
 
 TEST_F(HeadAblationTest, ReplacingSeveralHeadsEqualsANaiveForwardWithThemReplaced) {
-  const Matrix replacement = testing::Normal(3).matrix(model_.config.d_model, tokens_.size());
+  const Matrix replacement = test::Normal(3).matrix(model_.config.d_model, tokens_.size());
   for (Index l = 0; l < model_.config.n_layer; ++l) {
     const std::vector<HeadVariant> variants{{l, {0, n_head_ - 1}, replacement}};
     const TokenLoss loss = ablation_.losses(tokens_, variants).front();
     const double naive = reference_loss(model_, tokens_, l, variants[0].heads, replacement);
-    EXPECT_NEAR(mean_of(loss.nll), naive, tolerance * naive);
+    EXPECT_NEAR(mean_of(loss.nll), naive, test::float32_tolerance * naive);
   }
 }
 
 TEST_F(HeadAblationTest, AReplacementWithoutStrideIsTheSameForAllTokens) {
-  const Matrix column = testing::Normal(4).matrix(model_.config.d_model, 1);
+  const Matrix column = test::Normal(4).matrix(model_.config.d_model, 1);
   const Matrix everywhere = arma::repmat(column, 1, tokens_.size());
   const blas::ConstView repeated(column.memptr(), column.n_rows, tokens_.size(), 0);
   const std::vector<HeadVariant> variants{{1, {2}, everywhere}, {1, {2}, repeated}};
   const std::vector<TokenLoss> losses = ablation_.losses(tokens_, variants);
   for (std::size_t t = 0; t < losses[0].nll.size(); ++t) {
-    EXPECT_NEAR(losses[0].nll[t], losses[1].nll[t], tolerance * losses[0].nll[t]);
+    EXPECT_NEAR(losses[0].nll[t], losses[1].nll[t], test::float32_tolerance * losses[0].nll[t]);
   }
 }
 
@@ -259,7 +258,7 @@ TEST_F(HeadAblationTest, HoldsWhereLogitsChangeByHundreds) {
 // A constant added to all logits changes no loss.
 TEST_F(HeadAblationTest, HoldsWhereAllLogitsChangeAlike) {
   Model model = model_;
-  model.W_E.each_col() += 20 * testing::Normal(9).vector(model.config.d_model);
+  model.W_E.each_col() += 20 * test::Normal(9).vector(model.config.d_model);
   expect_increases_of_double_precision(model, tokens_, 2e-3);
 }
 
@@ -279,9 +278,9 @@ TEST_F(HeadAblationTest, MaskingHeadsOfSeveralLayersEqualsZeroingTheirOutputColu
       ablation_.masked_losses(Pack::of_document(tokens_), {{mask, mask}});
   ASSERT_EQ(losses.size(), 2u);
   EXPECT_EQ(losses[0].correct, expected.correct);
-  EXPECT_NEAR(losses[0].sum(), expected.sum(), tolerance * expected.sum());
+  EXPECT_NEAR(losses[0].sum(), expected.sum(), test::float32_tolerance * expected.sum());
   // Not bit for bit: sgemm's rounding depends on a column's place in the stack.
-  EXPECT_NEAR(losses[0].sum(), losses[1].sum(), tolerance * expected.sum());
+  EXPECT_NEAR(losses[0].sum(), losses[1].sum(), test::float32_tolerance * expected.sum());
 }
 
 // Enough variants for several groups of several stacks each.
@@ -289,14 +288,14 @@ class ManyVariants : public HeadAblationTest {
  protected:
   static constexpr Index n_variant = 150;
   static_assert(n_variant * 160 > HeadAblation::columns_at_once);
-  const TokenIds document_ = testing::Normal(6).tokens(160, model_.config.d_vocab);
+  const TokenIds document_ = test::Normal(6).tokens(160, model_.config.d_vocab);
 
   void SetUp() override { observe(ablation_, model_, document_); }
 
   static void expect_equal(const TokenLoss& loss, const TokenLoss& expected, Index variant) {
     ASSERT_EQ(loss.nll.size(), expected.nll.size());
     for (std::size_t t = 0; t < loss.nll.size(); ++t) {
-      ASSERT_NEAR(loss.nll[t], expected.nll[t], tolerance * expected.nll[t])
+      ASSERT_NEAR(loss.nll[t], expected.nll[t], test::float32_tolerance * expected.nll[t])
           << "variant " << variant;
     }
   }
@@ -322,7 +321,7 @@ TEST_F(ManyVariants, OfReplacementsInAnyOrderOfLayersEachGiveWhatTheyGiveByThems
   std::vector<Matrix> replacements;
   std::vector<HeadVariant> variants;
   for (Index i = 0; i < n_variant; ++i) {
-    replacements.push_back(testing::Normal(40 + i).matrix(model_.config.d_model, document_.size()));
+    replacements.push_back(test::Normal(40 + i).matrix(model_.config.d_model, document_.size()));
   }
   for (Index i = 0; i < n_variant; ++i) variants.push_back({i % 3, {i % 4}, replacements[i]});
   const std::vector<TokenLoss> losses = ablation_.losses(document_, variants);
@@ -390,7 +389,7 @@ TEST(HeadAblationGolden, EveryHeadAndMethodEqualsPyTorch) {
         const std::vector<TokenLoss> losses = ablation.losses(tokens, variants);
         for (Index h = 0; h < n_head; ++h) {
           const double reference = expected(l, h, d);
-          EXPECT_NEAR(mean_of(losses[h].nll), reference, tolerance * reference)
+          EXPECT_NEAR(mean_of(losses[h].nll), reference, test::float32_tolerance * reference)
               << methods[method] << " " << HeadIndex{l, h}.text() << " document " << d;
         }
       }

@@ -13,21 +13,20 @@
 namespace headscope {
 namespace {
 
-using testing::Normal;
-using testing::reference_attention;
-using testing::relative_error;
-using testing::widen;
+using test::Normal;
+using test::reference_attention;
+using test::relative_error;
+using test::widen;
 
 // float32 rounding of scores, softmax and sums.
-constexpr double tolerance = 1e-5;
 
 using Form = AttentionOutput (*)(const Matrix&, const Matrix&, const AttentionWeights&,
                                  const AttentionMask&, const AttentionRequest&);
 constexpr AttentionRequest everything{true, true};
 
-class EitherForm : public ::testing::TestWithParam<Form> {};
+class EitherForm : public testing::TestWithParam<Form> {};
 INSTANTIATE_TEST_SUITE_P(FusedAndPerHead, EitherForm,
-                         ::testing::Values(&multi_head_attention, &multi_head_attention_per_head));
+                         testing::Values(&multi_head_attention, &multi_head_attention_per_head));
 
 // Three tokens, two heads of width two, scale sqrt 2, no output projection. Weights are written
 // [in, out] and transposed.
@@ -118,12 +117,12 @@ TEST_P(EitherForm, AgreesWithDoublePrecisionUnderEveryMask) {
               return mask.kind == MaskKind::none || allowed(k, q) != 0;
             },
             &pattern);
-        EXPECT_LT(relative_error(out.pattern.slice(h), pattern), tolerance);
+        EXPECT_LT(relative_error(out.pattern.slice(h), pattern), test::float32_tolerance);
       }
-      EXPECT_LT(relative_error(out.z, z), tolerance);
+      EXPECT_LT(relative_error(out.z, z), test::float32_tolerance);
       arma::mat output = widen(w.W_O) * z;
       if (bias) output.each_col() += widen(w.b_O);
-      EXPECT_LT(relative_error(out.output, output), tolerance);
+      EXPECT_LT(relative_error(out.output, output), test::float32_tolerance);
     }
   }
 }
@@ -170,7 +169,7 @@ TEST(Attention, FusedEqualsPerHeadForAnyHeadCount) {
 TEST(Attention, ShapesThatDoNotFitAreNamed) {
   const Matrix X(12, 5, arma::fill::ones);
   const auto message = [&](const AttentionWeights& w, const AttentionMask& mask) -> std::string {
-    return testing::message_of<ShapeError>([&] { multi_head_attention(X, X, w, mask); });
+    return test::message_of<ShapeError>([&] { multi_head_attention(X, X, w, mask); });
   };
   AttentionWeights w = random_attention(2, 6, 6, 12, true, 11);
   EXPECT_EQ(message(w, AttentionMask::custom(arma::Mat<unsigned char>(5, 4))),
@@ -293,9 +292,7 @@ TEST(CausalAttention, IsTheSameWithoutKeepingPatterns) {
 }
 
 AttentionWeights golden_weights(const hdf5::InputFile& file, Index n_head, bool bias) {
-  const auto weight = [&](const char* name) {
-    return testing::narrow(testing::read_matrix(file, name));
-  };
+  const auto weight = [&](const char* name) { return test::narrow(test::read_matrix(file, name)); };
   AttentionWeights w;
   w.n_head = n_head;
   w.W_Q = weight("W_Q");
@@ -312,9 +309,9 @@ AttentionWeights golden_weights(const hdf5::InputFile& file, Index n_head, bool 
 }
 
 TEST_P(EitherForm, AgreesWithPyTorchMultiheadAttention) {
-  const hdf5::InputFile file(testing::data_path("multihead_golden.h5"));
-  const Matrix query = testing::narrow(testing::read_matrix(file, "query"));
-  const Matrix context = testing::narrow(testing::read_matrix(file, "context"));
+  const hdf5::InputFile file(test::data_path("multihead_golden.h5"));
+  const Matrix query = test::narrow(test::read_matrix(file, "query"));
+  const Matrix context = test::narrow(test::read_matrix(file, "context"));
   const auto custom = [&](const char* name) {
     const auto allowed = file.read_integers(name);
     const Shape shape = file.info(name).shape;
@@ -342,13 +339,14 @@ TEST_P(EitherForm, AgreesWithPyTorchMultiheadAttention) {
             "heads_" + std::to_string(n_head) + "/" + (bias ? "bias/" : "no_bias/") + setting.name;
         const auto out = GetParam()(query, setting.keys, golden_weights(file, n_head, bias),
                                     setting.mask, everything);
-        const arma::cube pattern = testing::read_slices(file, group + "/pattern", 1);
+        const arma::cube pattern = test::read_slices(file, group + "/pattern", 1);
         ASSERT_EQ(pattern.n_slices, n_head);
         for (Index h = 0; h < n_head; ++h) {
-          EXPECT_LT(relative_error(out.pattern.slice(h), pattern.slice(h)), tolerance) << group;
+          EXPECT_LT(relative_error(out.pattern.slice(h), pattern.slice(h)), test::float32_tolerance)
+              << group;
         }
-        EXPECT_LT(relative_error(out.output, testing::read_matrix(file, group + "/output")),
-                  tolerance)
+        EXPECT_LT(relative_error(out.output, test::read_matrix(file, group + "/output")),
+                  test::float32_tolerance)
             << group;
       }
     }

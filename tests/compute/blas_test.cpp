@@ -14,11 +14,11 @@ namespace headscope {
 namespace {
 
 using blas::Transpose;
-using testing::Normal;
-using testing::relative_error;
-using testing::widen;
+using test::Normal;
+using test::relative_error;
+using test::widen;
 
-class Threads : public ::testing::TestWithParam<int> {
+class Threads : public testing::TestWithParam<int> {
  protected:
   void SetUp() override { blas::set_thread_count(GetParam()); }
   void TearDown() override { blas::set_thread_count(before_); }
@@ -48,7 +48,7 @@ TEST_P(Threads, ProductEqualsDoublePrecisionForEveryTransposition) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(OneToFive, Threads, ::testing::Values(1, 2, 3, 4, 5));
+INSTANTIATE_TEST_SUITE_P(OneToFive, Threads, testing::Values(1, 2, 3, 4, 5));
 
 TEST(Blas, ViewsAddressBlocksOfALargerMatrixAndLeaveTheRestAlone) {
   Normal normal(2);
@@ -73,7 +73,7 @@ TEST(Blas, EmptyProductsDoNothing) {
 TEST(Blas, ShapesThatDoNotFitAreNamed) {
   const Matrix A(2, 3, arma::fill::ones), B(4, 5, arma::fill::ones);
   Matrix C(2, 5);
-  EXPECT_EQ(testing::message_of<ShapeError>([&] { blas::multiply(A, B, C); }),
+  EXPECT_EQ(test::message_of<ShapeError>([&] { blas::multiply(A, B, C); }),
             "matrix product: [2, 3] times [4, 5] does not fit [2, 5]");
 }
 
@@ -88,7 +88,7 @@ TEST(Blas, ThreadCountIsWhatWasSet) {
 
 TEST(Blas, LibraryIsNamedWithVersionAndKernel) {
   EXPECT_THAT(blas::library_description(),
-              ::testing::MatchesRegex("OpenBLAS [0-9]+\\.[0-9]+\\.[0-9]+ [A-Za-z0-9]+"));
+              testing::MatchesRegex("OpenBLAS [0-9]+\\.[0-9]+\\.[0-9]+ [A-Za-z0-9]+"));
 }
 
 }  // namespace

@@ -13,10 +13,10 @@
 namespace headscope {
 namespace {
 
-using testing::Normal;
-using testing::random_weights;
-using testing::small_config;
-using testing::widen;
+using test::Normal;
+using test::random_weights;
+using test::small_config;
+using test::widen;
 
 /// Direct effects of every part of the model on the given differences of logits, undivided.
 class PartObserver : public LayerObserver {
@@ -60,7 +60,7 @@ TEST(DirectEffect, PartsAddUpToTheNextTokensLogitAboveTheMean) {
     Forward forward(model);
     const std::vector<double> scales =
         final_scales(forward.run(tokens, observers), model.config.layer_norm_epsilon);
-    const arma::mat logits = testing::reference_run(model, tokens).logits;
+    const arma::mat logits = test::reference_run(model, tokens).logits;
     for (Index t = 0; t + 1 < tokens.size(); ++t) {
       double sum = 0;
       for (const arma::mat& layer : parts.heads) sum += arma::accu(layer.col(t));
@@ -83,7 +83,7 @@ TEST(DirectEffect, PartsAddUpToTheDifferenceOfTwoLogits) {
   Forward forward(model);
   const std::vector<double> scales =
       final_scales(forward.run(tokens, observers), model.config.layer_norm_epsilon);
-  const arma::mat logits = testing::reference_run(model, tokens).logits;
+  const arma::mat logits = test::reference_run(model, tokens).logits;
   for (Index t = 0; t < tokens.size(); ++t) {
     double sum = 0;
     for (const arma::mat& layer : parts.heads) sum += arma::accu(layer.col(t));
@@ -105,7 +105,7 @@ TEST(DirectEffect, OfAHeadIsTheChangeOfTheLogitsWithoutItAtAFixedScale) {
   Forward forward(model);
   forward.run(tokens, observers);
 
-  const testing::ReferenceRun reference = testing::reference_run(model, tokens);
+  const test::ReferenceRun reference = test::reference_run(model, tokens);
   const Index d_head = model.config.d_head();
   for (Index layer = 0; layer < model.config.n_layer; ++layer) {
     for (Index head = 0; head < model.config.n_head; ++head) {
@@ -134,11 +134,11 @@ TEST(DirectEffect, RefusesWhatDoesNotFit) {
   const Model model = untied_model();
   const LogitAttribution attribution(model);
   const TokenIds one{3}, two{3, 4}, outside{3, 1500};
-  EXPECT_EQ(testing::message_of([&] { attribution.differences(two, one); }),
+  EXPECT_EQ(test::message_of([&] { attribution.differences(two, one); }),
             "tokens of the second side: expected 2, got 1");
-  EXPECT_EQ(testing::message_of([&] { attribution.next_tokens(outside); }),
+  EXPECT_EQ(test::message_of([&] { attribution.next_tokens(outside); }),
             "token id: expected 0 to 1499, got 1500");
-  EXPECT_EQ(testing::message_of([&] { direct_effects(Matrix(4, 2), Matrix(4, 3)); }),
+  EXPECT_EQ(test::message_of([&] { direct_effects(Matrix(4, 2), Matrix(4, 3)); }),
             "columns of the directions: expected 2, got 3");
 }
 

@@ -12,16 +12,15 @@
 namespace headscope {
 namespace {
 
-using testing::message_of;
-using testing::Normal;
-using testing::random_weights;
-using testing::reference_run;
-using testing::relative_error;
-using testing::small_config;
+using test::message_of;
+using test::Normal;
+using test::random_weights;
+using test::reference_run;
+using test::relative_error;
+using test::small_config;
 
 // float32 rounding through a few layers; an indexing or formula error is orders of magnitude
 // larger.
-constexpr double tolerance = 1e-5;
 
 struct Recorder : LayerObserver {
   explicit Recorder(bool with_pattern = false) : with_pattern_(with_pattern) {}
@@ -42,7 +41,7 @@ struct Recorder : LayerObserver {
   bool with_pattern_;
 };
 
-class ForwardOfEveryKind : public ::testing::TestWithParam<std::tuple<Activation, bool>> {};
+class ForwardOfEveryKind : public testing::TestWithParam<std::tuple<Activation, bool>> {};
 
 TEST_P(ForwardOfEveryKind, AgreesWithDoublePrecisionAtEachRung) {
   ModelConfig config = small_config();
@@ -57,25 +56,29 @@ TEST_P(ForwardOfEveryKind, AgreesWithDoublePrecisionAtEachRung) {
   LayerObserver* const observers[] = {&recorder};
   const Matrix resid_final = forward.run(tokens, observers);
   for (Index l = 0; l < config.n_layer; ++l) {
-    EXPECT_LT(relative_error(recorder.resid_pre[l], reference.resid_pre[l]), tolerance) << l;
-    EXPECT_LT(relative_error(recorder.z[l], reference.z[l]), tolerance) << l;
-    EXPECT_LT(relative_error(recorder.resid_mid[l], reference.resid_mid[l]), tolerance) << l;
+    EXPECT_LT(relative_error(recorder.resid_pre[l], reference.resid_pre[l]),
+              test::float32_tolerance)
+        << l;
+    EXPECT_LT(relative_error(recorder.z[l], reference.z[l]), test::float32_tolerance) << l;
+    EXPECT_LT(relative_error(recorder.resid_mid[l], reference.resid_mid[l]),
+              test::float32_tolerance)
+        << l;
   }
-  EXPECT_LT(relative_error(resid_final, reference.resid_final), tolerance);
-  EXPECT_LT(relative_error(forward.logits(resid_final), reference.logits), tolerance);
+  EXPECT_LT(relative_error(resid_final, reference.resid_final), test::float32_tolerance);
+  EXPECT_LT(relative_error(forward.logits(resid_final), reference.logits), test::float32_tolerance);
   const TokenLoss loss = forward.loss(resid_final, tokens);
   ASSERT_EQ(loss.nll.size(), tokens.size() - 1);
   for (Index t = 0; t + 1 < tokens.size(); ++t) {
-    EXPECT_NEAR(loss.nll[t], reference.nll[t], tolerance * reference.nll[t]) << t;
+    EXPECT_NEAR(loss.nll[t], reference.nll[t], test::float32_tolerance * reference.nll[t]) << t;
     const bool correct = reference.logits.col(t).index_max() == static_cast<Index>(tokens[t + 1]);
     EXPECT_EQ(loss.correct[t] != 0, correct) << t;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, ForwardOfEveryKind,
-                         ::testing::Combine(::testing::Values(Activation::gelu_new,
-                                                              Activation::gelu, Activation::relu),
-                                            ::testing::Bool()));
+                         testing::Combine(testing::Values(Activation::gelu_new, Activation::gelu,
+                                                          Activation::relu),
+                                          testing::Bool()));
 
 TEST(Forward, ObserversSeeOneConsistentLayer) {
   const Model model = random_weights(small_config(), 3);
@@ -91,13 +94,13 @@ TEST(Forward, ObserversSeeOneConsistentLayer) {
     Cube by_head = head_outputs(with.z[l], model.layers[l].W_O, model.config.n_head);
     Matrix sum = arma::sum(by_head, 2);
     sum.each_col() += model.layers[l].b_O;
-    EXPECT_LT(relative_error(sum, with.attention_output[l]), tolerance);
+    EXPECT_LT(relative_error(sum, with.attention_output[l]), test::float32_tolerance);
     EXPECT_EQ(with.pattern[l].n_slices, model.config.n_head);
     for (Index h = 0; h < model.config.n_head; ++h) {
       const Index d = model.config.d_model, d_head = model.config.d_head();
       const Matrix V = with.qkv[l].rows(2 * d + h * d_head, 2 * d + (h + 1) * d_head - 1);
       const Matrix z = with.z[l].rows(h * d_head, (h + 1) * d_head - 1);
-      EXPECT_LT(relative_error(Matrix(V * with.pattern[l].slice(h)), z), tolerance);
+      EXPECT_LT(relative_error(Matrix(V * with.pattern[l].slice(h)), z), test::float32_tolerance);
     }
     const Matrix& before = l > 0 ? with.resid_post[l - 1] : forward.embed(tokens);
     EXPECT_LT(relative_error(with.resid_pre[l], before), 1e-7);
@@ -260,8 +263,8 @@ TEST(Forward, MaskingAHeadIsZeroingItsOutputWeightsIsRemovingIt) {
       multi_head_attention(normalized, normalized, removed, AttentionMask::causal()).output;
   forward.run_from({head.layer, StartPoint::Sublayer::mlp}, without);
 
-  EXPECT_LT(relative_error(masked, by_zeroing), tolerance);
-  EXPECT_LT(relative_error(without, by_zeroing), tolerance);
+  EXPECT_LT(relative_error(masked, by_zeroing), test::float32_tolerance);
+  EXPECT_LT(relative_error(without, by_zeroing), test::float32_tolerance);
 }
 
 TEST(Forward, OneTokenPredictsNothing) {
@@ -307,67 +310,70 @@ TEST(Forward, RefusesAnAttentionOnlyModel) {
 
 // Compares every step with Hugging Face in float64; the first step that fails locates the error.
 TEST(ForwardGolden, AgreesWithHuggingFaceAtEachRung) {
-  const hdf5::InputFile file(testing::data_path("forward_golden.h5"));
-  const Model model = load_model(testing::data_path("tiny_flat/float64.h5"));
+  const hdf5::InputFile file(test::data_path("forward_golden.h5"));
+  const Model model = load_model(test::data_path("tiny_flat/float64.h5"));
   const Index d = model.config.d_model, d_head = model.config.d_head();
   Forward forward(model);
   for (const int document : {0, 1, 2}) {
     const std::string group = "documents/" + std::to_string(document) + "/";
-    const TokenIds tokens = testing::read_tokens(file, group + "tokens");
+    const TokenIds tokens = test::read_tokens(file, group + "tokens");
     Recorder recorder(true);
     LayerObserver* const observers[] = {&recorder};
     const Matrix resid_final = forward.run(tokens, observers);
     const auto expect_layers = [&](const char* name, const std::vector<Matrix>& values) {
-      const arma::cube expected = testing::read_slices(file, group + name, 1);
+      const arma::cube expected = test::read_slices(file, group + name, 1);
       ASSERT_EQ(expected.n_slices, values.size());
       for (Index l = 0; l < values.size(); ++l) {
-        EXPECT_LT(relative_error(values[l], expected.slice(l)), tolerance) << group << name << l;
+        EXPECT_LT(relative_error(values[l], expected.slice(l)), test::float32_tolerance)
+            << group << name << l;
       }
     };
     expect_layers("resid_pre", recorder.resid_pre);
     expect_layers("attention_output", recorder.attention_output);
     expect_layers("resid_mid", recorder.resid_mid);
     const auto expect_heads = [&](const char* name, const std::vector<Matrix>& values, Index row) {
-      const arma::cube expected = testing::read_slices(file, group + name, 2);
+      const arma::cube expected = test::read_slices(file, group + name, 2);
       for (Index unit = 0; unit < expected.n_slices; ++unit) {
         const Index first = row + unit % model.config.n_head * d_head;
         const Matrix head = values[unit / model.config.n_head].rows(first, first + d_head - 1);
-        EXPECT_LT(relative_error(head, expected.slice(unit)), tolerance) << group << name << unit;
+        EXPECT_LT(relative_error(head, expected.slice(unit)), test::float32_tolerance)
+            << group << name << unit;
       }
     };
     expect_heads("q", recorder.qkv, 0);
     expect_heads("k", recorder.qkv, d);
     expect_heads("v", recorder.qkv, 2 * d);
     expect_heads("z", recorder.z, 0);
-    const arma::cube pattern = testing::read_slices(file, group + "pattern", 2);
-    const arma::cube head_output = testing::read_slices(file, group + "head_output", 2);
+    const arma::cube pattern = test::read_slices(file, group + "pattern", 2);
+    const arma::cube head_output = test::read_slices(file, group + "head_output", 2);
     for (Index unit = 0; unit < pattern.n_slices; ++unit) {
       const Index l = unit / model.config.n_head, h = unit % model.config.n_head;
-      EXPECT_LT(relative_error(recorder.pattern[l].slice(h), pattern.slice(unit)), tolerance);
+      EXPECT_LT(relative_error(recorder.pattern[l].slice(h), pattern.slice(unit)),
+                test::float32_tolerance);
       const Cube outputs = head_outputs(recorder.z[l], model.layers[l].W_O, model.config.n_head);
-      EXPECT_LT(relative_error(outputs.slice(h), head_output.slice(unit)), tolerance);
+      EXPECT_LT(relative_error(outputs.slice(h), head_output.slice(unit)), test::float32_tolerance);
     }
-    EXPECT_LT(relative_error(resid_final, testing::read_matrix(file, group + "resid_final")),
-              tolerance);
+    EXPECT_LT(relative_error(resid_final, test::read_matrix(file, group + "resid_final")),
+              test::float32_tolerance);
   }
 }
 
 // The model scales its scores by layer.
 TEST(ForwardGolden, PatternsAndLossesOfScaledScoresAgreeWithHuggingFace) {
-  const hdf5::InputFile file(testing::data_path("hub_golden.h5"));
-  const Model model = load_model(testing::data_path("hub/snapshot"));
+  const hdf5::InputFile file(test::data_path("hub_golden.h5"));
+  const Model model = load_model(test::data_path("hub/snapshot"));
   Forward forward(model);
   for (const std::string document : {"0", "1"}) {
     const std::string group = "documents/" + document + "/";
-    const TokenIds tokens = testing::read_tokens(file, group + "tokens");
+    const TokenIds tokens = test::read_tokens(file, group + "tokens");
     Recorder recorder(true);
     LayerObserver* const observers[] = {&recorder};
     const Matrix resid_final = forward.run(tokens, observers);
-    const arma::cube pattern = testing::read_slices(file, group + "pattern", 2);
+    const arma::cube pattern = test::read_slices(file, group + "pattern", 2);
     ASSERT_EQ(pattern.n_slices, 6U);
     for (Index unit = 0; unit < pattern.n_slices; ++unit) {
       EXPECT_LT(relative_error(recorder.pattern[unit / 2].slice(unit % 2), pattern.slice(unit)),
-                tolerance)
+                test::float32_tolerance)
           << group << unit;
     }
     Matrix resid = recorder.resid_pre[0];
@@ -377,7 +383,7 @@ TEST(ForwardGolden, PatternsAndLossesOfScaledScoresAgreeWithHuggingFace) {
     const TokenLoss loss = forward.loss(resid_final, tokens);
     ASSERT_EQ(loss.nll.size(), nll.size());
     for (std::size_t t = 0; t < nll.size(); ++t) {
-      EXPECT_NEAR(loss.nll[t], nll[t], tolerance * nll[t]) << group << t;
+      EXPECT_NEAR(loss.nll[t], nll[t], test::float32_tolerance * nll[t]) << group << t;
     }
   }
 }
@@ -385,13 +391,13 @@ TEST(ForwardGolden, PatternsAndLossesOfScaledScoresAgreeWithHuggingFace) {
 void expect_losses(const Model& model, const hdf5::InputFile& file, const std::string& group) {
   Forward forward(model);
   for (const std::string document : {"0", "1", "2", "3"}) {
-    const TokenIds tokens = testing::read_tokens(file, "documents/" + document + "/tokens");
+    const TokenIds tokens = test::read_tokens(file, "documents/" + document + "/tokens");
     const std::string prefix = group + "/" + document + "/";
     const Matrix resid_final = forward.run(tokens);
     if (file.has(prefix + "logits")) {
-      EXPECT_LT(relative_error(forward.logits(resid_final),
-                               testing::read_matrix(file, prefix + "logits")),
-                tolerance)
+      EXPECT_LT(
+          relative_error(forward.logits(resid_final), test::read_matrix(file, prefix + "logits")),
+          test::float32_tolerance)
           << prefix;
     }
     const TokenLoss loss = forward.loss(resid_final, tokens);
@@ -402,17 +408,17 @@ void expect_losses(const Model& model, const hdf5::InputFile& file, const std::s
     const auto nll = file.read_reals(prefix + "nll").values;
     ASSERT_EQ(loss.nll.size(), nll.size());
     for (std::size_t t = 0; t < nll.size(); ++t) {
-      EXPECT_NEAR(loss.nll[t], nll[t], tolerance * nll[t]) << prefix << t;
+      EXPECT_NEAR(loss.nll[t], nll[t], test::float32_tolerance * nll[t]) << prefix << t;
     }
     const double mean = loss.sum() / static_cast<double>(nll.size());
-    const double expected = testing::read_scalar(file, prefix + "loss");
-    EXPECT_NEAR(mean, expected, tolerance * expected) << prefix;
+    const double expected = test::read_scalar(file, prefix + "loss");
+    EXPECT_NEAR(mean, expected, test::float32_tolerance * expected) << prefix;
   }
 }
 
 TEST(ForwardGolden, LogitsAndLossesAgreeWithHuggingFaceForEveryVariant) {
-  const hdf5::InputFile file(testing::data_path("forward_golden.h5"));
-  Model model = load_model(testing::data_path("tiny_flat/float64.h5"));
+  const hdf5::InputFile file(test::data_path("forward_golden.h5"));
+  Model model = load_model(test::data_path("tiny_flat/float64.h5"));
   expect_losses(model, file, "documents");
   model.config.activation = Activation::gelu;
   expect_losses(model, file, "variants/gelu");
@@ -421,11 +427,11 @@ TEST(ForwardGolden, LogitsAndLossesAgreeWithHuggingFaceForEveryVariant) {
   model.config.activation = Activation::gelu_new;
   model.config.layer_norm_epsilon = 0.01;
   expect_losses(model, file, "variants/epsilon");
-  expect_losses(load_model(testing::data_path("tiny_safetensors_untied/model.safetensors")), file,
+  expect_losses(load_model(test::data_path("tiny_safetensors_untied/model.safetensors")), file,
                 "variants/untied");
-  expect_losses(load_model(testing::data_path("tiny_flat/untied_bias.h5")), file,
+  expect_losses(load_model(test::data_path("tiny_flat/untied_bias.h5")), file,
                 "variants/untied_bias");
-  expect_losses(load_model(testing::data_path("tiny_safetensors_pruned/model.safetensors")), file,
+  expect_losses(load_model(test::data_path("tiny_safetensors_pruned/model.safetensors")), file,
                 "variants/pruned");
 }
 

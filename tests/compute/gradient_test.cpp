@@ -4,6 +4,8 @@
 
 #include <numeric>
 
+#include "headscope/ablation.hpp"
+#include "headscope/ablation.hpp"
 #include "headscope/error.hpp"
 #include "support/double_reference.hpp"
 #include "support/golden.hpp"
@@ -12,10 +14,10 @@
 namespace headscope {
 namespace {
 
-using testing::Normal;
-using testing::random_weights;
-using testing::reference_run;
-using testing::small_config;
+using test::Normal;
+using test::random_weights;
+using test::reference_run;
+using test::small_config;
 
 struct Recorded {
   std::vector<Index> order;
@@ -40,7 +42,7 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-class GradientOfEveryKind : public ::testing::TestWithParam<std::tuple<Activation, bool>> {};
+class GradientOfEveryKind : public testing::TestWithParam<std::tuple<Activation, bool>> {};
 
 // Central differences of the double-precision loss along random directions in each layer's z.
 TEST_P(GradientOfEveryKind, AgreesWithFiniteDifferences) {
@@ -62,10 +64,10 @@ TEST_P(GradientOfEveryKind, AgreesWithFiniteDifferences) {
   for (Index l = 0; l < config.n_layer; ++l) {
     for (std::uint64_t trial = 0; trial < 2; ++trial) {
       // First along the gradient, then in a random direction.
-      const arma::mat dz = testing::widen(recorded.dz[l]);
+      const arma::mat dz = test::widen(recorded.dz[l]);
       const arma::mat direction =
           trial == 0 ? arma::mat(dz / arma::norm(dz, "fro"))
-                     : testing::widen(Normal(30 + trial).matrix(config.d_model, tokens.size()));
+                     : test::widen(Normal(30 + trial).matrix(config.d_model, tokens.size()));
       const auto loss_at = [&](double distance) {
         return mean(reference_run(model, tokens, [&](Index layer, arma::mat& z) {
                       if (layer == l) z += distance * direction;
@@ -80,9 +82,9 @@ TEST_P(GradientOfEveryKind, AgreesWithFiniteDifferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, GradientOfEveryKind,
-                         ::testing::Combine(::testing::Values(Activation::gelu_new,
-                                                              Activation::gelu, Activation::relu),
-                                            ::testing::Bool()));
+                         testing::Combine(testing::Values(Activation::gelu_new, Activation::gelu,
+                                                          Activation::relu),
+                                          testing::Bool()));
 
 TEST(HeadGradient, ReturnsTheLossAndActivationsOfTheForwardPass) {
   const Model model = random_weights(small_config(), 23);
@@ -95,7 +97,7 @@ TEST(HeadGradient, ReturnsTheLossAndActivationsOfTheForwardPass) {
     EXPECT_NEAR(recorded.loss.nll[t], reference.nll[t], 1e-5 * reference.nll[t]);
   }
   for (Index l = 0; l < model.config.n_layer; ++l) {
-    EXPECT_LT(testing::relative_error(recorded.z[l], reference.z[l]), 1e-5);
+    EXPECT_LT(test::relative_error(recorded.z[l], reference.z[l]), 1e-5);
   }
 }
 
@@ -120,9 +122,30 @@ TEST(HeadGradient, BuffersServeDocumentsOfAnyLengthInAnyOrder) {
     const Recorded expected = record(fresh, model.config, tokens);
     const Recorded again = record(reused, model.config, tokens);
     for (Index l = 0; l < model.config.n_layer; ++l) {
-      EXPECT_LT(testing::relative_error(again.dz[l], expected.dz[l]), 1e-6);
+      EXPECT_LT(test::relative_error(again.dz[l], expected.dz[l]), 1e-6);
     }
   }
+}
+
+TEST(HeadGradient, OfObservedActivationsEqualsThatOfItsOwnForwardPass) {
+  const Model model = random_weights(small_config(), 29);
+  const TokenIds tokens = Normal(30).tokens(40, model.config.d_vocab);
+  HeadGradient gradient(model);
+  const Recorded expected = record(gradient, model.config, tokens);
+  HeadAblation ablation(model);
+  Forward forward(model);
+  LayerObserver* const observers[] = {&ablation};
+  forward.run(tokens, observers);
+  const Pack pack = Pack::of_document(tokens);
+  const std::vector<float> weights(39, 1 / 39.0F);
+  const auto is_equal = [&](const LayerGradient& layer) {
+    EXPECT_TRUE(test::same_values(layer.z, expected.z[layer.layer]));
+    EXPECT_TRUE(test::same_values(layer.dz, expected.dz[layer.layer]));
+  };
+  EXPECT_EQ(gradient.run(ablation.activations(), pack, weights, is_equal).nll, expected.loss.nll);
+  const Pack longer = Pack::of_document(Normal(30).tokens(41, model.config.d_vocab));
+  EXPECT_THROW(gradient.run(ablation.activations(), longer, std::vector<float>(40), is_equal),
+               ShapeError);
 }
 
 TEST(HeadGradient, OneTokenHasNoGradient) {
@@ -135,36 +158,36 @@ TEST(HeadGradient, OneTokenHasNoGradient) {
 }
 
 TEST(HeadGradient, AgreesWithPyTorchAutograd) {
-  const hdf5::InputFile file(testing::data_path("gradient_golden.h5"));
-  const Model model = load_model(testing::data_path("tiny_flat/float64.h5"));
+  const hdf5::InputFile file(test::data_path("gradient_golden.h5"));
+  const Model model = load_model(test::data_path("tiny_flat/float64.h5"));
   HeadGradient gradient(model);
   for (const std::string document : {"0", "1", "2", "3"}) {
     const std::string group = "documents/" + document + "/";
     const Recorded recorded =
-        record(gradient, model.config, testing::read_tokens(file, group + "tokens"));
-    const double loss = testing::read_scalar(file, group + "loss");
+        record(gradient, model.config, test::read_tokens(file, group + "tokens"));
+    const double loss = test::read_scalar(file, group + "loss");
     EXPECT_NEAR(mean(recorded.loss.nll), loss, 1e-5 * loss);
-    const arma::cube z = testing::read_slices(file, group + "z", 1);
-    const arma::cube dz = testing::read_slices(file, group + "grad_z", 1);
+    const arma::cube z = test::read_slices(file, group + "z", 1);
+    const arma::cube dz = test::read_slices(file, group + "grad_z", 1);
     for (Index l = 0; l < model.config.n_layer; ++l) {
-      EXPECT_LT(testing::relative_error(recorded.z[l], z.slice(l)), 1e-5) << group << l;
-      EXPECT_LT(testing::relative_error(recorded.dz[l], dz.slice(l)), 1e-5) << group << l;
+      EXPECT_LT(test::relative_error(recorded.z[l], z.slice(l)), 1e-5) << group << l;
+      EXPECT_LT(test::relative_error(recorded.dz[l], dz.slice(l)), 1e-5) << group << l;
     }
   }
 }
 
 // The model scales its scores by layer.
 TEST(HeadGradient, OfScaledScoresAgreesWithPyTorchAutograd) {
-  const hdf5::InputFile file(testing::data_path("hub_golden.h5"));
-  const Model model = load_model(testing::data_path("hub/snapshot"));
+  const hdf5::InputFile file(test::data_path("hub_golden.h5"));
+  const Model model = load_model(test::data_path("hub/snapshot"));
   HeadGradient gradient(model);
   for (const std::string document : {"0", "1"}) {
     const std::string group = "documents/" + document + "/";
     const Recorded recorded =
-        record(gradient, model.config, testing::read_tokens(file, group + "tokens"));
-    const arma::cube dz = testing::read_slices(file, group + "grad_z", 1);
+        record(gradient, model.config, test::read_tokens(file, group + "tokens"));
+    const arma::cube dz = test::read_slices(file, group + "grad_z", 1);
     for (Index l = 0; l < model.config.n_layer; ++l) {
-      EXPECT_LT(testing::relative_error(recorded.dz[l], dz.slice(l)), 1e-5) << group << l;
+      EXPECT_LT(test::relative_error(recorded.dz[l], dz.slice(l)), 1e-5) << group << l;
     }
   }
 }

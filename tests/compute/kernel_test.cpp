@@ -15,9 +15,9 @@
 namespace headscope {
 namespace {
 
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
 
 Processor with(bool avx2, bool avx512 = false, bool avx512_bf16 = false, bool amx = false) {
   return {"", avx2, avx512, avx512_bf16, amx, amx};
@@ -80,13 +80,13 @@ TEST(Processor, HasWhatLinuxSaysOfIt) {
   EXPECT_THAT(text, HasSubstr(processor.name));
 }
 
-class Restart : public ::testing::Test {
+class Restart : public testing::Test {
  protected:
   // Runs the program with an OpenBLAS that does not recognise the processor.
   // `environment` holds NAME=VALUE entries.
-  testing::Finished run(std::vector<std::string> arguments,
-                        const std::vector<std::string>& environment = {},
-                        std::vector<std::string> before = {}) const {
+  test::Finished run(std::vector<std::string> arguments,
+                     const std::vector<std::string>& environment = {},
+                     std::vector<std::string> before = {}) const {
     std::vector<std::string> call{"env",
                                   "-u",
                                   "OPENBLAS_CORETYPE",
@@ -99,9 +99,9 @@ class Restart : public ::testing::Test {
                                   "LD_PRELOAD=" HEADSCOPE_OLD_OPENBLAS};
     call.insert(call.end(), environment.begin(), environment.end());
     call.insert(call.end(), before.begin(), before.end());
-    const std::vector<std::string> program = testing::headscope_call(arguments);
+    const std::vector<std::string> program = test::headscope_call(arguments);
     call.insert(call.end(), program.begin(), program.end());
-    return testing::run_program(call);
+    return test::run_program(call);
   }
 
   std::ptrdiff_t n_start() const {
@@ -118,11 +118,11 @@ class Restart : public ::testing::Test {
  private:
   std::string starts_file() const { return folder_.file("starts"); }
 
-  testing::TemporaryDirectory folder_;
+  test::TemporaryDirectory folder_;
 };
 
 TEST_F(Restart, HappensOnceAndTakesTheBestKernel) {
-  const testing::Finished version = run({"--version"});
+  const test::Finished version = run({"--version"});
   EXPECT_EQ(version.exit_status, 0);
   EXPECT_THAT(version.out, HasSubstr(" " + *best_));
   EXPECT_EQ(n_start(), 2);
@@ -134,29 +134,29 @@ TEST_F(Restart, DoesNotHappenWhereNothingIsToBeSet) {
 }
 
 TEST_F(Restart, KeepsArgumentsAndExitStatus) {
-  const testing::Finished run_of = run({"run", "--analyses", "a  'b", "--output", ""});
+  const test::Finished run_of = run({"run", "--analyses", "a  'b", "--output", ""});
   EXPECT_EQ(run_of.exit_status, 2);
   EXPECT_THAT(run_of.err, HasSubstr("\"a  'b\""));
 }
 
 TEST_F(Restart, KeepsStreams) {
-  const testing::Finished config = run({"run", "--output", "/nowhere", "--config", "/dev/stdin"},
-                                       {}, {"sh", "-c", "echo unheard = 1 | exec \"$@\"", "sh"});
+  const test::Finished config = run({"run", "--output", "/nowhere", "--config", "/dev/stdin"}, {},
+                                    {"sh", "-c", "echo unheard = 1 | exec \"$@\"", "sh"});
   EXPECT_EQ(config.exit_status, 2);
   EXPECT_THAT(config.err, HasSubstr("unheard"));
 }
 
 TEST_F(Restart, KeepsIgnoredSignals) {
-  const testing::Finished version =
+  const test::Finished version =
       run({"--version"}, {}, {"sh", "-c", "trap '' INT; kill -INT $$; exec \"$@\"", "sh"});
   EXPECT_EQ(version.exit_status, 0);
 }
 
 TEST_F(Restart, LeavesTheKernelThatTheUserSetAndWarns) {
-  const testing::Finished version = run({"--version"}, {"OPENBLAS_CORETYPE=Prescott"});
+  const test::Finished version = run({"--version"}, {"OPENBLAS_CORETYPE=Prescott"});
   EXPECT_THAT(version.out, EndsWith(" Prescott\n"));
-  testing::TemporaryDirectory folder;
-  const testing::Finished analysed =
+  test::TemporaryDirectory folder;
+  const test::Finished analysed =
       run({"run", "--model", HEADSCOPE_PROJECT_DIR "/data/planted-model.h5", "--analyses",
            "parameters", "--nulls", "1", "--output", folder.file("out"), "--quiet"},
           {"OPENBLAS_CORETYPE=Prescott"});
@@ -164,10 +164,10 @@ TEST_F(Restart, LeavesTheKernelThatTheUserSetAndWarns) {
   EXPECT_THAT(analysed.err,
               HasSubstr("warning: OpenBLAS multiplies matrices with its kernel Prescott"));
   EXPECT_THAT(analysed.err, HasSubstr("set OPENBLAS_CORETYPE=" + *best_));
-  const testing::Finished pruned = run({"prune", HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
-                                        folder.file("pruned.h5"), "--heads", "L0H0"},
-                                       {"OPENBLAS_CORETYPE=Prescott"});
-  const testing::Finished merged =
+  const test::Finished pruned = run({"prune", HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
+                                     folder.file("pruned.h5"), "--heads", "L0H0"},
+                                    {"OPENBLAS_CORETYPE=Prescott"});
+  const test::Finished merged =
       run({"merge", folder.path(), "--output", folder.path()}, {"OPENBLAS_CORETYPE=Prescott"});
   EXPECT_EQ(pruned.exit_status, 0);
   EXPECT_THAT(pruned.err, HasSubstr("set OPENBLAS_CORETYPE=" + *best_));
@@ -175,10 +175,10 @@ TEST_F(Restart, LeavesTheKernelThatTheUserSetAndWarns) {
 }
 
 TEST_F(Restart, IsDoneWithoutWhereTheProgramCannotBeOpenedAgain) {
-  if (testing::run_program({"unshare", "-m", "true"}).exit_status != 0) {
+  if (test::run_program({"unshare", "-m", "true"}).exit_status != 0) {
     GTEST_SKIP() << "/proc cannot be hidden: no mount namespace can be made here";
   }
-  const testing::Finished version =
+  const test::Finished version =
       run({"--version"}, {},
           {"unshare", "-m", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh"});
   EXPECT_EQ(version.exit_status, 0) << version.err;
@@ -188,7 +188,7 @@ TEST_F(Restart, IsDoneWithoutWhereTheProgramCannotBeOpenedAgain) {
 TEST_F(Restart, IsDoneWithoutWhereTheLoaderIsTheProgram) {
   const std::string loader = "/lib64/ld-linux-x86-64.so.2";
   if (!std::filesystem::exists(loader)) GTEST_SKIP() << loader << " is absent";
-  const testing::Finished version = run({"--version"}, {}, {loader});
+  const test::Finished version = run({"--version"}, {}, {loader});
   EXPECT_EQ(version.exit_status, 0) << version.err;
   EXPECT_THAT(version.out, EndsWith(" Prescott\n"));
 }

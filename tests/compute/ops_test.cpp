@@ -18,13 +18,11 @@
 namespace headscope {
 namespace {
 
-using testing::Normal;
-using testing::reference_activation;
-using testing::reference_layer_norm;
-using testing::relative_error;
-using testing::widen;
-
-constexpr float infinity = std::numeric_limits<float>::infinity();
+using test::Normal;
+using test::reference_activation;
+using test::reference_layer_norm;
+using test::relative_error;
+using test::widen;
 
 TEST(LayerNorm, NormalisesEachTokenByItself) {
   const Matrix X = {{1, 10}, {3, 10}};
@@ -63,13 +61,13 @@ TEST(LayerNorm, WorksInPlaceAndOnViews) {
 
 TEST(LayerNorm, RefusesAGainOfAnotherWidth) {
   Matrix X(4, 2, arma::fill::ones);
-  EXPECT_EQ(testing::message_of<ShapeError>([&] {
+  EXPECT_EQ(test::message_of<ShapeError>([&] {
               layer_norm(X, Vector(3, arma::fill::ones), Vector(4, arma::fill::ones), 1e-5, X);
             }),
             "layer norm gain: expected 4, got 3");
 }
 
-class EveryActivation : public ::testing::TestWithParam<Activation> {};
+class EveryActivation : public testing::TestWithParam<Activation> {};
 
 TEST_P(EveryActivation, AgreesWithDoublePrecisionRelativeToItself) {
   std::vector<float> grid;
@@ -94,8 +92,7 @@ TEST_P(EveryActivation, AgreesWithDoublePrecisionRelativeToItself) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Activations, EveryActivation,
-                         ::testing::Values(Activation::gelu_new, Activation::gelu,
-                                           Activation::relu));
+                         testing::Values(Activation::gelu_new, Activation::gelu, Activation::relu));
 
 TEST(AddBias, AddsToEveryColumnAndAnEmptyBiasAddsNothing) {
   Matrix X = {{1, 2}, {3, 4}};
@@ -142,10 +139,10 @@ TEST(Softmax, IsUnchangedByAShiftHoweverLarge) {
 }
 
 TEST(Softmax, MaskedScoresGetNothing) {
-  std::vector<float> some = {-infinity, 0, -infinity, 0}, all(5, -infinity);
+  std::vector<float> some = {-INFINITY, 0, -INFINITY, 0}, all(5, -INFINITY);
   softmax(some.data(), some.size());
   EXPECT_EQ(some, (std::vector<float>{0, 0.5F, 0, 0.5F}));
-  EXPECT_EQ(softmax(all.data(), all.size()), -infinity);
+  EXPECT_EQ(softmax(all.data(), all.size()), -INFINITY);
   EXPECT_EQ(all, std::vector<float>(5, 0));
 }
 
@@ -259,7 +256,7 @@ TEST(TokenLoss, UniformLogitsCostLogOfTheVocabularyAndTheLowestIdWins) {
 TEST(TokenLoss, SaysWhatDoesNotFit) {
   const Matrix normalized(4, 2, arma::fill::zeros), unembedding(4, 10, arma::fill::zeros);
   const auto message = [&](const TokenIds& targets, const Vector& bias) -> std::string {
-    return testing::message_of<ShapeError>(
+    return test::message_of<ShapeError>(
         [&] { token_loss(normalized, unembedding, bias, targets); });
   };
   EXPECT_EQ(message({1}, {}), "targets: expected 2, got 1");
@@ -267,12 +264,12 @@ TEST(TokenLoss, SaysWhatDoesNotFit) {
   EXPECT_EQ(message({1, 2}, Vector(9, arma::fill::zeros)), "unembedding bias: expected 10, got 9");
 }
 
-class OpsGolden : public ::testing::Test {
+class OpsGolden : public testing::Test {
  protected:
-  arma::mat read(const std::string& name) const { return testing::read_matrix(file_, name); }
-  Matrix read_float(const std::string& name) const { return testing::narrow(read(name)); }
+  arma::mat read(const std::string& name) const { return test::read_matrix(file_, name); }
+  Matrix read_float(const std::string& name) const { return test::narrow(read(name)); }
 
-  hdf5::InputFile file_{testing::data_path("ops_golden.h5")};
+  hdf5::InputFile file_{test::data_path("ops_golden.h5")};
 };
 
 // PyTorch's own formulas lose relative accuracy near zero, so small values are compared absolutely.
@@ -330,7 +327,7 @@ TEST_F(OpsGolden, LossAndItsGradientAgreeWithPyTorch) {
     const Matrix identity = arma::eye<Matrix>(logits.n_rows, logits.n_rows);
     Matrix gradient(logits.n_rows, logits.n_cols);
     const TokenLoss loss = token_loss_with_gradient(
-        logits, identity, Vector(), testing::read_tokens(file_, name + "/target"), gradient);
+        logits, identity, Vector(), test::read_tokens(file_, name + "/target"), gradient);
     const arma::mat expected = read(name + "/output");
     for (Index t = 0; t < logits.n_cols; ++t) {
       // Subtracting the largest logit rounds to float32 once.

@@ -11,12 +11,11 @@
 namespace headscope {
 namespace {
 
-using testing::message_of;
-using testing::Normal;
-using testing::reference_run;
+using test::message_of;
+using test::Normal;
+using test::reference_run;
 
 // float32 against double precision: a few units in the last place of each layer's sums.
-constexpr double tolerance = 1e-5;
 
 struct Pair {
   TokenIds a, b;
@@ -44,12 +43,12 @@ std::vector<Pair> some_pairs(Index d_vocab) {
 
 /// Scores are scaled by layer: the attention of packs, ablation and gradient must know it too.
 ModelConfig scaled_config() {
-  ModelConfig config = testing::small_config();
+  ModelConfig config = test::small_config();
   config.scale_by_inverse_layer = true;
   return config;
 }
 
-class PackTest : public ::testing::TestWithParam<bool> {
+class PackTest : public testing::TestWithParam<bool> {
  protected:
   PackTest() {
     for (const Pair& pair : pairs_) pack_.add_pair(pair.a, pair.b, pair.n_shared, GetParam());
@@ -71,16 +70,17 @@ class PackTest : public ::testing::TestWithParam<bool> {
   void expect_losses(const TokenLoss& loss, const std::vector<double>& expected) const {
     ASSERT_EQ(loss.nll.size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      EXPECT_NEAR(loss.nll[i], expected[i], tolerance * expected[i]) << "prediction " << i;
+      EXPECT_NEAR(loss.nll[i], expected[i], test::float32_tolerance * expected[i])
+          << "prediction " << i;
     }
   }
 
-  const Model model_ = testing::random_weights(scaled_config(), 30);
+  const Model model_ = test::random_weights(scaled_config(), 30);
   const std::vector<Pair> pairs_ = some_pairs(model_.config.d_vocab);
   Pack pack_;
 };
 
-INSTANTIATE_TEST_SUITE_P(WithAndWithoutLastTokens, PackTest, ::testing::Bool());
+INSTANTIATE_TEST_SUITE_P(WithAndWithoutLastTokens, PackTest, testing::Bool());
 
 TEST_P(PackTest, PredictsEachTokenAsItsSequenceByItself) {
   Forward forward(model_);
@@ -157,14 +157,14 @@ TEST_P(PackTest, GradientOfASharedColumnIsTheSumOverItsSequences) {
         expected = arma::join_rows(expected, Matrix(of_b[l].cols(pair.n_shared, n_b - 1)));
       }
       const Matrix got = packed[l].cols(first, first + expected.n_cols - 1);
-      EXPECT_LT(testing::relative_error(got, expected), tolerance);
+      EXPECT_LT(test::relative_error(got, expected), test::float32_tolerance);
     }
     first += n_a + n_b - pair.n_shared;
   }
 }
 
 TEST(Pack, PartsThatDoNotFitTogetherAreRefused) {
-  const Model model = testing::random_weights(testing::small_config(), 33);
+  const Model model = test::random_weights(test::small_config(), 33);
   Forward forward(model);
   const auto error_of = [&](const Pack& pack) { return message_of([&] { forward.run(pack); }); };
   const TokenIds tokens{1, 2, 3};

@@ -10,7 +10,6 @@
 namespace headscope {
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
 const float nan = std::numeric_limits<float>::quiet_NaN();
 
 HEADSCOPE_VECTORISED void exponentials(const float* x, std::size_t n, float* y) {
@@ -63,8 +62,8 @@ std::vector<float> floats_of_all_sizes() {
                         30.0F,
                         -30.0F,
                         std::numeric_limits<float>::denorm_min(),
-                        infinity,
-                        -infinity,
+                        INFINITY,
+                        -INFINITY,
                         std::numeric_limits<float>::max(),
                         std::numeric_limits<float>::lowest()}) {
     values.push_back(x);
@@ -84,7 +83,7 @@ double largest_error(Approximate approximate, Exact exact) {
     const double expected = exact(static_cast<double>(x[i]));
     const auto nearest = static_cast<float>(expected);
     if (y[i] == nearest) continue;
-    if (!std::isfinite(y[i]) || std::isinf(nearest)) return infinity;
+    if (!std::isfinite(y[i]) || std::isinf(nearest)) return INFINITY;
     const int exponent = std::max(std::ilogb(expected), -126);
     largest = std::max(
         largest, std::abs(static_cast<double>(y[i]) - expected) / std::ldexp(1.0, exponent - 23));
@@ -106,8 +105,8 @@ TEST(VectorMath, NormalDistributionIsWithinEightUnitsOverAllFloats) {
 }
 
 TEST(VectorMath, ExponentialReachesDenormalsZeroAndInfinity) {
-  EXPECT_EQ(vector_math::exponential(-infinity), 0.0F);
-  EXPECT_EQ(vector_math::exponential(infinity), infinity);
+  EXPECT_EQ(vector_math::exponential(-INFINITY), 0.0F);
+  EXPECT_EQ(vector_math::exponential(INFINITY), INFINITY);
   EXPECT_EQ(vector_math::exponential(0.0F), 1.0F);
   EXPECT_GT(vector_math::exponential(-103.0F), 0.0F);
 }

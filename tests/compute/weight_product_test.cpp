@@ -10,9 +10,9 @@ namespace headscope {
 namespace {
 
 using blas::Transpose;
-using testing::Normal;
-using testing::relative_error;
-using testing::widen;
+using test::Normal;
+using test::relative_error;
+using test::widen;
 using Means = WeightProduct::Means;
 
 struct EngineCase {
@@ -28,13 +28,13 @@ constexpr EngineCase engine_cases[] = {{Engine::float32, 1e-6},
                                        {Engine::int8_three, 1e-4},
                                        {Engine::bfloat16_one, 4e-3}};
 
-std::string engine_case_name(const ::testing::TestParamInfo<EngineCase>& test) {
+std::string engine_case_name(const testing::TestParamInfo<EngineCase>& test) {
   std::string name = engine_name(test.param.engine);
   std::erase_if(name, [](char c) { return c == ' '; });
   return name;
 }
 
-class WeightProductTest : public ::testing::TestWithParam<EngineCase> {
+class WeightProductTest : public testing::TestWithParam<EngineCase> {
  protected:
   static WeightProduct product(const Matrix& W, Means means = Means::automatic) {
     return {W, Transpose::no, GetParam().engine, means};
@@ -110,7 +110,7 @@ TEST_P(WeightProductTest, RefusesShapesThatDoNotFit) {
   EXPECT_THROW(product(W).multiply_serial(X, Y), ShapeError);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, WeightProductTest, ::testing::ValuesIn(engine_cases),
+INSTANTIATE_TEST_SUITE_P(Engines, WeightProductTest, testing::ValuesIn(engine_cases),
                          engine_case_name);
 
 TEST(Precision, TakesTheFastestEngineThatIsExactEnough) {

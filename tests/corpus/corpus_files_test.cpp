@@ -18,21 +18,21 @@
 namespace headscope {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
 
-class CorpusFiles : public ::testing::Test {
+class CorpusFiles : public testing::Test {
  protected:
-  const testing::TemporaryDirectory folder_;
-  const Tokenizer tokenizer_ = Tokenizer::from_directory(testing::data_path("tokenizer"));
+  const test::TemporaryDirectory folder_;
+  const Tokenizer tokenizer_ = Tokenizer::from_directory(test::data_path("tokenizer"));
 
   std::string write(const std::string& name, const std::string& bytes) const {
-    testing::write_file(folder_.file(name), bytes);
+    test::write_file(folder_.file(name), bytes);
     return folder_.file(name);
   }
   std::string compressed(const std::string& path) const {
-    EXPECT_EQ(testing::run_program({"gzip", path}).exit_status, 0);
+    EXPECT_EQ(test::run_program({"gzip", path}).exit_status, 0);
     return path + ".gz";
   }
   Corpus open(const std::string& path, const std::string& encoding = "utf-8") const {
@@ -41,7 +41,7 @@ class CorpusFiles : public ::testing::Test {
     return Corpus({path}, &tokenizer_, options);
   }
   std::string error(const std::string& path, const std::string& encoding = "utf-8") const {
-    std::string text = testing::message_of([&] { open(path, encoding); });
+    std::string text = test::message_of([&] { open(path, encoding); });
     const std::string folder = folder_.file("");
     return text.starts_with(folder) ? text.substr(folder.size()) : text;
   }
@@ -87,7 +87,7 @@ TEST_F(CorpusFiles, EachKindMayBeCompressed) {
 TEST_F(CorpusFiles, DamagedCompressionIsAnErrorAtEveryLength) {
   std::string text;
   for (int i = 0; i < 300; ++i) text += std::to_string(i * i) + (i % 9 == 0 ? "\n\n" : " ");
-  const std::string whole = testing::read_file(compressed(write("a.txt", text)));
+  const std::string whole = test::read_file(compressed(write("a.txt", text)));
   for (std::size_t length = 2; length < whole.size(); length += 37) {
     EXPECT_EQ(error(write("a.txt.gz", whole.substr(0, length))),
               "a.txt.gz: cannot be decompressed: the file is damaged or cut short")
@@ -193,12 +193,12 @@ TEST_F(CorpusFiles, GitLfsPointersAreCalledThat) {
 }
 
 TEST_F(CorpusFiles, ATokenizerWithoutEndOfTextIsRefusedBeforeReading) {
-  const std::string vocabulary = testing::read_file(testing::data_path("tokenizer/vocab.json"));
+  const std::string vocabulary = test::read_file(test::data_path("tokenizer/vocab.json"));
   std::string without = vocabulary;
   without.replace(without.find("<|endoftext|>"), 13, "<|begin|>");
   const Tokenizer tokenizer(without, "", "tokens");
   const std::string path = write("a.txt", "Text.");
-  EXPECT_EQ(testing::message_of([&] { Corpus({path}, &tokenizer, {}); }),
+  EXPECT_EQ(test::message_of([&] { Corpus({path}, &tokenizer, {}); }),
             "tokens:vocab: expected the token <|endoftext|>, which begins documents unless "
             "--no-bos is given, got none");
   CorpusOptions bare;

@@ -9,12 +9,11 @@
 #include "files/sha256.hpp"
 #include "headscope/error.hpp"
 #include "support/message_of.hpp"
+#include "support/shared_data.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace headscope {
 namespace {
-
-const std::string shared = HEADSCOPE_PROJECT_DIR "/../shared/data";
 
 const Tokenizer& tokenizer() {
   static const Tokenizer instance =
@@ -22,17 +21,17 @@ const Tokenizer& tokenizer() {
   return instance;
 }
 
-class CorpusTest : public ::testing::Test {
+class CorpusTest : public testing::Test {
  protected:
   std::string write(const std::string& name, const std::string& bytes) {
-    testing::write_file(folder_.file(name), bytes);
+    test::write_file(folder_.file(name), bytes);
     return folder_.file(name);
   }
   std::string error_of(const std::string& path, const CorpusOptions& options = {},
                        const Tokenizer* with = &tokenizer()) {
-    return testing::message_of([&] { Corpus({path}, with, options); });
+    return test::message_of([&] { Corpus({path}, with, options); });
   }
-  testing::TemporaryDirectory folder_;
+  test::TemporaryDirectory folder_;
 };
 
 std::string text_of(const Piece& piece) {
@@ -83,9 +82,9 @@ TEST_F(CorpusTest, BlankLinesEndPlainTextDocuments) {
   EXPECT_EQ(first.token_text.size(), first.tokens.size());
   EXPECT_TRUE(first.words.empty());
   EXPECT_EQ(corpus.sha256(), file_sha256(path));
-  EXPECT_EQ(testing::message_of<ShapeError>([&] { corpus.piece(3); }),
+  EXPECT_EQ(test::message_of<ShapeError>([&] { corpus.piece(3); }),
             "document: expected 0 to 2, got 3");
-  EXPECT_EQ(testing::message_of<ShapeError>([&] { corpus.piece(2, 1); }),
+  EXPECT_EQ(test::message_of<ShapeError>([&] { corpus.piece(2, 1); }),
             "piece: expected 0 to 0, got 1");
 }
 
@@ -258,7 +257,7 @@ TEST_F(CorpusTest, FoldersGiveTheirFilesInNameOrder) {
   Corpus corpus({folder_.file("")}, &tokenizer(), {});
   EXPECT_EQ(texts_of(corpus), (Texts{"first", "second"}));
   Sha256 both;
-  both.add(testing::read_file(folder_.file("a.conllu")) + "second");
+  both.add(test::read_file(folder_.file("a.conllu")) + "second");
   EXPECT_EQ(corpus.sha256(), both.finish());
   CorpusOptions one;
   one.max_documents = 1;
@@ -356,14 +355,14 @@ TEST_F(CorpusTest, UnfitFilesAreNamed) {
 }
 
 TEST_F(CorpusTest, TreebanksHoldWhatAPlainCountFinds) {
-  if (!std::filesystem::exists(shared)) GTEST_SKIP() << "../shared is absent";
-  const Tokenizer gpt2 = Tokenizer::from_directory(shared + "/tokenizer");
+  if (!std::filesystem::exists(test::shared_data)) GTEST_SKIP() << "../shared is absent";
+  const Tokenizer gpt2 = Tokenizer::from_directory(test::shared_data + "/tokenizer");
   const auto expected =
-      nlohmann::json::parse(testing::read_file(HEADSCOPE_TEST_DATA "/corpus/treebank_counts.json"));
+      nlohmann::json::parse(test::read_file(HEADSCOPE_TEST_DATA "/corpus/treebank_counts.json"));
   CorpusOptions options;
   options.max_tokens = 1 << 20;  // nothing is cut
   for (const auto& [name, counts] : expected.items()) {
-    const Corpus corpus({shared + "/treebanks/" + name}, &gpt2, options);
+    const Corpus corpus({test::shared_data + "/treebanks/" + name}, &gpt2, options);
     std::size_t n_sentence = 0, n_word = 0, n_arc = 0, n_mention = 0, n_mention_word = 0;
     std::uint64_t checksum = 0, n_unaligned = 0;
     for (const Piece& d : pieces_of(corpus)) {
@@ -392,14 +391,14 @@ TEST_F(CorpusTest, TreebanksHoldWhatAPlainCountFinds) {
 }
 
 TEST_F(CorpusTest, TreebanksFitTheContextAfterCutting) {
-  if (!std::filesystem::exists(shared)) GTEST_SKIP() << "../shared is absent";
-  const Tokenizer gpt2 = Tokenizer::from_directory(shared + "/tokenizer");
+  if (!std::filesystem::exists(test::shared_data)) GTEST_SKIP() << "../shared is absent";
+  const Tokenizer gpt2 = Tokenizer::from_directory(test::shared_data + "/tokenizer");
   CorpusOptions options;
   options.max_tokens = 64;
-  const Corpus web({shared + "/treebanks/en_ewt-ud-dev.conllu"}, &gpt2, options);
+  const Corpus web({test::shared_data + "/treebanks/en_ewt-ud-dev.conllu"}, &gpt2, options);
   for (const Piece& piece : pieces_of(web)) EXPECT_LE(piece.tokens.size(), 64u);
   options.max_tokens = 128;
-  const Corpus corpus({shared + "/treebanks/en_gum-ud-dev.conllu"}, &gpt2, options);
+  const Corpus corpus({test::shared_data + "/treebanks/en_gum-ud-dev.conllu"}, &gpt2, options);
   std::size_t n_word = 0;
   EXPECT_EQ(corpus.n_document(), 30u);
   EXPECT_GT(corpus.n_piece(), 200u);

@@ -11,32 +11,32 @@
 namespace headscope {
 namespace {
 
-const Tokenizer& tokenizer() {
+const Tokenizer& tasks_tokenizer() {
   static const Tokenizer instance =
       Tokenizer::from_directory(std::string(HEADSCOPE_PROJECT_DIR) + "/data/tokenizer");
   return instance;
 }
 
-class TaskFilesTest : public ::testing::Test {
+class TaskFilesTest : public testing::Test {
  protected:
   std::string write(const std::string& name, const std::string& bytes) {
-    testing::write_file(folder_.file(name), bytes);
+    test::write_file(folder_.file(name), bytes);
     return folder_.file(name);
   }
   std::string error_of(const std::string& bytes) {
     const std::string path = write("t.jsonl", bytes);
-    return testing::message_of([&] { TaskFiles({path}, tokenizer(), {}); });
+    return test::message_of([&] { TaskFiles({path}, tasks_tokenizer(), {}); });
   }
   std::vector<Task> read(const std::string& bytes, const TaskOptions& options = {}) {
-    return TaskFiles({write("t.jsonl", bytes)}, tokenizer(), options).tasks();
+    return TaskFiles({write("t.jsonl", bytes)}, tasks_tokenizer(), options).tasks();
   }
   /// The text of a side, without `<|endoftext|>`.
   static std::string text_of(const TokenIds& side) {
-    EXPECT_EQ(side.front(), tokenizer().end_of_text());
-    return tokenizer().decode(TokenIds(side.begin() + 1, side.end()));
+    EXPECT_EQ(side.front(), tasks_tokenizer().end_of_text());
+    return tasks_tokenizer().decode(TokenIds(side.begin() + 1, side.end()));
   }
 
-  testing::TemporaryDirectory folder_;
+  test::TemporaryDirectory folder_;
 };
 
 TEST_F(TaskFilesTest, ReadsBothForms) {
@@ -93,11 +93,11 @@ TEST_F(TaskFilesTest, AFolderStandsForItsFilesAndATaskMayContinueInAnother) {
   write("d/b.jsonl", R"({"prefix": "a", "good": " b", "bad": " c", "task": "x"})");
   write("d/a.jsonl", R"({"prefix": "a", "good": " d", "bad": " e", "task": "x"})");
   write("d/other.txt", "no pairs");
-  const TaskFiles files({folder_.file("d")}, tokenizer(), {});
+  const TaskFiles files({folder_.file("d")}, tasks_tokenizer(), {});
   ASSERT_EQ(files.tasks().size(), 1U);
   ASSERT_EQ(files.tasks()[0].pairs.size(), 2U);
   EXPECT_EQ(text_of(files.tasks()[0].pairs[0].good), "a d");
-  const TaskFiles one({folder_.file("d/a.jsonl")}, tokenizer(), {});
+  const TaskFiles one({folder_.file("d/a.jsonl")}, tasks_tokenizer(), {});
   EXPECT_EQ(one.sha256(), file_sha256(folder_.file("d/a.jsonl")));
   EXPECT_NE(files.sha256(), one.sha256());
 }
@@ -125,7 +125,7 @@ TEST_F(TaskFilesTest, MalformedLinesAreNamed) {
   EXPECT_EQ(error_of(good + R"({"prefix": "a", "good": "b", "bad": "c", "relation": "nsubj"})"),
             at + "expected the relation of the task's other pairs, none, got nsubj");
   EXPECT_EQ(error_of("\n \n"), folder_.file("t.jsonl") + ": expected a pair a line, got none");
-  EXPECT_EQ(testing::message_of([&] { TaskFiles({folder_.file("none")}, tokenizer(), {}); }),
+  EXPECT_EQ(test::message_of([&] { TaskFiles({folder_.file("none")}, tasks_tokenizer(), {}); }),
             folder_.file("none") + ": cannot be opened: No such file or directory");
 }
 

@@ -18,11 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using testing::data_path;
-using testing::message_of;
+using test::data_path;
+using test::message_of;
 
 json parse_file(const std::string& path) {
-  return json::parse(testing::read_file(path));
+  return json::parse(test::read_file(path));
 }
 
 void expect_golden_ids(const Tokenizer& tokenizer) {
@@ -75,8 +75,8 @@ TEST(TokenizerJson, FoldersOfOtherKindsAreRefusedByName) {
   for (const auto& [name, kind] :
        {std::pair{"tokenizer.model", "SentencePiece"}, std::pair{"spiece.model", "SentencePiece"},
         std::pair{"vocab.txt", "WordPiece"}}) {
-    const testing::TemporaryDirectory folder;
-    testing::write_file(folder.file(name), "x");
+    const test::TemporaryDirectory folder;
+    test::write_file(folder.file(name), "x");
     EXPECT_EQ(message_of<DataError>([&] { Tokenizer::from_directory(folder.path()); }),
               folder.path() +
                   ": expected GPT-2's byte-level BPE (tokenizer.json, or vocab.json and "
@@ -86,12 +86,12 @@ TEST(TokenizerJson, FoldersOfOtherKindsAreRefusedByName) {
 }
 
 TEST(TokenizerJson, MalformedPartsAreNamed) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   const std::string path = folder.file("tokenizer.json");
   const auto error = [&](const std::function<void(json&)>& edit) {
     json content = parse_file(data_path("hub/snapshot/tokenizer.json"));
     edit(content);
-    testing::write_file(path, content.dump());
+    test::write_file(path, content.dump());
     const std::string text = message_of<DataError>([&] { Tokenizer::from_directory(path); });
     return text.starts_with(path) ? text.substr(path.size()) : text;
   };
@@ -132,7 +132,7 @@ TEST(TokenizerOfAModel, IsTheOneInTheFileElseTheOneBesideIt) {
   ASSERT_TRUE(beside);
   expect_golden_ids(Tokenizer(*beside));
   store_tokenizer(*beside, model);
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   const std::string path = folder.file("model.h5");
   save_model(model, path);
   fs::copy_file(data_path("tokenizer/vocab.json"), folder.file("vocab.json"));

@@ -12,13 +12,13 @@
 #include "headscope/unicode_pattern.hpp"
 #include "headscope/utf8.hpp"
 #include "support/message_of.hpp"
+#include "support/shared_data.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace headscope {
 namespace {
 
 const std::string golden = HEADSCOPE_TEST_DATA "/tokenizer";
-const std::string shared = HEADSCOPE_PROJECT_DIR "/../shared/data";
 
 const Tokenizer& small_tokenizer() {
   static const Tokenizer tokenizer = Tokenizer::from_directory(golden);
@@ -26,7 +26,7 @@ const Tokenizer& small_tokenizer() {
 }
 
 nlohmann::json read_json(const std::string& name) {
-  return nlohmann::json::parse(testing::read_file(golden + "/" + name));
+  return nlohmann::json::parse(test::read_file(golden + "/" + name));
 }
 
 // SHA-256 of the ids as little-endian 32-bit integers, as in the golden script.
@@ -40,8 +40,8 @@ std::string digest(const TokenIds& ids) {
   return hash.finish();
 }
 
-std::string error_of(const std::string& vocab, const std::string& merges) {
-  return testing::message_of<DataError>([&] { Tokenizer(vocab, merges, "tokens"); });
+std::string tokenizer_error(const std::string& vocab, const std::string& merges) {
+  return test::message_of<DataError>([&] { Tokenizer(vocab, merges, "tokens"); });
 }
 
 // A vocabulary of the 256 bytes, followed by the entries of `more`.
@@ -92,14 +92,14 @@ TEST(Tokenizer, ClassesOfEveryAssignedCharacterAreThoseOfHuggingFace) {
 }
 
 TEST(Tokenizer, EncodesTheSharedTextsAsHuggingFaceDoes) {
-  if (!std::filesystem::exists(shared)) GTEST_SKIP() << "../shared is absent";
-  const Tokenizer gpt2 = Tokenizer::from_directory(shared + "/tokenizer");
+  if (!std::filesystem::exists(test::shared_data)) GTEST_SKIP() << "../shared is absent";
+  const Tokenizer gpt2 = Tokenizer::from_directory(test::shared_data + "/tokenizer");
   EXPECT_EQ(gpt2.size(), 50257u);
   EXPECT_EQ(gpt2.end_of_text(), 50256);
   std::size_t n_file = 0;
   const auto files = read_json("shared_files.json");
   for (const auto& [name, expected] : files.items()) {
-    const std::string text = testing::read_file(shared + "/" + name);
+    const std::string text = test::read_file(test::shared_data + "/" + name);
     const auto encoding = gpt2.encode(text);
     EXPECT_EQ(encoding.ids.size(), expected["n_token"].get<std::size_t>()) << name;
     EXPECT_EQ(digest(encoding.ids), expected["sha256"]) << name;
@@ -206,38 +206,38 @@ TEST(Tokenizer, EndOfTextInATextIsText) {
 }
 
 TEST(Tokenizer, MalformedFilesAreNamed) {
-  EXPECT_EQ(error_of("{", ""),
+  EXPECT_EQ(tokenizer_error("{", ""),
             "tokens:vocab: expected a JSON object of tokens and ids, got "
             "malformed JSON");
-  EXPECT_EQ(error_of("[1]", ""),
+  EXPECT_EQ(tokenizer_error("[1]", ""),
             "tokens:vocab: expected a JSON object of tokens and ids, got array");
-  EXPECT_EQ(error_of("{}", ""), "tokens:vocab: expected tokens, got none");
-  EXPECT_EQ(error_of(R"({"a": -1})", ""),
+  EXPECT_EQ(tokenizer_error("{}", ""), "tokens:vocab: expected tokens, got none");
+  EXPECT_EQ(tokenizer_error(R"({"a": -1})", ""),
             "tokens:vocab: expected ids 0 to 0, each once, got -1 for \"a\"");
-  EXPECT_EQ(error_of(R"({"a": "0"})", ""),
+  EXPECT_EQ(tokenizer_error(R"({"a": "0"})", ""),
             "tokens:vocab: expected ids 0 to 0, each once, got \"0\" for \"a\"");
-  EXPECT_EQ(error_of(R"({"a": 1, "b": 1})", ""),
+  EXPECT_EQ(tokenizer_error(R"({"a": 1, "b": 1})", ""),
             "tokens:vocab: expected ids 0 to 1, each once, got 1 again for \"b\"");
-  EXPECT_EQ(error_of(R"({"a": 0, "b": 4000000000})", ""),
+  EXPECT_EQ(tokenizer_error(R"({"a": 0, "b": 4000000000})", ""),
             "tokens:vocab: expected ids 0 to 1, each once, got 4000000000 for \"b\"");
-  EXPECT_EQ(error_of(R"({"a": 0})", ""),
+  EXPECT_EQ(tokenizer_error(R"({"a": 0})", ""),
             "tokens:vocab: expected a token for every byte, got none for byte 0 (\"\xC4\x80\")");
   const std::string bytes = byte_vocabulary().dump();
-  EXPECT_EQ(error_of(bytes, "#version: 0.2\nab\n"),
+  EXPECT_EQ(tokenizer_error(bytes, "#version: 0.2\nab\n"),
             "tokens:merges:2: expected two tokens with a space between them, got \"ab\"");
-  EXPECT_EQ(error_of(bytes, "a b c"),
+  EXPECT_EQ(tokenizer_error(bytes, "a b c"),
             "tokens:merges:1: expected two tokens with a space between them, got \"a b c\"");
-  EXPECT_EQ(error_of(bytes, "a b\n"),
+  EXPECT_EQ(tokenizer_error(bytes, "a b\n"),
             "tokens:merges:1: expected tokens of the vocabulary, got \"ab\"");
-  EXPECT_EQ(error_of(bytes, ""), "no error");
+  EXPECT_EQ(tokenizer_error(bytes, ""), "no error");
 }
 
 TEST(Tokenizer, MissingFilesAndTokensAreNamed) {
-  const testing::TemporaryDirectory folder;
-  EXPECT_EQ(testing::message_of<DataError>([&] { Tokenizer::from_directory(folder.file("")); }),
+  const test::TemporaryDirectory folder;
+  EXPECT_EQ(test::message_of<DataError>([&] { Tokenizer::from_directory(folder.file("")); }),
             folder.file("") + ": expected vocab.json or encoder.json, got neither");
   const auto error_with = [&](const char* name, const std::string& text) {
-    testing::write_file(folder.file(name), text);
+    test::write_file(folder.file(name), text);
     try {
       Tokenizer::from_directory(folder.path());
       return std::string("no error");

@@ -70,12 +70,12 @@ struct PerturbedHeap {
 int unnoticed_damages(const std::string& path, int n_copy,
                       const std::function<bool(const std::string&)>& holds_the_same) {
   const PerturbedHeap perturbed;
-  const std::string whole = testing::read_file(path), copy = path + ".copy";
+  const std::string whole = test::read_file(path), copy = path + ".copy";
   std::mt19937_64 random(11);
   int n_unnoticed = 0;
   for (int i = 0; i < n_copy; ++i) {
     const std::string bytes = damaged(whole, static_cast<Damage>(i % 6), random);
-    testing::write_file(copy, bytes);
+    test::write_file(copy, bytes);
     try {
       EXPECT_TRUE(holds_the_same(copy)) << "copy " << i;
       if (bytes != whole) ++n_unnoticed;
@@ -116,7 +116,7 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 TEST(Damage, OfAModelFileIsAnErrorNotAnotherModel) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   const Model whole = sample_model();
   save_model(whole, folder.file("m.h5"));
   const int unnoticed = unnoticed_damages(folder.file("m.h5"), 3000, [&](const std::string& path) {
@@ -127,10 +127,10 @@ TEST(Damage, OfAModelFileIsAnErrorNotAnotherModel) {
 
 // Files of other programs have no digest; HDF5 must survive what is in them.
 TEST(Damage, OfAModelFileWithoutADigestDoesNotEndTheProgram) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   save_model(sample_model(), folder.file("m.h5"));
-  std::string bytes = testing::read_file(folder.file("m.h5"));
-  testing::write_file(folder.file("m.h5"), bytes.substr(0, bytes.rfind("\nheadscope sha256 ")));
+  std::string bytes = test::read_file(folder.file("m.h5"));
+  test::write_file(folder.file("m.h5"), bytes.substr(0, bytes.rfind("\nheadscope sha256 ")));
   const int unnoticed = unnoticed_damages(folder.file("m.h5"), 3000, [&](const std::string& path) {
     load_model(path);
     return true;
@@ -139,7 +139,7 @@ TEST(Damage, OfAModelFileWithoutADigestDoesNotEndTheProgram) {
 }
 
 TEST(Damage, OfAStatisticsFileIsAnErrorNotAnotherNumber) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   std::mt19937_64 random(3);
   std::map<std::string, Statistics> parts;
   DocumentStatistics sums(parts["a"], 0);
@@ -174,12 +174,12 @@ TEST(Damage, OfAStatisticsFileIsAnErrorNotAnotherNumber) {
 }
 
 TEST(Damage, OfAResultsFileIsAnErrorNotAnotherNumberOrText) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   write_results(test::results_sample(), folder.file("r.h5"));
   const Results whole = read_results(folder.file("r.h5"));
   const int unnoticed = unnoticed_damages(folder.file("r.h5"), 3000, [&](const std::string& path) {
     const Results read = read_results(path);
-    return read.attributes == whole.attributes && testing::first_difference(read, whole).empty();
+    return read.attributes == whole.attributes && test::first_difference(read, whole).empty();
   });
   EXPECT_LE(unnoticed, 2);  // a cut may remove the digest alone
 }

@@ -13,13 +13,13 @@ namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::TemporaryDirectory;
+using test::TemporaryDirectory;
 
 /// The error of `FileVersion::during` for a change made while the file is read, without the path.
 std::string said_of(const std::function<void(const std::string& path)>& change) {
   const TemporaryDirectory folder;
   const std::string path = folder.file("input");
-  testing::write_file(path, "one version");
+  test::write_file(path, "one version");
   fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(1));
   try {
     FileVersion(path).during([&] {
@@ -39,10 +39,10 @@ TEST(FileVersion, PassesAFileThatStaysAsItIs) {
 TEST(FileVersion, NoticesEveryKindOfChange) {
   const std::string changed = ": expected the file that was opened, got one changed since";
   EXPECT_EQ(said_of([](const std::string& path) { fs::resize_file(path, 3); }), changed);
-  EXPECT_EQ(said_of([](const std::string& path) { testing::write_file(path, "two version"); }),
+  EXPECT_EQ(said_of([](const std::string& path) { test::write_file(path, "two version"); }),
             changed);
   EXPECT_EQ(said_of([](const std::string& path) {
-              testing::write_file(path + "2", "one version");
+              test::write_file(path + "2", "one version");
               fs::last_write_time(path + "2", fs::last_write_time(path));
               fs::rename(path + "2", path);
             }),

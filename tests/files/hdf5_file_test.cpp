@@ -15,12 +15,12 @@
 namespace headscope::hdf5 {
 namespace {
 
-using ::testing::ElementsAre;
-using testing::message_of;
+using test::message_of;
+using testing::ElementsAre;
 
-class Hdf5File : public ::testing::Test {
+class Hdf5File : public testing::Test {
  protected:
-  const testing::TemporaryDirectory folder_;
+  const test::TemporaryDirectory folder_;
   const std::string path_ = folder_.file("file.h5");
 };
 
@@ -155,7 +155,7 @@ TEST_F(Hdf5File, WhatAKilledWriterLeftIsRemovedButNotWhatOneAtWorkHas) {
   std::ofstream(path_ + ".part-1-0") << "half";
   OutputFile first(path_);
   OutputFile second(path_);
-  EXPECT_THAT(folder_.files(), ::testing::SizeIs(2));
+  EXPECT_THAT(folder_.files(), testing::SizeIs(2));
   first.publish();
   second.publish();
   EXPECT_THAT(folder_.files(), ElementsAre("file.h5"));
@@ -200,14 +200,14 @@ TEST_F(Hdf5File, DamagedBytesAreAnErrorNotAnotherNumber) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i) * 1.25;
   out.write("data", {1000}, values, {.gzip_level = 0});
   out.publish();
-  std::string bytes = testing::read_file(path_);
+  std::string bytes = test::read_file(path_);
   bytes.resize(bytes.rfind("\nheadscope sha256 "));
   const double marker = 700 * 1.25;
   const std::size_t at = bytes.find(std::string(reinterpret_cast<const char*>(&marker), 8));
   ASSERT_NE(at, std::string::npos);
   std::string changed = bytes;
   changed[at + 3] = static_cast<char>(changed[at + 3] ^ 1);
-  testing::write_file(path_, changed);
+  test::write_file(path_, changed);
   EXPECT_EQ(message_of([&] { InputFile(path_).read_reals("data"); }),
             path_ + ":data: cannot be read: the file is damaged or cut short");
 }

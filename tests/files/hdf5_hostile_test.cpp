@@ -9,14 +9,14 @@
 namespace headscope::hdf5 {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::message_of;
+using test::message_of;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 // Valid HDF5 files written to mislead a reader.
-class Hdf5Hostile : public ::testing::Test {
+class Hdf5Hostile : public testing::Test {
  protected:
-  const testing::TemporaryDirectory folder_;
+  const test::TemporaryDirectory folder_;
   const std::string path_ = folder_.file("hostile.h5");
 
   Handle create(const std::string& path) const {

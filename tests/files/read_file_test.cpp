@@ -9,9 +9,9 @@ namespace headscope {
 namespace {
 
 TEST(ReadFile, GivesAllBytesOfAFileOrItsFirst) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   const std::string bytes = std::string("a\0b\r\n", 5) + std::string(100000, 'x');
-  testing::write_file(folder.file("file"), bytes);
+  test::write_file(folder.file("file"), bytes);
   EXPECT_EQ(read_file(folder.file("file")), bytes);
   std::string first;
   read_blocks(
@@ -20,11 +20,11 @@ TEST(ReadFile, GivesAllBytesOfAFileOrItsFirst) {
 }
 
 TEST(ReadFile, SaysWhyAFileCannotBeOpened) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   const std::string missing = folder.file("none");
-  EXPECT_EQ(testing::message_of([&] { read_file(missing); }),
+  EXPECT_EQ(test::message_of([&] { read_file(missing); }),
             missing + ": cannot be opened: No such file or directory");
-  EXPECT_EQ(testing::message_of([&] { read_file(folder.path()); }),
+  EXPECT_EQ(test::message_of([&] { read_file(folder.path()); }),
             folder.path() + ": expected a file, got a folder");
 }
 

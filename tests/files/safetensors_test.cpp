@@ -14,7 +14,7 @@
 namespace headscope {
 namespace {
 
-using ::testing::ElementsAre;
+using testing::ElementsAre;
 
 template <typename Number>
 std::string bytes_of(const std::vector<Number>& numbers) {
@@ -23,13 +23,13 @@ std::string bytes_of(const std::vector<Number>& numbers) {
   return bytes;
 }
 
-class Safetensors : public ::testing::Test {
+class Safetensors : public testing::Test {
  protected:
-  const testing::TemporaryDirectory folder_;
+  const test::TemporaryDirectory folder_;
   const std::string path_ = folder_.file("x.safetensors");
 
   void write(const std::string& header, const std::string& data) const {
-    testing::write_file(path_, bytes_of<std::uint64_t>({header.size()}) + header + data);
+    test::write_file(path_, bytes_of<std::uint64_t>({header.size()}) + header + data);
   }
 
   std::vector<float> read(const std::string& header, const std::string& data) const {
@@ -43,7 +43,7 @@ class Safetensors : public ::testing::Test {
   }
 
   std::string error_of(const std::string& header, const std::string& data) const {
-    return without_path(testing::message_of<DataError>([&] { read(header, data); }));
+    return without_path(test::message_of<DataError>([&] { read(header, data); }));
   }
 
   std::string without_path(const std::string& error) const {
@@ -112,8 +112,8 @@ TEST_F(Safetensors, HeadersMustMakeSense) {
 
 TEST_F(Safetensors, HostileHeaderLengthsAreRefused) {
   const auto error_with_bytes = [&](const std::string& bytes) {
-    testing::write_file(path_, bytes);
-    return without_path(testing::message_of<DataError>([&] { SafetensorsFile{path_}; }));
+    test::write_file(path_, bytes);
+    return without_path(test::message_of<DataError>([&] { SafetensorsFile{path_}; }));
   };
   EXPECT_EQ(error_with_bytes("1234567"), ": expected a safetensors file, got 7 bytes");
   EXPECT_EQ(error_with_bytes(bytes_of<std::uint64_t>({~std::uint64_t{0}}) + "{}"),
@@ -132,9 +132,9 @@ TEST_F(Safetensors, ATensorGivenTwiceIsRefused) {
 
 TEST_F(Safetensors, CutFilesAreErrorsAtEveryLength) {
   write(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", bytes_of<float>({1, 2}));
-  const std::string whole = testing::read_file(path_);
+  const std::string whole = test::read_file(path_);
   for (std::size_t length = 0; length < whole.size(); ++length) {
-    testing::write_file(path_, whole.substr(0, length));
+    test::write_file(path_, whole.substr(0, length));
     EXPECT_THROW(SafetensorsFile{path_}, DataError) << length;
   }
 }

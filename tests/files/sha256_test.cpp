@@ -23,13 +23,13 @@ TEST(Sha256, AgreesWithThePublishedExamples) {
 }
 
 TEST(Sha256, OfAFileIsThatOfItsBytes) {
-  const testing::TemporaryDirectory folder;
-  testing::write_file(folder.file("a"), std::string(1000000, 'a'));
+  const test::TemporaryDirectory folder;
+  test::write_file(folder.file("a"), std::string(1000000, 'a'));
   EXPECT_EQ(file_sha256(folder.file("a")), digest_of_million_a);
 }
 
 TEST(Sha256, NamesAMissingFile) {
-  EXPECT_EQ(testing::message_of<DataError>([&] { file_sha256("no/such/file"); }),
+  EXPECT_EQ(test::message_of<DataError>([&] { file_sha256("no/such/file"); }),
             "no/such/file: cannot be opened: No such file or directory");
 }
 

@@ -22,31 +22,31 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using testing::data_path;
-using ::testing::HasSubstr;
+using test::data_path;
+using testing::HasSubstr;
 
 const std::string index_name = "model.safetensors.index.json";
 
 /// A copy of a folder of hub files, to damage.
-class ModelHub : public ::testing::Test {
+class ModelHub : public testing::Test {
  protected:
   ModelHub() { fs::copy(data_path("hub/snapshot"), path_); }
 
-  const testing::TemporaryDirectory folder_;
+  const test::TemporaryDirectory folder_;
   const std::string path_ = folder_.file("snapshot");
 
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   void remove(const std::string& name) const { fs::remove(file(name)); }
 
   void edit_json(const std::string& name, const std::function<void(json&)>& edit) const {
-    json content = json::parse(testing::read_file(file(name)));
+    json content = json::parse(test::read_file(file(name)));
     edit(content);
-    testing::write_file(file(name), content.dump());
+    test::write_file(file(name), content.dump());
   }
 
   // The error of loading the folder, without its path.
   std::string error(const std::string& name = "", const LoadOptions& options = {}) const {
-    std::string text = testing::message_of<DataError>(
+    std::string text = test::message_of<DataError>(
         [&] { load_model(name.empty() ? path_ : file(name), options); });
     for (std::size_t at = 0; (at = text.find(path_ + "/")) != std::string::npos;) {
       text.erase(at, path_.size() + 1);
@@ -71,9 +71,9 @@ TEST_F(ModelHub, AFolderIsReadFromItsShardsAndConfig) {
 TEST_F(ModelHub, ShardsOfEveryNameCount) {
   const std::string before = load_model(path_).sha256;
   const std::string shard = file("model-00002-of-00003.safetensors");
-  std::string bytes = testing::read_file(shard);
+  std::string bytes = test::read_file(shard);
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
-  testing::write_file(shard, bytes);
+  test::write_file(shard, bytes);
   EXPECT_NE(load_model(path_).sha256, before);
 }
 
@@ -82,7 +82,7 @@ TEST_F(ModelHub, DescribingTellsTheFolderInFull) {
   EXPECT_EQ(description.kind, FileKind::safetensors_model);
   ASSERT_TRUE(description.model);
   EXPECT_EQ(description.model->config_file, file("config.json"));
-  EXPECT_THAT(description.model->missing, ::testing::IsEmpty());
+  EXPECT_THAT(description.model->missing, testing::IsEmpty());
   std::uint64_t n_byte = 0;
   for (const char* const name :
        {"model-00001-of-00003.safetensors", "model-00002-of-00003.safetensors",
@@ -103,16 +103,16 @@ TEST_F(ModelHub, LinksIntoACacheAreFollowedAndTheConfigIsFoundBesideTheLink) {
   }
   EXPECT_EQ(load_model(links).config.n_head, 2U);
   fs::remove(blobs + "/blob-model-00002-of-00003.safetensors");
-  EXPECT_THAT(testing::message_of<DataError>([&] { load_model(links); }),
+  EXPECT_THAT(test::message_of<DataError>([&] { load_model(links); }),
               HasSubstr("model-00002-of-00003.safetensors: cannot be opened: No such file"));
 }
 
 TEST_F(ModelHub, DamagedIndexesAreNamed) {
   const auto with = [&](const std::function<void(json&)>& edit) {
-    const std::string whole = testing::read_file(file(index_name));
+    const std::string whole = test::read_file(file(index_name));
     edit_json(index_name, edit);
     const std::string text = error();
-    testing::write_file(file(index_name), whole);
+    test::write_file(file(index_name), whole);
     return text;
   };
   const std::string wte = "transformer.wte.weight";
@@ -133,7 +133,7 @@ TEST_F(ModelHub, DamagedIndexesAreNamed) {
             }),
             "model-00001-of-00003.safetensors:transformer.more: expected the tensor, as " +
                 index_name + " says, got none");
-  testing::write_file(file(index_name), "{");
+  test::write_file(file(index_name), "{");
   EXPECT_EQ(error(), index_name + ":weight_map: expected the names of tensors, each with its file");
 }
 
@@ -161,11 +161,11 @@ TEST_F(ModelHub, PicklesAreRefusedWithTheLineThatConvertsThem) {
   fs::copy_file(data_path("hub/pytorch_model.bin"), file("pytorch_model.bin"));
   EXPECT_EQ(error(), "pytorch_model.bin" + refusal);
   // Before version 1.6, PyTorch wrote a pickle of protocol 2 that begins with this number.
-  testing::write_file(file("pytorch_model.bin"), "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.");
+  test::write_file(file("pytorch_model.bin"), "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.");
   EXPECT_EQ(error(), "pytorch_model.bin" + refusal);
   remove("pytorch_model.bin");
-  testing::write_file(file("pytorch_model.bin.index.json"),
-                      R"({"weight_map": {"wte.weight": "pytorch_model-00001-of-00002.bin"}})");
+  test::write_file(file("pytorch_model.bin.index.json"),
+                   R"({"weight_map": {"wte.weight": "pytorch_model-00001-of-00002.bin"}})");
   EXPECT_EQ(error(), "pytorch_model.bin.index.json" + refusal);
 }
 
@@ -176,12 +176,12 @@ TEST_F(ModelHub, GitLfsPointersAreCalledThat) {
       ": expected the file itself, got a Git LFS pointer to it; `git lfs pull` downloads the file";
   for (const std::string name :
        {"model-00002-of-00003.safetensors", "config.json", "model.safetensors.index.json"}) {
-    const std::string whole = testing::read_file(file(name));
-    testing::write_file(file(name), pointer);
+    const std::string whole = test::read_file(file(name));
+    test::write_file(file(name), pointer);
     EXPECT_EQ(error(), name + refusal);
-    testing::write_file(file(name), whole);
+    test::write_file(file(name), whole);
   }
-  testing::write_file(file("model.safetensors"), pointer);
+  test::write_file(file("model.safetensors"), pointer);
   EXPECT_EQ(error(), "model.safetensors" + refusal);
 }
 
@@ -218,13 +218,12 @@ void declare_attention_weights(const ModelConfig& config, const std::string& pat
   }
   const std::string text = header.dump();
   const std::uint64_t length = text.size();
-  testing::write_file(path,
-                      std::string(reinterpret_cast<const char*>(&length), sizeof length) + text);
+  test::write_file(path, std::string(reinterpret_cast<const char*>(&length), sizeof length) + text);
   fs::resize_file(path, sizeof length + length + end);
 }
 
 TEST(ModelHeads, AreThoseOfThePublishedGPT2WithTheSameShapes) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   const std::string path = folder.file("model.safetensors");
   const auto heads = [&](Index n_layer, Index d_model, Index n_ctx) {
     ModelConfig config;

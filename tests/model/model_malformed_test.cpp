@@ -79,16 +79,16 @@ void declare_unwritten(const std::string& path, const std::string& name, std::ve
       H5Dclose);
 }
 
-class ModelMalformed : public ::testing::Test {
+class ModelMalformed : public testing::Test {
  protected:
-  const testing::TemporaryDirectory folder_;
+  const test::TemporaryDirectory folder_;
   const std::string path_ = folder_.file("model.h5");
 
   // The error of loading, without the file's path; nothing may be printed.
   std::string error_of(const std::string& path, const LoadOptions& options = {}) const {
-    ::testing::internal::CaptureStderr();
-    std::string text = testing::message_of<DataError>([&] { load_model(path, options); });
-    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+    testing::internal::CaptureStderr();
+    std::string text = test::message_of<DataError>([&] { load_model(path, options); });
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
     const std::string folder = folder_.file("");
     for (std::size_t at = 0; (at = text.find(folder)) != std::string::npos;) {
       text.erase(at, folder.size());
@@ -115,15 +115,15 @@ TEST_F(ModelMalformed, FilesThatAreNoModelSaySo) {
   EXPECT_EQ(error_of(folder_.file("folder")),
             "folder: expected a model file, or a folder with model.safetensors, "
             "model.safetensors.index.json or tf_model.h5, got a folder with none of them");
-  testing::write_file(path_, "");
+  test::write_file(path_, "");
   EXPECT_EQ(error_of(path_), "model.h5: expected an HDF5 or safetensors file, got an empty one");
-  testing::write_file(path_, "plain text, longer than any signature");
+  test::write_file(path_, "plain text, longer than any signature");
   EXPECT_EQ(error_of(path_), "model.h5: expected an HDF5 or safetensors file, got something else");
-  testing::write_file(path_, "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
+  test::write_file(path_, "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
   EXPECT_EQ(error_of(path_),
             "model.h5: expected the file itself, got a Git LFS pointer to it; `git lfs pull` "
             "downloads the file");
-  testing::write_file(path_, std::string("PK\x03\x04") + std::string(60, '\0'));
+  test::write_file(path_, std::string("PK\x03\x04") + std::string(60, '\0'));
   EXPECT_EQ(error_of(path_), "model.h5: expected an HDF5 or safetensors file, got a zip archive");
   EXPECT_EQ(
       error_of(std::string(HEADSCOPE_TEST_DATA) + "/ops_golden.h5"),
@@ -133,16 +133,15 @@ TEST_F(ModelMalformed, FilesThatAreNoModelSaySo) {
 
 TEST_F(ModelMalformed, CutFilesAreErrorsAtEveryLength) {
   FileContent().write(path_);
-  const std::string whole = testing::read_file(path_);
+  const std::string whole = test::read_file(path_);
   const std::string cut = folder_.file("cut.h5");
   for (std::size_t length = 8; length < whole.size(); length += 1 + whole.size() / 97) {
-    testing::write_file(cut, whole.substr(0, length));
+    test::write_file(cut, whole.substr(0, length));
     ASSERT_EQ(error_of(cut), "cut.h5: cannot be read: the file is damaged or cut short") << length;
   }
-  const std::string tf =
-      testing::read_file(std::string(HEADSCOPE_TEST_DATA) + "/tiny_tf/tf_model.h5");
+  const std::string tf = test::read_file(std::string(HEADSCOPE_TEST_DATA) + "/tiny_tf/tf_model.h5");
   for (std::size_t length = 8; length < tf.size(); length += 1 + tf.size() / 31) {
-    testing::write_file(cut, tf.substr(0, length));
+    test::write_file(cut, tf.substr(0, length));
     ASSERT_EQ(error_of(cut), "cut.h5: cannot be read: the file is damaged or cut short") << length;
   }
 }
@@ -281,7 +280,7 @@ TEST_F(ModelMalformed, ConfigJsonIsCheckedLikeAttributes) {
   EXPECT_EQ(error_of(path_, {2}), "no error");
   EXPECT_EQ(error_of(path_, {3}), "model.h5:n_head: expected a divisor of d_model = 4, got 3");
   const auto with = [&](const std::string& text) {
-    testing::write_file(folder_.file("config.json"), text);
+    test::write_file(folder_.file("config.json"), text);
     return error_of(path_);
   };
   EXPECT_EQ(with(R"({"n_head": 2})"), "no error");
@@ -301,14 +300,14 @@ TEST_F(ModelMalformed, AbsurdSizesAreRefusedBeforeAllocation) {
   content.tensors.erase("wte.weight");
   content.attributes.erase("vocab_size");
   content.write(path_);
-  const std::string small = testing::read_file(path_);
+  const std::string small = test::read_file(path_);
   declare_unwritten(path_, "wte.weight", {std::size_t{1} << 40, 4}, {1024, 4});
   EXPECT_EQ(error_of(path_), "model.h5:d_vocab: expected at most 100000000, got 1099511627776");
-  testing::write_file(path_, small);
+  test::write_file(path_, small);
   declare_unwritten(path_, "wte.weight", {std::size_t{1} << 62, 4}, {1024, 4});
   EXPECT_EQ(error_of(path_),
             "model.h5:d_vocab: expected at most 100000000, got 4611686018427387904");
-  testing::write_file(path_, small);
+  test::write_file(path_, small);
   declare_unwritten(path_, "wte.weight", {5, 4}, {5, 4});
   EXPECT_EQ(error_of(path_),
             "model.h5:wte.weight: expected data for shape [5, 4] (80 bytes), got 0 stored bytes");
@@ -331,8 +330,8 @@ TEST_F(ModelMalformed, ATinyFileCannotAskForTheRoomOfALargePrunedModel) {
   content.attributes = {{"n_head", std::int64_t{1}}, {"pruned_heads", std::string("{\"0\": [0]}")}};
   content.write(path_);
   EXPECT_THAT(error_of(path_),
-              ::testing::HasSubstr("model.h5:h.{i}.attn.c_attn.weight: expected a file that "
-                                   "pruning made smaller, got "));
+              testing::HasSubstr("model.h5:h.{i}.attn.c_attn.weight: expected a file that "
+                                 "pruning made smaller, got "));
 }
 
 TEST_F(ModelMalformed, JsonThatNestsWithoutEndIsRefused) {
@@ -340,10 +339,10 @@ TEST_F(ModelMalformed, JsonThatNestsWithoutEndIsRefused) {
   content.attributes.clear();
   content.write(path_);
   const std::string deep(1'000'000, '[');
-  testing::write_file(folder_.file("config.json"),
-                      "{\"n_head\": " + deep + std::string(deep.size(), ']') + "}");
+  test::write_file(folder_.file("config.json"),
+                   "{\"n_head\": " + deep + std::string(deep.size(), ']') + "}");
   EXPECT_EQ(error_of(path_), "config.json: expected a JSON object");
-  testing::write_file(folder_.file("config.json"), R"({"n_head": 2, "n_head": 1})");
+  test::write_file(folder_.file("config.json"), R"({"n_head": 2, "n_head": 1})");
   EXPECT_EQ(error_of(path_), "config.json: expected a JSON object");
 }
 
@@ -351,7 +350,7 @@ TEST_F(ModelMalformed, DescribingIsAsStrictAboutShapes) {
   FileContent content;
   content.reshape("h.1.attn.c_proj.weight", {4, 3});
   content.write(path_);
-  EXPECT_EQ(testing::message_of<DataError>([&] { describe_file(path_); }),
+  EXPECT_EQ(test::message_of<DataError>([&] { describe_file(path_); }),
             path_ + ":h.1.attn.c_proj.weight: expected shape [4, 4], got [4, 3]");
 }
 

@@ -26,9 +26,9 @@ ModelConfig odd_config() {
   return config;
 }
 
-class ModelSave : public ::testing::Test {
+class ModelSave : public testing::Test {
  protected:
-  const testing::TemporaryDirectory folder_;
+  const test::TemporaryDirectory folder_;
   const std::string path_ = folder_.file("model.h5");
 
   static void expect_same_weights(const Model& a, const Model& b, double relative) {
@@ -65,7 +65,7 @@ TEST_F(ModelSave, LoadGivesBackTheModel) {
   EXPECT_EQ(back.tokenizer_merges, model.tokenizer_merges);
   EXPECT_EQ(back.tokenizer_added_tokens, model.tokenizer_added_tokens);
   EXPECT_TRUE(describe_file(path_).model->has_tokenizer);
-  EXPECT_THAT(folder_.files(), ::testing::ElementsAre("model.h5"));
+  EXPECT_THAT(folder_.files(), testing::ElementsAre("model.h5"));
 }
 
 TEST_F(ModelSave, AConvertedKerasFileIsTheSameModel) {
@@ -87,7 +87,7 @@ TEST_F(ModelSave, HalfPrecisionHalvesTheBytes) {
   }
   model.W_P(1, 2) = 70000;
   EXPECT_EQ(
-      testing::message_of<DataError>([&] { save_model(model, path_, {.half_precision = true}); }),
+      test::message_of<DataError>([&] { save_model(model, path_, {.half_precision = true}); }),
       path_ +
           ":wpe.weight: expected values that float16 can hold, up to 65504, "
           "got 70000.000000");
@@ -112,7 +112,7 @@ TEST_F(ModelSave, AFailureLeavesNoFile) {
   Model model = random_model(odd_config(), 9);
   model.layers[1].W_O.set_size(5, 6);
   EXPECT_THROW(save_model(model, path_), ShapeError);
-  EXPECT_THAT(folder_.files(), ::testing::IsEmpty());
+  EXPECT_THAT(folder_.files(), testing::IsEmpty());
 }
 
 }  // namespace

@@ -7,13 +7,10 @@
 
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
+#include "support/double_reference.hpp"
 
 namespace headscope {
 namespace {
-
-bool same_values(const Matrix& a, const Matrix& b) {
-  return arma::size(a) == arma::size(b) && std::equal(a.begin(), a.end(), b.begin());
-}
 
 ModelConfig gpt2_small() {
   ModelConfig config;
@@ -137,12 +134,12 @@ TEST(RandomModel, HasGPT2sInitialisation) {
 
 TEST(RandomModel, IsRepeatableFromItsSeed) {
   const auto same = [](const Model& a, const Model& b) {
-    return same_values(a.layers[1].W_QKV, b.layers[1].W_QKV);
+    return test::same_values(a.layers[1].W_QKV, b.layers[1].W_QKV);
   };
   const Model model = random_model(tiny(), 5);
   EXPECT_TRUE(same(model, random_model(tiny(), 5)));
   EXPECT_FALSE(same(model, random_model(tiny(), 6)));
-  EXPECT_FALSE(same_values(model.layers[0].W_QKV, model.layers[1].W_QKV));
+  EXPECT_FALSE(test::same_values(model.layers[0].W_QKV, model.layers[1].W_QKV));
 }
 
 }  // namespace

@@ -18,10 +18,10 @@
 namespace headscope {
 namespace {
 
-using ::testing::ElementsAre;
-using testing::Finished;
-using ::testing::HasSubstr;
-using testing::run_headscope;
+using test::Finished;
+using test::run_headscope;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 const std::vector<HeadIndex> golden_heads{{0, 1}, {1, 0}, {1, 2}};
 
@@ -42,12 +42,12 @@ void expect_same_weights(const Model& a, const Model& b) {
   }
 }
 
-class Prune : public ::testing::Test {
+class Prune : public testing::Test {
  protected:
-  const testing::TemporaryDirectory folder_;
+  const test::TemporaryDirectory folder_;
   const std::string path_ = folder_.file("pruned.h5");
-  const Model model_ = testing::random_weights(testing::small_config(), 7);
-  const TokenIds tokens_ = testing::Normal(5).tokens(11, model_.config.d_vocab);
+  const Model model_ = test::random_weights(test::small_config(), 7);
+  const TokenIds tokens_ = test::Normal(5).tokens(11, model_.config.d_vocab);
 
   /// Losses with heads masked in the forward pass; weights stay unchanged.
   std::vector<double> masked_nll(const std::vector<HeadIndex>& heads) const {
@@ -124,25 +124,25 @@ TEST_F(Prune, HeadsPrunedBeforeStayPruned) {
 }
 
 TEST(PruneGolden, RemovingHeadsEqualsHuggingFacesPruneHeads) {
-  const Model theirs = load_model(testing::data_path("tiny_safetensors_pruned/model.safetensors"));
+  const Model theirs = load_model(test::data_path("tiny_safetensors_pruned/model.safetensors"));
   EXPECT_EQ(theirs.config.pruned_heads, golden_heads);
-  Model ours = load_model(testing::data_path("tiny_safetensors/model.safetensors"));
+  Model ours = load_model(test::data_path("tiny_safetensors/model.safetensors"));
   prune_heads(ours, golden_heads, PruneMode::remove);
   EXPECT_EQ(ours.config.pruned_heads, golden_heads);
   expect_same_weights(ours, theirs);
 }
 
 TEST_F(Prune, ConfigThatNamesOtherHeadsThanTheShapesIsRefused) {
-  std::filesystem::copy(testing::data_path("tiny_safetensors_pruned"), folder_.file("model"));
+  std::filesystem::copy(test::data_path("tiny_safetensors_pruned"), folder_.file("model"));
   const std::string config = folder_.file("model/config.json");
-  const std::string original = testing::read_file(config);
+  const std::string original = test::read_file(config);
   const std::string model = folder_.file("model/model.safetensors");
   const auto with = [&](const std::string& value) {
     const std::size_t from = original.find("\"pruned_heads\": ") + 16;
     std::string text = original;
     text.replace(from, original.find("\n  },", from) + 4 - from, value);
-    testing::write_file(config, text);
-    return testing::message_of<DataError>([&] { load_model(model); });
+    test::write_file(config, text);
+    return test::message_of<DataError>([&] { load_model(model); });
   };
   EXPECT_EQ(with(R"({"0": [1], "1": [0, 2]})"), "no error");
   EXPECT_EQ(with(R"({"0": [1]})"), model +
@@ -163,7 +163,7 @@ TEST_F(Prune, ConfigThatNamesOtherHeadsThanTheShapesIsRefused) {
 }
 
 TEST_F(Prune, CommandWritesAModelThatRuns) {
-  const std::string in = testing::data_path("tiny_flat/float64.h5");
+  const std::string in = test::data_path("tiny_flat/float64.h5");
   const Finished pruned = run_headscope({"prune", in, "--heads", "L0H1,L1H0,L1H2,L0H1", path_});
   EXPECT_EQ(pruned.exit_status, 0) << pruned.err;
   EXPECT_EQ(pruned.out, path_ + ": 3 of 6 heads removed\n");
@@ -200,7 +200,7 @@ TEST_F(Prune, RemovedHeadsAreOfNoType) {
 }
 
 TEST_F(Prune, CommandRefusesWhatIsNoHeadOrMode) {
-  const std::string in = testing::data_path("tiny_flat/float64.h5");
+  const std::string in = test::data_path("tiny_flat/float64.h5");
   const auto refusal = [&](std::vector<std::string> options) {
     std::vector<std::string> arguments{"prune", in, path_};
     arguments.insert(arguments.end(), options.begin(), options.end());

@@ -17,13 +17,13 @@ namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Finished;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using testing::run_headscope;
-using ::testing::StartsWith;
-using testing::TemporaryDirectory;
+using test::Finished;
+using test::run_headscope;
+using test::TemporaryDirectory;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
 
 ModelConfig small_config() {
   ModelConfig config;
@@ -239,7 +239,7 @@ TEST(CommandLine, ReportRedrawsWithoutTheModel) {
   const std::string model = directory.file("model.h5"), out = directory.file("out");
   save_model(random_model(small_config(), 1), model);
   ASSERT_EQ(run_headscope({"run", "--model", model, "--output", out, "--quiet"}).exit_status, 0);
-  const std::string before = testing::read_file(out + "/report.html");
+  const std::string before = test::read_file(out + "/report.html");
   fs::remove(model);
   for (const char* drawn : {"tables", "figures", "report.html", "report.md"})
     fs::remove_all(out + "/" + drawn);
@@ -248,11 +248,11 @@ TEST(CommandLine, ReportRedrawsWithoutTheModel) {
   EXPECT_THAT(refused.err, HasSubstr("--figures: expected one of svg, png, pdf; got \"gif\""));
   const Finished finished = run_headscope({"report", out, "--figures", "pdf,png"});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
-  EXPECT_EQ(testing::read_file(out + "/report.html"), before);
+  EXPECT_EQ(test::read_file(out + "/report.html"), before);
   const std::string figure = out + "/figures/parameter_counts";
-  EXPECT_THAT(testing::read_file(figure + ".pdf"), StartsWith("%PDF"));
-  EXPECT_THAT(testing::read_file(figure + ".png"), StartsWith("\x89PNG"));
-  EXPECT_THAT(testing::read_file(figure + ".svg"), HasSubstr("</svg>"));
+  EXPECT_THAT(test::read_file(figure + ".pdf"), StartsWith("%PDF"));
+  EXPECT_THAT(test::read_file(figure + ".png"), StartsWith("\x89PNG"));
+  EXPECT_THAT(test::read_file(figure + ".svg"), HasSubstr("</svg>"));
 }
 
 TEST(CommandLine, ReportOfAnOlderResultsFileAsksForANewRun) {
@@ -282,17 +282,17 @@ TEST(CommandLine, OutputsOfAnEarlierRunGoAndOtherFilesStay) {
   run("circuits");
   const std::vector<std::string> own{"figures/mine.pdf", "figures/mine.gp", "figures/qk_rank90.txt",
                                      "tables/mine.csv",  "tables/mine.tex", "notes.md"};
-  for (const std::string& file : own) testing::write_file(out + "/" + file, "mine");
+  for (const std::string& file : own) test::write_file(out + "/" + file, "mine");
   std::vector<std::string> drawn;
   for (const char* const folder : {"figures", "tables"}) {
     for (const auto& entry : fs::directory_iterator(out + "/" + folder)) {
-      if (testing::read_file(entry.path().string()) != "mine") drawn.push_back(entry.path());
+      if (test::read_file(entry.path().string()) != "mine") drawn.push_back(entry.path());
     }
   }
   ASSERT_GT(drawn.size(), 20U);
   run("parameters");
   for (const std::string& file : drawn) EXPECT_FALSE(fs::exists(file)) << file;
-  for (const std::string& file : own) EXPECT_EQ(testing::read_file(out + "/" + file), "mine");
+  for (const std::string& file : own) EXPECT_EQ(test::read_file(out + "/" + file), "mine");
 }
 
 TEST(CommandLine, RecordedCommandLineCanBeTypedAgain) {
@@ -318,8 +318,8 @@ TEST(CommandLine, ConfigFileSetsOptionsAndTheCommandLineWins) {
   const TemporaryDirectory directory;
   const std::string model = directory.file("model.h5"), out = directory.file("out");
   save_model(random_model(small_config(), 1), model);
-  testing::write_file(directory.file("run.cfg"),
-                      "model = " + model + "\nseed = 5\nnulls = 7\nquiet = true\n");
+  test::write_file(directory.file("run.cfg"),
+                   "model = " + model + "\nseed = 5\nnulls = 7\nquiet = true\n");
   const Finished finished =
       run_headscope({"run", "--config", directory.file("run.cfg"), "--seed", "6", "--output", out});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
@@ -343,16 +343,16 @@ TEST(CommandLine, ConvertWritesAModelThatLoadsEqual) {
 }
 
 TEST(Waits, NotForAPipeAsInput) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   const std::string output = folder.file("out");
   for (const char* const name : {"pipe", "pipe.json", "pipe.txt", "pipe.conllu"}) {
     const std::string pipe = folder.file(name);
     ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
     const std::string expected = pipe + ": expected a file";
-    EXPECT_THAT(testing::run_headscope({"inspect", pipe}).err, HasSubstr(expected));
-    EXPECT_THAT(testing::run_headscope({"run", "--model", pipe, "--output", output}).err,
+    EXPECT_THAT(test::run_headscope({"inspect", pipe}).err, HasSubstr(expected));
+    EXPECT_THAT(test::run_headscope({"run", "--model", pipe, "--output", output}).err,
                 HasSubstr(expected));
-    EXPECT_THAT(testing::run_headscope({"run", "--corpus", pipe, "--output", output}).err,
+    EXPECT_THAT(test::run_headscope({"run", "--corpus", pipe, "--output", output}).err,
                 HasSubstr(expected));
   }
 }
@@ -360,34 +360,34 @@ TEST(Waits, NotForAPipeAsInput) {
 TEST(Waits, NotForeverForMemory) {
   for (const int mebibytes : {60, 100, 150, 200, 250, 300, 400}) {
     const std::string limit = "ulimit -v " + std::to_string(1024 * mebibytes) + "; exec \"$@\"";
-    const testing::TemporaryDirectory folder;
+    const test::TemporaryDirectory folder;
     for (const std::vector<std::string>& arguments :
          {std::vector<std::string>{"list"},
           {"run", "--analyses", "parameters", "--nulls", "1", "--threads", "2", "--quiet",
            "--output", folder.file("out")}}) {
-      std::vector<std::string> words = testing::headscope_call(arguments);
+      std::vector<std::string> words = test::headscope_call(arguments);
       words.insert(words.begin(), {"sh", "-c", limit, "sh"});
-      const testing::Finished finished = testing::run_program(words);
+      const test::Finished finished = test::run_program(words);
       EXPECT_TRUE(finished.exit_status == 0 || !finished.err.empty()) << mebibytes;
     }
   }
 }
 
 TEST(Waits, NotForAModelOfAnyNumberOfLayers) {
-  const testing::TemporaryDirectory folder;
-  testing::write_file(
+  const test::TemporaryDirectory folder;
+  test::write_file(
       folder.file("config.json"),
       R"({"n_layer": 1000000000, "n_head": 2, "n_embd": 4, "n_positions": 8, "vocab_size": 9})");
-  EXPECT_THAT(testing::run_headscope({"inspect", folder.file("config.json")}).err,
+  EXPECT_THAT(test::run_headscope({"inspect", folder.file("config.json")}).err,
               HasSubstr("n_layer: expected at most 10000, got 1000000000"));
 }
 
 TEST(ErrorLine, IsCutWhereItEchoesALongText) {
-  const testing::TemporaryDirectory folder;
-  testing::write_file(folder.file("vocab.json"), "{\"" + std::string(3'000'000, 'x') + "\": 7}");
-  testing::write_file(folder.file("merges.txt"), "");
-  const testing::Finished finished =
-      testing::run_headscope({"run", "--tokenizer", folder.path(), "--output", folder.file("out")});
+  const test::TemporaryDirectory folder;
+  test::write_file(folder.file("vocab.json"), "{\"" + std::string(3'000'000, 'x') + "\": 7}");
+  test::write_file(folder.file("merges.txt"), "");
+  const test::Finished finished =
+      test::run_headscope({"run", "--tokenizer", folder.path(), "--output", folder.file("out")});
   EXPECT_EQ(finished.exit_status, 1);
   EXPECT_LT(finished.err.size(), 5000U);
   EXPECT_THAT(finished.err, HasSubstr(" bytes ...] "));

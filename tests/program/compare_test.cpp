@@ -13,15 +13,15 @@ namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using testing::Finished;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using testing::run_headscope;
-using testing::TemporaryDirectory;
+using test::Finished;
+using test::run_headscope;
+using test::TemporaryDirectory;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
 
 /// Finished runs of the weights of random models, and a place for what they are compared into.
-class CompareCommand : public ::testing::Test {
+class CompareCommand : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     runs_ = std::make_unique<TemporaryDirectory>();
@@ -81,17 +81,17 @@ TEST_F(CompareCommand, WritesResultsTablesFiguresAndAReportThatLinksTheRuns) {
             own.group("circuits").variable("ov_copying").values.values);
   EXPECT_TRUE(fs::exists(out_ + "/tables/comparison.circuits_ov_copying_difference.csv"));
   EXPECT_TRUE(fs::exists(out_ + "/figures/comparison_circuits_ov_copying_difference.svg"));
-  const std::string page = testing::read_file(out_ + "/report.html");
+  const std::string page = test::read_file(out_ + "/report.html");
   EXPECT_THAT(page, HasSubstr("<h1>Comparison of a and b #2</h1>"));
   EXPECT_THAT(page, HasSubstr("<a href=\"../a/report.html\">a</a>"));
   EXPECT_THAT(page, HasSubstr("<a href=\"../b%20%232/report.html\">b #2</a>"));
-  EXPECT_THAT(testing::read_file(out_ + "/report.md"), HasSubstr("](../b%20%232/report.html)"));
+  EXPECT_THAT(test::read_file(out_ + "/report.md"), HasSubstr("](../b%20%232/report.html)"));
 
   for (const char* const drawn : {"tables", "figures", "report.html", "report.md"}) {
     fs::remove_all(out_ + "/" + drawn);
   }
   ASSERT_EQ(run_headscope({"report", out_, "--figures", "svg"}).exit_status, 0);
-  EXPECT_EQ(testing::read_file(out_ + "/report.html"), page);
+  EXPECT_EQ(test::read_file(out_ + "/report.html"), page);
 }
 
 TEST_F(CompareCommand, SetsModelsOfAnyShapeAgainstTheirSize) {
@@ -134,23 +134,23 @@ TEST_F(CompareCommand, RefusesWrongUsage) {
                  "--by: expected a number that " + a_ +
                      "/results.h5 states as \"step\", or a number as its label, got neither; its "
                      "label is \"a\"");
-  const std::string before = testing::read_file(b_ + "/results.h5");
+  const std::string before = test::read_file(b_ + "/results.h5");
   const Finished over = run_headscope({"compare", a_, b_, "--output", b_ + "/"});
   EXPECT_EQ(over.exit_status, 2);
   EXPECT_EQ(over.err, "headscope: --output: expected another folder than that of a run, got \"" +
                           b_ + "/\"\n");
-  EXPECT_EQ(testing::read_file(b_ + "/results.h5"), before);
+  EXPECT_EQ(test::read_file(b_ + "/results.h5"), before);
 }
 
 TEST_F(CompareCommand, RefusesRunsThatAreNotWhole) {
   const std::string missing = runs_->file("none"), damaged = runs_->file("damaged.h5");
   expect_refused({a_, missing}, 1, missing + ": cannot be opened: No such file or directory");
-  std::string bytes = testing::read_file(a_ + "/results.h5");
+  std::string bytes = test::read_file(a_ + "/results.h5");
   bytes.resize(bytes.size() / 2);
-  testing::write_file(damaged, bytes);
+  test::write_file(damaged, bytes);
   const Finished finished = compare({a_, damaged});
   EXPECT_EQ(finished.exit_status, 1);
-  EXPECT_THAT(finished.err, ::testing::StartsWith("headscope: " + damaged + ": "));
+  EXPECT_THAT(finished.err, testing::StartsWith("headscope: " + damaged + ": "));
   EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1);
   EXPECT_FALSE(fs::exists(out_));
 }

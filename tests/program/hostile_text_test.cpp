@@ -11,9 +11,9 @@ namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
 
 // Text that a shell, gnuplot or a browser would interpret; without a slash it is a valid file name.
 const std::string hostile =
@@ -36,10 +36,10 @@ std::vector<std::string> files_below(const std::string& folder) {
 }
 
 // One run of every analysis; every name and word is hostile.
-class HostileText : public ::testing::Test {
+class HostileText : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new testing::TemporaryDirectory;
+    folder_ = new test::TemporaryDirectory;
     ModelConfig config;
     config.n_layer = 2;
     config.n_head = 2;
@@ -55,8 +55,8 @@ class HostileText : public ::testing::Test {
     corpus += conllu_line(3, "$(touch", 2, "_");
     corpus += "4\tx\tx\tNOUN\tNN\t_\t2\t" + formula + "\t_\t_\n\n";
     const std::string text = folder_->file(hostile + ".conllu");
-    testing::write_file(text, corpus + corpus);
-    finished_ = new testing::Finished(testing::run_headscope(
+    test::write_file(text, corpus + corpus);
+    finished_ = new test::Finished(test::run_headscope(
         {"run", "--model", model, "--corpus", text, "--tokenizer",
          std::string(HEADSCOPE_TEST_DATA) + "/tokenizer", "--patterns", "2", "--bootstrap", "10",
          "--nulls", "5", "--figures", "svg", "--output", output()}));
@@ -67,12 +67,12 @@ class HostileText : public ::testing::Test {
   }
   static std::string output() { return folder_->file("out $(touch pwned) 'a' \"b\" `c`"); }
 
-  static testing::TemporaryDirectory* folder_;
-  static testing::Finished* finished_;
+  static test::TemporaryDirectory* folder_;
+  static test::Finished* finished_;
 };
 
-testing::TemporaryDirectory* HostileText::folder_ = nullptr;
-testing::Finished* HostileText::finished_ = nullptr;
+test::TemporaryDirectory* HostileText::folder_ = nullptr;
+test::Finished* HostileText::finished_ = nullptr;
 
 TEST_F(HostileText, RunsNothing) {
   ASSERT_EQ(finished_->exit_status, 0) << finished_->err;
@@ -89,12 +89,12 @@ TEST_F(HostileText, IsTextInTheReportAndTheFigures) {
     const std::string extension = fs::path(file).extension();
     if (extension != ".html" && extension != ".svg") continue;
     ++n_page;
-    const std::string page = testing::read_file(file);
+    const std::string page = test::read_file(file);
     EXPECT_THAT(page, Not(HasSubstr("<img src=pwned"))) << file;
     EXPECT_THAT(page, Not(HasSubstr("<script>alert"))) << file;
   }
   EXPECT_GT(n_page, 1U);
-  const std::string report = testing::read_file(output() + "/report.html");
+  const std::string report = test::read_file(output() + "/report.html");
   EXPECT_THAT(report, HasSubstr("&lt;img src=pwned onerror=alert(1)&gt;"));
 }
 
@@ -107,7 +107,7 @@ TEST_F(HostileText, DoesNotEndTheTextOfAFigureOrSetADirection) {
   };
   for (const std::string& file : files_below(output())) {
     if (fs::path(file).extension() == ".h5") continue;
-    const std::string text = testing::read_file(file);
+    const std::string text = test::read_file(file);
     EXPECT_EQ(count(text, "\u202E") + count(text, "\x1b"), 0U) << file;
     if (fs::path(file).extension() != ".svg") continue;
     EXPECT_EQ(count(text, "]]>"), 0U) << file;
@@ -118,7 +118,7 @@ TEST_F(HostileText, DoesNotEndTheTextOfAFigureOrSetADirection) {
 TEST_F(HostileText, IsNoFormulaInATable) {
   bool found = false;
   for (const std::string& file : files_below(output() + "/tables")) {
-    const std::string table = testing::read_file(file);
+    const std::string table = test::read_file(file);
     EXPECT_THAT(table, Not(HasSubstr("\n" + formula))) << file;
     EXPECT_THAT(table, Not(HasSubstr("," + formula))) << file;
     found = found || table.find("'" + formula) != table.npos;
@@ -129,18 +129,18 @@ TEST_F(HostileText, IsNoFormulaInATable) {
 TEST_F(HostileText, IsShownHarmlessByInspect) {
   for (const auto& entry : fs::directory_iterator(folder_->path())) {
     if (!entry.is_regular_file()) continue;
-    const testing::Finished shown = testing::run_headscope({"inspect", entry.path().string()});
+    const test::Finished shown = test::run_headscope({"inspect", entry.path().string()});
     EXPECT_EQ(shown.exit_status, 0) << shown.err;
     EXPECT_THAT(shown.out, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\u202E"))));
   }
-  const testing::Finished results = testing::run_headscope({"inspect", output() + "/results.h5"});
+  const test::Finished results = test::run_headscope({"inspect", output() + "/results.h5"});
   EXPECT_EQ(results.exit_status, 0) << results.err;
   EXPECT_THAT(results.out, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\u202E"))));
 }
 
 TEST_F(HostileText, IsTextInTheMarkdown) {
   ASSERT_EQ(finished_->exit_status, 0) << finished_->err;
-  const std::string report = testing::read_file(output() + "/report.md");
+  const std::string report = test::read_file(output() + "/report.md");
   EXPECT_THAT(report, HasSubstr("\\<img src=pwned"));
   for (const char* const unescaped : {"<img src=pwned", "<script>alert"}) {
     for (std::size_t at = report.find(unescaped); at != std::string::npos;
@@ -151,8 +151,8 @@ TEST_F(HostileText, IsTextInTheMarkdown) {
 }
 
 TEST_F(HostileText, IsOneLineOfAnErrorMessage) {
-  const testing::Finished finished =
-      testing::run_headscope({"inspect", folder_->file("none\n\x1b[31m\xff.h5")});
+  const test::Finished finished =
+      test::run_headscope({"inspect", folder_->file("none\n\x1b[31m\xff.h5")});
   EXPECT_EQ(finished.exit_status, 1);
   EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1);
   EXPECT_THAT(finished.err, Not(HasSubstr("\x1b")));

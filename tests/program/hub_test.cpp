@@ -16,20 +16,20 @@ namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::data_path;
-using testing::Finished;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using testing::run_headscope;
-using testing::TemporaryDirectory;
+using test::data_path;
+using test::Finished;
+using test::run_headscope;
+using test::TemporaryDirectory;
+using testing::HasSubstr;
+using testing::Not;
 
 const std::string snapshot = data_path("hub/snapshot");
 
 /// The documents of hub_golden.h5.
 std::string write_documents(const TemporaryDirectory& folder, const std::string& name) {
-  testing::write_file(folder.file(name),
-                      "The head looks at the previous token.\n\n"
-                      "She gave [TOOL] the book in 1999.\n");
+  test::write_file(folder.file(name),
+                   "The head looks at the previous token.\n\n"
+                   "She gave [TOOL] the book in 1999.\n");
   return folder.file(name);
 }
 
@@ -113,14 +113,14 @@ TEST(Hub, AnAttentionOnlyModelSaysWhatItLeavesOutAndReadsNoCorpus) {
   for (const char* const name : {"corpus_path", "corpus_sha256", "n_document", "n_token"}) {
     EXPECT_EQ(results.attributes.count(name), 0U) << name;
   }
-  EXPECT_THAT(testing::read_file(out + "/report.md"), Not(HasSubstr("watched reading")));
+  EXPECT_THAT(test::read_file(out + "/report.md"), Not(HasSubstr("watched reading")));
 }
 
 TEST(Hub, AFolderOfTextSaysWhatIsReadAndWhatIsLeft) {
   const TemporaryDirectory folder;
   fs::create_directory(folder.file("corpus"));
   write_documents(folder, "corpus/a.txt");
-  testing::write_file(folder.file("corpus/README.txt"), "About.");
+  test::write_file(folder.file("corpus/README.txt"), "About.");
   const std::string line = folder.file("corpus") + ": reads a.txt; leaves README.txt\n";
   const std::vector<std::string> run{
       "run",        "--model",   snapshot,   "--corpus",        folder.file("corpus"),
@@ -142,8 +142,7 @@ TEST(Hub, ALossAboveChanceWarnsInTerminalAndReport) {
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_THAT(finished.err, HasSubstr("headscope: warning: the loss of "));
   for (const char* const report : {"/report.md", "/report.html"}) {
-    EXPECT_THAT(testing::read_file(out + report),
-                HasSubstr("that of guessing among the 312 tokens"));
+    EXPECT_THAT(test::read_file(out + report), HasSubstr("that of guessing among the 312 tokens"));
   }
 }
 

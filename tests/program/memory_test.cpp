@@ -18,12 +18,12 @@ namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Finished;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using testing::run_headscope;
-using ::testing::StartsWith;
-using testing::TemporaryDirectory;
+using test::Finished;
+using test::run_headscope;
+using test::TemporaryDirectory;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 
 /// Peak memory of a run over the first `n_document` stories, in KiB.
 double peak_memory(const std::string& n_document) {
@@ -77,10 +77,11 @@ struct MeasuredRun {
   const char* analysis;
   const char* shape;
   ModelConfig config;
+  const char* precision = "float32";
 };
 
 /// A run of one analysis on two documents as long as the context.
-class MemoryOf : public ::testing::TestWithParam<MeasuredRun> {};
+class MemoryOf : public testing::TestWithParam<MeasuredRun> {};
 
 TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
   if (!memory_can_be_measured) GTEST_SKIP() << "the address sanitizer's own memory counts";
@@ -89,7 +90,7 @@ TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
   save_model(random_model(config, 1), folder.file("model.h5"));
   TokenIds tokens;
   for (Index t = 0; t < config.n_ctx; ++t) tokens.push_back(static_cast<TokenId>(t * 7919 % 2000));
-  testing::write_token_corpus(folder.file("tokens.h5"), {tokens, tokens});
+  test::write_token_corpus(folder.file("tokens.h5"), {tokens, tokens});
   std::ofstream pairs(folder.file("tasks.jsonl"));
   for (int i = 0; i < 500; ++i) {
     pairs
@@ -98,7 +99,8 @@ TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
   }
   pairs.close();
 
-  const RunShape shape{config, {}, config.n_ctx, 2, 1, 2};
+  RunShape shape{config, {}, config.n_ctx, 2, 1, 2};
+  shape.settings.precision = GetParam().precision;
   const std::vector<MemoryPart> parts =
       run_memory(shape, model_bytes(config), {&analysis_named(GetParam().analysis)}, false);
   const Finished finished = run_headscope({"run",
@@ -113,6 +115,8 @@ TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
                                            HEADSCOPE_PROJECT_DIR "/data/tokenizer",
                                            "--analyses",
                                            GetParam().analysis,
+                                           "--precision",
+                                           GetParam().precision,
                                            "--threads",
                                            "1",
                                            "--prune-documents",
@@ -137,14 +141,15 @@ TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
 // In the long shape, one document takes most of the memory.
 INSTANTIATE_TEST_SUITE_P(
     Every, MemoryOf,
-    ::testing::Values(MeasuredRun{"parameters", "wide", wide_config()},
-                      MeasuredRun{"circuits", "wide", wide_config()},
-                      MeasuredRun{"correlation", "wide", wide_config()},
-                      MeasuredRun{"pruning", "wide", wide_config()},
-                      MeasuredRun{"classification", "wide", wide_config()},
-                      MeasuredRun{"tasks", "wide", wide_config()},
-                      MeasuredRun{"attention", "wide", wide_config()},
-                      MeasuredRun{"attention", "long", config_of(1, 1, 512, 64, 2048)}),
+    testing::Values(MeasuredRun{"parameters", "wide", wide_config()},
+                    MeasuredRun{"circuits", "wide", wide_config()},
+                    MeasuredRun{"correlation", "wide", wide_config()},
+                    MeasuredRun{"pruning", "wide", wide_config()},
+                    MeasuredRun{"pruning", "wide_high", wide_config(), "high"},
+                    MeasuredRun{"classification", "wide", wide_config()},
+                    MeasuredRun{"tasks", "wide", wide_config()},
+                    MeasuredRun{"attention", "wide", wide_config()},
+                    MeasuredRun{"attention", "long", config_of(1, 1, 512, 64, 2048)}),
     [](const auto& test) { return std::string(test.param.analysis) + "_" + test.param.shape; });
 
 TEST(Memory, OfGpt2IsThatOfItsWeightsAtLeast) {

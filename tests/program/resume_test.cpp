@@ -20,15 +20,15 @@ namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Finished;
-using testing::first_difference;
-using ::testing::HasSubstr;
-using testing::Running;
-using testing::TemporaryDirectory;
+using test::Finished;
+using test::first_difference;
+using test::Running;
+using test::TemporaryDirectory;
+using testing::HasSubstr;
 
 using Words = std::vector<std::string>;
 
-Words run_arguments(const std::string& output, const Words& more = {}) {
+Words resumable_arguments(const std::string& output, const Words& more = {}) {
   Words arguments{"run",
                   "--model",
                   HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
@@ -60,15 +60,15 @@ void replace(Words& arguments, const std::string& option, const std::string& val
   *(std::find(arguments.begin(), arguments.end(), option) + 1) = value;
 }
 
-Finished run(const std::string& output, const Words& more = {}) {
-  return testing::run_headscope(run_arguments(output, more));
+Finished run_resumable(const std::string& output, const Words& more = {}) {
+  return test::run_headscope(resumable_arguments(output, more));
 }
 
 /// Results of the uninterrupted run, computed once.
-const Results& whole() {
+const Results& uninterrupted() {
   static const Results results = [] {
     const TemporaryDirectory folder;
-    const Finished finished = run(folder.path());
+    const Finished finished = run_resumable(folder.path());
     EXPECT_EQ(finished.exit_status, 0) << finished.err;
     EXPECT_FALSE(fs::exists(folder.file("shards"))) << "left behind by a run that is complete";
     return read_results(folder.file("results.h5"));
@@ -78,7 +78,7 @@ const Results& whole() {
 
 /// Starts a run and sends it a signal as soon as the file exists.
 Finished run_until(const std::string& file, int signal, const Words& arguments) {
-  Running running(testing::headscope_call(arguments));
+  Running running(test::headscope_call(arguments));
   while (!fs::exists(file) && !running.has_ended()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -95,20 +95,20 @@ TEST(Resume, AfterKillsInEveryPassGivesTheSameNumbersToTheLastBit) {
   const std::string output = folder.file("out");
   for (int pass = 1; pass <= 3; ++pass) {
     const Finished killed =
-        run_until(saved_file(output, pass), SIGKILL, run_arguments(output, {"--resume"}));
+        run_until(saved_file(output, pass), SIGKILL, resumable_arguments(output, {"--resume"}));
     ASSERT_EQ(killed.exit_status, 128 + SIGKILL) << killed.err;
     ASSERT_TRUE(fs::exists(output + "/shards"));
     ASSERT_FALSE(fs::exists(output + "/results.h5"));
   }
-  const Finished finished = run(output, {"--resume"});
+  const Finished finished = run_resumable(output, {"--resume"});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
-  EXPECT_EQ(first_difference(read_results(output + "/results.h5"), whole()), "");
+  EXPECT_EQ(first_difference(read_results(output + "/results.h5"), uninterrupted()), "");
   EXPECT_FALSE(fs::exists(output + "/shards"));
 }
 
 TEST(Resume, RunsNoDocumentAgainThatWasSaved) {
   const TemporaryDirectory folder;
-  Words arguments = run_arguments(folder.path(), {"--quiet", "--resume"});
+  Words arguments = resumable_arguments(folder.path(), {"--quiet", "--resume"});
   arguments.erase(arguments.begin());
   replace(arguments, "--analyses", "correlation");
   RunOptions options;
@@ -124,13 +124,13 @@ TEST(Resume, RunsNoDocumentAgainThatWasSaved) {
             static_cast<std::int64_t>(n_last));
 }
 
-class Signal : public ::testing::TestWithParam<int> {};
+class Signal : public testing::TestWithParam<int> {};
 
 TEST_P(Signal, SavesSaysHowToResumeAndExits) {
   const TemporaryDirectory folder;
   const std::string output = folder.file("out");
   const Finished stopped = run_until(output + "/shards/1-of-1.pass-1.h5", GetParam(),
-                                     run_arguments(output, {"--quiet"}));
+                                     resumable_arguments(output, {"--quiet"}));
   EXPECT_EQ(stopped.exit_status, 128 + GetParam());
   EXPECT_THAT(stopped.err, HasSubstr(GetParam() == SIGINT ? "headscope: SIGINT: saved after "
                                                           : "headscope: SIGTERM: saved after "));
@@ -138,22 +138,22 @@ TEST_P(Signal, SavesSaysHowToResumeAndExits) {
   EXPECT_THAT(stopped.err, HasSubstr("--quiet --resume`\n"));
   EXPECT_EQ(std::count(stopped.err.begin(), stopped.err.end(), '\n'), 1);
   EXPECT_FALSE(fs::exists(output + "/results.h5"));
-  const Finished finished = run(output, {"--quiet", "--resume"});
+  const Finished finished = run_resumable(output, {"--quiet", "--resume"});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
-  EXPECT_EQ(first_difference(read_results(output + "/results.h5"), whole()), "");
+  EXPECT_EQ(first_difference(read_results(output + "/results.h5"), uninterrupted()), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Resume, Signal, ::testing::Values(SIGINT, SIGTERM));
+INSTANTIATE_TEST_SUITE_P(Resume, Signal, testing::Values(SIGINT, SIGTERM));
 
 TEST(Resume, RefusesWhatChangedAndNamesIt) {
   const TemporaryDirectory folder;
   const std::string output = folder.file("out"), saved = saved_file(output, 1);
-  run_until(saved, SIGKILL, run_arguments(output));
+  run_until(saved, SIGKILL, resumable_arguments(output));
   const std::string begun = fs::exists(saved) ? saved : output + "/shards/1-of-1.pass-1.h5";
   const auto refused = [&](const char* option, const char* value, const Words& more) {
-    Words arguments = run_arguments(output, more);
+    Words arguments = resumable_arguments(output, more);
     replace(arguments, option, value);
-    const Finished finished = testing::run_headscope(arguments);
+    const Finished finished = test::run_headscope(arguments);
     EXPECT_EQ(finished.exit_status, 1);
     return finished.err;
   };
@@ -172,14 +172,14 @@ TEST(Resume, RefusesWhatChangedAndNamesIt) {
 TEST(Resume, OnOtherThreadsNeedsAnOptionAndIsRecorded) {
   const TemporaryDirectory folder;
   const std::string output = folder.file("out");
-  run_until(saved_file(output, 1), SIGKILL, run_arguments(output));
-  Words arguments = run_arguments(output, {"--resume"});
+  run_until(saved_file(output, 1), SIGKILL, resumable_arguments(output));
+  Words arguments = resumable_arguments(output, {"--resume"});
   replace(arguments, "--threads", "2");
-  const Finished refused = testing::run_headscope(arguments);
+  const Finished refused = test::run_headscope(arguments);
   EXPECT_EQ(refused.exit_status, 1);
   EXPECT_THAT(refused.err, HasSubstr(", 2 threads in this run; other kernels, vectors or threads"));
   arguments.push_back("--mixed");
-  const Finished finished = testing::run_headscope(arguments);
+  const Finished finished = test::run_headscope(arguments);
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   const auto arithmetic =
       std::get<std::string>(read_results(output + "/results.h5").attributes.at("arithmetic"));
@@ -192,7 +192,7 @@ TEST(OutputFolder, IsLockedWhileARunWritesIt) {
   {
     const OutputLock lock(output);
     const std::string holder = "process " + std::to_string(getpid()) + " on ";
-    for (const Finished& second : {run(output), run(output, {"--resume"})}) {
+    for (const Finished& second : {run_resumable(output), run_resumable(output, {"--resume"})}) {
       EXPECT_EQ(second.exit_status, 1);
       EXPECT_THAT(second.err,
                   HasSubstr("headscope: " + output + ": is being written by " + holder));
@@ -200,23 +200,24 @@ TEST(OutputFolder, IsLockedWhileARunWritesIt) {
     }
   }
   EXPECT_TRUE(fs::is_empty(output));
-  EXPECT_EQ(run(output).exit_status, 0);
+  EXPECT_EQ(run_resumable(output).exit_status, 0);
   EXPECT_FALSE(fs::exists(output + "/.lock"));
 }
 
 TEST(OutputFolder, IsFreeAfterAKill) {
   const TemporaryDirectory folder;
   const std::string output = folder.file("out");
-  run_until(saved_file(output, 1), SIGKILL, run_arguments(output));
-  EXPECT_EQ(run(output, {"--resume"}).exit_status, 0);
+  run_until(saved_file(output, 1), SIGKILL, resumable_arguments(output));
+  EXPECT_EQ(run_resumable(output, {"--resume"}).exit_status, 0);
 }
 
 TEST(OutputFolder, IsLockedByEachShardForItself) {
   const TemporaryDirectory folder;
   const std::string output = folder.file("out");
   const OutputLock lock(output + "/shards", "1-of-2.lock");
-  EXPECT_EQ(run(output, {"--shard", "2/2"}).exit_status, 0);
-  EXPECT_THAT(run(output, {"--shard", "1/2"}).err, HasSubstr("/shards: is being written by "));
+  EXPECT_EQ(run_resumable(output, {"--shard", "2/2"}).exit_status, 0);
+  EXPECT_THAT(run_resumable(output, {"--shard", "1/2"}).err,
+              HasSubstr("/shards: is being written by "));
 }
 
 TEST(OutputFolder, IsCheckedBeforeTheWork) {
@@ -225,7 +226,7 @@ TEST(OutputFolder, IsCheckedBeforeTheWork) {
     const std::string output = folder.file("out");
     fs::create_directories(output);
     prepare(output);
-    const Finished finished = run(output);
+    const Finished finished = run_resumable(output);
     EXPECT_EQ(finished.exit_status, 1);
     EXPECT_FALSE(fs::exists(output + "/report.html"));
     const std::size_t begin = finished.err.find(output);
@@ -235,7 +236,7 @@ TEST(OutputFolder, IsCheckedBeforeTheWork) {
       error_with([](const std::string& output) { fs::create_directory(output + "/results.h5"); }),
       "/results.h5: cannot be written: it is a folder\n");
   EXPECT_EQ(
-      error_with([](const std::string& output) { testing::write_file(output + "/figures", "x"); }),
+      error_with([](const std::string& output) { test::write_file(output + "/figures", "x"); }),
       "/figures: cannot be written: it is not a folder\n");
 }
 

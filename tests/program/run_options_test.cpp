@@ -14,8 +14,8 @@
 namespace headscope {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsSubsetOf;
+using testing::ElementsAre;
+using testing::IsSubsetOf;
 
 std::set<std::string> names_in(const OptionTable& table, OptionScope scope) {
   std::set<std::string> names;

@@ -18,12 +18,12 @@ namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
-using ::testing::EndsWith;
-using testing::first_difference;
-using ::testing::HasSubstr;
-using testing::Running;
-using testing::TemporaryDirectory;
+using test::first_difference;
+using test::Running;
+using test::TemporaryDirectory;
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
 
 const std::string corpus_file = HEADSCOPE_TEST_DATA "/classification.conllu";
 const std::string task_file = HEADSCOPE_PROJECT_DIR "/data/tasks.jsonl";
@@ -32,7 +32,7 @@ const std::string model_file = HEADSCOPE_PROJECT_DIR "/data/planted-model.h5";
 using Words = std::vector<std::string>;
 
 /// @param more  options with their values; they replace the defaults here or add to them.
-Words run_arguments(const std::string& output, const Words& more = {}) {
+Words shard_arguments(const std::string& output, const Words& more = {}) {
   std::map<std::string, std::string> options{
       {"--model", model_file},    {"--corpus", corpus_file}, {"--max-documents", "5"},
       {"--prune-documents", "3"}, {"--patterns", "2"},       {"--bootstrap", "20"},
@@ -45,9 +45,9 @@ Words run_arguments(const std::string& output, const Words& more = {}) {
 }
 
 /// Runs every analysis in one process.
-std::optional<Results> run(const std::string& output, const Words& more = {}) {
+std::optional<Results> run_shard(const std::string& output, const Words& more = {}) {
   RunOptions options;
-  EXPECT_TRUE(parse_options("run", run_arguments(output, more), options.table));
+  EXPECT_TRUE(parse_options("run", shard_arguments(output, more), options.table));
   const RunSetup setup(options);
   Progress quiet(true);
   return run_shard(setup, PassFolder(output, pass_label(setup)), quiet);
@@ -60,7 +60,7 @@ void run_shards(const std::string& output, int n_shard, const Words& more = {}) 
       Words arguments = more;
       arguments.insert(arguments.end(), {"--shard", std::to_string((i + round) % n_shard + 1) +
                                                         "/" + std::to_string(n_shard)});
-      run(output, arguments);
+      run_shard(output, arguments);
     }
   }
 }
@@ -93,22 +93,22 @@ Words pass_files(const std::string& output) {
 }
 
 /// Results of the run without shards, computed once.
-const Results& whole() {
+const Results& whole_run() {
   static const Results results = [] {
     const TemporaryDirectory folder;
-    return *run(folder.path(), {"--control", "random"});
+    return *run_shard(folder.path(), {"--control", "random"});
   }();
   return results;
 }
 
 TEST(Shards, WholeRunHoldsEveryAnalysis) {
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
-    EXPECT_TRUE(whole().has(analysis.info.name)) << analysis.info.name;
+    EXPECT_TRUE(whole_run().has(analysis.info.name)) << analysis.info.name;
   }
-  EXPECT_TRUE(whole().has("control/correlation"));
+  EXPECT_TRUE(whole_run().has("control/correlation"));
 }
 
-class ShardCount : public ::testing::TestWithParam<int> {};
+class ShardCount : public testing::TestWithParam<int> {};
 
 TEST_P(ShardCount, DoesNotChangeABitOfAnyAnalysis) {
   const TemporaryDirectory folder;
@@ -117,25 +117,25 @@ TEST_P(ShardCount, DoesNotChangeABitOfAnyAnalysis) {
   EXPECT_EQ(files.size(), 6U * static_cast<std::size_t>(GetParam()));
   std::reverse(files.begin(), files.end());
   const Results merged = merge(files);
-  EXPECT_EQ(first_difference(merged, whole()), "");
-  EXPECT_EQ(merged.attributes.at("n_token"), whole().attributes.at("n_token"));
+  EXPECT_EQ(first_difference(merged, whole_run()), "");
+  EXPECT_EQ(merged.attributes.at("n_token"), whole_run().attributes.at("n_token"));
 }
 
 // Five documents in two uneven shards, in three, and in seven, two of them empty.
-INSTANTIATE_TEST_SUITE_P(Shards, ShardCount, ::testing::Values(2, 3, 7));
+INSTANTIATE_TEST_SUITE_P(Shards, ShardCount, testing::Values(2, 3, 7));
 
 TEST(Shards, OfLowPrecisionDoNotChangeABitEither) {
   for (const char* precision : {"high", "fast"}) {
     const TemporaryDirectory folder;
     const Words more{"--analyses", "pruning", "--precision", precision};
-    const Results single = *run(folder.file("whole"), more);
+    const Results single = *run_shard(folder.file("whole"), more);
     run_shards(folder.file("shards"), 3, more);
     EXPECT_EQ(first_difference(merge(pass_files(folder.file("shards"))), single), "") << precision;
   }
 }
 
 /// Two shards of an analysis with one pass.
-class MergeRefusal : public ::testing::Test {
+class MergeRefusal : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = new TemporaryDirectory;
@@ -210,8 +210,8 @@ TEST_F(MergeRefusal, NamesAFileThatBecameAnotherShardOnTheWay) {
 }
 
 TEST_F(MergeRefusal, NamesTheShardMadeWithOtherThreadsUnlessMixingIsAllowed) {
-  run(folder_->file("h"), one_pass({"--shard", "1/2", "--threads", "1"}));
-  run(folder_->file("h"), one_pass({"--shard", "2/2", "--threads", "2"}));
+  run_shard(folder_->file("h"), one_pass({"--shard", "1/2", "--threads", "1"}));
+  run_shard(folder_->file("h"), one_pass({"--shard", "2/2", "--threads", "2"}));
   const Words shards{shard("h", 1), shard("h", 2)};
   EXPECT_THAT(error_of_merging(shards),
               AllOf(HasSubstr(shard("h", 2) + ": the arithmetic is OpenBLAS "),
@@ -232,26 +232,26 @@ TEST_F(MergeRefusal, TakesTheThreadsOfTheShards) {
 TEST_F(MergeRefusal, NamesTheShardMadeWithAnotherKernel) {
   const std::string output = folder_->file("j");
   const auto call = [&](const char* kernel, const Words& arguments) {
-    Words words = testing::headscope_call(arguments);
+    Words words = test::headscope_call(arguments);
     words.insert(words.begin(), {"env", std::string("OPENBLAS_CORETYPE=") + kernel});
-    return testing::run_program(words);
+    return test::run_program(words);
   };
   const auto run_part = [&](const char* kernel, const char* part) {
-    Words arguments = run_arguments(output, one_pass({"--shard", part}));
+    Words arguments = shard_arguments(output, one_pass({"--shard", part}));
     arguments.insert(arguments.begin(), "run");
     EXPECT_EQ(call(kernel, arguments).exit_status, 0);
   };
   run_part("Prescott", "1/2");
   run_part("Nehalem", "2/2");
   const Words merging{"merge", output, "--output", output, "--figures", "svg"};
-  const testing::Finished refused = call("Prescott", merging);
+  const test::Finished refused = call("Prescott", merging);
   EXPECT_EQ(refused.exit_status, 1);
   EXPECT_THAT(refused.err, AllOf(HasSubstr(shard("j", 2) + ": the arithmetic is OpenBLAS "),
                                  HasSubstr(" Prescott, "), HasSubstr(" Nehalem, ")));
   EXPECT_FALSE(fs::exists(output + "/results.h5"));
   Words mixing = merging;
   mixing.push_back("--mixed");
-  const testing::Finished mixed = call("Prescott", mixing);
+  const test::Finished mixed = call("Prescott", mixing);
   ASSERT_EQ(mixed.exit_status, 0) << mixed.err;
   const auto arithmetic =
       std::get<std::string>(read_results(output + "/results.h5").attributes.at("arithmetic"));
@@ -262,7 +262,7 @@ TEST_F(MergeRefusal, NamesACorpusThatChanged) {
   const std::string corpus = folder_->file("corpus.conllu");
   fs::copy_file(corpus_file, corpus);
   run_shards(folder_->file("g"), 2, one_pass({"--corpus", corpus}));
-  testing::write_file(corpus, testing::read_file(corpus) + "\n");
+  test::write_file(corpus, test::read_file(corpus) + "\n");
   EXPECT_THAT(error_of_merging({folder_->file("g")}), HasSubstr(": corpus SHA-256 is "));
 }
 
@@ -277,8 +277,7 @@ TEST_F(MergeRefusal, NamesWhatIsNoShard) {
 
 TEST(ShardOption, RefusesWhatIsNoShard) {
   for (const char* wrong : {"0/3", "4/3", "1", "1/", "/3", "1/3x", "-1/3", "1/0", "99999999/9"}) {
-    const testing::Finished finished =
-        testing::run_headscope({"run", "--output", "x", "--shard", wrong});
+    const test::Finished finished = test::run_headscope({"run", "--output", "x", "--shard", wrong});
     EXPECT_EQ(finished.exit_status, 2);
     EXPECT_EQ(finished.err, std::string("headscope: --shard: expected K/N with K from 1 to N, got "
                                         "\"") +
@@ -288,9 +287,9 @@ TEST(ShardOption, RefusesWhatIsNoShard) {
 
 TEST(ShardOption, NeedsAnAnalysisOfText) {
   const TemporaryDirectory folder;
-  const testing::Finished finished =
-      testing::run_headscope({"run", "--output", folder.file("out"), "--shard", "1/2", "--analyses",
-                              "parameters,circuits"});
+  const test::Finished finished =
+      test::run_headscope({"run", "--output", folder.file("out"), "--shard", "1/2", "--analyses",
+                           "parameters,circuits"});
   EXPECT_EQ(finished.exit_status, 2);
   EXPECT_EQ(finished.err,
             "headscope: does not read --corpus: no analysis needs it\n"
@@ -303,13 +302,13 @@ TEST(ShardsFromTheCommandLine, StopOrWaitForOneAnotherAndMerge) {
   const TemporaryDirectory folder;
   const std::string output = folder.file("out");
   const auto call = [&](const char* shard, bool wait) {
-    Words arguments = run_arguments(output, {"--control", "random", "--shard", shard});
+    Words arguments = shard_arguments(output, {"--control", "random", "--shard", shard});
     arguments.insert(arguments.begin(), "run");
     arguments.erase(std::find(arguments.begin(), arguments.end(), "--quiet"));
     if (wait) arguments.push_back("--wait");
-    return testing::headscope_call(arguments);
+    return test::headscope_call(arguments);
   };
-  const testing::Finished alone = testing::run_program(call("2/2", false));
+  const test::Finished alone = test::run_program(call("2/2", false));
   EXPECT_EQ(alone.exit_status, 0);
   EXPECT_THAT(alone.err,
               EndsWith("shard 2 of 2: pass 1 is finished; the next needs pass 1 of shard "
@@ -319,10 +318,10 @@ TEST(ShardsFromTheCommandLine, StopOrWaitForOneAnotherAndMerge) {
   EXPECT_THAT(second.wait().err,
               HasSubstr("shard 2 of 2 is finished; when all are: headscope merge " + output +
                         "/shards --output DIR\n"));
-  const testing::Finished merged =
-      testing::run_headscope({"merge", output, "--output", output, "--figures", "svg"});
+  const test::Finished merged =
+      test::run_headscope({"merge", output, "--output", output, "--figures", "svg"});
   ASSERT_EQ(merged.exit_status, 0) << merged.err;
-  EXPECT_EQ(first_difference(read_results(output + "/results.h5"), whole()), "");
+  EXPECT_EQ(first_difference(read_results(output + "/results.h5"), whole_run()), "");
   EXPECT_TRUE(fs::exists(output + "/report.html"));
 }
 

@@ -15,8 +15,8 @@
 namespace headscope {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using testing::HasSubstr;
+using testing::Not;
 
 Figure small_figure() {
   Heatmap map;
@@ -66,7 +66,7 @@ TEST(InlineSvg, RefusesWhatIsActive) {
 }
 
 TEST(Report, NeedsEveryFigure) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   try {
     write_report(test::results_sample(), {{small_figure(), "", {}, {}, {}}}, folder.file(""));
     FAIL() << "written";
@@ -77,11 +77,11 @@ TEST(Report, NeedsEveryFigure) {
 }
 
 TEST(Report, HasFigureDefinitionSourceAndProvenance) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   const DrawnFigure drawn = write_figure(small_figure(), folder.file("figures"), {"svg"});
   write_report(test::results_sample(), {drawn}, folder.file(""));
-  EXPECT_THAT(folder.files(), ::testing::ElementsAre("figures", "report.html", "report.md"));
-  const std::string html = testing::read_file(folder.file("report.html"));
+  EXPECT_THAT(folder.files(), testing::ElementsAre("figures", "report.html", "report.md"));
+  const std::string html = test::read_file(folder.file("report.html"));
   for (const char* const part :
        {"<h2>Pruning heads</h2>", "What it shows.", "Source 2020", "Definition of loss_increase",
         "Michel et al. 2019", "tiny &lt;b&gt;.h5", "20240229", "0.4 [0.3, 0.5]", "2359296 (exact)",
@@ -89,7 +89,7 @@ TEST(Report, HasFigureDefinitionSourceAndProvenance) {
     EXPECT_THAT(html, HasSubstr(part));
   }
   EXPECT_THAT(html, Not(HasSubstr("<td class=\"number\">nan")));
-  const std::string markdown = testing::read_file(folder.file("report.md"));
+  const std::string markdown = test::read_file(folder.file("report.md"));
   for (const char* const part :
        {"![Small](figures/small.svg)", "| 9a | Many heads can be pruned | holds |",
         "share of heads: 0.4 \\[0.3, 0.5\\]", "parameters: 2359296 (exact)",
@@ -99,13 +99,13 @@ TEST(Report, HasFigureDefinitionSourceAndProvenance) {
 }
 
 TEST(Report, AFigureOfNoGroupIsNotLost) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   Figure figure = small_figure();
   figure.group = "elsewhere";
   const DrawnFigure drawn = write_figure(figure, folder.file("figures"), {"svg"});
   write_report(test::results_sample(), {drawn}, folder.file(""));
-  EXPECT_THAT(testing::read_file(folder.file("report.html")), HasSubstr("Further figures"));
-  EXPECT_THAT(testing::read_file(folder.file("report.md")), HasSubstr("figures/small.svg"));
+  EXPECT_THAT(test::read_file(folder.file("report.html")), HasSubstr("Further figures"));
+  EXPECT_THAT(test::read_file(folder.file("report.md")), HasSubstr("figures/small.svg"));
 }
 
 }  // namespace

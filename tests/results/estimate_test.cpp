@@ -12,9 +12,7 @@
 namespace headscope {
 namespace {
 
-using ::testing::ElementsAre;
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+using testing::ElementsAre;
 
 TEST(PercentileEstimate, AgreesWithNumpy) {
   // Expected values: numpy.percentile of NumPy 1.24, linear interpolation.
@@ -25,13 +23,13 @@ TEST(PercentileEstimate, AgreesWithNumpy) {
 }
 
 TEST(PercentileEstimate, LeavesOutWhatIsNotANumber) {
-  EXPECT_EQ(percentile_estimate(1, {nan, 2, nan}).low, 2);
-  EXPECT_FALSE(percentile_estimate(1, {nan}).has_interval());
+  EXPECT_EQ(percentile_estimate(1, {NAN, 2, NAN}).low, 2);
+  EXPECT_FALSE(percentile_estimate(1, {NAN}).has_interval());
   EXPECT_FALSE(percentile_estimate(1, {}).has_interval());
 }
 
 TEST(PercentileEstimate, WhatHasNoValueHasNoInterval) {
-  EXPECT_FALSE(percentile_estimate(nan, {1, 2, 3}).has_interval());
+  EXPECT_FALSE(percentile_estimate(NAN, {1, 2, 3}).has_interval());
 }
 
 // Verdicts of an interval against each side of 2: below, at most, at least, above.
@@ -50,7 +48,7 @@ TEST(Verdict, IsOfTheWholeIntervalAndTheThresholdBelongsToAtMostAndAtLeast) {
   EXPECT_THAT(verdicts(1, 3), ElementsAre(open, open, open, open));
   EXPECT_THAT(verdicts(2, 3), ElementsAre(open, open, yes, open));
   EXPECT_THAT(verdicts(3, 4), ElementsAre(no, no, yes, yes));
-  EXPECT_THAT(verdicts(nan, nan), ElementsAre(open, open, open, open));
+  EXPECT_THAT(verdicts(NAN, NAN), ElementsAre(open, open, open, open));
 }
 
 TEST(Bootstrap, DrawsAsManyUnitsAsThereAre) {
@@ -127,7 +125,7 @@ TEST(Bootstrap, EstimatesAreOfTheWholeWithTheIntervalOfTheResamples) {
   const std::vector<Estimate> estimates =
       Bootstrap(2, 200, 1).estimates([&](const Weights& weights) {
         const double mean = (weights[0] * values[0] + weights[1] * values[1]) / 2;
-        return std::vector<double>{mean, -mean, nan};
+        return std::vector<double>{mean, -mean, NAN};
       });
   ASSERT_EQ(estimates.size(), 3u);
   EXPECT_EQ(estimates[0].value, 3);

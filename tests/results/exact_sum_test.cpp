@@ -13,7 +13,6 @@ namespace headscope {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 bool add(ExactSums& sums, const std::vector<double>& values) {
   return sums.add(std::span<const double>(values));
@@ -82,7 +81,7 @@ TEST(ExactSums, AreTheSameOnSeveralThreads) {
 
 TEST(ExactSums, StayNotANumber) {
   ExactSums sums(2), other(2);
-  ASSERT_TRUE(add(sums, {nan, 1}));
+  ASSERT_TRUE(add(sums, {NAN, 1}));
   ASSERT_TRUE(add(sums, {1, 1}));
   EXPECT_TRUE(std::isnan(sums.value(0)));
   EXPECT_EQ(sums.value(1), 2);

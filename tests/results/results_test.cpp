@@ -22,11 +22,9 @@
 namespace headscope {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::message_of;
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+using test::message_of;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 // Compares bit for bit, so that NaN equals NaN.
 bool same_numbers(const std::vector<double>& a, const std::vector<double>& b) {
@@ -59,7 +57,7 @@ ResultsGroup small_group() {
 }
 
 TEST(Results, RoundTripIsExact) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   const Results written = test::results_sample();
   write_results(written, folder.file("results.h5"));
   const Results read = read_results(folder.file("results.h5"));
@@ -117,7 +115,7 @@ TEST(Results, RoundTripIsExact) {
 }
 
 TEST(Results, EmptyResultsRoundTrip) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   write_results({}, folder.file("results.h5"));
   const Results read = read_results(folder.file("results.h5"));
   EXPECT_TRUE(read.groups.empty());
@@ -125,7 +123,7 @@ TEST(Results, EmptyResultsRoundTrip) {
 }
 
 TEST(Results, TextThatIsNotUtf8IsMadeSo) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   Results results;
   ResultsGroup group = small_group();
   Variable words = reals("word", {"kind"}, {});
@@ -139,7 +137,7 @@ TEST(Results, TextThatIsNotUtf8IsMadeSo) {
 }
 
 TEST(Results, DamageIsAnErrorNotAWrongNumber) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   Results results;
   ResultsGroup group;
   group.name = "g";
@@ -150,12 +148,12 @@ TEST(Results, DamageIsAnErrorNotAWrongNumber) {
   results.groups = {group};
   const std::string path = folder.file("results.h5");
   write_results(results, path);
-  const std::string whole = testing::read_file(path);
+  const std::string whole = test::read_file(path);
   int refused = 0;
   for (std::size_t at = 600; at < whole.size(); at += 97) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
-    testing::write_file(path, damaged);
+    test::write_file(path, damaged);
     try {
       const Results read = read_results(path);
       EXPECT_TRUE(same_numbers(read.group("g").variable("wave").values.values, values.values))
@@ -168,7 +166,7 @@ TEST(Results, DamageIsAnErrorNotAWrongNumber) {
 }
 
 TEST(Results, RefusesOtherFiles) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   const std::string path = folder.file("other.h5");
   {
     hdf5::OutputFile file(path);
@@ -183,7 +181,7 @@ TEST(Results, RefusesOtherFiles) {
 }
 
 TEST(Results, AFileOfAnotherLayoutIsToBeMadeAgain) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   const std::string path = folder.file("results.h5");
   {
     hdf5::OutputFile file(path);
@@ -197,7 +195,7 @@ TEST(Results, AFileOfAnotherLayoutIsToBeMadeAgain) {
 }
 
 TEST(Results, NamesWhatIsMissingInAFile) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   const std::string path = folder.file("results.h5");
   {
     hdf5::OutputFile file(path);
@@ -212,7 +210,7 @@ TEST(Results, NamesWhatIsMissingInAFile) {
 
 // The error of reading a results file after HDF5 has made `change` in it.
 std::string error_after(const std::function<void(hid_t)>& change) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   const std::string path = folder.file("results.h5");
   write_results(test::results_sample(), path);
   {
@@ -275,7 +273,7 @@ TEST(Results, AGroupsPartOfTheReportIsWholeOrRefused) {
 }
 
 TEST(Results, OfBeforeAnalysesBroughtTheirPartOfTheReportHaveNone) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   const std::string path = folder.file("results.h5");
   Results results = test::results_sample();
   for (ResultsGroup& group : results.groups) group.report = {};
@@ -348,7 +346,7 @@ TEST(ResultsGroup, ChecksWhatIsAdded) {
 }
 
 TEST(Tables, AreLongWithAColumnPerDimensionAndTheInterval) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   ResultsGroup group = small_group();
   group.add(Variable::estimated("loss", {"layer", "kind"}, {2, 2},
                                 {{0.1, 0, 1}, {2, 1, 3}, {}, {-1e-7, -1, 1}}, "documents resampled",
@@ -362,18 +360,18 @@ TEST(Tables, AreLongWithAColumnPerDimensionAndTheInterval) {
   group.name = "control/g";
   results.groups = {group};
   write_tables(results, folder.file("tables"));
-  EXPECT_EQ(testing::read_file(folder.file("tables/control.g.loss.csv")),
+  EXPECT_EQ(test::read_file(folder.file("tables/control.g.loss.csv")),
             "layer,kind,loss,ci_low,ci_high\n0,q,0.1,0,1\n0,\"k, v\",2,1,3\n1,q,NaN,NaN,NaN\n"
             "1,\"k, v\",-1e-07,-1,1\n");
-  EXPECT_EQ(testing::read_file(folder.file("tables/control.g.total.csv")),
+  EXPECT_EQ(test::read_file(folder.file("tables/control.g.total.csv")),
             "total\n0.3333333333333333\n");
-  EXPECT_EQ(testing::read_file(folder.file("tables/control.g.type.csv")),
+  EXPECT_EQ(test::read_file(folder.file("tables/control.g.type.csv")),
             "kind,type\nq,sink\n\"k, v\",none\n");
   EXPECT_FALSE(std::filesystem::exists(folder.file("tables/control.g.loss_ci_low.csv")));
 }
 
 TEST(Tables, LeaveOutWhatIsTooLarge) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   ResultsGroup group;
   group.name = "attention";
   group.add_dimension(Dimension::count("query", 1001));
@@ -389,7 +387,7 @@ TEST(Tables, LeaveOutWhatIsTooLarge) {
 TEST(LongTable, LeadingRowsAreTheLargestWithoutGaps) {
   ResultsGroup group;
   group.add_dimension(Dimension::count("x", 5));
-  group.add(reals("v", {"x"}, Array({5}, {1, nan, -7, 3, -3})));
+  group.add(reals("v", {"x"}, Array({5}, {1, NAN, -7, 3, -3})));
   const LongTable table(group, group.variable("v"));
   EXPECT_THAT(table.leading_rows(3), ElementsAre(2, 3, 4));
   EXPECT_THAT(table.leading_rows(5), ElementsAre(0, 1, 2, 3, 4));

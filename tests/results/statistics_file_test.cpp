@@ -14,8 +14,6 @@
 namespace headscope {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
 bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
 }
@@ -27,10 +25,10 @@ StatisticsFile sample() {
   DocumentStatistics first(statistics, 3), second(statistics, 1000000007);
   first.sum("relation/nsubj:pass%2f", {2, 3}).values = {1, 2.5, -3, 1e15, 1e-12, 0};
   first.sum("scalar", {}).values = {42};
-  first.sum("broken", {1}).values = {nan};
+  first.sum("broken", {1}).values = {NAN};
   first.row("loss", {2}).values = {0.1, 1e300};
   first.end();
-  second.row("loss", {2}).values = {0.3, nan};
+  second.row("loss", {2}).values = {0.3, NAN};
   file.parts["empty"];
   return file;
 }
@@ -51,7 +49,7 @@ void expect_same(const Statistics& a, const Statistics& b) {
 }
 
 TEST(StatisticsFile, LoadsWhatWasSaved) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   const StatisticsFile saved = sample();
   save_statistics(saved.texts, saved.parts, folder.file("s.h5"));
   const StatisticsFile loaded = load_statistics(folder.file("s.h5"));
@@ -62,7 +60,7 @@ TEST(StatisticsFile, LoadsWhatWasSaved) {
 }
 
 TEST(StatisticsFile, SavedHalvesMergeToTheWhole) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   for (int half = 0; half < 2; ++half) {
     StatisticsFile file;
     DocumentStatistics document(file.parts["a"], static_cast<std::uint64_t>(half));
@@ -78,7 +76,7 @@ TEST(StatisticsFile, SavedHalvesMergeToTheWhole) {
 }
 
 TEST(StatisticsFile, LeavesOutWhatIsSealed) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   StatisticsFile file = sample();
   Statistics& statistics = file.parts.at("control/correlation");
   statistics.seal();
@@ -90,9 +88,9 @@ TEST(StatisticsFile, LeavesOutWhatIsSealed) {
 }
 
 TEST(StatisticsFile, RefusesAResultsFile) {
-  const testing::TemporaryDirectory folder;
+  const test::TemporaryDirectory folder;
   write_results({}, folder.file("r.h5"));
-  EXPECT_EQ(testing::message_of<DataError>([&] { load_statistics(folder.file("r.h5")); }),
+  EXPECT_EQ(test::message_of<DataError>([&] { load_statistics(folder.file("r.h5")); }),
             folder.file("r.h5") +
                 ": expected a statistics file (format \"headscope statistics "
                 "2\"), found another HDF5 file");

@@ -12,8 +12,6 @@
 namespace headscope {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
 // Adds the statistics of one document, as an analysis does.
 void observe(Statistics& statistics, std::uint64_t document) {
   const CounterRandom random(3, document);
@@ -198,7 +196,7 @@ TEST(BinomialUpperTail, HasItsEnds) {
   EXPECT_EQ(binomial_upper_tail(10, 10, 1), 1);
   EXPECT_NEAR(binomial_upper_tail(10, 10, 0.5), std::pow(0.5, 10), 1e-17);
   EXPECT_THROW(binomial_upper_tail(1, 10, 1.5), Error);
-  EXPECT_THROW(binomial_upper_tail(1, 10, nan), Error);
+  EXPECT_THROW(binomial_upper_tail(1, 10, NAN), Error);
 }
 
 TEST(BinomialUpperTail, FallsAsSuccessesRise) {
@@ -231,8 +229,8 @@ TEST(PairedT, AgreesWithSciPy) {
 TEST(BenjaminiHochberg, AgreesWithTheDefinition) {
   // Sorted p: 0.01 0.02 0.03 0.2 0.9. q is p * 5 / rank, then the running minimum from the largest
   // p.
-  const auto q = benjamini_hochberg({0.2, 0.01, nan, 0.9, 0.03, 0.02});
-  const std::vector<double> expected{0.25, 0.05, nan, 0.9, 0.05, 0.05};
+  const auto q = benjamini_hochberg({0.2, 0.01, NAN, 0.9, 0.03, 0.02});
+  const std::vector<double> expected{0.25, 0.05, NAN, 0.9, 0.05, 0.05};
   for (std::size_t i = 0; i < q.size(); ++i) {
     if (std::isnan(expected[i])) {
       EXPECT_TRUE(std::isnan(q[i]));
@@ -272,7 +270,7 @@ TEST(Correlation, SpearmanSeesOnlyOrder) {
 TEST(Correlation, OfAConstantIsNotANumber) {
   EXPECT_TRUE(std::isnan(pearson({0.1, 0.1, 0.1}, {1, 2, 3})));
   EXPECT_TRUE(std::isnan(spearman({1, 2, 3}, {7, 7, 7})));
-  EXPECT_TRUE(std::isnan(spearman({1, nan, 3}, {1, 2, 3})));
+  EXPECT_TRUE(std::isnan(spearman({1, NAN, 3}, {1, 2, 3})));
   EXPECT_TRUE(std::isnan(pearson({}, {})));
   EXPECT_THROW(pearson({1, 2}, {1}), ShapeError);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <span>
@@ -7,7 +8,7 @@
 #include "headscope/model.hpp"
 
 /// A slow and simple GPT-2 in double precision, to check the fast code against.
-namespace headscope::testing {
+namespace headscope::test {
 
 inline arma::mat widen(const Matrix& values) {
   return arma::conv_to<arma::mat>::from(values);
@@ -16,6 +17,9 @@ inline arma::vec widen(const Vector& values) {
   return arma::conv_to<arma::vec>::from(values);
 }
 
+/// Relative error allowed to float32 storage with sums in double, against double precision.
+constexpr double float32_tolerance = 1e-5;
+
 /// Largest absolute difference divided by the largest absolute reference value.
 inline double relative_error(const Matrix& values, const arma::mat& reference) {
   if (values.n_rows != reference.n_rows || values.n_cols != reference.n_cols) return INFINITY;
@@ -23,6 +27,10 @@ inline double relative_error(const Matrix& values, const arma::mat& reference) {
 }
 inline double relative_error(const Matrix& values, const Matrix& reference) {
   return relative_error(values, widen(reference));
+}
+
+inline bool same_values(const Matrix& a, const Matrix& b) {
+  return arma::size(a) == arma::size(b) && std::equal(a.begin(), a.end(), b.begin());
 }
 
 inline arma::mat reference_layer_norm(const arma::mat& X, const Vector& gain, const Vector& bias,
@@ -116,4 +124,4 @@ inline ReferenceRun reference_run(
   return run;
 }
 
-}  // namespace headscope::testing
+}  // namespace headscope::test

@@ -1,14 +1,11 @@
 #include "support/figure_samples.hpp"
 
 #include <cmath>
-#include <limits>
 
 #include "headscope/random.hpp"
 
 namespace headscope::test {
 namespace {
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 Array random_array(std::size_t rows, std::size_t columns, std::uint64_t stream) {
   Array values({rows, columns});
@@ -54,7 +51,7 @@ Figure matrices(const std::string& name, std::size_t n_panel, std::size_t n_head
 
 Figure across_layers() {
   Heatmap map;
-  Array values({144, 144}, nan);
+  Array values({144, 144}, NAN);
   for (std::size_t from = 0; from < 144; ++from) {
     for (std::size_t to = 12 * (from / 12 + 1); to < 144; ++to) {
       values(from, to) = CounterRandom(2, from).uniform(to);
@@ -68,13 +65,13 @@ Figure across_layers() {
   return {"units_144x144", "g", "How much each head reads from each earlier head", "", "", map};
 }
 
-Figure types() {
+Figure types_12x12() {
   Heatmap map;
   Array values({12, 12});
   for (std::size_t i = 0; i < values.size(); ++i) {
     values.values[i] = static_cast<double>(CounterRandom(5).below(11, i));
   }
-  values(3, 4) = nan;
+  values(3, 4) = NAN;
   map.panels = {{"", values}};
   map.row_title = "Layer";
   map.column_title = "Head";
@@ -89,7 +86,7 @@ Figure types() {
 Figure gaps_and_long_labels() {
   Heatmap map;
   Array values = random_array(5, 9, 6);
-  values(1, 2) = values(4, 8) = nan;
+  values(1, 2) = values(4, 8) = NAN;
   map.panels = {{"", values}};
   map.row_labels = {"nominal subject (dependent to head)", "object", "adjectival modifier",
                     "determiner", "a relation whose name goes on and on and on and on"};
@@ -117,7 +114,7 @@ Figure one_row() {
 
 Figure nothing_measured() {
   Heatmap map;
-  map.panels = {{"All missing", Array({4, 4}, nan)}, {"One value", Array({4, 4}, 0.25)}};
+  map.panels = {{"All missing", Array({4, 4}, NAN)}, {"One value", Array({4, 4}, 0.25)}};
   return {"all_nan", "g", "Nothing measured", "", "", map};
 }
 
@@ -235,7 +232,7 @@ std::vector<Figure> figure_samples() {
           matrices("matrices_4", 4, 12),
           matrices("matrices_12", 12, 12),
           across_layers(),
-          types(),
+          types_12x12(),
           gaps_and_long_labels(),
           one_row(),
           nothing_measured(),

@@ -8,7 +8,7 @@
 #include "headscope/types.hpp"
 
 /// Reading the golden files of tests/data.
-namespace headscope::testing {
+namespace headscope::test {
 
 inline std::string data_path(const std::string& name) {
   return std::string(HEADSCOPE_TEST_DATA) + "/" + name;
@@ -46,4 +46,4 @@ inline double read_scalar(const hdf5::InputFile& file, const std::string& name) 
   return file.read_reals(name).values.at(0);
 }
 
-}  // namespace headscope::testing
+}  // namespace headscope::test

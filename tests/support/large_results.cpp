@@ -7,7 +7,7 @@
 namespace headscope::test {
 namespace {
 
-constexpr std::size_t n_token = 60;
+constexpr std::size_t n_pattern_token = 60;
 
 Array uniform(Shape shape, std::uint64_t stream) {
   Array values(std::move(shape));
@@ -66,21 +66,23 @@ ResultsGroup attention(std::size_t n_layer, std::size_t n_head) {
   group.add_dimension(Dimension::count("layer", n_layer));
   group.add_dimension(Dimension::count("head", n_head));
   for (const char* axis : {"token", "query", "key"}) {
-    group.add_dimension(Dimension::count(axis, n_token));
+    group.add_dimension(Dimension::count(axis, n_pattern_token));
   }
-  Array pattern = uniform({n_layer * n_head, n_token, n_token}, 4);
-  for (std::size_t row = 0; row < pattern.size() / n_token; ++row) {
+  Array pattern = uniform({n_layer * n_head, n_pattern_token, n_pattern_token}, 4);
+  for (std::size_t row = 0; row < pattern.size() / n_pattern_token; ++row) {
     double sum = 0;
-    for (std::size_t key = 0; key < n_token; ++key) {
-      double& weight = pattern.values[row * n_token + key];
-      weight = key <= row % n_token ? std::pow(weight, 8) : 0;
+    for (std::size_t key = 0; key < n_pattern_token; ++key) {
+      double& weight = pattern.values[row * n_pattern_token + key];
+      weight = key <= row % n_pattern_token ? std::pow(weight, 8) : 0;
       sum += weight;
     }
-    for (std::size_t key = 0; key < n_token; ++key) pattern.values[row * n_token + key] /= sum;
+    for (std::size_t key = 0; key < n_pattern_token; ++key)
+      pattern.values[row * n_pattern_token + key] /= sum;
   }
-  pattern.shape = {n_layer, n_head, n_token, n_token};
+  pattern.shape = {n_layer, n_head, n_pattern_token, n_pattern_token};
   std::vector<std::string> tokens{"<|endoftext|>"};
-  while (tokens.size() < n_token) tokens.push_back(" token" + std::to_string(tokens.size()));
+  while (tokens.size() < n_pattern_token)
+    tokens.push_back(" token" + std::to_string(tokens.size()));
   group.add(Variable::strings("token_text", {"token"}, tokens, "Tokens", own_definition));
   group.add(Variable::real("pattern", {"layer", "head", "query", "key"}, std::move(pattern),
                            "Attention", "probability", own_definition));

@@ -4,7 +4,7 @@
 
 #include "headscope/error.hpp"
 
-namespace headscope::testing {
+namespace headscope::test {
 
 /// Message of the `Expected` that `action` throws; `no error` if it throws nothing.
 template <typename Expected = Error, typename Action>
@@ -17,4 +17,4 @@ std::string message_of(const Action& action) {
   return "no error";
 }
 
-}  // namespace headscope::testing
+}  // namespace headscope::test

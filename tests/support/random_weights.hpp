@@ -4,7 +4,7 @@
 
 #include "headscope/model.hpp"
 
-namespace headscope::testing {
+namespace headscope::test {
 
 /// Independent normal values, reproducible from the seed.
 class Normal {
@@ -75,4 +75,4 @@ inline Model random_weights(const ModelConfig& config, std::uint64_t seed) {
   return model;
 }
 
-}  // namespace headscope::testing
+}  // namespace headscope::test

@@ -1,14 +1,12 @@
 #include "support/results_sample.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 
 #include "headscope/random.hpp"
 
 namespace headscope::test {
 namespace {
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 Variable real(const std::string& name, const std::vector<std::string>& dimensions, Shape shape,
               std::uint64_t stream) {
@@ -38,7 +36,7 @@ ResultsGroup pruning() {
   const std::vector<std::string> axes{"ablation", "layer", "head"};
   Variable increase = real("loss_increase", axes, {2, 2, 3}, 1);
   increase.values(0, 1, 2) = 2.5;
-  increase.values(1, 0, 0) = nan;
+  increase.values(1, 0, 0) = NAN;
   increase.interval = {increase.values, increase.values, "documents resampled, " + hostile};
   for (double& bound : increase.interval->low.values) bound -= 0.1;
   for (double& bound : increase.interval->high.values) bound += 0.1;

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace headscope::testing {
+namespace headscope::test {
 namespace {
 
 bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
@@ -54,4 +54,4 @@ std::string first_difference(const Results& a, const Results& b) {
   return "";
 }
 
-}  // namespace headscope::testing
+}  // namespace headscope::test

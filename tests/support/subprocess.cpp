@@ -15,7 +15,7 @@
 
 extern char** environ;
 
-namespace headscope::testing {
+namespace headscope::test {
 
 namespace fs = std::filesystem;
 
@@ -80,4 +80,4 @@ Finished run_headscope(const std::vector<std::string>& arguments) {
   return run_program(headscope_call(arguments));
 }
 
-}  // namespace headscope::testing
+}  // namespace headscope::test

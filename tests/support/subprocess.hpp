@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace headscope::testing {
+namespace headscope::test {
 
 class TemporaryDirectory;
 
@@ -47,4 +47,4 @@ std::vector<std::string> headscope_call(const std::vector<std::string>& argument
 /// Runs this build's headscope binary without a shell.
 Finished run_headscope(const std::vector<std::string>& arguments);
 
-}  // namespace headscope::testing
+}  // namespace headscope::test

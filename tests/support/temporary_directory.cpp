@@ -8,7 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace headscope::testing {
+namespace headscope::test {
 
 namespace fs = std::filesystem;
 
@@ -47,4 +47,4 @@ void write_file(const std::string& path, const std::string& bytes) {
   if (!file) throw std::runtime_error("cannot write " + path);
 }
 
-}  // namespace headscope::testing
+}  // namespace headscope::test

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace headscope::testing {
+namespace headscope::test {
 
 /// A new temporary folder, removed with its content at destruction.
 class TemporaryDirectory {
@@ -25,4 +25,4 @@ class TemporaryDirectory {
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& bytes);
 
-}  // namespace headscope::testing
+}  // namespace headscope::test

@@ -2,7 +2,7 @@
 
 #include "files/hdf5_file.hpp"
 
-namespace headscope::testing {
+namespace headscope::test {
 
 TokenIds golden_tokens(const std::string& golden_file, std::size_t document) {
   const hdf5::InputFile golden(golden_file);
@@ -26,4 +26,4 @@ void write_token_corpus(const std::string& path, const std::vector<TokenIds>& do
   file.publish();
 }
 
-}  // namespace headscope::testing
+}  // namespace headscope::test
