@@ -68,11 +68,19 @@ struct HeadAblation::Workspace {
   const ModelConfig& config;
   const PackedModel float32;
   const PackedModel& packed;
-  const PackedModel::Products* products = nullptr;  // in use
+  const PackedModel::Products* products = nullptr;        // of differences
+  const PackedModel::Products* clean_products = nullptr;  // of the clean stream
   Activations clean;
   std::optional<TokenLoss> clean_loss;
   Buffer stack, normalized, qkv, z, hidden;                           // of the variants
   Buffer clean_normalized, clean_qkv, clean_hidden, clean_activated;  // of one layer
+
+  // One bfloat16 product is too rough for clean values: f(clean + delta) - f(clean) is as wrong as
+  // they are.
+  void use(const PackedModel& model_products) {
+    products = &model_products.products();
+    clean_products = products->engine == Engine::bfloat16_one ? &float32.products() : products;
+  }
 
   /// @param changes  in ascending order of first_layer, at most variants_at_once.
   std::vector<TokenLoss> losses(const Pack& pack, std::span<const Change> changes) {
@@ -101,7 +109,8 @@ struct HeadAblation::Workspace {
     const Matrix resid_final = clean.resid(config.n_layer);
     Matrix ln = final_norm();
     layer_norm_difference(resid_final, stream, model.ln_f_gain, config.layer_norm_epsilon, stream);
-    return losses_of_differences(model, *products, ln, stream, *clean_loss, pack.predictions);
+    return losses_of_differences(model, *products, *clean_products, ln, stream, *clean_loss,
+                                 pack.predictions);
   }
 
   Matrix final_norm() {
@@ -121,7 +130,10 @@ struct HeadAblation::Workspace {
   void prepare_attention(Index l) {
     Matrix ln = clean_normalized.matrix(config.d_model, clean.n_token());
     Matrix projected = clean_qkv.matrix(3 * config.d_model, clean.n_token());
-    project_qkv(config, model.layers[l], clean.resid(l), ln, projected);
+    const LayerWeights& layer = model.layers[l];
+    layer_norm(clean.resid(l), layer.ln_1_gain, layer.ln_1_bias, config.layer_norm_epsilon, ln);
+    clean_products->layers[l].W_QKV.multiply(ln, projected);
+    add_bias(projected, layer.b_QKV);
   }
 
   void prepare_mlp(Index l) {
@@ -130,7 +142,7 @@ struct HeadAblation::Workspace {
     Matrix before = clean_hidden.matrix(config.d_mlp, clean.n_token());
     Matrix after = clean_activated.matrix(config.d_mlp, clean.n_token());
     layer_norm(clean.resid_mid(l), layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, ln);
-    blas::multiply(layer.W_in, ln, before);
+    clean_products->layers[l].W_in.multiply(ln, before);
     std::copy(before.begin(), before.end(), after.begin());
     add_bias(before, layer.b_in);
     add_bias_activate(after, layer.b_in, config.activation);
@@ -267,7 +279,7 @@ std::vector<TokenLoss> HeadAblation::losses(const Pack& pack, std::span<const He
     check_variant(variant, model_.config, pack.n_column());
     changes.push_back({variant.layer, &variant, nullptr});
   }
-  workspace_->products = &packed.products();
+  workspace_->use(packed);
   return workspace_->all_losses(pack, changes);
 }
 
@@ -280,7 +292,7 @@ std::vector<TokenLoss> HeadAblation::masked_losses(const Pack& pack,
     check_count("columns of a head mask", model_.config.n_layer, mask.n_cols);
     changes.push_back({first_masked_layer(mask), nullptr, &mask});
   }
-  workspace_->products = &workspace_->packed.products();
+  workspace_->use(workspace_->packed);
   return workspace_->all_losses(pack, changes);
 }
 
