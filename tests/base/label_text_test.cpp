@@ -8,7 +8,7 @@ namespace {
 TEST(Spaced, WritesUnderscoresAsSpaces) {
   EXPECT_EQ(spaced("long_range_head"), "long range head");
   EXPECT_EQ(spaced(""), "");
-  EXPECT_THAT(spaced(std::vector<std::string>{"a_b", "c"}), ::testing::ElementsAre("a b", "c"));
+  EXPECT_THAT(spaced(std::vector<std::string>{"a_b", "c"}), testing::ElementsAre("a b", "c"));
 }
 
 TEST(CharacterCount, CountsCharactersRatherThanBytes) {

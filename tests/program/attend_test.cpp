@@ -15,13 +15,13 @@ namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Finished;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using testing::run_headscope;
-using testing::run_program;
-using testing::TemporaryDirectory;
+using test::Finished;
+using test::run_headscope;
+using test::run_program;
+using test::TemporaryDirectory;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
 
 const std::string sentence = "The cat sat on the mat. The cat";
 
@@ -38,8 +38,8 @@ std::string data_of(const std::string& path) {
   return page.substr(from, page.find("</script>", from) - from);
 }
 
-void expect_refused(const std::vector<std::string>& arguments, int exit_status,
-                    const std::string& line) {
+void expect_attend_refused(const std::vector<std::string>& arguments, int exit_status,
+                           const std::string& line) {
   const TemporaryDirectory folder;
   const std::string page = folder.file("a.html");
   std::vector<std::string> call{"attend", "--output", page};
@@ -63,7 +63,7 @@ TEST(Attend, PrintsALinePerKindAndThePath) {
         "Induction-like    ", "From “cat”        L"}) {
     EXPECT_THAT("\n" + finished.out, HasSubstr(std::string("\n") + kind));
   }
-  EXPECT_THAT(finished.out, ::testing::EndsWith("\n" + page + "\n"));
+  EXPECT_THAT(finished.out, testing::EndsWith("\n" + page + "\n"));
 }
 
 TEST(Attend, QuietPrintsThePathAlone) {
@@ -123,15 +123,16 @@ TEST(Attend, ShowsAnyBytesAsText) {
 
 TEST(Attend, RefusesAnEmptySentence) {
   for (const char* const empty : {"", "  \n"}) {
-    expect_refused({empty}, 2, "attend: expected a sentence, got none");
+    expect_attend_refused({empty}, 2, "attend: expected a sentence, got none");
   }
-  expect_refused({}, 2, "attend: expected a sentence, got none");
+  expect_attend_refused({}, 2, "attend: expected a sentence, got none");
 }
 
 TEST(Attend, RefusesASentenceLongerThanTheContext) {
   std::string text = "The";
   for (int i = 0; i < 2000; ++i) text += " cat";
-  expect_refused({text}, 2, "attend: expected at most 256 tokens, the model's context, got 2002");
+  expect_attend_refused({text}, 2,
+                        "attend: expected at most 256 tokens, the model's context, got 2002");
 }
 
 TEST(Attend, RefusesModelsThatCannotReadText) {
@@ -145,15 +146,16 @@ TEST(Attend, RefusesModelsThatCannotReadText) {
   config.n_ctx = 32;
   config.d_vocab = 40;
   save_model(random_model(config, 1), no_tokenizer);
-  expect_refused(
+  expect_attend_refused(
       {"x", "--model", no_tokenizer}, 1,
       no_tokenizer + ": expected a tokenizer with the model or as --tokenizer, got none");
-  expect_refused({"x", "--model", attention}, 1,
-                 attention +
-                     ": expected a complete model, got attention weights only (no token embedding "
-                     "or MLP)");
-  expect_refused({"x", "--model", folder.file("none.h5")}, 1,
-                 folder.file("none.h5") + ": cannot be opened: No such file or directory");
+  expect_attend_refused(
+      {"x", "--model", attention}, 1,
+      attention +
+          ": expected a complete model, got attention weights only (no token embedding "
+          "or MLP)");
+  expect_attend_refused({"x", "--model", folder.file("none.h5")}, 1,
+                        folder.file("none.h5") + ": cannot be opened: No such file or directory");
 }
 
 TEST(Attend, RefusesAFolderAsThePage) {
