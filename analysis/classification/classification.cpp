@@ -337,7 +337,7 @@ std::vector<Index> Classification::observe_words(const Matrix& pattern, Index la
                                                  const HeadSums& sums) const {
   const WordStructure& words = piece_.words;
   word_attention(pattern, words, word_buffer);
-  const std::vector<Index> largest = largest_earlier_words(word_buffer, words);
+  std::vector<Index> largest = largest_earlier_words(word_buffer, words);
   const auto add = [&](HeadScore score, const Ratio& ratio) {
     sums.of(score).add(ratio, piece_.block, layer, head);
   };

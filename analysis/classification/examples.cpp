@@ -209,8 +209,9 @@ class ExampleChooser {
     // An induction head's target follows an earlier copy of the query, which is shown too.
     const Index copy = type == HeadType::induction ? each.target - 1 : no_position;
     const Excerpt excerpt(*each.example, query, {each.target, each.attended, copy});
-    rows_.layer.push_back(static_cast<double>(unit / n_head_));
-    rows_.head.push_back(static_cast<double>(unit % n_head_));
+    const Index layer = unit / n_head_, head = unit % n_head_;
+    rows_.layer.push_back(static_cast<double>(layer));
+    rows_.head.push_back(static_cast<double>(head));
     rows_.document.push_back(static_cast<double>(each.document));
     rows_.found.push_back(each.found ? 1 : 0);
     rows_.type.emplace_back(head_type_name(type));
@@ -271,8 +272,8 @@ std::vector<ExampleCase> example_cases(const ExampleSource& source) {
   const auto first_token = [&](Index word) { return source.words.tokens[word].front(); };
   const auto add_words = [&](HeadType type, const std::string& relation, Index word,
                              const std::vector<Index>& earlier) {
-    std::vector<Index> targets;
-    for (const Index each : earlier) targets.push_back(first_token(each));
+    std::vector<Index> targets(earlier.size());
+    std::ranges::transform(earlier, targets.begin(), first_token);
     const Index query = first_token(word);
     if (query < n_token) cases.push_back({type, relation, query, std::move(targets), word});
   };

@@ -310,8 +310,8 @@ void ResultsBuilder::add_types(const TypeMargins& margins, const RelationTests& 
       offset[unit] = static_cast<double>(margins.positional_offset[unit]);
     }
     if (!margins.has(HeadType::syntactic, unit)) continue;
-    const Index number = margins.syntactic_test[unit];
-    relation[unit] = static_cast<double>(number / 2);
+    const Index number = margins.syntactic_test[unit], of_relation = number / 2;
+    relation[unit] = static_cast<double>(of_relation);
     direction[unit] = static_cast<double>(number % 2);
     arcs[unit] = relations[number].heldout_count;
   }

@@ -172,7 +172,7 @@ std::vector<ResultsGroup> Sentence::finish(const Statistics& statistics) const {
                              score.info.units, score.info.references));
     section.variables.push_back(score.info.name);
   }
-  add_finding(rank += 10, "From " + quoted(tokens.back()),
+  add_finding(rank + 10, "From " + quoted(tokens.back()),
               leading_keys(row(last_weight), row(last_key), tokens), part);
   group.add(Variable::real(last_weight, {"layer", "head"}, row(last_weight),
                            "Largest weight of the last token, sink excluded", "probability",

@@ -99,8 +99,9 @@ Figure carriers_figure(const ResultsGroup& group) {
 /// A head per point; the ones furthest out along y are named.
 Series head_points(const ResultsGroup& group, const std::vector<double>& x,
                    const std::vector<double>& y) {
-  std::vector<double> sizes;
-  for (const double value : y) sizes.push_back(std::isnan(value) ? 0 : std::abs(value));
+  std::vector<double> sizes(y.size());
+  std::ranges::transform(y, sizes.begin(),
+                         [](double value) { return std::isnan(value) ? 0 : std::abs(value); });
   std::ranges::sort(sizes, std::greater());
   const double named_from = sizes[std::min<std::size_t>(2, sizes.size() - 1)];
   Series heads;

@@ -75,11 +75,11 @@ struct HeadAblation::Workspace {
   Buffer stack, normalized, qkv, z, hidden;                           // of the variants
   Buffer clean_normalized, clean_qkv, clean_hidden, clean_activated;  // of one layer
 
-  // One bfloat16 product is too rough for clean values: f(clean + delta) - f(clean) is as wrong as
-  // they are.
+  // f(clean + delta) - f(clean) is as wrong as the clean values. Three int8 products add no more to
+  // it than to delta; bfloat16 products of the clean stream would add more.
   void use(const PackedModel& model_products) {
     products = &model_products.products();
-    clean_products = products->engine == Engine::bfloat16_one ? &float32.products() : products;
+    clean_products = products->engine == Engine::int8_three ? products : &float32.products();
   }
 
   /// @param changes  in ascending order of first_layer, at most variants_at_once.

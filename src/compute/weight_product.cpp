@@ -365,7 +365,7 @@ std::uint64_t WeightProduct::bytes(std::uint64_t n_weight, Engine engine) {
 std::uint64_t WeightProduct::thread_bytes(Index n_out, Index n_in, Engine engine) {
   if (engine == Engine::float32) return 0;
   const std::uint64_t part = engine == Engine::int8_three ? 1 : 2;
-  return std::uint64_t{most_block_columns} * (2 * part * n_in + 2 * 4 * n_out);
+  return std::uint64_t{most_block_columns} * (2 * part * n_in + 8 * n_out);
 }
 
 }  // namespace headscope

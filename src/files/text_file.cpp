@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
+#include <cstdint>
 #include <optional>
 
 #include "files/gzip.hpp"
@@ -59,7 +61,7 @@ class Converter {
   }
 
  private:
-  static iconv_t failed() { return reinterpret_cast<iconv_t>(-1); }
+  static iconv_t failed() { return std::bit_cast<iconv_t>(std::intptr_t{-1}); }
   [[noreturn]] void refuse(char byte) const {
     throw DataError(path_, "",
                     "expected text in " + encoding_ + ", got byte " +

@@ -51,7 +51,7 @@ std::string_view verdict_text(Verdict verdict) {
 
 std::string estimate_text(const Estimate& estimate, int digits) {
   if (std::isnan(estimate.value)) return "–";
-  const std::string value = number_text(estimate.value, digits);
+  std::string value = number_text(estimate.value, digits);
   if (!estimate.has_interval()) return value;
   return value + " [" + number_text(estimate.low, digits) + ", " +
          number_text(estimate.high, digits) + "]";
@@ -59,7 +59,7 @@ std::string estimate_text(const Estimate& estimate, int digits) {
 
 std::string effect_text(const Claim& claim) {
   if (std::isnan(claim.effect.value)) return "";
-  const std::string text = estimate_text(claim.effect, 4);
+  std::string text = estimate_text(claim.effect, 4);
   if (claim.effect.has_interval()) return text;
   return text + (claim.exact ? " (exact)" : " (no interval)");
 }
