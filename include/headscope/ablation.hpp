@@ -74,7 +74,7 @@ class HeadAblation : public LayerObserver {
   /// What is kept of the observed forward pass, for HeadGradient.
   Activations& activations();
 
-  static constexpr Index columns_at_once = 20480;
+  static constexpr Index columns_at_once = 16384;
 
  private:
   struct Workspace;

@@ -30,7 +30,7 @@ std::vector<std::vector<std::string>> plan_of(const std::vector<RegisteredAnalys
 }
 
 TEST(PassPlan, AnalysesOfTheCorpusShareTheLastPassAndThoseOfTasksFollow) {
-  using ::testing::ElementsAre;
+  using testing::ElementsAre;
   EXPECT_THAT(
       plan_of({with_passes(0), with_passes(2, AnalysisInput::tasks), with_passes(1), with_passes(3),
                with_passes(2)}),
