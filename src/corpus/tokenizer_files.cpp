@@ -106,7 +106,8 @@ void read_added_tokens(const fs::path& directory, TokenizerFiles& files) {
   } else {
     files.added_source = added_path.string();
     const auto special = special_texts(config, read_object(directory / "special_tokens_map.json"));
-    for (const auto& [text, id] : read_object(added_path).items()) {
+    const json added = read_object(added_path);
+    for (const auto& [text, id] : added.items()) {
       const bool is_special = special.contains(text);
       tokens.push_back(
           {{"content", text}, {"id", id}, {"special", is_special}, {"normalized", !is_special}});
