@@ -17,7 +17,7 @@ struct Model;
 struct TokenizerFiles {
   std::string vocab_json;    ///< `vocab.json` or `encoder.json`: token to id
   std::string merges;        ///< `merges.txt` or `vocab.bpe`: one merge a line
-  std::string added_tokens;  ///< `added_tokens` of a `tokenizer.json`; empty if there are none
+  std::string added_tokens;  ///< as in a `tokenizer.json`; empty if there are none
   /// Names used in errors.
   std::string vocab_source, merges_source, added_source;
 };
@@ -26,8 +26,8 @@ struct TokenizerFiles {
 /// if the folder has none. @throws DataError
 std::optional<TokenizerFiles> find_tokenizer_files(const std::string& directory);
 
-/// Reads `tokenizer.json` of a folder, else `vocab.json` or `encoder.json`, and `merges.txt` or
-/// `vocab.bpe`.
+/// Reads `tokenizer.json` of a folder, else `vocab.json` or `encoder.json`, `merges.txt` or
+/// `vocab.bpe`, and the added tokens of `tokenizer_config.json` or `added_tokens.json`.
 /// @param path  the folder, or a `tokenizer.json` itself.
 /// @throws DataError naming the file that is missing, cannot be read or is of another kind of
 /// tokenizer.
@@ -85,6 +85,8 @@ class Tokenizer {
   const std::string& sha256() const;
 
   std::size_t size() const;
+  /// Bytes of the longest token.
+  std::size_t longest_token() const;
   /// The id of `<|endoftext|>`. @throws DataError if the vocabulary has none.
   TokenId end_of_text() const;
 

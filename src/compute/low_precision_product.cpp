@@ -98,8 +98,12 @@ struct LowPrecisionProduct<Part, Sum>::Primitives {
     }
     const dnnl::memory::desc X({dim(n_row), dim(n_in)}, data_type<Part>, Format::ab);
     const dnnl::memory::desc sums({dim(n_row), dim(n_out)}, data_type<Sum>, Format::ab);
+#if DNNL_VERSION_MAJOR < 3
     const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(X, weights, sums), attributes,
                                                    cpu());
+#else
+    const dnnl::matmul::primitive_desc description(cpu(), X, weights, sums, attributes);
+#endif
     return {description, dnnl::matmul(description)};
   }
 

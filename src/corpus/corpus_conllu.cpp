@@ -268,7 +268,8 @@ Piece ConlluFile::read(const ConlluPiece& place) const {
   }
   std::string_view text = joined.text();
   // Only a word that is too long by itself makes a piece that does not fit.
-  if (place.part && context_.tokenizer->encode(text).ids.size() > context_.max_tokens) {
+  if (place.part &&
+      count_tokens(*context_.tokenizer, text, context_.max_tokens) > context_.max_tokens) {
     text = text.substr(0, longest_beginning(*context_.tokenizer, text, context_.max_tokens));
   }
   const auto token_spans = tokenize(context_, text, piece);

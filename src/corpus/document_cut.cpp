@@ -12,10 +12,6 @@ std::string_view part(std::string_view text, ByteSpan span) {
   return text.substr(span.first, span.second - span.first);
 }
 
-std::size_t n_token(const Tokenizer& tokenizer, std::string_view text) {
-  return tokenizer.encode(text).ids.size();
-}
-
 bool ends_in_space(std::string_view text) {
   static const UnicodePattern pattern(R"(\s)");
   std::size_t begin = text.size();
@@ -60,6 +56,12 @@ std::vector<ByteSpan> find_words(std::string_view text, ByteSpan span) {
 
 }  // namespace
 
+std::size_t count_tokens(const Tokenizer& tokenizer, std::string_view text, Index most) {
+  if (text.size() / tokenizer.longest_token() > most) return most + 1;
+  const std::size_t n_token = tokenizer.encode(text).ids.size();
+  return n_token > most ? most + 1 : n_token;
+}
+
 std::size_t longest_beginning(const Tokenizer& tokenizer, std::string_view text, Index max_tokens) {
   constexpr std::size_t bytes_considered_per_token = 8;
   std::size_t window = std::min<std::size_t>(text.size(), bytes_considered_per_token * max_tokens);
@@ -68,7 +70,7 @@ std::size_t longest_beginning(const Tokenizer& tokenizer, std::string_view text,
   for (std::size_t n = std::min<std::size_t>(spans.size(), max_tokens); n > 0; --n) {
     const std::size_t end = spans[n - 1].second;
     if (end < text.size() && utf8::is_continuation(text[end])) continue;
-    if (n_token(tokenizer, text.substr(0, end)) <= max_tokens) return end;
+    if (count_tokens(tokenizer, text.substr(0, end), max_tokens) <= max_tokens) return end;
   }
   return std::min<std::size_t>(text.size(), max_tokens);
 }
@@ -81,10 +83,12 @@ std::vector<PackedSegments> pack(const Tokenizer& tokenizer, std::string_view te
   for (std::size_t i = 0; i < segments.size(); ++i) {
     if (i > first) {
       const std::size_t boundary = segments[i - 1].second;
-      const std::size_t extended =
-          tokens_add_up(text, boundary)
-              ? count + n_token(tokenizer, part(text, {boundary, segments[i].second}))
-              : n_token(tokenizer, part(text, {segments[first].first, segments[i].second}));
+      const auto count_from = [&](std::size_t begin) {
+        return count_tokens(tokenizer, part(text, {begin, segments[i].second}), max_tokens);
+      };
+      const std::size_t extended = tokens_add_up(text, boundary)
+                                       ? count + count_from(boundary)
+                                       : count_from(segments[first].first);
       if (extended <= max_tokens) {
         count = extended;
         continue;
@@ -92,7 +96,7 @@ std::vector<PackedSegments> pack(const Tokenizer& tokenizer, std::string_view te
       pieces.push_back({first, i});
       first = i;
     }
-    count = n_token(tokenizer, part(text, segments[i]));
+    count = count_tokens(tokenizer, part(text, segments[i]), max_tokens);
     if (count > max_tokens) {
       pieces.push_back({i, i + 1, false});
       first = i + 1;
@@ -106,7 +110,9 @@ std::vector<ByteSpan> cut_text(const Tokenizer& tokenizer, std::string_view text
                                Index max_tokens) {
   const ByteSpan whole(0, text.size());
   // A token holds at least one byte.
-  if (text.size() <= max_tokens || n_token(tokenizer, text) <= max_tokens) return {whole};
+  if (text.size() <= max_tokens || count_tokens(tokenizer, text, max_tokens) <= max_tokens) {
+    return {whole};
+  }
   const std::string searchable = with_placeholders(text);
   std::vector<ByteSpan> pieces;
   const auto sentence_spans = sentences(searchable, whole);

@@ -10,6 +10,10 @@
 /// Cutting documents that are longer than the model's context.
 namespace headscope {
 
+/// The number of tokens of a text, or `most` + 1 if it has more. A text that is too long for `most`
+/// tokens of any length is not encoded.
+std::size_t count_tokens(const Tokenizer& tokenizer, std::string_view text, Index most);
+
 /// Consecutive segments [first, end) that make one piece.
 struct PackedSegments {
   std::size_t first = 0, end = 0;

@@ -141,6 +141,7 @@ struct Tokenizer::Data {
   std::string vocab_source;
   std::string sha256;
   std::vector<std::string> bytes;  // of each token
+  std::size_t longest = 0;         // bytes of the longest token
   BytePairMerger merger;
   std::optional<TokenId> end_of_text;
   // Parts of text that merge into a single token; keys point into `bytes`.
@@ -169,6 +170,7 @@ Tokenizer::Tokenizer(const TokenizerFiles& files) {
   data_ = std::make_unique<Data>(Data{files.vocab_source,
                                       sha256_of(files),
                                       {},
+                                      0,
                                       make_merger(ids, files),
                                       {},
                                       {},
@@ -179,6 +181,7 @@ Tokenizer::Tokenizer(const TokenizerFiles& files) {
   for (const Entry& entry : entries) {
     const std::string& bytes =
         data_->bytes.emplace_back(entry.is_added ? entry.text : byte_alphabet::decode(entry.text));
+    data_->longest = std::max(data_->longest, bytes.size());
     if (entry.is_added) continue;
     merged.clear();
     data_->merger.merge(bytes, merged, lengths);
@@ -276,6 +279,10 @@ std::string Tokenizer::decode(TokenId id) const {
 
 std::size_t Tokenizer::size() const {
   return data_->bytes.size();
+}
+
+std::size_t Tokenizer::longest_token() const {
+  return data_->longest;
 }
 
 TokenId Tokenizer::end_of_text() const {

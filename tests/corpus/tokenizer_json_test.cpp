@@ -1,4 +1,4 @@
-// tokenizer.json, and tokenizers found with a model.
+// tokenizer.json, added_tokens.json, and tokenizers found with a model.
 
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@ json parse_file(const std::string& path) {
   return json::parse(test::read_file(path));
 }
 
-void expect_golden_ids(const Tokenizer& tokenizer) {
-  const json cases = parse_file(data_path("hub/cases.json"));
+void expect_golden_ids(const Tokenizer& tokenizer, const std::string& name = "hub/cases.json") {
+  const json cases = parse_file(data_path(name));
   ASSERT_GE(cases.size(), 15U);
   for (const json& one : cases) {
     const auto text = one["text"].get<std::string>();
@@ -124,6 +124,53 @@ TEST(TokenizerJson, MalformedPartsAreNamed) {
   EXPECT_EQ(error([](json& j) { j["added_tokens"][1]["lstrip"] = true; }), "no error");
   EXPECT_EQ(error([](json& j) { j["added_tokens"][2]["lstrip"] = true; }),
             ":added_tokens:[TOOL]: expected lstrip false, got true");
+}
+
+/// A folder with the files of hub/added_tokens, some of them edited.
+struct EditedTokenizer {
+  testing::TemporaryDirectory folder;
+
+  EditedTokenizer() { fs::copy(data_path("hub/added_tokens"), folder.path()); }
+  void edit(const std::string& name, const std::function<void(json&)>& change) const {
+    json content = parse_file(folder.file(name));
+    change(content);
+    testing::write_file(folder.file(name), content.dump());
+  }
+  std::string error() const {
+    const std::string text =
+        message_of<DataError>([&] { Tokenizer::from_directory(folder.path()); });
+    const std::string path = folder.path() + "/";
+    return text.starts_with(path) ? text.substr(path.size()) : text;
+  }
+};
+
+TEST(AddedTokens, GiveTheIdsOfHuggingFaceFromTheFilesOfLaterAndOfEarlyVersions) {
+  const EditedTokenizer files;
+  expect_golden_ids(Tokenizer::from_directory(files.folder.path()), "hub/added_tokens/cases.json");
+  fs::remove(files.folder.file("tokenizer_config.json"));
+  expect_golden_ids(Tokenizer::from_directory(files.folder.path()),
+                    "hub/added_tokens/cases_early.json");
+}
+
+TEST(AddedTokens, MalformedFilesAreNamed) {
+  {
+    const EditedTokenizer files;
+    files.edit("tokenizer_config.json",
+               [](json& j) { j["added_tokens_decoder"]["300"] = "[TOOL]"; });
+    EXPECT_EQ(files.error(),
+              "tokenizer_config.json:added_tokens_decoder: expected tokens with content and id, "
+              "got {\"id\":300}");
+    files.edit("tokenizer_config.json", [](json& j) { j["add_prefix_space"] = true; });
+    EXPECT_EQ(files.error(),
+              "tokenizer_config.json:add_prefix_space: expected false, as in GPT-2, got true");
+  }
+  const EditedTokenizer files;
+  fs::remove(files.folder.file("tokenizer_config.json"));
+  EXPECT_EQ(files.error(), "no error");
+  files.edit("added_tokens.json", [](json& j) { j["[TOOL]"] = 7; });
+  EXPECT_TRUE(files.error().starts_with("added_tokens.json: expected ids 0 to ")) << files.error();
+  files.edit("added_tokens.json", [](json& j) { j = json::array(); });
+  EXPECT_EQ(files.error(), "added_tokens.json: expected a JSON object");
 }
 
 TEST(TokenizerOfAModel, IsTheOneInTheFileElseTheOneBesideIt) {

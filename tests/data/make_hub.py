@@ -6,7 +6,7 @@ import shutil
 import torch
 from safetensors.torch import save_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import GPT2Config, GPT2LMHeadModel, GPT2Tokenizer, GPT2TokenizerFast
 
 import golden_file
 import tiny_model
@@ -44,8 +44,38 @@ def make_tokenizers():
         cases.append([{"text": text, "ids": read.encode(text).ids} for text in texts])
     assert cases[0] == cases[1]
     write(HUB / "cases.json", cases[0])
+    make_added_tokens(tokenizer)
     make_other_tokenizers()
     return tokenizer
+
+
+def make_added_tokens(trained):
+    """A tokenizer in the files of before tokenizer.json. Without tokenizer_config.json it is one of early versions."""
+    folder = HUB / "added_tokens"
+    folder.mkdir()
+    trained.model.save(str(folder))
+    tokenizer = GPT2Tokenizer(str(folder / "vocab.json"), str(folder / "merges.txt"), pad_token="<|pad|>",
+                              additional_special_tokens=["<|user|>"])
+    tokenizer.add_tokens(["[TOOL]", "[TOOL]s", "deux mots", "日本語", AddedToken("<x>", normalized=False)])
+    tokenizer.add_tokens(["<|turn|>"], special_tokens=True)
+    tokenizer.save_pretrained(folder)
+    special = json.loads((folder / "special_tokens_map.json").read_text())
+    special["additional_special_tokens"] = ["<|user|>"]  # early versions do not name <|turn|>
+    write(folder / "special_tokens_map.json", special)
+
+    texts = TEXTS[::4] + DOCUMENTS + ["a [TOOL]s and [TOOL] [tool]", "deux mots, 日本語[TOOL][TOOL]s", "a<x> <x>", "[TOOL]"]
+    with_special = ["<|pad|><|user|>[TOOL]<|endoftext|>", "<|turn|>the<|turn|>"]
+    for name in ("cases.json", "cases_early.json"):
+        if name == "cases_early.json":
+            (folder / "tokenizer_config.json").rename(folder / "later.json")
+        fast = GPT2TokenizerFast.from_pretrained(folder)
+        fast.backend_tokenizer.encode_special_tokens = True  # special tokens in a text are text
+        cases = [{"text": text, "ids": fast.backend_tokenizer.encode(text).ids} for text in texts + with_special]
+        slow = GPT2Tokenizer.from_pretrained(folder)
+        for case in cases[:len(texts)]:
+            assert slow.encode(case["text"]) == case["ids"]
+        write(folder / name, cases)
+    (folder / "later.json").rename(folder / "tokenizer_config.json")
 
 
 def make_other_tokenizers():
