@@ -17,10 +17,10 @@ AddedToken parse_added_token(const json& item, const std::string& source) {
     const auto found = item.find(key);
     return found != item.end() && *found == true;
   };
-  const bool well_formed = item.is_object() && item.contains("content") && item.contains("id") &&
-                           item["content"].is_string() && !item["content"].get_ref<const std::string&>().empty() &&
-                           item["id"].is_number_unsigned() &&
-                           item["id"] <= std::numeric_limits<TokenId>::max();
+  const bool well_formed =
+      item.is_object() && item.contains("content") && item.contains("id") &&
+      item["content"].is_string() && !item["content"].get_ref<const std::string&>().empty() &&
+      item["id"].is_number_unsigned() && item["id"] <= std::numeric_limits<TokenId>::max();
   if (!well_formed) {
     throw DataError(source, "", "expected tokens with content and id, got " + json_text(item));
   }

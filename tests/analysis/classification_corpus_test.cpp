@@ -228,7 +228,7 @@ TEST_F(PlantedModel, EvidenceNamesTheOffsetAndTheRelationWithItsArcs) {
   };
   EXPECT_EQ(of_first_head(HeadType::positional), "offset 1");
   EXPECT_THAT(of_first_head(HeadType::syntactic),
-              ::testing::AnyOf("", ::testing::MatchesRegex(".* → .*, [0-9]+ held-out arcs")));
+              testing::AnyOf("", testing::MatchesRegex(".* → .*, [0-9]+ held-out arcs")));
 }
 
 TEST_F(PlantedModel, EvidenceAgreesWithTheTypes) {
@@ -271,7 +271,7 @@ void check_against_numpy(const std::string& model, const std::string& corpus,
 }
 
 /// The program on a treebank whose documents are cut into pieces, checked by another script.
-class Treebank : public ::testing::Test {
+class Treebank : public testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(test::shared_data)) GTEST_SKIP() << "../shared is absent";
@@ -281,7 +281,7 @@ class Treebank : public ::testing::Test {
     std::vector<std::string> words{"run",      "--model", model_,    "--tokenizer", tokenizer_,
                                    "--corpus", corpus_,   "--quiet", "--output",    folder_.path()};
     words.insert(words.end(), options.begin(), options.end());
-    const testing::Finished run = testing::run_headscope(words);
+    const test::Finished run = test::run_headscope(words);
     ASSERT_EQ(run.exit_status, 0) << run.err;
   }
 
@@ -294,7 +294,7 @@ class Treebank : public ::testing::Test {
                                    corpus_,
                                    tokenizer_};
     words.insert(words.end(), more.begin(), more.end());
-    const testing::Finished check = testing::run_program(words);
+    const test::Finished check = test::run_program(words);
     EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
   }
 
@@ -302,7 +302,7 @@ class Treebank : public ::testing::Test {
   const std::string model_ = test::shared_data + "/models/english-mini.h5",
                     tokenizer_ = test::shared_data + "/models/english-mini-tokenizer",
                     corpus_ = test::shared_data + "/treebanks/en_gum-ud-dev.conllu";
-  const testing::TemporaryDirectory folder_;
+  const test::TemporaryDirectory folder_;
 };
 
 TEST_F(Treebank, ScoresOfDocumentsCutIntoPiecesAgreeWithNumPy) {

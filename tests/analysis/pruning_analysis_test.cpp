@@ -185,7 +185,7 @@ TEST_F(PruningAnalysis, TheFigureOfTheCurveEnlargesItsFirstFifth) {
   ASSERT_EQ(chart.panels.size(), 2u);
   const double baseline = group().variable("loss_baseline").values.values[0];
   for (const Series& series : chart.panels[1].series) {
-    EXPECT_THAT(series.x, ElementsAre(0, ::testing::DoubleEq(0.1), ::testing::DoubleEq(0.2)));
+    EXPECT_THAT(series.x, ElementsAre(0, testing::DoubleEq(0.1), testing::DoubleEq(0.2)));
     for (std::size_t step = 0; step < series.low.size(); ++step) {
       EXPECT_GE(series.low[step], std::min(baseline, series.y[step]));
     }

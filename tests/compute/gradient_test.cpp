@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "headscope/ablation.hpp"
-#include "headscope/ablation.hpp"
 #include "headscope/error.hpp"
 #include "support/double_reference.hpp"
 #include "support/golden.hpp"

@@ -8,7 +8,7 @@ namespace headscope {
 namespace {
 
 TEST(CountTokens, IsTheNumberOfTokensUpToOneMoreThanTheMost) {
-  const Tokenizer tokenizer = Tokenizer::from_directory(testing::data_path("tokenizer"));
+  const Tokenizer tokenizer = Tokenizer::from_directory(test::data_path("tokenizer"));
   std::string longest;
   for (std::size_t id = 0; id < tokenizer.size(); ++id) {
     const std::string token = tokenizer.decode(static_cast<TokenId>(id));

@@ -128,13 +128,13 @@ TEST(TokenizerJson, MalformedPartsAreNamed) {
 
 /// A folder with the files of hub/added_tokens, some of them edited.
 struct EditedTokenizer {
-  testing::TemporaryDirectory folder;
+  test::TemporaryDirectory folder;
 
   EditedTokenizer() { fs::copy(data_path("hub/added_tokens"), folder.path()); }
   void edit(const std::string& name, const std::function<void(json&)>& change) const {
     json content = parse_file(folder.file(name));
     change(content);
-    testing::write_file(folder.file(name), content.dump());
+    test::write_file(folder.file(name), content.dump());
   }
   std::string error() const {
     const std::string text =
