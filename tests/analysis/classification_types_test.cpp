@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr Index n_unit = 2;
+constexpr Index n_typed_unit = 2;
 
 /// Hand-made sums of two blocks of documents, 0 and 1, for a model of one layer and two heads.
 class TypesTest : public testing::Test {
@@ -22,8 +22,8 @@ class TypesTest : public testing::Test {
   TypesTest() {
     for (std::size_t i = 0; i < n_head_score; ++i) {
       const std::string name = score_info(static_cast<HeadScore>(i)).name;
-      sum(name, {n_block, 1, n_unit});
-      sum(weight_name(name), {n_block, 1, n_unit});
+      sum(name, {n_block, 1, n_typed_unit});
+      sum(weight_name(name), {n_block, 1, n_typed_unit});
     }
     for (std::size_t i = 0; i < n_baseline; ++i) {
       const std::string name = baseline_info(static_cast<Baseline>(i)).name;
@@ -32,14 +32,14 @@ class TypesTest : public testing::Test {
     }
     for (const char* name :
          {"offset_share", "offset_share.weight", "offset_mass", "offset_mass.weight"}) {
-      sum(name, {n_block, n_offset, 1, n_unit});
+      sum(name, {n_block, n_offset, 1, n_typed_unit});
     }
     for (const char* name :
          {"sentence_sink", "sentence_sink.weight", "sentence_entropy", "sentence_entropy.weight"}) {
-      sum(name, {n_block, 2, 1, n_unit});
+      sum(name, {n_block, 2, 1, n_typed_unit});
     }
     for (const char* name : {"semantic_null", "semantic_null.weight"}) {
-      sum(name, {3, 1, n_unit});
+      sum(name, {3, 1, n_typed_unit});
     }
     for (const char* name : {"n_document", "n_token", "n_word", "n_unaligned"}) {
       sum(name, {n_block});
@@ -49,8 +49,8 @@ class TypesTest : public testing::Test {
   }
 
   void set(const std::string& name, Index block, Index unit, double numerator, double denominator) {
-    sum(name, {n_block, 1, n_unit})(block, 0, unit) = numerator;
-    sum(weight_name(name), {n_block, 1, n_unit})(block, 0, unit) = denominator;
+    sum(name, {n_block, 1, n_typed_unit})(block, 0, unit) = numerator;
+    sum(weight_name(name), {n_block, 1, n_typed_unit})(block, 0, unit) = denominator;
   }
   void set(HeadScore score, Index block, Index unit, double numerator, double denominator) {
     set(score_info(score).name, block, unit, numerator, denominator);
@@ -67,7 +67,7 @@ class TypesTest : public testing::Test {
 
   /// The share of 100 queries whose largest weight is at an offset, and the mass there.
   void set_offset(Index offset, Index unit, double share, double mass) {
-    const Shape shape{n_block, n_offset, 1, n_unit};
+    const Shape shape{n_block, n_offset, 1, n_typed_unit};
     sum("offset_share", shape)(0, offset, 0, unit) = share;
     sum("offset_mass", shape)(0, offset, 0, unit) = mass;
     for (Index o = 0; o < n_offset; ++o) {
@@ -79,15 +79,15 @@ class TypesTest : public testing::Test {
   /// Adds a relation with 40 arcs in each document, each dependent after its head.
   /// Document 0 has 30 arcs at offset 1 and 10 at offset 2; document 1 has 10 and 30.
   /// @param even_hits,odd_hits  arcs found by each head in document 0 and in document 1.
-  void add_relation(std::array<double, n_unit> even_hits, std::array<double, n_unit> odd_hits,
-                    const std::string& name = "nsubj") {
+  void add_relation(std::array<double, n_typed_unit> even_hits,
+                    std::array<double, n_typed_unit> odd_hits, const std::string& name = "nsubj") {
     Array& count = sum(relation_count_name(name), {n_block, 2});
     Array& offsets = sum(relation_offsets_name(name), {n_block, 2, longest_offset + 1});
-    Array& hits = sum(relation_hits_name(name), {n_block, 2, 1, n_unit});
+    Array& hits = sum(relation_hits_name(name), {n_block, 2, 1, n_typed_unit});
     count(0, 0) = count(1, 0) = 40;
     offsets(0, 0, 1) = offsets(1, 0, 2) = 30;
     offsets(0, 0, 2) = offsets(1, 0, 1) = 10;
-    for (Index unit = 0; unit < n_unit; ++unit) {
+    for (Index unit = 0; unit < n_typed_unit; ++unit) {
       hits(0, 0, 0, unit) = even_hits[unit];
       hits(1, 0, 0, unit) = odd_hits[unit];
     }
@@ -107,10 +107,10 @@ class TypesTest : public testing::Test {
 
   WeightedSums whole() { return {statistics(), bootstrap_weights(statistics_, 0, 0)}; }
 
-  TypeMargins margins(std::array<double, n_unit> induction = {}) {
+  TypeMargins margins(std::array<double, n_typed_unit> induction = {}) {
     const WeightedSums sums = whole();
-    arma::mat scores(n_unit, 1);
-    for (Index unit = 0; unit < n_unit; ++unit) scores(unit, 0) = induction[unit];
+    arma::mat scores(n_typed_unit, 1);
+    for (Index unit = 0; unit < n_typed_unit; ++unit) scores(unit, 0) = induction[unit];
     return type_margins(sums, test_relations(sums), test_coreference(sums), test_semantic(sums),
                         scores);
   }
@@ -181,7 +181,7 @@ TEST_F(TypesTest, TheBestOfSeveralRelationsCounts) {
   add_relation({5, 20}, {20, 30}, "iobj");
   add_relation({5, 20}, {30, 20}, "nsubj");
   const TypeMargins found = margins();
-  for (Index unit = 0; unit < n_unit; ++unit) {
+  for (Index unit = 0; unit < n_typed_unit; ++unit) {
     EXPECT_NEAR(found.of(HeadType::syntactic)(unit, 0), (0.75 - 0.35) / 0.65, 1e-12) << unit;
   }
 }
@@ -222,7 +222,7 @@ TEST_F(TypesTest, PositionalNeedsShareAndMassAtTheSameOffset) {
 }
 
 TEST_F(TypesTest, ThresholdsAreThoseDefined) {
-  for (Index unit = 0; unit < n_unit; ++unit) {
+  for (Index unit = 0; unit < n_typed_unit; ++unit) {
     const bool above = unit == 1;
     set_offset(3, unit, above ? 90 : 89, 50);
     set(HeadScore::delimiter, 0, unit, above ? 60 : 59, 100);
@@ -252,9 +252,9 @@ TEST_F(TypesTest, PrimaryIsTheTypeWithTheLargestMargin) {
 }
 
 TEST_F(TypesTest, SemanticNeedsFiveStandardDeviationsFromTheNull) {
-  Array& null = sum("semantic_null", {3, 1, n_unit});
-  Array& weight = sum("semantic_null.weight", {3, 1, n_unit});
-  for (Index unit = 0; unit < n_unit; ++unit) {
+  Array& null = sum("semantic_null", {3, 1, n_typed_unit});
+  Array& weight = sum("semantic_null.weight", {3, 1, n_typed_unit});
+  for (Index unit = 0; unit < n_typed_unit; ++unit) {
     set(HeadScore::semantic, 0, unit, 3, 10);
     const double spread = unit == 0 ? 0.5 : 0.7;  // standard deviations 0.05 and 0.07
     for (Index r = 0; r < 3; ++r) {
@@ -303,7 +303,7 @@ TEST_F(TypesTest, SummaryAndVariablesNameTheOffsetAndTheRelation) {
   add_relation({5, 20}, {30, 12}, "iobj");
   set_offset(2, 1, 95, 60);
   const ResultsGroup group =
-      classification_results(statistics(), Array({10, 1, n_unit}), {}, 50, 0);
+      classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0);
   EXPECT_THAT(group.summary, HasSubstr("1 positional (L0H1 at offset 2)"));
   EXPECT_THAT(group.summary, HasSubstr("1 syntactic (L0H0 by iobj → head (40 held-out arcs))"));
   const auto value = [&](const char* name, Index head) {
@@ -351,17 +351,17 @@ TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsSinkMassIsHigherWithoutPronouns) 
     set(HeadScore::coreference_pronoun, block, 0, 30, 30);
     set(HeadScore::coreference_pronoun, block, 1, 0, 30);
     for (Index kind = 0; kind < 2; ++kind) {
-      const Shape shape{n_block, 2, 1, n_unit};
-      for (Index unit = 0; unit < n_unit; ++unit) {
+      const Shape shape{n_block, 2, 1, n_typed_unit};
+      for (Index unit = 0; unit < n_typed_unit; ++unit) {
         sum("sentence_sink", shape)(block, kind, 0, unit) = kind == 0 ? 8 : 3;
         sum("sentence_sink.weight", shape)(block, kind, 0, unit) = 10;
-        sum("sentence_entropy", shape)(block, kind, 0, unit) = kind == 0 ? 5 : 5;
+        sum("sentence_entropy", shape)(block, kind, 0, unit) = 5;
         sum("sentence_entropy.weight", shape)(block, kind, 0, unit) = 10;
       }
     }
   }
   const ResultsGroup group =
-      classification_results(statistics(), Array({10, 1, n_unit}), {}, 50, 0);
+      classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0);
   const Claim& sink = group.claims[group.claims.size() - 2];
   const Claim& entropy = group.claims.back();
   EXPECT_EQ(sink.number, 8);
@@ -375,19 +375,20 @@ TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsEntropyIsLowerWithoutPronouns) {
     set(Baseline::coreference_pronoun_baseline, block, 0, 30);
     set(HeadScore::coreference_pronoun, block, 0, 30, 30);
     for (Index kind = 0; kind < 2; ++kind) {
-      const Shape shape{n_block, 2, 1, n_unit};
+      const Shape shape{n_block, 2, 1, n_typed_unit};
       sum("sentence_sink.weight", shape)(block, kind, 0, 0) = 10;
       sum("sentence_entropy", shape)(block, kind, 0, 0) = kind == 0 ? 2 : 5;
       sum("sentence_entropy.weight", shape)(block, kind, 0, 0) = 10;
     }
   }
   const auto entropy_claim = [&] {
-    return classification_results(statistics(), Array({10, 1, n_unit}), {}, 50, 0).claims.back();
+    return classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0)
+        .claims.back();
   };
   EXPECT_EQ(entropy_claim().verdict, Verdict::holds);
   EXPECT_NEAR(entropy_claim().effect.value, -0.3, 1e-12);
   for (const Index block : {0, 1}) {
-    sum("sentence_entropy", {n_block, 2, 1, n_unit})(block, 0, 0, 0) = 8;
+    sum("sentence_entropy", {n_block, 2, 1, n_typed_unit})(block, 0, 0, 0) = 8;
   }
   EXPECT_EQ(entropy_claim().verdict, Verdict::does_not_hold);
 }
@@ -445,7 +446,7 @@ TEST_F(TypesTest, ATypeThatCannotBeLookedForIsUndecidedAndItsClaimSaysWhy) {
     set(Baseline::delimiter_baseline, block, 0, 10);
   }
   const ResultsGroup group =
-      classification_results(statistics(), Array({10, 1, n_unit}), {}, 50, 0);
+      classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0);
   for (const auto& [type, why] : {std::pair{"positional", "no document has a token beyond"},
                                   std::pair{"syntactic", "no relation has 30 arcs in documents"},
                                   std::pair{"semantic", "no query has 5 keys of other tokens"},
@@ -463,7 +464,7 @@ TEST_F(TypesTest, ATypeThatCannotBeLookedForIsUndecidedAndItsClaimSaysWhy) {
 
 TEST_F(TypesTest, ATextTooShortToJudgeIsNotCalledTokenIds) {
   const ResultsGroup group =
-      classification_results(statistics(), Array({10, 1, n_unit}), {}, 50, 0);
+      classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0);
   for (const char* const type : {"positional", "delimiter"}) {
     EXPECT_THAT(claim_of(group, type).evidence, HasSubstr("no document has a token beyond"));
   }
@@ -491,7 +492,8 @@ TEST_F(TypesTest, ARelationWithoutABaselineIsNotTested) {
 TEST_F(TypesTest, WithoutATestedRelationThereIsNoFigureOfRelations) {
   const auto is_drawn = [&] {
     Results results;
-    results.groups = {classification_results(statistics(), Array({10, 1, n_unit}), {}, 50, 0)};
+    results.groups = {
+        classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0)};
     const std::vector<Figure> figures = classification_figures(results);
     return std::any_of(figures.begin(), figures.end(),
                        [](const Figure& figure) { return figure.name == "clark2019_relations"; });
@@ -504,7 +506,7 @@ TEST_F(TypesTest, WithoutATestedRelationThereIsNoFigureOfRelations) {
 
 TEST_F(TypesTest, WithoutACoreferenceHeadClaimEightIsUndecided) {
   const ResultsGroup group =
-      classification_results(statistics(), Array({10, 1, n_unit}), {}, 50, 0);
+      classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0);
   const Claim& claim = group.claims.back();
   EXPECT_EQ(claim.verdict, Verdict::undecided);
   EXPECT_EQ(claim.evidence, "Cannot be told: no head of this model is a coreference head.");
@@ -513,7 +515,7 @@ TEST_F(TypesTest, WithoutACoreferenceHeadClaimEightIsUndecided) {
 TEST_F(TypesTest, ClaimSevenCountsHeadsOfTheFiveTypes) {
   add_relation({5, 20}, {30, 12});
   const ResultsGroup group =
-      classification_results(statistics(), Array({10, 1, n_unit}), {}, 50, 0);
+      classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0);
   EXPECT_EQ(group.claims[0].number, 7);
   EXPECT_DOUBLE_EQ(group.claims[0].effect.value, 0.5);
   EXPECT_EQ(group.variable("type").values(static_cast<Index>(HeadType::syntactic), 0, 0), 1);

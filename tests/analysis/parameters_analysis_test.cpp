@@ -159,7 +159,7 @@ TEST(HeldParameters, AreAllOfACompleteModelAndFewerOfAttentionAlone) {
   EXPECT_EQ(held_parameters(model).by_component, parameter_counts(config).by_component);
   model.W_E.reset();
   model.layers[1].W_in.reset();
-  EXPECT_EQ(held_parameters(model).total(), parameter_counts(config).total() - 11 * 16 - 64 * 16);
+  EXPECT_EQ(held_parameters(model).total(), parameter_counts(config).total() - Index{11 + 64} * 16);
 }
 
 TEST(Splitting, OneLargeProjectionEqualsSeparateOnes) {
