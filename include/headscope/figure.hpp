@@ -81,7 +81,7 @@ struct Chart {
   std::optional<double> y_low, y_high;
   bool log_x = false, log_y = false;
   bool own_axes = false;  ///< each panel has the range of its own series
-  bool equal = false;  ///< one unit is as long along x as along y
+  bool equal = false;     ///< one unit is as long along x as along y
   bool horizontal =
       false;  ///< x runs down with its labels, y across; for points and spans, without point labels
 };
