@@ -3,7 +3,7 @@
 
     python3 bench/compare_huggingface.py --headscope build-bench/bench/bench_compare --output comparison
 
-needs torch and transformers 4.x (measured with torch 2.13.0, transformers 4.57.6, tokenizers 0.22.1, numpy 2.0.2), and
+needs torch and transformers 4.x or 5.x (measured with torch 2.13.0, transformers 4.57.6 and 5.23.0), and
 for `--transformerlens PYTHON` an interpreter with transformer_lens 2.16.1 beside them. It makes a model of GPT-2 small's
 shape with random weights, measures every case of every program alternately for several rounds, each in its own process,
 checks that all computed the same numbers, and writes a table of ratios (peer's time / Headscope's) as Markdown

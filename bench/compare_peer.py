@@ -88,7 +88,11 @@ class HuggingFace:
 
     def attention(self, inputs):
         """From q, k, v to z and pattern, by Hugging Face's eager attention: all layers."""
-        return [eager_attention_forward(block.attn, *qkv, None) for block, qkv in zip(self.blocks, inputs)]
+        mask = None  # transformers 4 masks the future by itself
+        if int(transformers.__version__.split(".")[0]) >= 5:
+            n_token = inputs[0][0].shape[2]
+            mask = torch.full((1, 1, n_token, n_token), torch.finfo(torch.float32).min).triu(1)
+        return [eager_attention_forward(block.attn, *qkv, mask) for block, qkv in zip(self.blocks, inputs)]
 
     def loss_without(self, tokens, layer, head):
         def zero(_, inputs):

@@ -68,19 +68,11 @@ struct HeadAblation::Workspace {
   const ModelConfig& config;
   const PackedModel float32;
   const PackedModel& packed;
-  const PackedModel::Products* products = nullptr;        // of differences
-  const PackedModel::Products* clean_products = nullptr;  // of the clean stream
+  const PackedModel::Products* products = nullptr;  // in use
   Activations clean;
   std::optional<TokenLoss> clean_loss;
   Buffer stack, normalized, qkv, z, hidden;                           // of the variants
   Buffer clean_normalized, clean_qkv, clean_hidden, clean_activated;  // of one layer
-
-  // f(clean + delta) - f(clean) is as wrong as the clean values. Three int8 products add no more to
-  // it than to delta; bfloat16 products of the clean stream would add more.
-  void use(const PackedModel& model_products) {
-    products = &model_products.products();
-    clean_products = products->engine == Engine::int8_three ? products : &float32.products();
-  }
 
   /// @param changes  in ascending order of first_layer, at most variants_at_once.
   std::vector<TokenLoss> losses(const Pack& pack, std::span<const Change> changes) {
@@ -109,8 +101,7 @@ struct HeadAblation::Workspace {
     const Matrix resid_final = clean.resid(config.n_layer);
     Matrix ln = final_norm();
     layer_norm_difference(resid_final, stream, model.ln_f_gain, config.layer_norm_epsilon, stream);
-    return losses_of_differences(model, *products, *clean_products, ln, stream, *clean_loss,
-                                 pack.predictions);
+    return losses_of_differences(model, *products, ln, stream, *clean_loss, pack.predictions);
   }
 
   Matrix final_norm() {
@@ -130,10 +121,7 @@ struct HeadAblation::Workspace {
   void prepare_attention(Index l) {
     Matrix ln = clean_normalized.matrix(config.d_model, clean.n_token());
     Matrix projected = clean_qkv.matrix(3 * config.d_model, clean.n_token());
-    const LayerWeights& layer = model.layers[l];
-    layer_norm(clean.resid(l), layer.ln_1_gain, layer.ln_1_bias, config.layer_norm_epsilon, ln);
-    clean_products->layers[l].W_QKV.multiply(ln, projected);
-    add_bias(projected, layer.b_QKV);
+    project_qkv(config, model.layers[l], clean.resid(l), ln, projected);
   }
 
   void prepare_mlp(Index l) {
@@ -142,7 +130,7 @@ struct HeadAblation::Workspace {
     Matrix before = clean_hidden.matrix(config.d_mlp, clean.n_token());
     Matrix after = clean_activated.matrix(config.d_mlp, clean.n_token());
     layer_norm(clean.resid_mid(l), layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, ln);
-    clean_products->layers[l].W_in.multiply(ln, before);
+    blas::multiply(layer.W_in, ln, before);
     std::copy(before.begin(), before.end(), after.begin());
     add_bias(before, layer.b_in);
     add_bias_activate(after, layer.b_in, config.activation);
@@ -279,7 +267,7 @@ std::vector<TokenLoss> HeadAblation::losses(const Pack& pack, std::span<const He
     check_variant(variant, model_.config, pack.n_column());
     changes.push_back({variant.layer, &variant, nullptr});
   }
-  workspace_->use(packed);
+  workspace_->products = &packed.products();
   return workspace_->all_losses(pack, changes);
 }
 
@@ -292,7 +280,7 @@ std::vector<TokenLoss> HeadAblation::masked_losses(const Pack& pack,
     check_count("columns of a head mask", model_.config.n_layer, mask.n_cols);
     changes.push_back({first_masked_layer(mask), nullptr, &mask});
   }
-  workspace_->use(workspace_->packed);
+  workspace_->products = &workspace_->packed.products();
   return workspace_->all_losses(pack, changes);
 }
 

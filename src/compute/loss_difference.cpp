@@ -102,12 +102,10 @@ void add_entries(const float* logits, const float* p, const float* d, Index coun
 class LossDifference {
  public:
   LossDifference(const Model& model, const PackedModel::Products& products,
-                 const PackedModel::Products& clean_products, blas::ConstView normalized,
-                 blas::ConstView D, const TokenLoss& clean,
+                 blas::ConstView normalized, blas::ConstView D, const TokenLoss& clean,
                  std::span<const Pack::Prediction> predictions)
       : model_(model),
         products_(products),
-        clean_products_(clean_products),
         normalized_(normalized),
         D_(D),
         split_(D, products.engine),
@@ -143,10 +141,6 @@ class LossDifference {
     return sum;
   }
 
-  static bool is_centred(const PackedModel::Products& products) {
-    return products.engine != Engine::float32;
-  }
-
   // Log sum exp of the clean logits; the mean of each column's differences over the vocabulary,
   // which changes no loss and may be large.
   void find_shifts() {
@@ -155,12 +149,10 @@ class LossDifference {
     for (Index i = 0; i < predictions_.size(); ++i) {
       const Index column = predictions_[i].column;
       const double bias = model_.b_U.is_empty() ? 0 : static_cast<double>(model_.b_U(target(i)));
-      const float* const x = normalized_.data + column * normalized_.stride;
-      double logit = bias + dot(unembedding.colptr(target(i)), x, normalized_.n_row);
-      if (is_centred(clean_products_)) {
-        logit -= dot(products_.mean_unembedding.memptr(), x, normalized_.n_row);
-      }
-      clean_shift_(column) = static_cast<float>(clean_.nll[i] + logit);
+      clean_shift_(column) = static_cast<float>(clean_.nll[i] + bias +
+                                                dot(unembedding.colptr(target(i)),
+                                                    normalized_.data + column * normalized_.stride,
+                                                    normalized_.n_row));
     }
     mean_.set_size(D_.n_col);
 #pragma omp parallel for schedule(static)
@@ -173,7 +165,7 @@ class LossDifference {
   void run_chunk(Index first, Index count) {
     compute_clean(first, count);
     const WeightProduct& entries = products_.unembedding[first / vocabulary_chunk];
-    const bool centred = is_centred(products_);
+    const bool centred = products_.engine != Engine::float32;
     const auto n_thread = static_cast<Index>(blas::thread_count());
     const Index block = std::clamp(D_.n_col / n_thread + 1, least_columns, most_columns);
 #pragma omp parallel
@@ -192,10 +184,11 @@ class LossDifference {
   }
 
   void compute_clean(Index first, Index count) {
+    const blas::ConstView entries = blas::ConstView(model_.unembedding()).cols(first, count);
     chunk_.logits.set_size(count, n_clean());
     chunk_.probabilities.set_size(count, n_clean());
     clean_sum_.set_size(n_clean());
-    clean_products_.unembedding[first / vocabulary_chunk].multiply(normalized_, chunk_.logits);
+    blas::multiply(entries, blas::Transpose::yes, normalized_, blas::Transpose::no, chunk_.logits);
 #pragma omp parallel for schedule(static)
     for (Index t = 0; t < n_clean(); ++t) {
       float *const logits = chunk_.logits.colptr(t), *const p = chunk_.probabilities.colptr(t);
@@ -262,7 +255,7 @@ class LossDifference {
   }
 
   const Model& model_;
-  const PackedModel::Products &products_, &clean_products_;
+  const PackedModel::Products& products_;
   blas::ConstView normalized_, D_;
   SplitColumns split_;  // of D
   const TokenLoss& clean_;
@@ -279,12 +272,11 @@ class LossDifference {
 
 std::vector<TokenLoss> losses_of_differences(const Model& model,
                                              const PackedModel::Products& products,
-                                             const PackedModel::Products& clean_products,
                                              blas::ConstView normalized, blas::ConstView D,
                                              const TokenLoss& clean,
                                              std::span<const Pack::Prediction> predictions) {
   if (predictions.empty()) return std::vector<TokenLoss>(D.n_col / normalized.n_col);
-  return LossDifference(model, products, clean_products, normalized, D, clean, predictions).run();
+  return LossDifference(model, products, normalized, D, clean, predictions).run();
 }
 
 std::uint64_t loss_difference_bytes(Index n_token, Index n_column, int n_thread) {
