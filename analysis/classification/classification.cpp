@@ -380,7 +380,7 @@ void add_induction_pattern(const Model& model, const TokenIds& tokens, ResultsGr
   group.add_dimension(Dimension::count("induction_key", tokens.size()));
   const std::string source = "Olsson et al. 2022";
   const auto add = [&](const char* name, double value, const char* definition) {
-    group.add(Variable::integer(name, {}, Array(Shape{}, {value}), definition, "1", source));
+    group.add(Variable::integer(name, {}, Array(Shape{}, value), definition, "1", source));
   };
   add("induction_pattern_layer", static_cast<double>(head.layer),
       "Layer of the head with the largest induction");
