@@ -5,89 +5,124 @@
 #include <string>
 #include <vector>
 
+#include "analysis_settings.hpp"
 #include "headscope/corpus.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/forward.hpp"
 #include "headscope/model.hpp"
+#include "headscope/packed_model.hpp"
 #include "headscope/results.hpp"
 #include "headscope/statistics.hpp"
+#include "headscope/tasks.hpp"
 
-/// The interface every analysis implements. An analysis observes layers, keeps sums, finishes them
-/// to results, and draws from results alone; it knows no other analysis.
+/// The interface of an analysis: it observes layers, adds to statistics, turns those into results,
+/// and draws figures from the results alone. No analysis depends on another.
 namespace headscope {
 
-/// The options analyses read, one field each; the command line lists them with the same words.
-struct AnalysisSettings {
-  std::uint64_t seed = 0;          ///< for everything random
-  std::size_t n_bootstrap = 1000;  ///< resamples of documents behind each interval
-  bool fold_layer_norm = true;     ///< circuits: fold LayerNorm into the weights and centre them
-  std::size_t n_null = 100;        ///< parameters, circuits: random draws behind each null
-  std::size_t js_queries =
-      256;  ///< correlation: queries sampled from the corpus for js_distance; 0 leaves it out
-  bool cosine_all = true;  ///< correlation: also between heads of different layers
-  std::uint64_t prune_documents =
-      32;  ///< pruning: documents used, since it costs a pass per head; 0: all
-  std::size_t n_pattern_documents = 3;  ///< attention: documents whose patterns are kept
-  Index n_pattern_tokens = 128;  ///< attention: tokens kept of each, from its beginning; 0: all
-};
+/// What the passes of an analysis go through.
+enum class AnalysisInput { corpus, tasks };
 
 struct AnalysisInfo {
   std::string name;  ///< as in `--analyses` and the results group
   std::string title;
-  std::string purpose;        ///< one sentence
-  std::string source;         ///< the papers
-  bool needs_corpus = false;  ///< and with it a complete model
-  bool has_control = false;   ///< `--control random` runs it again on an untrained model
+  std::string purpose;  ///< one sentence
+  std::string source;   ///< the papers
+  /// What each pass over its input does: `ablating heads`. None: it reads the weights alone.
+  std::vector<std::string> passes = {};
+  AnalysisInput input = AnalysisInput::corpus;
+  bool has_control = false;  ///< `--control random` runs it again on an untrained model
+
+  int n_pass() const { return static_cast<int>(passes.size()); }
+  bool needs_complete_model() const { return !passes.empty(); }
+  bool needs_corpus() const { return !passes.empty() && input == AnalysisInput::corpus; }
+  bool needs_tasks() const { return !passes.empty() && input == AnalysisInput::tasks; }
 };
 
-/// What one document's pass gives beside the layers.
-struct DocumentEnd {
+/// Estimated cost of a piece to one analysis, for the time left.
+struct PieceCost {
+  bool observes = true;       ///< the forward pass that all analyses share
+  double forward_passes = 1;  ///< its own work, as long as so many forward passes
+};
+
+/// What a piece's forward pass leaves after the last layer.
+struct PieceEnd {
   const Matrix& resid_final;  ///< d_model x n_token, after the last layer
-  Forward& forward;           ///< for the loss; not the object that is running the pass
+  Forward& forward;           ///< computes losses; another object than the one running the pass
 };
 
-class Analysis : public LayerObserver {
+class Analysis {
  public:
-  /// How many times it must see the corpus. Each pass sees the same documents in the same order.
-  virtual int n_pass() const { return 1; }
-  /// Called before the documents of a pass. `statistics` holds what earlier passes added, over the
-  /// whole corpus; they are read, and not added to. It may be the first call to this object.
-  virtual void begin_pass(int /*pass*/, Statistics& /*statistics*/) {}
-  /// Called before a document's layers; false skips this document. What observe_layer sees goes to
-  /// `statistics`.
-  virtual bool begin_document(const Document& /*document*/, Statistics& /*statistics*/) {
+  virtual ~Analysis() = default;
+
+  // Of an analysis of tasks, whose passes go through batches of pairs.
+
+  /// The same in all passes and shards.
+  virtual std::uint64_t n_batch() const { return 0; }
+  /// Runs a batch, in forward passes of its own.
+  /// @param statistics  receives this batch's sums.
+  /// @return the number of tokens run.
+  virtual std::uint64_t run_batch(std::uint64_t /*batch*/, DocumentStatistics& /*statistics*/) {
+    return 0;
+  }
+  /// Estimated cost of a batch in any pass: the tokens of as much work in forward passes.
+  virtual double batch_cost(int /*pass*/, std::uint64_t /*batch*/) const { return 0; }
+
+  // Of an analysis of the corpus, which observes forward passes.
+
+  /// Called before the first document of a pass. Every pass has the same documents in the same
+  /// order; pieces of a document that is longer than the context follow each other. A resumed run
+  /// may begin with a later pass or piece.
+  /// @param earlier  sums of the earlier passes over the whole corpus.
+  virtual void begin_pass(int /*pass*/, const Statistics& /*earlier*/) {}
+  /// Called before the forward pass of a document or of a piece of one. A document is counted at
+  /// its first piece.
+  /// @param statistics  receives what this piece adds to its document's sums and rows; the same
+  /// object until end_piece.
+  /// @return false to skip the forward pass of this piece.
+  virtual bool begin_piece(const Piece& /*piece*/, DocumentStatistics& /*statistics*/) {
     return true;
   }
-  /// About what its part of the pass begun costs on a document of this number, in forward passes;
-  /// for the time left.
-  virtual double forward_passes(std::uint64_t /*document*/) const { return 1; }
-  void observe_layer(const LayerView& /*view*/) override {}
-  virtual void end_document(const DocumentEnd& /*end*/) {}
+  /// Estimated cost of a piece of this document in any pass.
+  virtual PieceCost piece_cost(int /*pass*/, std::uint64_t /*document*/) const { return {}; }
+  /// Whether observe_layer reads the attention pattern of a layer.
+  virtual bool wants_pattern(Index /*layer*/) const { return false; }
+  virtual void observe_layer(const LayerView& /*view*/, DocumentStatistics& /*statistics*/) {}
+  virtual void end_piece(const PieceEnd& /*end*/, DocumentStatistics& /*statistics*/) {}
 
-  /// Turns the sums into results: the group named as the analysis, and any nested ones
-  /// (`attention/0`). Weights-only analyses do all their work here.
+  // Of every analysis.
+
+  /// Turns the statistics of the whole corpus into results: the group with the analysis's name and
+  /// any nested groups (`attention/0`). Does not read the corpus. Weights-only analyses do all
+  /// their work here.
   virtual std::vector<ResultsGroup> finish(const Statistics& statistics) const = 0;
 
-  /// Adds to `group`, this analysis's own, what only a comparison with the same analysis of a
-  /// control model can say.
+  /// Adds to this analysis's `group` the comparison with the same analysis of a control model.
   virtual void compare(const Statistics& /*statistics*/, const Statistics& /*control*/,
                        ResultsGroup& /*group*/) const {}
+
+  /// Adds to this analysis's `group` what other analyses' groups contribute to it.
+  /// @param all  every group of the run, this one included.
+  virtual void relate(const Results& /*all*/, ResultsGroup& /*group*/) const {}
 };
 
-/// What an analysis is made with. All outlive it.
+/// What an analysis is constructed from. All of it outlives the analysis.
 struct AnalysisContext {
   const Model& model;
-  const Corpus* corpus;  ///< null for weights-only runs
+  const Corpus* corpus;  ///< null if no analysis needs it
   const AnalysisSettings& settings;
+  const PackedModel* packed =
+      nullptr;                       ///< the model's weights for settings.engine(); null: float32
+  const TaskFiles* tasks = nullptr;  ///< null if no analysis needs them
 };
 
-/// What decides how much memory an analysis takes.
+/// What an analysis's memory depends on.
 struct RunShape {
   ModelConfig config;
   AnalysisSettings settings;
-  Index n_token = 0;             ///< of the longest document
+  Index n_token = 0;             ///< of the longest piece
   std::uint64_t n_document = 0;  ///< of the corpus
   int n_thread = 1;
+  std::uint64_t n_task = 0;
 
   std::uint64_t n_unit() const { return config.n_layer * config.n_head; }
 };
@@ -95,13 +130,15 @@ struct RunShape {
 struct RegisteredAnalysis {
   AnalysisInfo info;
   std::function<std::unique_ptr<Analysis>(const AnalysisContext&)> make;
-  /// Figures from this analysis's group of a results file; no model is at hand.
+  /// Draws figures from this analysis's group of a results file, without the model.
   std::function<std::vector<Figure>(const Results&)> draw;
-  /// Bytes it holds at most, beside the weights and the forward pass.
+  /// Upper bound of the bytes it holds, without the weights and the forward pass.
   std::function<std::uint64_t(const RunShape&)> memory;
+  /// Declares its options, if any: `&AnalysisSettings::declare_own<PruningOptions>`.
+  std::function<void(AnalysisSettings&, OptionTable&)> options = {};
 };
 
-/// Every analysis, in the order of the report. An explicit list: add a new analysis here.
+/// Every analysis, in the order of the report.
 const std::vector<RegisteredAnalysis>& analysis_registry();
 
 }  // namespace headscope

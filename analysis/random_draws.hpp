@@ -9,18 +9,23 @@
 
 namespace headscope {
 
-/// Fills with normal(0, 1), by the Box-Muller transform of the stream's values 0, 1, 2 ... in
-/// pairs: element 2i is sqrt(-2 ln(1 - u)) cos(2 pi v), element 2i + 1 the same with sin, where u
-/// and v are uniform values 2i and 2i + 1.
+/// Fills with normal(0, 1) draws by the Box-Muller transform. With u and v the stream's uniform
+/// values 2i and 2i + 1, element 2i is sqrt(-2 ln(1 - u)) cos(2 pi v) and element 2i + 1 the same
+/// with sin.
 void fill_normal(double* values, std::size_t count, const CounterRandom& random);
 
-/// 0 .. n-1 in random order: Fisher-Yates from the end, place i - 1 swapping with below(i, i).
+/// 0 .. n-1 in random order. Fisher-Yates from the end: element i - 1 is swapped with below(i, i).
 std::vector<Index> permutation(Index n, const CounterRandom& random);
 
-/// `count` different ones of 0 .. n-1, each subset as likely: for j = n - count .. n - 1, below(j +
-/// 1, j) or, if that is taken, j.
+/// A uniformly random subset of `count` of 0 .. n-1. For j = n - count .. n - 1 it takes
+/// below(j + 1, j) or, if that is already in the subset, j.
 /// @param count  at most n.
 /// Source: Floyd, in Bentley & Floyd 1987, "A sample of brilliance".
 std::set<Index> random_subset(Index n, Index count, const CounterRandom& random);
+
+/// A sample of `count` of 0 .. n-1 spread evenly over them: element i is drawn from the i-th of
+/// `count` equal parts, floor(i n / count) + below(size of the part, i).
+/// @param count  at most n.
+std::set<Index> spread_sample(Index n, Index count, const CounterRandom& random);
 
 }  // namespace headscope

@@ -18,7 +18,8 @@ void causal_attention(benchmark::State& state, bool keep_patterns) {
   compare_with_sgemm(
       state, n_thread, attention_flops(n_token, config.d_model),
       [&] {
-        headscope::causal_attention(qkv, config.n_head, 1, z, keep_patterns ? &pattern : nullptr);
+        headscope::causal_attention(qkv, config.n_head, config.score_scale(0), 1, z,
+                                    keep_patterns ? &pattern : nullptr);
       },
       [&] { attention_products(qkv, config.n_head, z, scores); });
 }

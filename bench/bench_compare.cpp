@@ -1,5 +1,5 @@
-// One measured case of Headscope for bench/compare_huggingface.py, which describes the options and
-// the line of JSON printed.
+// Measures one case of Headscope for bench/compare_huggingface.py, which documents the options and
+// the JSON line printed.
 #include <chrono>
 #include <fstream>
 #include <iostream>
@@ -10,6 +10,7 @@
 #include "headscope/attention.hpp"
 #include "headscope/error.hpp"
 #include "headscope/gradient.hpp"
+#include "headscope/kernel.hpp"
 
 namespace headscope {
 namespace {
@@ -19,13 +20,25 @@ using nlohmann::json;
 struct Arguments {
   std::string model, tokens, which;
   int threads = 0, runs = 1;
+  Engine engine = Engine::float32;
 };
+
+Engine engine_of(const std::string& name) {
+  const std::optional<Precision> precision = parse_precision(name);
+  if (!precision) throw OptionError("--precision", "expected float32, high or fast, got " + name);
+  return has_low_precision_products() ? fastest_engine(*precision, this_processor())
+                                      : Engine::float32;
+}
 
 Arguments parse(int argc, char** argv) {
   std::map<std::string, std::string> values;
   for (int i = 1; i + 1 < argc; i += 2) values[argv[i]] = argv[i + 1];
-  return {values.at("--model"), values.at("--tokens"), values.at("--case"),
-          std::stoi(values.at("--threads")), std::stoi(values.at("--runs"))};
+  return {values.at("--model"),
+          values.at("--tokens"),
+          values.at("--case"),
+          std::stoi(values.at("--threads")),
+          std::stoi(values.at("--runs")),
+          engine_of(values.at("--precision"))};
 }
 
 TokenIds read_tokens(const std::string& path) {
@@ -55,7 +68,7 @@ json head_square_sums(const Cube& pattern) {
   return sums;
 }
 
-/// Has every pattern written; sums their squares only when asked, outside the measured runs.
+/// Requests every pattern. Sums their squares only when asked, outside the timed runs.
 class Patterns : public LayerObserver {
  public:
   bool wants_pattern(Index) const override { return true; }
@@ -68,7 +81,7 @@ class Patterns : public LayerObserver {
   std::vector<Matrix> qkv;
 };
 
-/// Runs `runs` times, after once to warm up.
+/// Times `runs` runs after one warm-up run.
 template <typename Work>
 json seconds_of(int runs, const Work& work, bool warm_up = true) {
   json seconds = json::array();
@@ -86,13 +99,13 @@ double mean_loss(const TokenLoss& loss) {
   return loss.sum() / static_cast<double>(loss.nll.size());
 }
 
-json forward_patterns(const Model& model, const TokenIds& tokens, int runs) {
+json forward_patterns(const Model& model, const TokenIds& tokens, const Arguments& arguments) {
   Forward forward(model);
   Patterns patterns;
   LayerObserver* const observers[] = {&patterns};
   double loss = 0;
   const auto work = [&] { loss = mean_loss(forward.loss(forward.run(tokens, observers), tokens)); };
-  const json seconds = seconds_of(runs, work);
+  const json seconds = seconds_of(arguments.runs, work);
   const double peak = peak_resident_mb();
   patterns.sum_squares = true;
   work();
@@ -102,7 +115,7 @@ json forward_patterns(const Model& model, const TokenIds& tokens, int runs) {
           {"pattern_square_sum", patterns.sums}};
 }
 
-json attention_patterns(const Model& model, const TokenIds& tokens, int runs) {
+json attention_patterns(const Model& model, const TokenIds& tokens, const Arguments& arguments) {
   const ModelConfig& config = model.config;
   Forward forward(model);
   Patterns inputs;
@@ -113,9 +126,9 @@ json attention_patterns(const Model& model, const TokenIds& tokens, int runs) {
   std::vector<Cube> patterns(config.n_layer,
                              Cube(n_token, n_token, config.n_head, arma::fill::zeros));
   std::vector<Matrix> z(config.n_layer, Matrix(config.d_model, n_token, arma::fill::zeros));
-  const json seconds = seconds_of(runs, [&] {
+  const json seconds = seconds_of(arguments.runs, [&] {
     for (Index l = 0; l < config.n_layer; ++l)
-      causal_attention(inputs.qkv[l], config.n_head, 1, z[l], &patterns[l]);
+      causal_attention(inputs.qkv[l], config.n_head, config.score_scale(l), 1, z[l], &patterns[l]);
   });
   const double peak = peak_resident_mb();
   json pattern_sums = json::array(), z_sums = json::array();
@@ -134,48 +147,45 @@ json attention_patterns(const Model& model, const TokenIds& tokens, int runs) {
           {"z_square_sum", z_sums}};
 }
 
-/// Zero-ablates every head of each layer as it goes by.
-class ZeroAblation : public LayerObserver {
- public:
-  ZeroAblation(const Model& model, const TokenIds& tokens) : ablation_(model), tokens_(tokens) {
-    for (Index h = 0; h < model.config.n_head; ++h) variants_.push_back({{h}, nullptr});
+json zero_ablation_all(const Model& model, const TokenIds& tokens, const Arguments& arguments) {
+  const ModelConfig& config = model.config;
+  std::vector<HeadVariant> variants;
+  for (Index l = 0; l < config.n_layer; ++l) {
+    for (Index h = 0; h < config.n_head; ++h) variants.push_back({l, {h}});
   }
-  void observe_layer(const LayerView& view) override {
-    json layer = json::array();
-    for (const TokenLoss& loss : ablation_.losses(view, tokens_, variants_))
-      layer.push_back(mean_loss(loss));
-    losses.push_back(layer);
-  }
-  json losses = json::array();
-
- private:
-  HeadAblation ablation_;
-  const TokenIds& tokens_;
-  std::vector<HeadVariant> variants_;
-};
-
-json zero_ablation_all(const Model& model, const TokenIds& tokens, int runs) {
   Forward forward(model);
-  ZeroAblation ablation(model, tokens);
+  const PackedModel packed(model, arguments.engine);
+  HeadAblation ablation(model, &packed);
   LayerObserver* const observers[] = {&ablation};
   double baseline = 0;
-  const auto work = [&] {
-    ablation.losses = json::array();
-    baseline = mean_loss(forward.loss(forward.run(tokens, observers), tokens));
-  };
-  const json seconds = seconds_of(runs, work, false);
+  json losses;
+  const json seconds = seconds_of(
+      arguments.runs,
+      [&] {
+        forward.run(tokens, observers);
+        baseline = mean_loss(ablation.clean_loss(Pack::of_document(tokens)));
+        losses = json::array();
+        for (const TokenLoss& loss : ablation.losses(tokens, variants)) {
+          if (losses.empty() || losses.back().size() == config.n_head) {
+            losses.push_back(json::array());
+          }
+          losses.back().push_back(mean_loss(loss));
+        }
+      },
+      false);
   return {{"seconds", seconds},
           {"peak_rss_mb", peak_resident_mb()},
+          {"engine", engine_name(arguments.engine)},
           {"loss_baseline", baseline},
-          {"loss", ablation.losses}};
+          {"loss", losses}};
 }
 
-json importance(const Model& model, const TokenIds& tokens, int runs) {
+json importance(const Model& model, const TokenIds& tokens, const Arguments& arguments) {
   const ModelConfig& config = model.config;
   HeadGradient gradient(model);
   json per_token, sign;
   double loss = 0;
-  const json seconds = seconds_of(runs, [&] {
+  const json seconds = seconds_of(arguments.runs, [&] {
     per_token = json::array();
     sign = json::array();
     for (Index l = 0; l < config.n_layer; ++l) {
@@ -209,12 +219,12 @@ json measure(const Arguments& arguments) {
   blas::set_thread_count(arguments.threads);
   const Model model = load_model(arguments.model);
   const TokenIds tokens = read_tokens(arguments.tokens);
-  const std::map<std::string, json (*)(const Model&, const TokenIds&, int)> cases{
+  const std::map<std::string, json (*)(const Model&, const TokenIds&, const Arguments&)> cases{
       {"forward_patterns", forward_patterns},
       {"attention_patterns", attention_patterns},
       {"zero_ablation_all", zero_ablation_all},
       {"importance", importance}};
-  json result = cases.at(arguments.which)(model, tokens, arguments.runs);
+  json result = cases.at(arguments.which)(model, tokens, arguments);
   result["case"] = arguments.which;
   result["versions"] = blas::library_description();
   return result;
@@ -224,6 +234,7 @@ json measure(const Arguments& arguments) {
 }  // namespace headscope
 
 int main(int argc, char** argv) {
+  headscope::blas::restart_with_best_settings(argv);
   try {
     std::cout << headscope::measure(headscope::parse(argc, argv)).dump() << "\n";
     return 0;

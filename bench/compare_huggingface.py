@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 """Headscope against Hugging Face (and TransformerLens), on the same weights, tokens and threads, in one run.
 
-    python3 bench/compare_huggingface.py --headscope build/bench/bench_compare --output comparison
+    python3 bench/compare_huggingface.py --headscope build-bench/bench/bench_compare --output comparison
 
-needs torch and transformers 4.x (measured with torch 2.13.0, transformers 4.57.6, tokenizers 0.22.1, numpy 2.0.2), and
+needs torch and transformers 4.x or 5.x (measured with torch 2.13.0, transformers 4.57.6 and 5.23.0), and
 for `--transformerlens PYTHON` an interpreter with transformer_lens 2.16.1 beside them. It makes a model of GPT-2 small's
-shape with random weights, measures every case on every side in turn for several rounds, each in a process of its own,
-checks that all sides computed the same numbers, and writes a table of ratios (peer's time / Headscope's) as Markdown
+shape with random weights, measures every case of every program alternately for several rounds, each in its own process,
+checks that all computed the same numbers, and writes a table of ratios (peer's time / Headscope's) as Markdown
 and every measurement as JSON. Exit 1 if numbers differ.
 
 Cases
     forward_patterns    loss of one document and the attention patterns of all heads (Hugging Face: eager, output_attentions)
     attention_patterns  z and patterns of all layers from given q, k, v: QK', mask, softmax, AV, no projections
     zero_ablation_all   the loss without each head in turn. Peer: a full forward pass per head with a hook, measured for
-                        some heads and extrapolated to all; its attention is scaled-dot-product, the faster one
+                        some heads and extrapolated to all; its attention is scaled-dot-product, the faster one. Also by
+                        Headscope's precisions high and fast, and by the peer in bfloat16 (autocast, tuned), with the error
+                        of the loss increases against Headscope's float32
     importance          |z . dloss/dz| of all heads by one backward pass
 
 Settings of the peer
@@ -23,7 +25,7 @@ Settings of the peer
 
 The Headscope side is a program called once per case as
 
-    PROGRAM --model FILE.safetensors --tokens FILE.json --case CASE --threads N --runs N
+    PROGRAM --model FILE.safetensors --tokens FILE.json --case CASE --precision NAME --threads N --runs N
 
 (config.json lies beside the model; the tokens file is {"tokens": [...]}, one document, taken as it is), which prints one
 line of JSON to stdout, with arrays as [layer][head]:
@@ -53,6 +55,7 @@ TARGETS = {("forward_patterns", "as installed"): 2.3, ("forward_patterns", "tune
            ("attention_patterns", "as installed"): 6.0, ("attention_patterns", "tuned"): 2.4,
            ("zero_ablation_all", "as installed"): 3.2, ("zero_ablation_all", "tuned"): 2.0}
 IMPORTANCE_TARGET = 50.0
+PRECISION_TARGETS = {"Headscope, high": 4.0, "Headscope, fast": 5.0}
 GLIBC_KEEPS_MEMORY = ("glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184:"
                       "glibc.malloc.top_pad=268435456:glibc.malloc.hugetlb=1")
 PEER = pathlib.Path(__file__).with_name("compare_peer.py")
@@ -93,9 +96,15 @@ def measure(options, folder):
         for case in options.cases:
             if options.headscope:
                 runs = options.runs if case != "zero_ablation_all" else 1
-                add("Headscope", case, run_json(
-                    [options.headscope, "--model", folder / "model.safetensors", "--tokens", folder / "tokens.json",
-                     "--case", case, "--threads", options.threads, "--runs", runs]))
+                precisions = ("float32",) if case != "zero_ablation_all" else ("float32", "high", "fast")
+                for precision in precisions:
+                    add("Headscope" if precision == "float32" else f"Headscope, {precision}", case, run_json(
+                        [options.headscope, "--model", folder / "model.safetensors", "--tokens", folder / "tokens.json",
+                         "--case", case, "--precision", precision, "--threads", options.threads, "--runs", runs]))
+            if case == "zero_ablation_all":
+                add("Hugging Face, bfloat16", case, run_json(
+                    [sys.executable, PEER, "--folder", folder, "--case", case, "--attention", options.hook_attention, "--autocast",
+                     "--threads", options.threads, "--heads", options.heads], settings(options)["tuned"]))
             for name, peer, python in peers:
                 if peer == "transformerlens" and case == "attention_patterns":
                     continue
@@ -127,7 +136,7 @@ def differences(case, ours, theirs):
     if case == "attention_patterns":
         return [(name, relative_difference(ours[name], theirs[name]), 1e-4) for name in ("pattern_square_sum", "z_square_sum")]
     if case == "importance":
-        # Signed sums cancel; float32 is good to a fraction of what was summed.
+        # Signed sums cancel, so the float32 error is relative to the sum of absolute values.
         per_token = theirs["importance_per_token"]
         return [("loss", relative_difference(ours["loss"], theirs["loss"]), 1e-4),
                 ("importance_per_token", relative_difference(ours["importance_per_token"], per_token), 1e-4),
@@ -135,8 +144,8 @@ def differences(case, ours, theirs):
     losses = [ours["loss"][layer][head] for layer, head in theirs["measured_heads"]]
     increases = [loss - ours["loss_baseline"] for loss in losses]
     expected = [loss - theirs["loss_baseline"] for loss in theirs["loss"]]
-    # One head moves the loss little, so equal losses alone would show little: the increases must agree too, to
-    # float32's rounding of a loss against their typical size.
+    # One head changes the loss little, so losses agree easily. The increases must agree too, up to the float32
+    # rounding of a loss relative to a typical increase.
     typical = statistics.fmean(abs(x) for x in expected)
     return [("loss_baseline", relative_difference(ours["loss_baseline"], theirs["loss_baseline"]), 1e-4),
             ("loss", relative_difference(losses, theirs["loss"]), 1e-4),
@@ -157,7 +166,7 @@ def ratio_cells(found, peer_key, own_key, target):
 def table(found):
     lines = ["| case | peer | peer, s | Headscope, s | ratio (range over rounds) | target | peer's peak, MB | Headscope's peak, MB |",
              "|---|---|--:|--:|--:|---|--:|--:|"]
-    sides = list(dict.fromkeys(side for side, _ in found if side != "Headscope"))
+    sides = list(dict.fromkeys(side for side, _ in found if side.endswith(("as installed", "tuned"))))
     rows = [(case, side, case) for case in CASES for side in sides]
     rows += [("zero_ablation_all", side, "importance") for side in sides]
     for peer_case, side, own_case in rows:
@@ -176,12 +185,44 @@ def table(found):
     return "\n".join(lines)
 
 
+def increases(measurement, heads):
+    """Loss increases of some heads; a peer's losses are those of its measured heads."""
+    if "measured_heads" in measurement:
+        losses = measurement["loss"]
+    else:
+        losses = [measurement["loss"][layer][head] for layer, head in heads]
+    return [loss - measurement["loss_baseline"] for loss in losses]
+
+
+def precision_table(found):
+    """Zero ablation by precision: speed against the tuned peer in float32, and the error of the loss increases."""
+    case = "zero_ablation_all"
+    exact, peer = found.get(("Headscope", case)), found.get(("Hugging Face, tuned", case))
+    if not exact or not peer:
+        return ""
+    lines = ["| zero ablation of all heads | engine | s | ratio to Hugging Face, tuned (range) | target | median relative error | largest error / typical increase |",
+             "|---|---|--:|--:|--:|--:|--:|"]
+    every_head = [(layer, head) for layer, row in enumerate(exact[0]["loss"]) for head in range(len(row))]
+    for (side, of_case), measured in found.items():
+        if of_case != case or side.startswith("TransformerLens"):
+            continue
+        heads = measured[0].get("measured_heads", every_head)
+        errors = [abs(a - b) for a, b in zip(increases(measured[0], heads), increases(exact[0], heads))]
+        sizes = [abs(x) for x in increases(exact[0], heads)]
+        relative = statistics.median(e / s for e, s in zip(errors, sizes))
+        lines.append("| " + " | ".join([
+            side, measured[0].get("engine", "–"), f"{statistics.median(map(median_seconds, measured)):.4g}",
+            ratio_cells(found, ("Hugging Face, tuned", case), (side, case), PRECISION_TARGETS.get(side)),
+            f"{relative:.1e}", f"{max(errors) / statistics.median(sizes):.1e}"]) + " |")
+    return "\n".join(lines)
+
+
 def equality(found):
     """Markdown list of the largest difference per number, and whether all are within tolerance."""
     lines, equal = [], True
     for (side, case), measurements in found.items():
         own = found.get(("Headscope", case))
-        if side == "Headscope" or not own:
+        if not own or not side.endswith(("as installed", "tuned")):
             continue
         for what, difference, tolerance in differences(case, own[0], measurements[0]):
             within = difference <= tolerance
@@ -192,7 +233,7 @@ def equality(found):
 
 def report(options, found):
     versions = sorted({m["versions"] for ms in found.values() for m in ms if m.get("versions")})
-    measured = next((ms[0] for (side, case), ms in found.items() if case == "zero_ablation_all" and side != "Headscope"), None)
+    measured = next((ms[0] for (side, case), ms in found.items() if case == "zero_ablation_all" and not side.startswith("Headscope")), None)
     cpu = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
                 if line.startswith("model name")), platform.machine())
     differences_list, equal = equality(found)
@@ -202,10 +243,10 @@ def report(options, found):
     if measured:
         text.append(f"The peers' zero_ablation_all is extrapolated from {len(measured['measured_heads'])} heads to "
                     f"{measured['n_unit']}; Hugging Face's attention there and in importance: {options.hook_attention}.")
-    text.append(table(found))
+    text += [table(found), precision_table(found)]
     if differences_list:
         text.append("Largest relative differences between the numbers:\n\n" + differences_list)
-    return "\n\n".join(text) + "\n", equal
+    return "\n\n".join(part for part in text if part) + "\n", equal
 
 
 def arguments():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""One measurement of Hugging Face or TransformerLens, printed as one line of JSON.
+"""Measures one case of Hugging Face or TransformerLens and prints one line of JSON.
 
-compare_huggingface.py runs this, one process per measurement so that peak memory belongs to it alone.
+compare_huggingface.py starts one process per measurement, so that peak memory is that of the measurement.
 Needs torch and transformers (and transformer_lens 2.x for `--peer transformerlens`).
 """
 
@@ -13,7 +13,7 @@ import platform
 import sys
 import time
 
-os.environ["USE_TF"] = "0"  # or transformers imports TensorFlow where it is installed
+os.environ["USE_TF"] = "0"  # otherwise transformers imports TensorFlow if it is installed
 
 import torch
 import transformers
@@ -60,14 +60,16 @@ class HuggingFace:
 
     version = f"transformers {transformers.__version__}"
 
-    def __init__(self, folder, attention):
+    def __init__(self, folder, attention, autocast):
+        self.autocast = autocast
         self.model = GPT2LMHeadModel.from_pretrained(folder, attn_implementation=attention).eval()
         self.model.requires_grad_(False)
         self.blocks = self.model.transformer.h
         self.n_layer, self.n_head = self.model.config.n_layer, self.model.config.n_head
 
     def loss(self, tokens):
-        return self.model(tokens, labels=tokens, use_cache=False).loss
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.autocast):
+            return self.model(tokens, labels=tokens, use_cache=False).loss
 
     def forward_patterns(self, tokens):
         output = self.model(tokens, labels=tokens, use_cache=False, output_attentions=True)
@@ -86,7 +88,11 @@ class HuggingFace:
 
     def attention(self, inputs):
         """From q, k, v to z and pattern, by Hugging Face's eager attention: all layers."""
-        return [eager_attention_forward(block.attn, *qkv, None) for block, qkv in zip(self.blocks, inputs)]
+        mask = None  # transformers 4 masks the future by itself
+        if int(transformers.__version__.split(".")[0]) >= 5:
+            n_token = inputs[0][0].shape[2]
+            mask = torch.full((1, 1, n_token, n_token), torch.finfo(torch.float32).min).triu(1)
+        return [eager_attention_forward(block.attn, *qkv, mask) for block, qkv in zip(self.blocks, inputs)]
 
     def loss_without(self, tokens, layer, head):
         def zero(_, inputs):
@@ -120,7 +126,7 @@ class HuggingFace:
 class TransformerLens:
     """HookedTransformer with the same weights, not folded or centred: run_with_cache and hook_z."""
 
-    def __init__(self, folder, _):
+    def __init__(self, folder, *_):
         import importlib.metadata
         from transformer_lens import HookedTransformer, HookedTransformerConfig
         from transformer_lens.pretrained.weight_conversions import convert_gpt2_weights
@@ -239,6 +245,7 @@ def arguments():
     parser.add_argument("--peer", choices=PEERS, default="huggingface")
     parser.add_argument("--case", choices=CASES)
     parser.add_argument("--attention", choices=("eager", "sdpa"), default="eager")
+    parser.add_argument("--autocast", action="store_true", help="Hugging Face's products in bfloat16, where losses are asked for")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--heads", type=int, default=6)
@@ -252,7 +259,7 @@ def main():
         return
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(options.threads)
-    peer = PEERS[options.peer](options.folder, options.attention)
+    peer = PEERS[options.peer](options.folder, options.attention, options.autocast)
     tokens = torch.tensor([json.loads((options.folder / "tokens.json").read_text())["tokens"]])
     forget_peak()
     measured = CASES[options.case](peer, tokens, options)

@@ -31,7 +31,7 @@ class WantsPatterns : public LayerObserver {
   }
 };
 
-// Every matrix product of a forward pass with loss, into buffers that exist already.
+// Every matrix product of a forward pass with loss, into preallocated buffers.
 class Products {
  public:
   explicit Products(Index n_token)
@@ -86,7 +86,7 @@ void forward_and_loss(benchmark::State& state, bool with_patterns) {
       [&] { products.run(); });
 }
 
-// Against the products of the forward pass alone.
+// Compared with the products of the forward pass alone.
 void head_gradient(benchmark::State& state) {
   const TokenIds tokens = document(static_cast<Index>(state.range(0)));
   HeadGradient gradient(model());

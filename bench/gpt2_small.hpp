@@ -20,7 +20,7 @@ inline ModelConfig gpt2_small() {
   return config;
 }
 
-/// The products of causal attention over blocks of 64 queries, and nothing else.
+/// Only the matrix products of causal attention over blocks of 64 queries.
 inline void attention_products(const Matrix& qkv, Index n_head, Matrix& z, Matrix& scores) {
   constexpr Index block = 64;
   const Index d_model = z.n_rows, d_head = d_model / n_head, n_token = z.n_cols;

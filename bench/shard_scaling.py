@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How near N shards on N cores come to N times the speed of one process.
+"""Compares the speed of N shards on N cores with that of one process.
 
     python3 bench/shard_scaling.py --headscope build/headscope --output scaling
 
-Runs the same analyses of the same corpus by turns, several rounds: as one process with one thread, as one process with N
-threads, and as N shards side by side with one thread each, merged. Prints a Markdown table of medians. What every
-process does once (loading the model, figures, the report) is measured as a run of N documents, one per shard, and
-taken off for the ratio "documents alone". Needs nothing but Python and idle cores.
+Runs the same analyses of the same corpus alternately, for several rounds: as one process with one thread, as one process with N
+threads, and as N shards side by side with one thread each, merged. Prints a Markdown table of medians. The work
+done once per process (loading the model, figures, the report) is measured by a run of N documents, one per shard, and
+subtracted for the ratio "documents alone". Needs only Python and idle cores.
 """
 
 import argparse
@@ -21,9 +21,8 @@ import time
 
 def seconds_of(commands):
     """Seconds until all of the commands, started together, have ended well."""
-    environment = dict(os.environ, OMP_WAIT_POLICY="passive")
     start = time.monotonic()
-    running = [subprocess.Popen(command, env=environment) for command in commands]
+    running = [subprocess.Popen(command) for command in commands]
     codes = [process.wait() for process in running]
     if any(codes):
         sys.exit(f"shard_scaling: a run failed: exit {codes}, {' '.join(map(str, commands[0]))}")

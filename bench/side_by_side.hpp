@@ -22,8 +22,8 @@ inline double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Times `work` and `sgemm`, the bare matrix products inside it, by turns, so that both meet the
-/// same machine. Reports the ratio of their medians and both speeds.
+/// Times `work` and `sgemm`, the bare matrix products inside it, alternately, so that both run
+/// under the same load. Reports the ratio of their medians and both speeds.
 ///
 /// @param n_thread  threads for both.
 /// @param flops     floating-point operations of the products.

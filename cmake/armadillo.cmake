@@ -1,5 +1,5 @@
-# Armadillo as headers only, with OpenBLAS linked explicitly: its run-time wrapper library is not used.
-# Installed beside the package config, which includes it to give consumers the same target.
+# Header-only Armadillo with OpenBLAS linked directly, without Armadillo's wrapper library.
+# Installed with the package config, which includes it to define the same target for consumers.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas)
 find_path(ARMADILLO_INCLUDE_DIR armadillo REQUIRED)

@@ -3,7 +3,7 @@ add_library(headscope_compile_options INTERFACE)
 target_compile_options(headscope_compile_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wno-psabi
   $<$<BOOL:${HEADSCOPE_WARNINGS_AS_ERRORS}>:-Werror>
-  # GCC 12 reports these falsely on std::string (its bug 105651).
+  # False positives of GCC 12 on std::string (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-stringop-overflow;-Wno-array-bounds>)
 if(HEADSCOPE_SANITIZE)
   target_compile_options(headscope_compile_options INTERFACE

@@ -1,20 +1,29 @@
-# Every outside library, found here and nowhere else.
-# FindHDF5 compiles a C program, also in a consumer that has C++ alone.
+# Every external library is found here.
+# FindHDF5 compiles a C program, so consumers that use only C++ need C enabled too.
 enable_language(C)
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 if(HEADSCOPE_BUILD_FUZZERS)
-  # Clang's OpenMP is not always there, and threads would only hide what an input does.
+  # Clang's OpenMP may be missing, and with threads an input would not always do the same.
   add_library(OpenMP::OpenMP_CXX INTERFACE IMPORTED)
   target_include_directories(OpenMP::OpenMP_CXX INTERFACE ${PROJECT_SOURCE_DIR}/tests/fuzz/serial)
 else()
   find_package(OpenMP REQUIRED)
 endif()
 find_package(HDF5 REQUIRED COMPONENTS C HL)
-find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
+find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS program_options)
 find_package(nlohmann_json 3.9 REQUIRED)
+find_package(ZLIB REQUIRED)
 pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(libcrypto REQUIRED IMPORTED_TARGET libcrypto)
+# Optional: low-precision matrix products. Debian's dnnl-config.cmake asks for OpenCL, which is not used here.
+find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
+find_library(DNNL_LIBRARY dnnl)
+if(DNNL_INCLUDE_DIR AND DNNL_LIBRARY AND NOT TARGET DNNL::dnnl)
+  add_library(DNNL::dnnl UNKNOWN IMPORTED)
+  set_target_properties(DNNL::dnnl PROPERTIES
+    IMPORTED_LOCATION ${DNNL_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE_DIR})
+endif()
 include(${CMAKE_CURRENT_LIST_DIR}/armadillo.cmake)
 
 if(NOT TARGET hdf5::hdf5)

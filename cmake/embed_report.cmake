@@ -1,16 +1,17 @@
-# The report's style sheets and scripts are kept as files of their own and become string constants here.
+# Turns the report's style sheets and scripts into string constants, one for each file.
 function(join_files result)
   set(joined "")
   foreach(name IN LISTS ARGN)
-    set(file ${PROJECT_SOURCE_DIR}/src/report/${name})
+    set(file ${PROJECT_SOURCE_DIR}/src/report/page/${name})
     file(READ ${file} text)
-    string(APPEND joined "${text}\n")
+    string(APPEND joined "R\"embedded(${text}\n)embedded\",\n")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   endforeach()
   set(${result} "${joined}" PARENT_SCOPE)
 endfunction()
 join_files(report_css report.css heads.css)
-join_files(report_js dom.js tables.js head_data.js head_map.js pattern_view.js head_panel.js head_links.js)
-configure_file(${PROJECT_SOURCE_DIR}/src/report/assets.cpp.in
+join_files(report_js dom.js tables.js head_data.js colours.js contents.js head_map.js head_table.js head_reasons.js head_facts.js
+  patterns.js head_view.js pattern_matrix.js pattern_view.js head_panel.js model_view.js head_search.js figures.js head_links.js)
+configure_file(${PROJECT_SOURCE_DIR}/src/report/page/assets.cpp.in
   ${PROJECT_BINARY_DIR}/report_assets.cpp @ONLY)
 target_sources(headscope PRIVATE ${PROJECT_BINARY_DIR}/report_assets.cpp)

@@ -1,12 +1,20 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs every analysis on the model and the stories in data/.
-# Usage: tools/demo.sh [OUTPUT_DIR]     default: out/demo
+# Installs missing packages, builds in build-demo/, and runs every analysis on the model and the stories in data/.
+# Usage: tools/demo.sh [OUTPUT_DIR]     default: out/demo; results that are there already are kept
 set -euo pipefail
+case ${1:-} in
+  -h | --help) sed -n '2,/^set/{/^set/d;s/^# //;p}' "$0"; exit 0 ;;
+  -*) echo "demo: expected a folder, got $1; see --help" >&2; exit 2 ;;
+esac
+output=$(realpath -m "${1:-$(dirname "$0")/../out/demo}")
 cd "$(dirname "$0")/.."
-output=${1:-out/demo}
 
 tools/setup.sh build
-cmake --preset release -DHEADSCOPE_BUILD_TESTS=OFF -DHEADSCOPE_BUILD_BENCH=OFF >/dev/null
-cmake --build --preset release --target headscope_cli
-build/headscope run --control random --output "$output"
-echo "Report: $output/report.html"
+cmake --preset release -B build-demo >/dev/null
+cmake --build build-demo
+if [ -e "$output/report.html" ] && [ "$output/results.h5" -nt build-demo/headscope ]; then
+  echo "Kept the results of an earlier demo; to repeat it, remove $output." >&2
+  echo "$output/report.html"
+else
+  build-demo/headscope run --control random --task-pairs 100 --resume --output "$output"
+fi

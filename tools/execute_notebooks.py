@@ -1,12 +1,16 @@
 #!/usr/bin/python3
-"""Executes the notebooks in place on a finished run, for committing them with their outputs.
+"""Executes the notebooks in place on a finished run and a comparison, so that they can be committed with outputs.
 
-Usage: tools/execute_notebooks.py RUN_DIR     such as out/demo, which tools/demo.sh makes
+Usage: tools/execute_notebooks.py RUN_DIR COMPARISON_DIR
+
+RUN_DIR is such as out/demo, which tools/demo.sh makes; notebook 07 says how the comparison is made.
+
+The notebook of Hugging Face is left as it is where PyTorch or the transformers package is missing.
 """
+import importlib.util
 import os
 import pathlib
 import sys
-import tempfile
 
 import nbformat
 from nbclient import NotebookClient
@@ -15,13 +19,17 @@ NOTEBOOKS = pathlib.Path(__file__).resolve().parent.parent / "notebooks"
 
 
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 3:
         sys.exit(__doc__.strip())
-    os.environ["HEADSCOPE_RESULTS"] = str(pathlib.Path(sys.argv[1]).resolve())
+    for name, folder in zip(("HEADSCOPE_RESULTS", "HEADSCOPE_COMPARISON"), sys.argv[1:]):
+        os.environ[name] = str(pathlib.Path(folder).resolve())
+    has_hugging_face = all(importlib.util.find_spec(name) for name in ("torch", "transformers"))
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        if path.stem.endswith("hugging_face") and not has_hugging_face:
+            print(f"{path.name}: left as it is; PyTorch and transformers are not installed")
+            continue
         book = nbformat.read(path, as_version=4)
-        with tempfile.TemporaryDirectory() as folder:
-            NotebookClient(book, timeout=120, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
+        NotebookClient(book, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()
         for cell in book.cells:
             cell.metadata.pop("execution", None)
         nbformat.write(book, path)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formats every C++ file, or with --check fails where one is not formatted.
+# Formats every C++ file; with --check, fails if a file is not formatted.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=-i

@@ -1,14 +1,19 @@
 #!/usr/bin/env bash
-# Installs what Headscope needs from Debian's packages (root, or a user with sudo); does nothing where all is there.
-# Usage: tools/setup.sh [build|test|slurm]     build: compile and run; test: also what the tests and notebooks need;
-#                                              slurm: also a Slurm, without which tests/slurm_test.py skips.
+# Installs the Debian packages that Headscope needs, as root or with sudo. Does nothing if all are installed.
+# Usage: tools/setup.sh [build|test|slurm]     build: to compile and run; test (default): also for the tests and notebooks;
+#                                              slurm: also Slurm, without which its test is skipped.
 set -euo pipefail
+case ${1:-test} in
+  build | test | slurm) ;;
+  -h | --help) sed -n '2,/^set/{/^set/d;s/^# //;p}' "$0"; exit 0 ;;
+  *) echo "setup: expected build, test or slurm, got $1" >&2; exit 2 ;;
+esac
 
 packages=(g++ cmake ninja-build pkg-config git
-  libarmadillo-dev libopenblas-dev libhdf5-dev libboost-program-options-dev
-  nlohmann-json3-dev libpcre2-dev libssl-dev gnuplot-nox)
+  libarmadillo-dev libopenblas-dev libhdf5-dev libboost-program-options-dev libboost-dev
+  nlohmann-json3-dev libpcre2-dev libssl-dev libdnnl-dev zlib1g-dev gnuplot-nox)
 if [ "${1:-test}" != build ]; then
-  packages+=(libgtest-dev libgmock-dev libbenchmark-dev clang-format chromium
+  packages+=(dpkg-dev file libgtest-dev libgmock-dev libbenchmark-dev clang-format chromium
     python3-numpy python3-h5py python3-h5netcdf python3-netcdf4 python3-xarray python3-pandas
     python3-matplotlib python3-nbclient python3-ipykernel)
 fi
@@ -24,7 +29,11 @@ done
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
-  command -v sudo >/dev/null || { echo "setup: root or sudo is needed to install: ${missing[*]}" >&2; exit 1; }
+  if ! command -v sudo >/dev/null; then
+    echo "setup: packages are missing and there is no sudo; run this as root, then try again:" >&2
+    echo "  apt-get update && apt-get install -y --no-install-recommends ca-certificates ${missing[*]}" >&2
+    exit 1
+  fi
   as_root=(sudo)
 fi
 echo "setup: installing ${missing[*]}" >&2

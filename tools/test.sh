@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds with warnings as errors, and runs every test.
+# Installs missing packages, builds with warnings as errors, and runs every test.
 # Usage: tools/test.sh [CTEST_ARGUMENT...]
 set -euo pipefail
+case ${1:-} in
+  -h | --help) sed -n '2,/^set/{/^set/d;s/^# //;p}' "$0"; exit 0 ;;
+esac
 cd "$(dirname "$0")/.."
 
 tools/setup.sh test
 cmake --preset ci >/dev/null
 cmake --build --preset ci
-# Tests run beside one another; threads that spin while they wait would stand in each other's way.
-export OMP_WAIT_POLICY=passive
 ctest --test-dir build-ci --output-on-failure -j "$(nproc)" "$@"

@@ -1,21 +1,21 @@
 #include "circuits/circuits.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "circuits/claims.hpp"
 #include "circuits/composition.hpp"
 #include "circuits/measures.hpp"
 #include "circuits/position.hpp"
 #include "circuits/weights.hpp"
+#include "headscope/memory.hpp"
 #include "headscope/number_text.hpp"
+#include "induction.hpp"
 #include "parallel.hpp"
 
 namespace headscope {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-/// Keeps the draws of the subspace null apart from those of the composition null.
+/// First random stream of the subspace null; the composition null uses the streams below it.
 constexpr std::uint64_t subspace_stream = std::uint64_t{1} << 32;
 
 const AnalysisInfo circuits_info{
@@ -27,25 +27,27 @@ const AnalysisInfo circuits_info{
     .source = "Elhage et al. 2021; Cordonnier et al. 2020",
 };
 
-/// Every per-layer and per-pair number, filled layer by layer.
+/// All results of the analysis, filled layer by layer.
 struct Circuits {
-  Array ov_copying, overlap, angle_min, rank, rank_joint, share, sink, composition;
+  Array ov_copying, ov_copying_full, overlap, angle_min, rank, rank_joint, share, sink, composition;
 
   Circuits(std::size_t n_layer, std::size_t n_head)
       : ov_copying({n_layer, n_head}),
-        overlap({projections.size(), n_layer, n_head, n_head}),
-        angle_min({projections.size(), n_layer, n_head, n_head}),
+        ov_copying_full({n_layer, n_head}),
+        overlap({all_projections.size(), n_layer, n_head, n_head}),
+        angle_min({all_projections.size(), n_layer, n_head, n_head}),
         rank({n_layer, n_head}),
         rank_joint({n_layer}),
         share({n_layer, n_head, n_position_offset}),
         sink({n_layer, n_head}),
-        composition({composition_kinds.size(), n_layer * n_head, n_layer * n_head}, nan) {}
+        composition({composition_kinds.size(), n_layer * n_head, n_layer * n_head},
+                    arma::datum::nan) {}
 };
 
 void measure_layer(const Model& model, std::size_t layer, const CircuitWeights& weights,
                    Circuits& circuits) {
   const std::size_t n_head = weights.n_head;
-  for (const Projection projection : projections) {
+  for (const Projection projection : all_projections) {
     const SubspaceAngles angles =
         subspace_angles(head_subspaces(weights.of(projection), weights.n_head));
     for (std::size_t i = 0; i < n_head; ++i) {
@@ -91,11 +93,17 @@ Circuits measure(const Model& model, bool fold_layer_norm) {
   const std::size_t n_layer = model.layers.size();
   const std::size_t n_head = model.config.n_head;
   Circuits circuits(n_layer, n_head);
+  const arma::mat tokens =
+      model.is_complete() ? token_circuit(model, fold_layer_norm) : arma::mat();
   std::vector<CompositionFactors> factors(n_layer);
   parallel_for(n_layer, [&](std::size_t layer) {
     const CircuitWeights weights =
         circuit_weights(model.layers[layer], model.config.n_head, fold_layer_norm);
     measure_layer(model, layer, weights, circuits);
+    for (std::size_t h = 0; h < n_head && !tokens.is_empty(); ++h) {
+      circuits.ov_copying_full(layer, h) =
+          ov_copying_full(weights.of(Projection::v, h), weights.of(Projection::o, h), tokens);
+    }
     factors[layer] = composition_factors(weights);
   });
   measure_composition(factors, n_head, circuits.composition);
@@ -106,13 +114,13 @@ Circuits measure(const Model& model, bool fold_layer_norm) {
 std::pair<double, double> subspace_null(const ModelConfig& config,
                                         const AnalysisSettings& settings) {
   arma::vec overlap(settings.n_null);
+  const bool fold = settings.own<CircuitsOptions>().fold_layer_norm;
   parallel_for(settings.n_null, [&](std::size_t draw) {
-    overlap[draw] =
-        random_subspace_overlap(config.d_model, config.d_head(), settings.fold_layer_norm,
-                                CounterRandom(settings.seed, subspace_stream + draw));
+    overlap[draw] = random_subspace_overlap(config.d_model, config.d_head(), fold,
+                                            CounterRandom(settings.seed, subspace_stream + draw));
   });
-  return {settings.n_null > 0 ? arma::mean(overlap) : nan,
-          settings.n_null > 1 ? arma::stddev(overlap) : nan};
+  return {settings.n_null > 0 ? arma::mean(overlap) : arma::datum::nan,
+          settings.n_null > 1 ? arma::stddev(overlap) : arma::datum::nan};
 }
 
 void add_dimensions(const ModelConfig& config, ResultsGroup& group) {
@@ -145,6 +153,18 @@ void add_copying_counts(const Array& ov_copying, ResultsGroup& group) {
   add("n_opposite", -1, "below -");
 }
 
+void add_full_copying(Array values, bool fold_layer_norm, ResultsGroup& group) {
+  group.add(Variable::real(
+      "ov_copying_full", {"layer", "head"}, std::move(values),
+      "Copying of the circuit from token to token, W_E W_V W_O W_U, as ov_copying: by the "
+      "eigenvalues of W_O (W_U W_E) W_V" +
+          std::string(fold_layer_norm
+                          ? "; LayerNorms folded in, all weights and each token's embedding and "
+                            "unembedding centred over d_model"
+                          : "; raw weights, not folded"),
+      "1", "Elhage et al. 2021"));
+}
+
 void add_measures(Circuits circuits, Index n_position, bool fold_layer_norm, ResultsGroup& group) {
   const std::string folding = folding_text(fold_layer_norm);
   add_copying_counts(circuits.ov_copying, group);
@@ -165,6 +185,9 @@ void add_measures(Circuits circuits, Index n_position, bool fold_layer_norm, Res
                            std::move(circuits.angle_min),
                            "Smallest principal angle between the subspaces of two heads" + folding,
                            "degrees", "Bjorck & Golub 1973"));
+  group.add(Variable::real(
+      "qk_rank90_median", {}, Array(Shape{}, arma::median(arma::vec(circuits.rank.values))),
+      "Median of qk_rank90 over all heads" + folding, "count", "Cordonnier et al. 2020"));
   group.add(Variable::integer(
       "qk_rank90", {"layer", "head"}, std::move(circuits.rank),
       "Singular values of W_Q W_K' of a head that carry 90 % of the squared sum" + folding, "count",
@@ -211,12 +234,12 @@ void add_nulls(const ModelConfig& config, const AnalysisSettings& settings, Resu
       "Elhage et al. 2021"));
   const auto [mean, deviation] = subspace_null(config, settings);
   group.add(Variable::real(
-      "subspace_overlap_null_mean", {}, Array(Shape{}, {mean}),
+      "subspace_overlap_null_mean", {}, Array(Shape{}, mean),
       "Mean overlap of the column spaces of independent Gaussian matrices, d_model x d_head, "
       "centred where the weights are, " +
           draws,
       "1", "Bjorck & Golub 1973"));
-  group.add(Variable::real("subspace_overlap_null_std", {}, Array(Shape{}, {deviation}),
+  group.add(Variable::real("subspace_overlap_null_std", {}, Array(Shape{}, deviation),
                            "Standard deviation of the overlap of such column spaces, " + draws, "1",
                            "Bjorck & Golub 1973"));
 }
@@ -224,31 +247,52 @@ void add_nulls(const ModelConfig& config, const AnalysisSettings& settings, Resu
 class CircuitsAnalysis : public Analysis {
  public:
   explicit CircuitsAnalysis(const AnalysisContext& context)
-      : model_(context.model), settings_(context.settings) {}
+      : model_(context.model), corpus_(context.corpus), settings_(context.settings) {}
 
   std::vector<ResultsGroup> finish(const Statistics& /*statistics*/) const override {
     ResultsGroup group;
     group.name = circuits_info.name;
     group.title = circuits_info.title;
     add_dimensions(model_.config, group);
-    add_measures(measure(model_, settings_.fold_layer_norm), n_position_used(model_),
-                 settings_.fold_layer_norm, group);
+    const bool fold = settings_.own<CircuitsOptions>().fold_layer_norm;
+    Circuits circuits = measure(model_, fold);
+    if (model_.is_complete()) add_full_copying(circuits.ov_copying_full, fold, group);
+    add_measures(std::move(circuits), n_position_used(model_), fold, group);
     add_nulls(model_.config, settings_, group);
     group.claims = circuit_claims(group, settings_);
-    group.summary = circuit_summary(group);
+    group.summary = circuit_summary(group, induction_units());
+    group.report = circuit_report(group);
     return {std::move(group)};
   }
 
  private:
+  /// The induction heads of a complete model.
+  std::vector<std::size_t> induction_units() const {
+    std::vector<std::size_t> units;
+    if (!model_.is_complete()) return units;
+    const Array scores =
+        induction_scores(model_, induction_first_token(model_, corpus_), settings_.seed);
+    const std::size_t n_sequence = scores.shape[0], n_unit = scores.size() / n_sequence;
+    for (std::size_t unit = 0; unit < n_unit; ++unit) {
+      double mean = 0;
+      for (std::size_t s = 0; s < n_sequence; ++s) mean += scores.values[s * n_unit + unit];
+      if (mean / static_cast<double>(n_sequence) >= least_induction) units.push_back(unit);
+    }
+    return units;
+  }
+
   const Model& model_;
+  const Corpus* corpus_;
   AnalysisSettings settings_;
 };
 
 std::uint64_t memory(const RunShape& run) {
   const std::uint64_t d = run.config.d_model, n_unit = run.n_unit();
-  // Four factors of every layer, four matrices in double and what is made of them by thread,
-  // scores.
-  return run.config.n_layer * 4 * d * d * sizeof(float) +
+  // Four factors per layer; per thread, four matrices in double and their products; the scores; the
+  // circuit of tokens and a part of its factors; the forward pass on induction sequences.
+  return 3 * d * d * sizeof(double) + 2 * d * 2048 * sizeof(double) +
+         forward_bytes(run.config, std::min<Index>(run.config.n_ctx, 101), true) +
+         run.config.n_layer * 4 * d * d * sizeof(float) +
          static_cast<std::uint64_t>(run.n_thread) * 9 * d * d * sizeof(double) +
          composition_kinds.size() * n_unit * n_unit * sizeof(double);
 }
@@ -259,7 +303,7 @@ RegisteredAnalysis circuits_analysis() {
   return {
       circuits_info,
       [](const AnalysisContext& context) { return std::make_unique<CircuitsAnalysis>(context); },
-      draw_circuits, memory};
+      circuits_figures, memory, &AnalysisSettings::declare_own<CircuitsOptions>};
 }
 
 }  // namespace headscope

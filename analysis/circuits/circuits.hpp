@@ -6,13 +6,22 @@
 
 namespace headscope {
 
-/// What the weights alone say about heads: copying, subspaces, ranks, composition, and attention
-/// from position embeddings. Weights only.
+struct CircuitsOptions {
+  bool fold_layer_norm = true;  ///< fold LayerNorm into the weights and centre them
+
+  void declare(OptionTable& option) {
+    option(fold_layer_norm,
+           {"no-fold", "", "use the raw weights, without folding LayerNorm into them"});
+  }
+};
+
+/// Analysis `circuits`, from weights alone: copying, subspaces, ranks, composition, and attention
+/// from position embeddings.
 RegisteredAnalysis circuits_analysis();
 
 /// Figures from the `circuits` group: elhage2021_copying, elhage2021_composition,
 /// cordonnier2020_rank, subspace_overlap_{q,k,v,o}, position_only, position_only_offsets.
 /// @throws Error if the results lack the group.
-std::vector<Figure> draw_circuits(const Results& results);
+std::vector<Figure> circuits_figures(const Results& results);
 
 }  // namespace headscope

@@ -2,21 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <numeric>
 
 #include "circuits/weights.hpp"
+#include "headscope/estimate.hpp"
 #include "headscope/number_text.hpp"
-#include "headscope/statistics.hpp"
 
 namespace headscope {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-/// Overlap above chance by less than this share is no more than chance.
+/// Overlap counts as above chance when it exceeds chance by more than this share.
 constexpr double margin = 0.1;
 
-/// Overlap of every two heads of a layer, relative to chance.
+/// Overlap of every two heads of a layer, divided by chance.
 std::vector<double> ratios_in_layer(const Array& overlap, std::size_t projection, std::size_t layer,
                                     double chance) {
   std::vector<double> ratios;
@@ -33,20 +31,17 @@ double mean(const std::vector<double>& values) {
   return arma::mean(arma::vec(values));
 }
 
-/// Of the mean over layers, layers resampled.
-Interval interval_over_layers(const std::vector<double>& layer_means,
-                              const AnalysisSettings& settings) {
-  const DocumentBootstrap bootstrap(layer_means.size(), settings.n_bootstrap, settings.seed);
-  std::vector<double> means(bootstrap.n_resample());
-  for (std::size_t resample = 0; resample < means.size(); ++resample) {
-    const std::vector<std::uint32_t> drawn = bootstrap.draw(resample);
-    double sum = 0;
-    for (std::size_t layer = 0; layer < drawn.size(); ++layer) {
-      sum += drawn[layer] * layer_means[layer];
-    }
-    means[resample] = sum / static_cast<double>(layer_means.size());
-  }
-  return percentile_interval(means);
+/// Mean over layers, with an interval from resampling layers.
+Estimate mean_over_layers(const std::vector<double>& layer_means,
+                          const AnalysisSettings& settings) {
+  const Bootstrap bootstrap(layer_means.size(), settings.n_bootstrap, settings.seed);
+  const auto weighted_mean = [&](const Weights& weights) {
+    const double sum = std::inner_product(weights.begin(), weights.end(), layer_means.begin(), 0.0);
+    return std::vector<double>{sum / static_cast<double>(layer_means.size())};
+  };
+  Estimate estimate = bootstrap.estimates(weighted_mean).front();
+  estimate.value = mean(layer_means);
+  return estimate;
 }
 
 Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings,
@@ -58,7 +53,6 @@ Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings
   claim.effect_name =
       "mean overlap of two heads of a layer relative to chance (0: orthogonal, 1: chance); "
       "interval: 95 %, layers resampled";
-  claim.effect = claim.ci_low = claim.ci_high = nan;
 
   const Array& overlap = group.variable("subspace_overlap").values;
   const double chance = group.variable("subspace_overlap_null_mean").values.values[0];
@@ -81,18 +75,12 @@ Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings
   const double limit = 1 + std::max(margin, 3 * deviation / chance / std::sqrt(n_pair));
   const auto above =
       std::ranges::count_if(ratios, [&](double value) { return value > pair_limit; });
-  const Interval spread = percentile_interval(ratios);
-  claim.effect = mean(layer_means);
-  if (layer_means.size() > 1) {
-    const Interval interval = interval_over_layers(layer_means, settings);
-    claim.ci_low = interval.low;
-    claim.ci_high = interval.high;
-    if (interval.high <= limit) claim.verdict = Verdict::holds;
-    if (interval.low > limit) claim.verdict = Verdict::does_not_hold;
-  }
+  const Estimate spread = percentile_estimate(mean(ratios), ratios);
+  claim.effect = mean_over_layers(layer_means, settings);
+  claim.verdict = verdict_of(claim.effect, Side::at_most, limit);
   claim.evidence =
       "Over " + std::to_string(ratios.size()) + " head pairs the overlap averages " +
-      decimals(claim.effect * chance, 3) + " against " + decimals(chance, 3) +
+      decimals(claim.effect.value * chance, 3) + " against " + decimals(chance, 3) +
       " of random subspaces; 95 % of the pairs lie between " + decimals(spread.low, 2) + " and " +
       decimals(spread.high, 2) + " times chance, " + percent(static_cast<double>(above) / n_pair) +
       " more than 3 standard deviations of random pairs above it. Holds when the interval of the "
@@ -107,7 +95,7 @@ Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings
 
 std::vector<Claim> circuit_claims(const ResultsGroup& group, const AnalysisSettings& settings) {
   std::vector<Claim> claims;
-  for (std::size_t projection = 0; projection < projections.size(); ++projection) {
+  for (std::size_t projection = 0; projection < all_projections.size(); ++projection) {
     claims.push_back(subspace_claim(group, settings, projection));
   }
   return claims;

@@ -7,10 +7,14 @@
 
 namespace headscope {
 
-/// Claim 5 on this model, a part for each projection, from the finished datasets of `circuits`.
+/// Claim 5 on this model, one part per projection, from the finished group `circuits`.
 std::vector<Claim> circuit_claims(const ResultsGroup& group, const AnalysisSettings& settings);
 
-/// What the circuits show on this model, in sentences.
-std::string circuit_summary(const ResultsGroup& group);
+/// Sentences about this model's circuits.
+/// @param induction  units that are induction heads.
+std::string circuit_summary(const ResultsGroup& group, const std::vector<std::size_t>& induction);
+
+/// The part of the report about circuits.
+ReportPart circuit_report(const ResultsGroup& group);
 
 }  // namespace headscope

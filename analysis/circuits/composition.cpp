@@ -1,7 +1,6 @@
 #include "circuits/composition.hpp"
 
 #include <cmath>
-#include <limits>
 
 #include "circuits/measures.hpp"
 #include "parallel.hpp"
@@ -10,9 +9,7 @@
 namespace headscope {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-/// Scales to norm 1; false for a zero matrix, which stays.
+/// Scales A to norm 1; leaves a zero matrix alone and returns false.
 bool normalize(arma::mat& A) {
   const double norm = std::sqrt(arma::accu(arma::square(A)));
   if (norm == 0) return false;
@@ -29,7 +26,7 @@ double block_norm(const Matrix& product, Index first_row, Index first_col, Index
   return std::sqrt(sum);
 }
 
-/// An earlier and a later head, side by side in each matrix; stream 4 draw + projection.
+/// A random earlier and later head, side by side in each matrix. Streams: 4 draw + projection.
 CircuitWeights random_heads(Index d_model, Index d_head, std::uint64_t seed, std::size_t draw) {
   const auto gaussian = [&](std::size_t projection) {
     arma::mat W(d_model, 2 * d_head);
@@ -80,7 +77,7 @@ arma::mat composition(const CompositionFactors& earlier, const CompositionFactor
     for (Index j = 0; j < n_head; ++j) {
       scores(i, j) = earlier.writes[i] && later.reads[kind][j]
                          ? block_norm(product, i * d_head, j * d_head, d_head)
-                         : nan;
+                         : arma::datum::nan;
     }
   }
   return scores;
@@ -95,7 +92,9 @@ CompositionNull composition_null(Index d_model, Index d_head, std::size_t n_null
       scores(draw, kind) = composition(heads, heads, kind)(0, 1);
     }
   });
-  CompositionNull null{{nan, nan, nan}, {nan, nan, nan}};
+  CompositionNull null;
+  null.mean.fill(arma::datum::nan);
+  null.std.fill(arma::datum::nan);
   for (std::size_t kind = 0; kind < composition_kinds.size(); ++kind) {
     if (n_null > 0) null.mean[kind] = arma::mean(scores.col(kind));
     if (n_null > 1) null.std[kind] = arma::stddev(scores.col(kind));

@@ -9,19 +9,19 @@
 
 namespace headscope {
 
-/// Which input of the later head reads what the earlier one writes.
+/// The input of the later head that reads the earlier head's output.
 inline constexpr std::array<std::string_view, 3> composition_kinds{"q", "k", "v"};
 
-/// One layer's heads reduced to what composition scores need, every head's matrices scaled to
-/// Frobenius norm 1 so that a score is the norm of a product.
+/// One layer's heads reduced to what composition scores need. Every head's matrices are scaled to
+/// Frobenius norm 1, so that a score is the norm of a product.
 ///
-/// With S the root of the far side's Gram matrix, OV = W_V W_O becomes S_V W_O (d_head x d_model)
-/// and the reading matrix A B' becomes A S_B' (d_model x d_head); no norm changes.
+/// With S_M = gram_root(M), OV = W_V W_O is replaced by S_V W_O (d_head x d_model) and a reading
+/// matrix A B' by A S_B' (d_model x d_head). Neither changes the norm of a product.
 struct CompositionFactors {
   Matrix written;              ///< (n_head d_head) x d_model: OV of head h at rows h * d_head
   std::array<Matrix, 3> read;  ///< d_model x (n_head d_head) for q (W_Q W_K'), k (W_K W_Q'), v (OV)
-  std::vector<bool> writes;    ///< per head, OV is not zero
-  std::array<std::vector<bool>, 3> reads;  ///< the same of each reading matrix
+  std::vector<bool> writes;    ///< per head: OV is not zero
+  std::array<std::vector<bool>, 3> reads;  ///< per kind and head: the reading matrix is not zero
 };
 CompositionFactors composition_factors(const CircuitWeights& weights);
 
@@ -37,7 +37,7 @@ struct CompositionNull {
   std::array<double, 3> mean;
   std::array<double, 3> std;  ///< over draws (n - 1 in the denominator)
 };
-/// @param n_null  draws of an earlier and a later head; NaN with none.
+/// @param n_null  number of draws of an earlier and a later head; with 0 the result is NaN.
 CompositionNull composition_null(Index d_model, Index d_head, std::size_t n_null,
                                  std::uint64_t seed);
 

@@ -1,12 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "circuits/circuits.hpp"
 
 namespace headscope {
 namespace {
 
-/// Layer x head (or one head x offset matrix) at one place of the last axis.
+/// The slice of an array at one index of its last axis.
 Array at_last(const Array& array, std::size_t index) {
   Array part({array.shape[0], array.shape[1]});
   for (std::size_t i = 0; i < array.shape[0]; ++i) {
@@ -16,26 +17,25 @@ Array at_last(const Array& array, std::size_t index) {
 }
 
 Figure copying_figure(const ResultsGroup& group) {
-  Heatmap map;
-  map.panels = {{"", group.variable("ov_copying").values, {}, {}}};
-  map.row_title = "layer";
-  map.column_title = "head";
-  map.value_title = "OV copying";
+  Heatmap map = head_map("OV copying", {{"", group.variable("ov_copying").values}});
+  if (group.has("ov_copying_full")) {
+    map.panels[0].title = "W_O W_V";
+    map.panels.push_back({"from token to token", group.variable("ov_copying_full").values});
+  }
   map.scale = ColourScale::diverging;
-  map.low = -1;
-  map.high = 1;
   return {.name = "elhage2021_copying",
           .group = group.name,
           .title = "Copying heads: eigenvalues of the OV circuit",
           .caption =
               "Real part of the sum of the eigenvalues of W_O W_V over the sum of their "
               "absolute values: +1 writes back what it reads, -1 its opposite. "
-              "From the weights alone.",
+              "From token to token: the same with embedding and unembedding, where -1 is copy "
+              "suppression. From the weights alone.",
           .source = "Elhage et al. 2021",
           .content = map};
 }
 
-/// The size that all but a few in a thousand stay below.
+/// The |value| that all but a few in a thousand stay below, for the colour scale.
 double common_size(const std::vector<HeatmapPanel>& panels) {
   std::vector<double> sizes;
   for (const HeatmapPanel& panel : panels) {
@@ -49,11 +49,11 @@ double common_size(const std::vector<HeatmapPanel>& panels) {
   return sizes[static_cast<std::size_t>(place)];
 }
 
-/// One label per layer, at its first head.
+/// One label per layer, at its middle head.
 std::vector<std::string> layer_labels(std::size_t n_layer, std::size_t n_head) {
   std::vector<std::string> labels(n_layer * n_head);
   for (std::size_t layer = 0; layer < n_layer; ++layer) {
-    labels[layer * n_head] = "L" + std::to_string(layer);
+    labels[layer * n_head + n_head / 2] = "L" + std::to_string(layer);
   }
   return labels;
 }
@@ -62,13 +62,13 @@ Figure composition_figure(const ResultsGroup& group) {
   const Array& scores = group.variable("composition").values;
   const Array& null = group.variable("composition_null").values;
   const Shape& heads = group.variable("ov_copying").values.shape;
-  const std::vector<std::string> labels = layer_labels(heads[0], heads[1]);
   Heatmap map;
+  map.row_labels = map.column_labels = layer_labels(heads[0], heads[1]);
+  map.group = heads[1];
   for (std::size_t kind = 0; kind < scores.shape[0]; ++kind) {
     Array above = scores.part(kind);
     for (double& value : above.values) value -= null(kind);
-    map.panels.push_back(
-        {std::string(1, "QKV"[kind]) + "-composition", std::move(above), labels, labels});
+    map.panels.push_back({std::string(1, "QKV"[kind]) + "-composition", std::move(above)});
   }
   map.row_title = "earlier head (layer)";
   map.column_title = "later head (layer)";
@@ -111,7 +111,7 @@ Figure rank_figure(const ResultsGroup& group) {
     together.y.push_back(joint(layer));
   }
   Chart chart;
-  chart.panels = {{"", {heads, together, sum}, {}, {}}};
+  chart.panels = {{"", {heads, together, sum}, {}}};
   chart.x_title = "layer";
   chart.y_title = "singular values for 90 %";
   chart.log_y = true;
@@ -126,48 +126,60 @@ Figure rank_figure(const ResultsGroup& group) {
           .content = chart};
 }
 
-Figure overlap_figure(const ResultsGroup& group, std::size_t projection) {
-  const Array overlap = group.variable("subspace_overlap").values.part(projection);
+Figure overlap_figure(const ResultsGroup& group) {
+  const Array& overlap = group.variable("subspace_overlap").values;
   const double chance = group.variable("subspace_overlap_null_mean").values.values[0];
-  // The same scale for all projections: a head with itself, 1, is the most there can be.
-  const double limit = std::max(0.1, std::log2(1 / chance));
-  const std::string letter = group.dimensions.at("projection").text[projection];
-  const std::string name = std::string("W_") + "QKVO"[projection];
-  Heatmap map;
-  for (std::size_t layer = 0; layer < overlap.shape[0]; ++layer) {
-    Array matrix = overlap.part(layer);
-    for (double& value : matrix.values) value = std::max(std::log2(value / chance), -limit);
-    for (std::size_t h = 0; h < overlap.shape[1]; ++h) matrix(h, h) = std::nan("");
-    map.panels.push_back({"layer " + std::to_string(layer), std::move(matrix), {}, {}});
+  constexpr std::size_t most_pairs = 40;  // points of a layer
+  Chart chart;
+  for (std::size_t projection = 0; projection < overlap.shape[0]; ++projection) {
+    const Array layers = overlap.part(projection);
+    Series pairs, mean;
+    pairs.label = "two heads";
+    pairs.style = Series::Style::points;
+    pairs.colour = mean.colour = 0;
+    pairs.shift = -0.15;
+    mean.label = "mean of the layer";
+    for (std::size_t layer = 0; layer < layers.shape[0]; ++layer) {
+      std::vector<double> overlaps;
+      for (std::size_t i = 0; i < layers.shape[1]; ++i) {
+        for (std::size_t j = 0; j < i; ++j) overlaps.push_back(layers(layer, i, j));
+      }
+      std::ranges::sort(overlaps);
+      const std::size_t n_pair = overlaps.size(), n_shown = std::min(n_pair, most_pairs);
+      for (std::size_t i = 0; i < n_shown; ++i) {
+        pairs.x.push_back(static_cast<double>(layer));
+        pairs.y.push_back(overlaps[n_shown == n_pair ? i : i * (n_pair - 1) / (n_shown - 1)]);
+      }
+      mean.x.push_back(static_cast<double>(layer));
+      mean.y.push_back(std::accumulate(overlaps.begin(), overlaps.end(), 0.0) /
+                       static_cast<double>(n_pair));
+    }
+    chart.panels.push_back({std::string("W_") + "QKVO" [projection],
+                            { std::move(pairs), std::move(mean) },
+                            {{"random subspaces", chance}}});
   }
-  map.row_title = map.column_title = "head";
-  map.value_title = "overlap relative to chance (log2)";
-  map.scale = ColourScale::diverging;
-  map.low = -limit;
-  map.high = limit;
-  return {.name = "subspace_overlap_" + letter,
+  chart.x_title = "layer";
+  chart.y_title = "overlap (mean squared cosine)";
+  return {.name = "subspace_overlap",
           .group = group.name,
-          .title = "Overlap of the heads' subspaces: " + name,
+          .title = "Do the heads of a layer share directions?",
           .caption =
               "Mean squared cosine of the principal angles between two heads' column spaces "
-              "(row spaces of W_O) in the residual stream, relative to that of random "
-              "subspaces: 0 is chance, 1 twice chance, the lower end of the scale anything "
-              "down to orthogonal. A head with itself is left out.",
+              "(row spaces of W_O) in the residual stream, a point for each pair of heads of a "
+              "layer, beside random subspaces of the same size. 0 is orthogonal, 1 the same "
+              "subspace. Of more than 40 pairs, 40 from the least to the largest are drawn. "
+              "`subspace_overlap` in results.h5 has the matrices.",
           .source = "Bjorck & Golub 1973",
-          .content = map};
+          .content = std::move(chart)};
 }
 
 Figure position_figure(const ResultsGroup& group) {
   const Array& share = group.variable("position_only_share").values;
-  Heatmap map;
-  map.panels = {{"same token", at_last(share, 0), {}, {}},
-                {"previous token", at_last(share, 1), {}, {}},
-                {"position 0", group.variable("position_only_sink").values, {}, {}}};
-  map.row_title = "layer";
-  map.column_title = "head";
-  map.value_title = "attention (probability)";
+  Heatmap map = head_map("attention (probability)",
+                         {{"same token", at_last(share, 0)},
+                          {"previous token", at_last(share, 1)},
+                          {"position 0", group.variable("position_only_sink").values}});
   map.low = 0;
-  map.high = 1;
   return {.name = "position_only",
           .group = group.name,
           .title = "Attention from position embeddings alone (exact for layer 0 only)",
@@ -183,7 +195,7 @@ Figure position_figure(const ResultsGroup& group) {
 Figure offsets_figure(const ResultsGroup& group) {
   const Array& share = group.variable("position_only_share").values;
   Heatmap map;
-  map.panels = {{"layer 0 (exact)", share.part(0), {}, {}}};
+  map.panels = {{"layer 0 (exact)", share.part(0)}};
   map.row_title = "head";
   map.column_title = "offset (tokens back)";
   map.value_title = "attention (probability)";
@@ -200,11 +212,11 @@ Figure offsets_figure(const ResultsGroup& group) {
 
 }  // namespace
 
-std::vector<Figure> draw_circuits(const Results& results) {
+std::vector<Figure> circuits_figures(const Results& results) {
   const ResultsGroup& group = results.group("circuits");
   std::vector<Figure> figures{copying_figure(group), composition_figure(group), rank_figure(group)};
-  for (std::size_t projection = 0; projection < 4; ++projection) {
-    figures.push_back(overlap_figure(group, projection));
+  if (group.variable("subspace_overlap").values.shape[2] > 1) {
+    figures.push_back(overlap_figure(group));
   }
   figures.push_back(position_figure(group));
   figures.push_back(offsets_figure(group));

@@ -5,12 +5,12 @@
 #include <limits>
 #include <numbers>
 
+#include "headscope/error.hpp"
+#include "parallel.hpp"
 #include "random_draws.hpp"
 
 namespace headscope {
 namespace {
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 double degrees_of_cosine_squared(double cosine_squared) {
   return std::acos(std::sqrt(std::clamp(cosine_squared, 0.0, 1.0))) * 180 / std::numbers::pi;
@@ -27,9 +27,41 @@ arma::mat gram_root(const arma::mat& W) {
 
 double ov_copying(const arma::mat& W_V, const arma::mat& W_O) {
   arma::cx_vec eigenvalues;
-  if (!arma::eig_gen(eigenvalues, arma::mat(W_O.t() * W_V))) return nan;
+  if (!arma::eig_gen(eigenvalues, arma::mat(W_O.t() * W_V))) return arma::datum::nan;
   const double size = arma::accu(arma::abs(eigenvalues));
-  return size == 0 ? nan : arma::accu(arma::real(eigenvalues)) / size;
+  return size == 0 ? arma::datum::nan : arma::accu(arma::real(eigenvalues)) / size;
+}
+
+arma::mat token_circuit(const Model& model, bool fold_layer_norm) {
+  if (!model.is_complete()) {
+    throw ShapeError("model: expected token embeddings, got attention weights only");
+  }
+  constexpr Index tokens_at_once = 2048, columns_at_once = 64;
+  const Index d = model.config.d_model, d_vocab = model.config.d_vocab;
+  const arma::vec gain = arma::conv_to<arma::vec>::from(model.ln_f_gain);
+  arma::mat sum(d, d, arma::fill::zeros);
+  for (Index first = 0; first < d_vocab; first += tokens_at_once) {
+    const Index last = std::min(d_vocab, first + tokens_at_once) - 1;
+    arma::mat U = arma::conv_to<arma::mat>::from(model.unembedding().cols(first, last));
+    arma::mat E = arma::conv_to<arma::mat>::from(model.W_E.cols(first, last));
+    if (fold_layer_norm) {
+      U.each_col() %= gain;
+      for (arma::mat* tokens : {&U, &E}) {
+        const arma::rowvec mean = arma::mean(*tokens, 0);
+        tokens->each_row() -= mean;
+      }
+    }
+    parallel_for((d + columns_at_once - 1) / columns_at_once, [&](std::size_t block) {
+      const arma::span columns(block * columns_at_once,
+                               std::min<Index>(d, (block + 1) * columns_at_once) - 1);
+      sum.cols(columns.a, columns.b) += U * E.rows(columns.a, columns.b).t();
+    });
+  }
+  return sum;
+}
+
+double ov_copying_full(const arma::mat& W_V, const arma::mat& W_O, const arma::mat& tokens) {
+  return ov_copying(tokens * W_V, W_O);
 }
 
 Index rank90(arma::vec squares) {
@@ -84,7 +116,7 @@ SubspaceAngles subspace_angles(const HeadSubspaces& subspaces) {
   for (Index i = 0; i < n_head; ++i) {
     for (Index j = i; j < n_head; ++j) {
       const Index rank = std::min(subspaces.rank[i], subspaces.rank[j]);
-      double overlap = nan, angle = nan;
+      double overlap = arma::datum::nan, angle = arma::datum::nan;
       if (rank > 0) {
         const arma::mat block = cosines.submat(i * d_head, j * d_head, arma::size(d_head, d_head));
         overlap = arma::accu(arma::square(block)) / static_cast<double>(rank);

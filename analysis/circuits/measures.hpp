@@ -7,23 +7,35 @@
 
 namespace headscope {
 
-/// A small matrix S with S'S = W'W. It stands for the tall W wherever only the inner products of
-/// its columns count: norms and singular values of A W' are those of A S'.
+/// A small matrix S with S'S = W'W. It can replace the tall W wherever only inner products of its
+/// columns matter: A W' and A S' have the same norm and singular values.
 /// @param W  d_model x d_head.
 /// @return   d_head x d_head.
 arma::mat gram_root(const arma::mat& W);
 
-/// How far a head's OV circuit copies what it reads: in [-1, 1].
+/// How much a head's OV circuit copies what it reads, in [-1, 1].
 ///
 ///   Re(sum of eigenvalues) / sum of |eigenvalues|   of W_O W_V, d_head x d_head
 ///
-/// Those are the nonzero eigenvalues of the d_model x d_model matrix W_V W_O.
+/// These are also the nonzero eigenvalues of the d_model x d_model matrix W_V W_O.
 /// @param W_V, W_O  d_model x d_head, residual stream along the rows.
 /// @return NaN when all eigenvalues are zero.
 /// Source: Elhage et al. 2021.
 double ov_copying(const arma::mat& W_V, const arma::mat& W_O);
 
-/// OV copying above which a head counts as copying, and below minus which as writing the opposite.
+/// W_U W_E summed over the vocabulary: what the embedding writes of what the unembedding reads,
+/// d_model x d_model, unembedding direction x embedding direction.
+/// @param fold_layer_norm  scale the rows of W_U by ln_f's gain and subtract from each token's
+/// column of W_U and of W_E its mean over d_model.
+/// @throws ShapeError if the model is attention-only.
+arma::mat token_circuit(const Model& model, bool fold_layer_norm);
+
+/// ov_copying of the circuit from token to token, W_E W_V W_O W_U: by the eigenvalues of
+/// W_O' (W_U W_E) W_V, which are its eigenvalues other than 0.
+/// @param tokens  from token_circuit.
+double ov_copying_full(const arma::mat& W_V, const arma::mat& W_O, const arma::mat& tokens);
+
+/// A head counts as copying above this OV copying, and as writing the opposite below its negative.
 inline constexpr double least_copying = 0.5;
 
 /// How many singular values carry 90 % of the squared sum.
@@ -31,11 +43,11 @@ inline constexpr double least_copying = 0.5;
 /// @return 0 when all are zero.
 Index rank90(arma::vec squares);
 
-/// Of W_Q W_K' for one head; W_Q, W_K d_model x d_head.
+/// rank90 of W_Q W_K' for one head; W_Q, W_K d_model x d_head.
 /// Source: Cordonnier et al. 2020.
 Index qk_rank90(const arma::mat& W_Q, const arma::mat& W_K);
 
-/// Of the sum over heads of W_Q W_K', from matrices that hold all heads side by side.
+/// rank90 of the sum over heads of W_Q W_K', from matrices that hold all heads side by side.
 Index qk_rank90_joint(const arma::mat& W_Q, const arma::mat& W_K);
 
 /// Column spaces of the heads of one projection, as orthonormal bases.
@@ -47,18 +59,19 @@ struct HeadSubspaces {
 };
 HeadSubspaces head_subspaces(const arma::mat& W, Index n_head);
 
-/// How every two heads' subspaces lie to one another.
+/// Angles between the subspaces of every two heads.
 struct SubspaceAngles {
-  /// n_head x n_head: mean cos^2 of the principal angles, |U_i' U_j|^2 / d_head. The smaller rank
-  /// replaces d_head where a head's rank is less; NaN for a head of rank 0.
+  /// n_head x n_head: mean cos^2 of the principal angles, |U_i' U_j|^2 / r, where r is d_head or
+  /// the smaller rank of the two heads; NaN for a head of rank 0.
   arma::mat overlap;
   arma::mat angle_min;  ///< n_head x n_head, smallest principal angle, degrees; 0 on the diagonal
 };
 SubspaceAngles subspace_angles(const HeadSubspaces& subspaces);
 
-/// Overlap of the column spaces of two independent Gaussian matrices, d_model x d_head: one draw.
-/// Its expectation is d_head / d_model.
-/// @param centred  take from every column its mean, as folding does; then d_head / (d_model - 1).
+/// One draw of the overlap of the column spaces of two independent Gaussian matrices, d_model x
+/// d_head. Its expectation is d_head / d_model.
+/// @param centred  subtract each column's mean, as folding does; expectation d_head / (d_model -
+/// 1).
 double random_subspace_overlap(Index d_model, Index d_head, bool centred,
                                const CounterRandom& random);
 

@@ -1,8 +1,6 @@
 #include "circuits/position.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 namespace headscope {
 namespace {
@@ -22,7 +20,7 @@ arma::mat normalized_positions(const Model& model, const LayerWeights& layer, In
   return X;
 }
 
-/// Of query's scores over keys 0 .. query, in place.
+/// Softmax of one query's scores over keys 0 .. query, in place.
 void softmax_in_double(arma::subview_col<double> scores) {
   scores = arma::exp(scores - scores.max());
   scores /= arma::accu(scores);
@@ -42,8 +40,8 @@ PositionOnlyAttention position_only_attention(const Model& model, Index layer_in
   const Index n_position = n_position_used(model);
   PositionOnlyAttention result{arma::mat(n_head, n_position_offset), arma::vec(n_head)};
   if (n_position <= first_query) {
-    result.share.fill(std::numeric_limits<double>::quiet_NaN());
-    result.sink.fill(std::numeric_limits<double>::quiet_NaN());
+    result.share.fill(arma::datum::nan);
+    result.sink.fill(arma::datum::nan);
     return result;
   }
 
@@ -54,7 +52,7 @@ PositionOnlyAttention position_only_attention(const Model& model, Index layer_in
   for (Index h = 0; h < n_head; ++h) {
     const arma::mat Q = QK.rows(h * d_head, (h + 1) * d_head - 1);
     const arma::mat K = QK.rows(d_model + h * d_head, d_model + (h + 1) * d_head - 1);
-    arma::mat pattern = K.t() * Q / std::sqrt(static_cast<double>(d_head));
+    arma::mat pattern = K.t() * Q * model.config.score_scale(layer_index);
     for (Index query = first_query; query < n_position; ++query) {
       softmax_in_double(pattern.col(query).subvec(0, query));
       for (Index offset = 0; offset < std::min(n_position_offset, query + 1); ++offset) {

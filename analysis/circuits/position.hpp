@@ -4,24 +4,23 @@
 
 namespace headscope {
 
-/// Offsets told apart: 0 .. 8 positions back.
+/// Offsets 0 .. 8 positions back are measured.
 inline constexpr Index n_position_offset = 9;
 
-/// Positions that are looked at: 128, or all of a model with fewer.
+/// Number of positions used: 128, or the context length if that is less.
 Index n_position_used(const Model& model);
 
-/// Where heads look when all they see is the position.
+/// Attention of the heads of one layer when the input holds positions alone.
 struct PositionOnlyAttention {
-  arma::mat share;  ///< n_head x n_position_offset: mean mass on the key `offset` positions back,
-                    ///< offsets 0 .. 8
+  arma::mat share;  ///< n_head x n_position_offset: mean mass on the key `offset` positions back
   arma::vec sink;   ///< n_head: mean mass on position 0
 };
 
-/// Attention of one layer over the first position embeddings (n_position_used) alone, put through
-/// the layer's ln_1, causal; means over queries >= 2. A query with fewer than `offset` keys before
-/// it counts as no mass there. Exact for what layer 0 adds by position alone; deeper layers read a
-/// residual stream instead.
-/// @return NaN when the model has fewer than 3 positions.
+/// Causal attention of one layer over the first n_position_used position embeddings alone, after
+/// the layer's ln_1; means over queries >= 2. A query with fewer than `offset` keys before it
+/// counts as mass 0 at that offset. An approximation beyond layer 0, where the input is a residual
+/// stream.
+/// @return NaN if the model has fewer than 3 positions.
 PositionOnlyAttention position_only_attention(const Model& model, Index layer);
 
 }  // namespace headscope

@@ -6,16 +6,12 @@
 #include "circuits/composition.hpp"
 #include "circuits/measures.hpp"
 #include "headscope/number_text.hpp"
-#include "headscope/types.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
 
-std::string unit_text(std::size_t unit, std::size_t n_head) {
-  return HeadIndex{unit / n_head, unit % n_head}.text();
-}
-
-/// Positions of the finite values, largest first.
+/// Indices of the finite values, largest value first.
 std::vector<std::size_t> ranking(const std::vector<double>& values) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -26,7 +22,7 @@ std::vector<std::size_t> ranking(const std::vector<double>& values) {
   return order;
 }
 
-/// `L1H2 (0.98), L0H0 (0.90)`: the largest values of a layer x head array.
+/// The n largest values of a layer x head array: `L1H2 (0.98), L0H0 (0.90)`.
 std::string largest_heads(const std::vector<double>& values, std::size_t n_head, std::size_t n) {
   std::vector<std::size_t> order = ranking(values);
   order.resize(std::min(n, order.size()));
@@ -38,19 +34,17 @@ std::string largest_heads(const std::vector<double>& values, std::size_t n_head,
   return text;
 }
 
-double median(std::vector<double> values) {
-  return arma::median(arma::vec(std::move(values)));
+std::string count_of(const ResultsGroup& group, const char* name) {
+  return number_text(group.variable(name).values.values[0], 0);
 }
 
 std::string copying_text(const ResultsGroup& group) {
   const Array& copying = group.variable("ov_copying").values;
   if (ranking(copying.values).empty()) return "No head has a value circuit.";
-  const auto number = [&](const char* name) {
-    return number_text(group.variable(name).values.values[0], 0);
-  };
-  return "Of " + count_text(copying.size(), "head") + " " + number("n_copying") +
+  return "Of " + count_text(copying.size(), "head") + " " + count_of(group, "n_copying") +
          " copy (OV copying above " + number_text(least_copying, 2) + ") and " +
-         number("n_opposite") + " write the opposite (below -" + number_text(least_copying, 2) +
+         count_of(group, "n_opposite") + " write the opposite (below -" +
+         number_text(least_copying, 2) +
          "); strongest: " + largest_heads(copying.values, copying.shape[1], 5) + ".";
 }
 
@@ -59,28 +53,93 @@ std::string rank_text(const ResultsGroup& group) {
   const Array& joint = group.variable("qk_rank90_joint").values;
   const double of_heads = std::accumulate(rank.values.begin(), rank.values.end(), 0.0) /
                           static_cast<double>(rank.shape[0]);
-  return " A head's query-key product needs " + decimals(median(rank.values), 0) +
+  return " A head's query-key product needs " +
+         decimals(group.variable("qk_rank90_median").values.values[0], 0) +
          " singular values (median) for 90 % of its squared sum, a layer's heads together " +
-         decimals(median(joint.values), 0) + ", where they add up to " + decimals(of_heads, 0) +
-         " one by one.";
+         decimals(arma::median(arma::vec(joint.values)), 0) + ", where they add up to " +
+         decimals(of_heads, 0) + " one by one.";
 }
 
-std::string composition_text(const ResultsGroup& group) {
-  const Array& scores = group.variable("composition").values;
-  const std::size_t n_unit = scores.shape[1];
-  const std::size_t n_head = group.variable("ov_copying").values.shape[1];
-  const Array& null = group.variable("composition_null").values;
+/// The composition scores less what random matrices have.
+class CompositionExcess {
+ public:
+  explicit CompositionExcess(const ResultsGroup& group)
+      : excess_(group.variable("composition").values),
+        null_(group.variable("composition_null").values),
+        n_head_(group.variable("ov_copying").values.shape[1]) {
+    for (std::size_t i = 0; i < excess_.size(); ++i) excess_.values[i] -= null_(i / n_pair());
+  }
+
+  std::size_t n_unit() const { return excess_.shape[1]; }
+  std::size_t n_pair() const { return n_unit() * n_unit(); }
+  const std::vector<double>& values() const { return excess_.values; }
+  double value(std::size_t kind, std::size_t from, std::size_t to) const {
+    return excess_(kind, from, to);
+  }
+
+  /// `k L0H1 to L1H0 (0.212 above 0.103)`
+  std::string text(std::size_t index) const {
+    const std::size_t kind = index / n_pair(), pair = index % n_pair();
+    return std::string(composition_kinds[kind]) + " " + unit_text(pair / n_unit(), n_head_) +
+           " to " + unit_text(pair % n_unit(), n_head_) + " (" +
+           decimals(excess_.values[index], 3) + " above " + decimals(null_(kind), 3) + ")";
+  }
+
+ private:
+  Array excess_;  // kind x unit_from x unit_to
+  Array null_;    // kind
+  std::size_t n_head_;
+};
+
+/// The pairs furthest above random matrices.
+std::string composition_text(const CompositionExcess& excess) {
+  constexpr std::size_t n_named = 3;
+  const std::vector<std::size_t> order = ranking(excess.values());
+  if (order.empty())
+    return " There are no two layers, or no random draws, to judge composition by.";
   std::string text;
-  for (std::size_t kind = 0; kind < composition_kinds.size(); ++kind) {
-    const std::vector<double> pairs = scores.part(kind).values;
-    const std::vector<std::size_t> order = ranking(pairs);
-    if (order.empty()) return " There are no two layers to compose.";
-    text += text.empty() ? " Strongest composition: " : "; ";
-    text += std::string(composition_kinds[kind]) + " " + unit_text(order[0] / n_unit, n_head) +
-            " to " + unit_text(order[0] % n_unit, n_head) + " (" + decimals(pairs[order[0]], 3) +
-            ", random " + decimals(null(kind), 3) + ")";
+  for (std::size_t i = 0; i < std::min(n_named, order.size()); ++i) {
+    text += (i == 0 ? " Composition furthest above random: " : "; ") + excess.text(order[i]);
   }
   return text + ".";
+}
+
+/// For each induction head the earlier head that its keys read most.
+std::string induction_text(const CompositionExcess& excess,
+                           const std::vector<std::size_t>& induction) {
+  constexpr std::size_t n_named = 5, keys = 1;
+  std::vector<double> best;
+  std::vector<std::size_t> pairs;
+  for (const std::size_t to : induction) {
+    std::vector<double> from(excess.n_unit());
+    for (std::size_t unit = 0; unit < from.size(); ++unit)
+      from[unit] = excess.value(keys, unit, to);
+    const std::optional<std::size_t> most = largest(from);
+    if (!most) continue;
+    best.push_back(from[*most]);
+    pairs.push_back(keys * excess.n_pair() + *most * excess.n_unit() + to);
+  }
+  std::string text;
+  const std::vector<std::size_t> order = ranking(best);
+  for (std::size_t i = 0; i < std::min(n_named, order.size()); ++i) {
+    text += (i == 0 ? " Induction pairs: " : "; ") + excess.text(pairs[order[i]]);
+  }
+  return text.empty() ? "" : text + ".";
+}
+
+std::string full_copying_text(const ResultsGroup& group) {
+  if (!group.has("ov_copying_full")) return "";
+  const Array& copying = group.variable("ov_copying_full").values;
+  std::vector<double> opposite = copying.values;
+  for (double& value : opposite) value = -value;
+  const std::vector<std::size_t> order = ranking(opposite);
+  if (order.empty()) return "";
+  const auto n_opposite =
+      std::ranges::count_if(opposite, [](double value) { return value > least_copying; });
+  return " From token to token, embedding and unembedding included, " + std::to_string(n_opposite) +
+         " suppress what they read (below -" + number_text(least_copying, 2) +
+         "); furthest: " + unit_text(order[0], copying.shape[1]) + " (" +
+         decimals(-opposite[order[0]], 2) + ").";
 }
 
 std::string position_text(const ResultsGroup& group) {
@@ -93,10 +152,42 @@ std::string position_text(const ResultsGroup& group) {
          largest_heads(previous, n_head, 3) + ".";
 }
 
+std::string copying_finding(const ResultsGroup& group) {
+  const Array& copying = group.variable("ov_copying").values;
+  const std::optional<std::size_t> most = largest(copying.values);
+  if (!most) return "";
+  return "Heads whose weights copy what they attend to: " + count_of(group, "n_copying") +
+         "; that write the opposite: " + count_of(group, "n_opposite") + ". " +
+         unit_text(*most, copying.shape[1]) + " copies most (" +
+         number_text(copying.values[*most], 2) + ").";
+}
+
 }  // namespace
 
-std::string circuit_summary(const ResultsGroup& group) {
-  return copying_text(group) + rank_text(group) + composition_text(group) + position_text(group);
+std::string circuit_summary(const ResultsGroup& group, const std::vector<std::size_t>& induction) {
+  const CompositionExcess excess(group);
+  return copying_text(group) + full_copying_text(group) + rank_text(group) +
+         composition_text(excess) + induction_text(excess, induction) + position_text(group);
+}
+
+ReportPart circuit_report(const ResultsGroup& group) {
+  ReportPart part;
+  add_finding(40, "Weights", copying_finding(group), part);
+  part.scores = {{30,
+                  "OV and QK circuits",
+                  {"ov_copying", "ov_copying_full", "qk_rank90", "position_only_sink"}}};
+  NearestHeads from{.rank = 20,
+                    .title = "-composition, from",
+                    .variable = "composition",
+                    .most = 3,
+                    .by_column = true,
+                    .chance = "composition_null"};
+  NearestHeads to = from;
+  to.title = "-composition, to";
+  to.by_column = false;
+  part.nearest = {from, to};
+  part.measures = {{"qk_rank90_median", "qk_rank90_median", ""}};
+  return part;
 }
 
 }  // namespace headscope

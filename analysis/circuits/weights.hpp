@@ -8,11 +8,11 @@
 namespace headscope {
 
 enum class Projection { q, k, v, o };
-inline constexpr std::array<Projection, 4> projections{Projection::q, Projection::k, Projection::v,
-                                                       Projection::o};
+inline constexpr std::array<Projection, 4> all_projections{Projection::q, Projection::k,
+                                                           Projection::v, Projection::o};
 inline constexpr std::array<std::string_view, 4> projection_names{"q", "k", "v", "o"};
 
-/// One layer's heads as circuits see them: every matrix has the residual stream along its rows.
+/// One layer's attention weights, each matrix with the residual stream along its rows.
 /// In row-vector notation (Y = X W) W_Q, W_K, W_V are as written and W_O is transposed.
 struct CircuitWeights {
   Index n_head = 0;
@@ -20,12 +20,12 @@ struct CircuitWeights {
 
   Index d_head() const { return W_Q.n_cols / n_head; }
   const arma::mat& of(Projection projection) const;
-  /// d_model x d_head, a copy.
+  /// One head's columns, d_model x d_head, copied.
   arma::mat of(Projection projection, Index head) const;
 };
 
-/// @param fold_layer_norm  scale the rows of W_Q, W_K, W_V by ln_1's gain and take from every
-/// column of all four its mean, since LayerNorm neither sees nor keeps what all features share.
+/// @param fold_layer_norm  scale the rows of W_Q, W_K, W_V by ln_1's gain and subtract from each
+/// column of all four its mean: LayerNorm removes the mean over features.
 /// Source: TransformerLens, `fold_ln`, `center_writing_weights`.
 CircuitWeights circuit_weights(const LayerWeights& layer, Index n_head, bool fold_layer_norm);
 

@@ -1,6 +1,8 @@
 #include "classification/claims.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "headscope/number_text.hpp"
 
@@ -16,6 +18,32 @@ std::string head_list(const std::vector<Index>& units, Index n_head) {
   return list;
 }
 
+/// The heads of a type with what makes them so if there are few, `L0H1 at offset 1, L2H3 at offset
+/// 2`; of many how many heads each makes so, `5 at offset 1, 3 at offset 2`, most first, or
+/// nothing.
+std::string carriers_text(const ResultsGroup& group, HeadType type, const std::vector<Index>& units,
+                          Index n_head) {
+  constexpr std::size_t few = 6;
+  std::map<std::string, std::size_t> count;
+  std::string list;
+  for (const Index unit : units) {
+    const std::string carrier = type_carrier(group, type, unit);
+    list += (list.empty() ? "" : ", ") + HeadIndex{unit / n_head, unit % n_head}.text() +
+            (carrier.empty() ? "" : " " + carrier);
+    ++count[carrier];
+  }
+  if (units.size() <= few) return list;
+  count.erase("");
+  std::vector<std::pair<std::string, std::size_t>> order(count.begin(), count.end());
+  std::ranges::stable_sort(order, std::ranges::greater(),
+                           &std::pair<std::string, std::size_t>::second);
+  list.clear();
+  for (const auto& [carrier, n] : order) {
+    list += (list.empty() ? "" : ", ") + std::to_string(n) + " " + carrier;
+  }
+  return list;
+}
+
 std::vector<Index> units_of(const TypeMargins& margins, HeadType type) {
   std::vector<Index> units;
   for (Index unit = 0; unit < margins.of(type).n_rows; ++unit) {
@@ -24,31 +52,7 @@ std::vector<Index> units_of(const TypeMargins& margins, HeadType type) {
   return units;
 }
 
-/// Share of heads of any of `types`, 1 x n_weighting.
-arma::mat share_of(const TypeMargins& margins, const std::vector<HeadType>& types) {
-  const arma::mat& any = margins.of(types.front());
-  arma::mat share(1, any.n_cols, arma::fill::zeros);
-  for (Index w = 0; w < any.n_cols; ++w) {
-    for (Index unit = 0; unit < any.n_rows; ++unit) {
-      for (const HeadType type : types) {
-        if (!margins.has(type, unit, w)) continue;
-        share(0, w) += 1.0 / static_cast<double>(any.n_rows);
-        break;
-      }
-    }
-  }
-  return share;
-}
-
-void set_effect(Claim& claim, const std::string& name, const arma::mat& values) {
-  const Interval interval = row_interval(values, 0);
-  claim.effect_name = name;
-  claim.effect = values(0, 0);
-  claim.ci_low = interval.low;
-  claim.ci_high = interval.high;
-}
-
-/// `syntactic (the corpus has no dependencies)`: those of `types` that could not be looked for.
+/// Those of `types` that were not tested, and why: `syntactic (the corpus has no dependencies)`.
 std::string untested_types(const TypeMargins& margins, const std::vector<HeadType>& types) {
   std::string list;
   for (const HeadType type : types) {
@@ -64,27 +68,24 @@ Claim type_claim(HeadType type, const TypeMargins& margins) {
   Claim claim;
   claim.number = 7;
   claim.statement = "Some heads are " + heads + ".";
-  set_effect(claim, "share of heads that are " + heads, share_of(margins, {type}));
+  claim.effect_name = "share of heads that are " + heads;
   const std::string& untested = margins.untested_reason(type);
   if (!untested.empty()) {
-    claim.verdict = Verdict::undecided;
     claim.evidence = "Cannot be told: " + untested + ".";
-    claim.effect = claim.ci_low = claim.ci_high = std::numeric_limits<double>::quiet_NaN();
     return claim;
   }
+  claim.effect = share_of(margins, {type});
   const std::size_t n = units_of(margins, type).size();
   claim.evidence = std::to_string(n) + " of " + std::to_string(margins.of(type).n_rows) +
                    " heads pass the rule: " + head_type_rule(type) + ".";
-  if (std::isnan(claim.ci_low)) {
-    claim.verdict = Verdict::undecided;
+  if (!claim.effect.has_interval()) {
     claim.evidence += " There is no interval to settle it.";
   } else if (n == 0) {
     claim.verdict = Verdict::does_not_hold;
+  } else if (claim.effect.low > 0) {
+    claim.verdict = Verdict::holds;
   } else {
-    claim.verdict = claim.ci_low > 0 ? Verdict::holds : Verdict::undecided;
-    if (claim.verdict == Verdict::undecided) {
-      claim.evidence += " Not every resample of the documents keeps one.";
-    }
+    claim.evidence += " Not every resample of the documents keeps one.";
   }
   return claim;
 }
@@ -98,16 +99,15 @@ std::vector<Claim> specialisation_claims(const TypeMargins& margins) {
   any.number = 7;
   any.statement =
       "Heads specialise: most are positional, syntactic, semantic, coreference or delimiter heads.";
-  set_effect(any, "share of heads of at least one of the five types", share_of(margins, named));
-  any.verdict = any.ci_low > 0.5    ? Verdict::holds
-                : any.ci_high < 0.5 ? Verdict::does_not_hold
-                                    : Verdict::undecided;
-  any.evidence = percent(any.effect) +
+  any.effect_name = "share of heads of at least one of the five types";
+  any.effect = share_of(margins, named);
+  any.verdict = verdict_of(any.effect, Side::above, 0.5);
+  any.evidence = percent(any.effect.value) +
                  " of the heads pass the threshold of at least one of the five types; the claim is "
                  "taken to hold where more than half do.";
   const std::string untested = untested_types(margins, named);
   if (!untested.empty()) {
-    // What could not be looked for may be there all the same.
+    // Types that were not tested may still be present.
     if (any.verdict == Verdict::does_not_hold) any.verdict = Verdict::undecided;
     any.evidence +=
         " The share is the least it can be, since there was no looking for " + untested + ".";
@@ -120,13 +120,11 @@ std::vector<Claim> specialisation_claims(const TypeMargins& margins) {
 std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& sums, Index n_head) {
   const std::vector<Index> heads = units_of(margins, HeadType::coreference);
   const auto claim_of = [&](const std::string& sum, const std::string& statement,
-                            const std::string& quantity, const std::string& units, double sign) {
+                            const std::string& quantity, const std::string& units, Side side) {
     Claim claim;
     claim.number = 8;
     claim.statement = statement;
     claim.effect_name = quantity + " without a pronoun minus with one, " + units;
-    claim.effect = claim.ci_low = claim.ci_high = std::numeric_limits<double>::quiet_NaN();
-    claim.verdict = Verdict::undecided;
     if (heads.empty()) {
       claim.evidence = "Cannot be told: no head of this model is a coreference head.";
       return claim;
@@ -142,16 +140,12 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
       without += means(unit, 0) / static_cast<double>(heads.size());
       with += means(n_unit + unit, 0) / static_cast<double>(heads.size());
     }
-    set_effect(claim, claim.effect_name, difference);
-    if (std::isnan(claim.effect)) {
+    claim.effect = row_estimate(difference, 0);
+    if (std::isnan(claim.effect.value)) {
       claim.evidence = "Cannot be told: the corpus lacks sentences of one of the two kinds.";
       return claim;
     }
-    if (sign * claim.ci_low > 0 && sign * claim.ci_high > 0) {
-      claim.verdict = Verdict::holds;
-    } else if (sign * claim.ci_low < 0 && sign * claim.ci_high < 0) {
-      claim.verdict = Verdict::does_not_hold;
-    }
+    claim.verdict = verdict_of(claim.effect, side, 0);
     claim.evidence = "Coreference heads (" + head_list(heads, n_head) + "): " + quantity + " " +
                      number_text(without, 3) + " on sentences without a pronoun, " +
                      number_text(with, 3) + " on those with one.";
@@ -160,14 +154,29 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
   return {claim_of("sentence_sink",
                    "A coreference head rests on sentences without pronouns: it attends more to the "
                    "sink there.",
-                   "sink mass", "probability", 1),
+                   "sink mass", "probability", Side::above),
           claim_of("sentence_entropy",
                    "A coreference head rests on sentences without pronouns: its attention has less "
                    "entropy there.",
-                   "entropy", "nats", -1)};
+                   "entropy", "nats", Side::below)};
 }
 
-std::string type_summary(const TypeMargins& margins, Index n_head) {
+std::string type_carrier(const ResultsGroup& group, HeadType type, Index unit) {
+  const auto value = [&](const char* name) { return group.variable(name).values.values[unit]; };
+  if (type == HeadType::positional && value("positional_offset") > 0) {
+    return "at offset " + number_text(value("positional_offset"), 0);
+  }
+  if (type == HeadType::syntactic && group.has("syntactic_relation") &&
+      value("syntactic_relation") >= 0) {
+    const auto relation = static_cast<std::size_t>(value("syntactic_relation"));
+    const auto direction = static_cast<ArcDirection>(value("syntactic_direction"));
+    return "by " + arc_text(group.dimensions.at("relation").text[relation], direction) + " (" +
+           count_text(static_cast<std::size_t>(value("syntactic_arcs")), "held-out arc") + ")";
+  }
+  return "";
+}
+
+std::string type_summary(const TypeMargins& margins, const ResultsGroup& group, Index n_head) {
   const Index n_unit = margins.margin[0].n_rows;
   std::string summary = "Of " + count_text(n_unit, "head") + ": ";
   std::vector<HeadType> all_types;
@@ -179,7 +188,8 @@ std::string type_summary(const TypeMargins& margins, Index n_head) {
     const std::vector<Index> units = units_of(margins, type);
     if (units.empty()) continue;
     summary += std::to_string(units.size()) + " " + head_type_name(type);
-    if (units.size() <= 6) summary += " (" + head_list(units, n_head) + ")";
+    const std::string which = carriers_text(group, type, units, n_head);
+    if (!which.empty()) summary += " (" + which + ")";
     summary += ", ";
   }
   summary += std::to_string(n_none) + " of no type. A head may be of several types.";

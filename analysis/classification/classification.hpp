@@ -4,7 +4,7 @@
 
 namespace headscope {
 
-/// Which head does what: scores, baselines, held-out tests and types of heads.
+/// Analysis `classification`: scores, baselines, held-out tests and types of heads.
 RegisteredAnalysis classification_analysis();
 
 }  // namespace headscope

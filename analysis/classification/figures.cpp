@@ -2,8 +2,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "classification/claims.hpp"
 #include "classification/results.hpp"
-#include "classification/types.hpp"
+#include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
 
 namespace headscope {
@@ -11,7 +12,7 @@ namespace {
 
 constexpr const char* group_name = "classification";
 
-/// What the figures read of the group.
+/// The parts of the group that the figures read.
 class Scores {
  public:
   explicit Scores(const Results& results) : group_(results.group(group_name)) {}
@@ -20,6 +21,9 @@ class Scores {
   Index n_head() const { return group_.dimensions.at("head").size(); }
   bool has(const std::string& name) const { return group_.has(name); }
   const Array& array(const std::string& name) const { return group_.variable(name).values; }
+  Estimate estimate(const std::string& name, Index i) const {
+    return group_.variable(name).estimate(i);
+  }
   double scalar(const std::string& name) const { return array(name).values.front(); }
   const std::vector<std::string>& labels(const std::string& dimension) const {
     return group_.dimensions.at(dimension).text;
@@ -37,23 +41,17 @@ class Scores {
   const ResultsGroup& group_;
 };
 
-Heatmap head_map(const std::string& value_title, std::vector<HeatmapPanel> panels) {
-  Heatmap map;
-  map.panels = std::move(panels);
-  map.row_title = "layer";
-  map.column_title = "head";
-  map.value_title = value_title;
-  return map;
-}
-
 /// One point per head, and the layer's mean as a line.
+/// @param set  of points in the figure: its colour, and its place beside the layer.
 std::vector<Series> by_layer(const Scores& scores, const std::string& variable,
-                             const std::string& label) {
+                             const std::string& label, std::size_t set = 0) {
   const Array& values = scores.array(variable);
   Series points;
   points.label = label + ", one point a head";
   points.style = Series::Style::points;
+  points.shift = set == 0 ? -0.08 : 0.08;
   Series mean;
+  points.colour = mean.colour = set;
   mean.label = label + ", mean of the layer";
   for (Index layer = 0; layer < scores.n_layer(); ++layer) {
     Ratio layer_mean;
@@ -82,23 +80,39 @@ Chart layer_chart(const std::string& y_title, std::vector<Series> series,
   return chart;
 }
 
-Figure draw_type_map(const Scores& scores) {
-  Heatmap map = head_map("type", {{"", scores.array("primary"), {}, {}}});
+/// What carries each flag of a type: ` Positional: L0H1 at offset 1.`; empty if nothing does.
+std::string carriers_caption(const ResultsGroup& group, HeadType type, const std::string& title) {
+  const Array& flags = group.variable("type").values;
+  const std::size_t n_unit = flags.size() / n_head_type, n_head = flags.shape[2];
+  std::string text;
+  for (std::size_t unit = 0; unit < n_unit; ++unit) {
+    const std::string carrier = type_carrier(group, type, unit);
+    if (carrier.empty()) continue;
+    text += (text.empty() ? " " + title + ": " : ", ") +
+            HeadIndex{unit / n_head, unit % n_head}.text() + " " + carrier;
+  }
+  return text.empty() ? "" : text + ".";
+}
+
+Figure type_map_figure(const Scores& scores, const ResultsGroup& group) {
+  Heatmap map = head_map("type", {{"", scores.array("primary")}});
   map.scale = ColourScale::categorical;
-  map.categories = scores.meanings("primary");
+  map.categories = spaced(scores.meanings("primary"));
   return {.name = "head_types",
           .group = group_name,
           .title = "What each head does",
           .caption =
               "Each head's primary type: the one whose threshold it passes by most, in units "
-              "of the room left above the threshold; none: it passes no threshold.",
+              "of the room left above the threshold; none: it passes no threshold." +
+              carriers_caption(group, HeadType::positional, "Positional") +
+              carriers_caption(group, HeadType::syntactic, "Syntactic"),
           .source = std::string(own_definition) + ", after Voita et al. 2019",
           .content = std::move(map)};
 }
 
-Figure draw_type_counts(const Scores& scores) {
+Figure type_counts_figure(const Scores& scores) {
   const Array& types = scores.array("type");
-  const std::vector<std::string>& names = scores.labels("head_type");
+  const std::vector<std::string> names = spaced(scores.labels("head_type"));
   ChartPanel panel;
   for (Index type = 0; type < names.size(); ++type) {
     Series series;
@@ -125,10 +139,10 @@ Figure draw_type_counts(const Scores& scores) {
     }
     panel.series.push_back(std::move(none));
   }
-  for (Index layer = 0; layer < scores.n_layer(); ++layer) {
-    panel.x_labels.push_back(std::to_string(layer));
-  }
   Chart chart;
+  for (Index layer = 0; layer < scores.n_layer(); ++layer) {
+    chart.x_labels.push_back(std::to_string(layer));
+  }
   chart.panels = {std::move(panel)};
   chart.x_title = "layer";
   chart.y_title = "heads";
@@ -144,13 +158,7 @@ Figure draw_type_counts(const Scores& scores) {
           .content = std::move(chart)};
 }
 
-/// `nsubj → head`: the dependent attends back to its head; `head → nsubj`: the other way round.
-std::string relation_label(const Scores& scores, Index relation, Index direction) {
-  const std::string& name = scores.labels("relation")[relation];
-  return direction == 0 ? name + " → head" : "head → " + name;
-}
-
-/// The relations that were tested, in each direction, by the gain of their head over the baseline.
+/// Tested relations in each direction, sorted by the chosen head's gain over the baseline.
 std::vector<Index> leading_relations(const Scores& scores) {
   constexpr std::size_t most_relations = 24;
   if (!scores.has("relation_tested")) return {};
@@ -167,30 +175,50 @@ std::vector<Index> leading_relations(const Scores& scores) {
   return order;
 }
 
-Figure draw_relations(const Scores& scores, const std::vector<Index>& order) {
-  const Array& accuracy = scores.array("relation_best_accuracy_heldout");
+Figure relations_figure(const Scores& scores, const std::vector<Index>& order) {
   const Array& baseline = scores.array("relation_baseline_heldout");
-  Series heads, offsets;
-  heads.label = "best head";
+  const Array& count = scores.array("relation_count_heldout");
+  const Array& q = scores.array("relation_q");
+  Series gains, heads, unsure, offsets;
+  heads.label = "best head, q < 0.05";
+  unsure.label = "best head, q ≥ 0.05";
   offsets.label = "best fixed offset";
-  heads.style = offsets.style = Series::Style::bars;
-  ChartPanel panel;
+  gains.style = Series::Style::spans;
+  heads.style = unsure.style = offsets.style = Series::Style::points;
+  heads.colour = 0;
+  unsure.colour = 5;
+  offsets.colour = 1;
+  Chart chart;
   for (const Index i : order) {
-    const double x = static_cast<double>(panel.x_labels.size());
-    heads.x.push_back(x);
-    heads.y.push_back(accuracy.values[i]);
-    heads.low.push_back(scores.array("relation_best_accuracy_heldout_ci_low").values[i]);
-    heads.high.push_back(scores.array("relation_best_accuracy_heldout_ci_high").values[i]);
-    offsets.x.push_back(x);
-    offsets.y.push_back(baseline.values[i]);
+    const double row = static_cast<double>(chart.x_labels.size());
+    const Estimate accuracy = scores.estimate("relation_best_accuracy_heldout", i);
     const HeadIndex head{static_cast<Index>(scores.array("relation_best_layer").values[i]),
                          static_cast<Index>(scores.array("relation_best_head").values[i])};
-    panel.x_labels.push_back(head.text() + " " + relation_label(scores, i / 2, i % 2));
+    const double best_q = q.part(i / 2).part(i % 2)(head.layer, head.head);
+    Series& best = best_q < 0.05 ? heads : unsure;
+    best.x.push_back(row);
+    best.y.push_back(accuracy.value);
+    best.low.push_back(accuracy.low);
+    best.high.push_back(accuracy.high);
+    offsets.x.push_back(row);
+    offsets.y.push_back(baseline.values[i]);
+    gains.x.push_back(row);
+    gains.y.push_back(accuracy.value);
+    gains.low.push_back(baseline.values[i]);
+    gains.high.push_back(accuracy.value);
+    chart.x_labels.push_back(
+        head.text() + "  " +
+        arc_text(scores.labels("relation")[i / 2], static_cast<ArcDirection>(i % 2)) + "  n " +
+        number_text(count.values[i], 6));
   }
-  panel.series = {std::move(heads), std::move(offsets)};
-  Chart chart;
+  ChartPanel panel;
+  panel.series = {std::move(gains), std::move(offsets)};
+  for (Series* const best : {&heads, &unsure}) {
+    if (!best->x.empty()) panel.series.push_back(std::move(*best));
+  }
   chart.panels = {std::move(panel)};
-  chart.x_title = "head, relation and direction";
+  chart.horizontal = true;
+  chart.x_title = "head, relation and held-out arcs";
   chart.y_title = "accuracy";
   chart.y_low = 0;
   chart.y_high = 1;
@@ -213,7 +241,7 @@ Figure draw_relations(const Scores& scores, const std::vector<Index>& order) {
           .content = std::move(chart)};
 }
 
-Figure draw_entropy(const Scores& scores) {
+Figure entropy_figure(const Scores& scores) {
   return {.name = "clark2019_entropy",
           .group = group_name,
           .title = "Entropy of attention, by layer",
@@ -224,11 +252,11 @@ Figure draw_entropy(const Scores& scores) {
           .content = layer_chart("entropy, nats", by_layer(scores, "entropy", "entropy"))};
 }
 
-Figure draw_sink(const Scores& scores) {
+Figure sink_figure(const Scores& scores) {
   std::vector<Series> series = by_layer(scores, "sink", "sink");
   std::vector<ReferenceLine> lines;
   if (scores.has_values("delimiter")) {
-    for (Series& more : by_layer(scores, "delimiter", "punctuation")) {
+    for (Series& more : by_layer(scores, "delimiter", "punctuation", 1)) {
       series.push_back(std::move(more));
     }
     lines.push_back({"punctuation's share of keys", scores.scalar("delimiter_baseline")});
@@ -246,9 +274,8 @@ Figure draw_sink(const Scores& scores) {
       .content = std::move(chart)};
 }
 
-Figure draw_dependency_alignment(const Scores& scores) {
-  Heatmap map =
-      head_map("share of attention", {{"", scores.array("dependency_alignment"), {}, {}}});
+Figure dependency_alignment_figure(const Scores& scores) {
+  Heatmap map = head_map("share of attention", {{"", scores.array("dependency_alignment")}});
   map.low = 0;
   return {
       .name = "vig2019_dependency_alignment",
@@ -262,8 +289,8 @@ Figure draw_dependency_alignment(const Scores& scores) {
       .content = std::move(map)};
 }
 
-Figure draw_distance(const Scores& scores) {
-  Heatmap map = head_map("distance, tokens", {{"", scores.array("distance"), {}, {}}});
+Figure distance_figure(const Scores& scores) {
+  Heatmap map = head_map("distance, tokens", {{"", scores.array("distance")}});
   map.low = 0;
   return {
       .name = "vig2019_distance",
@@ -277,13 +304,12 @@ Figure draw_distance(const Scores& scores) {
       .content = std::move(map)};
 }
 
-Figure draw_induction(const Scores& scores) {
-  Heatmap map = head_map("attention, probability",
-                         {{"previous token", scores.array("previous_token"), {}, {}},
-                          {"duplicate token", scores.array("duplicate_token"), {}, {}},
-                          {"induction", scores.array("induction"), {}, {}}});
+Figure induction_figure(const Scores& scores) {
+  Heatmap map =
+      head_map("attention, probability", {{"previous token", scores.array("previous_token")},
+                                          {"duplicate token", scores.array("duplicate_token")},
+                                          {"induction", scores.array("induction")}});
   map.low = 0;
-  map.high = 1;
   return {
       .name = "olsson2022_induction",
       .group = group_name,
@@ -297,20 +323,54 @@ Figure draw_induction(const Scores& scores) {
       .content = std::move(map)};
 }
 
+Figure induction_stripe_figure(const Scores& scores) {
+  const Array& pattern = scores.array("induction_pattern");
+  const std::size_t n_token = pattern.shape[0];
+  const auto number = [&](const char* name) { return static_cast<Index>(scores.scalar(name)); };
+  const HeadIndex head{number("induction_pattern_layer"), number("induction_pattern_head")};
+  HeatmapPanel panel{"", pattern};
+  for (std::size_t query = 0; query < n_token; ++query) {
+    for (std::size_t key = query + 1; key < n_token; ++key) {
+      panel.values(query, key) = arma::datum::nan;
+    }
+  }
+  Heatmap map;
+  map.panels = {std::move(panel)};
+  map.row_title = "query position";
+  map.column_title = "key position";
+  map.value_title = "attention (probability)";
+  map.low = 0;
+  map.high = 1;
+  map.group = n_token / 2 + 1;
+  return {.name = "olsson2022_induction_stripe",
+          .group = group_name,
+          .title = "The induction stripe of " + head.text(),
+          .caption =
+              "Attention of the head with the largest induction score, " + head.text() + " (" +
+              decimals(scores.array("induction")(head.layer, head.head), 2) +
+              "), on one sequence of random tokens that are given twice; the lines divide the "
+              "halves. An induction head attends from each token of the second half to the token "
+              "that followed it in the first: the stripe at the lower left.",
+          .source = "Olsson et al. 2022",
+          .content = std::move(map)};
+}
+
 }  // namespace
 
 std::vector<Figure> classification_figures(const Results& results) {
   const Scores scores(results);
-  std::vector<Figure> figures{draw_type_map(scores), draw_type_counts(scores)};
+  std::vector<Figure> figures{type_map_figure(scores, results.group(group_name)),
+                              type_counts_figure(scores)};
   const std::vector<Index> relations = leading_relations(scores);
-  if (!relations.empty()) figures.push_back(draw_relations(scores, relations));
-  figures.push_back(draw_entropy(scores));
-  figures.push_back(draw_sink(scores));
+  if (!relations.empty()) figures.push_back(relations_figure(scores, relations));
+  figures.push_back(entropy_figure(scores));
+  figures.push_back(sink_figure(scores));
   if (scores.has_values("dependency_alignment")) {
-    figures.push_back(draw_dependency_alignment(scores));
+    figures.push_back(dependency_alignment_figure(scores));
   }
-  figures.push_back(draw_distance(scores));
-  figures.push_back(draw_induction(scores));
+  figures.push_back(distance_figure(scores));
+  figures.push_back(induction_figure(scores));
+  if (scores.has("induction_pattern")) figures.push_back(induction_stripe_figure(scores));
   return figures;
 }
 

@@ -6,7 +6,7 @@
 namespace headscope {
 
 double Ratio::value() const {
-  return denominator > 0 ? numerator / denominator : std::numeric_limits<double>::quiet_NaN();
+  return denominator > 0 ? numerator / denominator : arma::datum::nan;
 }
 
 Ratio& Ratio::operator+=(const Ratio& other) {
@@ -80,9 +80,11 @@ Ratio furthest_attention_distance(Index n_token) {
   return distance;
 }
 
-Ratio previous_token_mass(const Matrix& pattern) {
+Ratio offset_mass(const Matrix& pattern, Index offset) {
   Ratio mass;
-  for (Index q = 2; q < pattern.n_cols; ++q) mass += {pattern(q - 1, q), 1};
+  for (Index q = std::max<Index>(2, offset + 1); q < pattern.n_cols; ++q) {
+    mass += {pattern(q - offset, q), 1};
+  }
   return mass;
 }
 

@@ -6,24 +6,24 @@
 
 #include "headscope/types.hpp"
 
-/// Scores of one head that need nothing but its attention pattern.
+/// Scores of one head from its attention pattern alone.
 ///
 /// Patterns are n_token x n_token, key x query: column q is the distribution of query q over keys
 /// 0 .. q, and entries with key > query are zero. Position 0 is the sink. "Sink excluded" means
 /// keys 1 .. q of queries q >= 2.
 namespace headscope {
 
-/// A mean on its way: what adds up over documents, and over how much.
+/// A mean as two sums that add up over documents.
 struct Ratio {
   double numerator = 0;
   double denominator = 0;
 
-  /// NaN when there was nothing to average.
+  /// numerator / denominator; NaN if the denominator is 0.
   double value() const;
   Ratio& operator+=(const Ratio& other);
 };
 
-/// Stands for "no such position".
+/// Marks a missing position.
 inline constexpr Index no_position = std::numeric_limits<Index>::max();
 
 /// Attention to position 0, queries q >= 1; probability.
@@ -46,23 +46,22 @@ Ratio attention_distance(const Matrix& pattern);
 /// attention_distance of a head that spreads evenly over all keys 0 .. q.
 Ratio uniform_attention_distance(Index n_token);
 
-/// attention_distance of a head that always looks at position 1: the largest there can be.
+/// attention_distance of a head that always attends to position 1: the largest possible.
 Ratio furthest_attention_distance(Index n_token);
 
-/// Mean A[q, q-1], q >= 2; probability.
-Ratio previous_token_mass(const Matrix& pattern);
+/// Mean A[q, q - offset], sink excluded: over the queries that have this key; probability.
+Ratio offset_mass(const Matrix& pattern, Index offset);
 
-/// For each query the key of its largest weight, sink excluded; the nearest wins ties.
-/// no_position for q < 2.
+/// Each query's key of largest weight, sink excluded; the nearest on ties. no_position for q < 2.
 std::vector<Index> largest_keys(const Matrix& pattern);
 
 inline constexpr Index n_offset = 9;
 
 /// How many queries have their largest weight at each offset q - k of 0 .. 8.
-/// @param largest  of largest_keys.
+/// @param largest  from largest_keys.
 std::array<double, n_offset> largest_offset_counts(const std::vector<Index>& largest);
 
-/// Positions over which variability is taken.
+/// Number of first positions that variability is measured on.
 inline constexpr Index n_variability_position = 10;
 
 /// sum |A - mean A| / (2 sum A) over the first 10 positions, sink excluded: 0 for a head that

@@ -5,7 +5,7 @@
 namespace headscope {
 namespace {
 
-/// The most frequent offset of 1 .. longest_offset, the shortest on ties; 0 when there is none.
+/// The most frequent offset in 1 .. longest_offset, the shortest on ties; 0 if there is none.
 Index best_offset(const arma::mat& offsets, Index direction) {
   Index best = 0;
   for (Index offset = 1; offset <= longest_offset; ++offset) {
@@ -78,6 +78,10 @@ RelationTest test_relation(const WeightedSums& sums, const std::string& relation
 }
 
 }  // namespace
+
+std::string arc_text(const std::string& relation, ArcDirection direction) {
+  return direction == ArcDirection::dependent_to_head ? relation + " → head" : "head → " + relation;
+}
 
 bool is_tested(const RelationTest& test) {
   return test.heldout_count >= least_heldout_arcs && !std::isnan(test.heldout_baseline(0));

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "classification/claims.hpp"
+#include "classification/evidence.hpp"
 #include "classification/relations.hpp"
 #include "classification/types.hpp"
 
@@ -15,15 +16,14 @@ std::vector<double> column(const arma::mat& values, Index weighting = 0) {
   return {values.begin_col(weighting), values.end_col(weighting)};
 }
 
-/// Mean over sequences, unit x weighting: all of them in column 0, then resamples.
+/// Mean over sequences, unit x weighting: column 0 over all sequences, the others over resamples.
 arma::mat resampled_induction(const Array& scores, Index n_weighting, std::uint64_t seed) {
   const Index n_sequence = scores.shape[0];
   const Index n_unit = scores.size() / n_sequence;
-  const DocumentBootstrap bootstrap(n_sequence, n_weighting - 1, seed);
+  const Bootstrap bootstrap(n_sequence, n_weighting - 1, seed);
   arma::mat means(n_unit, n_weighting, arma::fill::zeros);
   for (Index w = 0; w < n_weighting; ++w) {
-    const std::vector<std::uint32_t> times =
-        w == 0 ? std::vector<std::uint32_t>(n_sequence, 1) : bootstrap.draw(w - 1);
+    const Weights times = w == 0 ? bootstrap.whole() : bootstrap.draw(w - 1);
     for (Index s = 0; s < n_sequence; ++s) {
       for (Index unit = 0; unit < n_unit; ++unit) {
         means(unit, w) += times[s] * scores.values[s * n_unit + unit];
@@ -33,7 +33,18 @@ arma::mat resampled_induction(const Array& scores, Index n_weighting, std::uint6
   return means / static_cast<double>(n_sequence);
 }
 
-/// Fills the group, one kind of variable a function.
+/// A statistic of the finite values in each column: 1 x n_cols.
+arma::mat by_column(const arma::mat& values, double (*statistic)(const arma::vec&)) {
+  arma::mat result(1, values.n_cols);
+  for (Index i = 0; i < values.n_cols; ++i) {
+    const arma::vec column = values.col(i);
+    const arma::vec finite = column.elem(arma::find_finite(column));
+    result(i) = finite.empty() ? std::numeric_limits<double>::quiet_NaN() : statistic(finite);
+  }
+  return result;
+}
+
+/// Fills the group; one function per kind of variable.
 class ResultsBuilder {
  public:
   ResultsBuilder(ResultsGroup& group, const WeightedSums& sums, Index n_layer, Index n_head)
@@ -61,22 +72,15 @@ class ResultsBuilder {
                               std::move(meanings), definition, own_definition));
   }
 
-  /// Rows of `values` (elements x weighting) with `_ci_low` and `_ci_high`.
+  /// @param values  elements x weighting.
   void add_with_interval(const std::string& name, const Dimensions& dimensions,
                          const arma::mat& values, const std::string& definition,
-                         const std::string& units, const std::string& references) {
-    std::vector<double> low, high;
-    for (Index row = 0; row < values.n_rows; ++row) {
-      const Interval interval = row_interval(values, row);
-      low.push_back(interval.low);
-      high.push_back(interval.high);
-    }
-    add_real(name, dimensions, column(values), definition, units, references);
-    add_real(name + "_ci_low", dimensions, low,
-             definition + "; low end of the 95 % interval, documents resampled", units, references);
-    add_real(name + "_ci_high", dimensions, high,
-             definition + "; high end of the 95 % interval, documents resampled", units,
-             references);
+                         const std::string& units, const std::string& references,
+                         const std::string& resampling = "documents resampled") {
+    std::vector<Estimate> estimates;
+    for (Index row = 0; row < values.n_rows; ++row) estimates.push_back(row_estimate(values, row));
+    group_.add(Variable::estimated(name, dimensions, shape_of(dimensions), estimates, resampling,
+                                   definition, units, references));
   }
 
   void add_scores();
@@ -84,7 +88,8 @@ class ResultsBuilder {
   void add_coreference(const CoreferenceTest& test);
   void add_semantic(const SemanticTest& test);
   void add_sentences();
-  void add_types(const TypeMargins& margins);
+  void add_measures(const TypeMargins& margins);
+  void add_types(const TypeMargins& margins, const RelationTests& relations);
 
  private:
   Shape shape_of(const Dimensions& dimensions) const {
@@ -114,13 +119,17 @@ void ResultsBuilder::add_scores() {
     add_real(info.name, {}, column(sums_.ratio(info.name)), info.definition, info.units,
              info.references);
   }
-  add_with_interval("offset_share", {"offset", "layer", "head"}, sums_.ratio("largest_offset"),
+  add_with_interval("offset_share", {"offset", "layer", "head"}, sums_.ratio("offset_share"),
                     "Share of queries, sink excluded, whose largest weight is on the key at this "
                     "offset before the query; the nearest key wins ties",
                     "1", "Voita et al. 2019");
+  add_with_interval("offset_mass", {"offset", "layer", "head"}, sums_.ratio("offset_mass"),
+                    "Mean attention to the key at this offset before the query, sink excluded, "
+                    "over the queries that have this key",
+                    "probability", own_definition);
   const auto count = [&](const char* name, const char* sum, const char* definition) {
     double all = 0;
-    for (const double value : sums_.statistics().sum(sum).values) all += value;
+    for (const double value : sums_.statistics().total(sum).values) all += value;
     add_integer(name, {}, {all}, definition, "count");
   };
   count("n_document", "n_document", "Documents seen");
@@ -135,7 +144,7 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
       best_head;
   std::vector<double> accuracy, heldout, p, q;
   arma::mat best(tests.size(), sums_.n_weighting());
-  best.fill(std::numeric_limits<double>::quiet_NaN());
+  best.fill(arma::datum::nan);
   for (Index i = 0; i < tests.size(); ++i) {
     const RelationTest& test = tests[i];
     count.push_back(test.count);
@@ -145,8 +154,9 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
     heldout_baseline.push_back(test.heldout_baseline(0));
     offset.push_back(static_cast<double>(test.offset));
     const bool is_chosen = test.chosen_unit != no_position;
-    best_layer.push_back(is_chosen ? static_cast<double>(test.chosen_unit / n_head_) : -1);
-    best_head.push_back(is_chosen ? static_cast<double>(test.chosen_unit % n_head_) : -1);
+    const HeadIndex chosen{test.chosen_unit / n_head_, test.chosen_unit % n_head_};
+    best_layer.push_back(is_chosen ? static_cast<double>(chosen.layer) : -1);
+    best_head.push_back(is_chosen ? static_cast<double>(chosen.head) : -1);
     if (is_chosen) best.row(i) = test.heldout_accuracy.row(test.chosen_unit);
     accuracy.insert(accuracy.end(), test.accuracy.begin(), test.accuracy.end());
     const std::vector<double> now = column(test.heldout_accuracy);
@@ -205,13 +215,18 @@ void ResultsBuilder::add_coreference(const CoreferenceTest& test) {
   const std::string source = "Clark et al. 2019";
   add_with_interval("coreference_pronoun_heldout", per_head, test.accuracy,
                     "coreference_pronoun over documents of odd number", "1", source);
-  add_real("coreference_pronoun_baseline_heldout", {}, {test.baseline(0)},
+  add_real("coreference_pronoun_baseline_heldout", {}, {test.nearest(0)},
            "coreference_pronoun_baseline over documents of odd number", "1", source);
+  add_real("coreference_pronoun_baseline_completed_heldout", {}, {test.completed(0)},
+           "coreference_pronoun_baseline_completed over documents of odd number", "1",
+           own_definition);
   add_integer("coreference_pronoun_count_heldout", {}, {test.n_pronoun},
               "Non-first pronouns in documents of odd number", "count");
-  add_real("coreference_p", per_head, test.p,
-           "One-sided exact binomial p-value of coreference_pronoun_heldout against its baseline",
-           "probability", own_definition);
+  add_real(
+      "coreference_p", per_head, test.p,
+      "One-sided exact binomial p-value of coreference_pronoun_heldout against the better of its "
+      "two baselines",
+      "probability", own_definition);
   add_real("coreference_q", per_head, test.q, "coreference_p adjusted over all heads",
            "probability", "Benjamini & Hochberg 1995");
 }
@@ -239,7 +254,26 @@ void ResultsBuilder::add_sentences() {
                     "nats", own_definition);
 }
 
-void ResultsBuilder::add_types(const TypeMargins& margins) {
+void ResultsBuilder::add_measures(const TypeMargins& margins) {
+  const auto median = [](const arma::vec& values) { return arma::median(values); };
+  const auto mean = [](const arma::vec& values) { return arma::mean(values); };
+  add_with_interval("entropy_median", {}, by_column(sums_.ratio("entropy"), median),
+                    "Median of entropy over heads", "nats", own_definition);
+  add_with_interval("sink_mean", {}, by_column(sums_.ratio("sink"), mean),
+                    "Mean of sink over heads", "probability", own_definition);
+  std::vector<Estimate> shares;
+  for (std::size_t i = 0; i < n_head_type; ++i) {
+    const auto type = static_cast<HeadType>(i);
+    const bool tested = margins.untested_reason(type).empty();
+    shares.push_back(tested ? share_of(margins, {type}) : Estimate());
+  }
+  group_.add(Variable::estimated(
+      "type_share", {"head_type"}, {n_head_type}, shares, "documents resampled",
+      "Share of heads that are of the type; no value where the corpus cannot test for it", "1",
+      own_definition));
+}
+
+void ResultsBuilder::add_types(const TypeMargins& margins, const RelationTests& relations) {
   std::vector<double> is_type, margin;
   std::string rules;
   for (std::size_t i = 0; i < n_head_type; ++i) {
@@ -269,6 +303,30 @@ void ResultsBuilder::add_types(const TypeMargins& margins) {
   add_flag("primary", per_head, primary,
            "The head's type with the largest margin over its threshold; none when it is of no type",
            meanings);
+  std::vector<double> offset(n_unit(), -1), relation = offset, direction = offset,
+                                            arcs(n_unit(), 0);
+  for (Index unit = 0; unit < n_unit(); ++unit) {
+    if (margins.has(HeadType::positional, unit)) {
+      offset[unit] = static_cast<double>(margins.positional_offset[unit]);
+    }
+    if (!margins.has(HeadType::syntactic, unit)) continue;
+    const Index number = margins.syntactic_test[unit], of_relation = number / 2;
+    relation[unit] = static_cast<double>(of_relation);
+    direction[unit] = static_cast<double>(number % 2);
+    arcs[unit] = relations[number].heldout_count;
+  }
+  add_integer("positional_offset", per_head, offset,
+              "The offset at which a positional head looks; -1 for other heads", "tokens");
+  if (relations.empty()) return;
+  const std::string carrier = "that a syntactic head exceeds its threshold by most on";
+  add_integer("syntactic_relation", per_head, relation,
+              "The relation " + carrier + ", as an index along relation; -1 for other heads", "1");
+  add_integer("syntactic_direction", per_head, direction,
+              "The direction of the relation " + carrier +
+                  ", as an index along direction; -1 for other heads",
+              "1");
+  add_integer("syntactic_arcs", per_head, arcs,
+              "Held-out arcs of the relation " + carrier + "; 0 for other heads", "count");
 }
 
 }  // namespace
@@ -311,13 +369,16 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
       "induction", per_head, induction_means,
       "Mean attention from the second half of a repeated random sequence to the token after the "
       "query token's first occurrence; the interval is over sequences",
-      "probability", "Olsson et al. 2022; TransformerLens");
+      "probability", "Olsson et al. 2022; TransformerLens", "sequences resampled");
   builder.add_sentences();
 
   TypeMargins margins = type_margins(sums, relation_tests, coreference, semantic, induction_means);
   leave_out_heads(pruned_heads, n_head, margins);
-  builder.add_types(margins);
-  group.summary = type_summary(margins, n_head);
+  builder.add_types(margins, relation_tests);
+  builder.add_measures(margins);
+  add_type_evidence(group);
+  group.summary = type_summary(margins, group, n_head);
+  group.report = classification_report(group);
   group.claims = specialisation_claims(margins);
   for (Claim& claim : rest_claims(margins, sums, n_head)) group.claims.push_back(std::move(claim));
   return group;

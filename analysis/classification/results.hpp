@@ -7,12 +7,15 @@
 
 namespace headscope {
 
-/// The group `classification` from the sums of a corpus.
-/// @param induction     n_sequence x n_layer x n_head, of induction_scores.
-/// @param pruned_heads  heads taken out of the model: they are of no type.
+/// The group `classification` from the summed statistics.
+/// @param induction     n_sequence x n_layer x n_head, from induction_scores.
+/// @param pruned_heads  heads removed from the model; they get no type.
 ResultsGroup classification_results(const Statistics& statistics, const Array& induction,
                                     const std::vector<HeadIndex>& pruned_heads,
                                     std::size_t n_bootstrap, std::uint64_t seed);
+
+/// The part of the report about the finished group.
+ReportPart classification_report(const ResultsGroup& group);
 
 /// Figures from a results file that holds the group.
 std::vector<Figure> classification_figures(const Results& results);

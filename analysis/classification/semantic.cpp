@@ -1,7 +1,5 @@
 #include "classification/semantic.hpp"
 
-#include <omp.h>
-
 #include <cmath>
 #include <numeric>
 #include <unordered_map>
@@ -15,13 +13,12 @@ namespace {
 
 constexpr Index least_keys = 5;
 
-// What float32 rounding leaves of values that are all the same, relative to their size.
-constexpr double rounding = 1e-6;
+// Relative spread that float32 rounding gives to equal values.
+constexpr double float_rounding = 1e-6;
 
-/// Subtracts the mean over eligible keys and zeroes the others, so that products with it need no
-/// mask.
-/// @param scale  size of the values where it is known beforehand; 0: their root mean square.
-/// @return       the norm of what is left; 0 when that is but rounding.
+/// Subtracts the mean over eligible keys and zeroes the other keys, so that products need no mask.
+/// @param scale  size of the values if known; 0: their root mean square.
+/// @return       the norm of the centred values; 0 if only rounding is left.
 double centre(const float* values, const unsigned char* eligible, Index n_key, double n_eligible,
               double scale, float* centred) {
   double sum = 0;
@@ -42,7 +39,7 @@ double centre(const float* values, const unsigned char* eligible, Index n_key, d
   }
   const double size = scale > 0 ? scale * std::sqrt(n_eligible) : std::sqrt(squared_size);
   const double norm = std::sqrt(squares);
-  return norm > rounding * size ? norm : 0;
+  return norm > float_rounding * size ? norm : 0;
 }
 
 double dot(const float* a, const float* b, Index n) {
@@ -96,9 +93,8 @@ std::vector<SemanticScore> semantic_scores(const Cube& pattern, const TokenSimil
   const Index n_token = pattern.n_cols;
   const Index n_head = pattern.n_slices;
   const std::size_t n_column = 1 + similarity.n_permutation();
-  // NaN where a query does not count; summed in query order afterwards, whatever the threads did.
-  std::vector<double> correlation(n_token * n_head * n_column,
-                                  std::numeric_limits<double>::quiet_NaN());
+  // NaN for a query that is left out. Summed in query order, so that threads change no sum.
+  std::vector<double> correlation(n_token * n_head * n_column, arma::datum::nan);
   const auto first_of = [&](Index q, Index h) {
     return correlation.data() + (q * n_head + h) * n_column;
   };
@@ -110,13 +106,11 @@ std::vector<SemanticScore> semantic_scores(const Cube& pattern, const TokenSimil
     std::vector<double> norms;
   };
   const std::vector<float> column(n_token);
-  std::vector<Workspace> workspaces(static_cast<std::size_t>(blas::thread_count()),
-                                    {std::vector<unsigned char>(n_token), column, column,
-                                     std::vector(n_column, column), std::vector<double>(n_column)});
-  parallel_for(n_token > 2 ? n_token - 2 : 0, [&](std::size_t i) {
+  const Workspace empty{std::vector<unsigned char>(n_token), column, column,
+                        std::vector(n_column, column), std::vector<double>(n_column)};
+  parallel_for(n_token > 2 ? n_token - 2 : 0, empty, [&](std::size_t i, Workspace& workspace) {
     const Index q = i + 2, n_key = q - 1;  // keys 0 .. q-2
-    auto& [eligible, raw, weights, columns, norms] =
-        workspaces[static_cast<std::size_t>(omp_get_thread_num())];
+    auto& [eligible, raw, weights, columns, norms] = workspace;
     double n_eligible = 0;
     for (Index k = 0; k < n_key; ++k) {
       eligible[k] = k > 0 && similarity.type(k) != similarity.type(q) ? 1 : 0;

@@ -21,7 +21,7 @@ constexpr std::array<ScoreInfo, n_head_score> scores{{
      "tokens", "Vig & Belinkov 2019"},
     {"variability",
      "sum |A - mean A| / (2 sum A) over the first 10 positions, sink excluded; the mean is over "
-     "documents",
+     "documents and pieces of cut ones",
      "1", "Vig & Belinkov 2019"},
     {"previous_token", "Mean attention to the previous token, queries 2 and later", "probability",
      "Voita et al. 2019; Olsson et al. 2022"},
@@ -70,6 +70,13 @@ constexpr std::array<ScoreInfo, n_baseline> baselines{{
     {"coreference_pronoun_baseline",
      "As coreference_baseline, over mentions whose head word is a pronoun (PRON)", "1",
      "Clark et al. 2019"},
+    {"coreference_baseline_completed",
+     "The coreference score of taking the mention completed last before it: of the mentions that "
+     "end before the mention's first word, the one whose last word comes last, the longest on ties",
+     "1", own_definition},
+    {"coreference_pronoun_baseline_completed",
+     "As coreference_baseline_completed, over mentions whose head word is a pronoun (PRON)", "1",
+     own_definition},
 }};
 
 }  // namespace
@@ -102,9 +109,8 @@ WeightedSums::WeightedSums(const Statistics& statistics, arma::mat weights)
     : statistics_(statistics), weights_(std::move(weights)) {}
 
 arma::mat WeightedSums::total(const std::string& name, Half half) const {
-  const Array& sums = statistics_.sum(name);
-  const arma::mat by_block(const_cast<double*>(sums.values.data()), sums.size() / n_block, n_block,
-                           false, true);
+  Array sums = statistics_.total(name);
+  const arma::mat by_block(sums.values.data(), sums.size() / n_block, n_block, false, true);
   if (half == Half::all) return by_block * weights_;
   arma::mat weights = weights_;
   for (Index block = half == Half::even ? 1 : 0; block < n_block; block += 2) {
@@ -124,27 +130,18 @@ arma::mat WeightedSums::ratio(const std::string& name, Half half) const {
 
 arma::mat bootstrap_weights(const Statistics& statistics, std::size_t n_bootstrap,
                             std::uint64_t seed) {
-  const Array& n_document = statistics.sum("n_document");
-  std::vector<Index> used;
-  for (Index block = 0; block < n_block; ++block) {
-    if (n_document(block) > 0) used.push_back(block);
-  }
-  const DocumentBootstrap bootstrap(used.size(), n_bootstrap, seed);
-  arma::mat weights(n_block, 1 + bootstrap.n_resample(), arma::fill::zeros);
-  weights.col(0).ones();
+  const Bootstrap bootstrap =
+      Bootstrap::of_documents(statistics.total("n_document").values, n_bootstrap, seed);
+  arma::mat weights(n_block, 1 + bootstrap.n_resample(), arma::fill::ones);
   for (std::size_t i = 0; i < bootstrap.n_resample(); ++i) {
-    const std::vector<std::uint32_t> draw = bootstrap.draw(i);
-    for (std::size_t b = 0; b < used.size(); ++b) weights(used[b], 1 + i) = draw[b];
+    weights.col(1 + i) = arma::conv_to<arma::vec>::from(bootstrap.draw(i));
   }
   return weights;
 }
 
-Interval row_interval(const arma::mat& values, Index row) {
-  std::vector<double> resampled;
-  for (Index i = 1; i < values.n_cols; ++i) {
-    if (!std::isnan(values(row, i))) resampled.push_back(values(row, i));
-  }
-  return percentile_interval(std::move(resampled));
+Estimate row_estimate(const arma::mat& values, Index row) {
+  const arma::rowvec samples = values.row(row);
+  return percentile_estimate(samples.front(), {samples.begin() + 1, samples.end()});
 }
 
 std::vector<std::string> relations_of(const Statistics& statistics) {

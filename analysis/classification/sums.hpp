@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "classification/pattern.hpp"
+#include "headscope/estimate.hpp"
 #include "headscope/statistics.hpp"
 
-/// What classification keeps of a corpus, and how it becomes scores.
+/// The sums that classification keeps over a corpus, and the scores made from them.
 ///
-/// Every sum is kept per block of documents (n_document_block), so that intervals come from
-/// resampling blocks while memory stays the same for any corpus; the even and the odd half can be
-/// told apart.
+/// Every sum is kept per block of documents (n_document_block). Intervals come from resampling
+/// blocks, so memory does not grow with the corpus. A block holds only even or only odd documents.
 namespace headscope {
 
 inline constexpr Index n_block = n_document_block;
@@ -33,7 +33,7 @@ enum class HeadScore {
 };
 inline constexpr std::size_t n_head_score = 13;
 
-/// What a score is, for the results file; `name` also names its sums.
+/// A score as described in the results file; `name` is also the name of its sum.
 struct ScoreInfo {
   const char* name;
   const char* definition;
@@ -42,7 +42,7 @@ struct ScoreInfo {
 };
 const ScoreInfo& score_info(HeadScore score);
 
-/// Baselines that depend on the corpus alone, each a sum per block.
+/// Baselines that depend on the corpus alone; each is a sum per block.
 enum class Baseline {
   delimiter_baseline,
   distance_uniform,
@@ -50,8 +50,10 @@ enum class Baseline {
   dependency_alignment_baseline,
   coreference_baseline,
   coreference_pronoun_baseline,
+  coreference_baseline_completed,
+  coreference_pronoun_baseline_completed,
 };
-inline constexpr std::size_t n_baseline = 6;
+inline constexpr std::size_t n_baseline = 8;
 const ScoreInfo& baseline_info(Baseline baseline);
 
 /// Name of the sum that holds the denominators of the sum `name`.
@@ -62,10 +64,10 @@ std::string relation_hits_name(const std::string& relation);     ///< block, dir
 std::string relation_count_name(const std::string& relation);    ///< block, direction
 std::string relation_offsets_name(const std::string& relation);  ///< block, direction, word offset
 
-/// Arcs longer than this many words count, but are no candidates for the best fixed offset.
+/// The best fixed offset is at most this many words. Longer arcs still count as arcs.
 inline constexpr Index longest_offset = 64;
 
-/// Which documents a value is taken from.
+/// The documents that a value is computed from.
 enum class Half { all, even, odd };
 
 /// Sums over blocks under one or several weightings: the whole corpus, or resamples of it.
@@ -79,7 +81,7 @@ class WeightedSums {
   /// Weighted sum of `name`: (elements per block) x n_weighting.
   arma::mat total(const std::string& name, Half half = Half::all) const;
 
-  /// total(name) / total(weight_name(name)), element by element; NaN where there was nothing.
+  /// total(name) / total(weight_name(name)), element by element; NaN where the weight is 0.
   arma::mat ratio(const std::string& name, Half half = Half::all) const;
 
   const Statistics& statistics() const { return statistics_; }
@@ -89,15 +91,15 @@ class WeightedSums {
   arma::mat weights_;
 };
 
-/// Every block once in column 0, then `n_bootstrap` resamples of the blocks that hold documents;
-/// column 0 alone where DocumentBootstrap draws none.
+/// Block weights: 1 in column 0, then `n_bootstrap` resamples of the blocks that hold documents;
+/// column 0 alone if Bootstrap draws no resamples.
 arma::mat bootstrap_weights(const Statistics& statistics, std::size_t n_bootstrap,
                             std::uint64_t seed);
 
-/// Interval over columns 1.. of row `row`; NaN when there are none.
-Interval row_interval(const arma::mat& values, Index row);
+/// The estimate in row `row`: value from column 0, interval from the other columns.
+Estimate row_estimate(const arma::mat& values, Index row);
 
-/// The relations seen, sorted.
+/// The dependency relations in the corpus, sorted.
 std::vector<std::string> relations_of(const Statistics& statistics);
 
 }  // namespace headscope

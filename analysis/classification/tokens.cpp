@@ -1,56 +1,44 @@
-#define PCRE2_CODE_UNIT_WIDTH 8
 #include "classification/tokens.hpp"
 
-#include <pcre2.h>
-
-#include <memory>
+#include <algorithm>
 #include <unordered_map>
 
-#include "headscope/error.hpp"
+#include "headscope/unicode_pattern.hpp"
+#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {
 
 enum class ByteClass : unsigned char { other, space, punctuation };
 
-/// Marks the bytes of every match of `pattern` in `text`; bytes that are not UTF-8 never match.
-void mark_matches(const char* pattern, const std::string& text, ByteClass mark,
+/// Marks the bytes of every match of `pattern` in `text`.
+void mark_matches(const UnicodePattern& pattern, const std::string& text, ByteClass mark,
                   std::vector<ByteClass>& classes) {
-  int error_code = 0;
-  PCRE2_SIZE error_offset = 0;
-  const std::unique_ptr<pcre2_code, decltype(&pcre2_code_free)> code(
-      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern), PCRE2_ZERO_TERMINATED,
-                    PCRE2_UCP | PCRE2_MATCH_INVALID_UTF, &error_code, &error_offset, nullptr),
-      &pcre2_code_free);
-  if (!code) throw Error(std::string("punctuation: PCRE2 cannot compile ") + pattern);
-  const std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> match(
-      pcre2_match_data_create_from_pattern(code.get(), nullptr), &pcre2_match_data_free);
-  const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
-  PCRE2_SIZE position = 0;
-  while (pcre2_match(code.get(), subject, text.size(), position, 0, match.get(), nullptr) > 0) {
-    const PCRE2_SIZE* span = pcre2_get_ovector_pointer(match.get());
-    std::fill(classes.begin() + static_cast<std::ptrdiff_t>(span[0]),
-              classes.begin() + static_cast<std::ptrdiff_t>(span[1]), mark);
-    position = span[1];
+  UnicodePattern::Search search(pattern, text);
+  for (auto match = search.next(0); match; match = search.next(match->second)) {
+    std::fill(classes.begin() + static_cast<std::ptrdiff_t>(match->first),
+              classes.begin() + static_cast<std::ptrdiff_t>(match->second), mark);
   }
 }
 
 }  // namespace
 
-std::vector<unsigned char> punctuation_tokens(const Document& document) {
-  if (document.token_text.empty()) return {};
-  const Index n_token = document.tokens.size();
-  const Index first = document.has_bos ? 1 : 0;
+std::vector<unsigned char> punctuation_tokens(const Piece& piece) {
+  if (piece.token_text.empty()) return {};
+  const Index n_token = piece.tokens.size();
+  const Index first = piece.has_bos ? 1 : 0;
   std::string text;
-  for (Index t = first; t < n_token; ++t) text += document.token_text[t];
+  for (Index t = first; t < n_token; ++t) text += piece.token_text[t];
   std::vector<ByteClass> classes(text.size(), ByteClass::other);
-  mark_matches("\\p{P}+", text, ByteClass::punctuation, classes);
-  mark_matches("\\s+", text, ByteClass::space, classes);
+  text = with_placeholders(text);
+  static const UnicodePattern punctuation(R"(\p{P}+)"), space(R"(\s+)");
+  mark_matches(punctuation, text, ByteClass::punctuation, classes);
+  mark_matches(space, text, ByteClass::space, classes);
 
   std::vector<unsigned char> is_punctuation(n_token, 0);
   auto byte = classes.begin();
   for (Index t = first; t < n_token; ++t) {
-    const auto end = byte + static_cast<std::ptrdiff_t>(document.token_text[t].size());
+    const auto end = byte + static_cast<std::ptrdiff_t>(piece.token_text[t].size());
     const bool any = std::find(byte, end, ByteClass::punctuation) != end;
     const bool pure = std::find(byte, end, ByteClass::other) == end;
     is_punctuation[t] = any && pure ? 1 : 0;
@@ -104,6 +92,21 @@ Ratio duplicate_token_mass(const Matrix& pattern, const std::vector<std::vector<
     double on_copies = 0;
     for (const Index k : copies[q]) on_copies += pattern(k, q);
     mass += {on_copies, 1};
+  }
+  return mass;
+}
+
+Ratio after_copies_mass(const Matrix& pattern, const std::vector<std::vector<Index>>& copies) {
+  Ratio mass;
+  for (Index q = 2; q < pattern.n_cols; ++q) {
+    double after = 0;
+    bool any = false;
+    for (const Index k : copies[q]) {
+      if (k + 1 == q) continue;
+      after += pattern(k + 1, q);
+      any = true;
+    }
+    if (any) mass += {after, 1};
   }
   return mass;
 }

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "induction.hpp"
 
 namespace headscope {
 namespace {
 
-constexpr double largest_q = 0.05;
-constexpr double least_gain = 0.10;
-constexpr double least_semantic_z = 5;
-// Keeps a head that is uniform up to float32 rounding from counting as further than uniform.
+// A head that is uniform up to float32 rounding must not count as above uniform.
 constexpr double rounding = 1 + 1e-6;
 
 struct TypeInfo {
@@ -19,11 +17,18 @@ struct TypeInfo {
 };
 
 constexpr std::array<TypeInfo, n_head_type> types{{
-    {"positional", "the largest weight is at one fixed offset for >= 0.90 of queries"},
+    {"positional",
+     "at one fixed offset from 1 to 8 the largest weight for >= 0.90 of queries and a mean mass >= "
+     "0.20"},
+    {"current_token",
+     "at offset 0 the largest weight for >= 0.90 of queries and a mean mass >= 0.20"},
     {"delimiter", "delimiter >= 0.5 and >= 2 x delimiter_baseline"},
     {"syntactic",
      "for some relation with >= 30 held-out arcs, accuracy >= baseline + 0.10 with q < 0.05"},
-    {"coreference", "held-out pronouns beat the nearest mention by 0.10 with q < 0.05"},
+    {"coreference",
+     "held-out pronouns beat the nearest mention and the one completed last, whichever is better, "
+     "by "
+     "0.10 with q < 0.05"},
     {"semantic", "semantic >= 0.2 and z >= 5"},
     {"duplicate", "duplicate_token >= 0.4"},
     {"induction", "induction >= 0.4"},
@@ -32,34 +37,51 @@ constexpr std::array<TypeInfo, n_head_type> types{{
     {"long_range", "distance above that of uniform attention"},
 }};
 
-double not_a_number() {
-  return std::numeric_limits<double>::quiet_NaN();
-}
-
 arma::mat fixed_threshold_margins(arma::mat values, double threshold) {
   values.transform([=](double value) { return threshold_margin(value, threshold, 1); });
   return values;
 }
 
-arma::mat positional_margins(const WeightedSums& sums) {
-  const arma::mat shares = sums.ratio("largest_offset");
-  arma::mat margins(shares.n_rows / n_offset, shares.n_cols);
-  for (Index w = 0; w < shares.n_cols; ++w) {
-    for (Index unit = 0; unit < margins.n_rows; ++unit) {
-      double best = shares(unit, w);
-      for (Index o = 1; o < n_offset; ++o)
-        best = std::max(best, shares(o * margins.n_rows + unit, w));
-      margins(unit, w) = threshold_margin(best, 0.9, 1);
+/// Margin of each offset, unit x weighting: the smaller of those of share and mass.
+std::array<arma::mat, n_offset> offset_margins(const WeightedSums& sums) {
+  const arma::mat share = fixed_threshold_margins(sums.ratio("offset_share"),
+                                                  type_threshold::positional),
+                  mass = fixed_threshold_margins(sums.ratio("offset_mass"), type_threshold::mass);
+  const Index n_unit = share.n_rows / n_offset;
+  std::array<arma::mat, n_offset> margins;
+  for (Index offset = 0; offset < n_offset; ++offset) {
+    const arma::span rows(offset * n_unit, (offset + 1) * n_unit - 1);
+    margins[offset] = share(rows, arma::span::all);
+    const arma::mat of_mass = mass(rows, arma::span::all);
+    for (Index i = 0; i < of_mass.n_elem; ++i) {
+      if (!(margins[offset](i) <= of_mass(i))) margins[offset](i) = of_mass(i);
     }
   }
   return margins;
+}
+
+void set_positional(const WeightedSums& sums, TypeMargins& margins) {
+  const std::array<arma::mat, n_offset> of_offset = offset_margins(sums);
+  arma::mat best = of_offset[1];
+  margins.positional_offset.assign(best.n_rows, 1);
+  for (Index offset = 2; offset < n_offset; ++offset) {
+    for (Index i = 0; i < best.n_elem; ++i) {
+      const double margin = of_offset[offset](i);
+      if (!(margin > best(i)) && !std::isnan(best(i))) continue;
+      best(i) = margin;
+      if (i < best.n_rows) margins.positional_offset[i] = offset;
+    }
+  }
+  margins.margin[static_cast<std::size_t>(HeadType::positional)] = std::move(best);
+  margins.margin[static_cast<std::size_t>(HeadType::current_token)] = of_offset[0];
 }
 
 arma::mat delimiter_margins(const WeightedSums& sums) {
   arma::mat margins = sums.ratio(score_info(HeadScore::delimiter).name);
   const arma::mat baseline = sums.ratio(baseline_info(Baseline::delimiter_baseline).name);
   for (Index w = 0; w < margins.n_cols; ++w) {
-    const double threshold = std::max(0.5, 2 * baseline(0, w));
+    const double threshold =
+        std::max(type_threshold::delimiter, type_threshold::delimiter_factor * baseline(0, w));
     for (double& margin : margins.col(w)) margin = threshold_margin(margin, threshold, 1);
   }
   return margins;
@@ -77,41 +99,46 @@ arma::mat long_range_margins(const WeightedSums& sums) {
   return margins;
 }
 
-arma::mat syntactic_margins(const WeightedSums& sums, const RelationTests& relations,
-                            Index n_unit) {
+void set_syntactic(const WeightedSums& sums, const RelationTests& relations, Index n_unit,
+                   TypeMargins& of_types) {
   arma::mat margins(n_unit, sums.n_weighting());
-  margins.fill(not_a_number());
-  for (const RelationTest& test : relations) {
+  margins.fill(arma::datum::nan);
+  of_types.syntactic_test.assign(n_unit, no_position);
+  for (Index number = 0; number < relations.size(); ++number) {
+    const RelationTest& test = relations[number];
     if (!is_tested(test)) continue;
     for (Index unit = 0; unit < n_unit; ++unit) {
-      if (!(test.q[unit] < largest_q)) continue;
+      if (!(test.q[unit] < type_threshold::q)) continue;
       for (Index w = 0; w < margins.n_cols; ++w) {
         const double margin = threshold_margin(test.heldout_accuracy(unit, w),
-                                               test.heldout_baseline(w) + least_gain, 1);
-        if (!(margins(unit, w) >= margin)) margins(unit, w) = margin;
+                                               test.heldout_baseline(w) + type_threshold::gain, 1);
+        if (margins(unit, w) >= margin) continue;
+        margins(unit, w) = margin;
+        if (w == 0) of_types.syntactic_test[unit] = number;
       }
     }
   }
-  return margins;
+  of_types.margin[static_cast<std::size_t>(HeadType::syntactic)] = std::move(margins);
 }
 
 arma::mat coreference_margins(const CoreferenceTest& test) {
   arma::mat margins = test.accuracy;
   for (Index unit = 0; unit < margins.n_rows; ++unit) {
     for (Index w = 0; w < margins.n_cols; ++w) {
-      margins(unit, w) = test.q[unit] < largest_q
-                             ? threshold_margin(margins(unit, w), test.baseline(w) + least_gain, 1)
-                             : not_a_number();
+      margins(unit, w) =
+          test.q[unit] < type_threshold::q
+              ? threshold_margin(margins(unit, w), test.baseline(w) + type_threshold::gain, 1)
+              : arma::datum::nan;
     }
   }
   return margins;
 }
 
 arma::mat semantic_margins(const WeightedSums& sums, const SemanticTest& test) {
-  arma::mat margins =
-      fixed_threshold_margins(sums.ratio(score_info(HeadScore::semantic).name), 0.2);
+  arma::mat margins = fixed_threshold_margins(sums.ratio(score_info(HeadScore::semantic).name),
+                                              type_threshold::semantic);
   for (Index unit = 0; unit < margins.n_rows; ++unit) {
-    if (!(test.z[unit] >= least_semantic_z)) margins.row(unit).fill(not_a_number());
+    if (!(test.z[unit] >= type_threshold::semantic_z)) margins.row(unit).fill(arma::datum::nan);
   }
   return margins;
 }
@@ -124,7 +151,7 @@ bool no_head_is_scored(const arma::mat& margins) {
   return all_nan({margins.begin_col(0), margins.end_col(0)});
 }
 
-/// Fills in why a type could not be looked for: what its rule needs is nowhere in the corpus.
+/// Fills in why a type is untested: the corpus lacks what its rule needs.
 void explain_untested(const WeightedSums& sums, const RelationTests& relations,
                       const CoreferenceTest& coreference, const SemanticTest& semantic,
                       TypeMargins& margins) {
@@ -134,6 +161,7 @@ void explain_untested(const WeightedSums& sums, const RelationTests& relations,
   const bool is_too_short = no_head_is_scored(margins.of(HeadType::positional));
   for (const auto& [type, needed] : std::initializer_list<std::pair<HeadType, const char*>>{
            {HeadType::positional, "no document has a token beyond position 1"},
+           {HeadType::current_token, "no document has a token beyond position 1"},
            {HeadType::delimiter, is_too_short ? "no document has a token beyond position 1"
                                               : "the corpus has no text, only token ids"},
            {HeadType::duplicate, "no document repeats a token"},
@@ -183,7 +211,11 @@ CoreferenceTest test_coreference(const WeightedSums& sums) {
   const std::string baseline_name = baseline_info(Baseline::coreference_pronoun_baseline).name;
   CoreferenceTest test;
   test.accuracy = sums.ratio(name, Half::odd);
-  test.baseline = sums.ratio(baseline_name, Half::odd).row(0);
+  test.nearest = sums.ratio(baseline_name, Half::odd).row(0);
+  test.completed =
+      sums.ratio(baseline_info(Baseline::coreference_pronoun_baseline_completed).name, Half::odd)
+          .row(0);
+  test.baseline = arma::max(test.nearest, test.completed);
   test.n_pronoun = sums.total(weight_name(baseline_name), Half::odd)(0, 0);
   const arma::mat hits = sums.total(name, Half::odd);
   for (Index unit = 0; unit < hits.n_rows; ++unit) {
@@ -192,7 +224,7 @@ CoreferenceTest test_coreference(const WeightedSums& sums) {
             ? binomial_upper_tail(static_cast<std::uint64_t>(std::llround(hits(unit, 0))),
                                   static_cast<std::uint64_t>(std::llround(test.n_pronoun)),
                                   test.baseline(0))
-            : not_a_number());
+            : arma::datum::nan);
   }
   test.q = benjamini_hochberg(test.p);
   return test;
@@ -200,8 +232,8 @@ CoreferenceTest test_coreference(const WeightedSums& sums) {
 
 SemanticTest test_semantic(const WeightedSums& sums) {
   const arma::mat observed = sums.ratio(score_info(HeadScore::semantic).name);
-  const Array& totals = sums.statistics().sum("semantic_null");
-  const Array& weights = sums.statistics().sum(weight_name("semantic_null"));
+  const Array totals = sums.statistics().total("semantic_null");
+  const Array weights = sums.statistics().total(weight_name("semantic_null"));
   const Index n_unit = observed.n_rows;
   const Index n_permutation = totals.size() / n_unit;
   SemanticTest test;
@@ -226,15 +258,16 @@ TypeMargins type_margins(const WeightedSums& sums, const RelationTests& relation
   const auto set = [&](HeadType type, arma::mat values) {
     margins.margin[static_cast<std::size_t>(type)] = std::move(values);
   };
-  set(HeadType::positional, positional_margins(sums));
+  set_positional(sums, margins);
   set(HeadType::delimiter, delimiter_margins(sums));
-  set(HeadType::syntactic, syntactic_margins(sums, relations, induction.n_rows));
+  set_syntactic(sums, relations, induction.n_rows, margins);
   set(HeadType::coreference, coreference_margins(coreference));
   set(HeadType::semantic, semantic_margins(sums, semantic));
-  set(HeadType::duplicate, fixed_threshold_margins(score(HeadScore::duplicate_token), 0.4));
-  set(HeadType::induction, fixed_threshold_margins(induction, 0.4));
-  set(HeadType::rare, fixed_threshold_margins(score(HeadScore::rare_token), 0.5));
-  set(HeadType::sink, fixed_threshold_margins(score(HeadScore::sink), 0.9));
+  set(HeadType::duplicate,
+      fixed_threshold_margins(score(HeadScore::duplicate_token), type_threshold::duplicate));
+  set(HeadType::induction, fixed_threshold_margins(induction, type_threshold::induction));
+  set(HeadType::rare, fixed_threshold_margins(score(HeadScore::rare_token), type_threshold::rare));
+  set(HeadType::sink, fixed_threshold_margins(score(HeadScore::sink), type_threshold::sink));
   set(HeadType::long_range, long_range_margins(sums));
   explain_untested(sums, relations, coreference, semantic, margins);
   return margins;
@@ -243,7 +276,7 @@ TypeMargins type_margins(const WeightedSums& sums, const RelationTests& relation
 void leave_out_heads(const std::vector<HeadIndex>& pruned, Index n_head, TypeMargins& margins) {
   for (const HeadIndex head : pruned) {
     for (arma::mat& margin : margins.margin) {
-      margin.row(head.layer * n_head + head.head).fill(std::numeric_limits<double>::quiet_NaN());
+      margin.row(head.layer * n_head + head.head).fill(arma::datum::nan);
     }
   }
 }
@@ -256,6 +289,21 @@ Index primary_type(const TypeMargins& margins, Index unit) {
     if (primary == 0 || margin > margins.margin[primary - 1](unit, 0)) primary = type + 1;
   }
   return primary;
+}
+
+Estimate share_of(const TypeMargins& margins, const std::vector<HeadType>& any_of) {
+  const arma::mat& any = margins.of(any_of.front());
+  arma::mat share(1, any.n_cols, arma::fill::zeros);
+  for (Index w = 0; w < any.n_cols; ++w) {
+    for (Index unit = 0; unit < any.n_rows; ++unit) {
+      for (const HeadType type : any_of) {
+        if (!margins.has(type, unit, w)) continue;
+        share(0, w) += 1.0 / static_cast<double>(any.n_rows);
+        break;
+      }
+    }
+  }
+  return row_estimate(share, 0);
 }
 
 }  // namespace headscope

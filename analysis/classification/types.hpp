@@ -5,12 +5,14 @@
 
 #include "classification/relations.hpp"
 #include "classification/sums.hpp"
+#include "induction.hpp"
 
-/// From scores to types of heads.
+/// Types of heads, from their scores.
 namespace headscope {
 
 enum class HeadType {
   positional,
+  current_token,
   delimiter,
   syntactic,
   coreference,
@@ -21,37 +23,50 @@ enum class HeadType {
   sink,
   long_range,
 };
-inline constexpr std::size_t n_head_type = 10;
+inline constexpr std::size_t n_head_type = 11;
 const char* head_type_name(HeadType type);
 /// The rule in words, with its threshold.
 const char* head_type_rule(HeadType type);
 
-/// (value - threshold) / (ceiling - threshold): 0 at the threshold, 1 at the highest value there
-/// can be. At a ceiling no higher than the threshold, 0 for a value that reaches it, else negative.
+/// The numbers in the rules.
+namespace type_threshold {
+inline constexpr double positional = 0.9, mass = 0.2, delimiter = 0.5, delimiter_factor = 2,
+                        gain = 0.10;
+inline constexpr double q = 0.05, semantic = 0.2, semantic_z = 5, duplicate = 0.4;
+inline constexpr double induction = least_induction, rare = 0.5, sink = 0.9;
+}  // namespace type_threshold
+
+/// (value - threshold) / (ceiling - threshold): 0 at the threshold, 1 at the largest possible
+/// value. If ceiling <= threshold: 0 for a value that reaches the threshold, else negative.
 double threshold_margin(double value, double threshold, double ceiling);
 
-/// Coreference on pronouns of odd documents against the nearest mention.
+/// Coreference accuracy on pronouns of odd documents, against the better of two rules: take the
+/// nearest mention, take the mention completed last.
 struct CoreferenceTest {
-  arma::mat accuracy;     ///< unit x weighting
-  arma::rowvec baseline;  ///< weighting
+  arma::mat accuracy;               ///< unit x weighting
+  arma::rowvec nearest, completed;  ///< weighting
+  arma::rowvec baseline;            ///< weighting: the larger of the two
   double n_pronoun = 0;
   std::vector<double> p, q;  ///< unit
 };
 CoreferenceTest test_coreference(const WeightedSums& sums);
 
-/// Correlation with token similarity against renamed tokens.
+/// Correlation with token similarity, against permuted tokens.
 struct SemanticTest {
   std::vector<double> null_mean, null_std, z;  ///< unit
 };
 SemanticTest test_semantic(const WeightedSums& sums);
 
-/// Margins over thresholds, unit x weighting for each type; NaN where the type's tests failed or
-/// could not be made. A head is of a type where its margin is >= 0. The tests (q, z) are those of
-/// the whole corpus under every weighting.
+/// Margins over thresholds, unit x weighting per type; NaN where the type's tests failed or could
+/// not be made. A head is of a type if its margin is >= 0. The tests (q, z) of the whole corpus are
+/// used under every weighting.
 struct TypeMargins {
   std::array<arma::mat, n_head_type> margin;
-  /// Why the corpus does not let a type be looked for, in words; empty where it does.
+  /// Why the corpus cannot test a type, in words; empty if it can.
   std::array<std::string, n_head_type> untested;
+  /// Of each unit the offset of 1 .. 8, and the relation test by number, with the largest margin;
+  /// no_position without one.
+  std::vector<Index> positional_offset, syntactic_test;
 
   const std::string& untested_reason(HeadType type) const {
     return untested[static_cast<std::size_t>(type)];
@@ -68,11 +83,14 @@ TypeMargins type_margins(const WeightedSums& sums, const RelationTests& relation
                          const CoreferenceTest& coreference, const SemanticTest& semantic,
                          const arma::mat& induction);
 
-/// Takes the heads that were pruned from the model out of every type: attention that reads nothing
-/// is uniform, which would pass for a property of the head.
+/// Removes the pruned heads from every type: their attention is uniform because their weights are
+/// zero.
 void leave_out_heads(const std::vector<HeadIndex>& pruned, Index n_head, TypeMargins& margins);
 
-/// 0 for no type, else 1 + the type with the largest margin, the first on ties.
+/// Share of heads that are of at least one of `any_of`.
+Estimate share_of(const TypeMargins& margins, const std::vector<HeadType>& any_of);
+
+/// 0 for no type, else 1 + the type of largest margin, the first on ties.
 Index primary_type(const TypeMargins& margins, Index unit);
 
 }  // namespace headscope

@@ -7,10 +7,10 @@
 namespace headscope {
 namespace {
 
-void add_arcs(const Document& document, WordStructure& words) {
-  if (!document.has_dependencies) return;
-  for (Index dependent = 0; dependent < document.words.size(); ++dependent) {
-    const Word& word = document.words[dependent];
+void add_arcs(const Piece& piece, WordStructure& words) {
+  if (!piece.has_dependencies) return;
+  for (Index dependent = 0; dependent < piece.words.size(); ++dependent) {
+    const Word& word = piece.words[dependent];
     if (!word.head || *word.head == dependent) continue;
     const Index head = *word.head;
     if (words.tokens[dependent].empty() || words.tokens[head].empty()) continue;
@@ -20,15 +20,31 @@ void add_arcs(const Document& document, WordStructure& words) {
   }
 }
 
-void add_references(const Document& document, WordStructure& words) {
-  if (!document.has_coreference) return;
-  std::map<Index, std::set<std::string>> entities_at;
-  for (const Mention& mention : document.mentions) {
-    if (!words.tokens[mention.head_word].empty()) {
-      entities_at[mention.head_word].insert(mention.entity);
+/// The mention completed last before word `first`: of those that end before it, the one whose last
+/// word comes last, the longest on ties; null if there is none.
+const Mention* last_completed(const std::vector<const Mention*>& mentions, Index first) {
+  const Mention* last = nullptr;
+  for (const Mention* mention : mentions) {
+    if (mention->words.back() >= first) continue;
+    if (last == nullptr || mention->words.back() > last->words.back() ||
+        (mention->words.back() == last->words.back() &&
+         mention->words.front() < last->words.front())) {
+      last = mention;
     }
   }
-  for (const Mention& mention : document.mentions) {
+  return last;
+}
+
+void add_references(const Piece& piece, WordStructure& words) {
+  if (!piece.has_coreference) return;
+  std::map<Index, std::set<std::string>> entities_at;
+  std::vector<const Mention*> aligned;
+  for (const Mention& mention : piece.mentions) {
+    if (words.tokens[mention.head_word].empty()) continue;
+    entities_at[mention.head_word].insert(mention.entity);
+    aligned.push_back(&mention);
+  }
+  for (const Mention& mention : piece.mentions) {
     const auto here = entities_at.find(mention.head_word);
     if (here == entities_at.end()) continue;
     CoreferenceQuery query;
@@ -37,22 +53,35 @@ void add_references(const Document& document, WordStructure& words) {
       if (earlier->second.count(mention.entity) > 0) query.antecedents.push_back(earlier->first);
     }
     if (query.antecedents.empty()) continue;
-    query.is_pronoun = document.words[mention.head_word].upos == "PRON";
+    query.is_pronoun = piece.words[mention.head_word].upos == "PRON";
     query.nearest_is_right = query.antecedents.back() == std::prev(here)->first;
+    const Mention* const completed = last_completed(aligned, mention.words.front());
+    query.completed_is_right =
+        completed != nullptr && std::ranges::binary_search(query.antecedents, completed->head_word);
     words.references.push_back(std::move(query));
   }
 }
 
-void mark_sentences(const Document& document, WordStructure& words) {
+Ratio rule_accuracy(const std::vector<CoreferenceQuery>& references,
+                    bool CoreferenceQuery::*is_right, bool pronouns_only) {
+  Ratio accuracy;
+  for (const CoreferenceQuery& query : references) {
+    if (pronouns_only && !query.is_pronoun) continue;
+    accuracy += {query.*is_right ? 1.0 : 0.0, 1};
+  }
+  return accuracy;
+}
+
+void mark_sentences(const Piece& piece, WordStructure& words) {
   std::set<Index> with_pronoun;
   bool tagged = false;
-  for (const Word& word : document.words) {
+  for (const Word& word : piece.words) {
     tagged = tagged || !word.upos.empty();
     if (word.upos == "PRON") with_pronoun.insert(word.sentence);
   }
   if (!tagged) return;
-  for (Index i = 0; i < document.words.size(); ++i) {
-    const bool with = with_pronoun.count(document.words[i].sentence) > 0;
+  for (Index i = 0; i < piece.words.size(); ++i) {
+    const bool with = with_pronoun.count(piece.words[i].sentence) > 0;
     for (const Index token : words.tokens[i]) {
       words.sentence[token] = with ? SentencePronoun::with : SentencePronoun::without;
     }
@@ -61,18 +90,18 @@ void mark_sentences(const Document& document, WordStructure& words) {
 
 }  // namespace
 
-WordStructure word_structure(const Document& document) {
+WordStructure word_structure(const Piece& piece) {
   WordStructure words;
-  words.sentence.assign(document.tokens.size(), SentencePronoun::unknown);
-  for (const Word& word : document.words) {
+  words.sentence.assign(piece.tokens.size(), SentencePronoun::unknown);
+  for (const Word& word : piece.words) {
     std::vector<Index> tokens = word.tokens;
     tokens.erase(std::remove(tokens.begin(), tokens.end(), Index{0}), tokens.end());
     if (tokens.empty()) ++words.n_unaligned;
     words.tokens.push_back(std::move(tokens));
   }
-  add_arcs(document, words);
-  add_references(document, words);
-  mark_sentences(document, words);
+  add_arcs(piece, words);
+  add_references(piece, words);
+  mark_sentences(piece, words);
   return words;
 }
 
@@ -161,13 +190,14 @@ Ratio coreference_accuracy(const std::vector<Index>& largest,
   return accuracy;
 }
 
-Ratio coreference_baseline(const std::vector<CoreferenceQuery>& references, bool pronouns_only) {
-  Ratio accuracy;
-  for (const CoreferenceQuery& query : references) {
-    if (pronouns_only && !query.is_pronoun) continue;
-    accuracy += {query.nearest_is_right ? 1.0 : 0.0, 1};
-  }
-  return accuracy;
+Ratio nearest_mention_accuracy(const std::vector<CoreferenceQuery>& references,
+                               bool pronouns_only) {
+  return rule_accuracy(references, &CoreferenceQuery::nearest_is_right, pronouns_only);
+}
+
+Ratio completed_mention_accuracy(const std::vector<CoreferenceQuery>& references,
+                                 bool pronouns_only) {
+  return rule_accuracy(references, &CoreferenceQuery::completed_is_right, pronouns_only);
 }
 
 }  // namespace headscope

@@ -7,10 +7,10 @@
 #include "headscope/corpus.hpp"
 
 /// Scores of one head between words: syntax and coreference. Patterns as in
-/// classification/pattern.hpp; the sink is no word, so position 0 belongs to none.
+/// classification/pattern.hpp. Position 0, the sink, belongs to no word.
 namespace headscope {
 
-/// Which end of an arc comes later and attends back to the other.
+/// The end of an arc that comes later and attends back to the other.
 enum class ArcDirection { dependent_to_head, head_to_dependent };
 
 /// A dependency arc, read from its later word to its earlier one.
@@ -21,27 +21,28 @@ struct Arc {
   ArcDirection direction = ArcDirection::dependent_to_head;
 };
 
-/// A mention that has been mentioned before.
+/// A mention of an entity that was mentioned before.
 struct CoreferenceQuery {
   Index word = 0;                  ///< head word of the mention
   std::vector<Index> antecedents;  ///< earlier head words of the same entity
   bool is_pronoun = false;
-  bool nearest_is_right = false;  ///< the nearest preceding mention is of the same entity
+  bool nearest_is_right = false;    ///< the nearest preceding mention is of the same entity
+  bool completed_is_right = false;  ///< the mention completed last before it is
 };
 
-/// What a sentence has, for tokens: nothing known, no pronoun, a pronoun.
+/// Whether a token's sentence has a pronoun.
 enum class SentencePronoun : signed char { unknown = -1, without = 0, with = 1 };
 
-/// What the annotation of one document asks of a head.
+/// One piece's annotation as the scores need it.
 struct WordStructure {
   std::vector<std::vector<Index>> tokens;  ///< of each word, without position 0
   std::vector<Arc> arcs;                   ///< between words that have tokens, every relation
   std::vector<CoreferenceQuery> references;
-  std::vector<SentencePronoun> sentence;  ///< of each token of the document
+  std::vector<SentencePronoun> sentence;  ///< of each token of the piece
   Index n_unaligned = 0;                  ///< words without a token
 };
 
-WordStructure word_structure(const Document& document);
+WordStructure word_structure(const Piece& piece);
 
 /// `root` and `punct` are left out of the relation scores.
 bool is_scored_relation(const std::string& relation);
@@ -51,22 +52,28 @@ bool is_scored_relation(const std::string& relation);
 ///                   earlier row are set.
 void word_attention(const Matrix& pattern, const WordStructure& words, arma::mat& attention);
 
-/// For each word the earlier word with the largest attention, the nearest on ties; no_position
-/// where the word or every earlier one has no token.
+/// For each word the earlier word with the largest attention, the nearest on ties; no_position if
+/// the word or every earlier word has no token.
 std::vector<Index> largest_earlier_words(const arma::mat& attention, const WordStructure& words);
 
-/// Share of the attention from words to earlier words that runs along a dependency arc.
+/// Share of the attention from words to earlier words that follows a dependency arc.
 /// Source: Vig & Belinkov 2019, "dependency alignment".
 Ratio dependency_alignment(const arma::mat& attention, const WordStructure& words);
 
 /// The same for a head that spreads evenly over the earlier words.
 Ratio dependency_alignment_baseline(const WordStructure& words);
 
-/// Share of mentions whose largest earlier word is the head word of an antecedent.
+/// Share of mentions whose most attended earlier word is the head word of an antecedent.
 Ratio coreference_accuracy(const std::vector<Index>& largest,
                            const std::vector<CoreferenceQuery>& references, bool pronouns_only);
 
-/// The same for taking the nearest preceding mention.
-Ratio coreference_baseline(const std::vector<CoreferenceQuery>& references, bool pronouns_only);
+/// The same for the rule "take the nearest preceding mention": that of the last head word before
+/// the mention's own.
+Ratio nearest_mention_accuracy(const std::vector<CoreferenceQuery>& references, bool pronouns_only);
+
+/// The same for the rule "take the mention completed last": of the mentions that end before the
+/// mention's first word, the one whose last word comes last, the longest on ties.
+Ratio completed_mention_accuracy(const std::vector<CoreferenceQuery>& references,
+                                 bool pronouns_only);
 
 }  // namespace headscope

@@ -20,11 +20,11 @@ const AnalysisInfo correlation_info{
         "Li et al. 2018, Multi-Head Attention with Disagreement Regularization; Kornblith et al. "
         "2019, Similarity of Neural Network Representations Revisited; Clark et al. 2019, What "
         "Does BERT Look At?",
-    .needs_corpus = true,
+    .passes = {"comparing heads"},
     .has_control = true,
 };
 
-/// Adds a matrix into part `index...` of an array whose last axes are the matrix's.
+/// Adds a matrix to the slice `index...` of an array.
 template <typename... I>
 void add_block(const arma::mat& values, Array& sums, I... index) {
   for (Index i = 0; i < values.n_rows; ++i) {
@@ -37,43 +37,42 @@ class Correlation : public Analysis {
   explicit Correlation(const AnalysisContext& context)
       : model_(context.model),
         settings_(context.settings),
+        options_(context.settings.own<CorrelationOptions>()),
         n_unit_(context.model.config.n_layer * context.model.config.n_head) {
     for (const LayerWeights& layer : model_.layers) W_O_.push_back(&layer.W_O);
-    spread_queries(context.corpus->n_document());
+    spread_queries(*context.corpus);
   }
 
   bool wants_pattern(Index) const override { return true; }
 
-  bool begin_document(const Document& document, Statistics& statistics) override {
-    // Without a token beside position 0 there is nothing to compare.
-    if (document.tokens.size() < 2) return false;
-    statistics_ = &statistics;
-    document_ = document.index;
+  bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override {
+    block_ = piece.document % n_document_block;
+    if (piece.index == 0) statistics.sum("n_document", {n_document_block})(block_) += 1;
+    // Position 0 is left out.
+    if (piece.tokens.size() < 2) return false;
     z_.assign(model_.config.n_layer, Matrix());
-    start_queries(document.tokens.size());
-    block_ = document.index % n_document_block;
-    statistics.sum("n_token", {1})(0) += static_cast<double>(document.tokens.size() - 1);
-    statistics.sum("n_document", {n_document_block})(block_) += 1;
+    start_queries(piece);
+    statistics.sum("n_token", {1})(0) += static_cast<double>(piece.tokens.size() - 1);
     return true;
   }
 
-  void observe_layer(const LayerView& view) override {
+  void observe_layer(const LayerView& view, DocumentStatistics& statistics) override {
     const ModelConfig& config = model_.config;
     const Shape heads{config.n_layer, config.n_head, config.n_head};
     const HeadProducts z_products = head_space_products(view.z, config.n_head);
-    add_block(z_products.total, block_sum("head_total"), block_, view.layer);
-    add_block(z_products.cosine, statistics_->sum("head_cosine", heads), view.layer);
+    add_block(z_products.total, block_sum(statistics, "head_total"), block_, view.layer);
+    add_block(z_products.cosine, statistics.sum("head_cosine", heads), view.layer);
     const blas::ConstView V = blas::ConstView(view.qkv).rows(2 * config.d_model, config.d_model);
-    add_block(head_space_products(V, config.n_head).total, statistics_->sum("value_total", heads),
+    add_block(head_space_products(V, config.n_head).total, statistics.sum("value_total", heads),
               view.layer);
-    add_block(pattern_overlap(view.pattern), statistics_->sum("overlap", heads), view.layer);
-    add_covariance(view);
-    if (settings_.cosine_all) {
+    add_block(pattern_overlap(view.pattern), statistics.sum("overlap", heads), view.layer);
+    add_covariance(view, statistics);
+    if (options_.cosine_all) {
       z_[view.layer] = view.z;
     } else {
       const HeadProducts products =
           residual_space_products({view.z}, {W_O_[view.layer]}, config.n_head);
-      add_residual_products(products, view.layer, 0);
+      add_residual_products(products, view.layer, 0, statistics);
     }
     for (Query& query : queries_) {
       for (Index h = 0; h < config.n_head; ++h) {
@@ -84,18 +83,18 @@ class Correlation : public Analysis {
     }
   }
 
-  void end_document(const DocumentEnd&) override {
-    if (settings_.cosine_all) {
+  void end_piece(const PieceEnd&, DocumentStatistics& statistics) override {
+    if (options_.cosine_all) {
       const HeadProducts products = residual_space_products(z_, W_O_, model_.config.n_head);
       for (Index layer = 0; layer < z_.size(); ++layer) {
-        add_residual_products(products, layer, layer);
+        add_residual_products(products, layer, layer, statistics);
       }
-      Array& all = statistics_->sum("all_total", {n_unit_, n_unit_});
+      Array& all = statistics.sum("all_total", {n_unit_, n_unit_});
       for (Index i = 0; i < n_unit_; ++i) {
         for (Index j = 0; j < n_unit_; ++j) all(i, j) += products.total(i, j);
       }
     }
-    for (const Query& query : queries_) add_distances(query);
+    for (const Query& query : queries_) add_distances(query, statistics);
     z_.clear();
     queries_.clear();
   }
@@ -106,69 +105,79 @@ class Correlation : public Analysis {
 
   void compare(const Statistics& statistics, const Statistics& control,
                ResultsGroup& group) const override {
-    add_control_comparison(statistics, control, model_.config, settings_, group);
+    add_control_comparison(statistics, control, settings_, group);
   }
 
  private:
-  /// One query whose attention is kept for every head: keys 0 .. position x unit.
+  /// A sampled query with every head's attention, keys 0 .. position x unit.
   struct Query {
     Index position;
     Matrix patterns;
   };
 
   /// A sum per block of documents: block x layer x head x head.
-  Array& block_sum(const char* name) {
+  Array& block_sum(DocumentStatistics& statistics, const char* name) const {
     const ModelConfig& config = model_.config;
-    return statistics_->sum(name, {n_document_block, config.n_layer, config.n_head, config.n_head});
+    return statistics.sum(name, {n_document_block, config.n_layer, config.n_head, config.n_head});
   }
 
-  /// Spreads the queries that distances are averaged over evenly over the documents; the ones left
-  /// over go to documents drawn at random.
-  void spread_queries(std::uint64_t n_document) {
-    if (n_document == 0) return;
-    const CounterRandom random(settings_.seed, 1);
-    queries_each_ = settings_.js_queries / n_document;
-    with_one_more_ = random_subset(n_document, settings_.js_queries % n_document, random);
+  /// Divides the sampled queries evenly among the pieces of all documents; the remainder goes to
+  /// pieces spread evenly over the corpus.
+  void spread_queries(const Corpus& corpus) {
+    queries_each_ = options_.js_queries / corpus.n_piece();
+    const std::set<Index> numbers = spread_sample(
+        corpus.n_piece(), options_.js_queries % corpus.n_piece(), CounterRandom(settings_.seed, 1));
+    auto number = numbers.begin();
+    std::uint64_t first = 0;  // piece of the document, in the corpus
+    for (std::uint64_t document = 0; number != numbers.end(); ++document) {
+      const std::uint64_t end = first + corpus.n_piece(document);
+      for (; number != numbers.end() && *number < end; ++number) {
+        with_one_more_.emplace(document, *number - first);
+      }
+      first = end;
+    }
   }
 
-  /// Draws the document's queries. Together they stand for all that it has, so that long documents
+  /// Draws the piece's queries. They are weighted to represent all its queries, so that long pieces
   /// count for more.
-  void start_queries(Index n_token) {
+  void start_queries(const Piece& piece) {
     queries_.clear();
-    const Index n_query = n_token - 1;
-    const Index count =
-        std::min<Index>(n_query, queries_each_ + (with_one_more_.contains(document_) ? 1 : 0));
-    const CounterRandom random(CounterRandom(settings_.seed, 2).value(document_));
+    const Index n_query = piece.tokens.size() - 1;
+    const bool one_more = with_one_more_.contains({piece.document, piece.index});
+    const Index count = std::min<Index>(n_query, queries_each_ + (one_more ? 1 : 0));
+    const CounterRandom of_document(CounterRandom(settings_.seed, 2).value(piece.document));
+    const CounterRandom random(of_document.value(piece.index));
     for (const Index query : random_subset(n_query, count, random)) {
       queries_.push_back({1 + query, Matrix(2 + query, n_unit_, arma::fill::none)});
     }
     if (count > 0) query_weight_ = static_cast<double>(n_query) / static_cast<double>(count);
   }
 
-  /// @param block  which of the layers in `products` it is.
-  void add_residual_products(const HeadProducts& products, Index layer, Index block) {
+  /// @param block  index of the layer within `products`.
+  void add_residual_products(const HeadProducts& products, Index layer, Index block,
+                             DocumentStatistics& statistics) const {
     const ModelConfig& config = model_.config;
     const Shape heads{config.n_layer, config.n_head, config.n_head};
     const arma::span own(block * config.n_head, (block + 1) * config.n_head - 1);
-    add_block(products.total(own, own), block_sum("residual_total"), block_, layer);
-    add_block(products.cosine(own, own), statistics_->sum("residual_cosine", heads), layer);
+    add_block(products.total(own, own), block_sum(statistics, "residual_total"), block_, layer);
+    add_block(products.cosine(own, own), statistics.sum("residual_cosine", heads), layer);
   }
 
-  void add_covariance(const LayerView& view) {
+  void add_covariance(const LayerView& view, DocumentStatistics& statistics) {
     const Index d_model = model_.config.d_model, n_layer = model_.config.n_layer;
     const blas::ConstView z = blas::ConstView(view.z).cols(1, view.n_token - 1);
     product_.set_size(d_model, d_model);
     blas::multiply(z, blas::Transpose::no, z, blas::Transpose::yes, product_);
-    statistics_->add("z_product", {n_layer, d_model, d_model}, view.layer * product_.n_elem,
-                     std::span(product_.memptr(), product_.n_elem));  // symmetric
-    Array& sum = statistics_->sum("z_sum", {n_layer, d_model});
+    statistics.add("z_product", {n_layer, d_model, d_model}, view.layer * product_.n_elem,
+                   std::span(product_.memptr(), product_.n_elem));  // symmetric
+    Array& sum = statistics.sum("z_sum", {n_layer, d_model});
     for (Index t = 1; t < view.n_token; ++t) {
       for (Index i = 0; i < d_model; ++i) sum(view.layer, i) += view.z(i, t);
     }
   }
 
-  void add_distances(const Query& query) {
-    Array& sums = statistics_->sum("js_distance", {n_unit_, n_unit_});
+  void add_distances(const Query& query, DocumentStatistics& statistics) const {
+    Array& sums = statistics.sum("js_distance", {n_unit_, n_unit_});
     const Index n_key = query.position + 1;
     parallel_for(n_unit_, [&](Index i) {
       for (Index j = 0; j < i; ++j) {
@@ -178,42 +187,42 @@ class Correlation : public Analysis {
         sums(j, i) += query_weight_ * distance;
       }
     });
-    statistics_->sum("js_weight", {1})(0) += query_weight_;
-    statistics_->sum("js_count", {1})(0) += 1;
+    statistics.sum("js_weight", {1})(0) += query_weight_;
+    statistics.sum("js_count", {1})(0) += 1;
   }
 
   const Model& model_;
   const AnalysisSettings& settings_;
+  const CorrelationOptions& options_;
   Index n_unit_;
   std::vector<const Matrix*> W_O_;
-  std::uint64_t queries_each_ = 0;  // of the sample, in a document
-  std::set<Index> with_one_more_;   // documents
+  std::uint64_t queries_each_ = 0;  // sampled per piece
+  std::set<std::pair<std::uint64_t, std::uint64_t>>
+      with_one_more_;  // document and index of pieces with one query more
 
-  Statistics* statistics_ = nullptr;
-  std::uint64_t document_ = 0;
   Index block_ = 0;        // of documents
-  std::vector<Matrix> z_;  // per layer, d_model x n_token; kept for cosine_all alone
+  std::vector<Matrix> z_;  // per layer, d_model x n_token; only for cosine_all
   std::vector<Query> queries_;
-  double query_weight_ = 0;  // queries of the document that each stands for
+  double query_weight_ = 0;  // queries of the piece that each sampled one represents
   Matrix product_;
 };
 
 std::uint64_t memory(const RunShape& run) {
+  const auto& options = run.settings.own<CorrelationOptions>();
   const ModelConfig& config = run.config;
   const std::uint64_t n_unit = run.n_unit(), pairs = n_unit * config.n_head,
                       all_pairs = n_unit * n_unit, d = config.d_model;
   std::uint64_t bytes = Statistics::sum_bytes * ((2 * n_document_block + 4) * pairs + n_unit) +
                         Statistics::added_bytes * config.n_layer * d * d +
                         d * d * (sizeof(float) + 2 * sizeof(double));  // one layer's products
-  if (run.settings.cosine_all) {
+  if (options.cosine_all) {
     bytes += (Statistics::sum_bytes + 2 * sizeof(double)) * all_pairs +
              residual_space_bytes(config, run.n_token, run.n_thread);
   }
-  if (run.settings.js_queries > 0) {
-    const std::uint64_t per_document =
-        run.settings.js_queries / std::max<std::uint64_t>(1, run.n_document) + 1;
-    bytes +=
-        Statistics::sum_bytes * all_pairs + per_document * run.n_token * n_unit * sizeof(float);
+  if (options.js_queries > 0) {
+    const std::uint64_t per_piece =
+        options.js_queries / std::max<std::uint64_t>(1, run.n_document) + 1;
+    bytes += Statistics::sum_bytes * all_pairs + per_piece * run.n_token * n_unit * sizeof(float);
   }
   return bytes;
 }
@@ -223,7 +232,7 @@ std::uint64_t memory(const RunShape& run) {
 RegisteredAnalysis correlation_analysis() {
   return {correlation_info,
           [](const AnalysisContext& context) { return std::make_unique<Correlation>(context); },
-          draw_correlation, memory};
+          correlation_figures, memory, &AnalysisSettings::declare_own<CorrelationOptions>};
 }
 
 }  // namespace headscope

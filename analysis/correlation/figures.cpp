@@ -1,14 +1,25 @@
+#include <cmath>
+
 #include "correlation/results.hpp"
+#include "headscope/head_types.hpp"
+#include "headscope/label_text.hpp"
+#include "headscope/number_text.hpp"
 
 namespace headscope {
 namespace {
+
+/// Without the diagonal, which is 1 and would fill the colour scale.
+Array off_diagonal(Array matrix) {
+  for (std::size_t i = 0; i < matrix.shape[0]; ++i) matrix(i, i) = arma::datum::nan;
+  return matrix;
+}
 
 /// @param values  layer x head x head.
 Figure layer_matrices(const Array& values, Heatmap map, Figure figure) {
   map.row_title = "head";
   map.column_title = "head";
   for (std::size_t layer = 0; layer < values.shape[0]; ++layer) {
-    map.panels.push_back({"layer " + std::to_string(layer), values.part(layer), {}, {}});
+    map.panels.push_back({"layer " + std::to_string(layer), off_diagonal(values.part(layer))});
   }
   figure.content = std::move(map);
   return figure;
@@ -18,8 +29,6 @@ Heatmap cosine_scale() {
   Heatmap map;
   map.value_title = "cosine";
   map.scale = ColourScale::diverging;
-  map.low = -1;
-  map.high = 1;
   return map;
 }
 
@@ -27,35 +36,37 @@ Figure across_layers(const ResultsGroup& group) {
   Heatmap map = cosine_scale();
   const std::size_t n_head = group.dimensions.at("head").size(),
                     n_unit = group.dimensions.at("unit_i").size();
-  std::vector<std::string> labels;
   for (std::size_t unit = 0; unit < n_unit; ++unit) {
-    labels.push_back(HeadIndex{unit / n_head, unit % n_head}.text());
+    map.row_labels.push_back(HeadIndex{unit / n_head, unit % n_head}.text());
   }
+  map.column_labels = map.row_labels;
   map.row_title = "head";
   map.column_title = "head";
-  map.panels.push_back({"", group.variable("cosine_all").values, labels, labels});
+  map.group = n_head;
+  map.panels.push_back({"", off_diagonal(group.variable("cosine_all").values)});
   return {.name = "cosine_all_layers",
           .group = group.name,
           .title = "Cosine of head outputs across layers",
           .caption =
               "Cosine in residual space between the outputs of all heads of "
               "all layers, stacked over tokens. Heads are in order "
-              "of layer, then head.",
+              "of layer, then head; lines divide layers. A head with itself is left out.",
           .source = own_definition,
           .content = std::move(map)};
 }
 
-/// One line per space over layers with its interval.
+/// One line per space over layers, with intervals.
 void add_lines(const ResultsGroup& group, const std::string& variable, const std::string& label,
                ChartPanel& panel, std::size_t space) {
   const std::size_t n_layer = group.dimensions.at("layer").size();
   Series series;
   series.label = label;
   for (std::size_t layer = 0; layer < n_layer; ++layer) {
+    const Estimate mean = group.variable(variable).estimate(space * n_layer + layer);
     series.x.push_back(static_cast<double>(layer));
-    series.y.push_back(group.variable(variable).values(space, layer));
-    series.low.push_back(group.variable(variable + "_ci_low").values(space, layer));
-    series.high.push_back(group.variable(variable + "_ci_high").values(space, layer));
+    series.y.push_back(mean.value);
+    series.low.push_back(mean.low);
+    series.high.push_back(mean.high);
   }
   panel.series.push_back(std::move(series));
 }
@@ -117,24 +128,50 @@ Figure disagreement(const ResultsGroup& group) {
       .content = std::move(chart)};
 }
 
-Figure clusters(const ResultsGroup& group) {
+/// Kruskal's stress of the plane: 0 if all distances are kept.
+double stress(const ResultsGroup& group) {
+  const Array& mds = group.variable("mds").values;
+  const Array& distance = group.variable("js_distance").values;
+  double error = 0, whole = 0;
+  for (std::size_t i = 0; i < mds.shape[0]; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const double drawn = std::hypot(mds(i, 0) - mds(j, 0), mds(i, 1) - mds(j, 1));
+      error += (drawn - distance(i, j)) * (drawn - distance(i, j));
+      whole += distance(i, j) * distance(i, j);
+    }
+  }
+  return std::sqrt(error / whole);
+}
+
+/// @param types  by head; null if no analysis told them.
+Figure clusters(const ResultsGroup& group, const HeadTypes* types) {
   Chart chart;
   chart.x_title = "first axis (sqrt nats)";
   chart.y_title = "second axis (sqrt nats)";
+  chart.equal = true;
   ChartPanel panel;
   const Array& mds = group.variable("mds").values;
-  const std::size_t n_layer = group.dimensions.at("layer").size(),
-                    n_head = group.dimensions.at("head").size();
-  for (std::size_t layer = 0; layer < n_layer; ++layer) {
-    Series series;
+  const std::size_t n_head = group.dimensions.at("head").size(),
+                    n_type = types == nullptr ? 0 : types->names.size();
+  // One series per type, and a last one of the other heads.
+  std::vector<Series> by_type(n_type + 1);
+  for (std::size_t type = 0; type < n_type; ++type) {
+    by_type[type].label = spaced(types->names[type]);
+    by_type[type].colour = type;
+  }
+  if (types != nullptr) {
+    by_type[n_type].label = "no type";
+    by_type[n_type].colour = no_colour;
+  }
+  for (std::size_t unit = 0; unit < mds.shape[0]; ++unit) {
+    Series& series = by_type[types == nullptr ? 0 : types->primary[unit].value_or(n_type)];
+    series.x.push_back(mds(unit, 0));
+    series.y.push_back(mds(unit, 1));
+    series.point_labels.push_back(HeadIndex{unit / n_head, unit % n_head}.text());
+  }
+  for (Series& series : by_type) {
     series.style = Series::Style::points;
-    series.label = "layer " + std::to_string(layer);
-    for (std::size_t head = 0; head < n_head; ++head) {
-      series.x.push_back(mds(layer * n_head + head, 0));
-      series.y.push_back(mds(layer * n_head + head, 1));
-      series.point_labels.push_back(HeadIndex{layer, head}.text());
-    }
-    panel.series.push_back(std::move(series));
+    if (!series.x.empty()) panel.series.push_back(std::move(series));
   }
   chart.panels.push_back(std::move(panel));
   return {.name = "clark2019_clusters",
@@ -143,32 +180,34 @@ Figure clusters(const ResultsGroup& group) {
           .caption =
               "Two-dimensional metric multidimensional scaling of the Jensen-Shannon "
               "distance between the heads' attention. Near "
-              "heads attend alike; the axes have no meaning of their own. Heads are named "
-              "where there is room.",
+              "heads attend alike; the axes have no meaning of their own. Stress " +
+              decimals(stress(group), 2) +
+              ": the root of the squared errors of all distances over their squares." +
+              (types == nullptr ? "" : " Coloured by each head's primary type.") +
+              " Heads are named where there is room.",
           .source = "Clark et al. 2019, figure 6",
           .content = std::move(chart)};
 }
 
 }  // namespace
 
-std::vector<Figure> draw_correlation(const Results& results) {
+std::vector<Figure> correlation_figures(const Results& results) {
   const ResultsGroup& group = results.group("correlation");
   const Array& cosine = group.variable("cosine").values;
   Heatmap alignment;
   alignment.value_title = "linear CKA";
   alignment.low = 0;
-  alignment.high = 1;
   std::vector<Figure> figures{
       mean_cosine(results, group),
-      layer_matrices(
-          cosine.part(1), cosine_scale(),
-          {.name = "cosine_residual_space",
-           .group = group.name,
-           .title = "Cosine of head outputs in residual space",
-           .caption =
-               "Cosine between the outputs z W_O of two heads of a layer, stacked over tokens.",
-           .source = own_definition,
-           .content = {}}),
+      layer_matrices(cosine.part(1), cosine_scale(),
+                     {.name = "cosine_residual_space",
+                      .group = group.name,
+                      .title = "Cosine of head outputs in residual space",
+                      .caption = "Cosine between the outputs z W_O of two heads of a layer, "
+                                 "stacked over tokens. A head "
+                                 "with itself is left out.",
+                      .source = own_definition,
+                      .content = {}}),
       layer_matrices(
           cosine.part(0), cosine_scale(),
           {.name = "cosine_head_space",
@@ -191,7 +230,11 @@ std::vector<Figure> draw_correlation(const Results& results) {
            .content = {}}),
       disagreement(group)};
   if (group.has("cosine_all")) figures.push_back(across_layers(group));
-  if (group.has("mds")) figures.push_back(clusters(group));
+  if (group.has("mds")) {
+    const std::optional<HeadShape> shape = head_shape(results);
+    const std::optional<HeadTypes> types = shape ? head_types(results, *shape) : std::nullopt;
+    figures.push_back(clusters(group, types ? &*types : nullptr));
+  }
   return figures;
 }
 

@@ -1,9 +1,9 @@
 #include "correlation/results.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "correlation/sums.hpp"
 #include "headscope/error.hpp"
@@ -12,11 +12,9 @@
 namespace headscope {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 const char* const spaces[] = {"head", "residual"};
-using Weights = std::vector<std::uint32_t>;
 
-/// The matrix of two-dimensional values.
+/// Two-dimensional values as a matrix.
 arma::mat matrix(const Array& values) {
   arma::mat result(values.shape[0], values.shape[1]);
   for (Index i = 0; i < result.n_rows; ++i) {
@@ -25,52 +23,39 @@ arma::mat matrix(const Array& values) {
   return result;
 }
 
-/// The blocks that hold documents.
-std::vector<std::size_t> used_blocks(const Statistics& statistics) {
-  const Array& n_document = statistics.sum("n_document");
-  std::vector<std::size_t> used;
-  for (std::size_t i = 0; i < n_document.size(); ++i) {
-    if (n_document(i) > 0) used.push_back(i);
-  }
-  return used;
+/// Inner products of heads, per space: block of documents x layer x head x head.
+using BlockProducts = std::array<Array, 2>;
+
+BlockProducts block_products(const Statistics& statistics) {
+  return {statistics.total("head_total"), statistics.total("residual_total")};
 }
 
-/// Inner products of heads in a space, summed over used blocks of documents, each taken as often as
-/// its weight says: layer x head x head.
-Array total_products(const Statistics& statistics, const std::string& space,
-                     const Weights& weights) {
-  const Array& blocks = statistics.sum(space + "_total");
+/// Inner products of heads in one space, layer x head x head: the weighted sum over blocks of
+/// documents, or the plain sum without weights.
+Array total_products(const Array& blocks, const Weights& weights = {}) {
   Array total(Shape(blocks.shape.begin() + 1, blocks.shape.end()));
-  std::size_t place = 0;
-  for (const std::size_t used : used_blocks(statistics)) {
-    const double weight = weights.empty() ? 1 : weights[place++];
+  for (std::size_t block = 0; block < blocks.shape[0]; ++block) {
+    const double weight = weights.empty() ? 1 : weights[block];
     if (weight == 0) continue;
-    const double* const products = blocks.values.data() + used * total.size();
+    const double* const products = blocks.values.data() + block * total.size();
     for (std::size_t i = 0; i < total.size(); ++i) total.values[i] += weight * products[i];
   }
   return total;
 }
 
 /// Mean |cosine| of different heads, per space and layer: 2 * n_layer values.
-std::vector<double> mean_abs_cosines(const Statistics& statistics, Index n_layer,
-                                     const Weights& weights) {
+std::vector<double> mean_abs_cosines(const BlockProducts& blocks, const Weights& weights) {
   std::vector<double> means;
-  for (const char* space : spaces) {
-    const Array total = total_products(statistics, space, weights);
-    for (Index layer = 0; layer < n_layer; ++layer) {
+  for (std::size_t space = 0; space < 2; ++space) {
+    const Array total = total_products(blocks[space], weights);
+    for (Index layer = 0; layer < total.shape[0]; ++layer) {
       means.push_back(mean_abs_off_diagonal(cosines(matrix(total.part(layer)))));
     }
   }
   return means;
 }
 
-/// A statistic with an interval for each of its values, documents resampled.
-struct Estimate {
-  std::vector<double> value, low, high;
-  Interval mean_interval;  ///< of the mean over the residual-space half of the values
-  double mean = 0;
-};
-
+/// Mean over the residual-space half of the values.
 double residual_mean(const std::vector<double>& values) {
   const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   double sum = 0;
@@ -80,67 +65,46 @@ double residual_mean(const std::vector<double>& values) {
     sum += value;
     ++count;
   });
-  return count > 0 ? sum / static_cast<double>(count) : nan;
+  return count > 0 ? sum / static_cast<double>(count) : arma::datum::nan;
 }
 
-Estimate estimate(std::size_t n_block, const AnalysisSettings& settings,
-                  const std::function<std::vector<double>(const Weights&)>& statistic) {
-  Estimate result;
-  result.value = statistic(Weights(n_block, 1));
-  result.mean = residual_mean(result.value);
-  const DocumentBootstrap bootstrap(n_block, settings.n_bootstrap, settings.seed);
-  std::vector<std::vector<double>> resampled(result.value.size());
-  std::vector<double> means;
-  for (std::size_t i = 0; i < bootstrap.n_resample(); ++i) {
-    const std::vector<double> draw = statistic(bootstrap.draw(i));
-    for (std::size_t j = 0; j < draw.size(); ++j) resampled[j].push_back(draw[j]);
-    means.push_back(residual_mean(draw));
-  }
-  for (std::vector<double>& values : resampled) {
-    const Interval interval = percentile_interval(std::move(values));
-    result.low.push_back(interval.low);
-    result.high.push_back(interval.high);
-  }
-  result.mean_interval = percentile_interval(std::move(means));
-  return result;
+/// Estimates of a statistic of 2 * n_layer values, followed by that of their mean in residual
+/// space.
+std::vector<Estimate> by_layer_and_mean(
+    const Statistics& statistics, const AnalysisSettings& settings,
+    const std::function<std::vector<double>(const Weights&)>& by_layer) {
+  const Bootstrap bootstrap = Bootstrap::of_documents(statistics.total("n_document").values,
+                                                      settings.n_bootstrap, settings.seed);
+  return bootstrap.estimates([&](const Weights& weights) {
+    std::vector<double> values = by_layer(weights);
+    values.push_back(residual_mean(values));
+    return values;
+  });
 }
 
-void add_estimate(const std::string& name, const Estimate& estimate, Index n_layer,
-                  const std::string& long_name, const std::string& references,
-                  ResultsGroup& group) {
-  const std::vector<std::string> dimensions{"space", "layer"};
-  const Shape shape{2, n_layer};
-  group.add(Variable::real(name, dimensions, Array(shape, estimate.value), long_name, "cosine",
-                           references));
-  const std::string bounds = " of the 95 % interval of " + name +
-                             ", documents (of a large corpus, 128 blocks of them) resampled";
-  group.add(Variable::real(name + "_ci_low", dimensions, Array(shape, estimate.low),
-                           "lower bound" + bounds, "cosine", references));
-  group.add(Variable::real(name + "_ci_high", dimensions, Array(shape, estimate.high),
-                           "upper bound" + bounds, "cosine", references));
+const char* const resampling = "documents (of a large corpus, 128 blocks of them) resampled";
+
+void add_by_layer(const std::string& name, const std::vector<Estimate>& estimates,
+                  const std::string& long_name, ResultsGroup& group) {
+  const std::vector<Estimate> by_layer(estimates.begin(), estimates.end() - 1);
+  group.add(Variable::estimated(name, {"space", "layer"}, {2, by_layer.size() / 2}, by_layer,
+                                resampling, long_name, "cosine", own_definition));
 }
 
-/// The mean over layers of mean_abs_cosine_difference in residual space.
-void add_mean(const Estimate& difference, ResultsGroup& group) {
-  const std::string name = "mean_abs_cosine_difference_mean";
-  const auto add = [&](const std::string& suffix, double value, const std::string& before) {
-    group.add(Variable::real(name + suffix, {}, Array(Shape{}, value),
-                             before + "mean over layers of mean_abs_cosine_difference in residual "
-                                      "space",
-                             "cosine", own_definition));
-  };
-  add("", difference.mean, "");
-  add("_ci_low", difference.mean_interval.low, "lower bound of the 95 % interval of the ");
-  add("_ci_high", difference.mean_interval.high, "upper bound of the 95 % interval of the ");
+void add_mean(const std::string& name, const Estimate& estimate, const std::string& long_name,
+              ResultsGroup& group) {
+  group.add(Variable::estimated(name, {}, {}, {estimate}, resampling, long_name, "cosine",
+                                own_definition));
 }
 
-void add_cosines(const Statistics& statistics, const ModelConfig& config, ResultsGroup& group) {
+void add_cosines(const Statistics& statistics, const BlockProducts& blocks,
+                 const ModelConfig& config, ResultsGroup& group) {
   const Index n_layer = config.n_layer, n_head = config.n_head;
   Array cosine({2, n_layer, n_head, n_head}), cosine_token = cosine;
-  const double n_token = statistics.sum("n_token")(0);
+  const double n_token = statistics.total("n_token")(0);
   for (std::size_t space = 0; space < 2; ++space) {
-    const Array total = total_products(statistics, spaces[space], {});
-    const Array& token = statistics.sum(std::string(spaces[space]) + "_cosine");
+    const Array total = total_products(blocks[space]);
+    const Array token = statistics.total(std::string(spaces[space]) + "_cosine");
     for (Index layer = 0; layer < n_layer; ++layer) {
       const arma::mat stacked = cosines(matrix(total.part(layer)));
       for (Index i = 0; i < n_head; ++i) {
@@ -164,7 +128,7 @@ void add_cosines(const Statistics& statistics, const ModelConfig& config, Result
 }
 
 void add_cosine_all(const Statistics& statistics, ResultsGroup& group) {
-  const Array& all = statistics.sum("all_total");
+  const Array all = statistics.total("all_total");
   const arma::mat across = cosines(matrix(all));
   Array cosine_all(all.shape);
   for (Index i = 0; i < across.n_rows; ++i) {
@@ -179,12 +143,12 @@ void add_cosine_all(const Statistics& statistics, ResultsGroup& group) {
 void add_cka(const Statistics& statistics, const ModelConfig& config, ResultsGroup& group) {
   const Index n_layer = config.n_layer, n_head = config.n_head;
   Array cka({n_layer, n_head, n_head});
-  const Array& sums = statistics.sum("z_sum");
+  const Array sums = statistics.total("z_sum"), products = statistics.total("z_product");
+  const double n_token = statistics.total("n_token")(0);
   for (Index layer = 0; layer < n_layer; ++layer) {
     arma::vec sum(config.d_model);
     for (Index i = 0; i < config.d_model; ++i) sum(i) = sums(layer, i);
-    const arma::mat values = linear_cka(sum, matrix(statistics.sum("z_product").part(layer)),
-                                        statistics.sum("n_token")(0), n_head);
+    const arma::mat values = linear_cka(sum, matrix(products.part(layer)), n_token, n_head);
     for (Index i = 0; i < n_head; ++i) {
       for (Index j = 0; j < n_head; ++j) cka(layer, i, j) = values(i, j);
     }
@@ -195,30 +159,42 @@ void add_cka(const Statistics& statistics, const ModelConfig& config, ResultsGro
       "Kornblith et al. 2019"));
 }
 
-void add_disagreement(const Statistics& statistics, const ModelConfig& config,
+void add_disagreement(const Statistics& statistics, const BlockProducts& blocks,
                       ResultsGroup& group) {
-  const Index n_layer = config.n_layer;
+  const Array output = total_products(blocks[0]);
+  const Array value = statistics.total("value_total"), overlap = statistics.total("overlap");
+  const double n_query = statistics.total("n_token")(0);
+  const Index n_layer = output.shape[0];
   Array disagreement({3, n_layer});
-  const Array output = total_products(statistics, "head", {});
-  const double n_query = statistics.sum("n_token")(0);
   for (Index layer = 0; layer < n_layer; ++layer) {
-    const auto mean = [](const arma::mat& values) { return arma::mean(arma::vectorise(values)); };
-    disagreement(0, layer) = -mean(cosines(matrix(statistics.sum("value_total").part(layer))));
-    disagreement(1, layer) = -mean(matrix(statistics.sum("overlap").part(layer))) / n_query;
-    disagreement(2, layer) = -mean(cosines(matrix(output.part(layer))));
+    const arma::mat outputs = cosines(matrix(output.part(layer)));
+    const arma::uvec present = arma::find_finite(outputs);  // not the pairs with a pruned head
+    const auto mean = [&](const arma::mat& values) {
+      return present.empty() ? arma::datum::nan : arma::mean(arma::vec(values.elem(present)));
+    };
+    disagreement(0, layer) = -mean(cosines(matrix(value.part(layer))));
+    disagreement(1, layer) = -mean(matrix(overlap.part(layer))) / n_query;
+    disagreement(2, layer) = -mean(outputs);
   }
+  Array mean({3});
+  for (std::size_t kind = 0; kind < 3; ++kind) {
+    const arma::vec by_layer(disagreement.part(kind).values);
+    const arma::vec present = by_layer.elem(arma::find_finite(by_layer));
+    mean(kind) = present.empty() ? arma::datum::nan : arma::mean(present);
+  }
+  group.add(Variable::real("disagreement_mean", {"kind"}, mean, "mean of disagreement over layers",
+                           "1", "Li et al. 2018"));
   group.add(Variable::real(
       "disagreement", {"kind", "layer"}, disagreement,
-      "minus the mean over ordered pairs of heads, a head with itself included, of the "
-      "cosine of their values (subspace), of the sum over keys of the product of their attention "
-      "per query (position), and of the cosine of z (output); values and z of all tokens stacked, "
-      "position 0 left out as a query",
+      "minus the mean over ordered pairs of heads, a head with itself included and pruned heads "
+      "left out, of the cosine of their values (subspace), of the sum over keys of the product of "
+      "their attention per query (position), and of the cosine of z (output); values and z of all "
+      "tokens stacked, position 0 left out as a query",
       "1", "Li et al. 2018"));
 }
 
-void add_output_share(const Statistics& statistics, const ModelConfig& config,
-                      ResultsGroup& group) {
-  const Array total = total_products(statistics, "residual", {});
+void add_output_share(const BlockProducts& blocks, const ModelConfig& config, ResultsGroup& group) {
+  const Array total = total_products(blocks[1]);
   Array share({config.n_layer, config.n_head});
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     const arma::mat products = matrix(total.part(layer));
@@ -236,9 +212,8 @@ void add_output_share(const Statistics& statistics, const ModelConfig& config,
 
 void add_distances(const Statistics& statistics, std::uint64_t seed, ResultsGroup& group) {
   if (!statistics.has("js_distance")) return;
-  const Array& sums = statistics.sum("js_distance");
-  const double weight = statistics.sum("js_weight")(0), count = statistics.sum("js_count")(0);
-  Array distance = sums;
+  Array distance = statistics.total("js_distance");
+  const double weight = statistics.total("js_weight")(0), count = statistics.total("js_count")(0);
   for (double& value : distance.values) value /= weight;
   const arma::mat points = metric_mds(matrix(distance), CounterRandom(seed, 3));
   Array mds({points.n_rows, 2});
@@ -250,8 +225,8 @@ void add_distances(const Statistics& statistics, std::uint64_t seed, ResultsGrou
                      "square root of the Jensen-Shannon divergence (natural logarithm) between two "
                      "heads' attention, mean over " +
                          number_text(count, 0) +
-                         " queries drawn at random from the corpus, each document weighted by its "
-                         "length",
+                         " queries drawn at random and spread evenly over the corpus, weighted to "
+                         "represent all its queries",
                      "sqrt(nats)", "Clark et al. 2019, section 6"));
   group.add(Variable::real(
       "mds", {"unit", "axis"}, mds,
@@ -262,25 +237,21 @@ void add_distances(const Statistics& statistics, std::uint64_t seed, ResultsGrou
 
 constexpr double low_correlation = 0.3;
 
-Claim low_correlation_claim(const Estimate& cosine) {
+Claim low_correlation_claim(const Estimate& mean_cosine) {
   Claim claim;
   claim.number = 6;
   claim.statement = "Different heads' outputs have low correlation.";
   claim.effect_name =
       "mean |cosine| of different heads' outputs in residual space, mean over layers";
-  claim.effect = cosine.mean;
-  claim.ci_low = cosine.mean_interval.low;
-  claim.ci_high = cosine.mean_interval.high;
-  claim.verdict = claim.ci_high < low_correlation  ? Verdict::holds
-                  : claim.ci_low > low_correlation ? Verdict::does_not_hold
-                                                   : Verdict::undecided;
+  claim.effect = mean_cosine;
+  claim.verdict = verdict_of(mean_cosine, Side::below, low_correlation);
   claim.evidence = "The outputs of two heads of a layer have a mean absolute cosine of " +
-                   number_text(claim.effect, 3) + "; low means an interval below " +
+                   number_text(mean_cosine.value, 3) + "; low means an interval below " +
                    number_text(low_correlation, 3) + ".";
   return claim;
 }
 
-Claim mixing_claim(const Estimate& cosine, const ResultsGroup& group) {
+Claim mixing_claim(const Estimate& mean_cosine, const ResultsGroup& group) {
   const Array& share = group.variable("output_share").values;
   const auto [least, most] = std::minmax_element(share.values.begin(), share.values.end());
   constexpr double mixed = 0.01;
@@ -290,21 +261,17 @@ Claim mixing_claim(const Estimate& cosine, const ResultsGroup& group) {
       "W_O mixes heads: outputs that lie in separate coordinates before it overlap after it.";
   claim.effect_name =
       "mean |cosine| of different heads' outputs after W_O (before it, concatenated, it is 0)";
-  claim.effect = cosine.mean;
-  claim.ci_low = cosine.mean_interval.low;
-  claim.ci_high = cosine.mean_interval.high;
-  claim.verdict = claim.ci_low > mixed     ? Verdict::holds
-                  : claim.ci_high <= mixed ? Verdict::does_not_hold
-                                           : Verdict::undecided;
+  claim.effect = mean_cosine;
+  claim.verdict = verdict_of(mean_cosine, Side::above, mixed);
   claim.evidence =
       "Concatenated, the heads' outputs are orthogonal by construction; after W_O their mean "
       "absolute cosine is " +
-      number_text(claim.effect, 3) + ", and one head accounts for between " + percent(*least) +
+      number_text(mean_cosine.value, 3) + ", and one head accounts for between " + percent(*least) +
       " and " + percent(*most) + " of its layer's output.";
   return claim;
 }
 
-std::string summary_text(const ResultsGroup& group, const Estimate& cosine) {
+std::string summary_text(const ResultsGroup& group, const Estimate& mean_cosine) {
   const Array& all = group.variable("cosine").values;
   const Index n_layer = all.shape[1], n_head = all.shape[2];
   double strongest = 0;
@@ -320,12 +287,12 @@ std::string summary_text(const ResultsGroup& group, const Estimate& cosine) {
       }
     }
   }
-  const std::string interval = std::isnan(cosine.mean_interval.low)
+  const std::string interval = !mean_cosine.has_interval()
                                    ? ""
-                                   : " (95 % interval " + number_text(cosine.mean_interval.low, 3) +
-                                         " to " + number_text(cosine.mean_interval.high, 3) + ")";
+                                   : " (95 % interval " + number_text(mean_cosine.low, 3) + " to " +
+                                         number_text(mean_cosine.high, 3) + ")";
   return "In residual space the outputs of two heads of a layer have a mean absolute cosine of " +
-         number_text(cosine.mean, 3) + interval + ". The most alike pair of one layer is " +
+         number_text(mean_cosine.value, 3) + interval + ". The most alike pair of one layer is " +
          first.text() + " and " + second.text() + " with a cosine of " + number_text(strongest, 3) +
          ".";
 }
@@ -350,56 +317,59 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
   }
   group.add_dimension(Dimension::count("axis", 2));
 
-  add_cosines(statistics, config, group);
+  const BlockProducts blocks = block_products(statistics);
+  add_cosines(statistics, blocks, config, group);
   if (statistics.has("all_total")) add_cosine_all(statistics, group);
   add_cka(statistics, config, group);
-  add_disagreement(statistics, config, group);
-  add_output_share(statistics, config, group);
-  const Estimate cosine =
-      estimate(used_blocks(statistics).size(), settings, [&](const Weights& weights) {
-        return mean_abs_cosines(statistics, config.n_layer, weights);
-      });
-  add_estimate("mean_abs_cosine", cosine, config.n_layer,
-               "mean over pairs of different heads of |cosine|", own_definition, group);
+  add_disagreement(statistics, blocks, group);
+  add_output_share(blocks, config, group);
+  const std::vector<Estimate> means =
+      by_layer_and_mean(statistics, settings,
+                        [&](const Weights& weights) { return mean_abs_cosines(blocks, weights); });
+  add_by_layer("mean_abs_cosine", means, "mean over pairs of different heads of |cosine|", group);
+  add_mean("mean_abs_cosine_mean", means.back(),
+           "mean over layers of mean_abs_cosine in residual space", group);
   add_distances(statistics, settings.seed, group);
-  group.claims.push_back(low_correlation_claim(cosine));
-  group.claims.push_back(mixing_claim(cosine, group));
-  group.summary = summary_text(group, cosine);
+  group.claims.push_back(low_correlation_claim(means.back()));
+  group.claims.push_back(mixing_claim(means.back(), group));
+  group.summary = summary_text(group, means.back());
+  group.report = correlation_report(means.back().value);
   return group;
 }
 
 void add_control_comparison(const Statistics& statistics, const Statistics& control,
-                            const ModelConfig& config, const AnalysisSettings& settings,
-                            ResultsGroup& group) {
-  const Estimate difference =
-      estimate(used_blocks(statistics).size(), settings, [&](const Weights& weights) {
-        std::vector<double> values = mean_abs_cosines(statistics, config.n_layer, weights);
-        const std::vector<double> untrained = mean_abs_cosines(control, config.n_layer, weights);
+                            const AnalysisSettings& settings, ResultsGroup& group) {
+  const BlockProducts trained_blocks = block_products(statistics),
+                      control_blocks = block_products(control);
+  const std::vector<Estimate> differences =
+      by_layer_and_mean(statistics, settings, [&](const Weights& weights) {
+        std::vector<double> values = mean_abs_cosines(trained_blocks, weights);
+        const std::vector<double> untrained = mean_abs_cosines(control_blocks, weights);
         std::transform(values.begin(), values.end(), untrained.begin(), values.begin(),
                        std::minus<>());
         return values;
       });
-  add_estimate(
-      "mean_abs_cosine_difference", difference, config.n_layer,
+  add_by_layer(
+      "mean_abs_cosine_difference", differences,
       "mean_abs_cosine less that of an untrained model of the same shape on the same documents",
-      own_definition, group);
-
-  add_mean(difference, group);
+      group);
+  const Estimate& difference = differences.back();
+  add_mean("mean_abs_cosine_difference_mean", difference,
+           "mean over layers of mean_abs_cosine_difference in residual space", group);
+  group.report.findings = {
+      likeness_finding(residual_mean(group.variable("mean_abs_cosine").values.values),
+                       residual_mean(mean_abs_cosines(control_blocks, {})), difference)};
 
   Claim claim;
   claim.number = 6;
   claim.statement = "Different heads' outputs are less alike than in an untrained model.";
   claim.effect_name =
       "difference in mean |cosine| in residual space, trained less untrained, mean over layers";
-  claim.effect = difference.mean;
-  claim.ci_low = difference.mean_interval.low;
-  claim.ci_high = difference.mean_interval.high;
-  claim.verdict = claim.ci_high < 0  ? Verdict::holds
-                  : claim.ci_low > 0 ? Verdict::does_not_hold
-                                     : Verdict::undecided;
+  claim.effect = difference;
+  claim.verdict = verdict_of(difference, Side::below, 0);
   claim.evidence =
       "Trained less untrained, on the same documents, the mean absolute cosine differs by " +
-      number_text(claim.effect, 3) + "; it holds when the interval lies below 0.";
+      number_text(difference.value, 3) + "; it holds when the interval lies below 0.";
   group.claims.push_back(std::move(claim));
 }
 

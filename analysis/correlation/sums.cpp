@@ -59,7 +59,7 @@ HeadProducts residual_space_products(const std::vector<Matrix>& z,
   const Index n_layer = z.size(), d_model = z[0].n_rows, n_token = z[0].n_cols;
   const Index d_head = d_model / n_head, n_unit = n_layer * n_head;
   HeadProducts sums = zero_products(n_unit);
-  // All units of one token after another: d_model x n_unit, tokens_at_once times.
+  // d_model x n_unit for each of tokens_at_once tokens, one token after another.
   std::vector<float> outputs(d_model * n_unit * tokens_at_once);
   std::vector<double> inverse_norm(n_unit * tokens_at_once);
   const Index token_stride = d_model * n_unit;
@@ -76,7 +76,7 @@ HeadProducts residual_space_products(const std::vector<Matrix>& z,
         inverse_norm[t * n_unit + unit] = norm > 0 ? 1 / norm : 0;
       }
     });
-    // A layer's columns of the sums belong to one thread, so the order of the tokens is kept.
+    // One thread adds to a layer's columns of the sums, so tokens are added in order.
     parallel_for(n_layer, [&](Index layer) {
       Matrix products(n_unit, n_head);
       for (Index t = 0; t < count; ++t) {
@@ -106,7 +106,7 @@ std::uint64_t residual_space_bytes(const ModelConfig& config, Index n_token, int
 }
 
 arma::mat pattern_overlap(const Cube& pattern) {
-  // Few queries at a time, so that single precision sums stay short.
+  // Few queries at a time, to keep the float32 sums short.
   constexpr Index queries_at_once = 32;
   const Index n_token = pattern.n_rows, n_head = pattern.n_slices;
   arma::mat overlap(n_head, n_head, arma::fill::zeros);
@@ -150,7 +150,7 @@ arma::mat cosines(const arma::mat& products) {
   for (Index i = 0; i < products.n_rows; ++i) {
     for (Index j = 0; j < products.n_cols; ++j) {
       const double scale = std::sqrt(products(i, i) * products(j, j));
-      cosine(i, j) = scale > 0 ? products(i, j) / scale : std::numeric_limits<double>::quiet_NaN();
+      cosine(i, j) = scale > 0 ? products(i, j) / scale : arma::datum::nan;
     }
   }
   return cosine;
@@ -166,7 +166,7 @@ double mean_abs_off_diagonal(const arma::mat& values) {
       ++count;
     }
   }
-  return count > 0 ? sum / static_cast<double>(count) : std::numeric_limits<double>::quiet_NaN();
+  return count > 0 ? sum / static_cast<double>(count) : arma::datum::nan;
 }
 
 namespace {
@@ -188,7 +188,7 @@ arma::mat classical_scaling(const arma::mat& distances) {
   return points;
 }
 
-/// Points of less stress, and their stress: a local minimum if there are steps enough.
+/// Points of lower stress, and that stress: a local minimum given enough steps.
 std::pair<arma::mat, double> majorise(arma::mat points, const arma::mat& distances, int n_step,
                                       double tolerance) {
   const Index n = distances.n_rows;

@@ -8,31 +8,31 @@
 #include "headscope/random.hpp"
 #include "headscope/types.hpp"
 
-/// What the correlation analysis adds up, as functions of one document.
+/// The statistics of the correlation analysis as functions of one document.
 namespace headscope {
 
-/// Inner products of heads' outputs, tokens summed.
+/// Inner products of heads' outputs, summed over tokens.
 struct HeadProducts {
   arma::mat total;   ///< n_head x n_head: sum over tokens of u_i . u_j
   arma::mat cosine;  ///< n_head x n_head: sum over tokens of cos(u_i(t), u_j(t)); a zero vector
                      ///< counts as 0
 };
 
-/// In head space: u_i(t) is rows [i d_head, (i + 1) d_head) of column t. Position 0 is left out.
+/// Head space: u_i(t) is rows [i d_head, (i + 1) d_head) of column t. Position 0 is left out.
 /// @param values  (n_head d_head) x n_token: z, or the values V.
 HeadProducts head_space_products(blas::ConstView values, Index n_head);
 
-/// In residual space: u_i(t) = W_O[i] z_i(t), without b_O, of all heads of all layers. Position 0
-/// is left out.
+/// Residual space: u_i(t) = W_O[i] z_i(t), without b_O, for all heads of all layers. Position 0 is
+/// left out.
 ///
-/// Outputs are formed for a few tokens at a time: memory does not grow with the document.
+/// Works on a few tokens at a time, so that its memory does not grow with the document.
 /// @param z    per layer, d_model x n_token.
 /// @param W_O  per layer, d_model x d_model.
 /// @return     n_unit x n_unit, unit = layer * n_head + head.
 HeadProducts residual_space_products(const std::vector<Matrix>& z,
                                      const std::vector<const Matrix*>& W_O, Index n_head);
 
-/// Bytes that residual_space_products of all layers takes, with the z it is given.
+/// Bytes that residual_space_products takes for all layers, including its argument z.
 std::uint64_t residual_space_bytes(const ModelConfig& config, Index n_token, int n_thread);
 
 /// Sum over queries 1.. and keys of A_i A_j.
@@ -44,8 +44,8 @@ arma::mat pattern_overlap(const Cube& pattern);
 /// Source: Endres & Schindelin 2003.
 double js_distance(const float* p, const float* q, Index n);
 
-/// Linear centred kernel alignment of every pair of heads from the sums of z and of z z'.
-/// @param sum      d_model.
+/// Linear centred kernel alignment of every pair of heads, from the sums of z and of z z'.
+/// @param sum      d_model, sum over tokens of z.
 /// @param product  d_model x d_model, sum over tokens of z z'.
 /// @return         n_head x n_head, in [0, 1]; NaN where a head's output does not vary.
 /// Source: Kornblith et al. 2019, "Similarity of Neural Network Representations Revisited".
@@ -58,11 +58,11 @@ arma::mat cosines(const arma::mat& products);
 /// Mean of |values(i, j)| over i != j, NaN left out.
 double mean_abs_off_diagonal(const arma::mat& values);
 
-/// Points in the plane whose distances are as near as can be to the given ones: metric
-/// multidimensional scaling by majorisation (SMACOF), the best of several starts: the classical
-/// solution and random ones. Signs are fixed so that each axis's largest coordinate is positive.
+/// Points in the plane whose distances approximate the given ones: metric multidimensional scaling
+/// by majorisation (SMACOF), the best result from the classical solution and several random starts.
+/// Signs are chosen so that each axis's largest coordinate is positive.
 /// @param distances  n x n, symmetric.
-/// @param random     of the random starts.
+/// @param random     draws the random starts.
 /// @return           n x 2.
 /// Source: de Leeuw 1977; Borg & Groenen 2005.
 arma::mat metric_mds(const arma::mat& distances, const CounterRandom& random);

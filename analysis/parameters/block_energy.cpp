@@ -44,7 +44,7 @@ BlockEnergy block_energy(const Matrix& W, Index n_head, std::size_t n_null, std:
   BlockEnergy result{diagonal_share([](Index row) { return row; }), nan, nan, nan, nan};
   if (n_null == 0) return result;
 
-  // Sums in another order differ by rounding; that must not count as less block-diagonal.
+  // The order of summation changes rounding; that must not count as less block-diagonal.
   const double as_much = result.energy * (1 - 1e-12);
   arma::vec null(n_null);
   std::size_t n_as_much = 0;

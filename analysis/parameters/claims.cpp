@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "headscope/number_text.hpp"
 #include "parameters/cost.hpp"
@@ -11,13 +10,11 @@
 namespace headscope {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-/// float32 keeps 7 digits; sums of d_model products and the softmax may lose three of them.
+/// float32 has 7 digits; sums of d_model products and the softmax may lose three of them.
 constexpr double rounding = 1e-4;
 
-/// Share of the squared weights from which a projection counts as block-diagonal.
-constexpr double block_diagonal = 0.9;
+/// A projection counts as block-diagonal from this share of its squared weights on.
+constexpr double block_diagonal_energy = 0.9;
 
 std::string whole(double value) {
   return grouped(static_cast<std::uint64_t>(value));
@@ -27,12 +24,12 @@ Claim splitting_claim(const Model& model, const AnalysisSettings& settings) {
   const SplittingDifference difference = splitting_difference(model, settings.seed);
   Claim claim;
   claim.number = 1;
+  claim.arithmetic = true;
   claim.statement =
       "Splitting one large projection equals separate per-head projections (to rounding).";
   claim.verdict = difference.relative <= rounding ? Verdict::holds : Verdict::does_not_hold;
   claim.effect_name = "largest difference of the attention output, relative to its largest element";
-  claim.effect = difference.relative;
-  claim.ci_low = claim.ci_high = nan;
+  claim.effect.value = difference.relative;
   claim.evidence =
       "Attention of every layer was computed both ways on " + std::to_string(difference.n_token) +
       " random inputs; the largest relative difference is " + number_text(difference.relative, 3) +
@@ -53,12 +50,12 @@ Claim parameter_count_claim(const Model& model) {
   }
   Claim claim;
   claim.number = 2;
+  claim.arithmetic = true;
   claim.statement =
       "Multi-head attention has as many parameters as single-head: 4d^2 (3d^2 without W_O).";
   claim.verdict = equal ? Verdict::holds : Verdict::does_not_hold;
   claim.effect_name = "attention weights of one layer, relative to one head of width d";
-  claim.effect = largest_ratio;
-  claim.ci_low = claim.ci_high = nan;
+  claim.effect.value = largest_ratio;
   claim.exact = true;
   claim.evidence = "Each layer with its " + count_text(model.config.n_head, "head") + " holds " +
                    whole(largest_ratio * single) +
@@ -85,12 +82,12 @@ Claim cost_claim(const ModelConfig& config) {
                              cost(ProjectionScheme::dense, CostTerm::output);
   Claim claim;
   claim.number = 3;
+  claim.arithmetic = true;
   claim.statement =
       "QK' and AV cost the same for one head or many; projections and softmax do not vanish.";
   claim.verdict = many == one && projections > 0 ? Verdict::holds : Verdict::does_not_hold;
   claim.effect_name = "multiply-accumulates of QK' and AV, many heads relative to one";
-  claim.effect = many / one;
-  claim.ci_low = claim.ci_high = nan;
+  claim.effect.value = many / one;
   claim.exact = true;
   claim.evidence =
       "At T = " + std::to_string(config.n_ctx) + ", QK' and AV take " + whole(many) +
@@ -104,7 +101,7 @@ Claim cost_claim(const ModelConfig& config) {
   return claim;
 }
 
-/// How the matrices stand against permuted inputs.
+/// A sentence comparing the matrices with permuted inputs.
 std::string permutation_text(const ResultsGroup& group, std::size_t n_null) {
   std::vector<double> z, p;
   for (const double value : group.variable("block_energy_z").values.values) {
@@ -138,24 +135,18 @@ Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& se
   }
   const double chance = 1 / static_cast<double>(config.n_head);
   if (energy.empty() || config.n_head == 1) {
-    claim.effect = claim.ci_low = claim.ci_high = nan;
     claim.evidence = energy.empty() ? "All projections are zero."
                                     : "With one head a projection is a single block, so there is "
                                       "nothing to tell apart.";
     return claim;
   }
-  claim.effect = arma::mean(arma::vec(energy));
-  const Interval interval = percentile_interval(energy);
-  claim.ci_low = interval.low;
-  claim.ci_high = interval.high;
-  if (interval.low >= block_diagonal) claim.verdict = Verdict::holds;
-  if (interval.high < block_diagonal) claim.verdict = Verdict::does_not_hold;
-
+  claim.effect = percentile_estimate(arma::mean(arma::vec(energy)), energy);
+  claim.verdict = verdict_of(claim.effect, Side::at_least, block_diagonal_energy);
   claim.evidence =
-      "Mean block energy " + decimals(claim.effect, 4) + ", chance " + decimals(chance, 4) +
+      "Mean block energy " + decimals(claim.effect.value, 4) + ", chance " + decimals(chance, 4) +
       ", largest " + decimals(*std::ranges::max_element(energy), 4) + "." +
       permutation_text(group, settings.n_null) + " Holds when the interval lies above " +
-      decimals(block_diagonal, 1) + ", does not hold when below, else undecided.";
+      decimals(block_diagonal_energy, 1) + ", does not hold when below, else undecided.";
   return claim;
 }
 

@@ -7,7 +7,7 @@
 namespace headscope {
 
 /// Claims 1 to 4 on this model.
-/// @param group  the finished datasets of `parameters`.
+/// @param group  the finished group `parameters`.
 std::vector<Claim> parameter_claims(const Model& model, const AnalysisSettings& settings,
                                     const ResultsGroup& group);
 

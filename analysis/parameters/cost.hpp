@@ -13,7 +13,7 @@ enum class ProjectionScheme {
   dense,               ///< h heads of width d/h, each reading all of the input: GPT-2
   single_head,         ///< one head of width d
   block_diagonal_qkv,  ///< head h reads and projects only its own d/h inputs; dense output
-  block_diagonal_all,  ///< the output too
+  block_diagonal_all,  ///< as before, and the output is block-diagonal too
 };
 inline constexpr std::array<std::string_view, 4> projection_schemes{
     "dense", "single_head", "block_diagonal_qkv", "block_diagonal_all"};
@@ -23,12 +23,12 @@ inline constexpr std::array<std::string_view, 4> projection_schemes{
 double attention_parameters(ProjectionScheme scheme, Index d_model, Index n_head,
                             bool has_output_projection = true);
 
-/// What one layer's attention computes.
+/// The parts of one layer's attention.
 enum class CostTerm { projections, qk, av, output, softmax_exponentials };
 inline constexpr std::array<std::string_view, 5> cost_terms{"projections", "qk", "av", "output",
                                                             "softmax_exponentials"};
 
-/// Multiply-accumulates (for the softmax: exponentials) of one layer over n_token tokens, every
+/// Multiply-accumulates (exponentials for the softmax) of one layer over n_token tokens, with every
 /// query against every key.
 double attention_cost(ProjectionScheme scheme, CostTerm term, Index d_model, Index n_head,
                       double n_token);

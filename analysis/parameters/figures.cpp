@@ -1,5 +1,6 @@
 #include <cstdint>
 
+#include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
 #include "parameters/parameters.hpp"
 
@@ -15,20 +16,21 @@ Series bars(std::string label, std::vector<double> y) {
   return series;
 }
 
-const std::vector<std::string>& labels(const ResultsGroup& group, const std::string& dimension) {
-  return group.dimensions.at(dimension).text;
+/// A dimension's labels as words.
+std::vector<std::string> words(const ResultsGroup& group, const std::string& dimension) {
+  return spaced(group.dimensions.at(dimension).text);
 }
 
 Figure counts_figure(const ResultsGroup& group) {
+  Chart chart;
   ChartPanel panel;
-  panel.x_labels = labels(group, "component");
+  chart.x_labels = words(group, "component");
   std::vector<double> millions = group.variable("count").values.values;
   const auto total = static_cast<std::uint64_t>(millions.back());
-  panel.x_labels.pop_back();
+  chart.x_labels.pop_back();
   millions.pop_back();
   for (double& value : millions) value /= 1e6;
   panel.series.push_back(bars("model", millions));
-  Chart chart;
   chart.panels = {panel};
   chart.y_title = "parameters (millions)";
   chart.y_low = 0;
@@ -36,8 +38,8 @@ Figure counts_figure(const ResultsGroup& group) {
           .group = group.name,
           .title = "Where the " + grouped(total) + " parameters sit",
           .caption =
-              "Parameters of the model by component; attention_q, k, v and o are weights of "
-              "all layers, attention_bias their biases. A tied unembedding counts as the "
+              "Parameters of the model by component; attention q, k, v and o are weights of "
+              "all layers, attention bias their biases. A tied unembedding counts as the "
               "token embedding.",
           .source = "Radford et al. 2019",
           .content = chart};
@@ -45,15 +47,19 @@ Figure counts_figure(const ResultsGroup& group) {
 
 Figure architectures_figure(const ResultsGroup& group) {
   const Array& weights = group.variable("architecture_parameters").values;
+  Chart chart;
   ChartPanel panel;
-  panel.x_labels = labels(group, "architecture");
-  const std::vector<std::string>& schemes = labels(group, "scheme");
+  chart.x_labels = words(group, "architecture");
+  const std::vector<std::string> schemes = words(group, "scheme");
   for (std::size_t s = 0; s < schemes.size(); ++s) {
     std::vector<double> y;
-    for (std::size_t a = 0; a < panel.x_labels.size(); ++a) y.push_back(weights(a, s));
-    panel.series.push_back(bars(schemes[s], y));
+    for (std::size_t a = 0; a < chart.x_labels.size(); ++a) y.push_back(weights(a, s));
+    // A bar has no length on an axis without a zero.
+    Series series = bars(schemes[s], y);
+    series.style = Series::Style::points;
+    series.shift = 0.15 * (static_cast<double>(s) - 1.5);
+    panel.series.push_back(std::move(series));
   }
-  Chart chart;
   chart.panels = {panel};
   chart.y_title = "attention weights per layer";
   chart.log_y = true;
@@ -63,15 +69,14 @@ Figure architectures_figure(const ResultsGroup& group) {
           .caption =
               "Weights of one layer's attention, without biases, under four layouts. Dense "
               "multi-head projections (dense) have as many as one head of full width "
-              "(single_head); only block-diagonal ones would have fewer.",
+              "(single head); only block-diagonal ones would have fewer.",
           .source = "Vaswani et al. 2017",
           .content = chart};
 }
 
 Figure costs_figure(const ResultsGroup& group) {
   const Array& macs = group.variable("macs").values;
-  const std::vector<std::string>& schemes = labels(group, "scheme");
-  const std::vector<std::string>& terms = labels(group, "term");
+  const std::vector<std::string> schemes = words(group, "scheme"), terms = words(group, "term");
   const std::vector<double>& n_token = group.dimensions.at("n_token").values;
   Chart chart;
   for (std::size_t s = 0; s < schemes.size(); ++s) {
@@ -82,7 +87,7 @@ Figure costs_figure(const ResultsGroup& group) {
       series.label = terms[c];
       series.x = n_token;
       for (std::size_t t = 0; t < n_token.size(); ++t) series.y.push_back(macs(s, c, t));
-      // qk and av coincide: one as points over the other's line keeps both visible.
+      // qk and av coincide; points over a line keep both visible.
       if (terms[c] == "av") series.style = Series::Style::points;
       panel.series.push_back(series);
     }
@@ -142,7 +147,7 @@ Figure block_energy_figure(const ResultsGroup& group) {
 
 }  // namespace
 
-std::vector<Figure> draw_parameters(const Results& results) {
+std::vector<Figure> parameters_figures(const Results& results) {
   const ResultsGroup& group = results.group("parameters");
   return {counts_figure(group), architectures_figure(group), costs_figure(group),
           block_energy_figure(group)};

@@ -22,7 +22,7 @@ const AnalysisInfo parameters_info{
     .source = "Vaswani et al. 2017; Radford et al. 2019",
 };
 
-std::vector<std::string> words(const auto& views) {
+std::vector<std::string> to_strings(const auto& views) {
   return {views.begin(), views.end()};
 }
 
@@ -69,7 +69,7 @@ void add_architectures(const ModelConfig& config, ResultsGroup& group) {
   }
 
   group.add_dimension(Dimension::labels("architecture", names));
-  group.add_dimension(Dimension::labels("scheme", words(projection_schemes)));
+  group.add_dimension(Dimension::labels("scheme", to_strings(projection_schemes)));
   const auto add = [&](std::string name, std::vector<std::string> dimensions, Array values,
                        std::string long_name) {
     group.add(Variable::integer(std::move(name), std::move(dimensions), std::move(values),
@@ -99,7 +99,7 @@ void add_costs(const ModelConfig& config, ResultsGroup& group) {
       }
     }
   }
-  group.add_dimension(Dimension::labels("term", words(cost_terms)));
+  group.add_dimension(Dimension::labels("term", to_strings(cost_terms)));
   group.add_dimension(Dimension::numbers("n_token", n_token));
   group.add(Variable::integer(
       "macs", {"scheme", "term", "n_token"}, std::move(macs),
@@ -197,6 +197,8 @@ class ParametersAnalysis : public Analysis {
     add_block_energy(model_, settings_, group);
     group.claims = parameter_claims(model_, settings_, group);
     group.summary = summary(model_, group);
+    group.report.model_size =
+        number_text(group.variable("count").values.values.back() / 1e6, 4) + " million parameters";
     return {std::move(group)};
   }
 
@@ -206,7 +208,7 @@ class ParametersAnalysis : public Analysis {
 };
 
 std::uint64_t memory(const RunShape& run) {
-  // A projection and its squares, by thread.
+  // A projection and its squares, per thread.
   const std::uint64_t n_weight = run.config.d_model * run.config.d_model;
   return static_cast<std::uint64_t>(run.n_thread) * n_weight * (sizeof(float) + sizeof(double));
 }
@@ -217,7 +219,7 @@ RegisteredAnalysis parameters_analysis() {
   return {
       parameters_info,
       [](const AnalysisContext& context) { return std::make_unique<ParametersAnalysis>(context); },
-      draw_parameters, memory};
+      parameters_figures, memory};
 }
 
 }  // namespace headscope

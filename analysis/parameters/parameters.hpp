@@ -6,12 +6,12 @@
 
 namespace headscope {
 
-/// Where the parameters sit, what attention costs, and whether its projections are block-diagonal.
-/// Weights only.
+/// Analysis `parameters`, from weights alone: where the parameters are, what attention costs, and
+/// whether its projections are block-diagonal.
 RegisteredAnalysis parameters_analysis();
 
 /// Figures from the `parameters` group: parameter_counts, architecture_parameters, attention_macs,
 /// block_energy. @throws Error if the results lack the group.
-std::vector<Figure> draw_parameters(const Results& results);
+std::vector<Figure> parameters_figures(const Results& results);
 
 }  // namespace headscope

@@ -16,10 +16,12 @@ Matrix random_input(const LayerWeights& layer, Index n_token, const CounterRando
   return arma::conv_to<Matrix>::from(X);
 }
 
-AttentionWeights attention_weights(const LayerWeights& layer, Index n_head) {
+AttentionWeights attention_weights(const Model& model, Index index) {
+  const LayerWeights& layer = model.layers[index];
   const Index d = layer.W_QKV.n_cols;
   AttentionWeights weights;
-  weights.n_head = n_head;
+  weights.n_head = model.config.n_head;
+  weights.scale = static_cast<float>(model.config.score_scale(index));
   weights.W_Q = layer.W_QKV.rows(0, d - 1);
   weights.W_K = layer.W_QKV.rows(d, 2 * d - 1);
   weights.W_V = layer.W_QKV.rows(2 * d, 3 * d - 1);
@@ -39,7 +41,7 @@ SplittingDifference splitting_difference(const Model& model, std::uint64_t seed)
   for (Index l = 0; l < model.layers.size(); ++l) {
     const LayerWeights& layer = model.layers[l];
     const Matrix X = random_input(layer, result.n_token, CounterRandom(seed, l));
-    const AttentionWeights weights = attention_weights(layer, model.config.n_head);
+    const AttentionWeights weights = attention_weights(model, l);
     const AttentionMask mask = AttentionMask::causal();
     const Matrix fused = multi_head_attention(X, X, weights, mask).output;
     const Matrix separate = multi_head_attention_per_head(X, X, weights, mask).output;

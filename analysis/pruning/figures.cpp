@@ -1,45 +1,59 @@
 #include <algorithm>
 #include <cmath>
 
+#include "headscope/number_text.hpp"
 #include "pruning/results.hpp"
 
 namespace headscope {
 namespace {
 
 const char* const michel = "Michel et al. 2019";
+constexpr std::size_t grey_series = 7;  // black in the palette, as guides are
+
+// Sequential from zero, unless a head is better ablated.
+void scale_from_zero(Heatmap& map, bool any_below_zero) {
+  if (any_below_zero) {
+    map.scale = ColourScale::diverging;
+  } else {
+    map.low = 0;
+  }
+}
 
 Figure ablation_figure(const ResultsGroup& group) {
-  Heatmap map;
-  map.row_title = "layer";
-  map.column_title = "head";
-  map.value_title = "loss increase (nats per token)";
-  map.scale = ColourScale::diverging;
+  Heatmap map = head_map("loss increase (nats per token)", {});
   const Variable& increase = group.variable("loss_increase");
-  const Dimension& methods = group.dimensions.at("method");
-  for (std::size_t method = 0; method < methods.size(); ++method) {
-    map.panels.push_back({methods.text[method], increase.values.part(method), {}, {}});
+  const Dimension& ablations = group.dimensions.at("ablation");
+  Array unsure(increase.values.shape);
+  bool harmful = false;
+  for (std::size_t i = 0; i < unsure.size(); ++i) {
+    const Estimate head = increase.estimate(i);
+    unsure.values[i] = head.low <= 0 && head.high >= 0 ? 1 : 0;
+    harmful = harmful || (head.has_interval() ? head.high : head.value) < 0;
   }
+  for (std::size_t ablation = 0; ablation < ablations.size(); ++ablation) {
+    map.panels.push_back(
+        {ablations.text[ablation], increase.values.part(ablation), unsure.part(ablation)});
+  }
+  scale_from_zero(map, harmful);
   return {.name = "michel2019_ablation",
           .group = group.name,
           .title = "Loss increase when one head is ablated",
           .caption =
               "Mean loss with one head ablated minus the loss of the whole "
-              "model, nats per token, by method. Blue heads help less "
-              "than nothing: without them the loss falls.",
+              "model, nats per token, by ablation. A dot marks a head whose 95 % interval "
+              "includes zero. The scale is centred at zero if without some head the loss falls.",
           .source = michel,
           .content = std::move(map)};
 }
 
 Figure all_but_one_figure(const ResultsGroup& group) {
   const double baseline = group.variable("loss_baseline").values.values[0];
-  Heatmap map;
-  map.row_title = "layer";
-  map.column_title = "head that stays";
-  map.value_title = "loss increase (nats per token)";
-  map.scale = ColourScale::diverging;
   Array values = group.variable("loss_all_but_one").values;
-  for (double& value : values.values) value -= baseline;
-  map.panels.push_back({"", std::move(values), {}, {}});
+  bool falls = false;
+  for (double& value : values.values) falls = (value -= baseline) < 0 || falls;
+  Heatmap map = head_map("loss increase (nats per token)", {{"", std::move(values)}});
+  map.column_title = "head that stays";
+  scale_from_zero(map, falls);
   return {
       .name = "michel2019_all_but_one",
       .group = group.name,
@@ -51,39 +65,50 @@ Figure all_but_one_figure(const ResultsGroup& group) {
       .content = std::move(map)};
 }
 
-Figure curve_figure(const ResultsGroup& group) {
-  Chart chart;
-  chart.x_title = "share of heads pruned";
-  chart.y_title = "loss (nats per token)";
-  ChartPanel panel;
+/// @param to  the largest share of heads pruned.
+ChartPanel curve_panel(const ResultsGroup& group, const std::string& title, double to) {
+  ChartPanel panel{title, {}, {}};
   const Variable& curve = group.variable("curve");
   const Dimension& orders = group.dimensions.at("order");
-  const std::vector<double>& steps = group.dimensions.at("step").values;
+  std::vector<double> steps = group.dimensions.at("step").values;
+  std::erase_if(steps, [&](double step) { return step > to + 1e-9; });
   const std::vector<double>& deviation = group.variable("curve_random_std").values.values;
-  for (std::size_t order = 0; order < orders.size(); ++order) {
+  const double baseline = group.variable("loss_baseline").values.values[0];
+  // Drawn from the last order, random, whose band must not hide the others.
+  for (std::size_t order = orders.size(); order-- > 0;) {
     Series series;
     series.label = orders.text[order];
+    series.colour = order;
     series.x = steps;
     for (std::size_t step = 0; step < steps.size(); ++step) {
       const double loss = curve.values(order, step);
       series.y.push_back(loss);
       if (orders.text[order] != "random") continue;
-      series.low.push_back(loss - deviation[step]);
+      series.low.push_back(std::max(loss - deviation[step], std::min(loss, baseline)));
       series.high.push_back(loss + deviation[step]);
     }
     panel.series.push_back(std::move(series));
   }
-  panel.reference_lines.push_back(
-      {"whole model", group.variable("loss_baseline").values.values[0]});
-  chart.panels.push_back(std::move(panel));
+  panel.reference_lines.push_back({"whole model", baseline});
+  return panel;
+}
+
+Figure curve_figure(const ResultsGroup& group) {
+  Chart chart;
+  chart.x_title = "share of heads pruned";
+  chart.y_title = "loss (nats per token)";
+  chart.own_axes = true;
+  chart.panels = {curve_panel(group, "all heads", 1),
+                  curve_panel(group, "the first 20 %, enlarged", 0.2)};
   return {.name = "michel2019_curve",
           .group = group.name,
           .title = "Loss as heads are pruned",
           .caption =
               "Mean loss with a growing share of heads set to zero, in "
               "ascending order of ablation loss, of layer-normalized "
-              "first-order importance, and in random order (mean of 5 orders, "
-              "band: one standard deviation).",
+              "first-order importance, and in random order (mean of 5 orders; "
+              "band: one standard deviation, cut at the whole model's loss). The right panel "
+              "is the beginning of the left one on a scale of its own.",
           .source = michel,
           .content = std::move(chart)};
 }
@@ -100,29 +125,38 @@ Figure importance_figure(const ResultsGroup& group) {
   std::sort(sizes.rbegin(), sizes.rend());
   const double named_from = sizes[std::min<std::size_t>(5, sizes.size() - 1)];
   Series heads;
-  heads.label = "heads";
+  heads.label = "heads, 95 % interval";
   heads.style = Series::Style::points;
+  const Variable& increase = group.variable("loss_increase");
   for (std::size_t unit = 0; unit < predicted.size(); ++unit) {
     heads.x.push_back(predicted.values[unit]);
     heads.y.push_back(measured.values[unit]);
+    heads.low.push_back(increase.estimate(unit).low);
+    heads.high.push_back(increase.estimate(unit).high);
     const bool named = std::abs(measured.values[unit]) >= named_from;
     heads.point_labels.push_back(named ? HeadIndex{unit / n_head, unit % n_head}.text() : "");
   }
-  chart.panels.push_back({"", {std::move(heads)}, {}, {}});
+  const auto [least, most] = std::ranges::minmax(predicted.values);
+  Series exact;
+  exact.label = "exact prediction";
+  exact.colour = grey_series;
+  exact.x = exact.y = {least, most};
+  const double rho = group.variable("first_order_correlation").values.values[0];
+  chart.panels.push_back({"", {std::move(exact), std::move(heads)}, {}});
   return {.name = "michel2019_importance",
           .group = group.name,
-          .title = "First-order importance against ablation",
+          .title = "First-order importance against ablation: Spearman's ρ " + decimals(rho, 2),
           .caption =
               "Each point is a head: the loss increase that the gradient "
               "predicts for zero ablation (signed importance), and the "
-              "one measured. The six heads furthest out are named.",
+              "one measured, with its 95 % interval. The six heads furthest out are named.",
           .source = michel,
           .content = std::move(chart)};
 }
 
 }  // namespace
 
-std::vector<Figure> draw_pruning(const Results& results) {
+std::vector<Figure> pruning_figures(const Results& results) {
   const ResultsGroup& group = results.group("pruning");
   std::vector<Figure> figures{ablation_figure(group), all_but_one_figure(group),
                               importance_figure(group)};

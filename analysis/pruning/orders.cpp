@@ -23,15 +23,6 @@ HeadMask mask_without(const std::vector<Index>& order, Index count, Index n_laye
   return mask;
 }
 
-Index first_masked_layer(const HeadMask& mask) {
-  for (Index layer = 0; layer < mask.n_cols; ++layer) {
-    for (Index head = 0; head < mask.n_rows; ++head) {
-      if (mask(head, layer) == 0) return layer;
-    }
-  }
-  return mask.n_cols;
-}
-
 Array normalized_by_layer(const Array& scores) {
   Array normalized = scores;
   const std::size_t n_head = scores.shape[1];

@@ -8,16 +8,13 @@
 
 namespace headscope {
 
-/// Units (layer * n_head + head) from least to most important; ties in order of unit, NaN last.
+/// Units (layer * n_head + head) by ascending score; ties by unit, NaN last.
 /// @param scores  layer x head.
 std::vector<Index> ascending_units(const Array& scores);
 
-/// The mask that leaves out the first `count` units of an order.
+/// The mask that removes the first `count` units of an order.
 /// @return n_head x n_layer.
 HeadMask mask_without(const std::vector<Index>& order, Index count, Index n_layer, Index n_head);
-
-/// The first layer with a head left out; n_layer when all are kept.
-Index first_masked_layer(const HeadMask& mask);
 
 /// Each layer's vector divided by its L2 norm; zero stays zero.
 /// Source: Molchanov et al. 2017, as used by Michel et al. 2019.

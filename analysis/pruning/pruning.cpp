@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <set>
 
 #include "headscope/ablation.hpp"
 #include "headscope/gradient.hpp"
 #include "headscope/memory.hpp"
 #include "headscope/random.hpp"
+#include "pruning/direct_effects.hpp"
 #include "pruning/orders.hpp"
 #include "pruning/results.hpp"
 #include "random_draws.hpp"
@@ -23,77 +26,106 @@ const AnalysisInfo pruning_info{
     .source =
         "Michel et al. 2019, Are Sixteen Heads Really Better than One?; Voita et al. 2019, "
         "Analyzing Multi-Head Self-Attention",
-    .needs_corpus = true,
+    .passes = {"averaging heads", "ablating heads", "pruning heads"},
 };
 
-/// Keeps the z of every layer of one document.
-class KeepZ : public LayerObserver {
+/// Copies the z of every layer at the positions [first, end).
+class CopyZ : public LayerObserver {
  public:
-  void observe_layer(const LayerView& view) override { z.push_back(view.z); }
-  std::vector<Matrix> z;  ///< per layer, d_model x n_token
+  /// @param z  per layer, d_model x at least end.
+  CopyZ(std::vector<Matrix>& z, Index first, Index end) : z_(z), first_(first), end_(end) {}
+  void observe_layer(const LayerView& view) override {
+    z_[view.layer].cols(first_, end_ - 1) = view.z.cols(first_, end_ - 1);
+  }
+
+ private:
+  std::vector<Matrix>& z_;
+  Index first_, end_;
 };
 
-/// Passes: 0 sums z for its mean and notes lengths; 1 ablates every head and takes the gradient; 2
-/// prunes along the orders that pass 1 gave.
+/// First stream of the sample of documents; donors use the streams numbered by document.
+constexpr std::uint64_t sample_stream = std::uint64_t{1} << 62;
+
+/// On a sample of the documents, pass 0 sums z for its mean; pass 1 ablates every head, takes the
+/// gradient and the direct effects; pass 2 prunes in the orders found by pass 1. Pass 2 also takes
+/// the loss of all documents.
 class Pruning : public Analysis {
  public:
   explicit Pruning(const AnalysisContext& context)
       : model_(context.model),
         corpus_(context.corpus),
         settings_(context.settings),
-        ablation_(context.model),
+        ablation_(context.model, context.packed),
         gradient_(context.model),
-        donor_forward_(context.model) {}
-
-  int n_pass() const override { return 3; }
-
-  void begin_pass(int pass, Statistics& statistics) override {
-    pass_ = pass;
-    statistics_ = &statistics;
-    if (pass == 1) mean_z_ = mean_z(statistics);
-    if (pass == 2) plan_curves(statistics);
+        direct_effects_(context.model),
+        donor_forward_(context.model) {
+    const std::uint64_t n_document = corpus_->n_document();
+    sample_ = spread_sample(n_document, settings_.own<PruningOptions>().n_document_used(n_document),
+                            CounterRandom(settings_.seed, sample_stream));
   }
 
-  bool begin_document(const Document& document, Statistics&) override {
-    if (document.index >= n_document_used() || document.tokens.size() < 2) return false;
-    document_ = document.index;
-    tokens_ = document.tokens;
-    if (pass_ == 1) collect_donor_z();
+  void begin_pass(int pass, const Statistics& earlier) override {
+    pass_ = pass;
+    if (pass == 1) prepare_ablation(earlier);
+    if (pass == 2) plan_curves(earlier);
+  }
+
+  bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override {
+    block_ = piece.document % n_document_block;
+    if (pass_ == 2 && piece.index == 0) {
+      statistics.sum("n_document", {n_document_block})(block_) = 1;
+    }
+    if (piece.tokens.size() < 2) return false;
+    is_sampled_ = sample_.contains(piece.document);
+    if (!is_sampled_ && pass_ != 2) return false;
+    tokens_ = piece.tokens;
+    donor_z_.clear();
+    if (pass_ == 1) {
+      collect_donor_z(piece);
+      direct_effects_.begin_piece(tokens_);
+    }
     return true;
   }
 
-  double forward_passes(std::uint64_t document) const override {
-    if (document >= n_document_used() || pass_ == 0) return 0;
-    if (pass_ == 2) return static_cast<double>(masks_.size());
-    // Each head in every way, from its own layer on; the gradient.
+  PieceCost piece_cost(int pass, std::uint64_t document) const override {
+    if (!sample_.contains(document)) return {.observes = pass == 2, .forward_passes = 0};
+    if (pass == 0) return {.forward_passes = 0};
+    if (pass == 2) {
+      const std::size_t n_mask = masks_.empty() ? n_curve_order * n_curve_step : masks_.size();
+      return {.forward_passes = static_cast<double>(n_mask)};
+    }
+    // Every ablation of each head runs from the head's layer on; then the gradient.
     const double n_unit = static_cast<double>(model_.config.n_layer * model_.config.n_head);
-    return 0.5 * n_unit * n_ablation_row + 3;
+    return {.forward_passes = 0.5 * n_unit * n_ablation_row + 3};
   }
 
-  void observe_layer(const LayerView& view) override {
-    if (pass_ == 0) add_mean_z(view);
-    if (pass_ == 1) ablate(view);
-    if (pass_ == 2) prune(view);
+  void observe_layer(const LayerView& view, DocumentStatistics& statistics) override {
+    if (pass_ == 0) add_mean_z(view, statistics);
+    if (pass_ == 0 || !is_sampled_) return;
+    ablation_.observe_layer(view);
+    if (pass_ == 1) direct_effects_.observe_layer(view);
+    if (!donor_z_.empty() && donor_length_ < view.n_token) {
+      CopyZ(donor_z_, donor_length_, view.n_token).observe_layer(view);
+    }
   }
 
-  void end_document(const DocumentEnd& end) override {
-    const ModelConfig& config = model_.config;
-    if (pass_ == 0) {
-      statistics_->row("length", document_, {1})(0) = static_cast<double>(tokens_.size());
+  void end_piece(const PieceEnd& end, DocumentStatistics& statistics) override {
+    if (pass_ == 0) return;
+    if (pass_ == 2) {
+      const TokenLoss loss = end.forward.loss(end.resid_final, tokens_);
+      Array& sum = statistics.sum("loss", {n_document_block, 2});
+      sum(block_, 0) = loss.sum();
+      sum(block_, 1) = static_cast<double>(loss.nll.size());
+      if (is_sampled_) prune(statistics);
       return;
     }
-    const TokenLoss loss = end.forward.loss(end.resid_final, tokens_);
-    if (pass_ == 1) {
-      Array& row = statistics_->row("baseline", document_, {2});
-      row(0) = loss.sum();
-      row(1) = static_cast<double>(loss.nll.size());
-      add_importance();
-    } else {
-      // Masks that keep every head cost the baseline.
-      for (std::size_t mask = 0; mask < masks_.size(); ++mask) {
-        if (first_masked_layer(masks_[mask]) == config.n_layer) add_curve_loss(mask, loss);
-      }
-    }
+    const TokenLoss& loss = ablation_.clean_loss(Pack::of_document(tokens_));
+    Array& row = statistics.row("baseline", {2});
+    row(0) += loss.sum();
+    row(1) += static_cast<double>(loss.nll.size());
+    ablate(statistics);
+    add_importance(statistics);
+    direct_effects_.end_piece(end.resid_final, statistics);
   }
 
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
@@ -101,112 +133,118 @@ class Pruning : public Analysis {
   }
 
  private:
-  std::uint64_t n_document_used() const {
-    const std::uint64_t all = corpus_->n_document();
-    return settings_.prune_documents == 0 ? all : std::min(all, settings_.prune_documents);
-  }
-
   // Pass 0 ----------------------------------------------------------------------------------------
 
-  void add_mean_z(const LayerView& view) {
+  void add_mean_z(const LayerView& view, DocumentStatistics& statistics) {
     const Index d_model = model_.config.d_model;
-    Array& sum = statistics_->sum("z", {model_.config.n_layer, d_model});
+    Array& sum = statistics.sum("z", {model_.config.n_layer, d_model});
     for (Index t = 1; t < view.n_token; ++t) {
       for (Index i = 0; i < d_model; ++i) sum(view.layer, i) += view.z(i, t);
     }
-    if (view.layer == 0)
-      statistics_->sum("z_count", {1})(0) += static_cast<double>(view.n_token - 1);
-  }
-
-  /// Per layer, d_model.
-  std::vector<Vector> mean_z(const Statistics& statistics) const {
-    std::vector<Vector> means(model_.config.n_layer,
-                              Vector(model_.config.d_model, arma::fill::zeros));
-    if (!statistics.has("z")) return means;
-    const Array& sum = statistics.sum("z");
-    const double count = statistics.sum("z_count")(0);
-    for (Index l = 0; l < means.size(); ++l) {
-      for (Index i = 0; i < means[l].n_elem; ++i) {
-        means[l](i) = static_cast<float>(sum(l, i) / count);
-      }
+    if (view.layer == 0) {
+      statistics.sum("z_count", {1})(0) += static_cast<double>(view.n_token - 1);
     }
-    return means;
   }
 
   // Pass 1 ----------------------------------------------------------------------------------------
 
-  /// Fills donor_z_ from other documents at the same positions: a seeded order of the others, each
-  /// giving the positions that those before it were too short for. Positions that no other document
-  /// reaches keep their own z.
-  void collect_donor_z() {
-    const Index n_token = tokens_.size();
-    donor_z_.clear();
-    donor_length_ = 0;
-    const auto& lengths = statistics_->rows("length");
-    std::vector<std::uint64_t> others;
-    for (const auto& [document, length] : lengths) {
-      if (document != document_) others.push_back(document);
+  /// Reads mean z from pass 0 and the lengths of the sample's pieces.
+  void prepare_ablation(const Statistics& earlier) {
+    const ModelConfig& config = model_.config;
+    mean_z_.assign(config.n_layer, Vector(config.d_model, arma::fill::zeros));
+    donors_.clear();
+    if (!earlier.has("z")) return;
+    const Array sum = earlier.total("z");
+    const double count = earlier.total("z_count")(0);
+    for (Index l = 0; l < mean_z_.size(); ++l) {
+      for (Index i = 0; i < config.d_model; ++i) {
+        mean_z_[l](i) = static_cast<float>(sum(l, i) / count);
+      }
     }
-    for (const Index choice : permutation(
-             others.size(), CounterRandom(CounterRandom(settings_.seed, document_).value(0)))) {
+    for (const Index document : sample_) {
+      for (std::uint64_t index = 0; index < corpus_->n_piece(document); ++index) {
+        const Index n_token = corpus_->piece(document, index).tokens.size();
+        if (n_token > 1) donors_.push_back({document, index, n_token});
+      }
+    }
+  }
+
+  /// Fills donor_z_ with z of pieces of other documents at the same positions. Donors are visited
+  /// in a seeded order; each fills the positions beyond the end of earlier donors. Positions that
+  /// no donor reaches keep the piece's own z.
+  void collect_donor_z(const Piece& piece) {
+    const Index n_token = tokens_.size();
+    donor_length_ = 0;
+    auto others = donors_;
+    std::erase_if(others, [&](const Donor& other) { return other.document == piece.document; });
+    const CounterRandom random(CounterRandom(settings_.seed, piece.document).value(piece.index));
+    for (const Index choice : permutation(others.size(), random)) {
       if (donor_length_ == n_token) break;
-      const std::uint64_t donor = others[choice];
-      if (lengths.at(donor)(0) <= static_cast<double>(donor_length_)) continue;
-      KeepZ kept;
-      LayerObserver* const observers[] = {&kept};
-      donor_forward_.run(corpus_->document(donor).tokens, observers);
-      const Index reach = std::min<Index>(n_token, kept.z[0].n_cols);
+      const Donor& donor = others[choice];
+      if (donor.n_token <= donor_length_) continue;
       if (donor_z_.empty()) {
         donor_z_.assign(model_.config.n_layer,
                         Matrix(model_.config.d_model, n_token, arma::fill::zeros));
       }
-      for (Index l = 0; l < donor_z_.size(); ++l) {
-        donor_z_[l].cols(donor_length_, reach - 1) = kept.z[l].cols(donor_length_, reach - 1);
-      }
+      const Index reach = std::min(n_token, donor.n_token);
+      CopyZ copy(donor_z_, donor_length_, reach);
+      LayerObserver* const observers[] = {&copy};
+      donor_forward_.run(corpus_->piece(donor.document, donor.index).tokens, observers);
       donor_length_ = reach;
     }
   }
 
-  void ablate(const LayerView& view) {
+  void ablate(DocumentStatistics& statistics) {
     const ModelConfig& config = model_.config;
-    const Index n_head = config.n_head, n_token = view.n_token;
-    Matrix mean(config.d_model, n_token);
-    mean.each_col() = mean_z_[view.layer];
-    Matrix donor;
-    if (!donor_z_.empty()) {
-      donor = donor_z_[view.layer];
-      if (donor_length_ < n_token) {
-        donor.cols(donor_length_, n_token - 1) = view.z.cols(donor_length_, n_token - 1);
-      }
-    }
-
+    const Index n_head = config.n_head, n_token = tokens_.size();
     std::vector<HeadVariant> variants;
-    for (Index h = 0; h < n_head; ++h) variants.push_back({{h}, nullptr});
-    for (Index h = 0; h < n_head; ++h) variants.push_back({{h}, &mean});
-    for (Index h = 0; h < n_head; ++h) {
-      HeadVariant others;
-      for (Index other = 0; other < n_head; ++other) {
-        if (other != h) others.heads.push_back(other);
+    for (Index l = 0; l < config.n_layer; ++l) {
+      const blas::ConstView mean(mean_z_[l].memptr(), config.d_model, n_token, 0);
+      for (Index h = 0; h < n_head; ++h) {
+        std::vector<Index> others(n_head);
+        std::iota(others.begin(), others.end(), 0);
+        std::erase(others, h);
+        variants.push_back({l, {h}});
+        variants.push_back({l, {h}, mean});
+        variants.push_back({l, std::move(others)});
+        if (!donor_z_.empty()) variants.push_back({l, {h}, donor_z_[l]});
       }
-      variants.push_back(std::move(others));
     }
-    if (!donor.empty()) {
-      for (Index h = 0; h < n_head; ++h) variants.push_back({{h}, &donor});
-    }
-    const std::vector<TokenLoss> losses = ablation_.losses(view, tokens_, variants);
-
-    Array& row = statistics_->row("ablated", document_, {n_ablation_row, config.n_layer, n_head});
-    for (std::size_t v = 0; v < n_ablation_row * n_head; ++v) {
-      row(v / n_head, view.layer, v % n_head) = v < losses.size() ? losses[v].sum() : std::nan("");
+    const std::vector<TokenLoss> losses = ablation_.losses(tokens_, variants);
+    Array& rows = statistics.row("ablated", {n_ablation_row, config.n_layer, n_head});
+    if (settings_.engine() != Engine::float32) sample_float32(variants, statistics);
+    auto loss = losses.begin();
+    for (Index l = 0; l < config.n_layer; ++l) {
+      for (Index h = 0; h < n_head; ++h) {
+        for (std::size_t row = 0; row < n_ablation_row; ++row) {
+          const bool has_donor = row != resample_row || !donor_z_.empty();
+          rows(row, l, h) += has_donor ? (loss++)->sum() : std::nan("");
+        }
+      }
     }
   }
 
-  void add_importance() {
+  /// Zero ablation of a sample of heads by float32 products.
+  /// @param variants  of which the zero ablations are chosen.
+  void sample_float32(const std::vector<HeadVariant>& variants, DocumentStatistics& statistics) {
+    const Index n_head = model_.config.n_head, n_unit = model_.config.n_layer * n_head;
+    const Index n_method = variants.size() / n_unit;
+    std::vector<HeadVariant> sample;
+    for (const Index unit : precision_sample(n_unit)) sample.push_back(variants[unit * n_method]);
+    const std::vector<TokenLoss> losses =
+        ablation_.float32_losses(Pack::of_document(tokens_), sample);
+    Array& row = statistics.row("float32", {sample.size()});
+    for (std::size_t i = 0; i < losses.size(); ++i) row(i) += losses[i].sum();
+  }
+
+  void add_importance(DocumentStatistics& statistics) {
     const ModelConfig& config = model_.config;
     const Index d_head = config.d_head();
-    Array& row =
-        statistics_->row("importance", document_, {n_importance, config.n_layer, config.n_head});
-    gradient_.run(tokens_, [&](const LayerGradient& view) {
+    Array& row = statistics.row("importance", {n_importance_row, config.n_layer, config.n_head});
+    const Pack pack = Pack::of_document(tokens_);
+    const Index n_predicted = pack.predictions.size();
+    const std::vector<float> weights(n_predicted, 1 / static_cast<float>(n_predicted));
+    gradient_.run(ablation_.activations(), pack, weights, [&](const LayerGradient& view) {
       for (Index h = 0; h < config.n_head; ++h) {
         double magnitude = 0, total = 0;
         for (Index t = 0; t < view.z.n_cols; ++t) {
@@ -217,24 +255,22 @@ class Pruning : public Analysis {
           magnitude += std::abs(product);
           total += product;
         }
-        row(0, view.layer, h) = magnitude;
-        row(1, view.layer, h) = std::abs(total);
-        row(2, view.layer, h) = -total;
+        row(0, view.layer, h) += static_cast<double>(n_predicted) * magnitude;
+        row(1, view.layer, h) += static_cast<double>(n_predicted) * total;
       }
     });
   }
 
   // Pass 2 ----------------------------------------------------------------------------------------
 
-  /// The masks of all orders and steps, each kept once.
-  void plan_curves(const Statistics& statistics) {
+  /// Collects the distinct masks of all orders and steps.
+  void plan_curves(const Statistics& earlier) {
     const ModelConfig& config = model_.config;
     const Index n_unit = config.n_layer * config.n_head;
     masks_.clear();
     mask_users_.clear();
     std::map<std::string, std::size_t> known;
-    const std::vector<std::vector<Index>> orders =
-        pruning_orders(statistics, config, settings_.seed);
+    const std::vector<std::vector<Index>> orders = pruning_orders(earlier, config, settings_.seed);
     for (std::size_t order = 0; order < orders.size(); ++order) {
       for (std::size_t step = 0; step < n_curve_step; ++step) {
         const HeadMask mask =
@@ -250,24 +286,20 @@ class Pruning : public Analysis {
     }
   }
 
-  void prune(const LayerView& view) {
-    std::vector<HeadMask> starting_here;
-    std::vector<std::size_t> which;
+  void prune(DocumentStatistics& statistics) {
+    const std::vector<TokenLoss> losses =
+        ablation_.masked_losses(Pack::of_document(tokens_), masks_);
     for (std::size_t mask = 0; mask < masks_.size(); ++mask) {
-      if (first_masked_layer(masks_[mask]) != view.layer) continue;
-      starting_here.push_back(masks_[mask]);
-      which.push_back(mask);
+      add_curve_loss(mask, losses[mask], statistics);
     }
-    const std::vector<TokenLoss> losses = ablation_.masked_losses(view, tokens_, starting_here);
-    for (std::size_t i = 0; i < which.size(); ++i) add_curve_loss(which[i], losses[i]);
   }
 
-  void add_curve_loss(std::size_t mask, const TokenLoss& loss) {
-    Array& row = statistics_->row("curve", document_, {2, n_curve_order, n_curve_step});
+  void add_curve_loss(std::size_t mask, const TokenLoss& loss, DocumentStatistics& statistics) {
+    Array& row = statistics.row("curve", {2, n_curve_order, n_curve_step});
     const auto correct = std::count(loss.correct.begin(), loss.correct.end(), 1);
     for (const CurvePoint& point : mask_users_[mask]) {
-      row(0, point.order, point.step) = loss.sum();
-      row(1, point.order, point.step) = static_cast<double>(correct);
+      row(0, point.order, point.step) += loss.sum();
+      row(1, point.order, point.step) += static_cast<double>(correct);
     }
   }
 
@@ -275,38 +307,48 @@ class Pruning : public Analysis {
     std::size_t order, step;
   };
 
+  /// A piece of the sample whose z can replace another's.
+  struct Donor {
+    std::uint64_t document, index;
+    Index n_token;
+  };
+
   const Model& model_;
   const Corpus* corpus_;
   const AnalysisSettings& settings_;
   HeadAblation ablation_;
   HeadGradient gradient_;
+  DirectEffects direct_effects_;
   Forward donor_forward_;
+  std::set<Index> sample_;  // documents whose heads are ablated
 
   int pass_ = 0;
-  Statistics* statistics_ = nullptr;
-  std::uint64_t document_ = 0;
+  std::size_t block_ = 0;    // of the piece's document
+  bool is_sampled_ = false;  // the piece's document
   TokenIds tokens_;
   std::vector<Vector> mean_z_;  // per layer, d_model
+  std::vector<Donor> donors_;
   std::vector<Matrix>
-      donor_z_;             // per layer, d_model x n_token; empty when there is no other document
-  Index donor_length_ = 0;  // positions that donors reached
+      donor_z_;             // per layer, d_model x n_token; empty if there is no other document
+  Index donor_length_ = 0;  // positions filled by donors
   std::vector<HeadMask> masks_;
-  std::vector<std::vector<CurvePoint>> mask_users_;  // of each mask
+  std::vector<std::vector<CurvePoint>> mask_users_;  // the orders and steps of each mask
 };
 
 std::uint64_t memory(const RunShape& run) {
   const ModelConfig& config = run.config;
   const std::uint64_t n_unit = run.n_unit(), values = config.d_model * run.n_token;
-  const std::uint64_t n_document = run.settings.prune_documents == 0
-                                       ? run.n_document
-                                       : std::min(run.n_document, run.settings.prune_documents);
-  // A donor's z and what was put together of donors, of all layers; of one, the donors' and mean.
-  const std::uint64_t donors = 2 * config.n_layer * values + 2 * values;
-  const std::uint64_t row =
-      (n_ablation_row + n_importance) * n_unit + 2 * n_curve_step * n_curve_order;
-  return ablation_bytes(config, run.n_token, run.n_thread) +
+  const std::uint64_t n_document =
+      run.settings.own<PruningOptions>().n_document_used(run.n_document);
+  // donor_z_, all layers; z of the mean, one layer.
+  const std::uint64_t donors = config.n_layer * values + values;
+  const std::uint64_t row = (n_ablation_row + n_importance_row + 1) * n_unit + config.n_layer +
+                            n_direct_part + 2 * n_curve_step * n_curve_order + n_precision_sample;
+  const std::uint64_t direct =
+      2 * values * sizeof(float) + (n_unit + config.n_layer) * run.n_token * sizeof(double);
+  return ablation_bytes(config, run.n_token, run.n_thread, run.settings.engine()) +
          gradient_bytes(config, run.n_token, run.n_thread) +
-         forward_bytes(config, run.n_token, false) + donors * sizeof(float) +
+         forward_bytes(config, run.n_token, false) + donors * sizeof(float) + direct +
          n_curve_order * n_curve_step * n_unit + n_document * row * Statistics::row_bytes;
 }
 
@@ -315,7 +357,7 @@ std::uint64_t memory(const RunShape& run) {
 RegisteredAnalysis pruning_analysis() {
   return {pruning_info,
           [](const AnalysisContext& context) { return std::make_unique<Pruning>(context); },
-          draw_pruning, memory};
+          pruning_figures, memory, &AnalysisSettings::declare_own<PruningOptions>};
 }
 
 }  // namespace headscope

@@ -3,28 +3,32 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "headscope/error.hpp"
 #include "headscope/number_text.hpp"
 #include "headscope/random.hpp"
+#include "pruning/direct_effects.hpp"
 #include "pruning/orders.hpp"
 #include "random_draws.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+const char* const michel_2019 = "Michel et al. 2019, Are Sixteen Heads Really Better than One?";
 
-const char* const michel = "Michel et al. 2019, Are Sixteen Heads Really Better than One?";
+const char* const document_resampling =
+    "documents (of a large corpus, 128 blocks of them) resampled";
 
-/// What the statistics hold, a row per document in order.
+/// The statistics, one row per document in order.
 struct DocumentRows {
   std::vector<double> baseline;  ///< nats, summed over the document's predicted tokens
   std::vector<double> n_predicted;
-  std::vector<const Array*> ablated;     ///< n_ablation_row x layer x head, nats summed
-  std::vector<const Array*> importance;  ///< n_importance x layer x head
+  std::vector<const Array*> ablated;      ///< n_ablation_row x layer x head, nats summed
+  std::vector<const Array*> importance;   ///< n_importance_row x layer x head, of the summed loss
+  std::vector<const Array*> direct_head;  ///< layer x head, logits summed
+  std::vector<const Array*> direct_part;  ///< layer + n_direct_part, logits summed
   std::vector<const Array*>
       curve;  ///< 2 x order x step: nats summed, correct tokens; empty before pass 2
 
@@ -40,18 +44,20 @@ DocumentRows document_rows(const Statistics& statistics) {
     rows.n_predicted.push_back(row(1));
     rows.ablated.push_back(&statistics.rows("ablated").at(document));
     rows.importance.push_back(&statistics.rows("importance").at(document));
+    rows.direct_head.push_back(&statistics.rows("direct_head").at(document));
+    rows.direct_part.push_back(&statistics.rows("direct_part").at(document));
     if (statistics.has("curve")) rows.curve.push_back(&statistics.rows("curve").at(document));
   }
   return rows;
 }
 
-/// Sum over documents, each taken as often as its weight says.
-double weighted(const std::vector<double>& values, const std::vector<std::uint32_t>& weights) {
+/// Weighted sum over documents.
+double weighted(const std::vector<double>& values, const Weights& weights) {
   return std::inner_product(values.begin(), values.end(), weights.begin(), 0.0);
 }
 
 /// Element-wise weighted sum of equal-shaped rows.
-Array weighted(const std::vector<const Array*>& rows, const std::vector<std::uint32_t>& weights) {
+Array weighted(const std::vector<const Array*>& rows, const Weights& weights) {
   Array sum(rows.front()->shape);
   for (std::size_t d = 0; d < rows.size(); ++d) {
     if (weights[d] == 0) continue;
@@ -62,9 +68,14 @@ Array weighted(const std::vector<const Array*>& rows, const std::vector<std::uin
   return sum;
 }
 
-/// Mean loss with each ablation minus the baseline, nats per predicted token: n_ablation_row x
-/// layer x head.
-Array loss_increases(const DocumentRows& rows, const std::vector<std::uint32_t>& weights) {
+/// Mean loss of the whole model, nats per predicted token.
+double baseline_loss(const DocumentRows& rows, const Weights& weights) {
+  return weighted(rows.baseline, weights) / weighted(rows.n_predicted, weights);
+}
+
+/// Mean loss with each ablation minus the baseline, nats per predicted token:
+/// n_ablation_row x layer x head.
+Array loss_increases(const DocumentRows& rows, const Weights& weights) {
   const double n_predicted = weighted(rows.n_predicted, weights),
                baseline = weighted(rows.baseline, weights);
   Array increases = weighted(rows.ablated, weights);
@@ -72,40 +83,55 @@ Array loss_increases(const DocumentRows& rows, const std::vector<std::uint32_t>&
   return increases;
 }
 
-std::vector<std::uint32_t> every_document_once(const DocumentRows& rows) {
-  return std::vector<std::uint32_t>(rows.size(), 1);
+Weights every_document_once(const DocumentRows& rows) {
+  return Weights(rows.size(), 1);
+}
+
+Bootstrap bootstrap_of(const DocumentRows& rows, const AnalysisSettings& settings) {
+  return Bootstrap::of_documents(std::vector<double>(rows.size(), 1), settings.n_bootstrap,
+                                 settings.seed);
 }
 
 /// Importance, mean over documents: n_importance x layer x head.
 Array mean_importance(const DocumentRows& rows) {
-  Array mean = weighted(rows.importance, every_document_once(rows));
-  for (double& value : mean.values) value /= static_cast<double>(rows.size());
+  const Shape& shape = rows.importance.front()->shape;
+  Array mean({n_importance, shape[1], shape[2]});
+  const std::size_t n_unit = shape[1] * shape[2];
+  const auto n_document = static_cast<double>(rows.size());
+  for (std::size_t d = 0; d < rows.size(); ++d) {
+    const double scale = 1 / (rows.n_predicted[d] * n_document);
+    for (std::size_t unit = 0; unit < n_unit; ++unit) {
+      const double magnitude = scale * rows.importance[d]->values[unit],
+                   total = scale * rows.importance[d]->values[n_unit + unit];
+      mean.values[unit] += magnitude;
+      mean.values[n_unit + unit] += std::abs(total);
+      mean.values[2 * n_unit + unit] -= total;
+    }
+  }
   return mean;
 }
 
-/// Index in the statistics of each method in the order of the results: zero, mean, resample.
-constexpr std::size_t method_rows[] = {0, 1, 3};
+/// Row in the statistics of each ablation in the results: zero, mean, resample.
+constexpr std::size_t ablation_rows[] = {0, 1, resample_row};
 constexpr std::size_t all_but_one_row = 2;
 
-/// How many heads have an interval of their loss increase, and how many of those one that does not
-/// lie above 0.
+/// Adds how many heads have an interval for their loss increase, and how many of those intervals do
+/// not lie above 0.
 void add_harmless(ResultsGroup& group) {
-  const Array& low = group.variable("loss_increase_ci_low").values;
-  Array n_interval({low.shape[0]}), n_harmless = n_interval;
-  for (std::size_t method = 0; method < low.shape[0]; ++method) {
-    for (std::size_t layer = 0; layer < low.shape[1]; ++layer) {
-      for (std::size_t head = 0; head < low.shape[2]; ++head) {
-        const double end = low(method, layer, head);
-        if (std::isnan(end)) continue;
-        n_interval(method) += 1;
-        if (end <= 0) n_harmless(method) += 1;
-      }
-    }
+  const Variable& increase = group.variable("loss_increase");
+  const std::size_t n_ablation = increase.values.shape[0];
+  const std::size_t n_unit = increase.values.size() / n_ablation;
+  Array n_interval({n_ablation}), n_harmless = n_interval;
+  for (std::size_t i = 0; i < increase.values.size(); ++i) {
+    const Estimate of_head = increase.estimate(i);
+    if (!of_head.has_interval()) continue;
+    n_interval(i / n_unit) += 1;
+    if (of_head.low <= 0) n_harmless(i / n_unit) += 1;
   }
-  group.add(Variable::integer("n_interval", {"method"}, n_interval,
+  group.add(Variable::integer("n_interval", {"ablation"}, n_interval,
                               "heads whose loss_increase has an interval", "count",
                               own_definition));
-  group.add(Variable::integer("n_harmless", {"method"}, n_harmless,
+  group.add(Variable::integer("n_harmless", {"ablation"}, n_harmless,
                               "heads whose interval of loss_increase does not lie above 0: "
                               "without them the loss is not distinguishably higher",
                               "count", own_definition));
@@ -113,52 +139,65 @@ void add_harmless(ResultsGroup& group) {
 
 void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
                        const AnalysisSettings& settings, ResultsGroup& group) {
-  const Array increases = loss_increases(rows, every_document_once(rows));
-  const DocumentBootstrap bootstrap(rows.size(), settings.n_bootstrap, settings.seed);
-  std::vector<std::vector<double>> resampled(increases.size());
-  for (std::size_t i = 0; i < bootstrap.n_resample(); ++i) {
-    const Array draw = loss_increases(rows, bootstrap.draw(i));
-    for (std::size_t j = 0; j < draw.size(); ++j) resampled[j].push_back(draw.values[j]);
-  }
-
-  const std::size_t n_unit = config.n_layer * config.n_head;
-  Array value({3, config.n_layer, config.n_head}), low = value, high = value;
-  for (std::size_t method = 0; method < 3; ++method) {
-    for (std::size_t unit = 0; unit < n_unit; ++unit) {
-      const std::size_t from = method_rows[method] * n_unit + unit, to = method * n_unit + unit;
-      value.values[to] = increases.values[from];
-      const Interval interval = std::isnan(increases.values[from])
-                                    ? Interval{nan, nan}
-                                    : percentile_interval(resampled[from]);
-      low.values[to] = interval.low;
-      high.values[to] = interval.high;
-    }
-  }
-  const std::vector<std::string> dimensions{"method", "layer", "head"};
-  group.add(Variable::real(
-      "loss_increase", dimensions, value,
+  const std::vector<Estimate> estimates =
+      bootstrap_of(rows, settings).estimates([&](const Weights& weights) {
+        const Array increases = loss_increases(rows, weights);
+        std::vector<double> ablated;
+        for (const std::size_t row : ablation_rows) {
+          const Array by_head = increases.part(row);
+          ablated.insert(ablated.end(), by_head.values.begin(), by_head.values.end());
+        }
+        return ablated;
+      });
+  group.add(Variable::estimated(
+      "loss_increase", {"ablation", "layer", "head"}, {3, config.n_layer, config.n_head}, estimates,
+      "documents resampled in pairs with the baseline",
       "mean loss with one head ablated minus the baseline; zero: z set to 0; mean: z "
       "set to its mean over "
       "the tokens of these documents, position 0 left out; resample: z of another "
       "document at the same "
-      "position, own z where no other document is as long",
-      "nats per token", michel));
-  const std::string bounds =
-      " of the 95 % interval of loss_increase, documents resampled in pairs with the baseline";
-  group.add(Variable::real("loss_increase_ci_low", dimensions, low, "lower bound" + bounds,
-                           "nats per token", michel));
-  group.add(Variable::real("loss_increase_ci_high", dimensions, high, "upper bound" + bounds,
-                           "nats per token", michel));
-
+      "position of a piece, own z where no piece of another document is as long",
+      "nats per token", michel_2019));
   add_harmless(group);
 
-  Array all_but_one = increases.part(all_but_one_row);
-  const auto once = every_document_once(rows);
-  const double baseline = weighted(rows.baseline, once) / weighted(rows.n_predicted, once);
+  const Weights once = every_document_once(rows);
+  Array all_but_one = loss_increases(rows, once).part(all_but_one_row);
+  const double baseline = baseline_loss(rows, once);
   for (double& loss : all_but_one.values) loss += baseline;
   group.add(Variable::real("loss_all_but_one", {"layer", "head"}, all_but_one,
                            "mean loss with every other head of the layer set to zero",
-                           "nats per token", std::string(michel) + ", table 2"));
+                           "nats per token", std::string(michel_2019) + ", table 2"));
+}
+
+/// Adds the error of the loss increases of a sample of heads, zero ablation, against float32.
+void add_precision_error(const Statistics& statistics, const DocumentRows& rows,
+                         ResultsGroup& group) {
+  if (!statistics.has("float32")) return;
+  std::vector<const Array*> samples;
+  for (const auto& [document, row] : statistics.rows("float32")) samples.push_back(&row);
+  const Weights once = every_document_once(rows);
+  const Array exact = weighted(samples, once), zero = loss_increases(rows, once).part(0);
+  const double n_predicted = weighted(rows.n_predicted, once),
+               baseline = weighted(rows.baseline, once);
+  std::vector<double> sizes, relative;
+  for (const double increase : zero.values) sizes.push_back(std::abs(increase));
+  double worst = 0;
+  const std::vector<Index> units = precision_sample(zero.size());
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const double increase = (exact(i) - baseline) / n_predicted;
+    const double error = std::abs(zero.values[units[i]] - increase);
+    relative.push_back(error / std::abs(increase));
+    worst = std::max(worst, error);
+  }
+  group.add_dimension(Dimension::labels("statistic", {"median_relative", "worst_of_typical"}));
+  group.add(Variable::real(
+      "precision_error", {"statistic"},
+      Array({2}, {arma::median(arma::vec(relative)), worst / arma::median(arma::vec(sizes))}),
+      "error of loss_increase (zero) by the products in use against float32 products, for " +
+          std::to_string(units.size()) +
+          " heads spread evenly; median_relative: median over them of |error| / |increase|; "
+          "worst_of_typical: largest |error| / median over all heads of |increase|",
+      "1", own_definition));
 }
 
 void add_importance(const DocumentRows& rows, ResultsGroup& group) {
@@ -177,7 +216,7 @@ void add_importance(const DocumentRows& rows, ResultsGroup& group) {
       "tokens, per_example is |sum of z.g|, signed is -(sum of z.g), the first-order "
       "prediction of zero "
       "ablation",
-      "nats per token", michel));
+      "nats per token", michel_2019));
   group.add(Variable::real("importance_normalized", dimensions, normalized,
                            "importance, each layer's vector divided by its L2 norm", "1",
                            "Molchanov et al. 2017; Michel et al. 2019"));
@@ -187,12 +226,72 @@ void add_importance(const DocumentRows& rows, ResultsGroup& group) {
       "Spearman's rank correlation over heads between signed importance and the loss "
       "increase of zero "
       "ablation",
-      "1", michel));
+      "1", michel_2019));
 }
 
-/// Loss (part 0) or accuracy (part 1) of each order and step, per predicted token: part x order x
-/// step.
-Array curve_means(const DocumentRows& rows, const std::vector<std::uint32_t>& weights) {
+/// Adds the loss over all documents.
+void add_loss(const Statistics& statistics, const AnalysisSettings& settings, ResultsGroup& group) {
+  const Array n_document = statistics.total("n_document"), sums = statistics.total("loss");
+  const Bootstrap bootstrap =
+      Bootstrap::of_documents(n_document.values, settings.n_bootstrap, settings.seed);
+  const std::vector<Estimate> loss = bootstrap.estimates([&](const Weights& weights) {
+    double nats = 0, n_predicted = 0;
+    for (std::size_t block = 0; block < weights.size(); ++block) {
+      nats += weights[block] * sums(block, 0);
+      n_predicted += weights[block] * sums(block, 1);
+    }
+    return std::vector<double>{nats / n_predicted};
+  });
+  group.add(Variable::estimated(
+      "loss", {}, {}, loss, document_resampling,
+      "mean negative log likelihood of a predicted token, all documents that were read",
+      "nats per token", michel_2019));
+  group.add(Variable::integer(
+      "n_document", {},
+      Array(Shape{}, std::accumulate(n_document.values.begin(), n_document.values.end(), 0.0)),
+      "documents that were read", "count", own_definition));
+}
+
+void add_direct_effects(const DocumentRows& rows, const ModelConfig& config,
+                        const AnalysisSettings& settings, ResultsGroup& group) {
+  const auto mean = [&](const std::vector<const Array*>& logits, const Weights& weights) {
+    Array effects = weighted(logits, weights);
+    const double n_predicted = weighted(rows.n_predicted, weights);
+    for (double& effect : effects.values) effect /= n_predicted;
+    return effects;
+  };
+  const std::string elhage = "Elhage et al. 2021";
+  const std::string definition =
+      "direct effect on the next token's logit minus the mean logit of the vocabulary, mean over "
+      "predicted tokens of the documents whose heads were ablated: what is written to the residual "
+      "stream, taken through the final LayerNorm with its scale held fixed and through W_U; ";
+  const std::vector<Estimate> heads =
+      bootstrap_of(rows, settings).estimates([&](const Weights& weights) {
+        return mean(rows.direct_head, weights).values;
+      });
+  group.add(Variable::estimated("direct_effect", {"layer", "head"}, {config.n_layer, config.n_head},
+                                heads, "documents resampled", definition + "of the head's output",
+                                "logits", elhage));
+  const Array parts = mean(rows.direct_part, every_document_once(rows));
+  const auto mlps = parts.values.begin() + static_cast<std::ptrdiff_t>(config.n_layer);
+  group.add(Variable::real("direct_effect_mlp", {"layer"},
+                           Array({config.n_layer}, {parts.values.begin(), mlps}),
+                           definition + "of the MLP's output", "logits", elhage));
+  const auto add_part = [&](const std::string& name, DirectPart part, const std::string& what) {
+    const double value = parts(config.n_layer + static_cast<std::size_t>(part));
+    group.add(Variable::real(name, {}, Array(Shape{}, value), definition + what, "logits", elhage));
+  };
+  add_part("direct_effect_embedding", DirectPart::embedding,
+           "of the token and position embeddings");
+  add_part("direct_effect_bias", DirectPart::bias,
+           "of all b_O, with the constants of the final LayerNorm and the unembedding");
+  add_part("direct_effect_total", DirectPart::total,
+           "of the whole residual stream; the parts of heads, MLPs, embeddings and biases add up "
+           "to it");
+}
+
+/// Loss (part 0) and accuracy (part 1) per predicted token: part x order x step.
+Array curve_means(const DocumentRows& rows, const Weights& weights) {
   Array means = weighted(rows.curve, weights);
   const double n_predicted = weighted(rows.n_predicted, weights);
   for (double& value : means.values) value /= n_predicted;
@@ -224,16 +323,17 @@ void add_curves(const DocumentRows& rows, ResultsGroup& group) {
       "the share left out";
   group.add(Variable::real("curve", {"order", "step"}, loss,
                            "mean loss with the first heads of an order set to zero" + orders,
-                           "nats per token", michel));
+                           "nats per token", michel_2019));
   group.add(Variable::real("curve_random_std", {"step"}, deviation,
                            "standard deviation of the loss over the 5 random orders",
-                           "nats per token", michel));
+                           "nats per token", michel_2019));
   group.add(Variable::real("curve_accuracy", {"order", "step"}, accuracy,
-                           "share of tokens predicted as most probable" + orders, "1", michel));
+                           "share of tokens predicted as most probable" + orders, "1",
+                           michel_2019));
 }
 
-/// The largest share of heads whose removal, and that of every smaller share, keeps the loss within
-/// (1 + tolerance) of the baseline, by the better of the two informed orders.
+/// The largest share of heads such that removing it, or any smaller share, keeps the loss at most
+/// (1 + tolerance) times the baseline; the better of the orders by ablation and by importance.
 double prunable_share(const Array& means, double baseline, double tolerance) {
   double best = 0;
   for (std::size_t order = 0; order < 2; ++order) {
@@ -249,42 +349,27 @@ constexpr std::array<double, 2> tolerances{0.01, 0.05};
 
 void add_prunable_share(const DocumentRows& rows, const AnalysisSettings& settings,
                         ResultsGroup& group) {
-  const auto shares = [&](const std::vector<std::uint32_t>& weights) {
-    const double baseline = weighted(rows.baseline, weights) / weighted(rows.n_predicted, weights);
-    const Array means = curve_means(rows, weights);
-    Array each({tolerances.size()});
-    for (std::size_t i = 0; i < tolerances.size(); ++i) {
-      each(i) = prunable_share(means, baseline, tolerances[i]);
-    }
-    return each;
-  };
-  const DocumentBootstrap bootstrap(rows.size(), settings.n_bootstrap, settings.seed);
-  std::array<std::vector<double>, tolerances.size()> resampled;
-  for (std::size_t draw = 0; draw < bootstrap.n_resample(); ++draw) {
-    const Array drawn = shares(bootstrap.draw(draw));
-    for (std::size_t i = 0; i < tolerances.size(); ++i) resampled[i].push_back(drawn(i));
-  }
-  const Array value = shares(every_document_once(rows));
-  Array low({tolerances.size()}), high = low;
-  for (std::size_t i = 0; i < tolerances.size(); ++i) {
-    const Interval interval = percentile_interval(std::move(resampled[i]));
-    low(i) = interval.low;
-    high(i) = interval.high;
-  }
+  const std::vector<Estimate> shares =
+      bootstrap_of(rows, settings).estimates([&](const Weights& weights) {
+        const double baseline = baseline_loss(rows, weights);
+        const Array means = curve_means(rows, weights);
+        std::vector<double> each;
+        each.reserve(tolerances.size());
+        for (const double tolerance : tolerances) {
+          each.push_back(prunable_share(means, baseline, tolerance));
+        }
+        return each;
+      });
   group.add_dimension(Dimension::numbers("tolerance", {tolerances.begin(), tolerances.end()}));
-  group.add(Variable::real("prunable_share", {"tolerance"}, value,
-                           "largest share of heads, in steps of a tenth, that can be set to zero, "
-                           "and every smaller share too, with a loss within (1 + tolerance) of the "
-                           "baseline, by the better of the orders ablation and importance",
-                           "1", own_definition));
-  const std::string bounds = " of the 95 % interval of prunable_share, documents resampled";
-  group.add(Variable::real("prunable_share_ci_low", {"tolerance"}, low, "lower bound" + bounds, "1",
-                           own_definition));
-  group.add(Variable::real("prunable_share_ci_high", {"tolerance"}, high, "upper bound" + bounds,
-                           "1", own_definition));
+  group.add(Variable::estimated(
+      "prunable_share", {"tolerance"}, {tolerances.size()}, shares, "documents resampled",
+      "largest share of heads, in steps of a tenth, that can be set to zero, "
+      "and every smaller share too, with a loss within (1 + tolerance) of the "
+      "baseline, by the better of the orders ablation and importance",
+      "1", own_definition));
 }
 
-/// @param i  of the dimension tolerance.
+/// @param i  index along the dimension tolerance.
 Claim prunable_claim(const ResultsGroup& group, std::size_t i) {
   constexpr double many = 0.2;
   const double tolerance = tolerances[i];
@@ -294,13 +379,9 @@ Claim prunable_claim(const ResultsGroup& group, std::size_t i) {
       "Many heads can be pruned at little cost (within " + percent(tolerance) + " of the loss).";
   claim.effect_name = "share of heads that can be set to zero within " + percent(tolerance) +
                       " of the baseline loss";
-  claim.effect = group.variable("prunable_share").values(i);
-  claim.ci_low = group.variable("prunable_share_ci_low").values(i);
-  claim.ci_high = group.variable("prunable_share_ci_high").values(i);
-  claim.verdict = claim.ci_low >= many   ? Verdict::holds
-                  : claim.ci_high < many ? Verdict::does_not_hold
-                                         : Verdict::undecided;
-  claim.evidence = percent(claim.effect) +
+  claim.effect = group.variable("prunable_share").estimate(i);
+  claim.verdict = verdict_of(claim.effect, Side::at_least, many);
+  claim.evidence = percent(claim.effect.value) +
                    " of the heads can go, taken in steps of a tenth by the better of the two "
                    "informed orders, before the loss exceeds " +
                    percent(1 + tolerance) +
@@ -313,28 +394,55 @@ std::string harmless_text(const ResultsGroup& group) {
   const double n_interval = group.variable("n_interval").values(0);
   if (n_interval == 0) {
     return "Which heads can be set to zero without a loss increase cannot be told: there are no "
-           "intervals, which take at least two documents and " +
-           std::to_string(least_resamples) + " resamples.";
+           "intervals, which take at least " +
+           std::to_string(least_documents) + " documents and " + std::to_string(least_resamples) +
+           " resamples.";
   }
   return number_text(group.variable("n_harmless").values(0), 0) + " of " +
          number_text(n_interval, 0) +
          " heads can each be set to zero without a loss increase distinguishable from none.";
 }
 
+/// The loss over all documents, and over those whose heads were ablated if these are fewer.
+std::string loss_text(const ResultsGroup& group, const DocumentRows& rows) {
+  const std::string baseline =
+      number_text(group.variable("loss_baseline").values.values[0], 3) + " nats per token";
+  const auto on = [](std::size_t n) { return "On " + count_text(n, "document") + " the loss is "; };
+  const Estimate loss = group.variable("loss").estimate(0);
+  const auto n_read = static_cast<std::size_t>(group.variable("n_document").values.values[0]);
+  std::string text = on(n_read) + number_text(loss.value, 3) + " nats per token";
+  if (loss.has_interval()) {
+    text +=
+        " (95 % interval " + number_text(loss.low, 3) + " to " + number_text(loss.high, 3) + ")";
+  }
+  if (n_read == rows.size()) return text + ".";
+  return text + "; on the " + std::to_string(rows.size()) +
+         " of them, spread evenly, on which heads were ablated it is " + baseline + ".";
+}
+
 std::string summary_text(const ResultsGroup& group, const DocumentRows& rows) {
   const Array& increase = group.variable("loss_increase").values;
-  const std::size_t n_head = increase.shape[2], n_unit = increase.shape[1] * n_head;
-  std::size_t worst = 0;
-  for (std::size_t unit = 0; unit < n_unit; ++unit) {
-    if (increase.values[unit] > increase.values[worst]) worst = unit;
-  }
-  return "On " + count_text(rows.size(), "document") + " the loss is " +
-         number_text(group.variable("loss_baseline").values.values[0], 3) +
-         " nats per token. The head whose removal costs most is " +
-         HeadIndex{worst / n_head, worst % n_head}.text() + " (+" +
-         number_text(increase.values[worst], 3) + " nats). " + harmless_text(group) +
+  const std::size_t worst = largest(increase.part(0).values).value_or(0);
+  return loss_text(group, rows) + " The head whose removal costs most is " +
+         unit_text(worst, increase.shape[2]) + " (+" + number_text(increase.values[worst], 3) +
+         " nats). " + harmless_text(group) +
          " First-order importance ranks heads as zero ablation does with Spearman correlation " +
          number_text(group.variable("first_order_correlation").values.values[0], 3) + ".";
+}
+
+/// A model that does worse than guessing is not read as it was trained: no claim is settled.
+void doubt_a_loss_above_chance(const ModelConfig& config, ResultsGroup& group) {
+  const double loss = group.variable("loss").estimate(0).value;
+  const double chance = std::log(static_cast<double>(config.d_vocab));
+  if (!(loss > chance)) return;
+  group.report.warning = "the loss of " + number_text(loss, 3) + " nats per token is above " +
+                         number_text(chance, 3) + ", that of guessing among the " +
+                         std::to_string(config.d_vocab) +
+                         " tokens: tokenizer, corpus or model may be the wrong one.";
+  for (Claim& claim : group.claims) {
+    claim.verdict = Verdict::undecided;
+    claim.evidence = "Not decided, since " + group.report.warning + " " + claim.evidence;
+  }
 }
 
 }  // namespace
@@ -359,7 +467,7 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
   ResultsGroup group;
   group.name = "pruning";
   group.title = "Head pruning";
-  group.add_dimension(Dimension::labels("method", {"zero", "mean", "resample"}));
+  group.add_dimension(Dimension::labels("ablation", {"zero", "mean", "resample"}));
   group.add_dimension(Dimension::labels("variant", {"per_token", "per_example", "signed"}));
   group.add_dimension(Dimension::labels("order", {"ablation", "importance", "random"}));
   group.add_dimension(Dimension::count("layer", config.n_layer));
@@ -369,13 +477,23 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
     steps[step] = static_cast<double>(step) / (n_curve_step - 1);
   group.add_dimension(Dimension::numbers("step", steps));
 
-  const double baseline = std::accumulate(rows.baseline.begin(), rows.baseline.end(), 0.0);
-  const double n_predicted = std::accumulate(rows.n_predicted.begin(), rows.n_predicted.end(), 0.0);
-  group.add(Variable::real("loss_baseline", {}, Array(Shape{}, baseline / n_predicted),
-                           "mean negative log likelihood of a predicted token with all heads",
-                           "nats per token", michel));
+  const std::vector<Estimate> loss =
+      bootstrap_of(rows, settings).estimates([&](const Weights& weights) {
+        return std::vector<double>{baseline_loss(rows, weights)};
+      });
+  group.add(Variable::estimated("loss_baseline", {}, {}, loss, "documents resampled",
+                                "mean negative log likelihood of a predicted token with all heads, "
+                                "over the documents whose heads were ablated",
+                                "nats per token", michel_2019));
+  group.add(Variable::integer("n_document_ablated", {},
+                              Array(Shape{}, static_cast<double>(rows.size())),
+                              "documents whose heads were ablated, spread evenly over the corpus",
+                              "count", own_definition));
+  add_loss(statistics, settings, group);
   add_loss_increase(rows, config, settings, group);
+  add_precision_error(statistics, rows, group);
   add_importance(rows, group);
+  add_direct_effects(rows, config, settings, group);
   if (!rows.curve.empty()) {
     add_curves(rows, group);
     add_prunable_share(rows, settings, group);
@@ -384,6 +502,8 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
     }
   }
   group.summary = summary_text(group, rows);
+  group.report = pruning_report(group);
+  doubt_a_loss_above_chance(config, group);
   return group;
 }
 

@@ -1,23 +1,39 @@
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "analysis.hpp"
 
 namespace headscope {
 
-/// Rows of the statistics, in the order the arrays hold them.
-inline constexpr std::size_t n_ablation_row = 4;  ///< zero, mean, all but one, resample
-inline constexpr std::size_t n_importance = 3;    ///< per token, per example, signed
+/// Rows of the statistics, in the order of the arrays.
+inline constexpr std::size_t n_ablation_row = 4;    ///< zero, mean, all but one, resample
+inline constexpr std::size_t resample_row = 3;      ///< NaN where there is no other document
+inline constexpr std::size_t n_importance_row = 2;  ///< sum of |z.g|, sum of z.g
+inline constexpr std::size_t n_importance = 3;      ///< per token, per example, signed
 inline constexpr std::size_t n_random_order = 5;
 inline constexpr std::size_t n_curve_order =
-    2 + n_random_order;                          ///< ablation, importance, random ones
+    2 + n_random_order;                          ///< ablation, importance, random orders
 inline constexpr std::size_t n_curve_step = 11;  ///< 0, 0.1 ... 1 of the heads
 
-/// Heads left out at a curve step: floor(step / 10 * n_unit).
+inline constexpr Index n_precision_sample = 8;
+
+/// Units (layer * n_head + head) ablated by float32 products too, spread evenly; all if they are
+/// few.
+inline std::vector<Index> precision_sample(Index n_unit) {
+  const Index count = std::min(n_precision_sample, n_unit);
+  std::vector<Index> units;
+  for (Index i = 0; i < count; ++i) units.push_back(i * n_unit / count);
+  return units;
+}
+
+/// Heads removed at a curve step: floor(step / 10 * n_unit).
 inline Index n_pruned_at(std::size_t step, Index n_unit) {
   return step * n_unit / (n_curve_step - 1);
 }
 
-/// The orders of the pruning curves: by zero ablation, by importance, and the random ones.
+/// The orders of the pruning curves: by zero ablation, by importance, and random orders.
 /// @param statistics  with the rows `baseline`, `ablated` and `importance`.
 std::vector<std::vector<Index>> pruning_orders(const Statistics& statistics,
                                                const ModelConfig& config, std::uint64_t seed);
@@ -26,6 +42,9 @@ std::vector<std::vector<Index>> pruning_orders(const Statistics& statistics,
 ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& config,
                              const AnalysisSettings& settings);
 
-std::vector<Figure> draw_pruning(const Results& results);
+/// The part of the report about the finished group.
+ReportPart pruning_report(const ResultsGroup& group);
+
+std::vector<Figure> pruning_figures(const Results& results);
 
 }  // namespace headscope

@@ -1,55 +1,88 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "headscope/forward.hpp"
+#include "headscope/packed_model.hpp"
 
 namespace headscope {
 
+class Activations;
+
 /// One way of changing a layer: the z of some heads is replaced.
 struct HeadVariant {
+  Index layer = 0;
   std::vector<Index> heads;  ///< heads of the layer whose z is replaced
-  const Matrix* z =
-      nullptr;  ///< d_model x n_token; rows of `heads` are the replacement. Null: zero.
+  blas::ConstView z = {};    ///< d_model x n_token; its rows of `heads` replace z; no data means
+                             ///< zero; with stride 0, one column stands for all tokens
 };
 
-/// Exact losses of a document with heads of one layer replaced.
+/// Exact losses of a document or pack with heads replaced.
 ///
-/// Replacing z_h by z'_h changes the stream after that layer's attention by W_O[h] (z'_h - z_h),
-/// and nothing before it:
+/// Watches its clean forward pass and keeps its activations. A variant then carries only
+/// the difference of its residual stream from the clean one: with replaced heads it starts as
 ///
-///   resid_mid' = resid_mid + sum over h of W_O[h] (z'_h - z_h)
+///   delta = sum over h of W_O[h] (z'_h - z_h)
 ///
-/// so the clean pass's stream is reused up to there, only what follows is recomputed, and all
-/// variants of a layer go through it side by side as one wide stack. The numbers equal a full
-/// forward pass with the heads replaced, up to rounding. Source: Michel et al. 2019, "Are Sixteen
-/// Heads Really Better than One?" (zero ablation).
-class HeadAblation {
+/// after its layer's attention, each product computes W delta, each nonlinear step
+/// f(clean + delta) - f(clean), and the loss differs by
+///
+///   log(sum over v of p_v exp(d_v)) - d_target,   d = W_U (ln_f(clean + delta) - ln_f(clean)),
+///
+/// p being the clean probabilities. Rounding errors are then relative to the difference instead of
+/// the stream. Variants run side by side as a wide stack; the losses equal those of a forward pass
+/// with the heads replaced, up to rounding. Source: Michel et al. 2019, "Are Sixteen Heads Really
+/// Better than One?" (zero ablation).
+class HeadAblation : public LayerObserver {
  public:
+  /// @param packed  the model's weights for the engine to use; null: float32. Must outlive this.
   /// @throws ShapeError if the model is attention-only.
-  explicit HeadAblation(const Model& model);
+  explicit HeadAblation(const Model& model, const PackedModel* packed = nullptr);
+  ~HeadAblation() override;
 
-  /// @param view      the layer as the clean pass saw it.
-  /// @param tokens    the document, view.n_token of them.
-  /// @return          one loss per variant, in order.
-  /// @throws ShapeError if a head or a replacement does not fit the layer; gives both.
-  /// Memory: a stack of at most `columns_at_once` columns of the residual stream beside the forward
-  /// pass's own.
-  std::vector<TokenLoss> losses(const LayerView& view, std::span<const TokenId> tokens,
-                                std::span<const HeadVariant> variants);
+  /// Keeps the layer. All layers of one forward pass, in order, make its document or pack that of
+  /// the functions below.
+  void observe_layer(const LayerView& view) override;
 
-  /// Losses with heads of any layers from `view.layer` on set to zero, the stream entering that
-  /// layer reused.
-  /// @param masks  one per variant, n_head x n_layer; heads of earlier layers must all be kept.
-  std::vector<TokenLoss> masked_losses(const LayerView& view, std::span<const TokenId> tokens,
-                                       std::span<const HeadMask> masks);
+  /// The losses with all heads.
+  /// @param pack  the one observed.
+  /// @throws ShapeError if its columns are not as many as those observed.
+  const TokenLoss& clean_loss(const Pack& pack);
 
-  static constexpr Index columns_at_once = 8192;
+  /// @param variants  of any layers; those of one layer, or of layers close together, share work.
+  /// @return          one per variant: losses of the pack's predictions, in their order.
+  /// @throws ShapeError if a layer, head or replacement does not fit the model; gives both.
+  /// Memory: at most `columns_at_once` columns of the residual stream, in addition to three
+  /// matrices as large as the pack's stream for each layer.
+  std::vector<TokenLoss> losses(const Pack& pack, std::span<const HeadVariant> variants);
+
+  /// The same for a document.
+  std::vector<TokenLoss> losses(std::span<const TokenId> tokens,
+                                std::span<const HeadVariant> variants) {
+    return losses(Pack::of_document(tokens), variants);
+  }
+
+  /// `losses` by float32 products, whatever the engine: to measure its error.
+  std::vector<TokenLoss> float32_losses(const Pack& pack, std::span<const HeadVariant> variants);
+
+  /// Losses with heads of any layers set to zero.
+  /// @param masks  one per variant, n_head x n_layer.
+  std::vector<TokenLoss> masked_losses(const Pack& pack, std::span<const HeadMask> masks);
+
+  /// What is kept of the observed forward pass, for HeadGradient.
+  Activations& activations();
+
+  static constexpr Index columns_at_once = 16384;
 
  private:
-  Forward forward_;
-  Matrix stack_;
+  struct Workspace;
+  std::vector<TokenLoss> losses(const Pack& pack, std::span<const HeadVariant> variants,
+                                const PackedModel& packed);
+
+  const Model& model_;
+  std::unique_ptr<Workspace> workspace_;
 };
 
 }  // namespace headscope

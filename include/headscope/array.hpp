@@ -17,15 +17,15 @@ struct Array {
   std::vector<double> values;
 
   Array() = default;
-  /// All elements `value`. @throws ShapeError if the size product overflows.
+  /// Fills all elements with `value`. @throws ShapeError if the product of the extents overflows.
   explicit Array(Shape extents, double value = 0);
   /// @throws ShapeError if the count does not fit the shape.
   Array(Shape extents, std::vector<double> elements);
 
   std::size_t size() const { return values.size(); }
 
-  /// Part `index` of the first axis, a copy: of a layer x head x query array one layer's head x
-  /// query. @throws ShapeError if there is no axis or no such part.
+  /// A copy of slice `index` along the first axis: of a layer x head x query array, one layer's
+  /// head x query. @throws ShapeError if there is no axis or `index` is out of range.
   Array part(std::size_t index) const;
 
   template <typename... I>

@@ -7,8 +7,8 @@
 
 namespace headscope {
 
-/// Which keys a query may attend to. `causal`: query q sees keys 0 .. q, also where there are more
-/// or fewer keys than queries.
+/// Which keys a query may attend to. `causal`: query q sees keys 0 .. q, even if there are more or
+/// fewer keys than queries.
 enum class MaskKind { none, causal, custom };
 
 struct AttentionMask {
@@ -59,7 +59,7 @@ AttentionOutput multi_head_attention(const Matrix& queries, const Matrix& keys,
                                      const AttentionWeights& weights, const AttentionMask& mask,
                                      const AttentionRequest& request = {});
 
-/// The same by one separate projection per head. Equal to the fused form up to rounding; slower.
+/// The same with one separate projection per head. Equal to the fused form up to rounding; slower.
 AttentionOutput multi_head_attention_per_head(const Matrix& queries, const Matrix& keys,
                                               const AttentionWeights& weights,
                                               const AttentionMask& mask,
@@ -83,17 +83,16 @@ Cube head_outputs(const Matrix& z, const Matrix& W_O, Index n_head);
 
 /// Causal self-attention from projected queries, keys and values, as GPT-2 needs it: the hot path.
 ///
-/// Works through blocks of queries, computing only the causal half, and threads over heads and
-/// sequences.
+/// Computes only the causal half, in blocks of queries; threads over heads and sequences.
 ///
 /// @param qkv         3 (n_head d_head) x (n_token n_sequence): rows Q | K | V; sequences of
 /// n_token columns each.
+/// @param scale       scores are q.k * scale (ModelConfig::score_scale).
 /// @param n_sequence  independent sequences side by side.
 /// @param z           (n_head d_head) x (n_token n_sequence), overwritten.
-/// @param pattern     n_token x n_token x (n_head n_sequence), overwritten, zero above the causal
-/// half; null when
-///                    not wanted, and then no T x T matrix exists.
-void causal_attention(const Matrix& qkv, Index n_head, Index n_sequence, blas::View z,
+/// @param pattern     n_token x n_token x (n_head n_sequence), overwritten, zero for keys after the
+///                    query; null if not wanted, and then no n_token x n_token matrix is allocated.
+void causal_attention(const Matrix& qkv, Index n_head, double scale, Index n_sequence, blas::View z,
                       Cube* pattern = nullptr);
 
 }  // namespace headscope

@@ -3,7 +3,7 @@
 #include "headscope/types.hpp"
 
 /// The few strided BLAS calls that heads need. A head is a block of rows of a larger matrix, so a
-/// view with a column stride serves it without a copy.
+/// view with a column stride needs no copy.
 namespace headscope::blas {
 
 /// Column-major view: element (r, c) is data[r + c * stride].
@@ -53,7 +53,7 @@ enum class Transpose { no, yes };
 void multiply_serial(ConstView A, Transpose transpose_A, ConstView B, Transpose transpose_B, View C,
                      float alpha = 1, float beta = 0);
 
-/// The same, its columns of C (or rows, when those are more) split over the OpenMP threads.
+/// The same, with the columns of C (or its rows, if there are more) split over the OpenMP threads.
 /// OpenBLAS itself runs single-threaded, so that there is one thread pool.
 void multiply(ConstView A, Transpose transpose_A, ConstView B, Transpose transpose_B, View C,
               float alpha = 1, float beta = 0);
@@ -63,7 +63,7 @@ inline void multiply(ConstView W, ConstView X, View Y) {
   multiply(W, Transpose::no, X, Transpose::no, Y);
 }
 
-/// Sets the number of OpenMP threads and holds OpenBLAS to one. 0 means all cores the process may
+/// Sets the number of OpenMP threads and limits OpenBLAS to one. 0 means all cores the process may
 /// use.
 void set_thread_count(int count);
 int thread_count();

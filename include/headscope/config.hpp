@@ -13,7 +13,8 @@ enum class Activation { gelu_new, gelu, relu };
 
 /// Hugging Face's name: `gelu_new` (tanh form), `gelu` (erf form), `relu`.
 std::string_view activation_name(Activation activation);
-/// @throws OptionError naming the three known activations.
+/// Takes also `gelu_pytorch_tanh`, another name of gelu_new. @throws OptionError naming the known
+/// activations.
 Activation parse_activation(std::string_view name);
 
 /// The shape of a GPT-2 model. Valid once `check()` has passed.
@@ -23,19 +24,23 @@ struct ModelConfig {
   Index d_model = 0;  ///< Hugging Face's `n_embd`
   Index d_mlp = 0;    ///< Hugging Face's `n_inner`; 4 * d_model in GPT-2
   Index n_ctx = 0;    ///< Hugging Face's `n_positions`
-  Index d_vocab = 0;  ///< Hugging Face's `vocab_size`; 0 when the model has no token embedding and
-                      ///< no config says
+  Index d_vocab = 0;  ///< Hugging Face's `vocab_size`; 0 if neither weights nor config give it
   double layer_norm_epsilon = 1e-5;
   Activation activation = Activation::gelu_new;
   bool tied_unembedding = true;  ///< the unembedding is the token embedding
-  /// Heads whose weights the file leaves out, ascending. In memory they are zero, so that heads
-  /// keep their numbers. Hugging Face's `pruned_heads`.
+  /// Scores of layer l are divided by l + 1 too. Hugging Face's `scale_attn_by_inverse_layer_idx`.
+  bool scale_by_inverse_layer = false;
+  /// Heads whose weights the file leaves out, ascending. In memory their weights are zero, so head
+  /// numbers do not change. Hugging Face's `pruned_heads`.
   std::vector<HeadIndex> pruned_heads;
 
   Index d_head() const { return d_model / n_head; }
+  /// Scores before softmax are q.k times this: 1/sqrt(d_head), in a model that scales by inverse
+  /// layer divided by layer + 1.
+  double score_scale(Index layer) const;
 
   /// @throws OptionError naming the field, its value and the constraint: counts >= 1, n_head
-  /// divides d_model, pruned heads are heads of the model, each once, ascending.
+  /// divides d_model, pruned heads exist in the model and are ascending without repeats.
   void check() const;
 };
 

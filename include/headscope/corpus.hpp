@@ -11,17 +11,17 @@
 
 namespace headscope {
 
-/// A syntactic word of a document (a CoNLL-U token line with a whole-number id).
+/// A syntactic word of a piece (a CoNLL-U token line with a whole-number id).
 struct Word {
   std::string form, lemma, upos, xpos;
   std::vector<std::pair<std::string, std::string>> features;  ///< FEATS, name and value
   std::string
       relation;  ///< UD relation without subtype; empty when the document has no dependencies
-  /// Index of the governing word in the document; none for a root, and for a word that a cut parted
-  /// from its head.
+  /// Index of the syntactic head in the piece; none for a root, or if a cut put the head into
+  /// another piece.
   std::optional<Index> head;
   Index sentence = 0;
-  std::vector<Index> tokens;  ///< indices into Document::tokens; empty: unaligned
+  std::vector<Index> tokens;  ///< indices into Piece::tokens; empty: unaligned
 };
 
 /// A mention of an entity: a span of words (more than one span when discontinuous).
@@ -29,57 +29,73 @@ struct Mention {
   std::string entity;        ///< identity within the document
   std::string type;          ///< entity type, empty when the file gives none
   std::vector<Index> words;  ///< in order
-  Index head_word = 0;       ///< index of the head word in the document
+  Index head_word = 0;       ///< index of the head word in the piece
 };
 
-/// One document, cut to the model's context.
-struct Document {
-  std::uint64_t index = 0;  ///< position in the corpus, from 0
-  /// `# newdoc` id, or the file's name and a number (`alice.txt:120`: the line where the document
-  /// begins, in token-id files its number from 0); then `/2` for the second piece of one that was
-  /// cut.
+/// What is run through the model at once: a document, or a piece of one that is longer than the
+/// model's context. Halves of the corpus, resampling, samples and counts go by document.
+struct Piece {
+  std::uint64_t document = 0;  ///< the document's position in the corpus, from 0
+  std::uint64_t index = 0;     ///< of the piece in the document, from 0
+  std::uint64_t n_piece = 1;   ///< of the document
+  /// `# newdoc` id, or the file's name and a number: in `alice.txt:120` the line where the document
+  /// begins, in token-id files the document's number from 0. The second piece of a cut document
+  /// ends in `/2`.
   std::string id;
-  TokenIds tokens;       ///< with `<|endoftext|>` first when the corpus was opened so
+  TokenIds tokens;       ///< starts with `<|endoftext|>` if `prepend_bos`
   bool has_bos = false;  ///< tokens[0] was prepended
   std::vector<std::string>
       token_text;  ///< bytes each token stands for; empty for token-id corpora without tokenizer
   std::vector<Word> words;        ///< empty without annotation
   std::vector<Mention> mentions;  ///< in order of their first word; empty without coreference
-  bool has_dependencies = false;
-  bool has_coreference = false;
+  bool has_dependencies = false;  ///< the document has
+  bool has_coreference = false;   ///< the document has
 };
+
+/// A text as a document of one piece, however long.
+/// @throws DataError if it is to begin with `<|endoftext|>` and the tokenizer has none.
+Piece text_piece(const Tokenizer& tokenizer, const std::string& text, bool prepend_bos);
 
 struct CorpusOptions {
   bool prepend_bos = true;  ///< put `<|endoftext|>` before each document
   Index max_tokens =
       1024;  ///< context: longer documents are cut at sentence boundaries into several
   std::uint64_t max_documents = 0;  ///< 0: all
+  std::string encoding = "utf-8";   ///< of text and CoNLL-U, as iconv names it
 };
 
-/// Files or folders of plain text (a blank line ends a document), CoNLL-U, or token ids in HDF5,
-/// read a document at a time: opening checks everything and finds where documents begin, memory
-/// holds one document. Files ending in `.conllu` are CoNLL-U, files that begin as HDF5 does (or end
-/// in `.h5`) are token ids, all others are plain text.
+/// What a corpus takes of a folder; names in order.
+struct CorpusFolder {
+  std::string path;
+  std::vector<std::string> taken, left;
+};
+
+/// Documents from files or folders: plain text (a blank line ends a document), CoNLL-U, or token
+/// ids in HDF5. Opening checks all files and finds where documents and their pieces begin; pieces
+/// are then read one at a time. Files ending in `.conllu` or `.conll` are CoNLL-U, files with the
+/// HDF5 signature (or ending in `.h5`) are token ids, all others are plain text; each may be
+/// compressed
+/// (`.gz`). Line ends may be LF, CR LF or CR.
 ///
-/// Documents longer than the context are cut into several, each tokenised by itself, before they
-/// are numbered: CoNLL-U between sentences; plain text after a character that ends sentences, any
-/// closing quotes and brackets, and white space. A sentence too long for the context is cut between
-/// words, a word of plain text too long for it anywhere between tokens; such a word of CoNLL-U is
-/// shortened to what fits. Mentions and arcs with a part in another piece are dropped.
+/// Documents longer than the context are cut into pieces, each tokenised by itself: CoNLL-U between
+/// sentences; plain text after sentence-ending punctuation, any closing quotes and brackets, and
+/// white space. A sentence longer than the context is cut between words. A word longer than the
+/// context is cut between tokens in plain text and truncated in CoNLL-U. Mentions and arcs that
+/// span several pieces are dropped.
 ///
-/// Plain text may hold any bytes but NUL. A CoNLL-U file without `# newdoc` is one document.
+/// Plain text may hold any characters but NUL. A CoNLL-U file without `# newdoc` is one document.
 ///
-/// Token-id HDF5 files hold `tokens` (whole numbers, all documents in a row) and `offsets`
-/// (n_document + 1 positions); their ids are held in memory. They are cut where the context is
-/// full. A document that begins with `<|endoftext|>` is not given another.
+/// Token-id HDF5 files hold `tokens` (integers, all documents concatenated) and `offsets`
+/// (n_document + 1 positions); the ids are held in memory. Documents are cut where the context is
+/// full. A document that begins with `<|endoftext|>` gets no second one.
 class Corpus {
  public:
-  /// @param paths      files or folders; a folder stands for its .txt, .conllu and .h5 files in
-  /// name order.
+  /// @param paths      files or folders; a folder stands for its .txt, .conllu, .conll and .h5
+  /// files, also .gz, in name order, without READMEs and licences.
   /// @param tokenizer  may be null for token-id files only.
-  /// @throws DataError naming file and line: unreadable, malformed CoNLL-U (which must be UTF-8),
-  /// ids outside the vocabulary, no documents.
-  /// @throws OptionError if max_tokens leaves no room for text.
+  /// @throws DataError naming file and line: unreadable, text not in its encoding, malformed
+  /// CoNLL-U, ids outside the vocabulary, no documents; or that <|endoftext|> is missing.
+  /// @throws OptionError if max_tokens leaves no room for text, or the encoding is not known.
   Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer,
          const CorpusOptions& options);
   ~Corpus();
@@ -87,8 +103,16 @@ class Corpus {
   Corpus& operator=(Corpus&&) noexcept;
 
   std::uint64_t n_document() const;
-  /// @throws ShapeError if index >= n_document().
-  Document document(std::uint64_t index) const;
+  /// Pieces of one document, at least 1.
+  /// @throws ShapeError if document >= n_document().
+  std::uint64_t n_piece(std::uint64_t document) const;
+  /// Pieces of all documents.
+  std::uint64_t n_piece() const;
+  /// @throws ShapeError if document >= n_document() or index >= n_piece(document).
+  Piece piece(std::uint64_t document, std::uint64_t index = 0) const;
+
+  /// The folders among the paths, in order.
+  const std::vector<CorpusFolder>& folders() const;
 
   /// SHA-256 over the files' bytes in reading order, lower-case hexadecimal.
   const std::string& sha256() const;

@@ -11,8 +11,8 @@ namespace headscope {
 /// Base of everything Headscope throws. `what()` is one line, fit to print after `headscope: `.
 class Error : public std::runtime_error {
  public:
-  /// Control characters of the text become spaces, and bytes that are not UTF-8 U+FFFD: names in it
-  /// may come from any file.
+  /// Control characters become spaces and invalid UTF-8 becomes U+FFFD, because the text may quote
+  /// names from any file.
   explicit Error(std::string_view text);
 };
 
@@ -22,7 +22,7 @@ class Error : public std::runtime_error {
 class DataError : public Error {
  public:
   /// @param file     path as the user gave it.
-  /// @param item     dataset, tensor or line inside the file; empty when the file itself is meant.
+  /// @param item     dataset, tensor or line inside the file; empty for the file as a whole.
   /// @param problem  what was expected and what was found.
   DataError(std::string_view file, std::string_view item, std::string_view problem);
 };
@@ -33,7 +33,7 @@ class ShapeError : public Error {
   using Error::Error;
 };
 
-/// An option has a value it cannot have: `--seed: expected a whole number >= 0, got "-1"`.
+/// An option has an invalid value: `--seed: expected a whole number >= 0, got "-1"`.
 class OptionError : public Error {
  public:
   OptionError(std::string_view option, std::string_view problem);

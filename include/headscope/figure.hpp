@@ -7,7 +7,7 @@
 
 #include "headscope/array.hpp"
 
-/// Figures as data: what to draw, not how. gnuplot draws them from a script and a data file left
+/// Figures as data: what to draw, not how. gnuplot draws them from a script and a data file kept
 /// beside the picture.
 namespace headscope {
 
@@ -19,29 +19,47 @@ enum class ColourScale {
 
 struct HeatmapPanel {
   std::string title;
-  Array values;                                        ///< row x column; NaN is drawn as empty
-  std::vector<std::string> row_labels, column_labels;  ///< empty: numbered from 0
+  Array values;    ///< row x column, the same in all panels; NaN is drawn as empty
+  Array marked{};  ///< row x column, not 0: the cell gets a dot; empty: none
 };
 
-/// One or several heat maps under one colour scale.
+/// One or more heat maps with a common colour scale.
 struct Heatmap {
   std::vector<HeatmapPanel> panels;
-  std::string row_title, column_title, value_title;  ///< with units
+  std::string row_title, column_title, value_title;    ///< with units
+  std::vector<std::string> row_labels, column_labels;  ///< empty: numbered from 0
   ColourScale scale = ColourScale::sequential;
   double centre = 0;                    ///< diverging only
   std::optional<double> low, high;      ///< limits of the colour scale; from the data when absent
   std::vector<std::string> categories;  ///< categorical only
+  bool heads = false;                   ///< a cell per head: layers down, heads across
+  std::size_t group =
+      0;  ///< lines after every so many rows and columns, as after each layer; 0: none
 };
 
+/// Heat maps of a value by head: layers down, heads across.
+/// @param panels  layer x head.
+Heatmap head_map(std::string value_title, std::vector<HeatmapPanel> panels);
+
+/// Colour of a series of what is of no kind: grey.
+inline constexpr std::size_t no_colour = static_cast<std::size_t>(-1);
+
 struct Series {
-  enum class Style { line, points, bars };
+  enum class Style {
+    line,
+    points,
+    bars,
+    spans,  ///< only the intervals, as bars between two kinds of points
+  };
   std::string label;
   std::vector<double> x, y;
   std::vector<double> low, high;  ///< interval around y; empty: none
   Style style = Style::line;
   std::vector<std::string> point_labels;  ///< beside each point; empty: none
-  /// Place in the palette, so that a name has one colour in several figures; else by first use.
+  /// Index in the palette or `no_colour`, to give a name one colour in several figures; default:
+  /// order of first use.
   std::optional<std::size_t> colour;
+  double shift = 0;  ///< along x as drawn, so that several series of points stay apart
 };
 
 struct ReferenceLine {
@@ -53,15 +71,19 @@ struct ChartPanel {
   std::string title;
   std::vector<Series> series;
   std::vector<ReferenceLine> reference_lines;
-  std::vector<std::string> x_labels;  ///< for bars: one per whole-number x
 };
 
-/// Lines, points or bars, in one or several panels with shared axes.
+/// Lines, points or bars, in one or several panels.
 struct Chart {
   std::vector<ChartPanel> panels;
-  std::string x_title, y_title;  ///< with units
+  std::string x_title, y_title;       ///< with units
+  std::vector<std::string> x_labels;  ///< for bars: one per whole-number x
   std::optional<double> y_low, y_high;
   bool log_x = false, log_y = false;
+  bool own_axes = false;  ///< each panel has the range of its own series
+  bool equal = false;     ///< one unit is as long along x as along y
+  bool horizontal =
+      false;  ///< x runs down with its labels, y across; for points and spans, without point labels
 };
 
 struct Figure {
@@ -73,15 +95,36 @@ struct Figure {
   std::variant<Heatmap, Chart> content;
 };
 
+/// In pixels, from the top left corner.
+struct Rectangle {
+  double x = 0, y = 0, width = 0, height = 0;
+  double right() const { return x + width; }
+  double bottom() const { return y + height; }
+};
+
+/// What an axis runs over, from left to right or from bottom to top.
+struct AxisRange {
+  double low = 0, high = 1;
+  bool log = false;
+};
+
+/// A figure as it was drawn.
+struct DrawnFigure {
+  Figure figure;
+  std::string svg;                ///< empty if not among the formats
+  std::vector<Rectangle> panels;  ///< where the panels' axes lie in the SVG
+  std::vector<AxisRange> x, y;    ///< by panel; a heat map's cells lie at whole numbers
+};
+
 /// Writes `{name}.gp`, `{name}.dat` and one picture per format, by running gnuplot (found on PATH)
 /// without a shell.
 /// @param formats  of "svg", "png", "pdf".
 /// @throws Error   if gnuplot is missing or fails, with its first line of output.
-void write_figure(const Figure& figure, const std::string& directory,
-                  const std::vector<std::string>& formats);
+DrawnFigure write_figure(Figure figure, const std::string& directory,
+                         const std::vector<std::string>& formats);
 
-/// Removes the figures that write_figure wrote into a folder, and nothing else: files of the name
-/// of a script of its own. No such folder: nothing to do.
+/// Removes the scripts that write_figure wrote into a folder and the pictures and data of the same
+/// names, nothing else. Does nothing if there is no such folder.
 /// @throws DataError if one cannot be removed.
 void remove_figures(const std::string& directory);
 

@@ -6,32 +6,35 @@
 
 #include "headscope/model.hpp"
 #include "headscope/ops.hpp"
+#include "headscope/pack.hpp"
 
 namespace headscope {
 
-/// How the loss depends on one layer's heads. References live only while the layer is being
-/// observed.
+class Activations;
+
+/// How the loss depends on one layer's heads. References are valid only during the observer's call.
 struct LayerGradient {
   Index layer;
   const Matrix& z;   ///< d_model x n_token, head h at rows h * d_head
-  const Matrix& dz;  ///< d_model x n_token, d L / d z in nats per unit of z; L is the mean loss
-                     ///< over the document's predicted tokens
+  const Matrix& dz;  ///< d_model x n_token, d L / d z in nats per unit of z; of a document, L is
+                     ///< the mean loss over its predicted tokens
 };
 
 using LayerGradientObserver = std::function<void(const LayerGradient&)>;
 
-/// One forward and one backward pass, for the importance of all heads at once:
+/// The importance of all heads from one forward and one backward pass:
 ///
 ///   g = dL / dz,   importance of head h = sum over t of |z[h, t] . g[h, t]|
 ///
-/// Reverse-mode differentiation with respect to activations; weights have no gradients here. The
-/// forward pass keeps three residual-stream-sized matrices a layer; queries, keys, values, patterns
-/// and MLP activations are computed again where they are needed, patterns a block of queries at a
-/// time. Keeps its buffers between calls, so one object serves one thread of control. The model
-/// must outlive it and be complete.
+/// Reverse-mode differentiation with respect to activations; weight gradients are not computed. The
+/// forward pass keeps three residual-stream-sized matrices per layer; queries, keys, values,
+/// patterns and MLP activations are recomputed when needed, patterns in blocks of queries. Keeps
+/// its buffers between calls, so use one object per calling thread. The model must outlive it and
+/// be complete.
 ///
-/// Memory: 3 n_layer d_model n_token floats, and about 15 d_model n_token of work space.
-/// Source: Michel et al. 2019, "Are Sixteen Heads Really Better than One?".
+/// Memory: about 15 d_model n_token floats of work space and, for a forward pass of its own, 3
+/// n_layer d_model n_token. Source: Michel et al. 2019, "Are Sixteen Heads Really Better than
+/// One?".
 class HeadGradient {
  public:
   /// @throws ShapeError if the model is attention-only.
@@ -40,11 +43,23 @@ class HeadGradient {
   HeadGradient(const HeadGradient&) = delete;
   HeadGradient& operator=(const HeadGradient&) = delete;
 
-  /// Shows every layer's gradient to `observe`, the last layer first. A document of one token
-  /// predicts nothing: its gradients are zero.
-  /// @return the loss that was differentiated, token by token.
+  /// Passes each layer's gradient to `observe`, last layer first. A document of one token predicts
+  /// nothing: its gradients are zero.
+  /// @return the differentiated loss, per token.
   /// @throws ShapeError if there are no tokens, more than n_ctx, or an id outside the vocabulary.
   TokenLoss run(std::span<const TokenId> tokens, const LayerGradientObserver& observe);
+
+  /// The same for a pack and L = sum over its predictions of weight times negative log likelihood.
+  /// Sequences of a pack do not depend on each other: the gradient at a column is that of the
+  /// predictions of its own sequences.
+  /// @param weights  one per prediction.
+  TokenLoss run(const Pack& pack, std::span<const float> weights,
+                const LayerGradientObserver& observe);
+
+  /// The same without a forward pass of its own. @param clean  HeadAblation::activations() of the
+  /// pack.
+  TokenLoss run(Activations& clean, const Pack& pack, std::span<const float> weights,
+                const LayerGradientObserver& observe);
 
  private:
   struct Workspace;

@@ -33,18 +33,18 @@ struct TensorInfo {
   std::string type;  ///< as the format calls it: `float32`, `BF16`
 };
 
-/// What a model file holds, apart from its numbers.
+/// What a model file holds, without the weights' values.
 struct ModelDescription {
   ModelConfig config;
-  std::string config_file;           ///< where the config was read; empty: from the shapes alone
-  std::vector<std::string> missing;  ///< tensors that running text needs and the file lacks
+  std::string config_file;           ///< file with the config; empty if inferred from shapes
+  std::vector<std::string> missing;  ///< tensors missing for running text
   std::uint64_t n_stored = 0;        ///< parameters in the file
   ParameterCounts counts;            ///< parameters of the complete model
   bool has_tokenizer = false;
 };
 
 struct FileDescription {
-  std::string path;
+  std::string path;  ///< of the file
   FileKind kind = FileKind::other_hdf5;
   std::uint64_t n_byte = 0;
   std::vector<TensorInfo> arrays;
@@ -52,7 +52,8 @@ struct FileDescription {
   std::optional<ModelDescription> model;          ///< for model files and configs
 };
 
-/// What a model, corpus or results file holds, without reading its numbers.
+/// What a model, corpus or results file holds, without reading its numbers; of a folder, its model
+/// file.
 /// @throws DataError if the file is missing, damaged, of no known format, or a model whose tensors
 /// do not fit together.
 FileDescription describe_file(const std::string& path, const LoadOptions& options = {});

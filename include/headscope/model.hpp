@@ -9,7 +9,7 @@
 
 namespace headscope {
 
-/// One transformer layer. Weights are out x in; the shape stands beside each member.
+/// One transformer layer. Weights are out x in.
 struct LayerWeights {
   Vector ln_1_gain, ln_1_bias;  ///< d_model
   Matrix W_QKV;  ///< 3 d_model x d_model; rows Q | K | V, head h at rows h * d_head of each
@@ -33,12 +33,12 @@ struct Model {
   Matrix W_U;                   ///< untied unembedding, d_model x d_vocab; empty when tied to W_E
   Vector b_U;                   ///< unembedding bias, d_vocab; empty when there is none
 
-  std::string path;    ///< the file it came from, as the user gave it; empty when generated
-  std::string sha256;  ///< of that file, lower-case hexadecimal
-  std::optional<std::string> tokenizer_vocab;   ///< JSON text of the file's /tokenizer group
-  std::optional<std::string> tokenizer_merges;  ///< merges text of the file's /tokenizer group
+  std::string path;    ///< the file it came from; empty when generated
+  std::string sha256;  ///< of that file, or of an index and its shards, lower-case hexadecimal
+  // Texts of the file's /tokenizer group (TokenizerFiles).
+  std::optional<std::string> tokenizer_vocab, tokenizer_merges, tokenizer_added_tokens;
 
-  /// Token embedding and MLP weights are there, so that text can be run through the model.
+  /// Whether token embedding and MLP weights are present, as running text requires.
   bool is_complete() const;
 
   /// W_U, or W_E when tied: d_model x d_vocab.
@@ -46,17 +46,24 @@ struct Model {
 };
 
 struct LoadOptions {
-  Index n_head = 0;  ///< used where no config says; 0 means d_model / 64
+  /// Used if no config gives it. If this is 0 too, the shapes must be those of a published GPT-2.
+  Index n_head = 0;
 };
 
-/// Reads a model from any recognised file: Keras `tf_model.h5`, flat HDF5, safetensors; complete or
-/// attention-only.
+/// The model file in a folder as it lies on the Hugging Face hub: `model.safetensors`, else
+/// `model.safetensors.index.json`, `tf_model.h5`, or PyTorch's `pytorch_model.bin` or its index,
+/// which cannot be read. None if the path is no such folder.
+std::optional<std::string> model_file_in(const std::string& folder);
+
+/// Reads a model from any recognised file: Keras `tf_model.h5`, flat HDF5, safetensors in one file
+/// or in shards with an index; complete or attention-only.
 ///
 /// The config comes from root attributes, else `config.json` beside the file, else shapes and
 /// `options.n_head`.
+/// @param path  a file, or a folder for `model_file_in`.
 /// @throws DataError naming file, tensor, what was expected and what was found: unreadable or
-/// truncated file, missing
-///         tensor, wrong rank, shape or type, NaN or infinity, sizes beyond the file's own.
+/// truncated file, missing tensor, wrong rank, shape or type, NaN or infinity, sizes larger than
+/// the file.
 Model load_model(const std::string& path, const LoadOptions& options = {});
 
 struct SaveOptions {
@@ -64,9 +71,10 @@ struct SaveOptions {
   int gzip_level = 0;           ///< 0 to 9; 0 leaves the weights uncompressed
 };
 
-/// Writes the flat HDF5 form with Hugging Face names; the tokenizer goes along when the model has
-/// one. The file appears under its name only when it is whole.
-/// @throws DataError if it cannot be written, or a weight is beyond float16 when that is asked for.
+/// Writes the flat HDF5 form with Hugging Face names; with the tokenizer if the model has one. The
+/// file appears under its name only once complete.
+/// @throws DataError if it cannot be written, or if `half_precision` and a weight exceeds float16's
+/// range.
 void save_model(const Model& model, const std::string& path, const SaveOptions& options = {});
 
 /// GPT-2's initialisation: normal(0, 0.02), residual projections scaled by 1/sqrt(2 n_layer),

@@ -2,19 +2,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 
-/// How numbers are written in sentences, reports and tables.
+/// How numbers are written in sentences, reports and tables, and read from text.
 namespace headscope {
 
-/// A number in at most `digits` significant digits (`1.19e-07` where that is shorter), or the
-/// shortest text that reads back the same when 0. A whole number is written in full.
+/// A number in at most `digits` significant digits (`1.19e-07` if that is shorter). With digits = 0
+/// the shortest text that reads back as the same number. Whole numbers are written in full.
 std::string number_text(double value, int digits);
 
 /// `0.083` with the given number of decimals.
 std::string decimals(double value, int count);
 
-/// `8.3 %` of a share of 1: two significant digits below 10 %, three from there on.
+/// `8.3 %` for the share 0.083: two significant digits below 10 %, else three.
 std::string percent(double share);
 
 /// `124,439,808`
@@ -22,5 +25,9 @@ std::string grouped(std::uint64_t count);
 
 /// `1 document`, `2 documents`.
 std::string count_text(std::size_t count, const std::string& noun);
+
+/// Parses a text of decimal digits only; nothing for any other text or a number above `most`.
+std::optional<std::uint64_t> parse_whole_number(
+    std::string_view text, std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
 }  // namespace headscope

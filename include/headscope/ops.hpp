@@ -36,7 +36,7 @@ void add(blas::ConstView X, blas::ConstView Y, blas::View sum);
 /// @return log(sum exp(x))
 float softmax(float* scores, Index count);
 
-/// What next-token prediction cost on one document.
+/// Next-token prediction losses of one document.
 struct TokenLoss {
   std::vector<double> nll;             ///< nats, for predicted tokens 1 .. T-1
   std::vector<unsigned char> correct;  ///< 1 where the most probable token was the right one; the
@@ -46,7 +46,8 @@ struct TokenLoss {
 };
 
 /// Negative log likelihood of each target under the unembedded, layer-normed residual stream,
-/// without ever holding all logits: the vocabulary goes by in chunks under a running log-sum-exp.
+/// without ever holding all logits: the vocabulary is processed in chunks with a running
+/// log-sum-exp.
 ///
 /// @param normalized   d_model x n, after ln_f.
 /// @param unembedding  d_model x d_vocab.

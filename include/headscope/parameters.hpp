@@ -13,8 +13,8 @@
 #include "headscope/config.hpp"
 #include "headscope/types.hpp"
 
-/// The one table of GPT-2's tensors: what each is called, its shape, what it is counted as and
-/// where it is kept. Loader, writer, random models, parameter counts and tests all read it.
+/// The one table of GPT-2's tensors: name, shape, component and the member that holds it. Loader,
+/// writer, random models, parameter counts and tests all read it.
 namespace headscope {
 
 struct Model;
@@ -40,35 +40,35 @@ std::string_view component_name(Component component);
 
 /// An axis of a tensor; its extent follows from the config.
 enum class Axis { d_model, d_z, d_qkv, d_mlp, n_ctx, d_vocab };
-/// `d_z` is n_head d_head, `d_qkv` 3 n_head d_head: those along which heads lie.
+/// `d_z` is n_head * d_head and `d_qkv` is 3 * n_head * d_head: the axes made of heads.
 std::size_t axis_extent(Axis axis, const ModelConfig& config);
 
 enum class Presence {
   required,  ///< in every model file
-  complete,  ///< in files that text can be run through
+  complete,  ///< in files of complete models, which can run text
   optional,  ///< the untied unembedding and its bias
 };
 
 struct TensorSpec {
   /// Hugging Face's name, `h.{i}.attn.c_attn.weight`; `{i}` stands for the layer.
   std::string_view name;
-  /// The last parts of its path in a Keras file, `h_._{i}/attn/c_attn/weight:0`; any of these.
+  /// The last parts of its path in a Keras file, any one of these: `h_._{i}/attn/c_attn/weight:0`.
   std::vector<std::string_view> keras_names;
   /// Row-major, as in the files.
   std::vector<Axis> axes;
-  /// More than one: equal parts along the last axis.
+  /// If more than one, they split the last axis equally.
   std::vector<Component> components;
   Presence presence;
-  /// Where it is kept. A Matrix has the axes reversed.
+  /// The member that holds it. A Matrix has the axes reversed.
   std::variant<Matrix Model::*, Vector Model::*, Matrix LayerWeights::*, Vector LayerWeights::*>
       member;
 
   bool per_layer() const { return member.index() >= 2; }
   /// The name in one layer, `h.5.attn.c_attn.weight`.
   std::string name_in(Index layer) const;
-  /// In memory.
+  /// The shape in memory.
   Shape shape(const ModelConfig& config) const;
-  /// In a file, which leaves out the rows and columns of the layer's pruned heads.
+  /// The shape in a file, without the rows and columns of the layer's pruned heads.
   Shape stored_shape(const ModelConfig& config, Index layer) const;
 };
 
@@ -83,7 +83,10 @@ struct TensorId {
   Index layer;  ///< 0 where the tensor belongs to no layer
 };
 
-/// Recognises `h.5.attn.c_attn.weight`, also after `transformer.`.
+/// A tensor's name in a file without the prefixes of the modules around the model: `transformer.`,
+/// `module.` (parallel training), `_orig_mod.` (a compiled model), in any order.
+std::string_view without_prefixes(std::string_view name);
+/// Recognises `h.5.attn.c_attn.weight`, also after prefixes.
 std::optional<TensorId> parse_tensor_name(std::string_view name);
 /// Recognises `any/group/h_._5/attn/c_attn/weight:0`.
 std::optional<TensorId> parse_keras_name(std::string_view path);
@@ -91,10 +94,10 @@ std::optional<TensorId> parse_keras_name(std::string_view path);
 /// The tensor's values in a model, row-major as in the files; empty when the model lacks it.
 std::span<const float> tensor_values(const Model& model, const TensorSpec& spec, Index layer = 0);
 std::span<float> tensor_values(Model& model, const TensorSpec& spec, Index layer = 0);
-/// Makes room for the tensor in a model, whose config gives its shape. Values are not set.
+/// Allocates the tensor in a model, with the shape that the config gives. Values are not set.
 void allocate_tensor(Model& model, const TensorSpec& spec, Index layer = 0);
 
-/// Names of the tensors that running text needs and the model lacks; layers are not told apart:
+/// Name patterns of the tensors that the model lacks for running text, one for all layers:
 /// `h.{i}.mlp.c_fc.weight`.
 std::vector<std::string> missing_tensors(const Model& model);
 
@@ -107,12 +110,12 @@ struct ParameterCounts {
   std::uint64_t total() const;
 };
 
-/// Parameters of a complete model of this shape, those of pruned heads left out. A tied unembedding
+/// Number of parameters of a complete model of this shape, without pruned heads. A tied unembedding
 /// is the token embedding and counts once; GPT-2 small has 124,439,808.
 /// @param unembedding_bias  whether there is an `lm_head.bias`.
 ParameterCounts parameter_counts(const ModelConfig& config, bool unembedding_bias = false);
 
-/// Parameters of the tensors that a model in memory has: fewer in one of attention weights alone.
+/// Number of parameters that a model holds in memory; fewer for an attention-only model.
 ParameterCounts held_parameters(const Model& model);
 
 }  // namespace headscope

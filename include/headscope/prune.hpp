@@ -6,17 +6,17 @@
 
 namespace headscope {
 
-/// What becomes of a pruned head's weights.
+/// What happens to a pruned head's weights.
 enum class PruneMode {
-  zero,    ///< they stay, as zeros
-  remove,  ///< they are zeros in memory, and files written from the model leave them out
+  zero,    ///< zeros in memory and in files
+  remove,  ///< zeros in memory, left out of files written from the model
 };
 
-/// Takes heads out of a model: their rows of W_Q, W_K, W_V and the biases, and their columns of
-/// W_O.
+/// Prunes heads: sets their rows of W_Q, W_K, W_V and the biases, and their columns of W_O, to
+/// zero.
 ///
-/// With W_V, b_V and W_O at zero a head writes nothing, so the loss is that of masking it. Heads
-/// keep their numbers. Heads pruned before stay pruned.
+/// A pruned head writes nothing to the residual stream, so the loss equals that of masking it. Head
+/// numbers do not change. Heads pruned before stay pruned.
 /// @throws OptionError if a head is not of this model; gives the model's layers and heads.
 /// Source: Michel et al. 2019, "Are Sixteen Heads Really Better than One?".
 void prune_heads(Model& model, std::span<const HeadIndex> heads, PruneMode mode);

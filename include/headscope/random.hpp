@@ -4,8 +4,8 @@
 
 namespace headscope {
 
-/// Random numbers addressed by (seed, stream, counter) instead of drawn in turn: the same on every
-/// machine, compiler and thread count, and draw 1000 needs no draws before it.
+/// Random numbers addressed by (seed, stream, counter) instead of drawn in sequence: the same on
+/// every machine, compiler and thread count, and draw 1000 needs no draws before it.
 ///
 ///   value(counter) = mix(mix(mix(seed + c) + stream + c) + counter + c),  c = 0x9e3779b97f4a7c15
 ///

@@ -5,20 +5,30 @@
 
 #include "headscope/figure.hpp"
 #include "headscope/results.hpp"
+#include "headscope/types.hpp"
 
 namespace headscope {
 
-/// Writes `report.html`, one file that opens from disk without network: what the heads do in at
-/// most ten lines, a map of all heads with a panel for each (scores, closest heads, attention
-/// patterns), the claims with verdicts, figures inline as SVG, sortable tables, each number with
-/// its definition and source, provenance; and `report.md`, the same in plain text with the tables
-/// linked.
+/// The summary: the model, the analyses' findings by rank, and the claims' verdicts.
+std::vector<Finding> findings(const Results& results);
+
+/// Writes `report.html`, a single file that needs no network: a short summary of what the heads do,
+/// a map of all heads with a panel for each (scores, closest heads, attention patterns), the claims
+/// with verdicts, figures as inline SVG, sortable tables, the definition and source of each number,
+/// and provenance. Also writes `report.md`, the same in plain text with links to the tables.
 ///
-/// @param directory  where `figures/{name}.svg` already lie, and where the reports go.
-/// @throws DataError if a figure is missing or a report cannot be written; no half-written report
+/// @param figures    with their SVG; `report.md` links it as `figures/{name}.svg`.
+/// @throws DataError if a figure has no SVG or a report cannot be written; no half-written report
 /// is left.
-void write_report(const Results& results, const std::vector<Figure>& figures,
+void write_report(const Results& results, const std::vector<DrawnFigure>& figures,
                   const std::string& directory);
+
+/// Writes the HTML page alone, with the panel of one head open beside it.
+/// @param title   the page's heading.
+/// @param opened  a head of the results.
+/// @throws DataError if it cannot be written; no half-written page is left.
+void write_head_page(const Results& results, const std::string& title, HeadIndex opened,
+                     const std::string& path);
 
 /// Removes a report from a folder. @throws DataError if it cannot be removed.
 void remove_report(const std::string& directory);

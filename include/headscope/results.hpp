@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "headscope/array.hpp"
+#include "headscope/estimate.hpp"
+#include "headscope/report_part.hpp"
 
 namespace headscope {
 
@@ -14,34 +16,49 @@ namespace headscope {
 struct Variable {
   enum class Type { real, integer, flag, text };
 
+  /// Bounds of the 95 % interval of each value, shaped like the values; NaN where a value has none.
+  struct Interval {
+    Array low, high;
+    std::string resampling;  ///< in words: `documents resampled`
+  };
+
   std::string name;
   std::vector<std::string>
       dimensions;  ///< one per axis, outermost first; each must be a dimension of the group
   Type type = Type::real;
-  Array values;                   ///< real, integer and flag; NaN where a real has no value
-  std::vector<std::string> text;  ///< for Type::text, row-major
-  std::string long_name;          ///< what it is, in words: the definition
-  std::string units;              ///< probability, nats, cosine, count, 1 for a pure ratio
-  std::string references;         ///< source
-  /// For Type::flag: the meaning of 0, 1, ...; blanks become underscores, as CF files separate
+  Array values;                      ///< real, integer and flag; NaN where a real has no value
+  std::optional<Interval> interval;  ///< of a real
+  std::vector<std::string> text;     ///< for Type::text, row-major
+  std::string long_name;             ///< what it is, in words: the definition
+  std::string units;                 ///< probability, nats, cosine, count, 1 for a pure ratio
+  std::string references;            ///< source
+  /// For Type::flag: the meaning of 0, 1, ...; blanks become underscores, because CF files separate
   /// meanings by blanks.
   std::vector<std::string> flag_meanings;
 
   static Variable real(std::string name, std::vector<std::string> dimensions, Array values,
                        std::string long_name, std::string units, std::string references);
+  /// Reals with intervals. @param estimates  row-major.
+  static Variable estimated(std::string name, std::vector<std::string> dimensions,
+                            const Shape& shape, const std::vector<Estimate>& estimates,
+                            std::string resampling, std::string long_name, std::string units,
+                            std::string references);
   static Variable integer(std::string name, std::vector<std::string> dimensions, Array values,
                           std::string long_name, std::string units, std::string references);
-  /// Its units are 1.
+  /// Units are 1.
   static Variable flag(std::string name, std::vector<std::string> dimensions, Array values,
                        std::vector<std::string> meanings, std::string long_name,
                        std::string references);
-  /// Words, row-major; its units are 1.
-  static Variable words(std::string name, std::vector<std::string> dimensions,
-                        std::vector<std::string> text, std::string long_name,
-                        std::string references);
+  /// Text values, row-major; units are 1.
+  static Variable strings(std::string name, std::vector<std::string> dimensions,
+                          std::vector<std::string> text, std::string long_name,
+                          std::string references);
+
+  /// Value `i`, row-major, with its interval if it has one.
+  Estimate estimate(std::size_t i) const;
 };
 
-/// The `references` of what this project defines itself.
+/// `references` of quantities that this project defines itself.
 inline constexpr const char* own_definition = "Headscope";
 
 /// The labels along one axis: numbers or words.
@@ -56,20 +73,17 @@ struct Dimension {
   static Dimension numbers(std::string name, std::vector<double> numbers);
 };
 
-/// What became of a claim on the model that was run.
-enum class Verdict { holds, does_not_hold, undecided };
-
 struct Claim {
-  int number = 0;  ///< as in the list of claims, 1..10; the same number may have several parts
+  int number = 0;  ///< in the list of claims, from 1; parts of one claim share it
   std::string statement;
   Verdict verdict = Verdict::undecided;
   std::string effect_name;  ///< what the effect size measures, with units
-  double effect = 0;
-  double ci_low = 0, ci_high = 0;  ///< 95 % interval; NaN where there is none
-  std::string evidence;            ///< one or two plain sentences with this model's numbers
-  /// The effect is counted or computed and has no sampling error, so that it needs no interval;
-  /// without this an effect that has none is merely uncertain.
+  Estimate effect;
+  std::string evidence;  ///< one or two plain sentences with this model's numbers
+  /// The effect is counted or computed without sampling error, so it needs no interval. If false,
+  /// an effect without an interval has unknown uncertainty.
   bool exact = false;
+  bool arithmetic = false;  ///< true of every such model by arithmetic; a report lists it last
 };
 
 /// One analysis's results: an HDF5 group that xarray opens as a dataset.
@@ -80,12 +94,13 @@ struct ResultsGroup {
   std::map<std::string, Dimension> dimensions;
   std::vector<Variable> variables;
   std::vector<Claim> claims;
+  ReportPart report;  ///< its lines of the summary and its part of the head panel
 
-  /// Adds a dimension, or checks that the one there is equal. @throws ShapeError
+  /// Adds a dimension, or checks that it equals the existing one. @throws ShapeError
   void add_dimension(Dimension dimension);
-  /// @throws ShapeError if a dimension is unknown, an extent differs (gives both), the name is
-  /// taken, an integer is not whole, a flag has no meaning, or long_name, units or references are
-  /// empty.
+  /// @throws ShapeError if a dimension is unknown, an extent differs (gives both), the variable's
+  /// or a bound's name is taken, an integer is not whole, a flag has no meaning, or long_name,
+  /// units or references are empty.
   void add(Variable variable);
 
   bool has(const std::string& variable) const;
@@ -110,25 +125,28 @@ struct Results {
 /// Writes an HDF5 file that xarray opens with h5netcdf and netCDF4: every axis carries a dimension
 /// scale, coordinates are 1-D datasets named as their dimension, strings are variable-length UTF-8,
 /// flags are uint8 with flag_values and flag_meanings, and each variable has long_name, units and
-/// references. A group's title and summary are its attributes; all claims stand in a group
-/// `claims`. Numbers are checked by Fletcher32, text by the root attribute `text_checksum`; text
-/// that is not UTF-8 is made so. The file appears under its name only when whole.
+/// references. The bounds of an interval are the datasets `NAME_ci_low` and `NAME_ci_high`, which
+/// the attribute `ancillary_variables` of NAME lists. A group's title, summary and part of the
+/// report are its attributes; all claims are in a group `claims`. Numbers are checked by
+/// Fletcher32, text by the root attribute `text_checksum`; invalid UTF-8 in text is replaced. The
+/// file appears under its name only once complete.
 /// @throws DataError if it cannot be written, Error if a group is called `claims`.
 void write_results(const Results& results, const std::string& path);
 
-/// What `write_results` wrote, exactly.
-/// @throws DataError naming file and dataset if it is not a results file, or is damaged.
+/// Reads exactly what `write_results` wrote.
+/// @throws DataError naming file and dataset if it is not a results file, is damaged, or was
+/// written by a version with another layout.
 Results read_results(const std::string& path);
 
 /// Writes `{directory}/{group}.{variable}.csv` in long form: one row per element with a column per
-/// dimension, then the value; a variable with `_ci_low` and `_ci_high` beside it has them as
-/// further columns. The slash of a nested group becomes a dot, flags are written as their meanings,
+/// dimension, then the value and, for a variable with an interval, its bounds `ci_low` and
+/// `ci_high`. The slash of a nested group becomes a dot, flags are written as their meanings,
 /// missing numbers as NaN. Variables of more than a million elements (attention patterns) have no
 /// table.
 void write_tables(const Results& results, const std::string& directory);
 
-/// Removes the tables of such groups, and of groups nested in them, and nothing else. No such
-/// folder: nothing to do.
+/// Removes the tables of these groups and of groups nested in them, and nothing else. Does nothing
+/// if there is no such folder.
 /// @throws DataError if one cannot be removed.
 void remove_tables(const std::string& directory, const std::vector<std::string>& groups);
 

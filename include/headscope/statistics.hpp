@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -14,117 +13,98 @@
 
 namespace headscope {
 
-/// What an analysis keeps while documents go by: named arrays that add up, and rows keyed by
-/// document.
+/// What an analysis keeps of the documents it has seen: named sums, and rows keyed by document.
 ///
-/// Sums are exact (ExactSums): parts of a corpus run apart, in any order, resumed or not, and
-/// merged equal the whole to the last bit. For that a document's own part is added up in double,
-/// the same wherever the document is run, and `end_document` adds it to the total.
+/// Documents are added with DocumentStatistics, a piece at a time. Sums are exact (ExactSums):
+/// statistics of parts of a corpus, run in any order and merged, equal those of the whole corpus
+/// bit for bit.
 ///
-/// An analysis that sees the corpus several times gives its arrays names of their own in each pass;
-/// `seal` marks where a pass ends.
+/// An analysis with several passes over the corpus uses different names in each; `seal` ends a
+/// pass.
 class Statistics {
  public:
-  /// The current document's part of the sum `name`; add into it. The sum is made zero with `shape`
-  /// on first use, and what is returned stays where it is.
-  /// @throws ShapeError if it exists with another shape, Error if it is sealed.
-  Array& sum(const std::string& name, const Shape& shape);
-
-  /// Adds values to the elements of the sum `name` from `first` on, keeping no part of the
-  /// document's: for sums too large to be held twice. They are kept to 2^-70.
-  void add(const std::string& name, const Shape& shape, std::size_t first,
-           std::span<const float> values);
-
-  /// The row of `document` in `name`, made zero with `shape` on first use: for paired resampling
-  /// over documents.
-  Array& row(const std::string& name, std::uint64_t document, const Shape& shape);
-
   bool has(const std::string& name) const;
-  /// Names of all sums, sorted: for sums whose names come from the data, such as one per relation.
+  /// Names of all sums, sorted; for sums whose names come from the data, such as one per relation.
   std::vector<std::string> sum_names() const;
-  /// All that was added, valid until more is. Not for several threads at once.
-  /// @throws Error if there is none of that name.
-  const Array& sum(const std::string& name) const;
+  /// A sum over all documents, rounded to double. Recomputed on each call.
+  /// @throws Error if there is no sum of that name.
+  Array total(const std::string& name) const;
+  /// @throws Error if there are no rows of that name.
   const std::map<std::uint64_t, Array>& rows(const std::string& name) const;
 
-  /// Adds the current document's part to every sum.
-  /// @throws Error naming a sum that is infinite or too large.
-  void end_document();
-
-  /// Ends a pass: what is here can be read, but is added to no more, and `save_statistics` leaves
-  /// it out.
+  /// Ends a pass: the present sums and rows become read-only, and `save_statistics` leaves them
+  /// out.
   void seal();
 
-  /// Bytes that an element takes at most: of a sum given out (the document's part, the total, the
-  /// total rounded), of one added to, and of a row.
+  /// Adds the sums of `other` and takes over its rows.
+  /// @throws ShapeError on different shapes, Error on a document that is in both.
+  void merge(const Statistics& other);
+
+  /// Upper bounds on bytes per element: of a sum (piece's part, total, rounded total), of a sum
+  /// added to directly, and of a row.
   static constexpr std::uint64_t sum_bytes = 8 + 8 * ExactSums::fine + 8,
                                  added_bytes = 8 * ExactSums::coarse + 8, row_bytes = 8;
 
-  /// Adds sums, unites rows. @throws ShapeError on different shapes, Error on a document counted
-  /// twice.
-  void merge(const Statistics& other);
-
  private:
+  friend class DocumentStatistics;
   friend class StatisticsStorage;
 
   struct Sum {
     Shape shape;
-    Array of_document;  ///< what `sum(name, shape)` gave out; empty before
     ExactSums total;
-    std::optional<Array> value;  ///< of `total`, once asked for
   };
 
   void check_open(const std::string& name) const;
   Sum& open_sum(const std::string& name, const Shape& shape, std::size_t n_word);
-  static void add_document(const std::string& name, Sum& sum);
+  Array& open_row(const std::string& name, std::uint64_t document, const Shape& shape);
 
-  mutable std::map<std::string, Sum> sums_;
+  std::map<std::string, Sum> sums_;
   std::map<std::string, std::map<std::uint64_t, Array>> rows_;
   std::set<std::string> sealed_;
 };
 
-/// Blocks of documents that intervals are resampled over, a document's number modulo this: what is
-/// kept for them stays the same for any corpus, and with at most this many documents each has a
-/// block of its own. Even, so that a block holds documents of one parity.
-inline constexpr std::size_t n_document_block = 128;
-
-/// A two-sided interval.
-struct Interval {
-  double low = 0;
-  double high = 0;
-};
-
-/// Resamples below which there is no 95 % interval: of fewer than 20, the 5 % left outside are less
-/// than one, and the interval of a single one is a point.
-inline constexpr std::size_t least_resamples = 20;
-
-/// Resamples of documents, drawn with replacement, repeatable from the seed: `draw(i)` gives the
-/// weights of resample i. A statistic of each, `n_resample()` in all, makes a percentile interval;
-/// statistics taken under the same draws are paired.
-class DocumentBootstrap {
+/// What one piece of a document adds to statistics. Its part of each sum is first added up
+/// separately in double, so it does not depend on earlier pieces. Its document's rows are shared by
+/// all pieces, which follow each other in order.
+class DocumentStatistics {
  public:
-  /// @param n_resample  as asked for; fewer than `least_resamples` are none.
-  DocumentBootstrap(std::size_t n_document, std::size_t n_resample, std::uint64_t seed);
+  /// @param statistics  must outlive it.
+  DocumentStatistics(Statistics& statistics, std::uint64_t document)
+      : statistics_(statistics), document_(document) {}
 
-  /// How many to draw. None of fewer than two documents: all would be the same, and their interval
-  /// a point.
-  std::size_t n_resample() const { return n_resample_; }
-  /// How often each document was drawn in resample `index`.
-  std::vector<std::uint32_t> draw(std::size_t index) const;
+  /// The piece's part of the sum `name`, zero at first; add into it. The reference is valid
+  /// until `end`.
+  /// @throws ShapeError if the sum has another shape, Error if it is sealed.
+  Array& sum(const std::string& name, const Shape& shape);
+
+  /// Adds values to the total of the sum `name` directly, to its elements from `first` on: for sums
+  /// so large that a piece's part would take too much memory. Such sums are exact to 2^-70.
+  /// @throws ShapeError if the sum has another shape, Error if it is sealed, or too large.
+  void add(const std::string& name, const Shape& shape, std::size_t first,
+           std::span<const float> values);
+
+  /// The document's row in `name`, zero at its first piece; add into it.
+  /// @throws ShapeError if other rows have another shape, Error if the rows are sealed.
+  Array& row(const std::string& name, const Shape& shape);
+
+  /// Adds the piece's parts to the totals.
+  /// @throws Error naming a sum that is infinite or too large.
+  void end();
 
  private:
-  std::size_t n_document_;
-  std::size_t n_resample_;
-  std::uint64_t seed_;
+  Statistics& statistics_;
+  std::uint64_t document_;
+  std::map<std::string, Array> parts_;
 };
-
-/// The central 95 % of the values that are not NaN (linear interpolation between order statistics);
-/// NaN when there are none.
-Interval percentile_interval(std::vector<double> values, double coverage = 0.95);
 
 /// P(X >= successes), X ~ Binomial(trials, probability): one-sided, exact to rounding.
 /// @throws Error if the probability is outside [0, 1].
 double binomial_upper_tail(std::uint64_t successes, std::uint64_t trials, double probability);
+
+/// Two-sided p-value of a mean of 0, by a t-test of n paired differences: t = mean / (standard
+/// deviation / sqrt(n)), n - 1 degrees of freedom. 1 if all differences are 0, 0 if all are the
+/// same other number, NaN for fewer than two. Source: Student 1908.
+double paired_t_p(double n, double sum, double sum_of_squares);
 
 /// Benjamini-Hochberg adjusted p-values (q-values), in the order given. NaN stays NaN and does not
 /// count as a test. Source: Benjamini & Hochberg 1995.

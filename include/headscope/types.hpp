@@ -9,7 +9,7 @@
 /// Shapes, stated once.
 ///
 /// Files are row-major: `[token, feature]`, Conv1D weights `[in, out]`. Armadillo is column-major,
-/// so the same bytes read with the axes reversed and nothing is ever transposed:
+/// so the same bytes are read with the axes reversed and nothing is ever transposed:
 ///
 ///   activations   feature x token      one contiguous column per token
 ///   weights       out x in             Y = W * X

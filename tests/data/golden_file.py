@@ -1,4 +1,4 @@
-"""How a golden HDF5 file is written: its header, and its datasets."""
+"""Write golden HDF5 files: their root attributes and datasets."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parent
 
 
 def create(name, seed, description):
-    """Open a new golden file that says what it is and what made it."""
+    """Open a new golden file with its description, seed and versions."""
     file = h5py.File(FOLDER / name, "w", libver=("v108", "v108"))
     file.attrs["description"] = description
     file.attrs.update(provenance(seed))
@@ -19,13 +19,13 @@ def create(name, seed, description):
 
 
 def provenance(seed):
-    """Root attributes: the seed and the versions."""
+    """Root attributes: the seed and the versions of the programs."""
     modules = (h5py, numpy, torch, transformers)
     return {"seed": seed} | {module.__name__: str(module.__version__) for module in modules}
 
 
 def put(group, name, value):
-    """Write a tensor as it is typed, compressed where that saves space."""
+    """Write a tensor in its own type, compressed if that saves space."""
     array = value.detach().numpy() if torch.is_tensor(value) else numpy.asarray(value)
     compression = {"compression": "gzip", "shuffle": True} if array.nbytes > 4000 else {}
     group.create_dataset(name, data=array, track_times=False, **compression)

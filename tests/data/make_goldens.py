@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Make every golden file in this folder again. README.md says what each holds and the versions needed."""
+"""Make every golden file in this folder again. README.md lists their content and the versions needed."""
 
 import make_forward
 import make_gradient
+import make_hub
 import make_models
 import make_multihead
 import make_ops
+import make_tasks
 
 if __name__ == "__main__":
     make_models.main()
@@ -13,3 +15,5 @@ if __name__ == "__main__":
     make_multihead.main()
     make_gradient.main()
     make_ops.main()
+    make_hub.main()
+    make_tasks.main()

@@ -1,4 +1,4 @@
-"""gradient_golden.h5: gradients at the heads' outputs by autograd, and losses with heads masked, one full pass each.
+"""gradient_golden.h5: autograd's gradients of the loss by each head's z, and losses with heads masked, one full pass each.
 
 Heads are masked where their values enter the output projection (the input of c_proj).
 A document's loss is the mean over its predicted tokens; a corpus loss is the mean over the
@@ -14,7 +14,7 @@ import golden_file
 import tiny_model
 
 LENGTHS = [2, 9, 20, 20]
-DONORS = [1, 2, 3, 2]  # whose z a document gets under resampling: never shorter than the document
+DONORS = [1, 2, 3, 2]  # the document that each document's resampled z comes from; never a shorter one
 N_SETS = 6
 N_LAYER, N_HEAD = tiny_model.SHAPE["n_layer"], tiny_model.SHAPE["n_head"]
 D_HEAD = tiny_model.SHAPE["n_embd"] // N_HEAD
@@ -75,7 +75,7 @@ def main():
 
 @torch.no_grad()
 def half_predictable_documents(gpt2):
-    """Random tokens of which about half are what the model itself predicts, so that accuracy is not near zero."""
+    """Random tokens, about half of them the model's own predictions, so that accuracy is not near zero."""
     documents = tiny_model.documents(LENGTHS, tiny_model.SEED + 2)
     generator = numpy.random.default_rng(tiny_model.SEED + 3)
     for tokens in documents:
@@ -93,7 +93,7 @@ def distinct_sets():
 
 
 def gradients(gpt2, tokens):
-    """z and the gradients of the document's mean loss, z as [layer, token, head, d_head]."""
+    """z and the gradients of the document's mean loss; z is [layer, token, head, d_head]."""
     z, resid = [], []
     with contextlib.ExitStack() as hooks:
         for block in gpt2.transformer.h:

@@ -15,7 +15,7 @@ from golden_file import FOLDER, provenance
 
 
 def save(model, folder):
-    """What `save_pretrained` writes, less the text-generation settings."""
+    """Write what `save_pretrained` writes, without the text-generation settings."""
     shutil.rmtree(FOLDER / folder, ignore_errors=True)
     model.save_pretrained(FOLDER / folder)
     (FOLDER / folder / "generation_config.json").unlink(missing_ok=True)
@@ -33,13 +33,13 @@ def make_safetensors():
 
 
 def config_variants():
-    """Same weights, another config: each has its own logits in forward_golden.h5."""
+    """Other configs for the same weights; forward_golden.h5 has the logits of each."""
     return {"gelu": {"activation_function": "gelu"}, "relu": {"activation_function": "relu"},
             "epsilon": {"layer_norm_epsilon": 0.01}}
 
 
 def make_tensorflow():
-    """Through Hugging Face's own PyTorch-to-TensorFlow conversion; both must compute the same."""
+    """Convert by Hugging Face's own PyTorch-to-TensorFlow conversion; both models must compute the same."""
     reference = tiny_model.model()
     tensorflow_model = TFGPT2LMHeadModel.from_pretrained(FOLDER / "tiny_safetensors", from_pt=True)
     tokens = tiny_model.documents([20], tiny_model.SEED)[0][None]
@@ -50,7 +50,7 @@ def make_tensorflow():
 
 
 def make_published_layout():
-    """The group names of the tf_model.h5 that was published for GPT-2: another root group, and wte/weight."""
+    """Group names as in the published tf_model.h5 of GPT-2: another root group, and wte/weight."""
     with h5py.File(FOLDER / "tiny_tf" / "tf_model.h5") as source, \
             h5py.File(FOLDER / "tiny_tf" / "tf_model_published_layout.h5", "w") as target:
         target.attrs.update(source.attrs)
@@ -81,7 +81,7 @@ def make_flat():
     write_flat("untied_bias.h5", {**body, **lm_head})
     write_flat("attention_only.h5", {name: values for name, values in body.items()
                                      if name != "wte.weight" and not (".mlp." in name and name.endswith("weight"))})
-    # As old state dicts have it: a prefix, and the causal mask among the weights. No config.
+    # As in old state dicts: a prefix, and the causal mask among the weights. No config.
     n = tiny_model.SHAPE["n_positions"]
     masks = {}
     for layer in range(tiny_model.SHAPE["n_layer"]):

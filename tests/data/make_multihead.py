@@ -14,7 +14,7 @@ def main():
     generator = torch.Generator().manual_seed(SEED)
 
     def random(*shape, scale=1.0):
-        """Float32 numbers, so that a float32 reader gets the inputs exactly."""
+        """Float32 numbers, so that a float32 reader reads the inputs exactly."""
         return (scale * torch.randn(*shape, generator=generator)).float()
 
     weights = {f"W_{p}": random(D_MODEL, D_MODEL, scale=0.25) for p in "QKVO"}
@@ -44,7 +44,7 @@ def main():
 
 
 def attention(weights, n_head, bias):
-    """PyTorch keeps weights [out, in]; the file keeps them [in, out], as GPT-2 does."""
+    """The attention module from the file's [in, out] weights, GPT-2's layout; PyTorch's are [out, in]."""
     layer = torch.nn.MultiheadAttention(D_MODEL, n_head, bias=bias, dtype=torch.float64)
     state = {"in_proj_weight": torch.cat([weights[f"W_{p}"].T for p in "QKV"]), "out_proj.weight": weights["W_O"].T}
     if bias:
@@ -54,7 +54,7 @@ def attention(weights, n_head, bias):
 
 
 def random_mask(n_query, n_key, generator):
-    """True where a query may attend; every query may attend somewhere."""
+    """True where a query may attend; every query has at least one such key."""
     mask = torch.rand(n_query, n_key, generator=generator) < 0.5
     mask[torch.arange(n_query), torch.arange(n_query)] = True
     return mask

@@ -12,7 +12,7 @@ def main():
     generator = torch.Generator().manual_seed(SEED)
 
     def random(*shape, scale=1.0, shift=0.0):
-        """Float32 numbers held in double, so that a float32 reader gets the inputs exactly."""
+        """Float32 numbers stored as float64, so that a float32 reader reads the inputs exactly."""
         return (scale * torch.randn(*shape, generator=generator) + shift).float().double()
 
     def put_with_gradient(group, function, x):

@@ -1,5 +1,5 @@
-"""The tiny GPT-2 behind every model file and reference here: its weights, its
-documents, and Hugging Face's forward pass opened up.
+"""The tiny GPT-2 of every model file and reference here: its weights, its
+documents, and every step of Hugging Face's forward pass.
 
 All weights are float32, so a double-precision reference and a float32 loader
 start from the same numbers. None is zero or one, layer-norm weights and biases
@@ -20,7 +20,7 @@ def config(**changes):
 
 
 def random_weights():
-    """Every tensor by its state-dict name, lm_head.weight and lm_head.bias included."""
+    """All tensors by state-dict name, lm_head.weight and lm_head.bias included."""
     generator = numpy.random.default_rng(SEED)
     weights = {}
     for name, shape in [(n, p.shape) for n, p in GPT2LMHeadModel(config()).named_parameters()] + [
@@ -38,7 +38,7 @@ def random_weights():
 def model(dtype=torch.float32, **changes):
     """Hugging Face's GPT2LMHeadModel holding `random_weights`.
 
-    `changes` go into the config; tie_word_embeddings=False also brings in lm_head.weight.
+    `changes` go into the config; tie_word_embeddings=False adds lm_head.weight.
     """
     weights = random_weights()
     result = GPT2LMHeadModel._from_config(config(**changes), attn_implementation="eager")
@@ -53,7 +53,7 @@ PRUNED_HEADS = {0: [1], 1: [0, 2]}
 
 
 def pruned_model(dtype=torch.float32):
-    """`model` after Hugging Face's prune_heads: rows and columns are gone."""
+    """`model` after Hugging Face's prune_heads, which removes rows and columns."""
     result = model()
     result.prune_heads(PRUNED_HEADS)  # makes float32 layers
     return result.to(dtype)
@@ -77,10 +77,10 @@ def token_losses(logits, tokens):
 
 @torch.no_grad()
 def ladder(gpt2, tokens):
-    """Everything Hugging Face computes for one document, by name; per-layer values stacked over layers.
+    """All values that Hugging Face computes for one document, by name; per-layer values stacked over layers.
 
-    Read off Hugging Face's own modules, but for `scores`, `z` and `head_output`, which its
-    modules do not give; these are computed here and checked against the values that follow them.
+    Values come from Hugging Face's modules, except `scores`, `z` and `head_output`, which the modules do
+    not return; these are computed here and checked against the values computed from them.
     """
     seen = {}
 
@@ -114,6 +114,8 @@ def ladder(gpt2, tokens):
 
     future = torch.ones(len(tokens), len(tokens), dtype=torch.bool).triu(1)
     scores = result["q"] @ result["k"].transpose(-1, -2) / result["q"].shape[-1] ** 0.5
+    if gpt2.config.scale_attn_by_inverse_layer_idx:
+        scores /= torch.arange(1, len(scores) + 1)[:, None, None, None]
     result["scores"] = scores.masked_fill(future, -torch.inf)
     W_O = torch.stack([b.attn.c_proj.weight.reshape(SHAPE["n_head"], -1, SHAPE["n_embd"]) for b in body.h])
     b_O = torch.stack([b.attn.c_proj.bias for b in body.h])

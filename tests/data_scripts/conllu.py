@@ -1,4 +1,4 @@
-"""Reads CoNLL-U for the tests, without the code that wrote it."""
+"""Read CoNLL-U for the tests, independently of the code that wrote it."""
 
 from dataclasses import dataclass, field
 
@@ -27,7 +27,7 @@ def pairs(column):
 
 
 def read(path):
-    """{document id: [Sentence]}; raises where a line is neither a comment, a word of ten columns nor empty."""
+    """{document id: [Sentence]}; raises if a line is not a comment, a word of ten columns or empty."""
     documents, current, sentence = {}, None, None
     with open(path, encoding="utf-8", newline="") as file:
         for line in file.read().split("\n")[:-1]:

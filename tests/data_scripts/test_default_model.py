@@ -1,4 +1,4 @@
-"""The default model is complete, small, carries the shipped tokenizer and still does what data/README.md says.
+"""The default model is complete and small, contains the shipped tokenizer, and does what data/README.md says.
 
     python3 -m unittest discover -s tests/data_scripts
 """

@@ -38,7 +38,7 @@ class PlantedModel(unittest.TestCase):
         cls.patterns = [forward(cls.model, tokens)[1] for tokens in cls.stories]
 
     def mean_mass(self, role, keys_of):
-        """Mean over queries >= 1 of all stories of the attention on keys_of(story) [query, key], per head of the role."""
+        """Mean attention to keys_of(story) [query, key] for each head of the role, over queries >= 1 of all stories."""
         result = {}
         for layer, head in self.heads[role]:
             mass = [(patterns[layer][head] * keys_of(tokens)).sum(axis=1)[1:] for tokens, patterns in zip(self.stories, self.patterns)]

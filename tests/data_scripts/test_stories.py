@@ -1,4 +1,4 @@
-"""The shipped story corpus is well-formed, says what it claims, and comes again from its seed.
+"""The shipped story corpus is well-formed, correctly annotated, and reproducible from its seed.
 
     python3 -m unittest discover -s tests/data_scripts
 """
@@ -45,7 +45,7 @@ def number_of(sentence, word):
 
 
 def mentions(sentence):
-    """(entity, kind, first, last, head word number); raises where brackets do not match."""
+    """(entity, kind, first, last, head word number); raises if brackets do not match."""
     found, opened = [], []
     for token in sentence.tokens:
         for opening, closing in re.findall(r"(\([^()]+\)?)|([^()]+\))", token.misc.get("Entity", "")):

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "config_fields.hpp"
 #include "fuzz.hpp"
+#include "model/config_fields.hpp"
 
 // A config.json.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

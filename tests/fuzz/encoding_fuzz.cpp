@@ -1,4 +1,4 @@
-#include "byte_pair_merger.hpp"
+#include "corpus/byte_pair_merger.hpp"
 #include "fuzz.hpp"
 #include "small_tokenizer.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t n_letter = 4, n_token = 24;
 
-/// The definition, pair by pair: what the merger does faster.
+/// Byte-pair merging by its definition, to check the faster merger.
 TokenIds merge_plainly(TokenIds ids, const std::vector<std::array<TokenId, 3>>& merges) {
   for (bool merged = true; merged;) {
     merged = false;
@@ -25,7 +25,7 @@ TokenIds merge_plainly(TokenIds ids, const std::vector<std::array<TokenId, 3>>& 
   return ids;
 }
 
-// Letters and merges are drawn; each pair is merged into a token of its own.
+// Compares the merger with the definition on drawn letters and merges, one new token per pair.
 void check_merger(Bytes& bytes) {
   BytePairMerger merger(BytePairMerger::ByteTokens(256, 0));
   BytePairMerger::ByteTokens letters(256);
@@ -54,7 +54,7 @@ void check_merger(Bytes& bytes) {
 }  // namespace
 }  // namespace headscope::fuzz
 
-// Any bytes as a text, and as the letters and merges of a small byte-pair encoding.
+// The bytes serve as a text, and as the letters and merges of a small byte-pair encoding.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace headscope;
   using namespace headscope::fuzz;

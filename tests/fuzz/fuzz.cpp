@@ -11,22 +11,22 @@
 #include <fstream>
 #include <iterator>
 
-#include "unicode.hpp"
+#include "headscope/utf8.hpp"
 
-// HDF5 keeps freed blocks for itself, so there is little for a long quarantine to find. Most of the
-// time would go into fresh pages if memory were given back to the system, and a tenth into stacks
-// of allocations: ASAN_OPTIONS=malloc_context_size=30 shows them for a finding.
+// A long quarantine would find little, because HDF5 keeps freed blocks itself. Giving memory back
+// to the system would take most of the time, recording allocation stacks a tenth. For the stacks of
+// a finding, set ASAN_OPTIONS=malloc_context_size=30.
 extern "C" const char* __asan_default_options() {
   return "quarantine_size_mb=1:allocator_release_to_os_interval_ms=-1:malloc_context_size=0:"
          "max_malloc_fill_size=0:allocator_may_return_null=1:detect_stack_use_after_return=0";
 }
 
-// Each opened file takes and frees a cache of half a megabyte, above HDF5's own limit for keeping.
+// Each open file needs a cache of half a megabyte, more than HDF5 keeps for reuse by default.
 extern "C" int LLVMFuzzerInitialize(int* /*n_argument*/, char*** /*arguments*/) {
   return H5set_free_list_limits(1 << 24, 1 << 23, 1 << 24, 1 << 23, 1 << 24, 1 << 23) < 0 ? 1 : 0;
 }
 
-// HDF5 loses memory of its own when it refuses a file.
+// HDF5 leaks memory when it refuses a file.
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libhdf5";
 }
@@ -43,7 +43,7 @@ void check_message(std::string_view message) {
   require(!message.empty(), "an error says something");
   require(message.find('\n') == std::string_view::npos, "an error is one line");
   require(message.find('\x1b') == std::string_view::npos, "an error holds no terminal commands");
-  require(unicode::valid_prefix(message) == message.size(), "an error is UTF-8");
+  require(utf8::valid_prefix(message) == message.size(), "an error is UTF-8");
 }
 
 std::uint8_t Bytes::next() {
@@ -90,6 +90,12 @@ OutputPath::OutputPath() : path_("/dev/shm/headscope_fuzz_" + std::to_string(::g
 
 OutputPath::~OutputPath() {
   ::unlink(path_.c_str());
+}
+
+std::string with_lf(std::string_view text) {
+  std::string lines(text);
+  if (lines.find('\n') == std::string::npos) std::replace(lines.begin(), lines.end(), '\r', '\n');
+  return lines;
 }
 
 std::string read_file(const std::string& path) {

@@ -8,16 +8,16 @@
 
 #include "headscope/error.hpp"
 
-/// What the fuzz targets share.
+/// Shared by the fuzz targets.
 namespace headscope::fuzz {
 
-/// Ends the process, which libFuzzer records with its input, unless the claim holds.
+/// Aborts unless the claim holds, so that libFuzzer saves the input.
 void require(bool holds, std::string_view claim);
 
-/// Checks that what() of an error is fit to print.
+/// Checks that an error message is one printable line.
 void check_message(std::string_view message);
 
-/// Runs a reader. It may return, or refuse with an Error; every other exception ends the process.
+/// Runs a reader, which may return or throw an Error; any other exception ends the process.
 /// @return whether it returned.
 template <typename Read>
 bool read_or_refuse(Read read) {
@@ -30,7 +30,7 @@ bool read_or_refuse(Read read) {
   }
 }
 
-/// The fuzzer's bytes as a stream of decisions; zeros once they have run out.
+/// Draws decisions from the fuzzer's bytes; zeros after the last byte.
 class Bytes {
  public:
   Bytes(const std::uint8_t* data, std::size_t size) : rest_(data, size) {}
@@ -38,23 +38,22 @@ class Bytes {
   bool empty() const { return rest_.empty(); }
   std::uint8_t next();
   std::uint16_t next_pair();
-  /// 0 .. n-1, n at most 65536.
+  /// A number from 0 to n-1; n is at most 65536.
   std::size_t below(std::size_t n);
-  /// One of the choices.
   template <typename Choices>
   auto pick(const Choices& choices) {
     return choices[below(choices.size())];
   }
-  /// Up to `most` bytes, their number drawn.
+  /// A text of up to `most` bytes; its length is drawn too.
   std::string text(std::size_t most);
-  /// All that is left.
+  /// The bytes not used yet.
   std::string_view rest() const;
 
  private:
   std::span<const std::uint8_t> rest_;
 };
 
-/// A file in memory with a path, filled anew for each input.
+/// A file in memory with a path, rewritten for each input.
 class MemoryFile {
  public:
   MemoryFile();
@@ -66,7 +65,7 @@ class MemoryFile {
   std::string path_;
 };
 
-/// Path of a file in memory that a writer may make and a reader then read; removed at the end.
+/// Path of a file in memory that a test may write and read; removed at destruction.
 class OutputPath {
  public:
   OutputPath();
@@ -77,7 +76,19 @@ class OutputPath {
   std::string path_;
 };
 
-/// All bytes of a file.
+/// A text as corpora read it: line ends CR become LF if there is no LF.
+std::string with_lf(std::string_view text);
+
 std::string read_file(const std::string& path);
+
+/// Reads every piece of a corpus, or of one of its files.
+template <typename Corpus, typename Use>
+void for_each_piece(const Corpus& corpus, const Use& use) {
+  for (std::uint64_t document = 0; document < corpus.n_document(); ++document) {
+    const std::uint64_t n_piece = corpus.n_piece(document);
+    require(n_piece > 0, "a document has pieces");
+    for (std::uint64_t index = 0; index < n_piece; ++index) use(corpus.piece(document, index));
+  }
+}
 
 }  // namespace headscope::fuzz

@@ -10,7 +10,7 @@
 namespace headscope::fuzz {
 namespace {
 
-// Single bytes, runs, cuts: whatever a file's bytes may come to.
+// Changes single bytes, overwrites runs, cuts the end.
 void damage(std::string& image, Bytes& bytes) {
   while (!bytes.empty() && !image.empty()) {
     const std::size_t at = bytes.next_pair() * std::size_t{4} % image.size() + bytes.below(4);
@@ -40,7 +40,7 @@ void damage(std::string& image, Bytes& bytes) {
 }  // namespace
 }  // namespace headscope::fuzz
 
-// A valid file of any kind with damaged bytes, also within what only HDF5 reads.
+// A valid file of any kind with damaged bytes, HDF5's own structures included.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace headscope;
   using namespace headscope::fuzz;
@@ -68,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         break;
       default: {
         const Corpus corpus({file.path()}, nullptr, {false, 8, 0});
-        corpus.document(0);
+        corpus.piece(0);
       }
     }
   });

@@ -173,7 +173,7 @@ Handle make_space(const std::vector<hsize_t>& shape, bool unlimited) {
           H5Sclose};
 }
 
-// Too many for the draft to write, such as in shapes that overflow, is one more than the most.
+// Number of elements; most_elements + 1 if the draft cannot write as many, or the number overflows.
 std::size_t count_of(const std::vector<hsize_t>& shape) {
   std::size_t count = 1;
   for (const hsize_t extent : shape) {
@@ -390,7 +390,8 @@ void Hdf5Draft::link(const std::string& name, Bytes& bytes) {
   H5Pset_create_intermediate_group(links, 1);
   const char* const from = name.c_str();
   const char* const to = other.c_str();
-  // Some releases of HDF5 crash when they move or copy objects or make groups for hard links.
+  // Avoids H5Lmove, H5Ocopy and intermediate groups of hard links: some releases of HDF5 crash
+  // there.
   switch (bytes.below(5)) {
     case 0:
       H5Lcreate_hard(file_, from, file_, to, H5P_DEFAULT, H5P_DEFAULT);

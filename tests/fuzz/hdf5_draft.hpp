@@ -3,29 +3,29 @@
 #include <string>
 #include <vector>
 
+#include "files/hdf5_call.hpp"
 #include "fuzz.hpp"
-#include "hdf5_call.hpp"
 
 namespace headscope::fuzz {
 
-/// What to draw names and texts from, so that edits meet what a reader looks for.
+/// Names and texts to draw from, so that edits hit what a reader looks for.
 struct DraftWords {
   std::vector<std::string> objects;     ///< without a leading slash
   std::vector<std::string> attributes;  ///< of the root and of objects
   std::vector<std::string> texts;
 };
 
-/// An HDF5 file in memory, well formed as HDF5, that the fuzzer's bytes change object by object:
-/// names, types, ranks, extents, storage, attributes, links and values.
+/// A valid HDF5 file in memory. The fuzzer's bytes change its objects: names, types, ranks,
+/// extents, storage, attributes, links and values.
 class Hdf5Draft {
  public:
   /// @param image  the bytes of an HDF5 file.
   Hdf5Draft(const std::string& image, const DraftWords& words);
 
-  /// Draws edits until the bytes run out, at most `most`.
+  /// Makes drawn edits until the bytes run out, at most `most`.
   void edit(Bytes& bytes, std::size_t most = 24);
 
-  /// The file's bytes; the draft is over.
+  /// Closes the file and returns its bytes.
   std::string image();
 
  private:

@@ -1,11 +1,11 @@
 #include "hdf5_samples.hpp"
 
-#include "hdf5_file.hpp"
+#include "files/hdf5_file.hpp"
 #include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
 #include "headscope/results.hpp"
 #include "headscope/statistics_file.hpp"
-#include "results_sample.hpp"
+#include "support/results_sample.hpp"
 
 namespace headscope::fuzz {
 namespace {
@@ -28,14 +28,14 @@ const std::vector<std::string> texts{"gelu_new",
                                      "two\nlines",
                                      "\xff\xfe",
                                      "\x1b[31m",
-                                     "headscope results 1",
+                                     "headscope results 2",
                                      "headscope statistics 2"};
 
 std::string image_of(const auto& write) {
   const OutputPath output;
   write(output.path());
   const std::string image = read_file(output.path());
-  // A file without its SHA-256 is read as well, and lets changes through.
+  // Without its SHA-256 a file is still read, and edits are not refused as damage.
   return image.substr(0, image.rfind("\nheadscope sha256 "));
 }
 
@@ -74,7 +74,7 @@ void write_tensor(hid_t file, const std::string& name, const Shape& shape,
 
 }  // namespace
 
-// Written without chunks, as Keras and h5py do: the smaller the file, the more of them in a second.
+// Written without chunks, as by Keras and h5py; small files make fast runs.
 std::string model_image(bool keras) {
   return image_of([&](const std::string& path) {
     const ModelConfig config = small_config();
@@ -104,8 +104,9 @@ DraftWords model_words(bool keras) {
     words.objects.push_back(stored_name(spec, keras));
     if (spec.per_layer() && !keras) words.objects.push_back(spec.name_in(1));
   }
-  for (const char* const name : {"h.0.attn.bias", "transformer.wte.weight", "h.00.ln_1.weight",
-                                 "tokenizer/vocab", "tokenizer/merges", "tokens", "offsets"}) {
+  for (const char* const name :
+       {"h.0.attn.bias", "transformer.wte.weight", "h.00.ln_1.weight", "tokenizer/vocab",
+        "tokenizer/merges", "tokenizer/added_tokens", "tokens", "offsets"}) {
     words.objects.emplace_back(name);
   }
   words.attributes = {"n_layer",
@@ -141,7 +142,7 @@ DraftWords results_words() {
                                  "pruning/example",
                                  "pruning/layer",
                                  "pruning/head",
-                                 "pruning/method",
+                                 "pruning/ablation",
                                  "pruning/type",
                                  "pruning/fraction",
                                  "pruning/curve",
@@ -158,10 +159,24 @@ DraftWords results_words() {
                                  "claims/ci_low"}) {
     words.objects.emplace_back(name);
   }
-  words.attributes = {"format",         "groups",         "title", "summary",
-                      "variables",      "long_name",      "units", "references",
-                      "flag_values",    "flag_meanings",  "CLASS", "NAME",
-                      "DIMENSION_LIST", "REFERENCE_LIST", "seed",  "_Netcdf4Dimid"};
+  words.attributes = {"format",
+                      "groups",
+                      "title",
+                      "summary",
+                      "variables",
+                      "long_name",
+                      "units",
+                      "references",
+                      "flag_values",
+                      "flag_meanings",
+                      "CLASS",
+                      "NAME",
+                      "ancillary_variables",
+                      "resampling",
+                      "DIMENSION_LIST",
+                      "REFERENCE_LIST",
+                      "seed",
+                      "_Netcdf4Dimid"};
   words.texts = texts;
   return words;
 }
@@ -170,10 +185,11 @@ std::string statistics_image() {
   return image_of([](const std::string& path) {
     Statistics statistics;
     for (const std::uint64_t document : {0, 1, 5}) {
-      statistics.sum("total", {2, 3}).values[1] += 0.5;
-      statistics.sum("a/b.c%", {}).values[0] += 7;
-      statistics.row("loss", document, {2}).values[0] = static_cast<double>(document);
-      statistics.end_document();
+      DocumentStatistics part(statistics, document);
+      part.sum("total", {2, 3}).values[1] += 0.5;
+      part.sum("a/b.c%", {}).values[0] += 7;
+      part.row("loss", {2}).values[0] = static_cast<double>(document);
+      part.end();
     }
     save_statistics({{"model", "m"}, {"documents", "0..3"}}, {{"part", statistics}}, path);
   });

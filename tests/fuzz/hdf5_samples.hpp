@@ -4,10 +4,10 @@
 
 #include "hdf5_draft.hpp"
 
-/// The bytes of small valid HDF5 files of each kind that is read, and the words they are made of.
+/// Small valid HDF5 files of each kind that Headscope reads, and the words to edit them with.
 namespace headscope::fuzz {
 
-/// One layer of two heads; `keras` names its datasets as Keras does, and leaves out the config.
+/// A model of one layer with two heads; `keras` gives Keras's dataset names and no config.
 std::string model_image(bool keras);
 DraftWords model_words(bool keras);
 
@@ -17,7 +17,7 @@ DraftWords results_words();
 std::string statistics_image();
 DraftWords statistics_words();
 
-/// Three documents of ids below 20.
+/// Three documents with token ids below 20.
 std::string token_ids_image();
 DraftWords token_ids_words();
 

@@ -1,4 +1,4 @@
-"""Writes a folder of first inputs for each fuzz target, from tests/data: make_seeds.py FOLDER."""
+"""Write a folder of seed inputs for each fuzz target, from tests/data: make_seeds.py FOLDER."""
 
 import json
 import pathlib
@@ -36,6 +36,12 @@ def conllu():
 def text():
     words = "The old man said: “Go!” He went. 東京に行った。次の日。 Mr. Smith isn't (here).\n\nNew one…\n"
     return [bytes([room]) + words.encode() for room in (1, 4, 19, 255)] + [b"\x10\xff\xfe a\r\n\r\nb"]
+
+
+def tasks():
+    lines = ['{"sentence_good": "The cat runs.", "sentence_bad": "The cat run.", "UID": "agreement"}',
+             '{"prefix": "An old", "good": " man", "bad": " men", "task": "number", "relation": "det"}']
+    return [bytes([room]) + ("\n".join(lines) + "\n").encode() for room in (3, 12, 63)]
 
 
 def vocabulary():
@@ -80,12 +86,23 @@ def safetensors():
     return seeds
 
 
+def index():
+    return [(DATA / "hub" / "snapshot" / "model.safetensors.index.json").read_bytes(),
+            b'{"weight_map":{"a":"a.safetensors"}}']
+
+
+def tokenizer_json():
+    names = ["snapshot/tokenizer.json", "tokenizer_text_merges.json"]
+    names += sorted(path.name for path in (DATA / "hub").glob("other_*.json"))
+    return [(DATA / "hub" / name).read_bytes() + b"\xffthe [TOOL]s <x>" for name in names]
+
+
 def edits():
     draw = random.Random(20240607)
     return [b"\x01"] + [draw.randbytes(draw.randrange(4, 200)) for _ in range(200)]
 
 
-SEEDS = {"conllu": conllu, "text": text, "vocabulary": vocabulary, "encoding": encoding, "config": config,
+SEEDS = {"conllu": conllu, "text": text, "tasks": tasks, "vocabulary": vocabulary, "encoding": encoding, "config": config, "index": index, "tokenizer_json": tokenizer_json,
          "safetensors": safetensors, "model_hdf5": edits, "model_keras": edits, "results": edits,
          "statistics": edits, "token_ids": edits, "hdf5_damage": edits}
 

@@ -11,7 +11,7 @@
 namespace headscope::fuzz {
 namespace {
 
-// n_head of files that do not say.
+// n_head of files that do not give it.
 const LoadOptions options{2};
 
 void check_values(const Model& model) {
@@ -40,7 +40,8 @@ void check_same(const Model& a, const Model& b) {
   }
   require(a.config.pruned_heads == b.config.pruned_heads && a.config.n_head == b.config.n_head,
           "a saved config loads as it was");
-  require(a.tokenizer_vocab == b.tokenizer_vocab && a.tokenizer_merges == b.tokenizer_merges,
+  require(a.tokenizer_vocab == b.tokenizer_vocab && a.tokenizer_merges == b.tokenizer_merges &&
+              a.tokenizer_added_tokens == b.tokenizer_added_tokens,
           "a saved tokenizer loads as it was");
 }
 

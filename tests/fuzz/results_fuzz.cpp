@@ -25,6 +25,10 @@ void check_results(const Results& results) {
       const bool text = variable.type == Variable::Type::text;
       require((text ? variable.text.size() : variable.values.size()) == element_count(shape),
               "a variable has the elements of its dimensions");
+      if (variable.interval) {
+        require(variable.interval->low.shape == shape && variable.interval->high.shape == shape,
+                "an interval has the shape of its values");
+      }
       if (variable.type != Variable::Type::flag) continue;
       for (const double value : variable.values.values) {
         require(value >= 0 && value < static_cast<double>(variable.flag_meanings.size()),

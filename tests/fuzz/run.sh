@@ -10,16 +10,16 @@ cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz
 python3 tests/fuzz/make_seeds.py "$output/seeds"
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(config safetensors conllu text vocabulary encoding
+[ ${#targets[@]} -gt 0 ] || targets=(config index safetensors conllu text tasks vocabulary tokenizer_json encoding
   statistics token_ids model_hdf5 model_keras results hdf5_damage)
-# Text is drawn short, so that there is more of it in a second; a whole vocabulary is long.
-declare -A longest=([text]=512 [encoding]=256 [conllu]=2048 [vocabulary]=16384)
+# Short texts make fast runs; a whole vocabulary is long.
+declare -A longest=([text]=512 [encoding]=256 [conllu]=2048 [vocabulary]=16384 [tokenizer_json]=16384)
 
 failed=0
 for target in "${targets[@]}"; do
   corpus="$output/$target"
   mkdir -p "$corpus"
-  # HDF5 keeps blocks for later use, which looks like a leak until the end.
+  # Leak checks run only at the end, because blocks that HDF5 keeps for later use look like leaks.
   if build-fuzz/tests/fuzz/"${target}_fuzz" "$corpus" "$output/seeds/$target" \
     -runs="${RUNS:-1000000}" -max_total_time="${SECONDS_EACH:-600}" -max_len="${longest[$target]:-4096}" \
     -timeout=5 -rss_limit_mb=1024 -malloc_limit_mb=512 -detect_leaks=0 -print_final_stats=1 \

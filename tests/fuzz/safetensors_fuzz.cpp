@@ -2,9 +2,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "files/safetensors.hpp"
 #include "fuzz.hpp"
 #include "model_checks.hpp"
-#include "safetensors.hpp"
 
 namespace headscope::fuzz {
 namespace {
@@ -31,7 +31,8 @@ void check_tensors(const SafetensorsFile& file, std::string_view bytes) {
 }  // namespace
 }  // namespace headscope::fuzz
 
-// A safetensors file: its bytes as they come, or a header that is given its length and some data.
+// A safetensors file: the bytes unchanged, or as a header with its length added before and data
+// after.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace headscope;
   using namespace headscope::fuzz;

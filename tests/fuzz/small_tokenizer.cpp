@@ -2,7 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "byte_alphabet.hpp"
+#include "base/json_text.hpp"
+#include "corpus/byte_alphabet.hpp"
 
 namespace headscope::fuzz {
 
@@ -22,7 +23,7 @@ std::string vocabulary_json(const std::vector<std::string>& entries) {
   }
   add("<|endoftext|>");
   for (const std::string& entry : entries) add(entry);
-  return vocabulary.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(vocabulary);
 }
 
 }  // namespace headscope::fuzz

@@ -7,11 +7,11 @@
 
 namespace headscope::fuzz {
 
-/// The committed tokenizer of a few hundred entries.
+/// The tokenizer of tests/data/tokenizer, with a few hundred entries.
 const Tokenizer& small_tokenizer();
 
-/// Text of a vocab.json with a token for every byte, `<|endoftext|>` and these entries, repeated
-/// ones once.
+/// Text of a vocab.json with a token for every byte, `<|endoftext|>` and these entries without
+/// duplicates.
 std::string vocabulary_json(const std::vector<std::string>& entries);
 
 }  // namespace headscope::fuzz

@@ -1,8 +1,9 @@
-#include "corpus_file.hpp"
+#include "corpus/corpus_file.hpp"
 #include "fuzz.hpp"
 #include "small_tokenizer.hpp"
 
-// A plain-text corpus, its first byte the context.
+// A plain-text corpus; the first byte sets the context length and whether <|endoftext|> is
+// prepended.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace headscope;
   using namespace headscope::fuzz;
@@ -11,21 +12,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t room = bytes.below(256);
   const CorpusContext context{&small_tokenizer(), room % 2 == 0, room < 128 ? 1 + room : 1024,
                               1000};
+  if (bytes.rest().starts_with("\x1f\x8b")) return 0;  // gzip
   file.fill(bytes.rest());
+  const std::string text_read = with_lf(bytes.rest());
   read_or_refuse([&] {
     const auto corpus = open_plain_text(file.path(), context);
     const Index n_bos = context.prepend_bos ? 1 : 0;
     std::size_t from = 0;
-    for (std::uint64_t d = 0; d < corpus->n_document(); ++d) {
-      const Document document = corpus->document(d);
-      require(document.tokens.size() > n_bos, "a document holds text");
-      require(document.tokens.size() <= context.max_tokens + n_bos, "a document fits the context");
+    for_each_piece(*corpus, [&](const Piece& piece) {
+      require(piece.tokens.size() > n_bos, "a piece holds text");
+      require(piece.tokens.size() <= context.max_tokens + n_bos, "a piece fits the context");
       std::string text;
-      for (std::size_t t = n_bos; t < document.tokens.size(); ++t) text += document.token_text[t];
-      const std::size_t found = bytes.rest().find(text, from);
-      require(found != std::string_view::npos, "documents are parts of the file, in order");
+      for (std::size_t t = n_bos; t < piece.tokens.size(); ++t) text += piece.token_text[t];
+      const std::size_t found = text_read.find(text, from);
+      require(found != std::string::npos, "pieces are parts of the file, in order");
       from = found + text.size();
-    }
+    });
   });
   return 0;
 }

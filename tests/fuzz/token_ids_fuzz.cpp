@@ -24,15 +24,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(corpus.n_document() > 0, "a corpus has documents");
     require(options.max_documents == 0 || corpus.n_document() <= options.max_documents,
             "no more documents than asked for");
-    for (std::uint64_t d = 0; d < std::min<std::uint64_t>(corpus.n_document(), 64); ++d) {
-      const Document document = corpus.document(d);
-      require(document.tokens.size() <= options.max_tokens, "a document fits the context");
-      for (const TokenId id : document.tokens) {
+    for_each_piece(corpus, [&](const Piece& piece) {
+      require(piece.tokens.size() <= options.max_tokens, "a piece fits the context");
+      for (const TokenId id : piece.tokens) {
         require(id >= 0, "ids are not negative");
         require(!with_tokenizer || static_cast<std::size_t>(id) < tokenizer->size(),
                 "ids are of the vocabulary");
       }
-    }
+    });
   });
   return 0;
 }

@@ -1,27 +1,10 @@
-#include "fields.hpp"
+#include "base/fields.hpp"
 #include "fuzz.hpp"
 #include "small_tokenizer.hpp"
+#include "tokenizer_checks.hpp"
 
-namespace headscope::fuzz {
-namespace {
-
-void check_round_trip(const Tokenizer& tokenizer, std::string_view text) {
-  const Tokenizer::Encoding encoding = tokenizer.encode(text);
-  require(tokenizer.decode(encoding.ids) == text, "decoding gives the text again");
-  require(encoding.spans.size() == encoding.ids.size(), "every token has a span");
-  std::size_t end = 0;
-  for (const auto& [begin, next] : encoding.spans) {
-    require(begin == end && next > begin, "spans follow each other");
-    end = next;
-  }
-  require(end == text.size(), "spans cover the text");
-}
-
-}  // namespace
-}  // namespace headscope::fuzz
-
-// Both of a tokenizer's files, parted by byte 0xFF: as they come, or with the entries of the first,
-// one a line, put into a vocabulary that has every byte. What is after the second 0xFF is encoded.
+// A tokenizer's vocabulary, its merges and a text to encode, separated by bytes 0xFF. The
+// vocabulary is used unchanged, or its lines become entries of a vocabulary that has every byte.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace headscope;
   using namespace headscope::fuzz;

@@ -1,5 +1,5 @@
-# Installs the build into a fresh prefix, then configures, builds and runs the outside project against it.
-# Needs BUILD_DIR, SOURCE_DIR, WORK_DIR, GENERATOR, CXX.
+# Makes the Debian packages of the build, unpacks them into a fresh folder, then configures, builds and runs the outside project
+# against them. Needs BUILD_DIR, SOURCE_DIR, WORK_DIR, GENERATOR, CXX.
 file(REMOVE_RECURSE ${WORK_DIR})
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status)
@@ -7,14 +7,28 @@ function(run)
     message(FATAL_ERROR "failed with ${status}: ${ARGN}")
   endif()
 endfunction()
-run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/prefix)
+run(${CMAKE_CPACK_COMMAND} --config ${BUILD_DIR}/CPackConfig.cmake -B ${WORK_DIR}/packages)
+file(GLOB packages ${WORK_DIR}/packages/*.deb)
+list(LENGTH packages n_package)
+if(NOT n_package EQUAL 2)
+  message(FATAL_ERROR "expected two packages, got: ${packages}")
+endif()
+foreach(package IN LISTS packages)
+  run(dpkg-deb --extract ${package} ${WORK_DIR}/root)
+endforeach()
+set(prefix ${WORK_DIR}/root/usr)
 run(${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${WORK_DIR}/build -G ${GENERATOR}
-  -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=${WORK_DIR}/prefix)
+  -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=${prefix})
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 run(${WORK_DIR}/build/consumer)
-run(${WORK_DIR}/prefix/bin/headscope run --analyses parameters --nulls 2 --figures svg --quiet
+run(${prefix}/bin/headscope run --analyses parameters --nulls 2 --figures svg --quiet
   --output ${WORK_DIR}/out)
 file(READ ${WORK_DIR}/out/report.md report)
-if(NOT report MATCHES "${WORK_DIR}/prefix/share/headscope/default-model.h5")
-  message(FATAL_ERROR "expected the installed default model to be used, got another")
+if(NOT report MATCHES "${prefix}/share/headscope/default-model.h5")
+  message(FATAL_ERROR "expected the packaged default model to be used, got another")
 endif()
+foreach(name LICENSE CHANGELOG.md CITATION.cff)
+  if(NOT EXISTS ${prefix}/share/doc/headscope/${name})
+    message(FATAL_ERROR "expected ${name} in the package, got none")
+  endif()
+endforeach()

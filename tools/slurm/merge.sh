@@ -1,4 +1,4 @@
 #!/usr/bin/env bash
-# The last job of submit.sh: merges the shards in the folder given. Submit it with submit.sh.
+# The last job of submit.sh: merges the shards in the folder given; further arguments are options of `headscope merge`.
 set -euo pipefail
-exec "$HEADSCOPE" merge "$1/shards" --output "$1" --threads "${SLURM_CPUS_PER_TASK:-1}"
+exec "$HEADSCOPE" merge "$1/shards" --output "$1" --threads "${SLURM_CPUS_PER_TASK:-1}" "${@:2}"

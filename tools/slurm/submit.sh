@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Submits a run to Slurm: N shards as job arrays, one array for each pass over the corpus, and a merge after the last.
+# Submits a run to Slurm: N shards as job arrays, one array for each pass, and a merge after the last.
 #
 #   tools/slurm/submit.sh N --output DIR [OPTION...]      options of `headscope run`
 #
 # From the environment:
-#   HEADSCOPE      the program (default: headscope, as found on PATH)
-#   PASSES         arrays to submit: the passes of the analysis with most of them (default 3, for pruning;
-#                  classification has 2, the others 1; one too many does nothing)
+#   HEADSCOPE      the program (default: headscope on PATH)
+#   PASSES         number of arrays: the largest number of passes over the corpus of an analysis (pruning 3,
+#                  classification 2, the others 1), and 2 over the tasks (default 5; an extra array does nothing)
 #   CPUS           per task (default 1)
 #   SBATCH_OPTIONS further options of sbatch, for example "--time=4:00:00 --mem=3G --partition=short"
 #
-# Prints the merge's job number. A task that fails or is stopped runs again, up to 3 times, from what it had saved.
+# Prints the job number of the merge. A task that fails or is stopped is requeued up to 3 times and resumes.
 set -euo pipefail
 
 if [ $# -lt 3 ] || ! [[ $1 =~ ^[1-9][0-9]*$ ]]; then
@@ -20,8 +20,12 @@ fi
 n_shard=$1
 shift
 output=
-for ((i = 1; i < $#; ++i)); do
-  case ${!i} in --output | -o) j=$((i + 1)) && output=${!j} ;; esac
+mixed=()
+for ((i = 1; i <= $#; ++i)); do
+  case ${!i} in
+    --output | -o) j=$((i + 1)) && output=${!j-} ;;
+    --mixed) mixed=(--mixed) ;;
+  esac
 done
 [ -n "$output" ] || { echo "submit: expected --output DIR, got none" >&2; exit 2; }
 
@@ -33,11 +37,11 @@ common=(--parsable --kill-on-invalid-dep=yes --cpus-per-task="${CPUS:-1}" --open
   --export="ALL,HEADSCOPE=$headscope" "${more[@]}")
 
 previous=
-for ((pass = 1; pass <= ${PASSES:-3}; ++pass)); do
+for ((pass = 1; pass <= ${PASSES:-5}; ++pass)); do
   after=()
   [ -z "$previous" ] || after=(--dependency="afterok:$previous")
   previous=$(sbatch "${common[@]}" "${after[@]}" --job-name="headscope-$pass" --array="1-$n_shard" --signal=B:TERM@120 \
     --output="$output/log/pass-$pass-shard-%a.txt" "$here/shard.sh" "$@")
 done
 sbatch "${common[@]}" --dependency="afterok:$previous" --job-name=headscope-merge \
-  --output="$output/log/merge.txt" "$here/merge.sh" "$output"
+  --output="$output/log/merge.txt" "$here/merge.sh" "$output" "${mixed[@]}"

@@ -1,9 +1,9 @@
-"""Counts what a CoNLL-U file holds, in plain Python, to check Headscope's reader against.
+"""Count the content of a CoNLL-U file in plain Python, to check Headscope's reader.
 
     python3 count_treebank.py FILE.conllu…
 
-Prints one JSON object; `treebank_counts.json` is its output for the treebanks in the shared data.
-A mention is counted at its closing bracket, and only if it holds a word.
+Prints one JSON object; `treebank_counts.json` is the output for the treebanks in the shared data.
+A mention counts at its closing bracket, and only if it contains a word.
 """
 
 import json

@@ -1,13 +1,13 @@
-"""Makes the tokenizer goldens in this folder with Hugging Face `tokenizers`.
+"""Make the tokenizer goldens in this folder with Hugging Face `tokenizers`.
 
     python3 make_tokenizer_goldens.py [../shared]
 
 vocab.json, merges.txt   a byte-level BPE trained on the sentences below
-cases.json               texts and the ids that Hugging Face gives them
+cases.json               texts and their Hugging Face ids
 characters.json          for each run of 4096 code points, the hash of the ids of all its assigned
-                         characters in several surroundings
-shared_files.json        with the shared data: the hash of the ids of each of its texts under GPT-2's
-                         own vocabulary
+                         characters in several contexts
+shared_files.json        the hash of the ids of each text of the shared data under GPT-2's vocabulary;
+                         made only if the argument is given
 
 A hash is the SHA-256 of the ids as little-endian 32-bit integers. Made with tokenizers 0.22.1 and
 Python 3.11, whose Unicode version (14.0) decides which characters are assigned.

@@ -1,0 +1,32 @@
+#include "analysis_settings.hpp"
+
+#include "analysis.hpp"
+
+namespace headscope {
+
+Engine AnalysisSettings::engine() const {
+  if (!has_low_precision_products()) return Engine::float32;
+  return fastest_engine(parse_precision(precision).value_or(Precision::float32), this_processor());
+}
+
+void AnalysisSettings::declare(OptionTable& option) {
+  option(
+      n_bootstrap,
+      {"bootstrap", "N",
+       "resamples of documents behind each interval; no intervals if fewer than 20, or of a corpus "
+       "of fewer than 20 documents"});
+  option(n_null, {"nulls", "N", "random draws behind each null of the weights-only analyses"});
+  option(seed, {"seed", "N", "seed of everything random"});
+  option(precision,
+         {"precision", "NAME",
+          "of the losses of ablated heads: float32, or the fastest way of this processor that is "
+          "within 0.1 % (high) or 1 % (fast) of a typical loss increase"})
+      .choices = {"float32", "high", "fast"};
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    if (!analysis.options) continue;
+    option.heading("Analysis " + analysis.info.name);
+    analysis.options(*this, option);
+  }
+}
+
+}  // namespace headscope

@@ -1,0 +1,222 @@
+#include "attention_patterns/attention_patterns.hpp"
+
+#include <algorithm>
+
+#include "headscope/number_text.hpp"
+#include "headscope/utf8.hpp"
+#include "packed_text.hpp"
+
+namespace headscope {
+namespace {
+
+const AnalysisInfo attention_info{
+    .name = "attention",
+    .title = "Attention patterns",
+    .purpose =
+        "Keeps the attention patterns of the first documents, weighted by what is read, and rolled "
+        "out over layers.",
+    .source = "Vig 2019; Kobayashi et al. 2020; Abnar & Zuidema 2020",
+    .passes = {"keeping patterns"},
+};
+
+/// Documents differ in length, so the rows of each have a name of their own.
+std::string row_name(const std::string& name, std::uint64_t index) {
+  return name + "." + std::to_string(index);
+}
+
+const Array& kept_row(const Statistics& statistics, const std::string& name, std::uint64_t index) {
+  return statistics.rows(row_name(name, index)).at(index);
+}
+
+class AttentionPatterns : public Analysis {
+ public:
+  explicit AttentionPatterns(const AnalysisContext& context)
+      : model_(context.model), options_(context.settings.own<AttentionPatternsOptions>()) {}
+
+  bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override;
+  PieceCost piece_cost(int /*pass*/, std::uint64_t document) const override {
+    return document < options_.n_document ? PieceCost{}
+                                          : PieceCost{.observes = false, .forward_passes = 0};
+  }
+  bool wants_pattern(Index /*layer*/) const override { return true; }
+  void observe_layer(const LayerView& view, DocumentStatistics& statistics) override;
+  std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
+
+ private:
+  ResultsGroup document_group(std::uint64_t index, const Statistics& statistics) const;
+
+  const Model& model_;
+  const AttentionPatternsOptions& options_;
+  std::uint64_t document_ = 0;
+  Index n_kept_ = 0;   // tokens of the piece
+  arma::mat rollout_;  // up to the current layer, key x query
+};
+
+bool AttentionPatterns::begin_piece(const Piece& piece, DocumentStatistics& statistics) {
+  // Of a cut document the first piece.
+  if (piece.document >= options_.n_document || piece.index > 0) return false;
+  document_ = piece.document;
+  const Index n_token = piece.tokens.size();
+  n_kept_ = options_.n_token_kept(n_token);
+  const auto set_row = [&](const std::string& name, const std::vector<double>& values) {
+    statistics.row(row_name(name, document_), {values.size()}).values = values;
+  };
+  const auto n_kept = static_cast<std::ptrdiff_t>(n_kept_);
+  set_row("tokens", {piece.tokens.begin(), piece.tokens.begin() + n_kept});
+  set_row("n_token", {static_cast<double>(n_token)});
+  set_row("n_piece", {static_cast<double>(piece.n_piece)});
+  set_row("id", packed_texts({piece.id}));
+  if (piece.token_text.empty()) return true;
+  const auto text = piece.token_text.begin();
+  set_row("token_text", packed_texts({text, text + n_kept}));
+  return true;
+}
+
+void AttentionPatterns::observe_layer(const LayerView& view, DocumentStatistics& statistics) {
+  const ModelConfig& config = model_.config;
+  const Index d_head = config.d_head();
+  const Matrix& W_O = model_.layers[view.layer].W_O;
+  const auto row = [&](const std::string& name, const Shape& shape) -> Array& {
+    return statistics.row(row_name(name, document_), shape);
+  };
+  const Shape per_head{config.n_layer, config.n_head, n_kept_, n_kept_};
+  Array& pattern = row("pattern", per_head);
+  Array& value_weighted = row("value_weighted", per_head);
+  Array& rollout = row("rollout", {config.n_layer, n_kept_, n_kept_});
+  for (Index head = 0; head < config.n_head; ++head) {
+    const Index first_row = 2 * config.d_model + head * d_head;
+    const std::vector<double> norms =
+        contribution_norms(view.qkv.rows(first_row, first_row + d_head - 1),
+                           W_O.cols(head * d_head, (head + 1) * d_head - 1));
+    for (Index query = 0; query < n_kept_; ++query) {
+      for (Index key = 0; key <= query; ++key) {
+        const double weight = view.pattern(key, query, head);
+        pattern(view.layer, head, query, key) = weight;
+        value_weighted(view.layer, head, query, key) = weight * norms[key];
+      }
+    }
+  }
+  if (view.layer == 0) rollout_.eye(n_kept_, n_kept_);
+  extend_rollout(rollout_, view.pattern);
+  for (Index query = 0; query < n_kept_; ++query) {
+    for (Index key = 0; key < n_kept_; ++key) {
+      rollout(view.layer, query, key) = rollout_(key, query);
+    }
+  }
+}
+
+ResultsGroup AttentionPatterns::document_group(std::uint64_t index,
+                                               const Statistics& statistics) const {
+  const Array& tokens = kept_row(statistics, "tokens", index);
+  const std::string id = unpacked_texts(kept_row(statistics, "id", index)).front();
+  ResultsGroup group;
+  group.name = "attention/" + std::to_string(index);
+  group.title = "Attention patterns of document " + id;
+  const bool has_text = statistics.has(row_name("token_text", index));
+  group.report.pattern = "pattern";
+  group.report.pattern_weightings = {{"value-weighted", "value_weighted"}, {"rollout", "rollout"}};
+  group.report.token_labels = has_text ? "token_text" : "tokens";
+  const Index n_token = tokens.size();
+  group.add_dimension(Dimension::count("layer", model_.config.n_layer));
+  group.add_dimension(Dimension::count("head", model_.config.n_head));
+  for (const char* axis : {"token", "query", "key"}) {
+    group.add_dimension(Dimension::count(axis, n_token));
+  }
+  const bool is_cut = kept_row(statistics, "n_piece", index)(0) > 1;
+  const std::string which =
+      std::string(is_cut ? " of the first piece" : "") + " of document " + std::to_string(index) +
+      " (" + id + "), its first " + std::to_string(n_token) + " of " +
+      std::to_string(static_cast<Index>(kept_row(statistics, "n_token", index)(0))) +
+      " tokens; causal, so that leaving out later tokens changes nothing";
+  group.add(
+      Variable::integer("tokens", {"token"}, tokens, "Token ids" + which, "1", own_definition));
+  if (has_text) {
+    std::vector<std::string> text = unpacked_texts(kept_row(statistics, "token_text", index));
+    for (std::string& token : text) token = escaped_utf8(token);
+    group.add(Variable::strings(
+        "token_text", {"token"}, std::move(text),
+        "The text of each token" + which + "; bytes that are not UTF-8 are written \\xNN",
+        own_definition));
+  }
+  group.add(Variable::real(
+      "pattern", {"layer", "head", "query", "key"}, kept_row(statistics, "pattern", index),
+      "Attention from query to key" + which, "probability", "Vaswani et al. 2017"));
+  group.add(Variable::real(
+      "value_weighted", {"layer", "head", "query", "key"},
+      kept_row(statistics, "value_weighted", index),
+      "Attention times the norm of what the head writes for the key, ||W_O v||, b_O left out," +
+          which,
+      "residual-stream units", "Kobayashi et al. 2020"));
+  group.add(Variable::real(
+      "rollout", {"layer", "query", "key"}, kept_row(statistics, "rollout", index),
+      "Attention rollout up to and including the layer, with 0.5 mean over heads + 0.5 identity," +
+          which,
+      "probability", "Abnar & Zuidema 2020"));
+  return group;
+}
+
+std::vector<ResultsGroup> AttentionPatterns::finish(const Statistics& statistics) const {
+  ResultsGroup overview;
+  overview.name = "attention";
+  overview.title = attention_info.title;
+  std::vector<ResultsGroup> groups{overview};
+  std::vector<double> indices, n_kept;
+  for (std::uint64_t index = 0; index < options_.n_document; ++index) {
+    if (!statistics.has(row_name("tokens", index))) continue;
+    indices.push_back(static_cast<double>(index));
+    n_kept.push_back(static_cast<double>(kept_row(statistics, "tokens", index).size()));
+    groups.push_back(document_group(index, statistics));
+  }
+  if (indices.empty()) return groups;
+  ResultsGroup& first = groups.front();
+  first.summary = "Attention patterns of " + count_text(indices.size(), "document") +
+                  ", each in a group of its own named by the document's number.";
+  first.add_dimension(Dimension::numbers("document", indices));
+  first.add(Variable::integer(
+      "n_token_kept", {"document"}, Array({n_kept.size()}, n_kept),
+      "Tokens kept of each document; its patterns are in the group attention/{document}", "count",
+      own_definition));
+  return groups;
+}
+
+std::uint64_t memory(const RunShape& run) {
+  const auto& options = run.settings.own<AttentionPatternsOptions>();
+  const std::uint64_t n_kept = options.n_token_kept(run.n_token);
+  const std::uint64_t document =
+      (2 * run.n_unit() + run.config.n_layer) * n_kept * n_kept * sizeof(double);
+  // The documents as rows and again as results; the rollout of one layer.
+  return 2 * std::min(run.n_document, options.n_document) * document +
+         3 * n_kept * n_kept * sizeof(double);
+}
+
+}  // namespace
+
+std::vector<double> contribution_norms(const Matrix& values, const Matrix& W_O) {
+  std::vector<double> norms(values.n_cols);
+  const arma::mat contributions =
+      arma::conv_to<arma::mat>::from(W_O) * arma::conv_to<arma::mat>::from(values);
+  for (Index key = 0; key < values.n_cols; ++key) norms[key] = arma::norm(contributions.col(key));
+  return norms;
+}
+
+void extend_rollout(arma::mat& rollout, const Cube& pattern) {
+  const Index n = rollout.n_rows;
+  arma::mat step(n, n, arma::fill::zeros);
+  for (Index head = 0; head < pattern.n_slices; ++head) {
+    for (Index query = 0; query < n; ++query) {
+      for (Index key = 0; key <= query; ++key) step(key, query) += pattern(key, query, head);
+    }
+  }
+  step *= 0.5 / static_cast<double>(pattern.n_slices);
+  step.diag() += 0.5;
+  rollout = rollout * step;
+}
+
+RegisteredAnalysis attention_patterns_analysis() {
+  return {
+      attention_info,
+      [](const AnalysisContext& context) { return std::make_unique<AttentionPatterns>(context); },
+      attention_patterns_figures, memory, &AnalysisSettings::declare_own<AttentionPatternsOptions>};
+}
+
+}  // namespace headscope

@@ -1,0 +1,204 @@
+#include "classification/sentence.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "classification/sums.hpp"
+#include "classification/tokens.hpp"
+#include "headscope/number_text.hpp"
+#include "headscope/utf8.hpp"
+#include "packed_text.hpp"
+#include "report_text.hpp"
+
+namespace headscope {
+namespace {
+
+using Copies = std::vector<std::vector<Index>>;
+
+constexpr double least_named = 0.4;  // mean attention of a head that is named
+constexpr std::size_t most_named = 5;
+constexpr std::size_t most_token_bytes = 600;
+
+const AnalysisInfo sentence_info{
+    .name = "sentence",
+    .title = "The heads on this sentence",
+    .purpose = "Says what each head looks at in one sentence.",
+    .source = "Voita et al. 2019; Olsson et al. 2022; Clark et al. 2019",
+    .passes = {"reading the sentence"},
+};
+
+/// A mean over the sentence's queries, and its line in the summary.
+struct SentenceScore {
+  const char* about;
+  ScoreInfo info;
+  Ratio (*measure)(const Matrix& pattern, const Copies& copies);
+};
+
+const std::array<SentenceScore, 5> sentence_scores{{
+    {"Previous token", score_info(HeadScore::previous_token),
+     [](const Matrix& pattern, const Copies&) { return offset_mass(pattern, 1); }},
+    {"Current token",
+     {"current_token", "Mean attention to the query's own token, queries 2 and later",
+      "probability", own_definition},
+     [](const Matrix& pattern, const Copies&) { return offset_mass(pattern, 0); }},
+    {"First token", score_info(HeadScore::sink),
+     [](const Matrix& pattern, const Copies&) { return sink_mass(pattern); }},
+    {"Earlier copies", score_info(HeadScore::duplicate_token), duplicate_token_mass},
+    {"Induction-like",
+     {"induction_like",
+      "Mean attention to the tokens that followed earlier copies of the query's token, over "
+      "queries that have a copy before the token before them",
+      "probability", "Olsson et al. 2022"},
+     after_copies_mass},
+}};
+
+/// From the last token of the sentence.
+constexpr const char *last_weight = "last_token_weight", *last_key = "last_token_key";
+
+/// Units by falling value; those without one are left out.
+std::vector<std::size_t> by_value(const std::vector<double>& values) {
+  std::vector<std::size_t> units(values.size());
+  std::iota(units.begin(), units.end(), 0);
+  std::erase_if(units, [&](std::size_t unit) { return std::isnan(values[unit]); });
+  std::ranges::stable_sort(units, std::greater<>(), [&](std::size_t unit) { return values[unit]; });
+  return units;
+}
+
+/// `L0H3 0.92, L1H5 0.61 and 3 more`; of none from `least_named` on, the first.
+std::string leading_heads(const Array& values) {
+  const std::vector<std::size_t> units = by_value(values.values);
+  if (units.empty()) return "";
+  const auto text = [&](std::size_t unit) {
+    return unit_text(unit, values.shape[1]) + " " + decimals(values.values[unit], 2);
+  };
+  const auto n_named = static_cast<std::size_t>(std::ranges::count_if(
+      units, [&](std::size_t unit) { return values.values[unit] >= least_named; }));
+  if (n_named == 0) {
+    return "no head reaches " + decimals(least_named, 1) + "; most is " + text(units.front());
+  }
+  std::string list;
+  for (std::size_t i = 0; i < std::min(n_named, most_named); ++i) {
+    list += (i == 0 ? "" : ", ") + text(units[i]);
+  }
+  if (n_named > most_named) list += " and " + std::to_string(n_named - most_named) + " more";
+  return list;
+}
+
+std::string quoted(const std::string& token) {
+  const std::size_t begin = token.find_first_not_of(' ');
+  return "“" + (begin == token.npos ? token : token.substr(begin)) + "”";
+}
+
+/// `L2H4 to “sat” (3) 0.91, L3H1 to “cat” (2) 0.80`.
+std::string leading_keys(const Array& weights, const Array& keys,
+                         const std::vector<std::string>& tokens) {
+  std::string list;
+  const std::vector<std::size_t> units = by_value(weights.values);
+  for (std::size_t i = 0; i < std::min(units.size(), most_named); ++i) {
+    const auto key = static_cast<std::size_t>(keys.values[units[i]]);
+    list += (i == 0 ? "" : ", ") + unit_text(units[i], weights.shape[1]) + " to " +
+            quoted(tokens.at(key)) + " (" + std::to_string(key) + ") " +
+            decimals(weights.values[units[i]], 2);
+  }
+  return list;
+}
+
+std::string token_list(const std::vector<std::string>& tokens) {
+  std::string list;
+  for (const std::string& token : tokens) list += (list.empty() ? "" : "·") + token;
+  return std::to_string(tokens.size()) + ": " + valid_utf8(shortened(list, most_token_bytes));
+}
+
+class Sentence : public Analysis {
+ public:
+  explicit Sentence(const AnalysisContext& context) : config_(context.model.config) {}
+
+  bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override {
+    copies_ = earlier_copies(piece.tokens);
+    const std::vector<double> text = packed_texts(piece.token_text);
+    statistics.row("token_text", {text.size()}).values = text;
+    return true;
+  }
+
+  bool wants_pattern(Index /*layer*/) const override { return true; }
+
+  void observe_layer(const LayerView& view, DocumentStatistics& statistics) override {
+    const Shape by_head{config_.n_layer, config_.n_head};
+    for (Index head = 0; head < config_.n_head; ++head) {
+      const Matrix& pattern = view.pattern.slice(head);
+      for (const SentenceScore& score : sentence_scores) {
+        statistics.row(score.info.name, by_head)(view.layer, head) =
+            score.measure(pattern, copies_).value();
+      }
+      const Index last = view.n_token - 1, key = largest_keys(pattern)[last];
+      const bool is_long_enough = key != no_position;
+      statistics.row(last_key, by_head)(view.layer, head) =
+          is_long_enough ? static_cast<double>(key) : 0;
+      statistics.row(last_weight, by_head)(view.layer, head) =
+          is_long_enough ? pattern(key, last) : std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+
+  std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
+
+ private:
+  ModelConfig config_;
+  Copies copies_;
+};
+
+std::vector<ResultsGroup> Sentence::finish(const Statistics& statistics) const {
+  const auto row = [&](const char* name) -> const Array& { return statistics.rows(name).at(0); };
+  std::vector<std::string> tokens = unpacked_texts(row("token_text"));
+  for (std::string& token : tokens) token = escaped_utf8(token);
+  ResultsGroup group;
+  group.name = sentence_info.name;
+  group.title = sentence_info.title;
+  group.summary = "Attention to position 0 counts for the first token alone: heads rest there.";
+  group.add_dimension(Dimension::count("layer", config_.n_layer));
+  group.add_dimension(Dimension::count("head", config_.n_head));
+  ReportPart& part = group.report;
+  ScoreSection section{.rank = 10, .title = "On this sentence", .variables = {}};
+  std::size_t rank = 10;
+  add_finding(rank, "Tokens", token_list(tokens), part);
+  add_finding(rank += 10, "Heads",
+              "by mean attention weight, those of at least " + decimals(least_named, 1), part);
+  for (const SentenceScore& score : sentence_scores) {
+    const Array& values = row(score.info.name);
+    add_finding(rank += 10, score.about, leading_heads(values), part);
+    group.add(Variable::real(score.info.name, {"layer", "head"}, values, score.info.definition,
+                             score.info.units, score.info.references));
+    section.variables.push_back(score.info.name);
+  }
+  add_finding(rank + 10, "From " + quoted(tokens.back()),
+              leading_keys(row(last_weight), row(last_key), tokens), part);
+  group.add(Variable::real(last_weight, {"layer", "head"}, row(last_weight),
+                           "Largest weight of the last token, sink excluded", "probability",
+                           own_definition));
+  group.add(Variable::integer(last_key, {"layer", "head"}, row(last_key),
+                              "Position of the largest weight of the last token, sink excluded; "
+                              "0 in sentences of fewer than 3 tokens",
+                              "1", own_definition));
+  section.variables.push_back(last_weight);
+  part.scores.push_back(std::move(section));
+  return {std::move(group)};
+}
+
+}  // namespace
+
+RegisteredAnalysis sentence_analysis() {
+  return {sentence_info,
+          [](const AnalysisContext& context) { return std::make_unique<Sentence>(context); },
+          {},
+          {}};
+}
+
+HeadIndex previous_token_head(const ResultsGroup& sentence) {
+  const Array& values = sentence.variable(score_info(HeadScore::previous_token).name).values;
+  const std::size_t unit = largest(values.values).value_or(0), n_head = values.shape[1];
+  return {unit / n_head, unit % n_head};
+}
+
+}  // namespace headscope

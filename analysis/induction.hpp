@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "headscope/array.hpp"
+#include "headscope/corpus.hpp"
+#include "headscope/model.hpp"
+
+namespace headscope {
+
+/// Sequences of `first_token`, then `half_length` random tokens, then the same tokens again. If the
+/// vocabulary is large enough, the tokens of a half differ from each other and from `first_token`,
+/// so that only the first half predicts the second.
+std::vector<TokenIds> induction_sequences(Index d_vocab, TokenId first_token, Index half_length,
+                                          Index n_sequence, std::uint64_t seed);
+
+/// Mean attention from the second half to the token that followed the query's first occurrence,
+/// A[q, q - half_length + 1]; probability.
+/// @param pattern  key x query.
+/// Source: Olsson et al. 2022.
+double induction_mass(const Matrix& pattern, Index half_length);
+
+/// One head's attention on a sequence, key x query.
+Matrix head_pattern(const Model& model, const TokenIds& tokens, HeadIndex head);
+
+/// The token to begin the sequences with: `<|endoftext|>` as the corpus prepends it, or else that
+/// of the model's own tokenizer, or else the last of the vocabulary, where GPT-2 has it.
+/// @param corpus  may be null.
+TokenId induction_first_token(const Model& model, const Corpus* corpus);
+
+/// A head is an induction head from this mean on.
+inline constexpr double least_induction = 0.4;
+
+/// 10 such sequences for a model: half_length is 50, or less if the context is shorter.
+std::vector<TokenIds> induction_sequences(const Model& model, TokenId first_token,
+                                          std::uint64_t seed);
+
+/// Runs the model on these sequences.
+/// @return 10 x n_layer x n_head.
+Array induction_scores(const Model& model, TokenId first_token, std::uint64_t seed);
+
+}  // namespace headscope

@@ -1,0 +1,67 @@
+#include "headscope/number_text.hpp"
+#include "pruning/results.hpp"
+#include "report_text.hpp"
+
+namespace headscope {
+namespace {
+
+std::string one_head_line(const ResultsGroup& group) {
+  const Array cost = group.variable("loss_increase").values.part(0);
+  const std::optional<std::size_t> most = largest(cost.values);
+  if (!most) return "";
+  const double baseline = group.variable("loss_baseline").values.values[0];
+  const std::string text = "Setting " + unit_text(*most, cost.shape[1]) +
+                           " to zero costs most: the loss rises by " +
+                           number_text(cost.values[*most], 3) + " nats (" +
+                           percent(cost.values[*most] / baseline) + ").";
+  const double n_interval = group.variable("n_interval").values(0);
+  if (n_interval == 0) {
+    return text +
+           " Which heads can go without a measurable increase cannot be told: there are no "
+           "intervals.";
+  }
+  return text + " Heads that can each go without a measurable increase: " +
+         number_text(group.variable("n_harmless").values(0), 0) + " of " +
+         number_text(n_interval, 0) + ".";
+}
+
+std::string many_heads_line(const ResultsGroup& group) {
+  if (!group.has("prunable_share")) return "";
+  const Array& share = group.variable("prunable_share").values;
+  std::string text;
+  for (std::size_t i = 0; i < share.size(); ++i) {
+    text += text.empty() ? "Taken together, the least important first, " + percent(share(i)) +
+                               " of the heads can go before the loss rises by "
+                         : ", and " + percent(share(i)) + " before it rises by ";
+    text += percent(group.dimensions.at("tolerance").values[i]);
+  }
+  return text + ".";
+}
+
+}  // namespace
+
+ReportPart pruning_report(const ResultsGroup& group) {
+  constexpr std::size_t rank = 20;
+  ReportPart part;
+  add_finding(rank, "Pruning one head", one_head_line(group), part);
+  add_finding(rank, "Pruning many", many_heads_line(group), part);
+  if (group.has("precision_error")) {
+    const Array& error = group.variable("precision_error").values;
+    add_finding(rank, "Precision",
+                "Losses of ablated heads come from low-precision products. On a sample of heads "
+                "they differ from float32 by " +
+                    number_text(100 * error(0), 2) +
+                    " % of a head's loss increase (median), at most " +
+                    number_text(100 * error(1), 2) + " % of a typical one.",
+                part);
+  }
+  part.model_loss =
+      "its loss is " + number_text(group.variable("loss").values.values[0], 3) + " nats per token";
+  part.scores = {{10,
+                  "What pruning it costs",
+                  {"loss_increase", "loss_all_but_one", "importance", "direct_effect"}}};
+  part.measures = {{"loss", "loss", ""}, {"prunable_share", "prunable_share", ""}};
+  return part;
+}
+
+}  // namespace headscope

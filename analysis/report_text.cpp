@@ -1,0 +1,26 @@
+#include "report_text.hpp"
+
+#include <cmath>
+
+#include "headscope/types.hpp"
+
+namespace headscope {
+
+std::optional<std::size_t> largest(const std::vector<double>& values) {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isnan(values[i]) && (!best || values[i] > values[*best])) best = i;
+  }
+  return best;
+}
+
+std::string unit_text(std::size_t unit, std::size_t n_head) {
+  return HeadIndex{unit / n_head, unit % n_head}.text();
+}
+
+void add_finding(std::size_t rank, const std::string& about, const std::string& text,
+                 ReportPart& part) {
+  if (!text.empty()) part.findings.push_back({rank, about, text});
+}
+
+}  // namespace headscope

@@ -1,0 +1,161 @@
+#include <algorithm>
+#include <cmath>
+
+#include "headscope/label_text.hpp"
+#include "headscope/number_text.hpp"
+#include "random_draws.hpp"
+#include "report_text.hpp"
+#include "tasks/results.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr double least_gain = 0.10;
+
+/// A task, the heads that look along its relation, and what the task loses without each head.
+struct TaskOfRelation {
+  std::string task;
+  std::vector<bool> looks;   ///< by unit
+  std::vector<double> loss;  ///< nats, by unit: minus margin_change by zero ablation
+};
+
+/// Heads that follow the relation in either direction: relation_accuracy_heldout at least
+/// relation_baseline_heldout + 0.10 with relation_q < 0.05, as in the rule for syntactic heads.
+std::vector<bool> heads_that_look(const ResultsGroup& classification, std::size_t relation) {
+  const Array accuracy = classification.variable("relation_accuracy_heldout").values.part(relation),
+              q = classification.variable("relation_q").values.part(relation),
+              baseline = classification.variable("relation_baseline_heldout").values.part(relation),
+              tested = classification.variable("relation_tested").values.part(relation);
+  const std::size_t n_unit = accuracy.size() / accuracy.shape[0];
+  std::vector<bool> looks(n_unit, false);
+  for (std::size_t direction = 0; direction < accuracy.shape[0]; ++direction) {
+    if (tested(direction) != 1) continue;
+    for (std::size_t unit = 0; unit < n_unit; ++unit) {
+      const std::size_t i = direction * n_unit + unit;
+      if (q.values[i] < significant_q && accuracy.values[i] >= baseline(direction) + least_gain) {
+        looks[unit] = true;
+      }
+    }
+  }
+  return looks;
+}
+
+std::vector<TaskOfRelation> tasks_of_relations(const ResultsGroup& group, const Results& all) {
+  std::vector<TaskOfRelation> found;
+  if (!all.has("classification")) return found;
+  const ResultsGroup& classification = all.group("classification");
+  if (!classification.has("relation_q")) return found;
+  const std::vector<std::string>&relations = classification.dimensions.at("relation").text,
+        &tasks = group.dimensions.at("task").text;
+  const Array zero = group.variable("margin_change").values.part(0);
+  for (std::size_t task = 0; task < tasks.size(); ++task) {
+    const auto relation = std::ranges::find(relations, group.variable("relation").text[task]);
+    if (relation == relations.end() || group.variable("n_pair").values(task) == 0) continue;
+    TaskOfRelation of_task{tasks[task], {}, zero.part(task).values};
+    of_task.looks =
+        heads_that_look(classification, static_cast<std::size_t>(relation - relations.begin()));
+    for (double& loss : of_task.loss) loss = -loss;
+    found.push_back(std::move(of_task));
+  }
+  return found;
+}
+
+/// Mean over the marked heads of all tasks of their loss minus the mean loss of the other heads of
+/// their layer; layers whose heads are all marked, or none, are left out. NaN without any.
+double mean_difference(const std::vector<TaskOfRelation>& tasks, Index n_head) {
+  double sum = 0, n = 0;
+  for (const TaskOfRelation& task : tasks) {
+    for (Index first = 0; first < task.loss.size(); first += n_head) {
+      double marked = 0, others = 0, n_marked = 0;
+      for (Index unit = first; unit < first + n_head; ++unit) {
+        (task.looks[unit] ? marked : others) += task.loss[unit];
+        n_marked += task.looks[unit] ? 1 : 0;
+      }
+      const double n_other = static_cast<double>(n_head) - n_marked;
+      if (n_marked == 0 || n_other == 0) continue;
+      sum += marked - n_marked * others / n_other;
+      n += n_marked;
+    }
+  }
+  return n > 0 ? sum / n : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// The tasks with as many heads of each layer marked, at random.
+std::vector<TaskOfRelation> permuted(std::vector<TaskOfRelation> tasks, Index n_head,
+                                     const CounterRandom& random) {
+  std::uint64_t draw = 0;
+  for (TaskOfRelation& task : tasks) {
+    for (Index first = 0; first < task.looks.size(); first += n_head) {
+      const auto layer = task.looks.begin() + static_cast<std::ptrdiff_t>(first);
+      const auto n_marked =
+          static_cast<Index>(std::count(layer, layer + static_cast<std::ptrdiff_t>(n_head), true));
+      std::fill_n(layer, n_head, false);
+      for (const Index head : random_subset(n_head, n_marked, CounterRandom(random.value(draw)))) {
+        task.looks[first + head] = true;
+      }
+      ++draw;
+    }
+  }
+  return tasks;
+}
+
+}  // namespace
+
+std::optional<Claim> looks_does_claim(const ResultsGroup& group, const Results& all,
+                                      const AnalysisSettings& settings) {
+  const std::vector<std::string>& relations = group.variable("relation").text;
+  if (std::ranges::all_of(relations, &std::string::empty)) return std::nullopt;
+  Claim claim;
+  claim.number = 11;
+  claim.statement =
+      "Heads that look along a relation are those that a task about the relation needs.";
+  claim.effect_name =
+      "margin lost without a head that looks along the task's relation minus that without another "
+      "head of its layer, nats per pair";
+  const std::vector<TaskOfRelation> tasks = tasks_of_relations(group, all);
+  if (tasks.empty()) {
+    claim.evidence =
+        "Cannot be told: the classification of this run has none of the tasks' relations.";
+    return claim;
+  }
+  const Index n_head = group.dimensions.at("head").size();
+  const double effect = mean_difference(tasks, n_head);
+  if (std::isnan(effect)) {
+    claim.evidence = "Cannot be told: no head looks along a relation of the tasks.";
+    return claim;
+  }
+  // The interval is that of the effect minus what chance gives it.
+  std::vector<double> samples;
+  std::size_t n_as_large = 0;
+  const CounterRandom random(settings.seed);
+  for (std::uint64_t i = 0; i < settings.n_bootstrap; ++i) {
+    const double chance =
+        mean_difference(permuted(tasks, n_head, CounterRandom(random.value(i))), n_head);
+    n_as_large += chance >= effect ? 1 : 0;
+    samples.push_back(effect - chance);
+  }
+  if (samples.size() < least_resamples) samples.clear();
+  claim.effect = percentile_estimate(effect, std::move(samples));
+  claim.verdict = verdict_of(claim.effect, Side::above, 0);
+  std::string by_task;
+  for (const TaskOfRelation& task : tasks) {
+    std::string heads;
+    for (Index unit = 0; unit < task.looks.size(); ++unit) {
+      if (task.looks[unit]) heads += (heads.empty() ? "" : ", ") + unit_text(unit, n_head);
+    }
+    by_task +=
+        (by_task.empty() ? "" : "; ") + spaced(task.task) + ": " + (heads.empty() ? "none" : heads);
+  }
+  claim.evidence = "Heads that look along the task's relation: " + by_task + ". ";
+  claim.evidence +=
+      claim.effect.has_interval()
+          ? "With as many heads of each layer marked at random, the difference is as large in " +
+                percent(static_cast<double>(n_as_large) /
+                        static_cast<double>(settings.n_bootstrap)) +
+                " of " + count_text(settings.n_bootstrap, "permutation") +
+                "; the interval is the effect minus those differences."
+          : "There is no interval to settle it.";
+  return claim;
+}
+
+}  // namespace headscope

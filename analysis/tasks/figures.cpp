@@ -1,0 +1,199 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "headscope/label_text.hpp"
+#include "report_text.hpp"
+#include "tasks/results.hpp"
+
+namespace headscope {
+namespace {
+
+/// Panels of a chart, at most: the first tasks.
+constexpr std::size_t most_panels = 12;
+
+const char* const first_tasks = " The first 12 tasks, if there are more.";
+
+std::string unit_name(const ResultsGroup& group, std::size_t unit) {
+  return unit_text(unit, group.dimensions.at("head").size());
+}
+
+std::size_t n_panel(const ResultsGroup& group) {
+  return std::min(most_panels, group.dimensions.at("task").size());
+}
+
+Figure heads_figure(const ResultsGroup& group) {
+  constexpr std::size_t most_named = 40;  // of more heads, the first of each layer
+  const Array change = group.variable("margin_change").values.part(0),
+              q = group.variable("margin_change_q").values.part(0);
+  const std::size_t n_task = change.shape[0], n_unit = change.size() / n_task;
+  Heatmap map;
+  map.row_title = "task";
+  map.column_title = "head";
+  map.value_title = "margin change (nats per pair)";
+  map.scale = ColourScale::diverging;
+  map.row_labels = spaced(group.dimensions.at("task").text);
+  for (std::size_t unit = 0; unit < n_unit; ++unit) {
+    const bool named = n_unit <= most_named || unit % group.dimensions.at("head").size() == 0;
+    map.column_labels.push_back(named ? unit_name(group, unit) : "");
+  }
+  HeatmapPanel panel{"", Array({n_task, n_unit}, change.values), Array({n_task, n_unit})};
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    panel.marked.values[i] = q.values[i] < significant_q ? 1 : 0;
+  }
+  map.panels.push_back(std::move(panel));
+  return {.name = "tasks_heads",
+          .group = group.name,
+          .title = "What each task loses without a head",
+          .caption =
+              "Mean margin (log probability of the good side minus that of the bad side) with the "
+              "head set to zero, minus that of the whole model, nats per pair. A dot marks changes "
+              "with q < 0.05 over all heads and tasks (paired t-test, Benjamini-Hochberg).",
+          .source = "Warstadt et al. 2020; Michel et al. 2019",
+          .content = std::move(map)};
+}
+
+Figure carriers_figure(const ResultsGroup& group) {
+  constexpr std::size_t most_heads = 5;
+  const Variable& change = group.variable("margin_change");
+  const std::size_t n_task = change.values.shape[1], n_unit = change.values.size() / 2 / n_task;
+  Chart chart;
+  chart.x_title = "head, by margin lost";
+  chart.y_title = "margin lost (nats per pair)";
+  for (std::size_t i = 1; i <= most_heads; ++i) chart.x_labels.push_back(std::to_string(i));
+  for (std::size_t task = 0; task < n_panel(group); ++task) {
+    std::vector<std::size_t> order(n_unit);
+    std::iota(order.begin(), order.end(), task * n_unit);
+    std::erase_if(order, [&](std::size_t i) { return std::isnan(change.values.values[i]); });
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return change.values.values[i]; });
+    order.resize(std::min(most_heads, order.size()));
+    Series heads;
+    heads.style = Series::Style::points;
+    bool has_intervals = true;
+    for (const std::size_t i : order) {
+      const Estimate lost = change.estimate(i);
+      heads.x.push_back(static_cast<double>(heads.x.size()));
+      heads.y.push_back(-lost.value);
+      heads.low.push_back(-lost.high);
+      heads.high.push_back(-lost.low);
+      heads.point_labels.push_back(unit_name(group, i % n_unit));
+      has_intervals &= lost.has_interval();
+    }
+    if (!has_intervals) {
+      heads.low.clear();
+      heads.high.clear();
+    }
+    chart.panels.push_back(
+        {spaced(group.dimensions.at("task").text[task]), {std::move(heads)}, {}});
+  }
+  return {.name = "tasks_best_heads",
+          .group = group.name,
+          .title = "The heads that carry each task",
+          .caption = std::string("The five heads without which the task loses most of its mean "
+                                 "margin, with 95 % intervals over resampled pairs.") +
+                     first_tasks,
+          .source = "Warstadt et al. 2020; Michel et al. 2019",
+          .content = std::move(chart)};
+}
+
+/// A head per point; the ones furthest out along y are named.
+Series head_points(const ResultsGroup& group, const std::vector<double>& x,
+                   const std::vector<double>& y) {
+  std::vector<double> sizes(y.size());
+  std::ranges::transform(y, sizes.begin(),
+                         [](double value) { return std::isnan(value) ? 0 : std::abs(value); });
+  std::ranges::sort(sizes, std::greater());
+  const double named_from = sizes[std::min<std::size_t>(2, sizes.size() - 1)];
+  Series heads;
+  heads.label = "heads";
+  heads.style = Series::Style::points;
+  heads.x = x;
+  heads.y = y;
+  for (std::size_t unit = 0; unit < y.size(); ++unit) {
+    heads.point_labels.push_back(std::abs(y[unit]) >= named_from ? unit_name(group, unit) : "");
+  }
+  return heads;
+}
+
+std::vector<double> margin_lost(const ResultsGroup& group, std::size_t task) {
+  std::vector<double> lost = group.variable("margin_change").values.part(0).part(task).values;
+  for (double& value : lost) value = -value;
+  return lost;
+}
+
+Figure direct_figure(const ResultsGroup& group) {
+  Chart chart;
+  chart.x_title = "direct effect (logits)";
+  chart.y_title = "margin lost (nats per pair)";
+  for (std::size_t task = 0; task < n_panel(group); ++task) {
+    chart.panels.push_back(
+        {spaced(group.dimensions.at("task").text[task]),
+         {head_points(group, group.variable("direct_effect").values.part(task).values,
+                      margin_lost(group, task))},
+         {}});
+  }
+  return {.name = "tasks_direct_total",
+          .group = group.name,
+          .title = "Direct against total effect",
+          .caption =
+              std::string(
+                  "Each point is a head. Across: its own part of the difference between the good "
+                  "and the bad token's logits at the first token that differs. Up: the mean margin "
+                  "lost when it is set to zero. Heads high up at the left work through later "
+                  "heads; heads at the right and low down are made up for by later ones. The three "
+                  "heads furthest from 0 are named.") +
+              first_tasks,
+          .source = "Elhage et al. 2021",
+          .content = std::move(chart)};
+}
+
+/// Nothing unless the classification has a task's relation.
+std::optional<Figure> looks_does_figure(const ResultsGroup& group, const Results& results) {
+  if (!results.has("classification")) return std::nullopt;
+  const ResultsGroup& classification = results.group("classification");
+  if (!classification.has("relation_accuracy")) return std::nullopt;
+  const std::vector<std::string>& relations = classification.dimensions.at("relation").text;
+  Chart chart;
+  chart.x_title = "relation accuracy";
+  chart.y_title = "margin lost (nats per pair)";
+  for (std::size_t task = 0; task < group.dimensions.at("task").size(); ++task) {
+    const std::string& name = group.variable("relation").text[task];
+    const auto found = std::ranges::find(relations, name);
+    if (found == relations.end() || chart.panels.size() == most_panels) continue;
+    const Array accuracy = classification.variable("relation_accuracy")
+                               .values.part(static_cast<std::size_t>(found - relations.begin()));
+    std::vector<double> best = accuracy.part(0).values;
+    for (std::size_t direction = 1; direction < accuracy.shape[0]; ++direction) {
+      const std::vector<double> other = accuracy.part(direction).values;
+      for (std::size_t unit = 0; unit < best.size(); ++unit) {
+        best[unit] = std::fmax(best[unit], other[unit]);
+      }
+    }
+    chart.panels.push_back({spaced(group.dimensions.at("task").text[task]) + " (" + name + ")",
+                            {head_points(group, best, margin_lost(group, task))},
+                            {}});
+  }
+  if (chart.panels.empty()) return std::nullopt;
+  return Figure{
+      .name = "tasks_looks_does",
+      .group = group.name,
+      .title = "Where a head looks against what it does",
+      .caption = std::string("Each point is a head. Across: how often its largest attention "
+                             "follows the task's relation in the corpus, the better of the two "
+                             "directions. Up: the mean margin the task loses when the head is set "
+                             "to zero. The three heads furthest from 0 are named.") +
+                 first_tasks,
+      .source = "Clark et al. 2019; Warstadt et al. 2020",
+      .content = std::move(chart)};
+}
+
+}  // namespace
+
+std::vector<Figure> tasks_figures(const Results& results) {
+  const ResultsGroup& group = results.group("tasks");
+  std::vector<Figure> figures{heads_figure(group), carriers_figure(group), direct_figure(group)};
+  if (auto figure = looks_does_figure(group, results)) figures.push_back(std::move(*figure));
+  return figures;
+}
+
+}  // namespace headscope

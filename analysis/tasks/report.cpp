@@ -1,0 +1,87 @@
+#include <cmath>
+
+#include "headscope/label_text.hpp"
+#include "headscope/number_text.hpp"
+#include "report_text.hpp"
+#include "tasks/results.hpp"
+
+namespace headscope {
+namespace {
+
+/// `L2H6 (62 %), L3H1 (20 %) and 3 more`; `none`.
+std::string needed_text(const ResultsGroup& group, std::size_t task) {
+  constexpr std::size_t most = 3;
+  const Array share = group.variable("share_lost").values.part(task);
+  const std::vector<Index> units = needed_units(group, task);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, units.size()); ++i) {
+    text += (text.empty() ? "" : ", ") + unit_text(units[i], share.shape[1]) + " (" +
+            percent(share.values[units[i]]) + ")";
+  }
+  if (units.size() > most) text += " and " + std::to_string(units.size() - most) + " more";
+  return text.empty() ? "none" : text;
+}
+
+std::string needs_line(const ResultsGroup& group) {
+  constexpr std::size_t most = 8;
+  const std::vector<std::string>& tasks = group.dimensions.at("task").text;
+  std::string text = "Heads whose removal loses at least " +
+                     percent(group.variable("needed_from").values(0)) + " of a task's margin: ";
+  for (std::size_t task = 0; task < std::min(most, tasks.size()); ++task) {
+    text += (task == 0 ? "" : "; ") + spaced(tasks[task]) + ": " + needed_text(group, task);
+  }
+  if (tasks.size() > most) {
+    text += "; the table share_lost has " + count_text(tasks.size() - most, "more task");
+  }
+  return text + ".";
+}
+
+double total(const ResultsGroup& group, const char* variable) {
+  double sum = 0;
+  for (const double value : group.variable(variable).values.values) sum += value;
+  return sum;
+}
+
+}  // namespace
+
+std::string tasks_summary(const ResultsGroup& group) {
+  const std::vector<std::string>& tasks = group.dimensions.at("task").text;
+  const Array &accuracy = group.variable("accuracy").values,
+              &n_pair = group.variable("n_pair").values;
+  std::string text;
+  for (std::size_t task = 0; task < tasks.size(); ++task) {
+    text += (task == 0 ? "The model prefers the better side of " : "; of ") +
+            (n_pair(task) == 0 ? "no pair of " + spaced(tasks[task])
+                               : percent(accuracy(task)) + " of " +
+                                     count_text(static_cast<std::size_t>(n_pair(task)), "pair") +
+                                     " of " + spaced(tasks[task]));
+  }
+  text += ". " + needs_line(group);
+  const double n_same = total(group, "n_same"), n_too_long = total(group, "n_too_long");
+  if (n_same > 0) {
+    text += " Left out: " + count_text(static_cast<std::size_t>(n_same), "pair") +
+            " whose sides have the same tokens.";
+  }
+  if (n_too_long > 0) {
+    text += " Left out: " + count_text(static_cast<std::size_t>(n_too_long), "pair") +
+            " longer than the context.";
+  }
+  return text;
+}
+
+ReportPart tasks_report(const ResultsGroup& group) {
+  constexpr std::size_t rank = 25;
+  ReportPart part;
+  add_finding(rank, "Tasks", needs_line(group), part);
+  part.tables = {{rank,
+                  "Tasks that need it",
+                  {"task", "margin lost", "needed from", "pairs"},
+                  "share_lost",
+                  "needed_from",
+                  "n_pair",
+                  "has_margin"}};
+  part.measures = {{"task_accuracy", "accuracy", ""}};
+  return part;
+}
+
+}  // namespace headscope

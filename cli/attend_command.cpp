@@ -1,0 +1,133 @@
+#include <iostream>
+#include <iterator>
+
+#include "attention_patterns/attention_patterns.hpp"
+#include "classification/sentence.hpp"
+#include "commands.hpp"
+#include "headscope/blas.hpp"
+#include "headscope/error.hpp"
+#include "headscope/label_text.hpp"
+#include "headscope/report.hpp"
+#include "headscope/utf8.hpp"
+#include "option_parser.hpp"
+#include "run/run_results.hpp"
+#include "usage_error.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr std::size_t most_title_bytes = 80;
+
+/// The words with blanks between them, or what standard input holds if they are `-`.
+std::string sentence_of(const std::vector<std::string>& words) {
+  std::string text;
+  if (words == std::vector<std::string>{"-"}) {
+    text.assign(std::istreambuf_iterator<char>(std::cin), {});
+    while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+  } else {
+    for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  }
+  if (text.find_first_not_of(" \t\r\n\v\f") == text.npos) {
+    throw UsageError("attend: expected a sentence, got none");
+  }
+  return text;
+}
+
+/// @throws DataError if the model cannot read text.
+Piece read_sentence(const std::string& text, const RunOptions& options, const Model& model) {
+  if (!model.is_complete()) {
+    throw DataError(model.path, "",
+                    "expected a complete model, got attention weights only (no token embedding or "
+                    "MLP)");
+  }
+  const std::optional<Tokenizer> tokenizer = open_tokenizer(options, model);
+  if (!tokenizer) {
+    throw DataError(model.path, "",
+                    "expected a tokenizer with the model or as --tokenizer, got none");
+  }
+  Piece piece = text_piece(*tokenizer, text, options.prepend_bos);
+  if (piece.tokens.size() > model.config.n_ctx) {
+    throw UsageError("attend: expected at most " + std::to_string(model.config.n_ctx) +
+                     " tokens, the model's context, got " + std::to_string(piece.tokens.size()));
+  }
+  return piece;
+}
+
+class AttendCommand : public Command {
+ public:
+  AttendCommand() {
+    options_(words_, {.name = "sentence",
+                      .value = "TEXT...|-",
+                      .required = "a sentence",
+                      .several = true,
+                      .positional = true});
+    Option model = run_.table.at("model");
+    model.help = "tf_model.h5, flat HDF5 or safetensors; or a folder as on the Hugging Face hub";
+    options_.add(std::move(model));
+    for (const char* const name : {"n-head", "tokenizer"}) options_.add(run_.table.at(name));
+    options_(run_.prepend_bos, {"no-bos", "", "do not put <|endoftext|> before the sentence"});
+    options_(output_, {"output,o", "FILE", "the page to write"});
+    options_.add(run_.table.at("threads"));
+    options_(run_.quiet, {"quiet,q", "", "print the page's path alone"});
+  }
+
+  void run(const std::string& command_line) override {
+    const std::string text = sentence_of(words_);
+    blas::set_thread_count(static_cast<int>(run_.threads));
+    const Model model = load_model(model_path(run_), {run_.n_head});
+    const std::string title = "“" + one_line(shortened(text, most_title_bytes)) + "”";
+    Piece piece = read_sentence(text, run_, model);
+    piece.id = title;
+    const Results results = attend(model, piece, command_line);
+    write_head_page(results, title, previous_token_head(results.group("sentence")), output_);
+    if (!run_.quiet) print_findings(results);
+    std::cout << one_line(output_) << "\n";
+  }
+
+ private:
+  Results attend(const Model& model, const Piece& piece, const std::string& command_line) const {
+    const RegisteredAnalysis sentence = sentence_analysis(),
+                             patterns = attention_patterns_analysis();
+    CorpusRun corpus_run({&sentence, &patterns}, {model, nullptr, run_.settings});
+    corpus_run.begin_pass(0);
+    corpus_run.observe(piece);
+    corpus_run.end();
+    Results results;
+    add_program(results, "Attention on a sentence", command_line);
+    add_model(results, model);
+    for (const CorpusRun::Item& item : corpus_run.items()) {
+      for (ResultsGroup& group : item.analysis->finish(*item.statistics)) {
+        results.groups.push_back(std::move(group));
+      }
+    }
+    return results;
+  }
+
+  static void print_findings(const Results& results) {
+    constexpr std::size_t width = 18;
+    for (const Finding& finding : findings(results)) {
+      std::string label = one_line(finding.about);
+      const std::size_t n_character = character_count(label);
+      label.append(n_character < width ? width - n_character : 1, ' ');
+      std::cout << wrapped(one_line(finding.text), label, std::string(width, ' '));
+    }
+  }
+
+  std::vector<std::string> words_;
+  std::string output_ = "attention.html";
+  RunOptions run_;  // source of the shared options
+};
+
+}  // namespace
+
+RegisteredCommand attend_command() {
+  return {
+      "attend",
+      "show where the heads look in one sentence",
+      std::make_unique<AttendCommand>,
+      "Analyse",
+      {"attend \"The cat sat on the mat\"", "attend - --model gpt2 --output cat.html < cat.txt"},
+      true};
+}
+
+}  // namespace headscope

@@ -1,0 +1,155 @@
+#include "command_line.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <iomanip>
+#include <iostream>
+#include <new>
+
+#include "commands.hpp"
+#include "headscope/blas.hpp"
+#include "headscope/error.hpp"
+#include "headscope/kernel.hpp"
+#include "headscope/utf8.hpp"
+#include "headscope/version.hpp"
+#include "manual.hpp"
+#include "nearest_name.hpp"
+#include "option_parser.hpp"
+#include "run/interrupt.hpp"
+#include "usage_error.hpp"
+
+namespace headscope {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+void print_usage(std::ostream& out) {
+  out << "headscope " << version() << ": what the attention heads of a GPT-2 model do\n\n"
+      << "Usage: headscope COMMAND [OPTION...]\n";
+  std::string heading;
+  for (const RegisteredCommand& command : commands()) {
+    if (command.heading != heading) out << "\n" << command.heading << "\n";
+    heading = command.heading;
+    out << "  " << std::left << std::setw(9) << command.name << command.purpose << "\n";
+  }
+  out << "\nExamples\n";
+  for (const std::string& example : commands().front().examples) {
+    out << "  headscope " << example << "\n";
+  }
+  out << "\n`headscope help COMMAND` shows a command's options, `headscope --version` the\n"
+         "version and the kernel in use.\n";
+}
+
+const RegisteredCommand& find_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const RegisteredCommand& command : commands()) {
+    if (command.name == name) return command;
+    names.push_back(command.name);
+  }
+  throw UsageError("unknown command \"" + name + "\"" +
+                   suggestion(name, names, "; `headscope --help` lists the commands"));
+}
+
+void print_help(const RegisteredCommand& command) {
+  std::cout << help_text(command.name, command.make()->options(), command.purpose,
+                         command.examples);
+}
+
+/// The command line as text that a POSIX shell parses back, quoted where needed.
+std::string command_line_text(const Arguments& arguments) {
+  const std::string plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,=:+@%";
+  std::string text = "headscope";
+  for (const std::string& argument : arguments) {
+    text += ' ';
+    if (!argument.empty() && argument.find_first_not_of(plain) == argument.npos) {
+      text += argument;
+      continue;
+    }
+    text += '\'';
+    for (const char c : argument) text += c == '\'' ? "'\\''" : std::string(1, c);
+    text += '\'';
+  }
+  return text;
+}
+
+void print_error(std::string_view text) {
+  constexpr std::size_t most = 4000;
+  std::cerr << "headscope: " << shortened(one_line(text), most) << "\n";
+}
+
+void warn_of_slow_kernel() {
+  const std::string warning = blas::kernel_warning();
+  if (!warning.empty()) std::cerr << "headscope: warning: " << warning << "\n";
+}
+
+void run_first(const Arguments& arguments) {
+  const std::string& name = arguments.front();
+  if (name == "--help" || name == "-h" || name == "help") {
+    const std::string about = name == "help" && arguments.size() > 1 ? arguments[1] : "";
+    if (about.empty()) {
+      print_usage(std::cout);
+    } else if (about == "--man") {
+      std::cout << man_page();
+    } else if (about == "--bash-completion") {
+      std::cout << bash_completion();
+    } else {
+      print_help(find_command(about));
+    }
+    return;
+  }
+  if (name == "--version" || name == "-V") {
+    std::cout << "headscope " << version() << "\n" << blas::library_description() << "\n";
+    return;
+  }
+  const RegisteredCommand& registered = find_command(name);
+  const std::unique_ptr<Command> command = registered.make();
+  if (!parse_options(name, {arguments.begin() + 1, arguments.end()}, command->options())) {
+    return print_help(registered);
+  }
+  if (registered.warns_of_slow_kernel) warn_of_slow_kernel();
+  command->run(command_line_text(arguments));
+}
+
+}  // namespace
+
+const std::vector<RegisteredCommand>& commands() {
+  static const std::vector<RegisteredCommand> all{
+      run_command(),     merge_command(),   attend_command(),  list_command(), report_command(),
+      compare_command(), inspect_command(), convert_command(), prune_command()};
+  return all;
+}
+
+int run_command_line(const std::vector<std::string>& arguments) {
+  try {
+    if (arguments.empty()) {
+      print_usage(std::cerr);
+      return 2;
+    }
+    run_first(arguments);
+    std::cout.flush();
+    if (!std::cout) throw Error("standard output: cannot be written");
+    return 0;
+  } catch (const std::ios_base::failure&) {
+    // main makes standard output alone throw this.
+    std::cerr << "headscope: standard output: cannot be written: " << std::strerror(errno) << "\n";
+    return 1;
+  } catch (const Interrupted& stopped) {
+    std::cerr << "headscope: " << stopped.what() << "\n";
+    return 128 + stopped.signal();
+  } catch (const UsageError& error) {
+    print_error(error.what());
+    return 2;
+  } catch (const OptionError& error) {
+    print_error(error.what());
+    return 2;
+  } catch (const std::bad_alloc&) {
+    std::cerr << "headscope: not enough memory\n";
+    return 1;
+  } catch (const std::exception& error) {
+    print_error(error.what());
+    return 1;
+  }
+}
+
+}  // namespace headscope

@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+
+#include "commands.hpp"
+#include "headscope/comparison.hpp"
+#include "headscope/error.hpp"
+#include "headscope/utf8.hpp"
+#include "run/output_folder.hpp"
+#include "run/run_results.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The folder of a results file.
+fs::path folder_of(const std::string& file) {
+  return fs::weakly_canonical(fs::absolute(file)).parent_path();
+}
+
+/// The names of the folders; where one is not enough, the paths as given, numbered where even
+/// these are the same.
+std::vector<std::string> labels_of(const std::vector<std::string>& runs) {
+  std::vector<std::string> names, labels;
+  for (const std::string& run : runs) {
+    names.push_back(one_line(folder_of(results_file(run)).filename().string()));
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    std::string label = std::ranges::count(names, names[i]) > 1 ? one_line(runs[i]) : names[i];
+    const auto n_same =
+        std::count(runs.begin(), runs.begin() + static_cast<std::ptrdiff_t>(i), runs[i]);
+    if (n_same > 0) label += " (" + std::to_string(n_same + 1) + ")";
+    labels.push_back(std::move(label));
+  }
+  return labels;
+}
+
+std::optional<double> parse_number(const std::string& text) {
+  std::size_t end = 0;
+  try {
+    const double number = std::stod(text, &end);
+    if (end == text.size() && std::isfinite(number)) return number;
+  } catch (const std::logic_error&) {
+  }
+  return std::nullopt;
+}
+
+class CompareCommand : public Command {
+ public:
+  CompareCommand() {
+    options_(runs_, {.name = "run",
+                     .value = "RUN...",
+                     .required = "two or more finished runs",
+                     .several = true,
+                     .positional = true});
+    options_.heading("Runs");
+    options_(labels_, {"label", "NAME...", "a label for each run, in the order of the runs",
+                       "the names of the runs' folders"})
+        .several = true;
+    options_(by_, {"by", "NAME",
+                   "order the runs by n_head, n_layer, d_model or another number of the model that "
+                   "`headscope inspect` shows; any other name says what the labels are, which must "
+                   "then be numbers",
+                   "as given"});
+    options_.heading("Output");
+    for (const char* const name : {"output", "figures", "quiet"}) {
+      options_.add(run_.table.at(name));
+    }
+  }
+
+  void run(const std::string& command_line) override {
+    check_output_folder(run_.output);
+    std::vector<ComparedRun> runs = read_runs();
+    order(runs);
+    Comparison comparison = compare_runs(runs, by_.empty() ? command_line_order : by_);
+    if (!run_.quiet) {
+      for (const std::string& note : comparison.notes) {
+        std::cerr << "headscope: warning: " << one_line(note) << "\n";
+      }
+    }
+    Results results;
+    std::string title = "Comparison of ";
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      title += (i == 0 ? "" : i + 1 < runs.size() ? ", " : " and ") + runs[i].label;
+    }
+    add_program(results, title, command_line);
+    results.groups.push_back(std::move(comparison.group));
+    const OutputLock lock(run_.output);
+    if (!run_.quiet) announce_replacement(run_.output);
+    Progress progress(run_.quiet);
+    write_run(results, run_, progress);
+  }
+
+ private:
+  std::vector<ComparedRun> read_runs() {
+    if (labels_.empty()) labels_ = labels_of(runs_);
+    if (labels_.size() != runs_.size()) {
+      throw OptionError("--label", "expected " + std::to_string(runs_.size()) +
+                                       " labels, one for each run, got " +
+                                       std::to_string(labels_.size()));
+    }
+    for (std::size_t i = 0; i < labels_.size(); ++i) {
+      if (std::find(labels_.begin(), labels_.begin() + static_cast<std::ptrdiff_t>(i),
+                    labels_[i]) != labels_.begin() + static_cast<std::ptrdiff_t>(i)) {
+        throw OptionError(
+            "--label", "expected a different label for each run, got \"" + labels_[i] + "\" twice");
+      }
+    }
+    const fs::path output = fs::weakly_canonical(fs::absolute(run_.output));
+    std::vector<ComparedRun> runs;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      const std::string file = results_file(runs_[i]);
+      const fs::path folder = folder_of(file);
+      std::error_code none;
+      if (fs::equivalent(folder, output, none)) {
+        throw OptionError(
+            "--output", "expected another folder than that of a run, got \"" + run_.output + "\"");
+      }
+      ComparedRun& run = runs.emplace_back(read_compared_run(file));
+      run.label = one_line(labels_[i]);
+      if (fs::exists(folder / "report.html")) {
+        run.report = (folder / "report.html").lexically_relative(output).string();
+      }
+    }
+    return runs;
+  }
+
+  /// Sorts the runs by the number of each model that --by names, or else by their labels; without
+  /// --by they stay as given.
+  void order(std::vector<ComparedRun>& runs) const {
+    for (std::size_t i = 0; i < runs.size(); ++i) runs[i].place = static_cast<double>(i);
+    if (by_.empty()) return;
+    for (ComparedRun& run : runs) {
+      const auto found = run.results.attributes.find(by_);
+      std::optional<double> place;
+      if (found == run.results.attributes.end()) {
+        place = parse_number(run.label);
+      } else if (const auto* const whole = std::get_if<std::int64_t>(&found->second)) {
+        place = static_cast<double>(*whole);
+      }
+      if (!place) {
+        throw OptionError("--by", "expected a number that " + run.path + " states as \"" + by_ +
+                                      "\", or a number as its label, got neither; its label is \"" +
+                                      run.label + "\"");
+      }
+      run.place = *place;
+    }
+    std::ranges::stable_sort(runs, {}, &ComparedRun::place);
+  }
+
+  std::vector<std::string> runs_, labels_;
+  std::string by_;
+  RunOptions run_;  // source of the shared options
+};
+
+}  // namespace
+
+RegisteredCommand compare_command() {
+  return {"compare",
+          "set several finished runs side by side",
+          std::make_unique<CompareCommand>,
+          "Results",
+          {"compare whole pruned --output comparison",
+           "compare step0 step10 step100 --label 0 10 100 --by step -o series"}};
+}
+
+}  // namespace headscope

@@ -1,0 +1,54 @@
+#include <iostream>
+
+#include "commands.hpp"
+#include "headscope/model.hpp"
+#include "headscope/tokenizer.hpp"
+#include "headscope/utf8.hpp"
+#include "run/run_options.hpp"
+
+namespace headscope {
+namespace {
+
+class ConvertCommand : public Command {
+ public:
+  ConvertCommand() {
+    options_(in_, {.name = "in", .value = "IN", .required = "an input file", .positional = true});
+    options_(out_,
+             {.name = "out", .value = "OUT.h5", .required = "an output file", .positional = true});
+    options_(tokenizer_, {"tokenizer", "DIR",
+                          "folder with the tokenizer.json, or vocab.json and merges.txt, to store "
+                          "in the file",
+                          "the tokenizer in IN or its folder, if there is one"});
+    options_.add(run_.table.at("n-head"));
+  }
+
+  void run(const std::string& /*command_line*/) override {
+    Model model = load_model(in_, {run_.n_head});
+    const std::optional<TokenizerFiles> files =
+        tokenizer_.empty() ? tokenizer_files_of(model) : read_tokenizer_files(tokenizer_);
+    if (files) {
+      check_tokenizer_fits(Tokenizer(*files), model);
+      store_tokenizer(*files, model);
+    }
+    save_model(model, out_);
+    std::cout << one_line(out_) << ": "
+              << (model.is_complete() ? "complete model" : "attention weights only") << ", "
+              << (model.tokenizer_vocab ? "with" : "without") << " tokenizer\n";
+  }
+
+ private:
+  std::string in_, out_, tokenizer_;
+  RunOptions run_;  // source of the shared options
+};
+
+}  // namespace
+
+RegisteredCommand convert_command() {
+  return {"convert",
+          "write safetensors or tf_model.h5, with its tokenizer, as one flat HDF5 file",
+          std::make_unique<ConvertCommand>,
+          "Models",
+          {"convert gpt2 gpt2.h5", "convert tf_model.h5 gpt2.h5"}};
+}
+
+}  // namespace headscope

@@ -1,0 +1,253 @@
+#include <algorithm>
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+#include <set>
+
+#include "analysis.hpp"
+#include "commands.hpp"
+#include "headscope/corpus.hpp"
+#include "headscope/error.hpp"
+#include "headscope/inspect.hpp"
+#include "headscope/number_text.hpp"
+#include "headscope/report.hpp"
+#include "headscope/results.hpp"
+#include "headscope/utf8.hpp"
+#include "option_parser.hpp"
+#include "run/corpus_folders.hpp"
+#include "run/default_data.hpp"
+#include "run/run_memory.hpp"
+#include "run/run_options.hpp"
+#include "run/run_results.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+void print_line(const std::string& label, const std::string& value) {
+  constexpr std::size_t most = 4000;
+  std::cout << "  " << std::left << std::setw(24) << one_line(label)
+            << shortened(one_line(value), most) << "\n";
+}
+
+void print_line(const std::string& label, std::uint64_t value) {
+  print_line(label, std::to_string(value));
+}
+
+/// @param path  of the model file.
+std::string tokenizer_place(const ModelDescription& model, const std::string& path) {
+  if (model.has_tokenizer) return "in the file";
+  try {
+    return find_tokenizer_files(fs::path(path).parent_path().string()) ? "in the file's folder"
+                                                                       : "none with the file";
+  } catch (const DataError& error) {
+    return std::string("not of GPT-2's kind: ") + error.what();
+  }
+}
+
+void print_model(const ModelDescription& model, const std::string& path) {
+  const ModelConfig& config = model.config;
+  print_line("config from", model.config_file.empty() ? "the tensors' shapes" : model.config_file);
+  print_line("layers", config.n_layer);
+  print_line("heads per layer", config.n_head);
+  print_line("d_model", config.d_model);
+  print_line("d_head", config.d_head());
+  print_line("d_mlp", config.d_mlp);
+  print_line("context", config.n_ctx);
+  print_line("vocabulary", config.d_vocab);
+  print_line("activation", std::string(activation_name(config.activation)));
+  if (config.scale_by_inverse_layer) print_line("scores", "divided by layer + 1 too");
+  print_line("unembedding", config.tied_unembedding ? "tied to the token embedding" : "its own");
+  if (model.n_stored == 0) {
+    print_line("parameters", model.counts.total());
+    return;
+  }
+  print_line("tokenizer", tokenizer_place(model, path));
+  print_line("parameters in the file", model.n_stored);
+  if (model.missing.empty()) {
+    print_line("holds", "a complete model: every analysis can run");
+    return;
+  }
+  print_line("holds", "attention weights only: analyses of weights can run, those of text cannot");
+  std::string missing;
+  for (const std::string& name : model.missing) missing += (missing.empty() ? "" : ", ") + name;
+  print_line("missing", missing);
+}
+
+/// Memory of a run over many documents with the default options: each analysis alone, then all.
+void print_memory(const ModelDescription& model) {
+  constexpr std::uint64_t many = 1000, n_task = 10;
+  const RunShape run{model.config, {}, model.config.n_ctx, many, blas::thread_count(), n_task};
+  const auto need = [&](const std::vector<const RegisteredAnalysis*>& analyses) {
+    return memory_text(total_bytes(run_memory(run, weight_bytes(model), analyses, false)));
+  };
+  std::cout << "  memory of a run, about, by --analyses; documents of " << run.n_token
+            << " tokens, " << run.n_task << " tasks, " << run.n_thread << " threads\n";
+  std::vector<const RegisteredAnalysis*> possible;
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    if (analysis.info.needs_complete_model() && !model.missing.empty()) continue;
+    possible.push_back(&analysis);
+    print_line("  " + analysis.info.name, need({&analysis}));
+  }
+  print_line("  all", need(possible));
+}
+
+/// `12.3 MB`; below a tenth of it in bytes.
+std::string size_text(std::uint64_t n_byte) {
+  constexpr double mega = 1e6;
+  const double size = static_cast<double>(n_byte) / mega;
+  return size < 0.1 ? count_text(n_byte, "byte") : decimals(size, 1) + " MB";
+}
+
+/// Whether the file holds the results of a run or a comparison.
+bool is_results(const FileDescription& file) {
+  const auto format = file.attributes.find("format");
+  return format != file.attributes.end() && format->second.starts_with("headscope results ");
+}
+
+/// What was run, and the summary of the report.
+void print_results(const Results& results) {
+  for (const char* const name : {"title", "date", "version", "model_path", "n_layer", "n_head",
+                                 "d_model", "corpus_path", "n_document", "n_token"}) {
+    const auto found = results.attributes.find(name);
+    if (found == results.attributes.end()) continue;
+    if (const auto* const text = std::get_if<std::string>(&found->second)) print_line(name, *text);
+    if (const auto* const count = std::get_if<std::int64_t>(&found->second)) {
+      print_line(name, std::to_string(*count));
+    }
+  }
+  std::string groups;
+  for (const ResultsGroup& group : results.groups) {
+    groups += (groups.empty() ? "" : ", ") + one_line(group.name);
+  }
+  print_line("groups", groups);
+  for (const Finding& finding : findings(results)) {
+    std::cout << "\n" << wrapped(one_line(finding.about + ". " + finding.text), "  ", "  ");
+  }
+}
+
+void print_description(const std::string& path, Index n_head, bool with_arrays) {
+  const FileDescription file = describe_file(path, {n_head});
+  const bool of_results = is_results(file);
+  std::cout << one_line(file.path) << ": " << (of_results ? "results" : file_kind_text(file.kind))
+            << ", " << size_text(file.n_byte) << "\n";
+  if (of_results && !with_arrays) return print_results(read_results(file.path));
+  for (const auto& [name, value] : file.attributes) print_line(name, value);
+  if (file.model) {
+    print_model(*file.model, file.path);
+    print_memory(*file.model);
+  }
+  if (file.kind == FileKind::config) return;
+  std::cout << "  " << count_text(file.arrays.size(), "array")
+            << (with_arrays ? "\n" : "; --arrays lists them\n");
+  if (!with_arrays) return;
+  for (const TensorInfo& array : file.arrays) {
+    std::cout << "    " << one_line(array.name) << " " << shape_text(array.shape) << " "
+              << array.type << "\n";
+  }
+}
+
+void print_corpus(const std::string& path, const std::string& tokenizer_directory,
+                  const std::string& encoding) {
+  std::optional<Tokenizer> tokenizer;
+  std::string tokenizer_name = tokenizer_directory;
+  if (tokenizer_directory.empty()) {
+    tokenizer_name = default_data_path("default-model.h5");
+    const Model model = load_model(tokenizer_name);
+    tokenizer.emplace(tokenizer_files_of(model).value());
+  } else {
+    tokenizer.emplace(Tokenizer::from_directory(tokenizer_directory));
+  }
+  CorpusOptions options;
+  options.encoding = encoding;
+  const Corpus corpus({path}, &*tokenizer, options);
+  std::uint64_t n_token = 0, longest = 0, n_word = 0, n_arc = 0, n_mention = 0;
+  std::set<std::string> relations;
+  for (std::uint64_t document = 0; document < corpus.n_document(); ++document) {
+    std::uint64_t of_document = 0;
+    for (std::uint64_t index = 0; index < corpus.n_piece(document); ++index) {
+      const Piece piece = corpus.piece(document, index);
+      of_document += piece.tokens.size();
+      n_word += piece.words.size();
+      n_mention += piece.mentions.size();
+      for (const Word& word : piece.words) {
+        if (!word.head) continue;
+        ++n_arc;
+        relations.insert(word.relation);
+      }
+    }
+    n_token += of_document;
+    longest = std::max(longest, of_document);
+  }
+  std::cout << one_line(path) << ": corpus\n";
+  for (const CorpusFolder& folder : corpus.folders()) {
+    std::cout << "  " << one_line(corpus_folder_text(folder)) << "\n";
+  }
+  print_line("tokenizer", tokenizer_name);
+  print_line("documents", corpus.n_document());
+  print_line("pieces", std::to_string(corpus.n_piece()) + ", of at most " +
+                           std::to_string(options.max_tokens) + " tokens");
+  print_line("tokens", n_token);
+  print_line("longest document", std::to_string(longest) + " tokens");
+  print_line("annotated words", n_word);
+  print_line("dependency arcs",
+             std::to_string(n_arc) + " of " + std::to_string(relations.size()) + " relations");
+  print_line("mentions of entities", n_mention);
+}
+
+bool is_text_corpus(const fs::path& path) {
+  if (fs::is_directory(path)) {
+    return !fs::exists(results_file(path.string())) && !model_file_in(path.string());
+  }
+  const fs::path extension = path.extension();
+  return extension == ".txt" || extension == ".conllu" || extension == ".conll" ||
+         extension == ".gz";
+}
+
+class InspectCommand : public Command {
+ public:
+  InspectCommand() {
+    options_(files_, {.name = "file",
+                      .value = "FILE|DIR...",
+                      .required = "a file",
+                      .several = true,
+                      .positional = true});
+    options_(tokenizer_, {"tokenizer", "DIR",
+                          "folder with the tokenizer.json, or vocab.json and merges.txt, for "
+                          "counting a corpus's tokens",
+                          "the tokenizer of the model in data/"});
+    options_.add(run_.table.at("encoding"));
+    options_.add(run_.table.at("n-head"));
+    options_(with_arrays_, {"arrays", "", "list every array of a file, with shape and type"});
+  }
+
+  void run(const std::string& /*command_line*/) override {
+    for (const std::string& path : files_) {
+      if (is_text_corpus(path)) {
+        print_corpus(path, tokenizer_, run_.encoding);
+      } else {
+        const std::string results = results_file(path);
+        print_description(fs::exists(results) ? results : path, run_.n_head, with_arrays_);
+      }
+    }
+  }
+
+ private:
+  std::vector<std::string> files_;
+  std::string tokenizer_;
+  bool with_arrays_ = false;
+  RunOptions run_;  // source of the shared options
+};
+
+}  // namespace
+
+RegisteredCommand inspect_command() {
+  return {"inspect",
+          "show what a model, corpus or results file holds",
+          std::make_unique<InspectCommand>,
+          "Results",
+          {"inspect gpt2.h5", "inspect out"}};
+}
+
+}  // namespace headscope

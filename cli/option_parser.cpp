@@ -1,0 +1,188 @@
+#include "option_parser.hpp"
+
+#include <boost/program_options.hpp>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "headscope/error.hpp"
+#include "headscope/label_text.hpp"
+#include "nearest_name.hpp"
+#include "usage_error.hpp"
+
+namespace headscope {
+namespace {
+
+namespace po = boost::program_options;
+using Words = Option::Words;
+
+OptionTable with_help(OptionTable options) {
+  options.add({"help,h", "", "show this help"});
+  return options;
+}
+
+po::options_description describe(const OptionTable& options) {
+  po::options_description description;
+  for (const Option& option : options.options()) {
+    std::string names = option.name;
+    if (option.letter != 0) names += std::string(",") + option.letter;
+    const po::value_semantic* value = nullptr;
+    if (option.is_switch()) {
+      value = po::bool_switch();
+    } else if (option.several) {
+      value = po::value<Words>()->multitoken();
+    } else {
+      value = po::value<std::string>();
+    }
+    description.add_options()(names.c_str(), value, "");
+  }
+  return description;
+}
+
+po::positional_options_description positions(const OptionTable& options) {
+  po::positional_options_description positions;
+  for (const Option& option : options.options()) {
+    if (option.positional) positions.add(option.name.c_str(), option.several ? -1 : 1);
+  }
+  return positions;
+}
+
+void read_config_file(const std::string& path, const po::options_description& description,
+                      po::variables_map& values) {
+  if (std::filesystem::is_directory(path)) {
+    throw DataError(path, "", "expected a file of options, got a folder");
+  }
+  std::ifstream file(path);
+  if (!file) throw DataError(path, "", "cannot be read");
+  try {
+    po::store(po::parse_config_file(file, description), values);
+  } catch (const po::error& error) {
+    throw UsageError(path + ": " + error.what());
+  }
+}
+
+/// The values given for an option; empty if it was not given.
+Words given_words(const Option& option, const po::variables_map& values) {
+  if (values.count(option.name) == 0) return {};
+  const po::variable_value& value = values[option.name];
+  if (option.is_switch()) return value.as<bool>() ? Words{"true"} : Words{};
+  return option.several ? value.as<Words>() : Words{value.as<std::string>()};
+}
+
+/// The end of an option's help: ` (0: all; default 32)`.
+std::string default_text(const Option& option) {
+  if (!option.required.empty()) return " (required)";
+  const std::string &value = option.default_value, &empty = option.when_empty;
+  if (value.empty()) return empty.empty() ? "" : " (default: " + empty + ")";
+  if (empty.empty()) return " (default " + value + ")";
+  return value == "0" ? " (default 0: " + empty + ")"
+                      : " (0: " + empty + "; default " + value + ")";
+}
+
+std::vector<std::string> typed_names(const OptionTable& options) {
+  std::vector<std::string> names;
+  for (const Option& option : options.options()) {
+    if (!option.positional) names.push_back("--" + option.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string call_text(const Option& option) {
+  if (option.positional) return option.value;
+  return "--" + option.name + (option.is_switch() ? "" : " " + option.value);
+}
+
+std::string option_help(const Option& option) {
+  return option.help + default_text(option);
+}
+
+std::string sentence(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text + ".";
+}
+
+std::string wrapped(const std::string& text, const std::string& first, const std::string& rest) {
+  constexpr std::size_t most = 80;
+  std::string lines, line = first;
+  bool is_empty = true;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (!is_empty && character_count(line) + 1 + character_count(word) > most) {
+      lines += line + "\n";
+      line = rest;
+      is_empty = true;
+    }
+    line += (is_empty ? "" : " ") + word;
+    is_empty = false;
+  }
+  return lines + line + "\n";
+}
+
+bool parse_options(const std::string& command, const std::vector<std::string>& arguments,
+                   OptionTable& options) {
+  const po::options_description description = describe(with_help(options));
+  po::variables_map values;
+  try {
+    const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+    po::store(po::command_line_parser(arguments)
+                  .options(description)
+                  .positional(positions(options))
+                  .style(style)
+                  .run(),
+              values);
+  } catch (const po::unknown_option& error) {
+    throw UsageError(error.what() +
+                     suggestion(error.get_option_name(), typed_names(with_help(options))));
+  } catch (const po::error& error) {
+    throw UsageError(error.what());
+  }
+  if (values["help"].as<bool>()) return false;
+  if (values.count("config") > 0) {
+    read_config_file(values["config"].as<std::string>(), description, values);
+  }
+  for (Option& option : options.options()) {
+    const Words words = given_words(option, values);
+    if (!words.empty()) option.set(words);
+    if (option.required.empty() || (!option.words.empty() && !option.words.front().empty())) {
+      continue;
+    }
+    throw UsageError((option.positional ? command : "--" + option.name) + ": expected " +
+                     option.required + ", got none");
+  }
+  return true;
+}
+
+std::string usage_text(const std::string& command, const OptionTable& options) {
+  std::string text = command;
+  for (const Option& option : options.options()) {
+    if (!option.required.empty()) text += " " + call_text(option);
+    if (option.in_usage) text += " [" + call_text(option) + "]";
+  }
+  return text;
+}
+
+std::string help_text(const std::string& command, const OptionTable& options,
+                      const std::string& purpose, const std::vector<std::string>& examples) {
+  std::string text = wrapped("Usage: headscope " + usage_text(command, options) +
+                                 (options.options().empty() ? "" : " [OPTION...]"),
+                             "", "         ") +
+                     "\n" + wrapped(sentence(purpose), "", "");
+  std::string heading;
+  const OptionTable all = with_help(options);
+  for (const Option& option : all.options()) {
+    if (option.positional) continue;
+    const std::string own = option.heading.empty() ? "Options" : option.heading;
+    if (own != heading) text += "\n" + own + "\n";
+    heading = own;
+    text += "  " + (option.letter == 0 ? "" : std::string("-") + option.letter + ", ") +
+            call_text(option) + "\n" + wrapped(option_help(option), "      ", "      ");
+  }
+  if (!examples.empty()) text += "\nExamples\n";
+  for (const std::string& example : examples) text += "  headscope " + example + "\n";
+  return text;
+}
+
+}  // namespace headscope

@@ -1,0 +1,61 @@
+#include <iostream>
+#include <set>
+
+#include "commands.hpp"
+#include "headscope/prune.hpp"
+#include "headscope/tokenizer.hpp"
+#include "headscope/utf8.hpp"
+#include "run/run_options.hpp"
+
+namespace headscope {
+namespace {
+
+class PruneCommand : public Command {
+ public:
+  PruneCommand() {
+    options_(model_,
+             {.name = "model", .value = "MODEL", .required = "a model", .positional = true});
+    options_(out_,
+             {.name = "out", .value = "OUT.h5", .required = "an output file", .positional = true});
+    options_(heads_, {"heads", "L5H1,...", "heads to remove; layers and heads count from 0"})
+        .required = "heads, such as L5H1,L6H9";
+    options_(mode_, {"mode", "remove|zero",
+                     "remove: drop their rows and columns and list them in pruned_heads, as "
+                     "Hugging Face does; zero: keep the rows and columns, set to zero"})
+        .choices = {"remove", "zero"};
+    options_.add(run_.table.at("n-head"));
+  }
+
+  void run(const std::string& /*command_line*/) override {
+    std::set<HeadIndex> named;
+    for (const std::string& name : heads_) named.insert(HeadIndex::parse(name));
+    const std::vector<HeadIndex> heads(named.begin(), named.end());
+    const PruneMode mode = mode_ == "zero" ? PruneMode::zero : PruneMode::remove;
+    Model model = load_model(model_, {run_.n_head});
+    prune_heads(model, heads, mode);
+    if (const auto files = tokenizer_files_of(model)) store_tokenizer(*files, model);
+    save_model(model, out_);
+    std::cout << one_line(out_) << ": " << heads.size() << " of "
+              << model.config.n_layer * model.config.n_head << " heads "
+              << (mode == PruneMode::remove ? "removed" : "set to zero") << "\n";
+  }
+
+ private:
+  std::string model_, out_, mode_ = "remove";
+  std::vector<std::string> heads_;
+  RunOptions run_;  // source of the shared options
+};
+
+}  // namespace
+
+RegisteredCommand prune_command() {
+  return {"prune",
+          "write a model without some of its heads",
+          std::make_unique<PruneCommand>,
+          "Models",
+          {"prune gpt2.h5 pruned.h5 --heads L5H1,L5H8",
+           "prune gpt2.h5 zeroed.h5 --heads L5H1 --mode zero"},
+          true};
+}
+
+}  // namespace headscope

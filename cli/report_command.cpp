@@ -1,0 +1,46 @@
+#include <filesystem>
+
+#include "commands.hpp"
+#include "run/output_folder.hpp"
+#include "run/run_results.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ReportCommand : public Command {
+ public:
+  ReportCommand() {
+    options_(results_, {.name = "results",
+                        .value = "DIR|results.h5",
+                        .required = "a results folder or file",
+                        .positional = true});
+    options_.add(run_.table.at("figures"));
+  }
+
+  void run(const std::string& /*command_line*/) override {
+    const fs::path file = results_file(results_);
+    const Results results = read_results(file.string());
+    const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
+    check_output_folder(directory.string());
+    const OutputLock lock(directory.string());
+    draw_results(results, directory.string(), run_.figures);
+  }
+
+ private:
+  std::string results_;
+  RunOptions run_;  // source of the shared options
+};
+
+}  // namespace
+
+RegisteredCommand report_command() {
+  return {"report",
+          "redraw tables, figures and report from a results file",
+          std::make_unique<ReportCommand>,
+          "Results",
+          {"report out", "report out/results.h5 --figures svg,pdf"}};
+}
+
+}  // namespace headscope

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "headscope/corpus.hpp"
+
+namespace headscope {
+
+/// What was read of a folder and what was left, on one line; of many names the first few.
+std::string corpus_folder_text(const CorpusFolder& folder);
+
+}  // namespace headscope

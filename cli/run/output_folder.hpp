@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+namespace headscope {
+
+/// Creates a folder and its parents. @throws DataError with the reason if that fails.
+void make_folder(const std::string& path);
+
+/// Checks, before any work, that nothing is in the way of what a run writes into the folder.
+/// @throws DataError naming the file or folder that is.
+void check_output_folder(const std::string& path);
+
+/// Says on stderr that the results in the folder will be replaced, if there are any.
+void announce_replacement(const std::string& path);
+
+/// Keeps other processes from writing the same files, until it is destroyed or the process ends.
+/// Does nothing on file systems without locks.
+class OutputLock {
+ public:
+  /// Makes the folder and the file.
+  /// @param name  of the lock file in it: another for each set of files that may be written at
+  /// once.
+  /// @throws DataError naming the process that holds the lock.
+  explicit OutputLock(const std::string& folder, const std::string& name = ".lock");
+  ~OutputLock();
+  OutputLock(const OutputLock&) = delete;
+  OutputLock& operator=(const OutputLock&) = delete;
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+}  // namespace headscope

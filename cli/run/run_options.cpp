@@ -1,0 +1,170 @@
+#include "run/run_options.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "analysis.hpp"
+#include "headscope/blas.hpp"
+#include "headscope/number_text.hpp"
+#include "run/run_memory.hpp"
+
+namespace headscope {
+namespace {
+
+using Words = Option::Words;
+
+Words analysis_names() {
+  Words names;
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    names.push_back(analysis.info.name);
+  }
+  return names;
+}
+
+std::string absolute_path(const std::string& path) {
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
+/// @param path_text  turns a path into the text to write.
+nlohmann::json json_of(const OptionTable& table, std::string (*path_text)(const std::string&)) {
+  nlohmann::json json = nlohmann::json::object();
+  for (const Option& option : table.options()) {
+    Words words = option.words;
+    if (option.is_path()) std::transform(words.begin(), words.end(), words.begin(), path_text);
+    if (option.is_switch()) {
+      json[option.name] = option.given;
+    } else if (option.several && option.given) {
+      json[option.name] = words;
+    } else if (!words.empty()) {
+      json[option.name] = words.front();
+    }
+  }
+  return json;
+}
+
+}  // namespace
+
+RunOptions::RunOptions() {
+  using enum OptionScope;
+  table.heading("Model");
+  table(model, {"model", "FILE",
+                "tf_model.h5, flat HDF5 or safetensors, complete or attention weights only; or a "
+                "folder as on the Hugging Face hub",
+                "the small model in data/", run})
+      .in_usage = true;
+  table(n_head, {"n-head", "N", "heads per layer, for model files that do not state it",
+                 "none; needed unless the shapes are a published GPT-2's"});
+  table.heading("Corpus");
+  Option& paths = table(
+      corpus, {"corpus", "PATH...",
+               "files or folders: plain text, CoNLL-U (named *.conllu or *.conll) or token ids in "
+               "HDF5; also compressed (*.gz)",
+               "the stories in data/ with the default model; without a corpus only weights are "
+               "analysed",
+               run});
+  paths.several = paths.in_usage = true;
+  table(tokenizer, {"tokenizer", "DIR", "folder with tokenizer.json, or vocab.json and merges.txt",
+                    "the one in the model file or its folder", run});
+  table(encoding, {"encoding", "NAME",
+                   "encoding of the corpus's text, as iconv names it: latin1, cp1252, utf-16"});
+  table(prepend_bos, {"no-bos", "", "do not put <|endoftext|> before each document"});
+  table(max_documents, {"max-documents", "N", "number of documents of the corpus to use", "all"});
+  table.heading("Tasks");
+  Option& task_files = table(
+      tasks,
+      {"tasks", "FILE...",
+       "files of minimal pairs, a line of JSON each: sentence_good, sentence_bad (BLiMP's form) or "
+       "prefix, good, bad; with optional task and relation (the UD relation it is about)",
+       "the tasks in data/ with the default model", run});
+  task_files.several = task_files.in_usage = true;
+  table(max_pairs, {"task-pairs", "N", "number of pairs of each task to use", "all"});
+  table.heading("Analyses");
+  table(analyses, {"analyses", "A,B", "analyses to run, separated by commas",
+                   "all that model, corpus and tasks allow", run})
+      .choices = analysis_names();
+  table(control, {"control", "KIND",
+                  "none, or random: repeat the analyses that support it on an untrained model of "
+                  "the same shape"})
+      .choices = {"none", "random"};
+  settings.declare(table);
+  table.heading("Output");
+  table(output,
+        {"output,o", "DIR", "folder for results.h5, tables, figures and the report", "", run})
+      .required = "a folder for the results";
+  table(figures,
+        {"figures", "FORMATS",
+         "svg, png, pdf, separated by commas; svg is always drawn, for the report", "", run})
+      .choices = {"svg", "png", "pdf"};
+  table.heading("Run");
+  table(config, {"config", "FILE",
+                 "read options from FILE, lines `name = value`; the command line takes precedence",
+                 "", process});
+  table(threads, {"threads", "N", "number of threads", "all cores", run}).most = 4096;
+  table
+      .add({"memory", "SIZE",
+            "memory limit, such as 900M or 8G; a run with a higher estimate is refused before the "
+            "first document",
+            "no limit; `headscope inspect MODEL` prints the estimates", process})
+      .store = [this](const Option& option, const Words& words) {
+    const auto bytes = parse_memory(words.front());
+    if (!bytes) option.refuse("a size such as 900M or 8G,", words.front());
+    memory = *bytes;
+  };
+  table
+      .add({"shard", "K/N",
+            "run only documents K, K + N, K + 2 N ... of the corpus, K from 1 to N; "
+            "`headscope merge` combines the shards",
+            "all documents", process})
+      .store = [this](const Option& option, const Words& words) {
+    if (read_shard(words.front())) return;
+    option.refuse("K/N with K from 1 to N,", words.front());
+  };
+  table(wait,
+        {"wait", "", "between passes, wait for the other shards instead of stopping", "", process});
+  table(resume, {"resume", "", "continue an interrupted run in the same folder", "", process});
+  table(mixed, {"mixed", "",
+                "add up sums that another OpenBLAS kernel, processor or number of threads made; "
+                "their rounding differs in the last bits",
+                "", process});
+  table(save_every, {"save-every", "N", "save the state for --resume after every N documents",
+                     "so often that saving takes about 1 % of the time", process});
+  table(quiet, {"quiet,q", "", "do not show progress on stderr", "", process});
+}
+
+bool RunOptions::read_shard(const std::string& text) {
+  constexpr std::uint64_t most = 999'999;
+  const std::size_t slash = text.find('/');
+  if (slash == text.npos) return false;
+  const auto number = parse_whole_number(text.substr(0, slash), most),
+             count = parse_whole_number(text.substr(slash + 1), most);
+  if (!number || !count || *number < 1 || *number > *count) return false;
+  shard = static_cast<int>(*number);
+  n_shard = static_cast<int>(*count);
+  return true;
+}
+
+std::string RunOptions::as_json() const {
+  return json_of(table, [](const std::string& path) { return path; }).dump();
+}
+
+std::string RunOptions::for_merging() const {
+  nlohmann::json json = json_of(table, absolute_path);
+  json["threads"] = std::to_string(blas::thread_count());
+  return json.dump();
+}
+
+void RunOptions::restore(const std::string& json) {
+  const nlohmann::json stored = nlohmann::json::parse(json);
+  for (const auto& [name, value] : stored.items()) {
+    Option& option = table.at(name);
+    if (option.scope == OptionScope::process || value == false) continue;
+    if (value.is_array()) {
+      option.set(value.get<Words>());
+    } else {
+      option.set({value.is_string() ? value.get<std::string>() : "true"});
+    }
+  }
+}
+
+}  // namespace headscope

@@ -1,0 +1,164 @@
+#include "run/run_passes.hpp"
+
+#include <chrono>
+#include <iostream>
+#include <thread>
+
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+/// Decides when to save: every N documents, or so often that it takes about 1 % of the time.
+class SaveTimer {
+ public:
+  explicit SaveTimer(std::uint64_t every) : every_(every) {}
+
+  /// Called after each piece.
+  bool is_due(bool ends_document) {
+    if (ends_document) ++n_document_;
+    if (every_ > 0) return n_document_ >= every_;
+    return Clock::now() - saved_ > std::max(Seconds(30), 100 * cost_);
+  }
+
+  template <typename Save>
+  void save(const Save& save_now) {
+    const auto begin = Clock::now();
+    save_now();
+    saved_ = Clock::now();
+    cost_ = saved_ - begin;
+    n_document_ = 0;
+  }
+
+ private:
+  std::uint64_t every_;
+  std::uint64_t n_document_ = 0;
+  Clock::time_point saved_ = Clock::now();
+  Seconds cost_{0};
+};
+
+std::string shard_list(const std::vector<int>& shards) {
+  std::string list;
+  for (const int shard : shards) list += (list.empty() ? "" : ", ") + std::to_string(shard);
+  return list;
+}
+
+}  // namespace
+
+PassRunner::PassRunner(const RunSetup& setup, PassFolder& folder, Progress& progress)
+    : options_(setup.options()), folder_(folder), progress_(progress) {
+  if (options_.resume) return;
+  if (const auto begun = folder_.begun_file(options_.n_shard == 1)) {
+    throw DataError(*begun, "",
+                    "left by a run that was not finished; continue it with --resume, or remove it "
+                    "to begin again");
+  }
+}
+
+ShardPieces PassRunner::pieces(CorpusRun& corpus_run, int own_pass) const {
+  return {corpus_run, own_pass, static_cast<std::uint64_t>(options_.shard),
+          static_cast<std::uint64_t>(options_.n_shard)};
+}
+
+double PassRunner::cost(CorpusRun& corpus_run, int own_pass) const {
+  double cost = 0;
+  for (ShardPieces each = pieces(corpus_run, own_pass); !each.at_end(); each.advance()) {
+    cost += each.cost();
+  }
+  return cost;
+}
+
+double PassRunner::cost(CorpusRun& corpus_run) const {
+  double all = 0;
+  for (int pass = 0; pass < corpus_run.n_pass(); ++pass) all += cost(corpus_run, pass);
+  return all;
+}
+
+bool PassRunner::run(CorpusRun& corpus_run, int first_pass, const std::string& model) {
+  const int n_pass = corpus_run.n_pass();
+  for (int own_pass = 0; own_pass < n_pass; ++own_pass) {
+    const int pass = first_pass + own_pass;
+    const bool is_last = own_pass + 1 == n_pass;
+    const bool is_needed = !is_last || options_.n_shard == 1;
+    if (!folder_.is_finished(options_.shard, pass)) {
+      run_pass(corpus_run, own_pass, pass, model);
+    } else {
+      progress_.skip(cost(corpus_run, own_pass));
+      const PassFile finished = folder_.read_finished(options_.shard, pass);
+      if (is_needed) corpus_run.merge(finished.statistics);
+    }
+    if (is_last || options_.n_shard == 1) continue;
+    if (!wait_for_others(pass)) return false;
+    for (int shard = 1; shard <= options_.n_shard; ++shard) {
+      if (shard == options_.shard) continue;
+      corpus_run.merge(folder_.read_finished(shard, pass).statistics);
+    }
+  }
+  corpus_run.end();
+  return true;
+}
+
+void PassRunner::run_pass(CorpusRun& corpus_run, int own_pass, int pass, const std::string& model) {
+  corpus_run.begin_pass(own_pass);
+  std::uint64_t n_done = 0;  // pieces
+  if (std::filesystem::exists(folder_.saved_path(pass))) {
+    const PassFile saved = folder_.read_saved(pass);
+    corpus_run.merge(saved.statistics);
+    n_done = saved.label.n_done;
+  }
+  ShardPieces rest = pieces(corpus_run, own_pass);
+  for (std::uint64_t i = 0; i < n_done && !rest.at_end(); ++i) {
+    progress_.skip(rest.cost());
+    rest.advance();
+  }
+  const std::uint64_t n_item = rest.n_item();
+  const std::string item = corpus_run.item_name(own_pass);
+  progress_.begin_pass((model.empty() ? "" : model + ", ") + corpus_run.phase(own_pass), item,
+                       n_item, rest.n_item_before());
+  SaveTimer timer(options_.save_every);
+  while (!rest.at_end()) {
+    const double cost = rest.cost();
+    const std::uint64_t n_token = rest.run();
+    ++n_done;
+    const bool ends_item = rest.advance();
+    progress_.advance(ends_item, cost, n_token);
+    if (rest.at_end()) break;
+    const bool is_due = timer.is_due(ends_item);
+    if (!is_due && interrupt_.signal() == 0) continue;
+    timer.save([&] { folder_.save(pass, n_done, corpus_run.statistics()); });
+    stop_if_interrupted("saved after " + item + " " + std::to_string(rest.n_item_before()) +
+                        " of " + std::to_string(n_item) + ", pass " + std::to_string(pass));
+  }
+  folder_.finish(pass, n_done, corpus_run.statistics());
+  stop_if_interrupted("saved after pass " + std::to_string(pass));
+}
+
+bool PassRunner::wait_for_others(int pass) const {
+  std::vector<int> missing = folder_.unfinished_shards(pass);
+  if (missing.empty()) return true;
+  progress_.clear();
+  if (!options_.quiet) {
+    std::cerr << "shard " << options_.shard << " of " << options_.n_shard << ": pass " << pass
+              << " is finished; the next needs pass " << pass << " of shard " << shard_list(missing)
+              << (options_.wait ? "; waiting\n" : "; run this command again when it is there\n");
+  }
+  while (options_.wait && !missing.empty()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    stop_if_interrupted("saved after pass " + std::to_string(pass));
+    missing = folder_.unfinished_shards(pass);
+  }
+  return missing.empty();
+}
+
+void PassRunner::stop_if_interrupted(const std::string& saved) const {
+  const int signal = interrupt_.signal();
+  if (signal == 0) return;
+  throw Interrupted(signal, std::string(signal == SIGINT ? "SIGINT" : "SIGTERM") + ": " + saved +
+                                "; continue with `" + options_.command_line +
+                                (options_.resume ? "`" : " --resume`"));
+}
+
+}  // namespace headscope

@@ -1,0 +1,207 @@
+#include "run/run_setup.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "headscope/error.hpp"
+#include "headscope/inspect.hpp"
+#include "run/corpus_folders.hpp"
+#include "run/default_data.hpp"
+#include "run/run_memory.hpp"
+#include "usage_error.hpp"
+
+namespace headscope {
+namespace {
+
+const RunOptions& with_threads_set(const RunOptions& options) {
+  blas::set_thread_count(static_cast<int>(options.threads));
+  return options;
+}
+
+/// @throws UsageError if this build lacks the products that the precision needs.
+Engine checked_engine(const RunOptions& options) {
+  const std::string& precision = options.settings.precision;
+  if (precision != "float32" && !has_low_precision_products()) {
+    throw UsageError("--precision " + precision +
+                     ": expected a build with oneDNN, got one without");
+  }
+  return options.settings.engine();
+}
+
+std::vector<std::string> find_corpus(const RunOptions& options) {
+  if (!options.model.empty() || !options.corpus.empty()) return options.corpus;
+  return {default_data_path("stories.conllu")};
+}
+
+std::vector<std::string> find_tasks(const RunOptions& options) {
+  if (!options.model.empty() || !options.tasks.empty()) return options.tasks;
+  return {default_data_path("tasks.jsonl")};
+}
+
+/// The analyses asked for, or else all that model, corpus and tasks allow.
+std::vector<const RegisteredAnalysis*> choose_analyses(const RunOptions& options, bool has_corpus,
+                                                       bool has_tasks, const Model& model) {
+  std::vector<const RegisteredAnalysis*> chosen;
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    const auto& asked = options.analyses;
+    const bool is_asked = std::find(asked.begin(), asked.end(), analysis.info.name) != asked.end();
+    const AnalysisInfo& info = analysis.info;
+    const bool lacks_corpus = info.needs_corpus() && !has_corpus,
+               lacks_tasks = info.needs_tasks() && !has_tasks,
+               possible = !lacks_corpus && !lacks_tasks &&
+                          (!info.needs_complete_model() || model.is_complete());
+    if (is_asked && !possible) {
+      if (model.is_complete()) {
+        throw UsageError("--analyses " + info.name + ": expected " +
+                         (lacks_corpus ? "--corpus" : "--tasks") + ", got none");
+      }
+      throw DataError(model.path, "",
+                      "expected a complete model for the analysis " + analysis.info.name +
+                          ", got attention weights only (no token embedding or MLP)");
+    }
+    if (is_asked || (asked.empty() && possible)) chosen.push_back(&analysis);
+  }
+  return chosen;
+}
+
+/// @param needs  `&AnalysisInfo::needs_corpus` or `&AnalysisInfo::needs_tasks`.
+bool any_needs(const std::vector<const RegisteredAnalysis*>& analyses,
+               bool (AnalysisInfo::*needs)() const) {
+  return std::ranges::any_of(
+      analyses, [needs](const RegisteredAnalysis* analysis) { return (analysis->info.*needs)(); });
+}
+
+std::optional<Tokenizer> open_needed_tokenizer(
+    const RunOptions& options, const Model& model,
+    const std::vector<const RegisteredAnalysis*>& analyses) {
+  if (!any_needs(analyses, &AnalysisInfo::needs_corpus) &&
+      !any_needs(analyses, &AnalysisInfo::needs_tasks)) {
+    return std::nullopt;
+  }
+  return open_tokenizer(options, model);
+}
+
+std::optional<TaskFiles> open_tasks(const RunOptions& options,
+                                    const std::vector<std::string>& paths, const Model& model,
+                                    const std::optional<Tokenizer>& tokenizer,
+                                    const std::vector<const RegisteredAnalysis*>& analyses) {
+  if (!any_needs(analyses, &AnalysisInfo::needs_tasks)) return std::nullopt;
+  if (!tokenizer) {
+    throw DataError(paths.front(), "", "expected a tokenizer to read text with, got none");
+  }
+  return TaskFiles(paths, *tokenizer, {model.config.n_ctx, options.max_pairs});
+}
+
+std::optional<Corpus> open_corpus(const RunOptions& options, const std::vector<std::string>& paths,
+                                  const Model& model, const std::optional<Tokenizer>& tokenizer,
+                                  const std::vector<const RegisteredAnalysis*>& analyses) {
+  if (!any_needs(analyses, &AnalysisInfo::needs_corpus)) return std::nullopt;
+  CorpusOptions corpus_options;
+  corpus_options.prepend_bos = options.prepend_bos;
+  corpus_options.max_tokens = model.config.n_ctx;
+  corpus_options.max_documents = options.max_documents;
+  corpus_options.encoding = options.encoding;
+  return Corpus(paths, tokenizer ? &*tokenizer : nullptr, corpus_options);
+}
+
+/// OpenBLAS tries for ever to get memory that the system refuses it. A run that may reach the limit
+/// of its address space is therefore refused.
+void check_address_space(std::uint64_t bytes) {
+  // OpenBLAS's buffer, the heap's arena and the stack.
+  constexpr std::uint64_t bytes_per_thread = std::uint64_t{300} << 20;
+  const std::uint64_t needed =
+      bytes + static_cast<std::uint64_t>(blas::thread_count()) * bytes_per_thread;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= needed) return;
+  throw UsageError("address space: expected a limit (ulimit -v) of at least " +
+                   memory_text(needed) + " for " + std::to_string(blas::thread_count()) +
+                   " threads, got " + memory_text(limit.rlim_cur) + "; --threads takes fewer");
+}
+
+/// Checks --memory, and the limit of the address space, against documents as long as the model's
+/// context.
+void check_memory_of(const RunOptions& options, const ModelConfig& config, std::uint64_t weights,
+                     std::uint64_t n_document, std::uint64_t n_task,
+                     const std::vector<const RegisteredAnalysis*>& analyses) {
+  const std::vector<MemoryPart> parts =
+      run_memory({config, options.settings, config.n_ctx, n_document, blas::thread_count(), n_task},
+                 weights, analyses, options.random_control());
+  if (options.memory > 0) check_memory(parts, options.memory);
+  check_address_space(total_bytes(parts));
+}
+
+/// Checks --memory against the model's weights before it loads them.
+Model load_checked_model(const RunOptions& options) {
+  const std::string path = model_path(options);
+  const LoadOptions load{options.n_head};
+  if (options.memory > 0) {
+    const FileDescription file = describe_file(path, load);
+    if (file.model)
+      check_memory_of(options, file.model->config, weight_bytes(*file.model), 0, 0, {});
+  }
+  return load_model(path, load);
+}
+
+}  // namespace
+
+std::string model_path(const RunOptions& options) {
+  return options.model.empty() ? default_data_path("default-model.h5") : options.model;
+}
+
+std::optional<Tokenizer> open_tokenizer(const RunOptions& options, const Model& model) {
+  const std::optional<TokenizerFiles> files = options.tokenizer.empty()
+                                                  ? tokenizer_files_of(model)
+                                                  : read_tokenizer_files(options.tokenizer);
+  if (!files) return std::nullopt;
+  Tokenizer tokenizer(*files);
+  check_tokenizer_fits(tokenizer, model);
+  return tokenizer;
+}
+
+RunSetup::RunSetup(const RunOptions& options)
+    : options_(with_threads_set(options)),
+      corpus_paths_(find_corpus(options)),
+      task_paths_(find_tasks(options)),
+      model_(load_checked_model(options_)),
+      packed_(model_, checked_engine(options_)),
+      analyses_(choose_analyses(options_, !corpus_paths_.empty(), !task_paths_.empty(), model_)),
+      tokenizer_(open_needed_tokenizer(options_, model_, analyses_)),
+      corpus_(open_corpus(options_, corpus_paths_, model_, tokenizer_, analyses_)),
+      tasks_(open_tasks(options_, task_paths_, model_, tokenizer_, analyses_)) {
+  check_memory_of(options_, model_.config, weight_bytes(model_),
+                  corpus_ ? corpus_->n_document() : 0, tasks_ ? tasks_->tasks().size() : 0,
+                  analyses_);
+}
+
+std::vector<std::string> RunSetup::notes() const {
+  std::vector<std::string> notes;
+  std::string left;
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    if (std::find(analyses_.begin(), analyses_.end(), &analysis) != analyses_.end()) continue;
+    left += (left.empty() ? "" : ", ") + analysis.info.name;
+  }
+  if (options_.analyses.empty() && !left.empty()) {
+    notes.push_back("leaves out " + left + ": " +
+                    (corpus_paths_.empty() ? "there is no --corpus"
+                                           : model_.path + " holds attention weights only"));
+  }
+  if (!corpus_ && !corpus_paths_.empty())
+    notes.emplace_back("does not read --corpus: no analysis needs it");
+  if (!corpus_) return notes;
+  for (const CorpusFolder& folder : corpus_->folders()) {
+    notes.push_back(corpus_folder_text(folder));
+  }
+  return notes;
+}
+
+std::vector<const RegisteredAnalysis*> RunSetup::controlled_analyses() const {
+  std::vector<const RegisteredAnalysis*> controlled;
+  if (!options_.random_control()) return controlled;
+  std::copy_if(analyses_.begin(), analyses_.end(), std::back_inserter(controlled),
+               [](const RegisteredAnalysis* analysis) { return analysis->info.has_control; });
+  return controlled;
+}
+
+}  // namespace headscope

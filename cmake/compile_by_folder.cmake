@@ -1,0 +1,16 @@
+# With HEADSCOPE_COMPILE_BY_FOLDER, the sources of a folder are compiled as one file, which parses the headers once.
+# Names in anonymous namespaces must then be unique in their folder.
+function(compile_by_folder)
+  if(NOT HEADSCOPE_COMPILE_BY_FOLDER)
+    return()
+  endif()
+  foreach(target IN LISTS ARGN)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    get_target_property(sources ${target} SOURCES)
+    foreach(source IN LISTS sources)
+      cmake_path(GET source PARENT_PATH folder)
+      string(MAKE_C_IDENTIFIER "${folder}" group)
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+    endforeach()
+  endforeach()
+endfunction()

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headscope/figure.hpp"
+#include "headscope/results.hpp"
+
+/// Several finished runs side by side. A variable by head is one with the dimensions layer and
+/// head; attention patterns, which describe a document, are left out.
+namespace headscope {
+
+/// Name of the results group that holds a comparison.
+inline constexpr const char* comparison_group = "comparison";
+
+/// The ordering of runs that stand as they were given.
+inline constexpr const char* command_line_order = "the command line";
+
+/// What a comparison reads of a finished run.
+struct ComparedRun {
+  std::string label;   ///< different from those of the other runs
+  std::string path;    ///< of the results file
+  std::string report;  ///< path of the run's page, relative to the comparison's; empty: none
+  double place = 0;    ///< along the ordering
+  Results results;     ///< without the variables that no comparison uses
+};
+
+/// Reads a finished run; label, report and place are left to the caller.
+/// @throws DataError as read_results, or if the file is itself a comparison.
+ComparedRun read_compared_run(const std::string& path);
+
+struct Comparison {
+  ResultsGroup group;
+  /// What keeps the runs from being compared like for like: another corpus, another shape.
+  std::vector<std::string> notes;
+};
+
+/// Compares runs, which are given in their order; the first is what the others are compared with.
+///
+/// By run, with the interval where there is one: the measures that the runs' analyses name, NaN
+/// where a run lacks one, if at least two have it. If all runs have the same number of layers and
+/// heads, also each variable by head that all have, as `GROUP_VARIABLE`, and
+/// - `GROUP_VARIABLE_difference` from the first run (numbers);
+/// - `GROUP_VARIABLE_changed`: whether the interval lies apart from the first run's;
+/// - `GROUP_VARIABLE_rank_correlation`: Spearman's with the first run over the heads that have a
+///   value in both;
+/// - `type_transition`: heads by primary type in the first run and in each run.
+/// Along further dimensions, variables by head have the labels that all runs have, measures those
+/// of any. A dimension whose labels differ between groups is called `GROUP_DIMENSION`.
+///
+/// @param ordering  what the places are: `n_head`.
+/// @throws Error  if there are fewer than two runs, two have the same label, or they have nothing
+/// in common.
+Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string& ordering);
+
+/// The measures along the ordering and, if there are variables by head, what changed.
+std::vector<Figure> comparison_figures(const Results& results);
+
+}  // namespace headscope

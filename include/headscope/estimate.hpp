@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+namespace headscope {
+
+/// A value with its two-sided 95 % interval.
+struct Estimate {
+  double value = std::numeric_limits<double>::quiet_NaN();
+  /// Bounds of the interval; NaN where there is none.
+  double low = std::numeric_limits<double>::quiet_NaN();
+  double high = std::numeric_limits<double>::quiet_NaN();
+
+  bool has_interval() const { return !std::isnan(low) && !std::isnan(high); }
+};
+
+/// `value` with the central 95 % of `samples` (linear interpolation between order statistics; NaN
+/// ignored). No interval if there is no sample, or `value` is NaN.
+Estimate percentile_estimate(double value, std::vector<double> samples);
+
+/// Whether a claim is true of the model that was run.
+enum class Verdict { holds, does_not_hold, undecided };
+
+/// The side of the threshold where a claim says its effect lies.
+enum class Side { below, at_most, at_least, above };
+
+/// Holds if the whole interval lies on the claimed side, does not hold if it lies entirely on the
+/// other side. Undecided otherwise, or if there is no interval.
+Verdict verdict_of(const Estimate& effect, Side side, double threshold);
+
+/// Number of document blocks that intervals resample. A document belongs to the block numbered by
+/// its index modulo this, so data kept per block have the same size for any corpus; with at most
+/// this many documents each has its own block. Even, so that a block holds documents of one parity.
+inline constexpr std::size_t n_document_block = 128;
+
+/// Fewest resamples for a 95 % interval: with fewer, the 5 % outside it are less than one resample.
+inline constexpr std::size_t least_resamples = 20;
+
+/// Fewest documents for an interval: resamples of fewer vary too little.
+inline constexpr std::size_t least_documents = 20;
+
+/// How often a statistic counts each unit that is resampled.
+using Weights = std::vector<std::uint32_t>;
+
+/// Units (blocks of documents, or layers, sequences, pairs) drawn with replacement, repeatable from
+/// the seed. Statistics of the same draw are paired. Source: Efron 1979.
+class Bootstrap {
+ public:
+  /// @param n_resample  fewer than `least_resamples` count as 0.
+  Bootstrap(std::size_t n_unit, std::size_t n_resample, std::uint64_t seed);
+  /// Resamples blocks, given the number of documents in each; several blocks of one document
+  /// resample documents. Empty blocks are never drawn. Fewer than `least_documents` documents are
+  /// not resampled.
+  static Bootstrap of_documents(const std::vector<double>& documents_per_block,
+                                std::size_t n_resample, std::uint64_t seed);
+
+  /// 0 for fewer than two units, whose resamples would all be equal.
+  std::size_t n_resample() const { return n_resample_; }
+  /// All units: every weight is 1.
+  Weights whole() const { return Weights(n_weight_, 1); }
+  /// Resample `index`.
+  Weights draw(std::size_t index) const;
+
+  /// Each value of the statistic over all units, with the interval of its resamples.
+  /// @param statistic  returns the same number of values for any weights.
+  std::vector<Estimate> estimates(
+      const std::function<std::vector<double>(const Weights&)>& statistic) const;
+
+ private:
+  Bootstrap(std::vector<std::size_t> drawn_from, std::size_t n_weight, std::size_t n_resample,
+            std::uint64_t seed);
+
+  std::vector<std::size_t> drawn_from_;
+  std::size_t n_weight_;
+  std::size_t n_resample_;
+  std::uint64_t seed_;
+};
+
+}  // namespace headscope

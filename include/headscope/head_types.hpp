@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headscope/results.hpp"
+
+namespace headscope {
+
+/// The number of layers and heads in the results. A head's unit is layer * n_head + head.
+struct HeadShape {
+  std::size_t n_layer = 0, n_head = 0;
+
+  std::size_t n_unit() const { return n_layer * n_head; }
+  std::string text(std::size_t unit) const;  ///< `L5H1`
+};
+
+/// From the first group that has a variable by layer and head; nothing if none has.
+std::optional<HeadShape> head_shape(const Results& results);
+
+/// Which head is of which type.
+struct HeadTypes {
+  std::vector<std::string> names;
+  std::vector<std::vector<bool>> of_head;           ///< by unit, then type
+  std::vector<std::optional<std::size_t>> primary;  ///< by unit
+};
+/// From the first group that names its type variables; nothing if none does.
+std::optional<HeadTypes> head_types(const Results& results, const HeadShape& shape);
+
+}  // namespace headscope

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "headscope/processor.hpp"
+
+/// The choice of OpenBLAS's matrix-product kernel.
+///
+/// OpenBLAS picks its kernel from the processor's model number when the library is loaded. A
+/// processor newer than the OpenBLAS release gets the `Prescott` kernel (SSE3), about six times
+/// slower than its best one. `OPENBLAS_CORETYPE` overrides the choice and is read only at load
+/// time.
+namespace headscope::blas {
+
+/// The kernel to request on a processor for which OpenBLAS chose `own`.
+/// @return  `SkylakeX` (AVX-512) or `Haswell` (AVX2); none if `own` already uses vectors as wide.
+std::optional<std::string> better_kernel(const Processor& processor, const std::string& own);
+
+/// The kernel in use, for example `SkylakeX`.
+std::string kernel_in_use();
+
+/// What the rounding of float32 sums depends on besides the inputs and options: OpenBLAS's version
+/// and kernel, the widest vectors of this library's own loops, and the number of threads:
+/// `OpenBLAS 0.3.21 SkylakeX, AVX-512, 2 threads`.
+std::string arithmetic_in_use();
+
+/// A one-sentence warning if the kernel in use has narrower vectors than the processor, else empty.
+/// A program that links the library needs OPENBLAS_CORETYPE set before it starts, or calls
+/// `restart_with_best_settings`.
+std::string kernel_warning();
+
+/// Restarts this program in the same process with the same arguments and these variables set:
+/// OPENBLAS_CORETYPE, if `better_kernel` names a kernel and the user has not set it;
+/// GOMP_SPINCOUNT, if neither it nor OMP_WAIT_POLICY is set. Waiting threads then give up their
+/// core after about ten microseconds; otherwise other work on the machine can slow a run down many
+/// times; OPENBLAS_NUM_THREADS to 1, if it is not set: the library's own threads call OpenBLAS.
+///
+/// Call it first in main. It returns without any change if there is nothing to set or the program
+/// cannot be restarted.
+void restart_with_best_settings(char** argv);
+
+}  // namespace headscope::blas

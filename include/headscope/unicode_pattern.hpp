@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace headscope {
+
+/// A compiled PCRE2 pattern with Unicode classes, for well-formed UTF-8. Safe to share between
+/// threads.
+class UnicodePattern {
+ public:
+  /// @param pattern  a constant in Headscope; one that does not compile is a bug.
+  explicit UnicodePattern(std::string_view pattern);
+
+  /// Searches one text from left to right; one per thread.
+  class Search {
+   public:
+    /// Both arguments must outlive the search; `text` must be well-formed UTF-8.
+    Search(const UnicodePattern& pattern, std::string_view text);
+    /// [begin, end) of the next match at or after `from`, in bytes; nothing when there is none.
+    std::optional<std::pair<std::size_t, std::size_t>> next(std::size_t from);
+
+   private:
+    struct Free {
+      void operator()(void* match_data) const;
+    };
+    const UnicodePattern& pattern_;
+    std::string_view text_;
+    std::unique_ptr<void, Free> match_data_;
+  };
+
+ private:
+  struct Free {
+    void operator()(void* code) const;
+  };
+  std::unique_ptr<void, Free> code_;
+};
+
+}  // namespace headscope

@@ -1,0 +1,175 @@
+"""What the notebooks share: reading a finished run, a table of its heads, a head view, and comparing two runs.
+
+    run = load("../out/demo")
+    run["pruning"]                  # a group as an xarray Dataset
+    heads(run)                      # a DataFrame, a row per head
+    head_view(run, ["L1H2"])        # lines between tokens
+"""
+from pathlib import Path
+
+import h5py
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart.
+COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9"]
+
+
+class NotInRun(Exception):
+    """Something the run does not hold. A notebook stops with the message alone, without a traceback."""
+
+    def _render_traceback_(self):
+        return [str(self)]
+
+
+class Run:
+    """A results file. `attrs` are the attributes of its root; `run[group]` is a group as an xarray Dataset."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+        if self.path.is_dir():
+            self.path = self.path / "results.h5"
+        if not self.path.is_file():
+            raise NotInRun(f"{self.path}: no such file. tools/demo.sh makes a run; set RESULTS to its folder.")
+        self.attrs = xr.open_dataset(self.path, engine="h5netcdf").attrs
+        self.n_layer, self.n_head = int(self.attrs["n_layer"]), int(self.attrs["n_head"])
+
+    def groups(self):
+        """Names of the groups in the file, such as "pruning" and "attention/0"."""
+        names = []
+        with h5py.File(self.path) as file:
+            file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Group) else None)
+        return names
+
+    def __contains__(self, group):
+        return group in self.groups()
+
+    def __getitem__(self, group):
+        if group not in self:
+            raise NotInRun(f"{self.path}: no group \"{group}\". Run the analysis that writes it; "
+                           f"the file has {', '.join(name for name in self.groups() if '/' not in name)}.")
+        return xr.open_dataset(self.path, group=group, engine="h5netcdf")
+
+
+def load(path):
+    """The run in a folder or results file."""
+    return Run(path)
+
+
+def flag_names(variable, values=None):
+    """The words for the numbers of a variable with flags, such as a verdict."""
+    words = variable.attrs["flag_meanings"].split()
+    number = {int(value): word for value, word in zip(np.atleast_1d(variable.attrs["flag_values"]), words)}
+    return [number[int(value)] for value in (variable.values if values is None else values).ravel()]
+
+
+def heads(run):
+    """A row per head ("L1H2"), a column per variable by layer and head, of all groups ("pruning.loss_all_but_one").
+
+    Variables with one further axis have a column per label ("pruning.loss_increase[zero]"). Intervals are left out.
+    """
+    names = [f"L{layer}H{head}" for layer in range(run.n_layer) for head in range(run.n_head)]
+    columns = {}
+    for group in run.groups():
+        if "/" in group:
+            continue
+        dataset = run[group]
+        for name, variable in dataset.data_vars.items():
+            if name.endswith(("_ci_low", "_ci_high")) or variable.dtype == object:
+                continue
+            further = [axis for axis in variable.dims if axis not in ("layer", "head")]
+            if len(further) > 1 or not {"layer", "head"} <= set(variable.dims):
+                continue
+            if "flag_meanings" in variable.attrs and not further:
+                columns[f"{group}.{name}"] = flag_names(variable)
+                continue
+            for label in dataset[further[0]].values if further else [None]:
+                key = f"{group}.{name}" if label is None else f"{group}.{name}[{label}]"
+                values = variable if label is None else variable.sel({further[0]: label})
+                columns[key] = values.transpose("layer", "head").values.ravel()
+    return pd.DataFrame(columns, index=pd.Index(names, name="head"))
+
+
+def with_error(dataset, name, **labels):
+    """A variable at these labels and the lengths of its error bars, as `plt.errorbar(x, *with_error(...))` takes them."""
+    value, low, high = (dataset[name + end].sel(labels) for end in ("", "_ci_low", "_ci_high"))
+    return value.values, np.abs(np.stack([value - low, high - value]))
+
+
+def grid(count, width=2.6, height=2.6, columns=6, **options):
+    """A figure and `count` axes in rows of at most `columns`, so that 24 layers are as readable as 4."""
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False,
+                                layout="constrained", **options)
+    for axis in axes.flat[count:]:
+        axis.remove()
+    return figure, list(axes.flat[:count])
+
+
+def head_map(values, label, axis=None):
+    """A layer-by-head map."""
+    axis = axis or plt.subplots(figsize=(1.8 + 0.4 * values.sizes["head"], 1.2 + 0.4 * values.sizes["layer"]),
+                                layout="constrained")[1]
+    image = axis.imshow(values.transpose("layer", "head"), cmap="viridis")
+    axis.set(xlabel="head", ylabel="layer")
+    for ticks in (axis.xaxis, axis.yaxis):
+        ticks.get_major_locator().set_params(integer=True)
+    axis.figure.colorbar(image, ax=axis, label=label)
+    return axis
+
+
+def shown(token):
+    """A token's text as it can be read: a leading space as a middle dot, a line break as an arrow."""
+    return token.replace(" ", "·").replace("\n", "↵")
+
+
+def layer_and_head(name):
+    """(1, 2) of "L1H2"."""
+    layer, head = name[1:].split("H")
+    return int(layer), int(head)
+
+
+def head_view(run, names, document=0, tokens=slice(0, 24), weights="pattern", least=0.05):
+    """Lines from each token to those it attends to; the wider, the more weight. A colour per head.
+
+    weights: "pattern" (probability) or "value_weighted" (the norm of what is moved, by its largest).
+    tokens: the part of the document that is drawn. Weights below `least` are left out.
+    """
+    kept = run[f"attention/{document}"]
+    text = [shown(str(token)) for token in kept["token_text"].values[tokens]]
+    figure, axis = plt.subplots(figsize=(6, 0.24 * len(text) + 0.8), layout="constrained")
+    for number, name in enumerate(names):
+        layer, head = layer_and_head(name)
+        weight = kept[weights].isel(layer=layer, head=head, query=tokens, key=tokens).values
+        weight = weight / (np.nanmax(weight) if weights == "value_weighted" else 1)
+        for query, key in zip(*np.nonzero(weight >= least)):
+            axis.plot([0, 1], [query, key], color=COLOURS[number % len(COLOURS)], alpha=float(weight[query, key]),
+                      linewidth=2.5 * weight[query, key], solid_capstyle="round")
+        axis.plot([], [], color=COLOURS[number % len(COLOURS)], linewidth=2.5, label=name)
+    for row, token in enumerate(text):
+        axis.text(-0.02, row, token, ha="right", va="center", fontsize=8)
+        axis.text(1.02, row, token, ha="left", va="center", fontsize=8)
+    axis.set(xlim=(-0.35, 1.35), ylim=(len(text), -1.5))
+    axis.axis("off")
+    axis.text(-0.02, -1, "from", ha="right", color="0.4", fontsize=8)
+    axis.text(1.02, -1, "to", ha="left", color="0.4", fontsize=8)
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=min(len(names), 6), frameon=False)
+    return axis
+
+
+def compare(first, second, group, variable, **labels):
+    """A variable by layer and head in two runs of one shape, a row per head, largest difference first."""
+    values = {}
+    for label, run in (("first", first), ("second", second)):
+        table = run[group][variable].sel(labels).transpose("layer", "head")
+        values[label] = table.to_series()
+    if len(values["first"]) != len(values["second"]):
+        raise NotInRun(f"{first.path} has {len(values['first'])} heads, {second.path} has {len(values['second'])}: "
+                       "heads can only be compared between models of one shape.")
+    table = pd.DataFrame(values)
+    table.index = [f"L{layer}H{head}" for layer, head in table.index]
+    table["difference"] = table["second"] - table["first"]
+    return table.sort_values("difference", key=np.abs, ascending=False)

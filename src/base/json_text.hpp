@@ -1,0 +1,17 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+namespace headscope {
+
+/// Parses JSON from an untrusted file.
+/// @return  discarded if it is malformed, nested more than 32 levels deep (more than any file read
+///          here), or repeats a key within an object.
+nlohmann::json parse_json(std::string_view text);
+
+/// JSON on one line; invalid UTF-8 becomes U+FFFD.
+std::string json_text(const nlohmann::json& value);
+
+}  // namespace headscope

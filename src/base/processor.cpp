@@ -1,0 +1,88 @@
+#include "headscope/processor.hpp"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#endif
+
+namespace headscope {
+
+const char* Processor::widest() const {
+  if (amx_bf16 || amx_int8) return "AMX";
+  if (avx512_bf16) return "AVX512-BF16";
+  if (avx512) return "AVX-512";
+  return avx2 ? "AVX2" : "SSE";
+}
+
+#if defined(__x86_64__)
+namespace {
+
+struct Registers {
+  std::uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
+};
+
+Registers cpuid(std::uint32_t leaf, std::uint32_t subleaf = 0) {
+  Registers r;
+  __get_cpuid_count(leaf, subleaf, &r.eax, &r.ebx, &r.ecx, &r.edx);
+  return r;
+}
+
+bool bit(std::uint64_t value, int index) {
+  return (value >> index & 1) != 0;
+}
+
+// The register states that the operating system saves.
+std::uint64_t saved_states() {
+  constexpr int osxsave = 27;
+  if (!bit(cpuid(1).ecx, osxsave)) return 0;
+  std::uint32_t low = 0, high = 0;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return std::uint64_t{high} << 32 | low;
+}
+
+std::string brand() {
+  constexpr std::uint32_t first = 0x80000002;
+  if (cpuid(0x80000000).eax < first + 2) return "";
+  std::array<char, 49> text{};
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const Registers part = cpuid(first + i);
+    std::memcpy(text.data() + std::size_t{16} * i, &part, 16);
+  }
+  const std::string name = text.data();
+  const auto start = name.find_first_not_of(' ');
+  return start == std::string::npos ? ""
+                                    : name.substr(start, name.find_last_not_of(' ') - start + 1);
+}
+
+}  // namespace
+
+// Bits from Intel's Software Developer's Manual, volume 2A, CPUID, and volume 1, section 13.
+Processor this_processor() {
+  const Registers features = cpuid(1), extended = cpuid(7), extended_1 = cpuid(7, 1);
+  const std::uint64_t saved = saved_states();
+  const bool avx = bit(saved, 1) && bit(saved, 2);
+  const bool avx512 = avx && bit(saved, 5) && bit(saved, 6) && bit(saved, 7);
+  const bool tiles = bit(saved, 17) && bit(saved, 18) && bit(extended.edx, 24);
+  Processor processor;
+  processor.name = brand();
+  processor.avx2 = avx && bit(extended.ebx, 5) && bit(features.ecx, 12);
+  processor.avx512 = avx512 && bit(extended.ebx, 16) && bit(extended.ebx, 17) &&
+                     bit(extended.ebx, 30) && bit(extended.ebx, 31);
+  processor.avx512_bf16 = processor.avx512 && bit(extended_1.eax, 5);
+  processor.amx_bf16 = tiles && bit(extended.edx, 22);
+  processor.amx_int8 = tiles && bit(extended.edx, 25);
+  return processor;
+}
+
+#else
+
+Processor this_processor() {
+  return {};
+}
+
+#endif
+
+}  // namespace headscope

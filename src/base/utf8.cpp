@@ -1,0 +1,125 @@
+#include "headscope/utf8.hpp"
+
+#include <algorithm>
+
+namespace headscope {
+namespace {
+
+constexpr std::string_view replacement = "\uFFFD";
+
+// Replaces each character, and each byte that is part of none.
+// @param replace  called with the bytes and whether they are a character.
+template <typename Replace>
+std::string replaced(std::string_view text, Replace replace) {
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = utf8::character_length(text);
+    const std::string_view bytes = text.substr(0, std::max<std::size_t>(length, 1));
+    result += replace(bytes, length > 0);
+    text.remove_prefix(bytes.size());
+  }
+  return result;
+}
+
+bool is_ascii_control(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  return first < 0x20 || first == 0x7F;
+}
+
+// Also C1 controls, line and paragraph separators, characters that set the direction of the text
+// after them, and the two non-characters XML refuses.
+bool is_control(std::string_view character) {
+  const auto between = [&](std::string_view first, std::string_view last) {
+    return character.size() == last.size() && character >= first && character <= last;
+  };
+  return is_ascii_control(character) || between("\u0080", "\u009F") ||
+         between("\u2028", "\u202E") || between("\u2066", "\u2069") || between("\uFFFE", "\uFFFF");
+}
+
+}  // namespace
+
+std::size_t utf8::character_length(std::string_view text) {
+  if (text.empty()) return 0;
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if (!is_continuation(text[i])) return 0;
+  }
+  // The second byte reveals overlong forms, surrogates and code points above U+10FFFF.
+  const unsigned char second = byte(1);
+  if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+      (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) {
+    return 0;
+  }
+  return length;
+}
+
+std::size_t utf8::valid_prefix(std::string_view text) {
+  std::size_t position = 0;
+  while (const std::size_t length = character_length(text.substr(position))) position += length;
+  return position;
+}
+
+void utf8::append(std::string& text, char32_t code_point) {
+  const auto put = [&](char32_t byte) { text += static_cast<char>(byte); };
+  if (code_point < 0x80) {
+    put(code_point);
+  } else if (code_point < 0x800) {
+    put(0xC0 | code_point >> 6);
+    put(0x80 | (code_point & 0x3F));
+  } else if (code_point < 0x10000) {
+    put(0xE0 | code_point >> 12);
+    put(0x80 | (code_point >> 6 & 0x3F));
+    put(0x80 | (code_point & 0x3F));
+  } else {
+    put(0xF0 | code_point >> 18);
+    put(0x80 | (code_point >> 12 & 0x3F));
+    put(0x80 | (code_point >> 6 & 0x3F));
+    put(0x80 | (code_point & 0x3F));
+  }
+}
+
+std::string valid_utf8(std::string_view text) {
+  return replaced(text, [](std::string_view bytes, bool is_character) {
+    return is_character && bytes[0] != '\0' ? bytes : replacement;
+  });
+}
+
+std::string one_line(std::string_view text) {
+  return replaced(text, [](std::string_view bytes, bool is_character) {
+    if (!is_character || bytes[0] == '\0') return replacement;
+    return is_control(bytes) ? std::string_view(" ") : bytes;
+  });
+}
+
+std::string shortened(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  const auto at_character = [&](std::size_t place) {
+    while (place > 0 && utf8::is_continuation(text[place])) --place;
+    return place;
+  };
+  const std::size_t end = at_character(most / 2), begin = at_character(text.size() - most / 2);
+  return std::string(text.substr(0, end)) + " [... " + std::to_string(begin - end) +
+         " bytes ...] " + std::string(text.substr(begin));
+}
+
+std::string escaped_utf8(std::string_view text) {
+  return replaced(text, [](std::string_view bytes, bool is_character) {
+    if (is_character && !is_ascii_control(bytes)) return std::string(bytes);
+    constexpr char digits[] = "0123456789ABCDEF";
+    const auto byte = static_cast<unsigned char>(bytes[0]);
+    return std::string{'\\', 'x', digits[byte >> 4], digits[byte & 0xF]};
+  });
+}
+
+std::string with_placeholders(std::string_view text) {
+  return replaced(text, [](std::string_view bytes, bool is_character) {
+    return is_character ? bytes : std::string_view("\x01");
+  });
+}
+
+}  // namespace headscope

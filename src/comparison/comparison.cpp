@@ -1,0 +1,240 @@
+#include "headscope/comparison.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "comparison/comparison_findings.hpp"
+#include "comparison/head_comparison.hpp"
+#include "comparison/stacked_variable.hpp"
+#include "headscope/error.hpp"
+#include "headscope/number_text.hpp"
+#include "report/head_variables.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr std::size_t most_overview_columns = 2;  // of one variable
+
+bool is_measured(const ResultsGroup& group, const Variable& variable) {
+  return std::ranges::any_of(group.report.measures, [&](const Measure& measure) {
+    return measure.variable == variable.name;
+  });
+}
+
+const AttributeValue* find_attribute(const ComparedRun& run, const std::string& name) {
+  const auto found = run.results.attributes.find(name);
+  return found == run.results.attributes.end() ? nullptr : &found->second;
+}
+
+std::string text_of(const ComparedRun& run, const std::string& name) {
+  const AttributeValue* const value = find_attribute(run, name);
+  const auto* const text = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  return text == nullptr ? "" : *text;
+}
+
+double number_of(const ComparedRun& run, const std::string& name) {
+  const AttributeValue* const value = find_attribute(run, name);
+  const auto* const number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+  return number == nullptr ? std::nan("") : static_cast<double>(*number);
+}
+
+void add_run_variables(const std::vector<ComparedRun>& runs, const std::string& ordering,
+                       ResultsGroup& group) {
+  const auto add_numbers = [&](const std::string& name, const std::string& about, auto value) {
+    std::vector<double> values(runs.size());
+    std::ranges::transform(runs, values.begin(), value);
+    group.add(Variable::real(name, {"run"}, Array({runs.size()}, std::move(values)), about, "1",
+                             own_definition));
+  };
+  const auto add_text = [&](const std::string& name, const std::string& about, auto text) {
+    std::vector<std::string> texts(runs.size());
+    std::ranges::transform(runs, texts.begin(), text);
+    group.add(Variable::strings(name, {"run"}, std::move(texts), about, own_definition));
+  };
+  add_numbers("ordering", "Place of the run along the ordering: " + ordering,
+              [](const ComparedRun& run) { return run.place; });
+  add_text("path", "The run's results file", [](const ComparedRun& run) { return run.path; });
+  add_text("report", "The run's report, relative to that of the comparison; empty: none",
+           [](const ComparedRun& run) { return run.report; });
+  for (const char* const name : {"model_path", "model_sha256", "corpus_sha256", "version"}) {
+    add_text(name, "The run's " + std::string(name) + "; empty: not stated",
+             [&](const ComparedRun& run) { return text_of(run, name); });
+  }
+  for (const char* const name : {"n_layer", "n_head", "d_model", "n_document", "n_token"}) {
+    add_numbers(name, "The run's " + std::string(name),
+                [&](const ComparedRun& run) { return number_of(run, name); });
+  }
+}
+
+/// The measure in each run that has it as a real number of at most one dimension; null in others.
+std::vector<RunVariable> measured(const std::vector<ComparedRun>& runs, const std::string& group,
+                                  const Measure& measure) {
+  std::vector<RunVariable> of_runs;
+  const Variable* like = nullptr;
+  for (const ComparedRun& run : runs) {
+    RunVariable& own = of_runs.emplace_back();
+    if (!run.results.has(group)) continue;
+    const ResultsGroup& own_group = run.results.group(group);
+    const Variable* const variable = find_variable(own_group, measure.variable);
+    if (variable == nullptr || variable->type != Variable::Type::real ||
+        variable->dimensions.size() > 1) {
+      continue;
+    }
+    if (like != nullptr && !is_stackable(*like, *variable)) continue;
+    like = variable;
+    own = {&own_group, variable};
+  }
+  return of_runs;
+}
+
+void add_measure(const std::vector<ComparedRun>& runs, const std::string& group_name,
+                 const Measure& measure, ResultsGroup& group) {
+  std::vector<RunVariable> of_runs = measured(runs, group_name, measure);
+  if (std::ranges::count_if(of_runs, [](const auto& each) { return each.variable != nullptr; }) <
+      2) {
+    return;
+  }
+  ResultsGroup draft;  // takes the dimension under the variable's own name
+  std::optional<Variable> all = stacked(measure.name, of_runs, StackedLabels::of_any_run, draft);
+  if (!all) return;
+  if (all->dimensions.size() == 2) {
+    Dimension dimension = draft.dimensions.at(all->dimensions[1]);
+    if (!measure.dimension.empty()) dimension.name = measure.dimension;
+    all->dimensions[1] = dimension.name;
+    group.add_dimension(std::move(dimension));
+  }
+  const bool is_short =
+      all->dimensions.size() == 1 || all->values.shape[1] <= most_overview_columns;
+  if (is_short) group.report.overview.variables.push_back(measure.name);
+  group.report.measures.push_back({measure.name, measure.name, ""});
+  group.add(std::move(*all));
+}
+
+void add_measures(const std::vector<ComparedRun>& runs, ResultsGroup& group) {
+  std::set<std::string> seen;
+  for (const ComparedRun& run : runs) {
+    for (const ResultsGroup& own : run.results.groups) {
+      // Those of the untrained control are compared with the model's by the run itself.
+      if (own.name.find('/') != std::string::npos) continue;
+      for (const Measure& measure : own.report.measures) {
+        if (seen.insert(measure.name).second) add_measure(runs, own.name, measure, group);
+      }
+    }
+  }
+}
+
+std::string shape_words(const std::optional<HeadShape>& shape) {
+  if (!shape) return "no variable by head";
+  return count_text(shape->n_layer, "layer") + " of " + count_text(shape->n_head, "head");
+}
+
+/// Adds a note for each run of another shape than the first; returns whether there is none.
+bool check_shapes(const std::vector<ComparedRun>& runs, std::vector<std::string>& notes) {
+  const std::optional<HeadShape> first = head_shape(runs.front().results);
+  bool same = first.has_value();
+  for (const ComparedRun& run : runs) {
+    const std::optional<HeadShape> own = head_shape(run.results);
+    const bool is_same = own.has_value() == first.has_value() &&
+                         (!own || (own->n_layer == first->n_layer && own->n_head == first->n_head));
+    if (is_same) continue;
+    same = false;
+    notes.push_back(run.label + " has " + shape_words(own) + ", " + runs.front().label + " " +
+                    shape_words(first) + "; heads are not compared one by one");
+  }
+  return same;
+}
+
+void check_origins(const std::vector<ComparedRun>& runs, std::vector<std::string>& notes) {
+  const ComparedRun& first = runs.front();
+  for (const ComparedRun& run : runs) {
+    const auto differs = [&](const char* attribute) {
+      return text_of(run, attribute) != text_of(first, attribute);
+    };
+    const double n_document = number_of(run, "n_document"),
+                 n_first = number_of(first, "n_document");
+    if (differs("corpus_sha256")) {
+      notes.push_back(run.label + " was run on another corpus than " + first.label +
+                      "; differences may be the corpus's");
+    } else if (n_document < n_first || n_document > n_first) {
+      notes.push_back(run.label + " was run on " +
+                      count_text(static_cast<std::size_t>(n_document), "document") + ", " +
+                      first.label + " on " + number_text(n_first, 0));
+    }
+    if (differs("version") || differs("git_commit")) {
+      notes.push_back(run.label + " was run with another version of Headscope than " + first.label);
+    }
+  }
+}
+
+void check_labels(const std::vector<ComparedRun>& runs) {
+  if (runs.size() < 2) {
+    throw Error("compare: expected at least 2 runs, got " + std::to_string(runs.size()));
+  }
+  std::set<std::string> labels;
+  for (const ComparedRun& run : runs) {
+    if (labels.insert(run.label).second) continue;
+    throw Error("compare: expected a different label for each run, got " + run.label + " twice");
+  }
+}
+
+std::string group_list(const ComparedRun& run) {
+  std::string list;
+  for (const ResultsGroup& group : run.results.groups) {
+    if (group.variables.empty()) continue;
+    list += (list.empty() ? "" : ", ") + group.name;
+  }
+  return list.empty() ? "nothing to compare" : list;
+}
+
+}  // namespace
+
+ComparedRun read_compared_run(const std::string& path) {
+  ComparedRun run;
+  run.path = path;
+  run.results = read_results(path);
+  if (run.results.has(comparison_group)) {
+    throw DataError(path, "", "expected the results of a run, got a comparison");
+  }
+  for (ResultsGroup& group : run.results.groups) {
+    std::erase_if(group.variables, [&](const Variable& variable) {
+      return !is_by_head(group, variable) && !is_measured(group, variable);
+    });
+  }
+  return run;
+}
+
+Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string& ordering) {
+  check_labels(runs);
+  Comparison comparison;
+  ResultsGroup& group = comparison.group;
+  group.name = comparison_group;
+  group.title = "Comparison of runs";
+  std::vector<std::string> labels(runs.size());
+  std::ranges::transform(runs, labels.begin(), &ComparedRun::label);
+  group.add_dimension(Dimension::labels("run", labels));
+  add_run_variables(runs, ordering, group);
+  group.report.overview = {"Runs", "run", "report", {}};
+  for (const char* const name : {"n_layer", "n_head", "d_model"}) {
+    const std::vector<double>& values = group.variable(name).values.values;
+    const bool differs = std::ranges::any_of(values, [&](double v) { return v != values[0]; });
+    if (differs) group.report.overview.variables.push_back(name);
+  }
+  const std::size_t n_before = group.variables.size();
+  add_measures(runs, group);
+  check_origins(runs, comparison.notes);
+  if (check_shapes(runs, comparison.notes)) add_head_variables(runs, comparison);
+  if (group.variables.size() == n_before) {
+    std::string found;
+    for (const ComparedRun& run : runs) {
+      found += (found.empty() ? "" : "; ") + run.path + " has " + group_list(run);
+    }
+    throw Error("compare: expected runs with something in common, got none: " + found);
+  }
+  group.report.findings = comparison_findings(comparison, ordering);
+  for (const std::string& note : comparison.notes) {
+    group.summary += (group.summary.empty() ? "" : "\n") + note + ".";
+  }
+  return comparison;
+}
+
+}  // namespace headscope

@@ -1,0 +1,274 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "comparison/comparison_findings.hpp"
+#include "headscope/comparison.hpp"
+#include "headscope/error.hpp"
+#include "report/head_variables.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr std::size_t most_panels = 12;
+/// From this ratio of the largest to the smallest place on, the axis of places is logarithmic.
+constexpr double least_log_ratio = 8;
+
+const std::vector<std::string>& run_labels(const ResultsGroup& group) {
+  return group.dimensions.at("run").text;
+}
+
+std::string title_case(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 32);
+  return text;
+}
+
+std::string with_units(const std::string& name, const std::string& units) {
+  return units == "1" ? name : name + " (" + units + ")";
+}
+
+/// Letters, digits and '_' as they are, any other byte as '-'.
+std::string file_stem(const std::string& name) {
+  std::string stem = "comparison_" + name;
+  for (char& c : stem) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    if (!plain) c = '-';
+  }
+  return stem;
+}
+
+/// What the runs stand along: numbers, or only their labels.
+struct Places {
+  std::vector<double> x;
+  std::vector<std::string> labels;  ///< empty: x are numbers
+  std::string title;
+  bool log = false, distinct = true;
+};
+
+Places places_of(const ResultsGroup& group) {
+  const Variable& ordering = group.variable("ordering");
+  Places places{ordering.values.values, {}, ordering.long_name, false, true};
+  places.title.erase(0, places.title.rfind(": ") + 2);
+  if (places.title == command_line_order) {
+    places.labels = run_labels(group);
+    places.title = "run";
+    places.distinct = false;
+    return places;
+  }
+  const auto [low, high] = std::ranges::minmax(places.x);
+  places.log = low > 0 && high >= least_log_ratio * low;
+  places.distinct = std::set<double>(places.x.begin(), places.x.end()).size() == places.x.size();
+  return places;
+}
+
+Figure measure_figure(const ResultsGroup& group, const Variable& variable) {
+  const Places places = places_of(group);
+  Chart chart;
+  chart.x_title = places.title;
+  chart.x_labels = places.labels;
+  chart.log_x = places.log;
+  chart.y_title = with_units(in_words(variable.name, ""), variable.units);
+  ChartPanel panel;
+  for (const ComparedSlice& slice : compared_slices(group, variable)) {
+    Series series;
+    series.label = in_words(slice.label, "");
+    series.style = places.distinct ? Series::Style::line : Series::Style::points;
+    series.x = places.x;
+    bool is_all_zero = true;
+    for (const std::vector<std::size_t>& at : slice.at) {
+      const Estimate estimate = variable.estimate(at[0]);
+      series.y.push_back(estimate.value);
+      is_all_zero &= std::isnan(estimate.value) || estimate.value == 0;
+      if (!variable.interval) continue;
+      series.low.push_back(estimate.low);
+      series.high.push_back(estimate.high);
+    }
+    if (!is_all_zero || variable.dimensions.size() == 1) panel.series.push_back(std::move(series));
+  }
+  chart.panels.push_back(std::move(panel));
+  return {.name = file_stem(variable.name),
+          .group = group.name,
+          .title = title_case(in_words(variable.name, "")),
+          .caption =
+              title_case(variable.long_name) + ", by run" +
+              (variable.interval ? ", with 95 % intervals (" + variable.interval->resampling + ")."
+                                 : "."),
+          .source = variable.references,
+          .content = std::move(chart)};
+}
+
+/// A share or a correlation for each variable of the head panel (rows) and run (columns).
+struct ByVariable {
+  std::vector<std::string> names;
+  std::vector<double> values;  ///< row-major
+};
+
+Figure by_variable_figure(const ResultsGroup& group, ByVariable rows, Heatmap map,
+                          const std::string& stem, const std::string& title,
+                          const std::string& caption) {
+  const std::vector<std::string>& runs = run_labels(group);
+  map.row_labels = std::move(rows.names);
+  map.column_labels = {runs.begin() + 1, runs.end()};
+  map.column_title = "run";
+  map.panels.push_back(
+      {"", Array({map.row_labels.size(), runs.size() - 1}, std::move(rows.values))});
+  return {.name = file_stem(stem),
+          .group = group.name,
+          .title = title,
+          .caption = caption,
+          .source = own_definition,
+          .content = std::move(map)};
+}
+
+template <typename Value>
+ByVariable by_variable(const ResultsGroup& group, const std::string& suffix, Value value) {
+  ByVariable rows;
+  for (const ScoreSection& section : group.report.scores) {
+    for (const std::string& name : section.variables) {
+      const Variable* const variable = find_variable(group, name + suffix);
+      if (variable == nullptr) continue;
+      for (const ComparedSlice& slice : compared_slices(group, *variable)) {
+        // Without the group's name, which the label has no room for.
+        rows.names.push_back(in_words(name.substr(name.find('_') + 1), slice.label));
+        for (std::size_t run = 1; run < slice.at.size(); ++run) {
+          rows.values.push_back(value(*variable, slice.at[run]));
+        }
+      }
+    }
+  }
+  return rows;
+}
+
+void add_by_variable(const ResultsGroup& group, std::vector<Figure>& figures) {
+  const std::string first = run_labels(group)[0];
+  ByVariable correlations = by_variable(
+      group, "_rank_correlation", [](const Variable& variable, const std::vector<std::size_t>& at) {
+        return variable.values.values[at[0]];
+      });
+  if (!correlations.names.empty()) {
+    Heatmap map;
+    map.scale = ColourScale::diverging;
+    map.low = -1;
+    map.high = 1;
+    map.value_title = "rank correlation";
+    figures.push_back(
+        by_variable_figure(group, std::move(correlations), std::move(map), "rank_correlation",
+                           "Does the order of heads stay?",
+                           "Spearman's rank correlation over heads with the first run, " + first +
+                               ", for the variables of the head panel."));
+  }
+  ByVariable shares = by_variable(group, "_changed",
+                                  [](const Variable& variable, const std::vector<std::size_t>& at) {
+                                    double n = 0;
+                                    for (const std::size_t i : at) n += variable.values.values[i];
+                                    return n / static_cast<double>(at.size());
+                                  });
+  if (!shares.names.empty()) {
+    Heatmap map;
+    map.low = 0;
+    map.high = 1;
+    map.value_title = "share of heads";
+    figures.push_back(by_variable_figure(
+        group, std::move(shares), std::move(map), "changed", "How many heads changed?",
+        "Share of heads whose 95 % interval lies apart from that in the first run, " + first +
+            ", for the variables of the head panel that have intervals."));
+  }
+}
+
+std::string shown_runs(std::size_t n_run, std::size_t n_shown) {
+  return n_shown < n_run
+             ? " The first " + std::to_string(n_shown) + " of " + std::to_string(n_run) + " runs."
+             : "";
+}
+
+void add_types(const ResultsGroup& group, std::vector<Figure>& figures) {
+  const Variable* const transition = find_variable(group, "type_transition");
+  if (transition == nullptr ||
+      transition->dimensions != std::vector<std::string>{"run", "type_from", "type_to"}) {
+    return;
+  }
+  const std::vector<std::string>& runs = run_labels(group);
+  const std::vector<std::string>& types = group.dimensions.at("type_from").text;
+  const std::size_t n_type = types.size(), n_shown = std::min(runs.size(), most_panels + 1);
+  std::vector<std::size_t> present;  // types that a head has in some run
+  for (std::size_t type = 0; type < n_type; ++type) {
+    double n = 0;
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      for (std::size_t from = 0; from < n_type; ++from) n += transition->values(run, from, type);
+    }
+    if (n > 0) present.push_back(type);
+  }
+  Heatmap map;
+  map.row_title = "type in " + runs[0];
+  map.column_title = "type";
+  map.value_title = "heads";
+  map.low = 0;
+  for (const std::size_t type : present) map.row_labels.push_back(in_words(types[type], ""));
+  map.column_labels = map.row_labels;
+  for (std::size_t run = 1; run < n_shown; ++run) {
+    Array heads({present.size(), present.size()});
+    for (std::size_t i = 0; i < present.size(); ++i) {
+      for (std::size_t j = 0; j < present.size(); ++j) {
+        heads(i, j) = transition->values(run, present[i], present[j]);
+      }
+    }
+    map.panels.push_back({runs[run], std::move(heads)});
+  }
+  figures.push_back({.name = file_stem("type_transition"),
+                     .group = group.name,
+                     .title = "Which heads change their type?",
+                     .caption = "Heads by main type in the first run, " + runs[0] +
+                                " (rows), and in the run of the panel (columns)." +
+                                shown_runs(runs.size(), n_shown),
+                     .source = own_definition,
+                     .content = std::move(map)});
+}
+
+/// Differences from the first run by head, for each variable of the head panel.
+void add_differences(const ResultsGroup& group, std::vector<Figure>& figures) {
+  const std::vector<std::string>& runs = run_labels(group);
+  const std::size_t n_shown = std::min(runs.size(), most_panels + 1);
+  const Shape heads{group.dimensions.at("layer").size(), group.dimensions.at("head").size()};
+  for (const ScoreSection& section : group.report.scores) {
+    for (const std::string& name : section.variables) {
+      const Variable* const difference = find_variable(group, name + "_difference");
+      if (difference == nullptr) continue;
+      const ComparedSlice slice = compared_slices(group, *difference).front();
+      if (slice.at[0].size() != element_count(heads)) continue;
+      Heatmap map = head_map(with_units("difference", difference->units), {});
+      map.scale = ColourScale::diverging;
+      for (std::size_t run = 1; run < n_shown; ++run) {
+        std::vector<double> values;
+        for (const std::size_t i : slice.at[run]) values.push_back(difference->values.values[i]);
+        map.panels.push_back({runs[run], Array(heads, std::move(values))});
+      }
+      const std::string words = in_words(name, slice.label);
+      figures.push_back({.name = file_stem(name + "_difference"),
+                         .group = group.name,
+                         .title = title_case(words) + ": difference from " + runs[0],
+                         .caption = difference->long_name + "." + shown_runs(runs.size(), n_shown),
+                         .source = group.variable(name).references,
+                         .content = std::move(map)});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Figure> comparison_figures(const Results& results) {
+  const ResultsGroup& group = results.group(comparison_group);
+  check_count("results comparison runs", group.variable("ordering").values.size(),
+              run_labels(group).size());
+  std::vector<Figure> figures;
+  for (const Measure& measure : group.report.measures) {
+    figures.push_back(measure_figure(group, group.variable(measure.variable)));
+  }
+  if (!head_shape(results)) return figures;
+  add_types(group, figures);
+  add_by_variable(group, figures);
+  add_differences(group, figures);
+  return figures;
+}
+
+}  // namespace headscope

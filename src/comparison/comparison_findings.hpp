@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headscope/comparison.hpp"
+
+namespace headscope {
+
+/// A variable's name in words, with its label along further dimensions: `pruning loss increase,
+/// zero`.
+std::string in_words(std::string name, const std::string& label);
+
+/// The values of a variable of the comparison at each combination of its further labels.
+struct ComparedSlice {
+  std::string label;                         ///< empty where there are no further dimensions
+  std::vector<std::vector<std::size_t>> at;  ///< by run: places of the values, row-major by head
+};
+/// @throws Error  if the variable does not hold numbers by run.
+std::vector<ComparedSlice> compared_slices(const ResultsGroup& group, const Variable& variable);
+
+/// The lines of the summary: the runs, what differs beyond its interval, heads that changed.
+std::vector<Finding> comparison_findings(const Comparison& comparison, const std::string& ordering);
+
+}  // namespace headscope

@@ -1,0 +1,171 @@
+#include "comparison/head_comparison.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "comparison/stacked_variable.hpp"
+#include "headscope/statistics.hpp"
+#include "report/head_variables.hpp"
+
+namespace headscope {
+namespace {
+
+std::string joined_name(const std::string& group, const std::string& variable) {
+  std::string name = group + "_" + variable;
+  std::ranges::replace(name, '/', '_');
+  return name;
+}
+
+/// The variable in each run; nothing if a run lacks it or has it in another form.
+std::optional<std::vector<RunVariable>> of_all_runs(const std::vector<ComparedRun>& runs,
+                                                    const ResultsGroup& group,
+                                                    const Variable& variable) {
+  std::vector<RunVariable> of_runs;
+  for (const ComparedRun& run : runs) {
+    if (!run.results.has(group.name)) return std::nullopt;
+    const ResultsGroup& own = run.results.group(group.name);
+    const Variable* const found = find_variable(own, variable.name);
+    if (found == nullptr || !is_stackable(variable, *found)) return std::nullopt;
+    of_runs.push_back({&own, found});
+  }
+  return of_runs;
+}
+
+void add_difference(const Variable& variable, ResultsGroup& group) {
+  Variable difference = variable;
+  difference.name += "_difference";
+  difference.interval.reset();
+  difference.long_name = "Difference from the first run of: " + variable.long_name;
+  difference.references = own_definition;
+  const std::size_t n_value = variable.values.size() / variable.values.shape[0];
+  for (std::size_t i = 0; i < variable.values.size(); ++i) {
+    difference.values.values[i] -= variable.values.values[i % n_value];
+  }
+  group.add(std::move(difference));
+}
+
+void add_changed(const Variable& variable, ResultsGroup& group) {
+  const std::size_t n_value = variable.values.size() / variable.values.shape[0];
+  Array changed(variable.values.shape);
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    const Estimate first = variable.estimate(i % n_value), own = variable.estimate(i);
+    changed.values[i] = own.low > first.high || own.high < first.low;
+  }
+  group.add(Variable::flag(variable.name + "_changed", variable.dimensions, std::move(changed),
+                           {"no", "yes"},
+                           "Whether the 95 % interval lies apart from the first run's; no where "
+                           "one of them is missing. Of: " +
+                               variable.long_name,
+                           own_definition));
+}
+
+void add_rank_correlation(const Variable& variable, ResultsGroup& group) {
+  // Where each value belongs: its run and further labels, and within these its head.
+  std::vector<std::string> dimensions;
+  Shape shape;
+  for (std::size_t axis = 0; axis < variable.dimensions.size(); ++axis) {
+    const std::string& name = variable.dimensions[axis];
+    if (name == "layer" || name == "head") continue;
+    dimensions.push_back(name);
+    shape.push_back(variable.values.shape[axis]);
+  }
+  const Array empty(shape);
+  std::vector<std::vector<double>> by_slice(empty.size());
+  for (std::size_t i = 0; i < variable.values.size(); ++i) {
+    std::size_t rest = i, slice = 0, step = 1;
+    for (std::size_t axis = variable.dimensions.size(); axis-- > 0;) {
+      const std::size_t extent = variable.values.shape[axis], place = rest % extent;
+      rest /= extent;
+      if (variable.dimensions[axis] == "layer" || variable.dimensions[axis] == "head") continue;
+      slice += place * step;
+      step *= extent;
+    }
+    by_slice[slice].push_back(variable.values.values[i]);
+  }
+  Array correlation = empty;
+  const std::size_t n_slice = by_slice.size() / shape[0];
+  for (std::size_t i = 0; i < by_slice.size(); ++i) {
+    std::vector<double> first, own;
+    for (std::size_t head = 0; head < by_slice[i].size(); ++head) {
+      const double before = by_slice[i % n_slice][head], now = by_slice[i][head];
+      if (std::isnan(before) || std::isnan(now)) continue;
+      first.push_back(before);
+      own.push_back(now);
+    }
+    correlation.values[i] = spearman(first, own);
+  }
+  group.add(Variable::real(variable.name + "_rank_correlation", dimensions, std::move(correlation),
+                           "Spearman's rank correlation with the first run over the heads that "
+                           "have a value in both of: " +
+                               variable.long_name,
+                           "1", own_definition));
+}
+
+void add_type_transition(const Variable& primary, ResultsGroup& group) {
+  const std::vector<std::string>& types = primary.flag_meanings;
+  for (const char* const axis : {"type_from", "type_to"}) {
+    group.add_dimension(Dimension::labels(axis, types));
+  }
+  const std::size_t n_run = primary.values.shape[0], n_unit = primary.values.size() / n_run;
+  Array heads({n_run, types.size(), types.size()});
+  for (std::size_t i = 0; i < primary.values.size(); ++i) {
+    const auto from = static_cast<std::size_t>(primary.values.values[i % n_unit]);
+    const auto to = static_cast<std::size_t>(primary.values.values[i]);
+    heads(i / n_unit, from, to) += 1;
+  }
+  group.add(Variable::integer("type_transition", {"run", "type_from", "type_to"}, std::move(heads),
+                              "Heads whose primary type is type_from in the first run and type_to "
+                              "in this run",
+                              "count", own_definition));
+}
+
+/// The sections of the first run's head panel, with the variables' names in the comparison.
+void add_score_sections(const ResultsGroup& first, ResultsGroup& group) {
+  for (ScoreSection section : first.report.scores) {
+    std::vector<std::string> names;
+    for (const std::string& variable : section.variables) {
+      const std::string name = joined_name(first.name, variable);
+      if (group.has(name)) names.push_back(name);
+    }
+    if (names.empty()) continue;
+    section.variables = std::move(names);
+    group.report.scores.push_back(std::move(section));
+  }
+}
+
+}  // namespace
+
+bool is_by_head(const ResultsGroup& group, const Variable& variable) {
+  const auto has_axis = [&](const char* name) {
+    return std::ranges::count(variable.dimensions, name) == 1;
+  };
+  return variable.type != Variable::Type::text && group.report.pattern.empty() &&
+         has_axis("layer") && has_axis("head");
+}
+
+void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& comparison) {
+  ResultsGroup& group = comparison.group;
+  for (const ResultsGroup& first : runs.front().results.groups) {
+    for (const Variable& variable : first.variables) {
+      if (!is_by_head(first, variable)) continue;
+      const auto of_runs = of_all_runs(runs, first, variable);
+      if (!of_runs) continue;
+      std::optional<Variable> all = stacked(joined_name(first.name, variable.name), *of_runs,
+                                            StackedLabels::of_all_runs, group);
+      if (!all) continue;
+      group.add(*all);
+      if (all->type == Variable::Type::flag) {
+        const bool is_primary = variable.name == first.report.primary_type &&
+                                variable.dimensions == std::vector<std::string>{"layer", "head"};
+        if (is_primary && !group.has("type_transition")) add_type_transition(*all, group);
+        continue;
+      }
+      add_difference(*all, group);
+      if (all->interval) add_changed(*all, group);
+      add_rank_correlation(*all, group);
+    }
+    add_score_sections(first, group);
+  }
+}
+
+}  // namespace headscope

@@ -1,0 +1,157 @@
+#include "comparison/stacked_variable.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace headscope {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+bool is_same_label(const Dimension& a, std::size_t i, const Dimension& b, std::size_t j) {
+  if (a.text.empty() != b.text.empty()) return false;
+  return a.text.empty() ? a.values[i] == b.values[j] : a.text[i] == b.text[j];
+}
+
+std::optional<std::size_t> place_of(const Dimension& labels, std::size_t i, const Dimension& in) {
+  for (std::size_t j = 0; j < in.size(); ++j) {
+    if (is_same_label(labels, i, in, j)) return j;
+  }
+  return std::nullopt;
+}
+
+void append_label(const Dimension& from, std::size_t i, Dimension& to) {
+  if (from.text.empty()) {
+    to.values.push_back(from.values[i]);
+  } else {
+    to.text.push_back(from.text[i]);
+  }
+}
+
+const Dimension& dimension_of(const RunVariable& of_run, std::size_t axis) {
+  return of_run.group->dimensions.at(of_run.variable->dimensions[axis]);
+}
+
+/// One axis of a stacked variable.
+struct StackedAxis {
+  Dimension dimension;
+  /// By run, then label: where the run has it.
+  std::vector<std::vector<std::optional<std::size_t>>> places;
+};
+
+StackedAxis stacked_axis(const std::vector<RunVariable>& of_runs, std::size_t axis,
+                         StackedLabels labels) {
+  StackedAxis result;
+  bool is_first = true;
+  for (const RunVariable& of_run : of_runs) {
+    if (of_run.variable == nullptr) continue;
+    const Dimension& dimension = dimension_of(of_run, axis);
+    if (!is_first && labels == StackedLabels::of_all_runs) break;
+    for (std::size_t i = 0; i < dimension.size(); ++i) {
+      const bool is_of_all = std::ranges::all_of(of_runs, [&](const RunVariable& other) {
+        return other.variable == nullptr ||
+               place_of(dimension, i, dimension_of(other, axis)).has_value();
+      });
+      if (labels == StackedLabels::of_all_runs && !is_of_all) continue;
+      const bool is_text = is_first || dimension.text.empty() == result.dimension.text.empty();
+      if (!is_text || place_of(dimension, i, result.dimension)) continue;
+      append_label(dimension, i, result.dimension);
+    }
+    if (is_first) result.dimension.name = dimension.name;
+    is_first = false;
+  }
+  for (const RunVariable& of_run : of_runs) {
+    auto& places = result.places.emplace_back();
+    for (std::size_t i = 0; i < result.dimension.size(); ++i) {
+      places.push_back(of_run.variable == nullptr
+                           ? std::nullopt
+                           : place_of(result.dimension, i, dimension_of(of_run, axis)));
+    }
+  }
+  return result;
+}
+
+/// Adds the dimension under its own name, or with the group's before it; returns the name.
+std::string add_dimension(Dimension dimension, const std::string& group, ResultsGroup& into) {
+  const auto found = into.dimensions.find(dimension.name);
+  const bool is_other =
+      found != into.dimensions.end() &&
+      (found->second.text != dimension.text || found->second.values != dimension.values);
+  if (is_other) {
+    dimension.name = group + "_" + dimension.name;
+    std::ranges::replace(dimension.name, '/', '_');
+  }
+  std::string name = dimension.name;
+  into.add_dimension(std::move(dimension));
+  return name;
+}
+
+/// Offset in the run's own values of each stacked value, row-major; nothing where it lacks one.
+std::vector<std::optional<std::size_t>> offsets(const std::vector<StackedAxis>& axes,
+                                                std::size_t run, const Shape& own_shape) {
+  std::vector<std::optional<std::size_t>> offsets{0};
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    std::vector<std::optional<std::size_t>> longer;
+    for (const auto& before : offsets) {
+      for (const auto& place : axes[axis].places[run]) {
+        longer.push_back(before && place ? std::optional(*before * own_shape[axis] + *place)
+                                         : std::nullopt);
+      }
+    }
+    offsets = std::move(longer);
+  }
+  return offsets;
+}
+
+}  // namespace
+
+bool is_stackable(const Variable& a, const Variable& b) {
+  return a.type == b.type && a.dimensions == b.dimensions && a.units == b.units &&
+         a.flag_meanings == b.flag_meanings;
+}
+
+std::optional<Variable> stacked(const std::string& name, const std::vector<RunVariable>& of_runs,
+                                StackedLabels labels, ResultsGroup& into) {
+  const RunVariable& first =
+      *std::ranges::find_if(of_runs, [](const auto& each) { return each.variable != nullptr; });
+  std::vector<StackedAxis> axes;
+  Shape shape{of_runs.size()};
+  for (std::size_t axis = 0; axis < first.variable->dimensions.size(); ++axis) {
+    axes.push_back(stacked_axis(of_runs, axis, labels));
+    shape.push_back(axes.back().dimension.size());
+    if (shape.back() == 0) return std::nullopt;
+  }
+  const Variable& like = *first.variable;
+  Variable result =
+      Variable::real(name, {"run"}, Array(shape, nan), like.long_name, like.units, like.references);
+  if (labels == StackedLabels::of_all_runs) {
+    result.type = like.type;
+    result.flag_meanings = like.flag_meanings;
+  }
+  const auto with_interval = std::ranges::find_if(of_runs, [](const RunVariable& each) {
+    return each.variable != nullptr && each.variable->interval.has_value();
+  });
+  if (with_interval != of_runs.end()) {
+    result.interval = {result.values, result.values, with_interval->variable->interval->resampling};
+  }
+  const std::size_t n_value = result.values.size() / of_runs.size();
+  for (std::size_t run = 0; run < of_runs.size(); ++run) {
+    const Variable* const own = of_runs[run].variable;
+    if (own == nullptr) continue;
+    const auto places = offsets(axes, run, own->values.shape);
+    for (std::size_t i = 0; i < n_value; ++i) {
+      if (!places[i]) continue;
+      const Estimate estimate = own->estimate(*places[i]);
+      result.values.values[run * n_value + i] = estimate.value;
+      if (!result.interval) continue;
+      result.interval->low.values[run * n_value + i] = estimate.low;
+      result.interval->high.values[run * n_value + i] = estimate.high;
+    }
+  }
+  for (StackedAxis& axis : axes) {
+    result.dimensions.push_back(add_dimension(std::move(axis.dimension), first.group->name, into));
+  }
+  return result;
+}
+
+}  // namespace headscope

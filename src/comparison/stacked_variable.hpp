@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headscope/results.hpp"
+
+namespace headscope {
+
+/// A variable of one run, and the group it belongs to; null where the run lacks it.
+struct RunVariable {
+  const ResultsGroup* group = nullptr;
+  const Variable* variable = nullptr;
+};
+
+/// The labels that a variable has after stacking, along dimensions whose labels differ by run.
+enum class StackedLabels {
+  of_all_runs,  ///< those that every run has
+  of_any_run,   ///< all; the variable becomes real, NaN where a run lacks a label
+};
+
+/// Whether two variables can be stacked: same dimensions in name, type, units and flags.
+bool is_stackable(const Variable& a, const Variable& b);
+
+/// The variable of all runs, with a first dimension `run`. Definition, units and source are those
+/// of the first run that has it. It has an interval if one of the runs has.
+///
+/// Adds its dimensions to `into`; one that is there with other labels gets the name
+/// `GROUP_DIMENSION`.
+/// @param of_runs  by run; at least one is not null, and all that are not are stackable. With
+/// `of_all_runs`, none is null.
+/// @return  nothing if the runs share no label along some dimension.
+std::optional<Variable> stacked(const std::string& name, const std::vector<RunVariable>& of_runs,
+                                StackedLabels labels, ResultsGroup& into);
+
+}  // namespace headscope

@@ -1,0 +1,287 @@
+#include "headscope/ablation.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "compute/activations.hpp"
+#include "compute/difference.hpp"
+#include "compute/layer.hpp"
+#include "compute/loss_difference.hpp"
+#include "compute/model_products.hpp"
+#include "compute/pack.hpp"
+#include "compute/packed_attention.hpp"
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+Index variants_at_once(Index at_once, Index n_token) {
+  return std::max<Index>(1, at_once / std::max<Index>(1, n_token));
+}
+
+/// The first layer with a masked head; n_layer if all heads are kept.
+Index first_masked_layer(const HeadMask& mask) {
+  for (Index layer = 0; layer < mask.n_cols; ++layer) {
+    if (mask.col(layer).min() == 0) return layer;
+  }
+  return mask.n_cols;
+}
+
+/// What a variant changes.
+struct Change {
+  Index first_layer = 0;
+  const HeadVariant* variant = nullptr;
+  const HeadMask* mask = nullptr;  // if there is no variant
+
+  bool replaces(Index layer, Index head) const {
+    if (variant == nullptr) return (*mask)(head, layer) == 0;
+    return layer == variant->layer &&
+           std::find(variant->heads.begin(), variant->heads.end(), head) != variant->heads.end();
+  }
+};
+
+void check_variant(const HeadVariant& variant, const ModelConfig& config, Index n_token) {
+  const auto check_below = [](const char* what, Index limit, Index got) {
+    if (got < limit) return;
+    throw ShapeError(std::string(what) + ": expected below " + std::to_string(limit) + ", got " +
+                     std::to_string(got));
+  };
+  check_below("ablated layer", config.n_layer, variant.layer);
+  for (const Index head : variant.heads) check_below("ablated head", config.n_head, head);
+  if (variant.z.data == nullptr) return;
+  check_count("rows of the replacement z", config.d_model, variant.z.n_row);
+  check_count("columns of the replacement z", n_token, variant.z.n_col);
+}
+
+}  // namespace
+
+struct HeadAblation::Workspace {
+  Workspace(const Model& model_given, const PackedModel* packed_given)
+      : model(model_given),
+        config(model.config),
+        float32(model),
+        packed(packed_given == nullptr ? float32 : *packed_given),
+        clean(config.n_layer) {}
+
+  const Model& model;
+  const ModelConfig& config;
+  const PackedModel float32;
+  const PackedModel& packed;
+  const PackedModel::Products* products = nullptr;  // in use
+  Activations clean;
+  std::optional<TokenLoss> clean_loss;
+  Buffer stack, normalized, qkv, z, hidden;                           // of the variants
+  Buffer clean_normalized, clean_qkv, clean_hidden, clean_activated;  // of one layer
+
+  /// @param changes  in ascending order of first_layer, at most variants_at_once.
+  std::vector<TokenLoss> losses(const Pack& pack, std::span<const Change> changes) {
+    const Index n_token = clean.n_token(), d_model = config.d_model;
+    Matrix stream = stack.matrix(d_model, n_token * changes.size());
+    stream.zeros();
+    Index n_begun = 0;
+    for (Index layer = changes.front().first_layer; layer < config.n_layer; ++layer) {
+      if (n_begun > 0) prepare_attention(layer);
+      for_blocks(0, n_begun, [&](Index first, Index count) {
+        add_attention(layer, pack, changes.subspan(first, count),
+                      blas::View(stream).cols(first * n_token, count * n_token));
+      });
+      Index n_active = n_begun;
+      while (n_active < changes.size() && changes[n_active].first_layer == layer) ++n_active;
+      for_blocks(n_begun, n_active, [&](Index first, Index count) {
+        start(layer, changes.subspan(first, count),
+              blas::View(stream).cols(first * n_token, count * n_token));
+      });
+      n_begun = n_active;
+      prepare_mlp(layer);
+      for_blocks(0, n_begun, [&](Index first, Index count) {
+        add_mlp_difference(layer, blas::View(stream).cols(first * n_token, count * n_token));
+      });
+    }
+    const Matrix resid_final = clean.resid(config.n_layer);
+    Matrix ln = final_norm();
+    layer_norm_difference(resid_final, stream, model.ln_f_gain, config.layer_norm_epsilon, stream);
+    return losses_of_differences(model, *products, ln, stream, *clean_loss, pack.predictions);
+  }
+
+  Matrix final_norm() {
+    Matrix ln = clean_normalized.matrix(config.d_model, clean.n_token());
+    layer_norm(clean.resid(config.n_layer), model.ln_f_gain, model.ln_f_bias,
+               config.layer_norm_epsilon, ln);
+    return ln;
+  }
+
+  /// Calls f(first, count) for the variants [begin, end) in blocks wide enough for products.
+  template <typename Function>
+  void for_blocks(Index begin, Index end, const Function& f) {
+    const Index block = variants_at_once(Forward::columns_at_once, clean.n_token());
+    for (Index first = begin; first < end; first += block) f(first, std::min(block, end - first));
+  }
+
+  void prepare_attention(Index l) {
+    Matrix ln = clean_normalized.matrix(config.d_model, clean.n_token());
+    Matrix projected = clean_qkv.matrix(3 * config.d_model, clean.n_token());
+    project_qkv(config, model.layers[l], clean.resid(l), ln, projected);
+  }
+
+  void prepare_mlp(Index l) {
+    const LayerWeights& layer = model.layers[l];
+    Matrix ln = clean_normalized.matrix(config.d_model, clean.n_token());
+    Matrix before = clean_hidden.matrix(config.d_mlp, clean.n_token());
+    Matrix after = clean_activated.matrix(config.d_mlp, clean.n_token());
+    layer_norm(clean.resid_mid(l), layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, ln);
+    blas::multiply(layer.W_in, ln, before);
+    std::copy(before.begin(), before.end(), after.begin());
+    add_bias(before, layer.b_in);
+    add_bias_activate(after, layer.b_in, config.activation);
+  }
+
+  /// The first difference of variants that begin in this layer.
+  void start(Index l, std::span<const Change> changes, blas::View stream) {
+    const Index n_token = clean.n_token();
+    Matrix dz = z.matrix(config.d_model, stream.n_col);
+    dz.zeros();
+    for (Index i = 0; i < changes.size(); ++i) {
+      replace_heads(l, changes[i], blas::View(dz).cols(i * n_token, n_token));
+    }
+    products->layers[l].W_O.multiply(dz, stream);
+  }
+
+  void add_attention(Index l, const Pack& pack, std::span<const Change> changes,
+                     blas::View stream) {
+    const LayerWeights& layer = model.layers[l];
+    const Index n_token = clean.n_token();
+    Matrix ln = normalized.matrix(config.d_model, stream.n_col);
+    Matrix projected = qkv.matrix(3 * config.d_model, stream.n_col);
+    Matrix dz = z.matrix(config.d_model, stream.n_col);
+    layer_norm_difference(clean.resid(l), stream, layer.ln_1_gain, config.layer_norm_epsilon, ln);
+    products->layers[l].W_QKV.multiply(ln, projected);
+    add_clean(clean_qkv.matrix(3 * config.d_model, n_token), 1, projected);
+    packed_attention(projected, config.n_head, config.score_scale(l), pack.segments, changes.size(),
+                     dz);
+    add_clean(clean.z(l), -1, dz);
+    for (Index i = 0; i < changes.size(); ++i) {
+      replace_heads(l, changes[i], blas::View(dz).cols(i * n_token, n_token));
+    }
+    products->layers[l].W_O.multiply(dz, stream, true);
+  }
+
+  /// dz = replacement - clean z in the rows of the heads replaced in this layer.
+  void replace_heads(Index l, const Change& change, blas::View dz) {
+    const Matrix clean_z = clean.z(l);
+    const blas::ConstView by = change.variant == nullptr ? blas::ConstView() : change.variant->z;
+    const Index d_head = config.d_head();
+    for (Index head = 0; head < config.n_head; ++head) {
+      if (!change.replaces(l, head)) continue;
+      for (Index t = 0; t < dz.n_col; ++t) {
+        for (Index i = head * d_head; i < (head + 1) * d_head; ++i) {
+          const float replacement = by.data == nullptr ? 0.0F : by.data[t * by.stride + i];
+          dz.data[t * dz.stride + i] = replacement - clean_z(i, t);
+        }
+      }
+    }
+  }
+
+  void add_mlp_difference(Index l, blas::View stream) {
+    const LayerWeights& layer = model.layers[l];
+    const Index n_token = clean.n_token();
+    Matrix ln = normalized.matrix(config.d_model, stream.n_col);
+    Matrix activated = hidden.matrix(config.d_mlp, stream.n_col);
+    layer_norm_difference(clean.resid_mid(l), stream, layer.ln_2_gain, config.layer_norm_epsilon,
+                          ln);
+    products->layers[l].W_in.multiply(ln, activated);
+    activation_difference(clean_hidden.matrix(config.d_mlp, n_token),
+                          clean_activated.matrix(config.d_mlp, n_token), config.activation,
+                          activated);
+    products->layers[l].W_out.multiply(activated, stream, true);
+  }
+
+  /// Losses of any number of variants, in order.
+  std::vector<TokenLoss> all_losses(const Pack& pack, const std::vector<Change>& changes) {
+    std::vector<std::size_t> order(changes.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return changes[i].first_layer; });
+    std::vector<TokenLoss> results(changes.size());
+    const Index group = variants_at_once(columns_at_once, clean.n_token());
+    for (std::size_t first = 0; first < order.size(); first += group) {
+      std::vector<Change> chosen;
+      for (std::size_t i = first; i < std::min<std::size_t>(first + group, order.size()); ++i) {
+        chosen.push_back(changes[order[i]]);
+      }
+      std::vector<TokenLoss> of_group = losses(pack, chosen);
+      for (std::size_t i = 0; i < of_group.size(); ++i) {
+        results[order[first + i]] = std::move(of_group[i]);
+      }
+    }
+    return results;
+  }
+};
+
+HeadAblation::HeadAblation(const Model& model, const PackedModel* packed)
+    : model_(model), workspace_(std::make_unique<Workspace>(model, packed)) {
+  if (!model.is_complete()) {
+    throw ShapeError("model: expected token embedding and MLP weights, got attention weights only");
+  }
+}
+
+HeadAblation::~HeadAblation() = default;
+
+void HeadAblation::observe_layer(const LayerView& view) {
+  workspace_->clean.observe_layer(view);
+  workspace_->clean_loss.reset();
+}
+
+Activations& HeadAblation::activations() {
+  return workspace_->clean;
+}
+
+const TokenLoss& HeadAblation::clean_loss(const Pack& pack) {
+  Workspace& w = *workspace_;
+  check_count("layers observed", model_.config.n_layer, w.clean.n_layer());
+  check_count("columns of the ablated pack", w.clean.n_token(), pack.n_column());
+  check_pack(pack, model_.config);
+  if (!w.clean_loss) {
+    Matrix ln = w.normalized.matrix(model_.config.d_model, pack.predictions.size());
+    const TokenIds targets = final_norm_of_predictions(model_, w.clean.resid(model_.config.n_layer),
+                                                       pack.predictions, ln);
+    w.clean_loss = token_loss(ln, model_.unembedding(), model_.b_U, targets);
+  }
+  return *w.clean_loss;
+}
+
+std::vector<TokenLoss> HeadAblation::losses(const Pack& pack,
+                                            std::span<const HeadVariant> variants) {
+  return losses(pack, variants, workspace_->packed);
+}
+
+std::vector<TokenLoss> HeadAblation::float32_losses(const Pack& pack,
+                                                    std::span<const HeadVariant> variants) {
+  return losses(pack, variants, workspace_->float32);
+}
+
+std::vector<TokenLoss> HeadAblation::losses(const Pack& pack, std::span<const HeadVariant> variants,
+                                            const PackedModel& packed) {
+  clean_loss(pack);
+  std::vector<Change> changes;
+  for (const HeadVariant& variant : variants) {
+    check_variant(variant, model_.config, pack.n_column());
+    changes.push_back({variant.layer, &variant, nullptr});
+  }
+  workspace_->products = &packed.products();
+  return workspace_->all_losses(pack, changes);
+}
+
+std::vector<TokenLoss> HeadAblation::masked_losses(const Pack& pack,
+                                                   std::span<const HeadMask> masks) {
+  clean_loss(pack);
+  std::vector<Change> changes;
+  for (const HeadMask& mask : masks) {
+    check_count("rows of a head mask", model_.config.n_head, mask.n_rows);
+    check_count("columns of a head mask", model_.config.n_layer, mask.n_cols);
+    changes.push_back({first_masked_layer(mask), nullptr, &mask});
+  }
+  workspace_->products = &workspace_->packed.products();
+  return workspace_->all_losses(pack, changes);
+}
+
+}  // namespace headscope

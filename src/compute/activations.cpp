@@ -1,0 +1,22 @@
+#include "compute/activations.hpp"
+
+#include <algorithm>
+
+namespace headscope {
+
+void Activations::observe_layer(const LayerView& view) {
+  d_model_ = view.resid_pre.n_rows;
+  n_token_ = view.n_token;
+  n_layer_ = view.layer + 1;
+  if (view.layer == 0) keep(view.resid_pre, resid_[0]);
+  keep(view.resid_mid, resid_mid_[view.layer]);
+  keep(view.z, z_[view.layer]);
+  keep(view.resid_post, resid_[view.layer + 1]);
+}
+
+void Activations::keep(const Matrix& values, Buffer& buffer) {
+  Matrix copy = buffer.matrix(values.n_rows, values.n_cols);
+  std::copy(values.begin(), values.end(), copy.begin());
+}
+
+}  // namespace headscope

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "compute/buffer.hpp"
+#include "headscope/forward.hpp"
+
+namespace headscope {
+
+/// Keeps what a document's forward pass leaves in each layer and cannot cheaply be recomputed.
+class Activations : public LayerObserver {
+ public:
+  explicit Activations(Index n_layer) : resid_(n_layer + 1), resid_mid_(n_layer), z_(n_layer) {}
+
+  void observe_layer(const LayerView& view) override;
+
+  /// Layers observed of the current document.
+  Index n_layer() const { return n_layer_; }
+  Index n_token() const { return n_token_; }
+
+  /// The stream entering a layer, or leaving the last one: d_model x n_token. Valid until the next
+  /// document, as the others.
+  Matrix resid(Index layer) { return stored(resid_[layer]); }
+  Matrix resid_mid(Index layer) { return stored(resid_mid_[layer]); }
+  Matrix z(Index layer) { return stored(z_[layer]); }
+
+ private:
+  void keep(const Matrix& values, Buffer& buffer);
+  Matrix stored(Buffer& buffer) { return buffer.matrix(d_model_, n_token_); }
+
+  std::vector<Buffer> resid_, resid_mid_, z_;
+  Index d_model_ = 0, n_token_ = 0, n_layer_ = 0;
+};
+
+}  // namespace headscope

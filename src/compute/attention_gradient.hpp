@@ -1,0 +1,21 @@
+#pragma once
+
+#include <span>
+
+#include "headscope/blas.hpp"
+#include "headscope/pack.hpp"
+
+namespace headscope {
+
+/// Backpropagates dz, the gradient of the attention's z, to queries, keys and values of a pack.
+/// Recomputes patterns in blocks of queries; threads over heads.
+///
+/// @param qkv   3 (n_head d_head) x n_column.
+/// @param scale the forward pass's.
+/// @param dz    (n_head d_head) x n_column.
+/// @param dqkv  shaped as qkv, overwritten.
+void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale,
+                               std::span<const Pack::Segment> segments, blas::ConstView dz,
+                               blas::View dqkv);
+
+}  // namespace headscope

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "headscope/blas.hpp"
+#include "headscope/config.hpp"
+
+/// Nonlinear steps as f(clean + difference) - f(clean). Several variants of one document lie side
+/// by side: column c of the differences belongs to column c % n_token of the clean activations.
+namespace headscope {
+
+/// Y = layer_norm(X + D) - layer_norm(X), without cancellation. The bias drops out. Y may be D.
+/// @param X     d_model x n_token, clean.
+/// @param D, Y  d_model x (n_token n_variant).
+void layer_norm_difference(blas::ConstView X, blas::ConstView D, const Vector& gain, double epsilon,
+                           blas::View Y);
+
+/// D = activation(X + D) - A, in place.
+/// @param X  d_mlp x n_token, clean, with the bias.
+/// @param A  activation(X).
+/// @param D  d_mlp x (n_token n_variant).
+void activation_difference(blas::ConstView X, blas::ConstView A, Activation activation,
+                           blas::View D);
+
+/// D += sign * X.
+/// @param X  n x n_token, clean.
+/// @param D  n x (n_token n_variant).
+void add_clean(blas::ConstView X, float sign, blas::View D);
+
+}  // namespace headscope

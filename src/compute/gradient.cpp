@@ -1,0 +1,122 @@
+#include "headscope/gradient.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "compute/activations.hpp"
+#include "compute/attention_gradient.hpp"
+#include "compute/buffer.hpp"
+#include "compute/layer.hpp"
+#include "compute/ops_gradient.hpp"
+#include "compute/pack.hpp"
+#include "compute/token_loss.hpp"
+#include "headscope/error.hpp"
+#include "headscope/forward.hpp"
+
+namespace headscope {
+namespace {
+
+using blas::Transpose;
+
+}  // namespace
+
+struct HeadGradient::Workspace {
+  explicit Workspace(const Model& model) : forward(model), activations(model.config.n_layer) {}
+
+  Forward forward;
+  Activations activations;
+  Buffer dresid, dz, normalized, dnormalized, qkv, dqkv, hidden, dhidden;
+
+  // Sets d to the gradient of the weighted losses with respect to the stream after the last layer.
+  TokenLoss start(const Model& model, const Matrix& resid_final, const Pack& pack,
+                  std::span<const float> weights, Matrix& d) {
+    d.zeros();
+    const Index n_predicted = pack.predictions.size();
+    if (n_predicted == 0) return {};
+    Matrix ln = normalized.matrix(d.n_rows, n_predicted);
+    Matrix dln = dnormalized.matrix(d.n_rows, n_predicted);
+    const TokenIds targets = final_norm_of_predictions(model, resid_final, pack.predictions, ln);
+    TokenLoss loss = token_loss_with_gradient(ln, model.unembedding(), model.b_U, targets, dln);
+    for (Index i = 0; i < n_predicted; ++i) dln.col(i) *= weights[i];
+    for_each_run(pack.predictions, [&](Index first, Index column, Index count) {
+      add_layer_norm_gradient(blas::ConstView(resid_final).cols(column, count), model.ln_f_gain,
+                              model.config.layer_norm_epsilon,
+                              blas::ConstView(dln).cols(first, count),
+                              blas::View(d).cols(column, count));
+    });
+    return loss;
+  }
+
+  // Backpropagates the residual stream's gradient through the layer's MLP.
+  void through_mlp(const ModelConfig& config, const LayerWeights& layer, const Matrix& resid_mid,
+                   Matrix& d) {
+    Matrix ln = normalized.matrix(d.n_rows, d.n_cols);
+    Matrix pre = hidden.matrix(config.d_mlp, d.n_cols);
+    Matrix dpre = dhidden.matrix(config.d_mlp, d.n_cols);
+    layer_norm(resid_mid, layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, ln);
+    blas::multiply(layer.W_in, ln, pre);
+    blas::multiply(layer.W_out, Transpose::yes, d, Transpose::no, dpre);
+    activation_gradient(pre, layer.b_in, config.activation, dpre, dpre);
+    Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
+    blas::multiply(layer.W_in, Transpose::yes, dpre, Transpose::no, dln);
+    add_layer_norm_gradient(resid_mid, layer.ln_2_gain, config.layer_norm_epsilon, dln, d);
+  }
+
+  // Backpropagates the residual stream's gradient through the layer's attention.
+  void through_attention(const Model& model, Index index, std::span<const Pack::Segment> segments,
+                         const Matrix& resid_pre, const Matrix& dmixed, Matrix& d) {
+    const ModelConfig& config = model.config;
+    const LayerWeights& layer = model.layers[index];
+    Matrix ln = normalized.matrix(d.n_rows, d.n_cols);
+    Matrix projected = qkv.matrix(3 * d.n_rows, d.n_cols);
+    Matrix dprojected = dqkv.matrix(3 * d.n_rows, d.n_cols);
+    project_qkv(config, layer, resid_pre, ln, projected);
+    causal_attention_gradient(projected, config.n_head, config.score_scale(index), segments, dmixed,
+                              dprojected);
+    Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
+    blas::multiply(layer.W_QKV, Transpose::yes, dprojected, Transpose::no, dln);
+    add_layer_norm_gradient(resid_pre, layer.ln_1_gain, config.layer_norm_epsilon, dln, d);
+  }
+};
+
+HeadGradient::HeadGradient(const Model& model)
+    : model_(model), workspace_(std::make_unique<Workspace>(model)) {}
+
+HeadGradient::~HeadGradient() = default;
+
+TokenLoss HeadGradient::run(std::span<const TokenId> tokens, const LayerGradientObserver& observe) {
+  const Pack pack = Pack::of_document(tokens);
+  const auto n_predicted = static_cast<float>(pack.predictions.size());
+  return run(pack, std::vector<float>(pack.predictions.size(), 1 / n_predicted), observe);
+}
+
+TokenLoss HeadGradient::run(const Pack& pack, std::span<const float> weights,
+                            const LayerGradientObserver& observe) {
+  Workspace& w = *workspace_;
+  LayerObserver* const observers[] = {&w.activations};
+  w.forward.run(pack, observers);
+  return run(w.activations, pack, weights, observe);
+}
+
+TokenLoss HeadGradient::run(Activations& clean, const Pack& pack, std::span<const float> weights,
+                            const LayerGradientObserver& observe) {
+  check_count("weights of the predictions", pack.predictions.size(), weights.size());
+  check_count("columns of the differentiated pack", clean.n_token(), pack.n_column());
+  const ModelConfig& config = model_.config;
+  Workspace& w = *workspace_;
+  Matrix dresid = w.dresid.matrix(config.d_model, pack.n_column());
+  Matrix dz = w.dz.matrix(config.d_model, pack.n_column());
+  TokenLoss loss = w.start(model_, clean.resid(config.n_layer), pack, weights, dresid);
+
+  for (Index l = config.n_layer; l-- > 0;) {
+    const LayerWeights& layer = model_.layers[l];
+    w.through_mlp(config, layer, clean.resid_mid(l), dresid);
+    blas::multiply(layer.W_O, Transpose::yes, dresid, Transpose::no, dz);
+    observe({l, clean.z(l), dz});
+    if (l == 0) continue;
+    w.through_attention(model_, l, pack.segments, clean.resid(l), dz, dresid);
+  }
+  return loss;
+}
+
+}  // namespace headscope

@@ -1,0 +1,95 @@
+#include "headscope/kernel.hpp"
+
+#include <cblas.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headscope/blas.hpp"
+
+namespace headscope::blas {
+namespace {
+
+// Iterations of GNU OpenMP's spin loop, about ten nanoseconds each, before a thread sleeps.
+constexpr const char* spin_count = "1000";
+
+// Width of the vectors of a kernel or a processor.
+enum class Vectors { sse, avx, avx2, avx512 };
+
+Vectors vectors_of_kernel(std::string_view kernel) {
+  const auto is_one_of = [&](const auto& names) {
+    return std::find(names.begin(), names.end(), kernel) != names.end();
+  };
+  constexpr std::array<std::string_view, 3> avx512{"SkylakeX", "Cooperlake", "SapphireRapids"};
+  constexpr std::array<std::string_view, 3> avx2{"Haswell", "Zen", "Excavator"};
+  constexpr std::array<std::string_view, 4> avx{"Sandybridge", "Bulldozer", "Piledriver",
+                                                "Steamroller"};
+  if (is_one_of(avx512)) return Vectors::avx512;
+  if (is_one_of(avx2)) return Vectors::avx2;
+  return is_one_of(avx) ? Vectors::avx : Vectors::sse;
+}
+
+Vectors vectors_of(const Processor& processor) {
+  if (processor.avx512) return Vectors::avx512;
+  return processor.avx2 ? Vectors::avx2 : Vectors::sse;
+}
+
+// False if the program was started as `ld.so PROGRAM`: /proc/self/exe is then the loader.
+bool can_be_started_again() {
+  return getauxval(AT_BASE) != 0;
+}
+
+}  // namespace
+
+std::optional<std::string> better_kernel(const Processor& processor, const std::string& own) {
+  const Vectors possible = vectors_of(processor);
+  if (possible <= vectors_of_kernel(own)) return std::nullopt;
+  return possible == Vectors::avx512 ? "SkylakeX" : "Haswell";
+}
+
+std::string kernel_in_use() {
+  return openblas_get_corename();
+}
+
+std::string arithmetic_in_use() {
+  const Processor processor = this_processor();
+  const char* const vectors = processor.avx512 ? "AVX-512" : processor.avx2 ? "AVX2" : "SSE";
+  const int n_thread = thread_count();
+  return library_description() + ", " + vectors + ", " + std::to_string(n_thread) +
+         (n_thread == 1 ? " thread" : " threads");
+}
+
+std::string kernel_warning() {
+  const Processor processor = this_processor();
+  const std::optional<std::string> better = better_kernel(processor, kernel_in_use());
+  if (!better) return "";
+  return "OpenBLAS multiplies matrices with its kernel " + kernel_in_use() +
+         ", several times slower than this processor (" + processor.widest() +
+         ") can: set OPENBLAS_CORETYPE=" + *better + " before starting";
+}
+
+void restart_with_best_settings(char** argv) {
+  if (!can_be_started_again()) return;
+  const auto is_set = [](const char* name) { return std::getenv(name) != nullptr; };
+  std::vector<std::pair<const char*, std::string>> settings;
+  const std::optional<std::string> kernel = better_kernel(this_processor(), kernel_in_use());
+  if (kernel && !is_set("OPENBLAS_CORETYPE")) settings.emplace_back("OPENBLAS_CORETYPE", *kernel);
+  if (!is_set("OMP_WAIT_POLICY") && !is_set("GOMP_SPINCOUNT")) {
+    settings.emplace_back("GOMP_SPINCOUNT", spin_count);
+  }
+  // The library's own threads call OpenBLAS. OpenBLAS's would only take memory, and where that is
+  // limited they try for ever to get it.
+  if (!is_set("OPENBLAS_NUM_THREADS")) settings.emplace_back("OPENBLAS_NUM_THREADS", "1");
+  if (settings.empty()) return;
+  for (const auto& [name, value] : settings) setenv(name, value.c_str(), 1);
+  execv("/proc/self/exe", argv);
+  for (const auto& [name, value] : settings) unsetenv(name);
+}
+
+}  // namespace headscope::blas

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "headscope/blas.hpp"
+#include "headscope/model.hpp"
+#include "headscope/pack.hpp"
+
+namespace headscope {
+
+/// First half of a layer's attention: normalized = ln_1(resid), qkv = W_QKV normalized + b_QKV.
+void project_qkv(const ModelConfig& config, const LayerWeights& layer, blas::ConstView resid,
+                 blas::View normalized, blas::View qkv);
+
+/// The layer's MLP, in place: resid += W_out activation(W_in ln_2(resid) + b_in) + b_out.
+/// @param normalized  d_model x n, scratch; on return ln_2(resid).
+/// @param hidden      d_mlp x n, scratch; on return the activations.
+void add_mlp(const ModelConfig& config, const LayerWeights& layer, blas::View resid,
+             blas::View normalized, blas::View hidden);
+
+/// normalized = ln_f of the columns that the predictions are made from, in their order.
+/// @param normalized  d_model x number of predictions, overwritten.
+/// @return            the predictions' targets.
+TokenIds final_norm_of_predictions(const Model& model, blas::ConstView resid_final,
+                                   std::span<const Pack::Prediction> predictions,
+                                   blas::View normalized);
+
+}  // namespace headscope

@@ -1,0 +1,289 @@
+#include "compute/loss_difference.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compute/softmax.hpp"
+#include "compute/vector_math.hpp"
+
+namespace headscope {
+namespace {
+
+// A thread's logits (vocabulary_chunk x most_columns) stay in its share of the cache.
+constexpr Index vocabulary_chunk = PackedModel::Products::vocabulary_chunk;
+constexpr Index most_columns = 512, least_columns = 64;
+
+// Beyond this difference of a logit, e^d times a vanishing clean probability can matter.
+constexpr float trusted_difference = 60.0F;
+
+// What a variant's column needs of the vocabulary processed so far.
+struct Sums {
+  double clean = 0;    // of p
+  double changed = 0;  // of p exp(d)
+  double change = 0;   // of p (exp(d) - 1)
+  float largest_logit = -infinity;
+  float largest_difference = -infinity;
+
+  // log(sum of p exp(d) / sum of p). Each form is exact where the other cancels.
+  double log_ratio() const {
+    const double relative = change / clean;
+    return std::abs(relative) < 0.5 ? std::log1p(relative) : std::log(changed / clean);
+  }
+  bool is_exact() const { return largest_difference < trusted_difference && changed > 0; }
+};
+
+// What a variant's prediction needs of its target.
+struct Target {
+  float difference = 0, logit = 0;
+  bool lost = false;  // an entry with a lower id is as large
+};
+
+// One chunk of the vocabulary for the clean document.
+struct CleanChunk {
+  Matrix logits;         // count x n_token, relative to about log sum exp
+  Matrix probabilities;  // their exponentials
+};
+
+struct ChunkSums {
+  float changed = 0, change = 0, largest_difference = -infinity, largest_logit = -infinity;
+};
+
+HEADSCOPE_VECTORISED ChunkSums sums_of(const float* logits, const float* p, const float* d,
+                                       Index count) {
+  float most = -infinity, least = infinity, largest = -infinity;
+#pragma omp simd reduction(max : most, largest) reduction(min : least)
+  for (Index v = 0; v < count; ++v) {
+    most = d[v] > most ? d[v] : most;
+    least = d[v] < least ? d[v] : least;
+    const float logit = logits[v] + d[v];
+    largest = logit > largest ? logit : largest;
+  }
+  float changed = 0, change = 0;
+  constexpr float small = vector_math::small_exponent;
+  if (-small < least && most < small) {
+#pragma omp simd reduction(+ : changed, change)
+    for (Index v = 0; v < count; ++v) {
+      const float e = vector_math::small_exponential_change(d[v]);
+      changed += p[v] * (1.0F + e);
+      change += p[v] * e;
+    }
+  } else {
+#pragma omp simd reduction(+ : changed, change)
+    for (Index v = 0; v < count; ++v) {
+      const float x = vector_math::select(d[v] > 88.0F, 88.0F, d[v]);
+      const vector_math::Exponential e = vector_math::exponential_and_change(x);
+      changed += p[v] * e.value;
+      change += p[v] * e.change;
+    }
+  }
+  return {changed, change, most, largest};
+}
+
+HEADSCOPE_VECTORISED void add_bias_chunk(const float* x, Index count, float* y) {
+#pragma omp simd
+  for (Index i = 0; i < count; ++i) y[i] += x[i];
+}
+
+void add(const ChunkSums& part, Sums& sums) {
+  sums.changed += static_cast<double>(part.changed);
+  sums.change += static_cast<double>(part.change);
+  sums.largest_difference = std::max(sums.largest_difference, part.largest_difference);
+  sums.largest_logit = std::max(sums.largest_logit, part.largest_logit);
+}
+
+// Adds entries [0, count) of a chunk. Short float sums, added up in double.
+void add_entries(const float* logits, const float* p, const float* d, Index count, Sums& sums) {
+  constexpr Index stretch = 256;
+  for (Index first = 0; first < count; first += stretch) {
+    add(sums_of(logits + first, p + first, d + first, std::min(stretch, count - first)), sums);
+  }
+}
+
+class LossDifference {
+ public:
+  LossDifference(const Model& model, const PackedModel::Products& products,
+                 blas::ConstView normalized, blas::ConstView D, const TokenLoss& clean,
+                 std::span<const Pack::Prediction> predictions)
+      : model_(model),
+        products_(products),
+        normalized_(normalized),
+        D_(D),
+        split_(D, products.engine),
+        clean_(clean),
+        predictions_(predictions),
+        predictions_of_(n_clean()),
+        sums_(D.n_col),
+        targets_(n_variant() * predictions.size()) {
+    for (Index i = 0; i < predictions.size(); ++i) {
+      predictions_of_[predictions[i].column].push_back(i);
+    }
+  }
+
+  std::vector<TokenLoss> run() {
+    const Index d_vocab = model_.unembedding().n_cols;
+    find_shifts();
+    for (Index first = 0; first < d_vocab; first += vocabulary_chunk) {
+      run_chunk(first, std::min(vocabulary_chunk, d_vocab - first));
+    }
+    return losses();
+  }
+
+ private:
+  Index n_clean() const { return normalized_.n_col; }
+  Index n_variant() const { return D_.n_col / n_clean(); }
+  Index target(Index prediction) const {
+    return static_cast<Index>(predictions_[prediction].target);
+  }
+
+  static double dot(const float* x, const float* y, Index count) {
+    double sum = 0;
+    for (Index i = 0; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
+    return sum;
+  }
+
+  // Log sum exp of the clean logits; the mean of each column's differences over the vocabulary,
+  // which changes no loss and may be large.
+  void find_shifts() {
+    const Matrix& unembedding = model_.unembedding();
+    clean_shift_.zeros(n_clean());
+    for (Index i = 0; i < predictions_.size(); ++i) {
+      const Index column = predictions_[i].column;
+      const double bias = model_.b_U.is_empty() ? 0 : static_cast<double>(model_.b_U(target(i)));
+      clean_shift_(column) = static_cast<float>(clean_.nll[i] + bias +
+                                                dot(unembedding.colptr(target(i)),
+                                                    normalized_.data + column * normalized_.stride,
+                                                    normalized_.n_row));
+    }
+    mean_.set_size(D_.n_col);
+#pragma omp parallel for schedule(static)
+    for (Index c = 0; c < D_.n_col; ++c) {
+      mean_(c) = static_cast<float>(
+          dot(products_.mean_unembedding.memptr(), D_.data + c * D_.stride, D_.n_row));
+    }
+  }
+
+  void run_chunk(Index first, Index count) {
+    compute_clean(first, count);
+    const WeightProduct& entries = products_.unembedding[first / vocabulary_chunk];
+    const bool centred = products_.engine != Engine::float32;
+    const auto n_thread = static_cast<Index>(blas::thread_count());
+    const Index block = std::clamp(D_.n_col / n_thread + 1, least_columns, most_columns);
+#pragma omp parallel
+    {
+      Matrix d(count, std::min(block, D_.n_col), arma::fill::none);
+#pragma omp for schedule(dynamic)
+      for (Index column = 0; column < D_.n_col; column += block) {
+        const Index n_column = std::min(block, D_.n_col - column);
+        for (Index c = 0; c < n_column && !centred; ++c) {
+          std::fill_n(d.colptr(c), count, -mean_(column + c));
+        }
+        entries.multiply_serial(split_, column, blas::View(d).cols(0, n_column), !centred);
+        for (Index c = 0; c < n_column; ++c) add_column(first, count, column + c, d.colptr(c));
+      }
+    }
+  }
+
+  void compute_clean(Index first, Index count) {
+    const blas::ConstView entries = blas::ConstView(model_.unembedding()).cols(first, count);
+    chunk_.logits.set_size(count, n_clean());
+    chunk_.probabilities.set_size(count, n_clean());
+    clean_sum_.set_size(n_clean());
+    blas::multiply(entries, blas::Transpose::yes, normalized_, blas::Transpose::no, chunk_.logits);
+#pragma omp parallel for schedule(static)
+    for (Index t = 0; t < n_clean(); ++t) {
+      float *const logits = chunk_.logits.colptr(t), *const p = chunk_.probabilities.colptr(t);
+      if (!model_.b_U.is_empty()) add_bias_chunk(model_.b_U.memptr() + first, count, logits);
+      for (Index v = 0; v < count; ++v) logits[v] -= clean_shift_(t);
+      std::copy_n(logits, count, p);
+      clean_sum_(t) = exponentiate(p, count, 0);
+    }
+  }
+
+  void add_column(Index first, Index count, Index column, const float* d) {
+    const Index t = column % n_clean(), variant = column / n_clean();
+    if (predictions_of_[t].empty()) return;
+    const float *const logits = chunk_.logits.colptr(t), *const p = chunk_.probabilities.colptr(t);
+    Sums& sums = sums_[column];
+    for (const Index i : predictions_of_[t]) {
+      if (target(i) < first || target(i) >= first + count) continue;
+      const Index place = target(i) - first;
+      Target& found = targets_[variant * predictions_.size() + i];
+      found.difference = d[place];
+      found.logit = logits[place] + d[place];
+      float before = sums.largest_logit;
+      for (Index v = 0; v < place; ++v) before = std::max(before, logits[v] + d[v]);
+      found.lost = before >= found.logit;
+    }
+    sums.clean += clean_sum_(t);
+    add_entries(logits, p, d, count, sums);
+  }
+
+  std::vector<TokenLoss> losses() const {
+    std::vector<TokenLoss> losses(n_variant());
+    for (Index v = 0; v < n_variant(); ++v) {
+      TokenLoss& loss = losses[v];
+      std::vector<Index> inexact;
+      for (Index i = 0; i < predictions_.size(); ++i) {
+        const Sums& sums = sums_[v * n_clean() + predictions_[i].column];
+        const Target& found = targets_[v * predictions_.size() + i];
+        if (!sums.is_exact()) inexact.push_back(i);
+        loss.nll.push_back(clean_.nll[i] + sums.log_ratio() -
+                           static_cast<double>(found.difference));
+        loss.correct.push_back(!found.lost && found.logit >= sums.largest_logit ? 1 : 0);
+      }
+      if (!inexact.empty()) replace(inexact, v, loss);
+    }
+    return losses;
+  }
+
+  // Computes some losses of a variant anew, from the sum of clean and difference.
+  void replace(const std::vector<Index>& which, Index variant, TokenLoss& loss) const {
+    Matrix changed(normalized_.n_row, which.size());
+    TokenIds targets;
+    for (Index i = 0; i < which.size(); ++i) {
+      const Pack::Prediction& prediction = predictions_[which[i]];
+      const float* const clean = normalized_.data + prediction.column * normalized_.stride;
+      const float* const d = D_.data + (variant * n_clean() + prediction.column) * D_.stride;
+      std::transform(clean, clean + normalized_.n_row, d, changed.colptr(i), std::plus<>());
+      targets.push_back(prediction.target);
+    }
+    const TokenLoss anew = token_loss(changed, model_.unembedding(), model_.b_U, targets);
+    for (Index i = 0; i < which.size(); ++i) {
+      loss.nll[which[i]] = anew.nll[i];
+      loss.correct[which[i]] = anew.correct[i];
+    }
+  }
+
+  const Model& model_;
+  const PackedModel::Products& products_;
+  blas::ConstView normalized_, D_;
+  SplitColumns split_;  // of D
+  const TokenLoss& clean_;
+  std::span<const Pack::Prediction> predictions_;
+  std::vector<std::vector<Index>> predictions_of_;  // by clean column
+  Vector clean_shift_, mean_;
+  CleanChunk chunk_;
+  arma::vec clean_sum_;  // of the chunk's probabilities
+  std::vector<Sums> sums_;
+  std::vector<Target> targets_;  // variant by variant
+};
+
+}  // namespace
+
+std::vector<TokenLoss> losses_of_differences(const Model& model,
+                                             const PackedModel::Products& products,
+                                             blas::ConstView normalized, blas::ConstView D,
+                                             const TokenLoss& clean,
+                                             std::span<const Pack::Prediction> predictions) {
+  if (predictions.empty()) return std::vector<TokenLoss>(D.n_col / normalized.n_col);
+  return LossDifference(model, products, normalized, D, clean, predictions).run();
+}
+
+std::uint64_t loss_difference_bytes(Index n_token, Index n_column, int n_thread) {
+  const std::uint64_t chunks =
+      2 * n_token + static_cast<std::uint64_t>(n_thread) * std::min(most_columns, n_column);
+  return vocabulary_chunk * chunks * sizeof(float) +
+         n_column * (sizeof(Sums) + sizeof(Target) + sizeof(float));
+}
+
+}  // namespace headscope

@@ -1,0 +1,169 @@
+#include "compute/low_precision_product.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "headscope/error.hpp"
+
+#ifdef HEADSCOPE_WITH_ONEDNN
+#include <omp.h>
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include "compute/buffer.hpp"
+#include "headscope/processor.hpp"
+#endif
+
+namespace headscope {
+namespace {
+
+constexpr std::array<Index, 4> row_counts{32, 64, 128, most_low_precision_rows};
+
+}  // namespace
+
+Index padded_rows(Index n_row) {
+  return *std::ranges::lower_bound(row_counts, n_row);
+}
+
+#ifdef HEADSCOPE_WITH_ONEDNN
+
+namespace {
+
+using DataType = dnnl::memory::data_type;
+using Format = dnnl::memory::format_tag;
+
+template <typename Type>
+constexpr DataType data_type = std::is_same_v<Type, Bfloat16>      ? DataType::bf16
+                               : std::is_same_v<Type, std::int8_t> ? DataType::s8
+                               : std::is_same_v<Type, float>       ? DataType::f32
+                                                                   : DataType::s32;
+
+const dnnl::engine& cpu() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+// Primitives work on the calling thread: blocks of columns are split over the threads outside.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+dnnl::memory::dim dim(Index n) {
+  return static_cast<dnnl::memory::dim>(n);
+}
+
+}  // namespace
+
+template <typename Part, typename Sum>
+struct LowPrecisionProduct<Part, Sum>::Primitives {
+  struct Variant {
+    dnnl::matmul::primitive_desc description;
+    dnnl::matmul product;
+  };
+
+  Primitives(const Part* W, Index n_in, Index n_out) {
+    const OneThread one_thread;
+    const auto weights = [&](Format format) {
+      return dnnl::memory::desc({dim(n_in), dim(n_out)}, data_type<Part>, format);
+    };
+    const Variant widest = make(row_counts.back(), n_in, n_out, weights(Format::any), false);
+    packed = dnnl::memory(widest.description.weights_desc(), cpu());
+    // oneDNN takes no pointer to const; it only reads.
+    dnnl::memory plain(weights(Format::ab), cpu(), const_cast<Part*>(W));
+    dnnl::stream stream(cpu());
+    dnnl::reorder(plain, packed).execute(stream, plain, packed);
+    stream.wait();
+    for (std::size_t i = 0; i < row_counts.size(); ++i) {
+      for (const bool add : {false, true}) {
+        variants[i][add ? 1 : 0] = make(row_counts[i], n_in, n_out, packed.get_desc(), add);
+      }
+    }
+  }
+
+  static Variant make(Index n_row, Index n_in, Index n_out, const dnnl::memory::desc& weights,
+                      bool add) {
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    if (add) {
+      dnnl::post_ops operations;
+      operations.append_sum(1.0F);
+      attributes.set_post_ops(operations);
+    }
+    const dnnl::memory::desc X({dim(n_row), dim(n_in)}, data_type<Part>, Format::ab);
+    const dnnl::memory::desc sums({dim(n_row), dim(n_out)}, data_type<Sum>, Format::ab);
+#if DNNL_VERSION_MAJOR < 3
+    const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(X, weights, sums), attributes,
+                                                   cpu());
+#else
+    const dnnl::matmul::primitive_desc description(cpu(), X, weights, sums, attributes);
+#endif
+    return {description, dnnl::matmul(description)};
+  }
+
+  dnnl::memory packed;
+  std::array<std::array<Variant, 2>, row_counts.size()> variants;
+};
+
+template <typename Part, typename Sum>
+bool LowPrecisionProduct<Part, Sum>::is_supported() {
+  static const Processor processor = this_processor();
+  if (std::is_same_v<Part, Bfloat16>) return processor.amx_bf16 || processor.avx512_bf16;
+  return processor.amx_int8;
+}
+
+template <typename Part, typename Sum>
+LowPrecisionProduct<Part, Sum>::LowPrecisionProduct(const Part* W, Index n_in, Index n_out)
+    : primitives_(std::make_unique<const Primitives>(W, n_in, n_out)) {}
+
+template <typename Part, typename Sum>
+void LowPrecisionProduct<Part, Sum>::multiply(const Part* X, Index n_row, bool add,
+                                              Sum* sums) const {
+  const auto size = static_cast<std::size_t>(std::ranges::find(row_counts, padded_rows(n_row)) -
+                                             row_counts.begin());
+  const auto& [description, product] = primitives_->variants[size][add ? 1 : 0];
+  thread_local Buffer scratch;
+  const Index n_scratch = description.scratchpad_desc().get_size() / sizeof(float) + 1;
+  thread_local dnnl::stream stream(cpu());
+  const dnnl::memory scratchpad(description.scratchpad_desc(), cpu(),
+                                scratch.matrix(n_scratch, 1).memptr());
+  product.execute(stream, {{DNNL_ARG_SRC, {description.src_desc(), cpu(), const_cast<Part*>(X)}},
+                           {DNNL_ARG_WEIGHTS, primitives_->packed},
+                           {DNNL_ARG_DST, {description.dst_desc(), cpu(), sums}},
+                           {DNNL_ARG_SCRATCHPAD, scratchpad}});
+  stream.wait();
+}
+
+#else
+
+template <typename Part, typename Sum>
+struct LowPrecisionProduct<Part, Sum>::Primitives {};
+
+template <typename Part, typename Sum>
+bool LowPrecisionProduct<Part, Sum>::is_supported() {
+  return false;
+}
+
+template <typename Part, typename Sum>
+LowPrecisionProduct<Part, Sum>::LowPrecisionProduct(const Part*, Index, Index) {
+  throw Error("low-precision products: expected a build with oneDNN, got one without");
+}
+
+template <typename Part, typename Sum>
+void LowPrecisionProduct<Part, Sum>::multiply(const Part*, Index, bool, Sum*) const {}
+
+#endif
+
+template <typename Part, typename Sum>
+LowPrecisionProduct<Part, Sum>::~LowPrecisionProduct() = default;
+
+template class LowPrecisionProduct<Bfloat16, float>;
+template class LowPrecisionProduct<std::int8_t, std::int32_t>;
+
+}  // namespace headscope

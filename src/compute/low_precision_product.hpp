@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+
+#include "compute/rounded.hpp"
+
+namespace headscope {
+
+constexpr Index most_low_precision_rows = 256;
+/// Rows that a product of `n_row` rows writes: code is generated for few numbers of rows.
+Index padded_rows(Index n_row);
+
+/// Products of narrow numbers through oneDNN: Bfloat16 summed in float32, or int8 in int32. The
+/// only place that calls oneDNN.
+template <typename Part, typename Sum>
+class LowPrecisionProduct {
+ public:
+  /// Whether this build has oneDNN and the processor the instructions.
+  static bool is_supported();
+
+  /// @param W  in x out, row by row; copied into the layout of the instructions.
+  LowPrecisionProduct(const Part* W, Index n_in, Index n_out);
+  ~LowPrecisionProduct();
+
+  /// sums = X W, or sums += X W, on the calling thread; any number of threads at the same time.
+  /// @param X      n_row x in, row by row; at most most_low_precision_rows. Both have room for
+  ///               padded_rows(n_row) rows; those beyond n_row of sums are undefined.
+  /// @param sums   n_row x out.
+  void multiply(const Part* X, Index n_row, bool add, Sum* sums) const;
+
+ private:
+  struct Primitives;
+  std::unique_ptr<const Primitives> primitives_;
+};
+
+extern template class LowPrecisionProduct<Bfloat16, float>;
+extern template class LowPrecisionProduct<std::int8_t, std::int32_t>;
+
+}  // namespace headscope

@@ -1,0 +1,215 @@
+#include "compute/token_loss.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+#include "compute/softmax.hpp"
+#include "compute/vector_math.hpp"
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+// Chosen so that a thread's logits (chunk x block floats) stay in its share of the cache while the
+// products are large enough for full speed.
+constexpr Index chunk_size = 1024;
+constexpr Index token_block = 1024;
+
+// One token's softmax over the part of the vocabulary processed so far.
+struct RunningSoftmax {
+  float largest = -infinity;
+  double sum = 0;                  // of exp(logit - largest)
+  float target_logit = -infinity;  // set when the target is reached
+  bool target_first = false;       // no earlier entry was as large as the target
+};
+
+HEADSCOPE_VECTORISED void add_to(const float* x, Index count, float* y) {
+#pragma omp simd
+  for (Index i = 0; i < count; ++i) y[i] += x[i];
+}
+
+HEADSCOPE_VECTORISED void add_scaled(const float* x, Index count, float factor, float* y) {
+#pragma omp simd
+  for (Index i = 0; i < count; ++i) y[i] += factor * x[i];
+}
+
+struct LossInputs {
+  blas::ConstView normalized;
+  const Matrix& unembedding;
+  const Vector& b_U;
+  std::span<const TokenId> targets;
+};
+
+// One thread's share of the vocabulary for one block of tokens.
+class VocabularyRange {
+ public:
+  VocabularyRange(Index d_model, Index n_token, bool with_gradient)
+      : tokens_(n_token), logits_(chunk_size, n_token, arma::fill::none) {
+    if (with_gradient) weighted_.zeros(d_model, n_token);
+  }
+
+  void run(const LossInputs& in, Index first, Index end) {
+    for (Index chunk = first; chunk < end; chunk += chunk_size) {
+      run_chunk(in, chunk, std::min(chunk_size, end - chunk));
+    }
+  }
+
+  const RunningSoftmax& token(Index t) const { return tokens_[t]; }
+  // sum over this range of exp(logit - largest) times the unembedding
+  const float* weighted(Index t) const { return weighted_.colptr(t); }
+
+ private:
+  void run_chunk(const LossInputs& in, Index first, Index count) {
+    const blas::ConstView entries = blas::ConstView(in.unembedding).cols(first, count);
+    const blas::View logits = blas::View(logits_).rows(0, count);
+    blas::multiply_serial(entries, blas::Transpose::yes, in.normalized, blas::Transpose::no,
+                          logits);
+    for (Index t = 0; t < tokens_.size(); ++t) {
+      float* const column = logits_.colptr(t);
+      if (!in.b_U.is_empty()) add_to(in.b_U.memptr() + first, count, column);
+      absorb(column, first, count, static_cast<Index>(in.targets[t]), t);
+    }
+    if (weighted_.is_empty()) return;
+    blas::multiply_serial(entries, blas::Transpose::no, logits, blas::Transpose::no, weighted_, 1,
+                          1);
+  }
+
+  void absorb(float* logits, Index first, Index count, Index target, Index t) {
+    RunningSoftmax& token = tokens_[t];
+    if (target >= first && target < first + count) {
+      const Index place = target - first;
+      token.target_logit = logits[place];
+      token.target_first =
+          token.target_logit > token.largest && token.target_logit > maximum(logits, place);
+    }
+    const float largest = maximum(logits, count);
+    if (largest > token.largest) {
+      const float rescale = std::exp(token.largest - largest);
+      token.sum *= static_cast<double>(rescale);
+      if (!weighted_.is_empty()) scale(weighted_.colptr(t), weighted_.n_rows, rescale);
+      token.largest = largest;
+    }
+    token.sum += exponentiate(logits, count, token.largest);
+  }
+
+  std::vector<RunningSoftmax> tokens_;
+  Matrix logits_;
+  Matrix weighted_;
+};
+
+// The loss of one token, combined from the ranges in vocabulary order.
+struct Combined {
+  double log_sum = 0;
+  float largest = -infinity;
+  double nll = 0;
+  bool correct = false;
+};
+
+Combined combine(std::span<const VocabularyRange> ranges, Index t) {
+  Combined result;
+  for (const auto& range : ranges)
+    result.largest = std::max(result.largest, range.token(t).largest);
+  double sum = 0;
+  float target_logit = -infinity, largest_before = -infinity;
+  for (const auto& range : ranges) {
+    const RunningSoftmax& part = range.token(t);
+    sum += part.sum *
+           std::exp(static_cast<double>(part.largest) - static_cast<double>(result.largest));
+    if (part.target_logit != -infinity) {
+      target_logit = part.target_logit;
+      result.correct = part.target_first && target_logit > largest_before;
+    }
+    largest_before = std::max(largest_before, part.largest);
+  }
+  result.correct = result.correct && target_logit >= result.largest;
+  result.log_sum = std::log(sum);
+  result.nll =
+      result.log_sum + static_cast<double>(result.largest) - static_cast<double>(target_logit);
+  return result;
+}
+
+void check(const LossInputs& in) {
+  check_count("targets", in.normalized.n_col, in.targets.size());
+  check_count("unembedding rows", in.normalized.n_row, in.unembedding.n_rows);
+  if (!in.b_U.is_empty()) check_count("unembedding bias", in.unembedding.n_cols, in.b_U.n_elem);
+  for (const TokenId target : in.targets) {
+    if (target >= 0 && static_cast<Index>(target) < in.unembedding.n_cols) continue;
+    throw ShapeError("target: expected a token id below " + std::to_string(in.unembedding.n_cols) +
+                     ", got " + std::to_string(target));
+  }
+}
+
+// The gradient is not computed if `gradient` has no data.
+void run_block(const LossInputs& in, blas::View gradient, double* nll, unsigned char* correct) {
+  const Index n_token = in.targets.size(), d_vocab = in.unembedding.n_cols;
+  const bool with_gradient = gradient.data != nullptr;
+  const Index n_chunk = (d_vocab + chunk_size - 1) / chunk_size;
+  const Index n_range = std::min<Index>(static_cast<Index>(blas::thread_count()), n_chunk);
+  std::vector<VocabularyRange> ranges;
+  ranges.reserve(n_range);
+  for (Index r = 0; r < n_range; ++r) {
+    ranges.emplace_back(in.normalized.n_row, n_token, with_gradient);
+  }
+#pragma omp parallel for schedule(static, 1)
+  for (Index r = 0; r < n_range; ++r) {
+    ranges[r].run(in, d_vocab * r / n_range, d_vocab * (r + 1) / n_range);
+  }
+#pragma omp parallel for schedule(static)
+  for (Index t = 0; t < n_token; ++t) {
+    const Combined token = combine(ranges, t);
+    nll[t] = token.nll;
+    correct[t] = token.correct ? 1 : 0;
+    if (!with_gradient) continue;
+    float* const g = gradient.data + t * gradient.stride;
+    const float* const target = in.unembedding.colptr(static_cast<Index>(in.targets[t]));
+    std::transform(target, target + gradient.n_row, g, [](float u) { return -u; });
+    for (const auto& range : ranges) {
+      const double log_weight = static_cast<double>(range.token(t).largest) -
+                                static_cast<double>(token.largest) - token.log_sum;
+      add_scaled(range.weighted(t), gradient.n_row, static_cast<float>(std::exp(log_weight)), g);
+    }
+  }
+}
+
+TokenLoss run_blocks(const LossInputs& in, blas::View gradient) {
+  check(in);
+  TokenLoss loss;
+  loss.nll.resize(in.targets.size());
+  loss.correct.resize(in.targets.size());
+  for (Index first = 0; first < in.targets.size(); first += token_block) {
+    const Index count = std::min<Index>(token_block, in.targets.size() - first);
+    const LossInputs block{in.normalized.cols(first, count), in.unembedding, in.b_U,
+                           in.targets.subspan(first, count)};
+    run_block(block, gradient.data == nullptr ? gradient : gradient.cols(first, count),
+              loss.nll.data() + first, loss.correct.data() + first);
+  }
+  return loss;
+}
+
+}  // namespace
+
+double TokenLoss::sum() const {
+  return std::accumulate(nll.begin(), nll.end(), 0.0);
+}
+
+TokenLoss token_loss(blas::ConstView normalized, const Matrix& unembedding, const Vector& b_U,
+                     std::span<const TokenId> targets) {
+  return run_blocks({normalized, unembedding, b_U, targets}, {});
+}
+
+std::uint64_t token_loss_thread_bytes(Index n_token) {
+  return chunk_size * std::min(token_block, n_token) * sizeof(float);
+}
+
+TokenLoss token_loss_with_gradient(blas::ConstView normalized, const Matrix& unembedding,
+                                   const Vector& b_U, std::span<const TokenId> targets,
+                                   blas::View gradient) {
+  check_count("gradient rows", normalized.n_row, gradient.n_row);
+  check_count("gradient columns", normalized.n_col, gradient.n_col);
+  return run_blocks({normalized, unembedding, b_U, targets}, gradient);
+}
+
+}  // namespace headscope

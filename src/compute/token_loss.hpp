@@ -1,0 +1,20 @@
+#pragma once
+
+#include "headscope/ops.hpp"
+
+namespace headscope {
+
+/// token_loss and its gradient, in one sweep over the vocabulary.
+///
+/// @param gradient  d_model x n, overwritten: d nll[t] / d normalized[:, t] for each token
+///                  separately.
+/// Memory: one copy of `gradient` and one chunk of logits per thread, for at most 1024 tokens at a
+/// time.
+TokenLoss token_loss_with_gradient(blas::ConstView normalized, const Matrix& unembedding,
+                                   const Vector& b_U, std::span<const TokenId> targets,
+                                   blas::View gradient);
+
+/// Bytes of one thread's chunk of logits.
+std::uint64_t token_loss_thread_bytes(Index n_token);
+
+}  // namespace headscope

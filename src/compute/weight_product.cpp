@@ -1,0 +1,371 @@
+#include "compute/weight_product.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "compute/low_precision_product.hpp"
+#include "compute/rounded.hpp"
+#include "compute/vector_math.hpp"
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+// Columns of activations that a thread multiplies at a time: the sums stay in its share of the
+// cache.
+constexpr Index most_block_columns = most_low_precision_rows, least_block_columns = 32;
+
+Index rounded_up(Index count, Index multiple) {
+  return (count + multiple - 1) / multiple * multiple;
+}
+
+// s (256 high + cross), s being scale times the output's own.
+HEADSCOPE_VECTORISED void write_fixed_point(const std::int32_t* high, const std::int32_t* cross,
+                                            const float* output_scales, float scale, Index n,
+                                            float* y) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    y[i] = (256.0F * static_cast<float>(high[i]) + static_cast<float>(cross[i])) *
+           (output_scales[i] * scale);
+  }
+}
+
+HEADSCOPE_VECTORISED void add_fixed_point(const std::int32_t* high, const std::int32_t* cross,
+                                          const float* output_scales, float scale, Index n,
+                                          float* y) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    y[i] += (256.0F * static_cast<float>(high[i]) + static_cast<float>(cross[i])) *
+            (output_scales[i] * scale);
+  }
+}
+
+HEADSCOPE_VECTORISED void add_sums(const float* sums, Index n, float* y) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) y[i] += sums[i];
+}
+
+}  // namespace
+
+// One part of the weights, to be multiplied by one part of the activations.
+template <typename Part, typename Sum>
+class PartProduct {
+ public:
+  // @param W  in x out, row by row.
+  PartProduct(const std::vector<Part>& W, Index n_in, Index n_out, bool emulated) {
+    if (!emulated && LowPrecisionProduct<Part, Sum>::is_supported()) {
+      native_ = std::make_unique<LowPrecisionProduct<Part, Sum>>(W.data(), n_in, n_out);
+      return;
+    }
+    emulated_.set_size(n_out, n_in);
+    std::transform(W.begin(), W.end(), emulated_.begin(), [](Part w) { return widen(w); });
+  }
+
+  // sums = X W, or sums += X W, for n_row columns of activations. Both have room for
+  // padded_rows(n_row) columns.
+  void multiply(const Part* X, Index n_row, bool add, Sum* sums) const {
+    if (native_) {
+      native_->multiply(X, n_row, add, sums);
+      return;
+    }
+    Matrix x(emulated_.n_cols, n_row), y(emulated_.n_rows, n_row);
+    std::transform(X, X + x.n_elem, x.begin(), [](Part value) { return widen(value); });
+    blas::multiply_serial(emulated_, blas::Transpose::no, x, blas::Transpose::no, y);
+    for (Index i = 0; i < y.n_elem; ++i) {
+      sums[i] = static_cast<Sum>(y(i)) + (add ? sums[i] : Sum{0});
+    }
+  }
+
+ private:
+  std::unique_ptr<LowPrecisionProduct<Part, Sum>> native_;
+  Matrix emulated_;  // out x in
+};
+
+namespace {
+
+// Work space of the calling thread for a block of columns.
+template <typename Part, typename Sum>
+struct BlockScratch {
+  std::vector<Part> high, low;   // of the activations
+  std::vector<Sum> sums, cross;  // high times high; high times low and low times high
+
+  static BlockScratch& of_thread(Index n_in, Index n_out) {
+    thread_local BlockScratch scratch;
+    const auto grow = [](auto& values, std::size_t size) {
+      if (values.size() < size) values.resize(size);
+    };
+    grow(scratch.high, n_in * most_block_columns);
+    grow(scratch.low, n_in * most_block_columns);
+    grow(scratch.sums, n_out * most_block_columns);
+    grow(scratch.cross, n_out * most_block_columns);
+    return scratch;
+  }
+};
+
+}  // namespace
+
+class WeightProduct::Packed {
+ public:
+  virtual ~Packed() = default;
+  // At most most_block_columns columns, on the calling thread.
+  virtual void multiply(blas::ConstView X, blas::View Y, bool add) const = 0;
+  virtual void multiply(const SplitColumns& X, Index first, blas::View Y, bool add) const = 0;
+};
+
+namespace {
+
+// The weights of one output after the other.
+template <typename Visit>
+void for_each_output(blas::ConstView W, bool transposed, const Visit& visit) {
+  const Index n_in = transposed ? W.n_row : W.n_col, n_out = transposed ? W.n_col : W.n_row;
+  std::vector<float> weights(n_in);
+  for (Index o = 0; o < n_out; ++o) {
+    for (Index i = 0; i < n_in; ++i) {
+      weights[i] = transposed ? W.data[i + o * W.stride] : W.data[o + i * W.stride];
+    }
+    visit(o, weights);
+  }
+}
+
+}  // namespace
+
+class WeightProduct::PackedBfloat16 : public WeightProduct::Packed {
+ public:
+  PackedBfloat16(blas::ConstView W, bool transposed, bool three, bool emulated)
+      : n_in_(transposed ? W.n_row : W.n_col), n_out_(transposed ? W.n_col : W.n_row) {
+    std::vector<Bfloat16> high(n_in_ * n_out_), low(three ? n_in_ * n_out_ : 0);
+    std::vector<Bfloat16> of_high(n_in_), of_low(n_in_);
+    for_each_output(W, transposed, [&](Index o, const std::vector<float>& weights) {
+      split_bfloat16(weights.data(), n_in_, of_high.data(), of_low.data());
+      for (Index i = 0; i < n_in_; ++i) {
+        high[i * n_out_ + o] = of_high[i];
+        if (three) low[i * n_out_ + o] = of_low[i];
+      }
+    });
+    high_ = std::make_unique<Product>(high, n_in_, n_out_, emulated);
+    if (three) low_ = std::make_unique<Product>(low, n_in_, n_out_, emulated);
+  }
+
+  void multiply(blas::ConstView X, blas::View Y, bool add) const override {
+    auto& scratch = BlockScratch<Bfloat16, float>::of_thread(n_in_, n_out_);
+    for (Index c = 0; c < X.n_col; ++c) {
+      const float* const x = X.data + c * X.stride;
+      Bfloat16* const high = scratch.high.data() + c * n_in_;
+      if (low_) {
+        split_bfloat16(x, n_in_, high, scratch.low.data() + c * n_in_);
+      } else {
+        round_bfloat16(x, n_in_, high);
+      }
+    }
+    multiply_parts(scratch.high.data(), scratch.low.data(), Y, add);
+  }
+
+  void multiply(const SplitColumns& X, Index first, blas::View Y, bool add) const override {
+    const Bfloat16* const low = low_ ? X.bfloat16_low_.data() + first * n_in_ : nullptr;
+    multiply_parts(X.bfloat16_high_.data() + first * n_in_, low, Y, add);
+  }
+
+ private:
+  using Product = PartProduct<Bfloat16, float>;
+
+  void multiply_parts(const Bfloat16* high, const Bfloat16* low, blas::View Y, bool add) const {
+    if (!add && Y.stride == n_out_ && Y.n_col == padded_rows(Y.n_col)) {
+      sum(high, low, Y.n_col, Y.data);
+      return;
+    }
+    float* const sums = BlockScratch<Bfloat16, float>::of_thread(n_in_, n_out_).sums.data();
+    sum(high, low, Y.n_col, sums);
+    for (Index c = 0; c < Y.n_col; ++c) {
+      float* const y = Y.data + c * Y.stride;
+      if (add) {
+        add_sums(sums + c * n_out_, n_out_, y);
+      } else {
+        std::copy_n(sums + c * n_out_, n_out_, y);
+      }
+    }
+  }
+
+  void sum(const Bfloat16* high, const Bfloat16* low, Index n_col, float* sums) const {
+    // The small products first, so that little is rounded off.
+    if (low_) {
+      high_->multiply(low, n_col, false, sums);
+      low_->multiply(high, n_col, true, sums);
+    }
+    high_->multiply(high, n_col, low_ != nullptr, sums);
+  }
+
+  Index n_in_, n_out_;
+  std::unique_ptr<const Product> high_, low_;  // low_: none for one product
+};
+
+class WeightProduct::PackedInt8 : public WeightProduct::Packed {
+ public:
+  PackedInt8(blas::ConstView W, bool transposed, bool emulated)
+      : n_in_(transposed ? W.n_row : W.n_col),
+        n_out_(transposed ? W.n_col : W.n_row),
+        scales_(n_out_) {
+    std::vector<std::int8_t> high(n_in_ * n_out_), low(n_in_ * n_out_);
+    std::vector<std::int8_t> of_high(n_in_), of_low(n_in_);
+    for_each_output(W, transposed, [&](Index o, const std::vector<float>& weights) {
+      scales_[o] = 256 * split_int8(weights.data(), n_in_, of_high.data(), of_low.data());
+      for (Index i = 0; i < n_in_; ++i) {
+        high[i * n_out_ + o] = of_high[i];
+        low[i * n_out_ + o] = of_low[i];
+      }
+    });
+    high_ = std::make_unique<Product>(high, n_in_, n_out_, emulated);
+    low_ = std::make_unique<Product>(low, n_in_, n_out_, emulated);
+  }
+
+  void multiply(blas::ConstView X, blas::View Y, bool add) const override {
+    auto& scratch = BlockScratch<std::int8_t, std::int32_t>::of_thread(n_in_, n_out_);
+    std::array<float, most_block_columns> scales;
+    for (Index c = 0; c < X.n_col; ++c) {
+      scales[c] = split_int8(X.data + c * X.stride, n_in_, scratch.high.data() + c * n_in_,
+                             scratch.low.data() + c * n_in_);
+    }
+    multiply_parts(scratch.high.data(), scratch.low.data(), scales.data(), Y, add);
+  }
+
+  void multiply(const SplitColumns& X, Index first, blas::View Y, bool add) const override {
+    multiply_parts(X.int8_high_.data() + first * n_in_, X.int8_low_.data() + first * n_in_,
+                   X.scales_.data() + first, Y, add);
+  }
+
+ private:
+  using Product = PartProduct<std::int8_t, std::int32_t>;
+
+  void multiply_parts(const std::int8_t* high, const std::int8_t* low, const float* scales,
+                      blas::View Y, bool add) const {
+    auto& scratch = BlockScratch<std::int8_t, std::int32_t>::of_thread(n_in_, n_out_);
+    high_->multiply(high, Y.n_col, false, scratch.sums.data());
+    high_->multiply(low, Y.n_col, false, scratch.cross.data());
+    low_->multiply(high, Y.n_col, true, scratch.cross.data());
+    const auto write = add ? add_fixed_point : write_fixed_point;
+    for (Index c = 0; c < Y.n_col; ++c) {
+      write(scratch.sums.data() + c * n_out_, scratch.cross.data() + c * n_out_, scales_.data(),
+            scales[c], n_out_, Y.data + c * Y.stride);
+    }
+  }
+
+  Index n_in_, n_out_;
+  std::vector<float> scales_;  // of the outputs, times 256
+  std::unique_ptr<const Product> high_, low_;
+};
+
+SplitColumns::SplitColumns(blas::ConstView X, Engine engine) : X_(X) {
+  if (engine == Engine::float32) return;
+  // Products of the last columns may read up to a whole block.
+  const std::size_t size = static_cast<std::size_t>(X.n_row) * (X.n_col + most_block_columns);
+  const bool int8 = engine == Engine::int8_three;
+  if (int8) {
+    int8_high_.resize(size);
+    int8_low_.resize(size);
+    scales_.resize(X.n_col);
+  } else {
+    bfloat16_high_.resize(size);
+    if (engine == Engine::bfloat16_three) bfloat16_low_.resize(size);
+  }
+#pragma omp parallel for schedule(static)
+  for (Index c = 0; c < X.n_col; ++c) {
+    const float* const x = X.data + c * X.stride;
+    const Index begin = c * X.n_row;
+    if (int8) {
+      scales_[c] = split_int8(x, X.n_row, int8_high_.data() + begin, int8_low_.data() + begin);
+    } else if (engine == Engine::bfloat16_three) {
+      split_bfloat16(x, X.n_row, bfloat16_high_.data() + begin, bfloat16_low_.data() + begin);
+    } else {
+      round_bfloat16(x, X.n_row, bfloat16_high_.data() + begin);
+    }
+  }
+}
+
+std::uint64_t SplitColumns::bytes(Index n_row, Index n_col, Engine engine) {
+  return WeightProduct::bytes(static_cast<std::uint64_t>(n_row) * (n_col + most_block_columns),
+                              engine);
+}
+
+WeightProduct::WeightProduct(blas::ConstView W, blas::Transpose transpose, Engine engine,
+                             Means means)
+    : W_(W), transpose_(transpose) {
+  const bool transposed = transpose == blas::Transpose::yes, emulated = means == Means::emulated;
+  if (engine == Engine::int8_three) {
+    packed_ = std::make_unique<PackedInt8>(W, transposed, emulated);
+  } else if (engine != Engine::float32) {
+    packed_ =
+        std::make_unique<PackedBfloat16>(W, transposed, engine == Engine::bfloat16_three, emulated);
+  }
+  if (packed_) W_.data = nullptr;  // not needed any more, and may be gone
+}
+
+WeightProduct::~WeightProduct() = default;
+WeightProduct::WeightProduct(WeightProduct&&) noexcept = default;
+
+void WeightProduct::multiply(blas::ConstView X, blas::View Y, bool add) const {
+  if (!packed_) {
+    blas::multiply(W_, transpose_, X, blas::Transpose::no, Y, 1, add ? 1 : 0);
+    return;
+  }
+  check_product(X, Y);
+  const auto n_thread = static_cast<Index>(blas::thread_count());
+  const Index block = std::clamp(rounded_up(X.n_col / n_thread, least_block_columns),
+                                 least_block_columns, most_block_columns);
+#pragma omp parallel for schedule(dynamic)
+  for (Index first = 0; first < X.n_col; first += block) {
+    const Index count = std::min(block, X.n_col - first);
+    packed_->multiply(X.cols(first, count), Y.cols(first, count), add);
+  }
+}
+
+void WeightProduct::multiply_serial(blas::ConstView X, blas::View Y, bool add) const {
+  if (!packed_) {
+    blas::multiply_serial(W_, transpose_, X, blas::Transpose::no, Y, 1, add ? 1 : 0);
+    return;
+  }
+  check_product(X, Y);
+  for (Index first = 0; first < X.n_col; first += most_block_columns) {
+    const Index count = std::min(most_block_columns, X.n_col - first);
+    packed_->multiply(X.cols(first, count), Y.cols(first, count), add);
+  }
+}
+
+void WeightProduct::multiply_serial(const SplitColumns& X, Index first, blas::View Y,
+                                    bool add) const {
+  if (!packed_) {
+    multiply_serial(X.X_.cols(first, Y.n_col), Y, add);
+    return;
+  }
+  check_product(X.X_.cols(first, Y.n_col), Y);
+  for (Index c = 0; c < Y.n_col; c += most_block_columns) {
+    const Index count = std::min(most_block_columns, Y.n_col - c);
+    packed_->multiply(X, first + c, Y.cols(c, count), add);
+  }
+}
+
+void WeightProduct::check_product(blas::ConstView X, blas::ConstView Y) const {
+  const bool transposed = transpose_ == blas::Transpose::yes;
+  check_count("rows of the activations", transposed ? W_.n_row : W_.n_col, X.n_row);
+  check_count("rows of the product", transposed ? W_.n_col : W_.n_row, Y.n_row);
+  check_count("columns of the product", X.n_col, Y.n_col);
+}
+
+std::uint64_t WeightProduct::bytes(std::uint64_t n_weight, Engine engine) {
+  switch (engine) {
+    case Engine::bfloat16_three:
+      return 4 * n_weight;
+    case Engine::int8_three:
+    case Engine::bfloat16_one:
+      return 2 * n_weight;
+    default:
+      return 0;
+  }
+}
+
+std::uint64_t WeightProduct::thread_bytes(Index n_out, Index n_in, Engine engine) {
+  if (engine == Engine::float32) return 0;
+  const std::uint64_t part = engine == Engine::int8_three ? 1 : 2;
+  return std::uint64_t{most_block_columns} * (2 * part * n_in + 8 * n_out);
+}
+
+}  // namespace headscope

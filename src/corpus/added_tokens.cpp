@@ -1,0 +1,98 @@
+#include "corpus/added_tokens.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/json_text.hpp"
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+using nlohmann::json;
+
+AddedToken parse_added_token(const json& item, const std::string& source) {
+  const auto is_set = [&](const char* key) {
+    const auto found = item.find(key);
+    return found != item.end() && *found == true;
+  };
+  const bool well_formed =
+      item.is_object() && item.contains("content") && item.contains("id") &&
+      item["content"].is_string() && !item["content"].get_ref<const std::string&>().empty() &&
+      item["id"].is_number_unsigned() && item["id"] <= std::numeric_limits<TokenId>::max();
+  if (!well_formed) {
+    throw DataError(source, "", "expected tokens with content and id, got " + json_text(item));
+  }
+  AddedToken token{item["content"], item["id"], is_set("special"), is_set("normalized")};
+  if (token.is_special) return token;
+  for (const char* const rule : {"lstrip", "rstrip", "single_word"}) {
+    if (!is_set(rule)) continue;
+    throw DataError(source, token.text, std::string("expected ") + rule + " false, got true");
+  }
+  return token;
+}
+
+}  // namespace
+
+std::vector<AddedToken> parse_added_tokens(std::string_view text, const std::string& source) {
+  std::vector<AddedToken> tokens;
+  if (text.empty()) return tokens;
+  const json list = parse_json(text);
+  if (!list.is_array()) throw DataError(source, "", "expected a list of tokens");
+  for (const json& item : list) tokens.push_back(parse_added_token(item, source));
+  return tokens;
+}
+
+AddedTokenSearch::AddedTokenSearch(const std::vector<AddedToken>& tokens) {
+  for (const AddedToken& token : tokens) {
+    if (token.is_special) continue;
+    (token.is_normalized ? normalized_ : ordinary_)[token.text.front()].push_back(token);
+  }
+  for (Tokens* const sorted : {&ordinary_, &normalized_}) {
+    for (auto& [byte, same_byte] : *sorted) {
+      std::stable_sort(same_byte.begin(), same_byte.end(),
+                       [](const auto& a, const auto& b) { return a.text.size() > b.text.size(); });
+    }
+  }
+}
+
+void AddedTokenSearch::split_by(const Tokens& tokens, std::string_view text, ByteSpan span,
+                                std::vector<Part>& parts) {
+  std::size_t begin = span.first;
+  for (std::size_t i = begin; i < span.second && !tokens.empty();) {
+    const auto candidates = tokens.find(text[i]);
+    const AddedToken* found = nullptr;
+    if (candidates != tokens.end()) {
+      const std::string_view rest = text.substr(i, span.second - i);
+      const auto first =
+          std::find_if(candidates->second.begin(), candidates->second.end(),
+                       [&](const AddedToken& token) { return rest.starts_with(token.text); });
+      if (first != candidates->second.end()) found = &*first;
+    }
+    if (found == nullptr) {
+      ++i;
+      continue;
+    }
+    if (begin < i) parts.push_back({{begin, i}, std::nullopt});
+    begin = i + found->text.size();
+    parts.push_back({{i, begin}, found->id});
+    i = begin;
+  }
+  if (begin < span.second) parts.push_back({{begin, span.second}, std::nullopt});
+}
+
+std::vector<AddedTokenSearch::Part> AddedTokenSearch::split(std::string_view text) const {
+  std::vector<Part> ordinary, all;
+  split_by(ordinary_, text, {0, text.size()}, ordinary);
+  for (const Part& part : ordinary) {
+    if (part.token) {
+      all.push_back(part);
+    } else {
+      split_by(normalized_, text, part.span, all);
+    }
+  }
+  return all;
+}
+
+}  // namespace headscope

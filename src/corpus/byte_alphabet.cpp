@@ -1,0 +1,48 @@
+#include "corpus/byte_alphabet.hpp"
+
+#include <array>
+#include <unordered_map>
+
+#include "headscope/utf8.hpp"
+
+namespace headscope::byte_alphabet {
+namespace {
+
+struct Alphabet {
+  std::array<std::string, 256> characters;
+  std::unordered_map<std::string, char> bytes;
+
+  Alphabet() {
+    char32_t next_stand_in = 0x100;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const bool visible = (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte != 0xAD);
+      utf8::append(characters[byte], visible ? byte : next_stand_in++);
+      bytes.emplace(characters[byte], static_cast<char>(byte));
+    }
+  }
+};
+
+const Alphabet& alphabet() {
+  static const Alphabet instance;
+  return instance;
+}
+
+}  // namespace
+
+std::string encode(unsigned char byte) {
+  return alphabet().characters[byte];
+}
+
+std::string decode(std::string_view entry) {
+  std::string bytes;
+  for (std::size_t i = 0; i < entry.size();) {
+    const std::size_t length = utf8::character_length(entry.substr(i));
+    const auto found = alphabet().bytes.find(std::string(entry.substr(i, length)));
+    if (found == alphabet().bytes.end()) return std::string(entry);
+    bytes += found->second;
+    i += length;
+  }
+  return bytes;
+}
+
+}  // namespace headscope::byte_alphabet

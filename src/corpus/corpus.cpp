@@ -1,0 +1,224 @@
+#include "headscope/corpus.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <limits>
+
+#include "corpus/conllu.hpp"
+#include "corpus/corpus_file.hpp"
+#include "files/file_version.hpp"
+#include "files/hdf5_file.hpp"
+#include "files/sha256.hpp"
+#include "files/text_file.hpp"
+#include "headscope/error.hpp"
+#include "headscope/utf8.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The extension, before `.gz` if there is one.
+std::string extension_of(const fs::path& name) {
+  return (name.extension() == ".gz" ? name.stem() : name).extension().string();
+}
+
+bool is_known(const std::string& extension) {
+  return extension == ".txt" || extension == ".conllu" || extension == ".conll" ||
+         extension == ".h5";
+}
+
+/// README, LICENSE and the like, in any case: `README.txt`, `license-code.txt`.
+bool is_about_the_corpus(std::string name) {
+  std::ranges::transform(name, name.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+  return std::ranges::any_of(
+      std::array<std::string_view, 4>{"readme", "license", "licence", "copying"},
+      [&](std::string_view word) {
+        return name.starts_with(word) && (name.size() == word.size() ||
+                                          !(name[word.size()] >= 'a' && name[word.size()] <= 'z'));
+      });
+}
+
+/// The files that a path stands for. @param folders  gets what a folder holds.
+std::vector<std::string> files_of(const std::string& path, std::vector<CorpusFolder>& folders) {
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) return {path};
+  if (!fs::is_directory(path, ignored)) {
+    throw DataError(path, "", "expected a file or folder, got nothing there");
+  }
+  std::vector<std::string> files;
+  CorpusFolder folder{path, {}, {}};
+  for (const auto& entry : fs::directory_iterator(path)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with('.')) continue;
+    if (entry.is_regular_file() && is_known(extension_of(name)) && !is_about_the_corpus(name)) {
+      files.push_back(entry.path().string());
+      folder.taken.push_back(name);
+    } else {
+      folder.left.push_back(name);
+    }
+  }
+  if (files.empty()) {
+    throw DataError(path, "",
+                    "expected .txt, .conllu, .conll or .h5 files, or those as .gz, got none");
+  }
+  for (auto* const names : {&files, &folder.taken, &folder.left}) std::ranges::sort(*names);
+  folders.push_back(std::move(folder));
+  return files;
+}
+
+/// Refuses a `.conll` file in one of the other formats of that name.
+void check_conllu(const std::string& path, const CorpusContext& context) {
+  const std::unique_ptr<std::istream> text = TextFile(path, context.encoding).open();
+  std::string line;
+  for (std::size_t number = 1; std::getline(*text, line); ++number) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (number == 1 && line.starts_with(utf8::byte_order_mark)) {
+      line.erase(0, utf8::byte_order_mark.size());
+    }
+    if (line.empty() || line.starts_with('#')) continue;
+    if (conllu::is_word_line(line)) return;
+    throw DataError(path, std::to_string(number),
+                    "expected CoNLL-U, whose words are lines of ten columns that begin with a "
+                    "number, got another form of CoNLL");
+  }
+}
+
+std::unique_ptr<CorpusFile> open_file(const std::string& path, const CorpusContext& context) {
+  const std::string extension = extension_of(path);
+  if (extension == ".h5" || hdf5::InputFile::recognises(path)) {
+    return open_token_ids(path, context);
+  }
+  if (context.tokenizer == nullptr) {
+    throw DataError(path, "", "expected a tokenizer to read text with, got none");
+  }
+  if (extension == ".conll") check_conllu(path, context);
+  return extension == ".conllu" || extension == ".conll" ? open_conllu(path, context)
+                                                         : open_plain_text(path, context);
+}
+
+}  // namespace
+
+struct Corpus::Data {
+  std::vector<std::unique_ptr<CorpusFile>> files;
+  std::vector<std::uint64_t> first_document;  // of each file
+  std::uint64_t n_document = 0, n_piece = 0;
+  std::string sha256;
+  std::vector<CorpusFolder> folders;
+
+  /// The file of a document, and the document's number in it.
+  std::pair<const CorpusFile*, std::uint64_t> find(std::uint64_t document) const {
+    if (document >= n_document) {
+      throw ShapeError("document: expected 0 to " + std::to_string(n_document - 1) + ", got " +
+                       std::to_string(document));
+    }
+    const auto next = std::ranges::upper_bound(first_document, document);
+    const auto file = static_cast<std::size_t>(next - first_document.begin()) - 1;
+    return {files[file].get(), document - first_document[file]};
+  }
+};
+
+Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer,
+               const CorpusOptions& options)
+    : data_(std::make_unique<Data>()) {
+  const Index n_bos = options.prepend_bos ? 1 : 0;
+  if (options.max_tokens <= n_bos) {
+    throw OptionError("max_tokens", "expected at least " + std::to_string(n_bos + 1) + ", got " +
+                                        std::to_string(options.max_tokens));
+  }
+  if (options.prepend_bos && tokenizer != nullptr) tokenizer->end_of_text();
+  const std::uint64_t limit =
+      options.max_documents > 0 ? options.max_documents : std::numeric_limits<std::uint64_t>::max();
+  Sha256 hash;
+  for (const std::string& path : paths) {
+    for (const std::string& file : files_of(path, data_->folders)) {
+      const std::uint64_t room = limit - data_->n_document;
+      auto opened = FileVersion(file).during([&]() -> std::unique_ptr<CorpusFile> {
+        hash.add_file(file);
+        if (room == 0) return nullptr;
+        return open_file(file, {tokenizer, options.prepend_bos, options.max_tokens - n_bos, room,
+                                options.encoding});
+      });
+      if (room == 0) continue;
+      data_->files.push_back(std::move(opened));
+      const CorpusFile& found = *data_->files.back();
+      if (found.n_document() == 0) {
+        throw DataError(file, "", "expected at least one document, got none");
+      }
+      data_->first_document.push_back(data_->n_document);
+      data_->n_document += found.n_document();
+      data_->n_piece += found.n_piece();
+    }
+  }
+  if (data_->n_document == 0) throw OptionError("corpus", "expected files or folders, got none");
+  data_->sha256 = hash.finish();
+}
+
+Corpus::~Corpus() = default;
+Corpus::Corpus(Corpus&&) noexcept = default;
+Corpus& Corpus::operator=(Corpus&&) noexcept = default;
+
+std::uint64_t Corpus::n_document() const {
+  return data_->n_document;
+}
+
+std::uint64_t Corpus::n_piece(std::uint64_t document) const {
+  const auto [file, number] = data_->find(document);
+  return file->n_piece(number);
+}
+
+std::uint64_t Corpus::n_piece() const {
+  return data_->n_piece;
+}
+
+Piece Corpus::piece(std::uint64_t document, std::uint64_t index) const {
+  const auto [file, number] = data_->find(document);
+  const std::uint64_t n_piece = file->n_piece(number);
+  if (index >= n_piece) {
+    throw ShapeError("piece: expected 0 to " + std::to_string(n_piece - 1) + ", got " +
+                     std::to_string(index));
+  }
+  Piece piece = file->piece(number, index);
+  piece.document = document;
+  piece.index = index;
+  piece.n_piece = n_piece;
+  return piece;
+}
+
+const std::vector<CorpusFolder>& Corpus::folders() const {
+  return data_->folders;
+}
+
+const std::string& Corpus::sha256() const {
+  return data_->sha256;
+}
+
+Piece text_piece(const Tokenizer& tokenizer, const std::string& text, bool prepend_bos) {
+  Piece piece;
+  tokenize({.tokenizer = &tokenizer, .prepend_bos = prepend_bos}, text, piece);
+  return piece;
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> tokenize(const CorpusContext& context,
+                                                          std::string_view text, Piece& piece) {
+  Tokenizer::Encoding encoding = context.tokenizer->encode(text);
+  piece.has_bos = context.prepend_bos;
+  if (context.prepend_bos) piece.tokens.push_back(context.tokenizer->end_of_text());
+  piece.tokens.insert(piece.tokens.end(), encoding.ids.begin(), encoding.ids.end());
+  for (const TokenId id : piece.tokens) {
+    piece.token_text.push_back(context.tokenizer->decode(id));
+  }
+  return std::move(encoding.spans);
+}
+
+std::string piece_name(const std::string& document, std::size_t piece, std::size_t n_piece) {
+  return n_piece > 1 ? document + "/" + std::to_string(piece + 1) : document;
+}
+
+std::string name_in_file(const std::string& path, std::uint64_t number) {
+  return fs::path(path).filename().string() + ":" + std::to_string(number);
+}
+
+}  // namespace headscope

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headscope/corpus.hpp"
+
+namespace headscope {
+
+/// One opened file of a corpus: where its documents and their pieces are.
+class CorpusFile {
+ public:
+  virtual ~CorpusFile() = default;
+  std::uint64_t n_document() const { return document_ends_.size(); }
+  std::uint64_t n_piece(std::uint64_t document) const {
+    return document_ends_[document] - first_piece(document);
+  }
+  std::uint64_t n_piece() const { return document_ends_.empty() ? 0 : document_ends_.back(); }
+  /// Reads one piece; its place in the corpus is left unset. Safe from several threads.
+  Piece piece(std::uint64_t document, std::uint64_t index) const {
+    return read_piece(first_piece(document) + index);
+  }
+
+ protected:
+  /// Adds a document; its pieces follow those of the documents before it.
+  /// @param n_piece  at least 1.
+  void add_document(std::uint64_t n_piece) {
+    document_ends_.push_back(CorpusFile::n_piece() + n_piece);
+  }
+
+ private:
+  /// @param index  of the piece in the file.
+  virtual Piece read_piece(std::uint64_t index) const = 0;
+
+  std::uint64_t first_piece(std::uint64_t document) const {
+    return document == 0 ? 0 : document_ends_[document - 1];
+  }
+
+  std::vector<std::uint64_t> document_ends_;  // in pieces of the file
+};
+
+/// What opening a file needs to know.
+struct CorpusContext {
+  const Tokenizer* tokenizer = nullptr;
+  bool prepend_bos = true;
+  Index max_tokens = 0;             ///< without `<|endoftext|>`, at least 1
+  std::uint64_t max_documents = 0;  ///< stop after this many; at least 1
+  std::string encoding = "utf-8";   ///< of text, as iconv names it
+};
+
+std::unique_ptr<CorpusFile> open_plain_text(const std::string& path, const CorpusContext& context);
+std::unique_ptr<CorpusFile> open_conllu(const std::string& path, const CorpusContext& context);
+std::unique_ptr<CorpusFile> open_token_ids(const std::string& path, const CorpusContext& context);
+
+/// Sets tokens, their text and `has_bos` from a piece's text.
+/// @return the [begin, end) bytes of each token of the text, without `<|endoftext|>`.
+std::vector<std::pair<std::size_t, std::size_t>> tokenize(const CorpusContext& context,
+                                                          std::string_view text, Piece& piece);
+
+/// The name of a piece: the document's, plus `/2` for the second piece of a cut document.
+std::string piece_name(const std::string& document, std::size_t piece, std::size_t n_piece);
+
+/// The name of an unnamed document, from its file and a number: `alice.txt:120`.
+std::string name_in_file(const std::string& path, std::uint64_t number);
+
+}  // namespace headscope

@@ -1,0 +1,105 @@
+#include <algorithm>
+
+#include "corpus/conllu.hpp"
+#include "corpus/corpus_file.hpp"
+#include "corpus/document_cut.hpp"
+#include "files/file_version.hpp"
+#include "files/text_file.hpp"
+#include "headscope/utf8.hpp"
+
+namespace headscope {
+namespace {
+
+struct TextPiece {
+  std::uint64_t begin = 0;  // bytes of the file
+  std::size_t length = 0;
+  std::string id;
+};
+
+class PlainText : public CorpusFile {
+ public:
+  PlainText(const std::string& path, const CorpusContext& context)
+      : path_(path), version_(path), text_(path, context.encoding), context_(context) {
+    const std::unique_ptr<std::istream> opened = text_.open();
+    std::istream& file = *opened;
+    std::string line, block;
+    std::uint64_t offset = 0, block_begin = 0;
+    std::size_t line_number = 0, block_line = 0;
+    bool seen_text = false;
+    while (n_document() < context.max_documents && std::getline(file, line)) {
+      const std::uint64_t line_begin = offset;
+      offset += line.size() + (file.eof() ? 0 : 1);
+      if (++line_number == 1 && line.starts_with(utf8::byte_order_mark)) {
+        line.erase(0, utf8::byte_order_mark.size());
+      }
+      check_utf8(line, path, line_number);
+      if (line.find('\0') != std::string::npos) {
+        throw DataError(path, std::to_string(line_number), "expected text, got a NUL byte");
+      }
+      if (line.find_first_not_of(" \t\r\v\f") == std::string::npos) {
+        add_text(block, block_begin, block_line);
+        block.clear();
+        continue;
+      }
+      if (!seen_text && !line.starts_with('#')) {
+        seen_text = true;
+        if (conllu::is_word_line(line)) {
+          throw DataError(path, std::to_string(line_number),
+                          "expected plain text, got CoNLL-U, which is read from files named "
+                          "*.conllu or *.conll");
+        }
+      }
+      if (block.empty()) {
+        block_begin = line_number == 1 ? offset - line.size() - (file.eof() ? 0 : 1) : line_begin;
+        block_line = line_number;
+      }
+      block += line + '\n';
+    }
+    if (!file.eof() && n_document() < context.max_documents) {
+      throw DataError(path, "", "cannot be read");
+    }
+    add_text(block, block_begin, block_line);
+  }
+
+ private:
+  Piece read_piece(std::uint64_t index) const override {
+    return version_.during([&] { return read(pieces_[index]); });
+  }
+
+  Piece read(const TextPiece& place) const {
+    const std::unique_ptr<std::istream> file = text_.open(place.begin);
+    std::string text(place.length, '\0');
+    if (!file->read(text.data(), static_cast<std::streamsize>(text.size()))) {
+      throw DataError(path_, "", "expected the bytes seen when it was opened, got fewer");
+    }
+    Piece piece;
+    piece.id = place.id;
+    tokenize(context_, text, piece);
+    return piece;
+  }
+
+  void add_text(std::string_view text, std::uint64_t begin, std::size_t line) {
+    while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
+    if (text.empty() || n_document() == context_.max_documents) return;
+    const auto spans = cut_text(*context_.tokenizer, text, context_.max_tokens);
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      pieces_.push_back({begin + spans[i].first, spans[i].second - spans[i].first,
+                         piece_name(name_in_file(path_, line), i, spans.size())});
+    }
+    add_document(spans.size());
+  }
+
+  std::string path_;
+  FileVersion version_;
+  TextFile text_;
+  CorpusContext context_;
+  std::vector<TextPiece> pieces_;
+};
+
+}  // namespace
+
+std::unique_ptr<CorpusFile> open_plain_text(const std::string& path, const CorpusContext& context) {
+  return std::make_unique<PlainText>(path, context);
+}
+
+}  // namespace headscope

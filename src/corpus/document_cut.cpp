@@ -1,0 +1,139 @@
+#include "corpus/document_cut.hpp"
+
+#include <algorithm>
+
+#include "headscope/unicode_pattern.hpp"
+#include "headscope/utf8.hpp"
+
+namespace headscope {
+namespace {
+
+std::string_view part(std::string_view text, ByteSpan span) {
+  return text.substr(span.first, span.second - span.first);
+}
+
+bool ends_in_space(std::string_view text) {
+  static const UnicodePattern pattern(R"(\s)");
+  std::size_t begin = text.size();
+  while (begin > 0 && utf8::is_continuation(text[--begin])) {
+  }
+  const std::string last = with_placeholders(text.substr(begin));
+  return UnicodePattern::Search(pattern, last).next(0).has_value();
+}
+
+// Where white space follows other text, the tokenizer always begins a new part, so the token counts
+// of both sides add up.
+bool tokens_add_up(std::string_view text, std::size_t boundary) {
+  return (text[boundary] == ' ' || text[boundary] == '\n') &&
+         !ends_in_space(text.substr(0, boundary));
+}
+
+std::vector<ByteSpan> sentences(std::string_view text, ByteSpan span) {
+  static const UnicodePattern pattern(
+      R"((?:[\p{Sentence_Terminal}\x{2026}]["'\p{Pe}\p{Pf}]*+(?=\s)|[\x{3002}\x{FF01}\x{FF1F}]["'\p{Pe}\p{Pf}]*+)\K\s*+)");
+  std::vector<ByteSpan> spans;
+  UnicodePattern::Search search(pattern, text);
+  std::size_t begin = span.first;
+  for (auto gap = search.next(begin); gap && gap->second < span.second;
+       gap = search.next(gap->second)) {
+    spans.emplace_back(begin, gap->first);
+    begin = gap->second;
+  }
+  spans.emplace_back(begin, span.second);
+  return spans;
+}
+
+std::vector<ByteSpan> find_words(std::string_view text, ByteSpan span) {
+  static const UnicodePattern pattern(R"(\S++)");
+  std::vector<ByteSpan> spans;
+  UnicodePattern::Search search(pattern, text);
+  for (auto word = search.next(span.first); word && word->first < span.second;
+       word = search.next(word->second)) {
+    spans.emplace_back(word->first, std::min(word->second, span.second));
+  }
+  return spans;
+}
+
+}  // namespace
+
+std::size_t count_tokens(const Tokenizer& tokenizer, std::string_view text, Index most) {
+  if (text.size() / tokenizer.longest_token() > most) return most + 1;
+  const std::size_t n_token = tokenizer.encode(text).ids.size();
+  return n_token > most ? most + 1 : n_token;
+}
+
+std::size_t longest_beginning(const Tokenizer& tokenizer, std::string_view text, Index max_tokens) {
+  constexpr std::size_t bytes_considered_per_token = 8;
+  std::size_t window = std::min<std::size_t>(text.size(), bytes_considered_per_token * max_tokens);
+  while (window < text.size() && window > 1 && utf8::is_continuation(text[window])) --window;
+  const auto spans = tokenizer.encode(text.substr(0, window)).spans;
+  for (std::size_t n = std::min<std::size_t>(spans.size(), max_tokens); n > 0; --n) {
+    const std::size_t end = spans[n - 1].second;
+    if (end < text.size() && utf8::is_continuation(text[end])) continue;
+    if (count_tokens(tokenizer, text.substr(0, end), max_tokens) <= max_tokens) return end;
+  }
+  return std::min<std::size_t>(text.size(), max_tokens);
+}
+
+std::vector<PackedSegments> pack(const Tokenizer& tokenizer, std::string_view text,
+                                 const std::vector<ByteSpan>& segments, Index max_tokens) {
+  std::vector<PackedSegments> pieces;
+  std::size_t first = 0;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    if (i > first) {
+      const std::size_t boundary = segments[i - 1].second;
+      const auto count_from = [&](std::size_t begin) {
+        return count_tokens(tokenizer, part(text, {begin, segments[i].second}), max_tokens);
+      };
+      const std::size_t extended = tokens_add_up(text, boundary)
+                                       ? count + count_from(boundary)
+                                       : count_from(segments[first].first);
+      if (extended <= max_tokens) {
+        count = extended;
+        continue;
+      }
+      pieces.push_back({first, i});
+      first = i;
+    }
+    count = count_tokens(tokenizer, part(text, segments[i]), max_tokens);
+    if (count > max_tokens) {
+      pieces.push_back({i, i + 1, false});
+      first = i + 1;
+    }
+  }
+  if (first < segments.size()) pieces.push_back({first, segments.size()});
+  return pieces;
+}
+
+std::vector<ByteSpan> cut_text(const Tokenizer& tokenizer, std::string_view text,
+                               Index max_tokens) {
+  const ByteSpan whole(0, text.size());
+  // A token holds at least one byte.
+  if (text.size() <= max_tokens || count_tokens(tokenizer, text, max_tokens) <= max_tokens) {
+    return {whole};
+  }
+  const std::string searchable = with_placeholders(text);
+  std::vector<ByteSpan> pieces;
+  const auto sentence_spans = sentences(searchable, whole);
+  for (const auto& packed : pack(tokenizer, text, sentence_spans, max_tokens)) {
+    const ByteSpan span(sentence_spans[packed.first].first, sentence_spans[packed.end - 1].second);
+    if (packed.fits) {
+      pieces.push_back(span);
+      continue;
+    }
+    const auto word_spans = find_words(searchable, span);
+    for (const auto& packed_words : pack(tokenizer, text, word_spans, max_tokens)) {
+      ByteSpan rest(word_spans[packed_words.first].first, word_spans[packed_words.end - 1].second);
+      while (!packed_words.fits && rest.first < rest.second) {
+        const std::size_t length = longest_beginning(tokenizer, part(text, rest), max_tokens);
+        pieces.emplace_back(rest.first, rest.first + length);
+        rest.first += length;
+      }
+      if (packed_words.fits) pieces.push_back(rest);
+    }
+  }
+  return pieces;
+}
+
+}  // namespace headscope

@@ -1,0 +1,158 @@
+#include "headscope/tasks.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/json_text.hpp"
+#include "files/file_version.hpp"
+#include "files/read_file.hpp"
+#include "files/sha256.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> task_files_of(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return {path};
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    if (entry.is_regular_file() && entry.path().extension() == ".jsonl") {
+      files.push_back(entry.path().string());
+    }
+  }
+  if (files.empty()) throw DataError(path, "", "expected .jsonl files, got none");
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// One line of a task file.
+class PairLine {
+ public:
+  PairLine(const std::string& path, std::size_t number, std::string_view text)
+      : path_(path), number_(number), fields_(parse_json(text)) {
+    if (!fields_.is_object()) refuse("expected a JSON object, got other text");
+  }
+
+  [[noreturn]] void refuse(const std::string& problem) const {
+    throw DataError(path_, std::to_string(number_), problem);
+  }
+
+  bool has(const char* field) const { return fields_.contains(field); }
+
+  /// The text of a field. @throws DataError if it is missing or no text.
+  std::string text(const char* field) const {
+    const auto found = fields_.find(field);
+    if (found == fields_.end()) refuse(std::string("expected the field ") + field + ", got none");
+    if (!found->is_string()) {
+      refuse(std::string("expected text in ") + field + ", got " + found->type_name());
+    }
+    return found->get<std::string>();
+  }
+  /// The same, not empty.
+  std::string some_text(const char* field) const {
+    std::string value = text(field);
+    if (value.empty()) refuse(std::string("expected text in ") + field + ", got none");
+    return value;
+  }
+
+ private:
+  const std::string& path_;
+  std::size_t number_;
+  nlohmann::json fields_;
+};
+
+TaskPair read_pair(const PairLine& line, const Tokenizer& tokenizer) {
+  const bool is_sentences = line.has("sentence_good") || line.has("sentence_bad");
+  if (!is_sentences && !line.has("prefix")) {
+    line.refuse("expected the fields sentence_good and sentence_bad, or prefix, good and bad");
+  }
+  TokenIds begin{tokenizer.end_of_text()};
+  if (!is_sentences) {
+    const TokenIds prefix = tokenizer.encode(line.text("prefix")).ids;
+    begin.insert(begin.end(), prefix.begin(), prefix.end());
+  }
+  const auto side = [&](const char* field) {
+    TokenIds tokens = begin;
+    const TokenIds own = tokenizer.encode(line.some_text(field)).ids;
+    tokens.insert(tokens.end(), own.begin(), own.end());
+    return tokens;
+  };
+  TaskPair pair{side(is_sentences ? "sentence_good" : "good"),
+                side(is_sentences ? "sentence_bad" : "bad"), 0};
+  pair.n_shared =
+      static_cast<Index>(std::ranges::mismatch(pair.good, pair.bad).in1 - pair.good.begin());
+  return pair;
+}
+
+std::string task_name(const PairLine& line, const std::string& path) {
+  for (const char* field : {"task", "UID"}) {
+    if (line.has(field)) return line.some_text(field);
+  }
+  return fs::path(path).stem().string();
+}
+
+/// The task of this name and relation, which may be new.
+Task& task_of(const PairLine& line, const std::string& path, std::vector<Task>& tasks) {
+  const std::string name = task_name(line, path),
+                    relation = line.has("relation") ? line.text("relation") : "";
+  const auto found = std::ranges::find(tasks, name, &Task::name);
+  if (found == tasks.end()) {
+    tasks.push_back({name, relation, {}, 0, 0});
+    return tasks.back();
+  }
+  if (found->relation != relation) {
+    const auto quoted = [](const std::string& text) { return text.empty() ? "none" : text; };
+    line.refuse("expected the relation of the task's other pairs, " + quoted(found->relation) +
+                ", got " + quoted(relation));
+  }
+  return *found;
+}
+
+void read_task_file(const std::string& path, const Tokenizer& tokenizer, const TaskOptions& options,
+                    std::vector<Task>& tasks) {
+  std::ifstream file = open_to_read(path);
+  std::string text;
+  std::size_t number = 0;
+  bool any = false;
+  while (std::getline(file, text)) {
+    ++number;
+    if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
+    any = true;
+    const PairLine line(path, number, text);
+    Task& task = task_of(line, path, tasks);
+    TaskPair pair = read_pair(line, tokenizer);
+    if (options.max_pairs > 0 && task.pairs.size() >= options.max_pairs) continue;
+    if (pair.good == pair.bad) {
+      ++task.n_same;
+    } else if (std::max(pair.good.size(), pair.bad.size()) > options.max_tokens) {
+      ++task.n_too_long;
+    } else {
+      task.pairs.push_back(std::move(pair));
+    }
+  }
+  if (!file.eof()) throw DataError(path, "", "cannot be read");
+  if (!any) throw DataError(path, "", "expected a pair a line, got none");
+}
+
+}  // namespace
+
+TaskFiles::TaskFiles(const std::vector<std::string>& paths, const Tokenizer& tokenizer,
+                     const TaskOptions& options) {
+  Sha256 hash;
+  for (const std::string& path : paths) {
+    for (const std::string& file : task_files_of(path)) {
+      FileVersion(file).during([&] {
+        hash.add_file(file);
+        read_task_file(file, tokenizer, options, tasks_);
+        return true;
+      });
+    }
+  }
+  sha256_ = hash.finish();
+}
+
+}  // namespace headscope

@@ -1,0 +1,147 @@
+#include "headscope/figure.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "figures/figure_page.hpp"
+#include "figures/gnuplot.hpp"
+#include "files/pending_file.hpp"
+#include "headscope/error.hpp"
+#include "headscope/number_text.hpp"
+#include "headscope/utf8.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int time_limit = 120;
+
+void check_name(const std::string& name) {
+  const bool plain = name.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                         "0123456789_-.") == std::string::npos;
+  if (!plain || name.empty() || name[0] == '.' || name[0] == '-') {
+    throw Error("figure: expected a name of letters, digits, '_', '-' and '.', got \"" +
+                one_line(name) + "\"");
+  }
+}
+
+void check_format(const std::string& format) {
+  if (format != "svg" && format != "png" && format != "pdf") {
+    throw OptionError("format", "expected svg, png or pdf, got \"" + one_line(format) + "\"");
+  }
+}
+
+std::string redraw_line(const std::string& name) {
+  return "# Redraw: gnuplot -c " + name + ".gp svg";
+}
+
+std::string whole(double pixels) {
+  return std::to_string(std::lround(pixels));
+}
+
+// PNG at three times the size, 288 dots per inch; PDF at the size of the SVG. The script's text
+// sizes are pixels, which the cairo terminals take for points.
+std::string preamble(const Figure& figure, const Page& page) {
+  const std::string size = whole(page.width()) + ", " + whole(page.height());
+  const std::string large = whole(3 * page.width()) + ", " + whole(3 * page.height());
+  const std::string inches =
+      decimals(page.width() / 96, 3) + "in, " + decimals(page.height() / 96, 3) + "in";
+  const std::string font = " background rgb 'white' font 'sans-serif,12'";
+  return "# " + one_line(figure.title) + "\n# Source: " + one_line(figure.source) + "\n" +
+         redraw_line(figure.name) + "   (or png, pdf)\nreset\n" +
+         "if (ARGC < 1) ARG1 = 'svg'\nif (ARGC < 2) ARG2 = '" + figure.name + ".'.ARG1\n" +
+         "if (ARG1 eq 'svg') set terminal svg noenhanced size " + size + " dynamic" + font +
+         " name '" + figure.name + "'\nif (ARG1 eq 'png') set terminal pngcairo noenhanced size " +
+         large + " fontscale 2.25 linewidth 3 pointscale 3" + font +
+         "\nif (ARG1 eq 'pdf') set terminal pdfcairo noenhanced size " + inches +
+         " fontscale 0.75" + font + "\nset output ARG2\ndata = '" + figure.name +
+         ".dat'\nset encoding utf8\nset minussign\nunset key\nset style fill solid noborder\n"
+         "set border " +
+         (std::holds_alternative<Chart>(figure.content) ? "3 " : "") +
+         "linewidth 0.7 linecolor rgb '" + std::string(grey) +
+         "'\nset tics out nomirror scale 0.4 font ',11'\n";
+}
+
+// Browsers smooth enlarged images, which would blur the cells of a matrix into each other.
+void keep_cells_sharp(std::string& svg) {
+  const std::string plain = "<image ", sharp = "<image style='image-rendering:pixelated' ";
+  for (std::size_t at = svg.find(plain); at != std::string::npos;
+       at = svg.find(plain, at + sharp.size())) {
+    svg.replace(at, plain.size(), sharp);
+  }
+}
+
+// gnuplot writes `>` as it is, but XML forbids `]]>` in text.
+void escape_section_ends(std::string& svg) {
+  constexpr std::string_view end = "]]>", escaped = "]]&gt;";
+  for (std::size_t at = 0; (at = svg.find(end, at)) != std::string::npos; at += escaped.size()) {
+    svg.replace(at, end.size(), escaped);
+  }
+}
+
+}  // namespace
+
+void remove_figures(const std::string& directory) {
+  std::vector<fs::path> scripts;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(directory, none)) {
+    if (entry.path().extension() != ".gp") continue;
+    std::ifstream script(entry.path());
+    const std::string ours = redraw_line(entry.path().stem().string());
+    std::string line;
+    for (int n_line = 0; n_line < 3 && std::getline(script, line); ++n_line) {
+      if (line.starts_with(ours)) scripts.push_back(entry.path());
+    }
+  }
+  // The script goes last: it marks the other files as ours.
+  for (fs::path file : scripts) {
+    for (const char* const extension : {"svg", "png", "pdf", "dat", "gp"}) {
+      remove_file(file.replace_extension(extension).string());
+    }
+  }
+}
+
+DrawnFigure write_figure(Figure figure, const std::string& directory,
+                         const std::vector<std::string>& formats) {
+  check_name(figure.name);
+  for (const std::string& format : formats) check_format(format);
+  const fs::path folder(directory);
+  const std::string script_file = figure.name + ".gp";
+  const auto* const map = std::get_if<Heatmap>(&figure.content);
+  const FigureScript script = map != nullptr
+                                  ? heatmap_script(figure, *map)
+                                  : chart_script(figure, std::get<Chart>(figure.content));
+  std::error_code failure;
+  fs::create_directories(folder, failure);
+  write_file((folder / (figure.name + ".dat")).string(), script.data);
+  write_file((folder / script_file).string(),
+             preamble(figure, script.page) + script.commands + "unset output\n");
+  std::string svg;
+  for (const std::string& format : formats) {
+    const fs::path path = folder / (figure.name + "." + format);
+    try {
+      std::string picture = run_gnuplot(directory, script_file, format, time_limit);
+      if (picture.empty()) {
+        throw Error(script_file + ": expected gnuplot to draw " + path.filename().string() +
+                    ", it did not");
+      }
+      if (format == "svg") keep_cells_sharp(picture);
+      if (format == "svg") escape_section_ends(picture);
+      write_file(path.string(), picture);
+      if (format == "svg") svg = std::move(picture);
+    } catch (...) {
+      fs::remove(path, failure);
+      throw;
+    }
+  }
+  DrawnFigure drawn{std::move(figure), std::move(svg), {}, script.x, script.y};
+  for (std::size_t i = 0; i < script.page.n_panel; ++i) {
+    drawn.panels.push_back(script.page.panel(i));
+  }
+  return drawn;
+}
+
+}  // namespace headscope

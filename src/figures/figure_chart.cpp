@@ -1,0 +1,416 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <span>
+
+#include "figures/figure_colours.hpp"
+#include "figures/figure_labels.hpp"
+#include "figures/figure_page.hpp"
+#include "figures/gnuplot.hpp"
+#include "headscope/error.hpp"
+#include "headscope/utf8.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr double bar_share = 0.8;  // of the step from one group of bars to the next
+constexpr double longest_name = 260;
+constexpr double label_size = 9;  // of point labels
+constexpr double row_height = 19, highest_panel = 700;
+
+bool is_spans(const Series& series) {
+  return series.style == Series::Style::spans;
+}
+
+void check(const std::string& figure, const Chart& chart) {
+  if (chart.panels.empty()) throw ShapeError(figure + ": expected a panel, got none");
+  for (const ChartPanel& panel : chart.panels) {
+    for (const Series& series : panel.series) {
+      const std::string what = figure + " series " + one_line(series.label);
+      check_count(what + " y", series.x.size(), series.y.size());
+      check_count(what + " low", series.high.size(), series.low.size());
+      if (!series.low.empty()) check_count(what + " interval", series.y.size(), series.low.size());
+      if (!series.point_labels.empty()) {
+        check_count(what + " point labels", series.y.size(), series.point_labels.size());
+      }
+      if (is_spans(series)) check_count(what + " interval", series.y.size(), series.low.size());
+    }
+  }
+}
+
+bool is_bars(const Series& series) {
+  return series.style == Series::Style::bars;
+}
+
+template <typename Use>
+void for_each_series(const Chart& chart, const Use& use) {
+  for (const ChartPanel& panel : chart.panels) {
+    for (const Series& series : panel.series) use(series);
+  }
+}
+
+struct Range {
+  bool log = false;
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  void include(double value) {
+    if (!std::isfinite(value) || (log && value <= 0)) return;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  void include(const std::vector<double>& values) {
+    for (const double value : values) include(value);
+  }
+  // Adds a margin on both sides; an end at zero gets one only with `past_zero`. Without data, a
+  // default range.
+  Range widened(double share, double factor, bool past_zero) const {
+    if (low > high) return {log, log ? 1.0 : 0.0, log ? 10.0 : 1.0};
+    if (log) return {log, low / factor, high * factor};
+    const double room = high > low ? share * (high - low) : std::max(std::abs(low) * 0.1, 0.5);
+    return {log, low == 0 && !past_zero ? 0 : low - room,
+            high == 0 && !past_zero ? 0 : high + room};
+  }
+  // A value's position along the axis, from 0 to 1; and the inverse.
+  double share_of(double value) const {
+    return log ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
+  }
+  double value_at(double share) const {
+    return log ? low * std::pow(high / low, share) : low + share * (high - low);
+  }
+  AxisRange axis() const { return {low, high, log}; }
+  std::string text() const { return "[" + gnuplot_number(low) + ":" + gnuplot_number(high) + "]"; }
+};
+
+// The axis reaches zero if there are bars or the data come near it.
+Range vertical_range(const Chart& chart, std::span<const ChartPanel> panels) {
+  Range range{chart.log_y};
+  double near = 0.3;
+  for (const ChartPanel& panel : panels) {
+    for (const ReferenceLine& line : panel.reference_lines) range.include(line.y);
+    for (const Series& series : panel.series) {
+      if (is_bars(series)) near = 1;
+      for (const auto* values : {&series.y, &series.low, &series.high}) range.include(*values);
+    }
+  }
+  const auto [least, most] = std::minmax({std::abs(range.low), std::abs(range.high)});
+  if (least <= near * most) range.include(0);
+  range = range.widened(0.06, 1.3, false);
+  range = {range.log, chart.y_low.value_or(range.low), chart.y_high.value_or(range.high)};
+  if (!(range.high > range.low)) range.high = range.low + (range.log ? range.low : 1);
+  return range;
+}
+
+Range horizontal_range(const Chart& chart, std::span<const ChartPanel> panels) {
+  const auto n_label = static_cast<double>(chart.x_labels.size());
+  if (n_label > 0) return {false, -0.6, n_label - 0.4};
+  Range range{chart.log_x};
+  bool bars = false;
+  for (const ChartPanel& panel : panels) {
+    for (const Series& series : panel.series) {
+      bars = bars || is_bars(series);
+      range.include(series.x);
+    }
+  }
+  if (bars && range.low <= range.high) return {false, range.low - 0.6, range.high + 0.6};
+  return range.widened(0.03, 1.15, true);
+}
+
+// Whether the x axis counts something.
+bool whole_numbers(const Chart& chart) {
+  bool whole = true;
+  for_each_series(chart, [&](const Series& series) {
+    for (const double x : series.x) whole = whole && (!std::isfinite(x) || x == std::round(x));
+  });
+  return whole;
+}
+
+bool has_points(const Series& series) {
+  for (std::size_t i = 0; i < series.x.size(); ++i) {
+    if (std::isfinite(series.x[i]) && std::isfinite(series.y[i])) return true;
+  }
+  return false;
+}
+
+std::string data_block(const Series& series, double offset) {
+  std::string block = "# " + one_line(series.label) + "\n# x y low high\n";
+  offset += series.shift;
+  for (std::size_t i = 0; i < series.x.size(); ++i) {
+    const bool interval = !series.low.empty();
+    block += gnuplot_number(series.x[i] + offset) + ' ' + gnuplot_number(series.y[i]) + ' ' +
+             gnuplot_number(interval ? series.low[i] : series.y[i]) + ' ' +
+             gnuplot_number(interval ? series.high[i] : series.y[i]) + '\n';
+  }
+  return block;
+}
+
+std::string style_of(const Series& series, std::size_t index) {
+  if (is_bars(series)) return "with boxes";
+  if (series.style == Series::Style::points) {
+    return std::string("with points pointtype 7 pointsize ") +
+           (series.x.size() <= 30 ? "0.75" : "0.5");
+  }
+  const bool marked = series.x.size() <= 30;
+  return std::string(marked ? "with linespoints pointtype 7 pointsize 0.35" : "with lines") +
+         " linewidth 1.8" + (index < 8 ? "" : " dashtype 4");
+}
+
+class ChartWriter {
+ public:
+  explicit ChartWriter(const Chart& chart) : chart_(chart) {
+    const std::span panels(chart.panels);
+    for (std::size_t i = 0; i < panels.size(); ++i) {
+      const auto shared = chart.own_axes ? panels.subspan(i, 1) : panels;
+      x_ranges_.push_back(horizontal_range(chart, shared));
+      y_ranges_.push_back(vertical_range(chart, shared));
+    }
+    name_entries();
+  }
+
+  FigureScript write(const std::string& title) {
+    lay_out(title);
+    script_.add(page_.multiplot());
+    script_.add(std::string("set grid ") + (chart_.horizontal ? "xtics" : "ytics") +
+                " back linetype 1 linewidth 0.6 linecolor rgb '#e6e6e6'");
+    script_.add("set samples 2");
+    if (chart_.log_x) script_.add("set logscale x");
+    if (chart_.log_y) script_.add("set logscale y");
+    // A range below two powers of ten needs ticks between them.
+    if (chart_.log_y && y_ranges_[0].high < 100 * y_ranges_[0].low) {
+      script_.add("set for [k=-9:12] ytics add (2*10.0**k, 5*10.0**k)");
+    }
+    for (std::size_t i = 0; i < page_.n_panel; ++i) write_panel(i);
+    script_.add("unset multiplot");
+    std::vector<AxisRange> across, up;
+    for (std::size_t i = 0; i < page_.n_panel; ++i) {
+      across.push_back(drawn_across(i).axis());
+      up.push_back(drawn_up(i).axis());
+    }
+    return {script_.text(), data_, page_, across, up};
+  }
+
+ private:
+  const Range& drawn_across(std::size_t panel) const {
+    return chart_.horizontal ? y_ranges_[panel] : x_ranges_[panel];
+  }
+  Range drawn_up(std::size_t panel) const {
+    const Range& x = x_ranges_[panel];
+    return chart_.horizontal ? Range{false, x.high, x.low} : y_ranges_[panel];
+  }
+
+  // Entries of the key: series in order of first use, then reference lines.
+  struct KeyEntry {
+    bool reference = false;
+    std::string label, style, colour;
+
+    std::string text() const { return style + " linecolor rgb '" + colour + "'"; }
+    std::string name() const { return fit_text(label, text_size, longest_name); }
+  };
+
+  const KeyEntry* find(const std::string& label, bool reference) const {
+    const auto found = std::ranges::find_if(key_, [&](const KeyEntry& known) {
+      return known.label == label && known.reference == reference;
+    });
+    return found == key_.end() ? nullptr : &*found;
+  }
+
+  void name_entries() {
+    for_each_series(chart_, [&](const Series& series) {
+      if (is_spans(series) || find(series.label, false) != nullptr) return;
+      const std::size_t index = key_.size();
+      key_.push_back({false, series.label, style_of(series, index),
+                      std::string(series_colour(series.colour.value_or(index)))});
+    });
+    static constexpr int dashes[] = {2, 3, 5};
+    std::size_t next = 0;
+    for (const ChartPanel& panel : chart_.panels) {
+      for (const ReferenceLine& line : panel.reference_lines) {
+        if (find(line.label, true) != nullptr) continue;
+        const std::string dash = std::to_string(dashes[next++ % std::size(dashes)]);
+        key_.push_back({true, line.label, "with lines dashtype " + dash, std::string(grey)});
+      }
+    }
+    keyed_ = key_.size() > 1 || (!key_.empty() && key_[0].reference);
+  }
+
+  void lay_out(const std::string& title) {
+    std::size_t n_series = 1;
+    bool points_named = false;
+    for (const ChartPanel& panel : chart_.panels) {
+      page_.panels_titled |= !panel.title.empty();
+      n_series = std::max(n_series, panel.series.size());
+      for (const Series& series : panel.series) points_named |= !series.point_labels.empty();
+    }
+    page_.title = title;
+    page_.n_panel = chart_.panels.size();
+    page_.n_column = grid_columns(page_.n_panel, 1.35, 4);
+    page_.panel_width = std::min(320.0, 760 / static_cast<double>(page_.n_column));
+    page_.panel_height = 0.68 * page_.panel_width;
+    if (page_.n_panel == 1) {
+      const double group = std::max(18.0, 8.0 * static_cast<double>(n_series));
+      page_.panel_width = std::clamp(group * static_cast<double>(chart_.x_labels.size()),
+                                     points_named ? 560.0 : 400.0, 800.0);
+      page_.panel_height = points_named ? 420 : 240;
+    }
+    if (chart_.equal) {
+      const Range &x = x_ranges_[0], &y = y_ranges_[0];
+      const double ratio = (y.high - y.low) / (x.high - x.low);
+      page_.panel_width = std::min(page_.panel_width, highest_panel / ratio);
+      page_.panel_height = ratio * page_.panel_width;
+    }
+    if (chart_.horizontal) {
+      lay_out_rows();
+    } else {
+      lay_out_columns();
+    }
+    if (!keyed_) return;
+    page_.key_height = 1.5 * text_size * static_cast<double>(key_.size());
+    for (const KeyEntry& entry : key_) {
+      page_.key_width = std::max(page_.key_width, 100 + text_width(entry.name(), text_size));
+    }
+  }
+
+  void lay_out_rows() {
+    const auto n_row = static_cast<double>(chart_.x_labels.size());
+    page_.panel_width = 400;
+    page_.panel_height = std::max(120.0, row_height * n_row);
+    page_.x = {.title = chart_.y_title, .extent = 1.5 * tick_size, .format = format(y_ranges_[0])};
+    page_.y = labelled_y_axis(chart_.x_title, chart_.x_labels, chart_.x_labels.size(), row_height);
+  }
+
+  void lay_out_columns() {
+    const double step = page_.panel_width / (x_ranges_[0].high - x_ranges_[0].low);
+    if (chart_.x_labels.empty()) {
+      const bool counted = !chart_.log_x && step > 20 && whole_numbers(chart_);
+      page_.x = {.title = chart_.x_title,
+                 .ticks = counted ? "1" : "autofreq",
+                 .named = chart_.own_axes,
+                 .extent = 1.5 * tick_size,
+                 .format = format(x_ranges_[0])};
+    } else {
+      page_.x = labelled_x_axis(chart_.x_title, chart_.x_labels, chart_.x_labels.size(), step);
+    }
+    // gnuplot chooses this axis's numbers: leave room for six characters.
+    page_.y = {.title = chart_.y_title,
+               .named = chart_.own_axes,
+               .extent = 40,
+               .format = format(y_ranges_[0])};
+  }
+
+  // Counts as 10k, 10M.
+  static std::string format(const Range& range) {
+    return range.log && range.low >= 1 ? "'%.0s%c'" : "'% h'";
+  }
+
+  std::string add_block(const std::string& block) {
+    data_ += (n_block_ > 0 ? "\n\n" : "") + block;
+    return "data index " + std::to_string(n_block_++) + " using ";
+  }
+
+  void write_panel(std::size_t index) {
+    const ChartPanel& panel = chart_.panels[index];
+    // The key of all panels stands beside the first row.
+    const bool keyed = keyed_ && index + 1 == std::min(page_.n_column, page_.n_panel);
+    script_.set("key", keyed ? "outside right top Left reverse samplen 2 maxcols 1" : "");
+    script_.axes(page_, index, panel.title);
+    script_.set("xrange", drawn_across(index).text());
+    script_.set("yrange", drawn_up(index).text());
+    std::string plot;
+    std::set<const KeyEntry*> named;
+    const auto add = [&](const std::string& element, const KeyEntry* entry) {
+      const bool title = keyed && entry != nullptr && named.insert(entry).second;
+      plot += (plot.empty() ? "plot " : ", \\\n  ") + element +
+              (title ? " title " + gnuplot_string(entry->name()) : " notitle");
+    };
+    const auto n_bar = static_cast<double>(std::ranges::count_if(panel.series, is_bars));
+    const double bar_width = bar_share / std::max(n_bar, 1.0);
+    if (n_bar > 0) script_.set("boxwidth", gnuplot_number(bar_width));
+    double offset = (bar_width - bar_share) / 2;
+    for (const Series& series : panel.series) {
+      if (has_points(series)) {
+        const std::string points = chart_.horizontal ? "2:1 " : "1:2 ";
+        const std::string interval_ends = chart_.horizontal ? "3:1:($4-$3):(0)" : "1:3:(0):($4-$3)";
+        const std::string source = add_block(data_block(series, is_bars(series) ? offset : 0));
+        if (is_spans(series)) {
+          add(source + interval_ends + " with vectors nohead linewidth 2 linecolor rgb '#c8c8c8'",
+              nullptr);
+          continue;
+        }
+        const KeyEntry* const entry = find(series.label, false);
+        const bool interval = !series.low.empty(), line = series.style == Series::Style::line;
+        if (interval && line) {
+          add(source + "1:3:4 with filledcurves fillstyle transparent solid 0.2 linecolor rgb '" +
+                  entry->colour + "'",
+              nullptr);
+        }
+        add(source + points + entry->text(), entry);
+        if (interval && !line) {
+          add(source + interval_ends + " with vectors nohead linecolor rgb '#333333'", nullptr);
+        }
+      }
+      if (is_bars(series)) offset += bar_width;
+    }
+    for (const ReferenceLine& line : panel.reference_lines) {
+      const KeyEntry* const entry = find(line.label, true);
+      add(gnuplot_number(line.y) + " " + entry->text(), entry);
+    }
+    for (const KeyEntry& entry : key_) {
+      if (keyed && !named.contains(&entry)) add("keyentry " + entry.text(), &entry);
+    }
+    if (const std::string labels = point_labels(index); !labels.empty()) {
+      add(add_block("# labels\n# x y text\n" + labels) +
+              "1:2:3 with labels left font ',9' textcolor rgb '#444444'",
+          nullptr);
+    }
+    script_.add(plot.empty() ? "plot NaN" : plot);
+  }
+
+  // The left ends of the point labels that find room.
+  std::string point_labels(std::size_t index) const {
+    const ChartPanel& panel = chart_.panels[index];
+    const Range &x_range = x_ranges_[index], &y_range = y_ranges_[index];
+    const double width = page_.panel_width, height = page_.panel_height;
+    const auto across = [&](double x) { return width * x_range.share_of(x); };
+    const auto down = [&](double y) { return height * (1 - y_range.share_of(y)); };
+    LabelPlacer placer({0, 0, width, height});
+    for (const Series& series : panel.series) {
+      for (std::size_t i = 0; i < series.x.size(); ++i) {
+        placer.add_point(across(series.x[i]), down(series.y[i]));
+      }
+    }
+    std::string lines;
+    for (const Series& series : panel.series) {
+      for (std::size_t i = 0; i < series.point_labels.size(); ++i) {
+        std::string label = fit_text(series.point_labels[i], label_size, longest_name);
+        const double x = across(series.x[i]), y = down(series.y[i]);
+        if (label.empty() || !std::isfinite(x) || !std::isfinite(y)) continue;
+        const auto place = placer.place(x, y, text_width(label, label_size), 1.3 * label_size);
+        if (!place) continue;
+        std::ranges::replace(label, '"', '\'');
+        lines += gnuplot_number(x_range.value_at(place->x / width)) + ' ' +
+                 gnuplot_number(y_range.value_at(1 - (place->y + place->height / 2) / height)) +
+                 " \"" + label + "\"\n";
+      }
+    }
+    return lines;
+  }
+
+  const Chart& chart_;
+  std::vector<Range> x_ranges_, y_ranges_;  // by panel
+  std::vector<KeyEntry> key_;
+  bool keyed_ = false;
+  Page page_;
+  PanelScript script_;
+  std::string data_;
+  std::size_t n_block_ = 0;
+};
+
+}  // namespace
+
+FigureScript chart_script(const Figure& figure, const Chart& chart) {
+  check("figure " + figure.name, chart);
+  return ChartWriter(chart).write(figure.title);
+}
+
+}  // namespace headscope

@@ -1,0 +1,260 @@
+#include "figures/figure_page.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "figures/gnuplot.hpp"
+#include "headscope/number_text.hpp"
+#include "headscope/utf8.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr double margin = 12, line_height = 1.5, gap = 16;
+constexpr double longest_label = 190;
+constexpr double wanted_ratio = 1.45;  // of a page's width to its height
+
+bool starts_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+}
+
+// Prefers a step that divides the count and, among many labels, a wide one: of 144 heads every
+// twelfth is labelled, the first of its layer.
+std::size_t step_of_labels(std::size_t count, double needed, double step) {
+  const auto least = static_cast<std::size_t>(std::max(1.0, std::ceil(needed / step)));
+  std::size_t chosen = least;
+  for (std::size_t wider = 3 * least; wider >= least; --wider) {
+    if (count % wider != 0) continue;
+    chosen = wider;
+    if (count > 40) break;
+  }
+  return chosen;
+}
+
+// Counts only the labels that are not empty, which have the room of the others.
+void spread_labels(const std::vector<std::string>& labels, std::size_t& count, double& step) {
+  const auto n_empty = static_cast<std::size_t>(std::ranges::count(labels, ""));
+  if (n_empty == 0 || n_empty == labels.size()) return;
+  step *= static_cast<double>(count) / static_cast<double>(count - n_empty);
+  count -= n_empty;
+}
+
+std::string numbered(std::size_t step) {
+  return step == 1 ? "1" : "0, " + std::to_string(step);
+}
+
+// An axis's title may be a little longer than the axis.
+std::vector<std::string> axis_title(const std::string& title, double length) {
+  return wrap_text(title, text_size, length + 40, 2);
+}
+
+double lines_height(const std::vector<std::string>& lines, double size) {
+  return line_height * size * static_cast<double>(lines.size());
+}
+
+}  // namespace
+
+double text_width(std::string_view text, double size) {
+  return 0.6 * size * static_cast<double>(std::ranges::count_if(text, starts_character));
+}
+
+std::string fit_text(std::string_view text, double size, double width) {
+  std::string shown = one_line(text);
+  if (text_width(shown, size) <= width) return shown;
+  while (!shown.empty() && text_width(shown, size) + size > width) {
+    while (!shown.empty() && !starts_character(shown.back())) shown.pop_back();
+    if (!shown.empty()) shown.pop_back();
+  }
+  return shown + "…";
+}
+
+std::vector<std::string> wrap_text(std::string_view text, double size, double width,
+                                   std::size_t max_lines) {
+  std::vector<std::string> lines;
+  std::string rest = one_line(text);
+  while (!rest.empty()) {
+    std::size_t end = rest.size();
+    while (lines.size() + 1 < max_lines && text_width(rest.substr(0, end), size) > width) {
+      const std::size_t space = rest.rfind(' ', end - 1);
+      if (space == std::string::npos || space == 0) break;
+      end = space;
+    }
+    lines.push_back(fit_text(rest.substr(0, end), size, width));
+    rest.erase(0, end + 1);
+  }
+  return lines;
+}
+
+std::string gnuplot_lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) {
+    text += (text.empty() ? "" : ".\"\\n\".") + gnuplot_string(line);
+  }
+  return text;
+}
+
+std::string tick_list(const std::vector<std::string>& labels, std::size_t step) {
+  std::string list;
+  std::size_t n_label = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i].empty() || n_label++ % step != 0) continue;
+    // gnuplot reads a percent sign in a tick's label as the start of a format.
+    std::string label;
+    for (const char c : fit_text(labels[i], tick_size, longest_label))
+      label.append(c == '%' ? 2 : 1, c);
+    list += (list.empty() ? "" : ", ") + gnuplot_string(label) + " " + std::to_string(i);
+  }
+  return "(" + list + ")";
+}
+
+double label_width(const std::vector<std::string>& labels, double least) {
+  for (const std::string& label : labels) {
+    least = std::max(least, std::min(text_width(label, tick_size), longest_label));
+  }
+  return least;
+}
+
+Axis labelled_x_axis(std::string_view title, const std::vector<std::string>& labels,
+                     std::size_t count, double step) {
+  Axis axis{
+      .title = std::string(title), .named = !labels.empty(), .extent = line_height * tick_size};
+  const double height = 1.3 * tick_size;
+  const double width = 4 + label_width(labels, text_width(std::to_string(count), tick_size));
+  spread_labels(labels, count, step);
+  if (!axis.named) {
+    axis.ticks = numbered(step_of_labels(count, width, step));
+  } else if (width <= step) {
+    axis.ticks = tick_list(labels);
+  } else {
+    const bool upright = step < 2 * height;
+    axis.ticks = std::string("rotate by ") + (upright ? "90" : "40") + " right " +
+                 tick_list(labels, step_of_labels(count, height, step));
+    axis.extent = upright ? width + 6 : 0.65 * width + height;
+  }
+  return axis;
+}
+
+Axis labelled_y_axis(std::string_view title, const std::vector<std::string>& labels,
+                     std::size_t count, double step) {
+  const std::size_t n_number = count;
+  spread_labels(labels, count, step);
+  const std::size_t every = step_of_labels(count, 1.1 * tick_size, step);
+  return {.title = std::string(title),
+          .ticks = labels.empty() ? numbered(every) : tick_list(labels, every),
+          .named = !labels.empty(),
+          .extent = label_width(labels, text_width(std::to_string(n_number), tick_size))};
+}
+
+std::size_t grid_columns(std::size_t n_panel, double ratio, std::size_t most) {
+  std::size_t best = 1;
+  double least = 1e300;
+  for (std::size_t columns = 1; columns <= std::min(n_panel, most); ++columns) {
+    const std::size_t rows = (n_panel + columns - 1) / columns;
+    const double page = ratio * static_cast<double>(columns) / static_cast<double>(rows);
+    const double empty = static_cast<double>(columns * rows) / static_cast<double>(n_panel) - 1;
+    const double cost = std::abs(std::log(page / wanted_ratio)) + 1.5 * empty;
+    if (cost >= least) continue;
+    least = cost;
+    best = columns;
+  }
+  return best;
+}
+
+double Page::column_gap() const {
+  return gap + (y.named ? y.extent + 8 : 0);
+}
+
+double Page::row_gap() const {
+  return gap + (panels_titled ? line_height * text_size : 0) + (x.named ? x.extent : 0);
+}
+
+double Page::left() const {
+  return margin + std::max(y.extent, 14.0) + 20 +
+         lines_height(axis_title(y.title, panel_height), text_size);
+}
+
+double Page::right() const {
+  return left() + static_cast<double>(n_column) * (panel_width + column_gap()) - column_gap();
+}
+
+// The title is centred on the page or on the panels.
+std::vector<std::string> Page::title_lines() const {
+  const double middle = (left() + right()) / 2;
+  const double room = 2 * (std::min(middle, width() - middle) - margin);
+  return wrap_text(title, title_size, std::max(room, 280.0), 3);
+}
+
+Rectangle Page::panel(std::size_t index) const {
+  const double top = margin + 4 + lines_height(title_lines(), title_size) +
+                     (panels_titled ? line_height * text_size : 0);
+  const std::size_t row = index / n_column, column = index % n_column;
+  return {left() + static_cast<double>(column) * (panel_width + column_gap()),
+          top + static_cast<double>(row) * (panel_height + row_gap()), panel_width, panel_height};
+}
+
+Rectangle Page::panels() const {
+  const Rectangle first = panel(0), last = panel(n_panel - 1);
+  return {first.x, first.y, right() - first.x, last.bottom() - first.y};
+}
+
+double Page::width() const {
+  return std::ceil(std::max(right() + std::max(key_width, 20.0), 300.0));
+}
+
+double Page::height() const {
+  const Rectangle area = panels();
+  const double below = x.extent + 14 + lines_height(axis_title(x.title, panel_width), text_size);
+  return std::ceil(std::max(area.bottom() + below, area.y + key_height) + margin);
+}
+
+std::string Page::across(double pixels) const {
+  return number_text(pixels / width(), 4);
+}
+
+std::string Page::up(double pixels) const {
+  return number_text(pixels / height(), 4);
+}
+
+std::string Page::title_text() const {
+  return gnuplot_lines(title_lines()) + " font ',15'";
+}
+
+std::string Page::multiplot() const {
+  const Rectangle area = panels();
+  const std::size_t n_row = (n_panel + n_column - 1) / n_column;
+  return "set multiplot layout " + std::to_string(n_row) + ", " + std::to_string(n_column) +
+         (title.empty() ? "" : " title " + title_text()) + " \\\n  margins " + across(area.x) +
+         ", " + across(area.right()) + ", " + up(height() - area.bottom()) + ", " +
+         up(height() - area.y) + " spacing " + across(column_gap()) + ", " + up(row_gap());
+}
+
+void PanelScript::add(std::string_view command) {
+  text_ += command;
+  text_ += '\n';
+}
+
+void PanelScript::set(const std::string& name, const std::string& value) {
+  const auto known = settings_.find(name);
+  if (known != settings_.end() && known->second == value) return;
+  settings_[name] = value;
+  add(value.empty() ? "unset " + name : "set " + name + " " + value);
+}
+
+void PanelScript::axes(const Page& page, std::size_t panel, const std::string& title) {
+  const Axis &x = page.x, &y = page.y;
+  const bool leftmost = panel % page.n_column == 0, lowest = panel + page.n_column >= page.n_panel;
+  if (page.panels_titled) {
+    set("title",
+        gnuplot_lines(wrap_text(title, text_size, page.panel_width, 1)) + " offset 0, -0.7");
+  }
+  const std::string x_title = gnuplot_lines(axis_title(x.title, page.panel_width));
+  const std::string y_title = gnuplot_lines(axis_title(y.title, page.panel_height));
+  set("xlabel", lowest && !x_title.empty() ? x_title + " offset 0, 0.3" : "");
+  set("ylabel", leftmost && !y_title.empty() ? y_title + " offset 0.5, 0" : "");
+  set("xtics", x.ticks);
+  set("ytics", y.ticks);
+  set("format x", lowest || x.named ? x.format : "''");
+  set("format y", leftmost || y.named ? y.format : "''");
+}
+
+}  // namespace headscope

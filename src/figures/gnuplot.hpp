@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace headscope {
+
+/// A gnuplot string constant that stands for `one_line(text)`; nothing in it is substituted or run.
+std::string gnuplot_string(std::string_view text);
+
+/// A number as gnuplot reads it, exact; `NaN` if it is not finite.
+std::string gnuplot_number(double value);
+
+/// Runs `gnuplot -d -c {script} {format} {output}` in `directory`: no shell, no start-up file of
+/// the user. The output is kept in memory: gnuplot does not notice a full disk.
+/// @param seconds  killed after this time.
+/// @return         what the script drew.
+/// @throws Error   if gnuplot is missing, fails or takes too long; with its first line of output.
+std::string run_gnuplot(const std::string& directory, const std::string& script,
+                        const std::string& format, int seconds);
+
+}  // namespace headscope

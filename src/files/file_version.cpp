@@ -1,0 +1,28 @@
+#include "files/file_version.hpp"
+
+#include <sys/stat.h>
+
+#include "files/read_file.hpp"
+
+namespace headscope {
+
+FileVersion::FileVersion(const std::string& path) : path_(path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) throw cannot_open(path);
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
+  size_ = status.st_size;
+  seconds_ = status.st_mtim.tv_sec;
+  nanoseconds_ = status.st_mtim.tv_nsec;
+}
+
+void FileVersion::check() const {
+  const FileVersion now(path_);
+  if (now.device_ == device_ && now.inode_ == inode_ && now.size_ == size_ &&
+      now.seconds_ == seconds_ && now.nanoseconds_ == nanoseconds_) {
+    return;
+  }
+  throw DataError(path_, "", "expected the file that was opened, got one changed since");
+}
+
+}  // namespace headscope

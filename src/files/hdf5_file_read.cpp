@@ -1,0 +1,526 @@
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "base/finite.hpp"
+#include "files/file_digest.hpp"
+#include "files/hdf5_call.hpp"
+#include "files/hdf5_file.hpp"
+#include "files/read_file.hpp"
+
+namespace headscope::hdf5 {
+namespace {
+
+static_assert(sizeof(hsize_t) == sizeof(std::size_t));
+
+constexpr const char* damaged = "cannot be read: the file is damaged or cut short";
+
+constexpr std::size_t deepest_group = 32;
+
+// Sorting, HDF5 1.10 frees pointers it never set when the names of a damaged group cannot be read.
+constexpr H5_iter_order_t unsorted = H5_ITER_NATIVE;
+
+// Deflate, the strongest common filter, compresses at most 1032 bytes into one.
+constexpr std::size_t greatest_compression = 1100;
+
+constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+
+Kind kind_of(hid_t type) {
+  switch (H5Tget_class(type)) {
+    case H5T_FLOAT:
+      return Kind::real;
+    case H5T_INTEGER:
+    case H5T_ENUM:
+      return Kind::integer;
+    case H5T_STRING:
+      return Kind::text;
+    default:
+      return Kind::other;
+  }
+}
+
+std::string type_text(hid_t type) {
+  const std::size_t bits = 8 * H5Tget_size(type);
+  const std::string order = H5Tget_order(type) == H5T_ORDER_BE && bits > 8 ? "big-endian " : "";
+  switch (H5Tget_class(type)) {
+    case H5T_FLOAT:
+      return order + "float" + std::to_string(bits);
+    case H5T_INTEGER:
+      return order + (H5Tget_sign(type) == H5T_SGN_NONE ? "uint" : "int") + std::to_string(bits);
+    case H5T_ENUM:
+      return "enumeration";
+    case H5T_STRING:
+      return "text";
+    case H5T_COMPOUND:
+      return "compound";
+    case H5T_REFERENCE:
+      return "reference";
+    default:
+      return "opaque";
+  }
+}
+
+Shape shape_of(hid_t space, const Place& place) {
+  if (H5Sget_simple_extent_type(space) == H5S_NULL) return {0};
+  const int rank = place.check(H5Sget_simple_extent_ndims(space), damaged);
+  std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
+  place.check(H5Sget_simple_extent_dims(space, extents.data(), nullptr), damaged);
+  return Shape(extents.begin(), extents.end());
+}
+
+std::size_t element_count(const Shape& shape, std::size_t element_size, const Place& place) {
+  std::size_t count = 1;
+  std::size_t bytes = 0;
+  for (const std::size_t extent : shape) {
+    if (__builtin_mul_overflow(count, extent, &count)) {
+      throw place.error("shape " + shape_text(shape) + " is too large for this machine");
+    }
+  }
+  if (__builtin_mul_overflow(count, element_size, &bytes)) {
+    throw place.error("shape " + shape_text(shape) + " is too large for this machine");
+  }
+  return count;
+}
+
+std::size_t size_of_file(hid_t object, const Place& place) {
+  const Handle file = place.own(H5Iget_file_id(object), H5Fclose, damaged);
+  hsize_t size = 0;
+  place.check(H5Fget_filesize(file, &size), damaged);
+  return size;
+}
+
+// Without this check HDF5 would silently fill in chunks that were never written.
+void check_chunks(hid_t dataset, hid_t creation, const Shape& shape, const Place& place) {
+  const Handle space = place.own(H5Dget_space(dataset), H5Sclose, damaged);
+  std::vector<hsize_t> chunk(shape.size());
+  const int rank = H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data());
+  hsize_t expected = 1, stored = 0;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (rank != static_cast<int>(shape.size()) || chunk[axis] == 0) throw place.error(damaged);
+    expected *= (shape[axis] - 1) / chunk[axis] + 1;
+  }
+  place.check(H5Dget_num_chunks(dataset, space, &stored), damaged);
+  if (stored >= expected) return;
+  throw place.error("expected " + std::to_string(expected) + " chunks of data for shape " +
+                    shape_text(shape) + ", got " + std::to_string(stored));
+}
+
+// A small file can declare any shape; limit allocation by what it stores.
+void check_stored(hid_t dataset, const Shape& shape, std::size_t element_size, const Place& place) {
+  const std::size_t bytes = element_count(shape, element_size, place) * element_size;
+  const Handle creation = place.own(H5Dget_create_plist(dataset), H5Pclose, damaged);
+  const H5D_layout_t layout = H5Pget_layout(creation);
+  if (layout == H5D_VIRTUAL || H5Pget_external_count(creation) > 0) {
+    throw place.error("expected data inside the file, got a reference to another file");
+  }
+  const bool filtered = layout == H5D_CHUNKED && H5Pget_nfilters(creation) > 0;
+  const std::size_t stored = H5Dget_storage_size(dataset);
+  if (stored > size_of_file(dataset, place)) throw place.error(damaged);
+  const std::size_t least = filtered ? bytes / greatest_compression : bytes;
+  if (bytes > 0 && (stored == 0 || least > stored)) {
+    throw place.error("expected data for shape " + shape_text(shape) + " (" +
+                      std::to_string(bytes) + " bytes), got " + std::to_string(stored) +
+                      " stored bytes");
+  }
+  if (bytes > 0 && layout == H5D_CHUNKED) check_chunks(dataset, creation, shape, place);
+}
+
+herr_t refuse_other_file(const char*, const char*, const char*, const char*, unsigned*, hid_t,
+                         void*) {
+  return -1;
+}
+
+// Links into other files are not followed.
+Handle inside_file(hid_t list_class, const Place& place) {
+  Handle access = place.own(H5Pcreate(list_class), H5Pclose, "out of memory");
+  place.check(H5Pset_elink_cb(access, refuse_other_file, nullptr), "out of memory");
+  return access;
+}
+
+struct OpenDataset {
+  Handle dataset, type, space;
+  Shape shape;
+};
+
+OpenDataset open_dataset(hid_t file, const std::string& name, const Place& place) {
+  silence();
+  const Handle access = inside_file(H5P_DATASET_ACCESS, place);
+  if (H5Lexists(file, object_path(name).c_str(), access) <= 0) {
+    throw place.error("no such dataset");
+  }
+  OpenDataset open;
+  open.dataset = place.own(H5Dopen2(file, object_path(name).c_str(), access), H5Dclose, damaged);
+  open.type = place.own(H5Dget_type(open.dataset), H5Tclose, damaged);
+  open.space = place.own(H5Dget_space(open.dataset), H5Sclose, damaged);
+  open.shape = shape_of(open.space, place);
+  return open;
+}
+
+template <typename Real>
+void read_real(hid_t file, const Place& place, std::span<Real> out, Finite finite) {
+  const std::string name(place.item);
+  const OpenDataset open = open_dataset(file, name, place);
+  const std::size_t size = H5Tget_size(open.type);
+  if (kind_of(open.type) != Kind::real || (size != 2 && size != 4 && size != 8)) {
+    throw place.error("expected type float16, float32 or float64, got " + type_text(open.type));
+  }
+  check_stored(open.dataset, open.shape, size, place);
+  const std::size_t count = element_count(open.shape, sizeof(Real), place);
+  if (count != out.size()) {
+    throw place.error("expected " + std::to_string(out.size()) + " elements, got " +
+                      std::to_string(count));
+  }
+  if (count == 0) return;
+  const hid_t memory_type = std::is_same_v<Real, float> ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+  place.check(H5Dread(open.dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()),
+              damaged);
+  if (finite == Finite::required) {
+    check_finite<Real>(out, open.shape, place.file, place.item);
+  }
+}
+
+// Memory for text that HDF5 reads. A file's texts together are no longer than the file, unless many
+// elements share one.
+struct TextStore {
+  std::size_t room;
+  std::vector<std::unique_ptr<char[]>> texts;
+};
+
+void* take_text(std::size_t size, void* data) {
+  auto& store = *static_cast<TextStore*>(data);
+  if (size > store.room) return nullptr;
+  try {
+    store.texts.push_back(std::make_unique<char[]>(size));
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+  store.room -= size;
+  return store.texts.back().get();
+}
+
+void keep_text(void*, void*) {}
+
+// Text of either kind, read from a dataset or an attribute by `read(memory type, buffer)`.
+template <typename Read>
+std::vector<std::string> read_text(hid_t type, hid_t space, hid_t transfer, std::size_t count,
+                                   const Place& place, Read read) {
+  std::vector<std::string> texts(count);
+  if (count == 0) return texts;
+  if (place.check(H5Tis_variable_str(type), damaged) > 0) {
+    std::vector<char*> pointers(count, nullptr);
+    place.check(read(type, pointers.data()), damaged);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (pointers[i] != nullptr) texts[i] = pointers[i];
+    }
+    H5Dvlen_reclaim(type, space, transfer, pointers.data());
+    return texts;
+  }
+  const std::size_t width = H5Tget_size(type);
+  std::vector<char> bytes(element_count({count}, width, place) * width);
+  place.check(read(type, bytes.data()), damaged);
+  const bool space_padded = H5Tget_strpad(type) == H5T_STR_SPACEPAD;
+  for (std::size_t i = 0; i < count; ++i) {
+    const char* const begin = bytes.data() + i * width;
+    std::size_t length = ::strnlen(begin, width);
+    while (space_padded && length > 0 && begin[length - 1] == ' ') --length;
+    texts[i].assign(begin, length);
+  }
+  return texts;
+}
+
+template <typename Value>
+Attribute one_or_many(std::vector<Value> values, bool scalar) {
+  if (scalar) return std::move(values.at(0));
+  return values;
+}
+
+struct Listing {
+  std::vector<std::string> groups, datasets;
+  std::set<haddr_t> seen;
+};
+
+herr_t list_link(hid_t, const char* name, const H5L_info_t* info, void* data) {
+  if (info->type != H5L_TYPE_HARD) return 0;
+  try {
+    static_cast<std::vector<std::string>*>(data)->emplace_back(name);
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return -1;
+  }
+}
+
+herr_t list_attribute(hid_t, const char* name, const H5A_info_t*, void* data) {
+  try {
+    static_cast<std::vector<std::string>*>(data)->emplace_back(name);
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return -1;
+  }
+}
+
+herr_t name_scale(hid_t, unsigned, hid_t scale, void* data) {
+  std::array<char, 1024> name{};
+  const ssize_t length = H5Iget_name(scale, name.data(), name.size());
+  if (length < 1 || static_cast<std::size_t>(length) >= name.size()) return -1;
+  *static_cast<std::string*>(data) = name.data() + 1;
+  return 1;
+}
+
+// HDF5 does not check the attribute's type and shape.
+bool lists_scales(const OpenDataset& open, const Place& place) {
+  constexpr const char* name = "DIMENSION_LIST";
+  if (place.check(H5Aexists(open.dataset, name), damaged) == 0) return false;
+  const Handle attribute = place.own(H5Aopen(open.dataset, name, H5P_DEFAULT), H5Aclose, damaged);
+  const Handle type = place.own(H5Aget_type(attribute), H5Tclose, damaged);
+  const Handle space = place.own(H5Aget_space(attribute), H5Sclose, damaged);
+  const Handle item(H5Tget_class(type) == H5T_VLEN ? H5Tget_super(type) : -1, H5Tclose);
+  if (item < 0 || H5Tequal(item, H5T_STD_REF_OBJ) <= 0 ||
+      shape_of(space, place) != Shape{open.shape.size()}) {
+    throw place.error("expected a list of dimension scales for each axis, got another " +
+                      std::string(name));
+  }
+  return true;
+}
+
+}  // namespace
+
+struct InputFile::Data {
+  std::string path;
+  std::size_t file_size = 0;
+  Handle file;
+
+  Place at(const std::string& item) const { return {path, item}; }
+  Handle open_object(const std::string& name) const {
+    silence();
+    const Place place = at(name);
+    return place.own(H5Oopen(file, object_path(name).c_str(), inside_file(H5P_LINK_ACCESS, place)),
+                     H5Oclose, "no such dataset or group");
+  }
+  Listing list(const std::string& group) const {
+    silence();
+    Listing listing;
+    list_into(group, 0, listing);
+    return listing;
+  }
+  // HDF5's own traversal has no depth limit and can overflow the stack.
+  void list_into(const std::string& group, std::size_t depth, Listing& listing) const {
+    const Place place = at(group);
+    if (depth > deepest_group) {
+      throw place.error("expected groups nested at most " + std::to_string(deepest_group) +
+                        " deep, got more");
+    }
+    const Handle access = inside_file(H5P_LINK_ACCESS, place);
+    const auto info_of = [&](const std::string& name) {
+      H5O_info_t info;
+      place.check(
+          H5Oget_info_by_name2(file, object_path(name).c_str(), &info, H5O_INFO_BASIC, access),
+          damaged);
+      return info;
+    };
+    if (depth == 0) listing.seen.insert(info_of(group).addr);
+    std::vector<std::string> names;
+    place.check(H5Literate_by_name(file, object_path(group).c_str(), H5_INDEX_NAME, unsorted,
+                                   nullptr, list_link, &names, access),
+                damaged);
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names) {
+      const std::string inner = group.empty() ? name : group + "/" + name;
+      const H5O_info_t info = info_of(inner);
+      if (!listing.seen.insert(info.addr).second) continue;
+      if (info.type == H5O_TYPE_DATASET) listing.datasets.push_back(inner);
+      if (info.type != H5O_TYPE_GROUP) continue;
+      listing.groups.push_back(inner);
+      list_into(inner, depth + 1, listing);
+    }
+  }
+};
+
+bool InputFile::recognises(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  std::ifstream stream(path, std::ios::binary);
+  std::array<char, signature.size()> begin{};
+  return stream.read(begin.data(), begin.size()) &&
+         std::memcmp(begin.data(), signature.data(), signature.size()) == 0;
+}
+
+InputFile::InputFile(const std::string& path) : data_(std::make_unique<Data>()) {
+  silence();
+  data_->path = path;
+  const Place place = {path, ""};
+  data_->file_size = static_cast<std::size_t>(open_to_read(path).seekg(0, std::ios::end).tellg());
+  if (data_->file_size == 0) throw place.error("expected an HDF5 file, got an empty one");
+  if (!recognises(path)) throw place.error("expected an HDF5 file, got something else");
+  check_digest(path);
+  const Handle access = place.own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "out of memory");
+  // Cluster file systems often refuse locks, and reading needs none.
+  place.check(H5Pset_file_locking(access, false, true), "out of memory");
+  data_->file = place.own(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), H5Fclose, damaged);
+}
+
+InputFile::~InputFile() = default;
+InputFile::InputFile(InputFile&&) noexcept = default;
+InputFile& InputFile::operator=(InputFile&&) noexcept = default;
+
+const std::string& InputFile::path() const {
+  return data_->path;
+}
+
+std::vector<DatasetInfo> InputFile::datasets(const std::string& group) const {
+  std::vector<DatasetInfo> infos;
+  for (const std::string& name : data_->list(group).datasets) infos.push_back(info(name));
+  return infos;
+}
+
+std::vector<std::string> InputFile::groups(const std::string& group) const {
+  return data_->list(group).groups;
+}
+
+bool InputFile::has(const std::string& name) const {
+  silence();
+  const Handle access = inside_file(H5P_LINK_ACCESS, data_->at(name));
+  for (std::size_t slash = 0; slash != std::string::npos;) {
+    slash = name.find('/', slash + 1);
+    if (H5Lexists(data_->file, object_path(name.substr(0, slash)).c_str(), access) <= 0) {
+      return false;
+    }
+  }
+  return H5Oexists_by_name(data_->file, object_path(name).c_str(), access) > 0;
+}
+
+DatasetInfo InputFile::info(const std::string& dataset) const {
+  OpenDataset open = open_dataset(data_->file, dataset, data_->at(dataset));
+  return {dataset, std::move(open.shape), kind_of(open.type), type_text(open.type)};
+}
+
+void InputFile::check_size(const std::string& dataset) const {
+  const Place place = data_->at(dataset);
+  const OpenDataset open = open_dataset(data_->file, dataset, place);
+  check_stored(open.dataset, open.shape, H5Tget_size(open.type), place);
+}
+
+void InputFile::read(const std::string& dataset, std::span<float> out, Finite finite) const {
+  read_real(data_->file, data_->at(dataset), out, finite);
+}
+
+void InputFile::read(const std::string& dataset, std::span<double> out, Finite finite) const {
+  read_real(data_->file, data_->at(dataset), out, finite);
+}
+
+Array InputFile::read_reals(const std::string& dataset, Finite finite) const {
+  const Place place = data_->at(dataset);
+  const OpenDataset open = open_dataset(data_->file, dataset, place);
+  check_stored(open.dataset, open.shape, H5Tget_size(open.type), place);
+  Array array(open.shape);
+  read(dataset, array.values, finite);
+  return array;
+}
+
+std::vector<std::int64_t> InputFile::read_integers(const std::string& dataset) const {
+  const Place place = data_->at(dataset);
+  const OpenDataset open = open_dataset(data_->file, dataset, place);
+  if (kind_of(open.type) != Kind::integer) {
+    throw place.error("expected whole numbers, got " + type_text(open.type));
+  }
+  check_stored(open.dataset, open.shape, H5Tget_size(open.type), place);
+  std::vector<std::int64_t> values(element_count(open.shape, sizeof(std::int64_t), place));
+  if (values.empty()) return values;
+  place.check(H5Dread(open.dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
+              damaged);
+  return values;
+}
+
+std::vector<std::string> InputFile::read_strings(const std::string& dataset) const {
+  const Place place = data_->at(dataset);
+  const OpenDataset open = open_dataset(data_->file, dataset, place);
+  if (kind_of(open.type) != Kind::text) {
+    throw place.error("expected text, got " + type_text(open.type));
+  }
+  check_stored(open.dataset, open.shape, H5Tget_size(open.type), place);
+  const std::size_t count = element_count(open.shape, sizeof(std::string), place);
+  TextStore store{data_->file_size + count, {}};
+  const Handle transfer = place.own(H5Pcreate(H5P_DATASET_XFER), H5Pclose, "out of memory");
+  place.check(H5Pset_vlen_mem_manager(transfer, take_text, &store, keep_text, nullptr),
+              "out of memory");
+  const auto read = [&](hid_t type, void* buffer) {
+    return H5Dread(open.dataset, type, H5S_ALL, H5S_ALL, transfer, buffer);
+  };
+  return read_text(open.type, open.space, transfer, count, place, read);
+}
+
+std::vector<std::string> InputFile::attribute_names(const std::string& object) const {
+  const Handle opened = data_->open_object(object);
+  std::vector<std::string> all, readable;
+  hsize_t position = 0;
+  data_->at(object).check(
+      H5Aiterate2(opened, H5_INDEX_NAME, unsorted, &position, list_attribute, &all), damaged);
+  std::sort(all.begin(), all.end());
+  for (std::string& name : all) {
+    const Handle attribute =
+        data_->at(object).own(H5Aopen(opened, name.c_str(), H5P_DEFAULT), H5Aclose, damaged);
+    const Handle type = data_->at(object).own(H5Aget_type(attribute), H5Tclose, damaged);
+    if (kind_of(type) != Kind::other) readable.push_back(std::move(name));
+  }
+  return readable;
+}
+
+std::optional<Attribute> InputFile::attribute(const std::string& object,
+                                              const std::string& name) const {
+  const Handle opened = data_->open_object(object);
+  const std::string item = object.empty() ? name : object + "@" + name;
+  const Place place = data_->at(item);
+  if (place.check(H5Aexists(opened, name.c_str()), damaged) == 0) return std::nullopt;
+  const Handle attribute = place.own(H5Aopen(opened, name.c_str(), H5P_DEFAULT), H5Aclose, damaged);
+  const Handle type = place.own(H5Aget_type(attribute), H5Tclose, damaged);
+  const Handle space = place.own(H5Aget_space(attribute), H5Sclose, damaged);
+  const Shape shape = shape_of(space, place);
+  const std::size_t count = element_count(shape, sizeof(std::string), place);
+  // Attributes are never compressed, so the file's size bounds them.
+  const std::size_t size = H5Tget_size(type);
+  if (element_count(shape, size, place) * size > data_->file_size) throw place.error(damaged);
+  const bool scalar = shape.empty();
+  const auto numbers = [&]<typename Number>(Number, hid_t memory_type) {
+    std::vector<Number> values(count);
+    if (count > 0) place.check(H5Aread(attribute, memory_type, values.data()), damaged);
+    return one_or_many(std::move(values), scalar);
+  };
+  switch (kind_of(type)) {
+    case Kind::real:
+      return numbers(double{}, H5T_NATIVE_DOUBLE);
+    case Kind::integer:
+      return numbers(std::int64_t{}, H5T_NATIVE_INT64);
+    case Kind::text:
+      return one_or_many(read_text(type, space, H5P_DEFAULT, count, place,
+                                   [&](hid_t memory_type, void* buffer) {
+                                     return H5Aread(attribute, memory_type, buffer);
+                                   }),
+                         scalar);
+    case Kind::other:
+      break;
+  }
+  return std::nullopt;
+}
+
+bool InputFile::is_scale(const std::string& dataset) const {
+  return attribute(dataset, "CLASS") == Attribute(std::string("DIMENSION_SCALE"));
+}
+
+std::vector<std::string> InputFile::scales(const std::string& dataset) const {
+  const Place place = data_->at(dataset);
+  const OpenDataset open = open_dataset(data_->file, dataset, place);
+  std::vector<std::string> names(open.shape.size());
+  if (!lists_scales(open, place)) return names;
+  for (unsigned axis = 0; axis < names.size(); ++axis) {
+    if (H5DSget_num_scales(open.dataset, axis) < 1) continue;
+    place.check(H5DSiterate_scales(open.dataset, axis, nullptr, name_scale, &names[axis]), damaged);
+  }
+  return names;
+}
+
+}  // namespace headscope::hdf5

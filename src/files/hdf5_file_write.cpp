@@ -1,0 +1,285 @@
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "files/file_digest.hpp"
+#include "files/hdf5_call.hpp"
+#include "files/hdf5_file.hpp"
+#include "files/hdf5_file_sink.hpp"
+#include "files/pending_file.hpp"
+
+namespace headscope::hdf5 {
+namespace {
+
+constexpr const char* unwritten = "cannot be written: HDF5 refused";
+constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
+
+template <typename Value>
+hid_t native_type() {
+  if constexpr (std::is_same_v<Value, float>) return H5T_NATIVE_FLOAT;
+  if constexpr (std::is_same_v<Value, double>) return H5T_NATIVE_DOUBLE;
+  if constexpr (std::is_same_v<Value, std::int64_t>) return H5T_NATIVE_INT64;
+  if constexpr (std::is_same_v<Value, std::uint8_t>) return H5T_NATIVE_UINT8;
+}
+
+// IEEE 754 half precision, which HDF5 1.10 can store but does not name.
+Handle half_type(const Place& place) {
+  Handle type = place.own(H5Tcopy(H5T_IEEE_F32LE), H5Tclose, unwritten);
+  place.check(H5Tset_fields(type, 15, 10, 5, 0, 10), unwritten);
+  place.check(H5Tset_size(type, 2), unwritten);
+  place.check(H5Tset_ebias(type, 15), unwritten);
+  return type;
+}
+
+Handle text_type(const Place& place) {
+  Handle type = place.own(H5Tcopy(H5T_C_S1), H5Tclose, unwritten);
+  place.check(H5Tset_size(type, H5T_VARIABLE), unwritten);
+  place.check(H5Tset_cset(type, H5T_CSET_UTF8), unwritten);
+  return type;
+}
+
+Handle make_space(const Shape& shape, const Place& place) {
+  if (shape.empty()) return place.own(H5Screate(H5S_SCALAR), H5Sclose, unwritten);
+  const std::vector<hsize_t> extents(shape.begin(), shape.end());
+  return place.own(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr),
+                   H5Sclose, unwritten);
+}
+
+// Whole rows of the last axes, up to the size of HDF5's own chunk cache.
+std::vector<hsize_t> chunk_shape(const Shape& shape, std::size_t element_size) {
+  std::vector<hsize_t> chunk(shape.size(), 1);
+  std::size_t room = chunk_bytes / element_size;
+  for (std::size_t axis = shape.size(); axis-- > 0 && room > 0;) {
+    chunk[axis] = std::min(shape[axis], room);
+    room /= chunk[axis];
+  }
+  return chunk;
+}
+
+std::size_t count_of(const Shape& shape) {
+  std::size_t count = 1;
+  for (const std::size_t extent : shape) count *= extent;
+  return count;
+}
+
+Handle creation_list(const Shape& shape, std::size_t element_size, const Storage& storage,
+                     const Place& place) {
+  Handle list = place.own(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, unwritten);
+  place.check(H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
+              unwritten);
+  // A scalar is stored in the dataset's header, which HDF5 itself checks.
+  if (shape.empty()) place.check(H5Pset_layout(list, H5D_COMPACT), unwritten);
+  if (shape.empty() || count_of(shape) == 0 || element_size == 0) return list;
+  const std::vector<hsize_t> chunk = chunk_shape(shape, element_size);
+  place.check(H5Pset_chunk(list, static_cast<int>(chunk.size()), chunk.data()), unwritten);
+  if (storage.gzip_level > 0) {
+    place.check(H5Pset_shuffle(list), unwritten);
+    place.check(H5Pset_deflate(list, static_cast<unsigned>(storage.gzip_level)), unwritten);
+  }
+  place.check(H5Pset_fletcher32(list), unwritten);
+  return list;
+}
+
+std::vector<const char*> pointers_to(std::span<const std::string> texts) {
+  std::vector<const char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(text.c_str());
+  return pointers;
+}
+
+}  // namespace
+
+struct OutputFile::Data {
+  PendingFile pending;
+  FileSink sink{pending.descriptor()};
+  Handle file;
+
+  explicit Data(const std::string& path) : pending(path) {}
+
+  // The sink hides failed writes from HDF5, so ask it.
+  void check_sink() const {
+    if (sink.error() != 0) {
+      throw at("").error(std::string("cannot be written: ") + std::strerror(sink.error()));
+    }
+  }
+
+  Place at(const std::string& item) const { return {pending.path(), item}; }
+  Handle open_object(const std::string& name) const {
+    silence();
+    return at(name).own(H5Oopen(file, object_path(name).c_str(), H5P_DEFAULT), H5Oclose,
+                        "no such dataset or group");
+  }
+
+  // Creates the dataset and, unless it is empty, writes it.
+  void write(const std::string& name, const Shape& shape, std::size_t count, hid_t file_type,
+             hid_t memory_type, const Handle& creation, const void* values) const {
+    const Place place = at(name);
+    check_count(pending.path() + ":" + name, count_of(shape), count);
+    const Handle space = make_space(shape, place);
+    const Handle links = place.own(H5Pcreate(H5P_LINK_CREATE), H5Pclose, unwritten);
+    place.check(H5Pset_create_intermediate_group(links, 1), unwritten);
+    Handle dataset = place.own(
+        H5Dcreate2(file, object_path(name).c_str(), file_type, space, links, creation, H5P_DEFAULT),
+        H5Dclose, unwritten);
+    if (count == 0) return;
+    place.check(H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), unwritten);
+    // Closing writes cached data, so it may fail.
+    if (!dataset.close()) throw place.error(unwritten);
+    check_sink();
+  }
+
+  template <typename Value>
+  void write_numbers(const std::string& name, const Shape& shape, std::span<const Value> values,
+                     const Storage& storage) const {
+    silence();
+    const Place place = at(name);
+    const hid_t type = native_type<Value>();
+    if (storage.half_precision && std::is_same_v<Value, float>) {
+      const Handle half = half_type(place);
+      write(name, shape, values.size(), half, type, creation_list(shape, 2, storage, place),
+            values.data());
+      return;
+    }
+    write(name, shape, values.size(), type, type,
+          creation_list(shape, sizeof(Value), storage, place), values.data());
+  }
+
+  void write_attribute(const std::string& object, const std::string& name, const Shape& shape,
+                       hid_t type, const void* values) const {
+    const Handle opened = open_object(object);
+    const std::string item = object.empty() ? name : object + "@" + name;
+    const Place place = at(item);
+    if (H5Aexists(opened, name.c_str()) > 0) {
+      place.check(H5Adelete(opened, name.c_str()), unwritten);
+    }
+    const Handle space = make_space(shape, place);
+    const Handle attribute =
+        place.own(H5Acreate2(opened, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                  unwritten);
+    if (count_of(shape) > 0) place.check(H5Awrite(attribute, type, values), unwritten);
+  }
+};
+
+OutputFile::OutputFile(const std::string& path) : data_(std::make_unique<Data>(path)) {
+  silence();
+  const Place place = {path, ""};
+  const Handle access = place.own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, unwritten);
+  place.check(H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110), unwritten);
+  data_->sink.use(access, place);
+  const Handle creation = place.own(H5Pcreate(H5P_FILE_CREATE), H5Pclose, unwritten);
+  place.check(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
+              unwritten);
+  data_->file =
+      place.own(H5Fcreate(data_->pending.temporary_path().c_str(), H5F_ACC_TRUNC, creation, access),
+                H5Fclose, unwritten);
+}
+
+OutputFile::~OutputFile() = default;
+OutputFile::OutputFile(OutputFile&&) noexcept = default;
+OutputFile& OutputFile::operator=(OutputFile&&) noexcept = default;
+
+void OutputFile::create_group(const std::string& group) {
+  silence();
+  for (std::size_t slash = 0; slash != std::string::npos;) {
+    slash = group.find('/', slash + 1);
+    const std::string part = group.substr(0, slash);
+    const std::string path = object_path(part);
+    if (H5Lexists(data_->file, path.c_str(), H5P_DEFAULT) > 0) continue;
+    const Place place = data_->at(part);
+    const Handle creation = place.own(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, unwritten);
+    place.check(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
+                unwritten);
+    place.own(H5Gcreate2(data_->file, path.c_str(), H5P_DEFAULT, creation, H5P_DEFAULT), H5Gclose,
+              unwritten);
+  }
+}
+
+void OutputFile::write(const std::string& dataset, const Shape& shape,
+                       std::span<const float> values, const Storage& storage) {
+  data_->write_numbers(dataset, shape, values, storage);
+}
+
+void OutputFile::write(const std::string& dataset, const Shape& shape,
+                       std::span<const double> values, const Storage& storage) {
+  data_->write_numbers(dataset, shape, values, storage);
+}
+
+void OutputFile::write(const std::string& dataset, const Shape& shape,
+                       std::span<const std::int64_t> values, const Storage& storage) {
+  data_->write_numbers(dataset, shape, values, storage);
+}
+
+void OutputFile::write(const std::string& dataset, const Shape& shape,
+                       std::span<const std::uint8_t> values, const Storage& storage) {
+  data_->write_numbers(dataset, shape, values, storage);
+}
+
+void OutputFile::write(const std::string& dataset, const Shape& shape,
+                       std::span<const std::string> values) {
+  silence();
+  const Place place = data_->at(dataset);
+  const Handle type = text_type(place);
+  const std::vector<const char*> pointers = pointers_to(values);
+  data_->write(dataset, shape, values.size(), type, type, creation_list(shape, 0, {}, place),
+               pointers.data());
+}
+
+void OutputFile::set_attribute(const std::string& object, const std::string& name,
+                               const Attribute& value) {
+  silence();
+  const auto number = [&](const auto& scalar, hid_t type) {
+    data_->write_attribute(object, name, {}, type, &scalar);
+  };
+  const auto numbers = [&](const auto& vector, hid_t type) {
+    data_->write_attribute(object, name, {vector.size()}, type, vector.data());
+  };
+  const auto texts = [&](std::span<const std::string> strings, const Shape& shape) {
+    const std::vector<const char*> pointers = pointers_to(strings);
+    data_->write_attribute(object, name, shape, text_type(data_->at(object)), pointers.data());
+  };
+  std::visit(
+      [&](const auto& held) {
+        using Held = std::decay_t<decltype(held)>;
+        if constexpr (std::is_same_v<Held, std::string>) texts({&held, 1}, {});
+        if constexpr (std::is_same_v<Held, std::vector<std::string>>) texts(held, {held.size()});
+        if constexpr (std::is_same_v<Held, std::int64_t>) number(held, H5T_NATIVE_INT64);
+        if constexpr (std::is_same_v<Held, double>) number(held, H5T_NATIVE_DOUBLE);
+        if constexpr (std::is_same_v<Held, std::vector<std::int64_t>>) {
+          numbers(held, H5T_NATIVE_INT64);
+        }
+        if constexpr (std::is_same_v<Held, std::vector<double>>) numbers(held, H5T_NATIVE_DOUBLE);
+      },
+      value);
+}
+
+void OutputFile::set_attribute(const std::string& object, const std::string& name,
+                               std::span<const std::uint8_t> values) {
+  silence();
+  data_->write_attribute(object, name, {values.size()}, H5T_NATIVE_UINT8, values.data());
+}
+
+void OutputFile::make_scale(const std::string& dataset) {
+  const Handle opened = data_->open_object(dataset);
+  const std::string name = dataset.substr(dataset.rfind('/') + 1);
+  data_->at(dataset).check(H5DSset_scale(opened, name.c_str()), unwritten);
+}
+
+void OutputFile::attach_scale(const std::string& dataset, std::size_t axis,
+                              const std::string& scale) {
+  const Handle opened = data_->open_object(dataset);
+  const Handle opened_scale = data_->open_object(scale);
+  data_->at(dataset).check(H5DSattach_scale(opened, opened_scale, static_cast<unsigned>(axis)),
+                           unwritten);
+}
+
+void OutputFile::publish() {
+  silence();
+  const Place place = data_->at("");
+  place.check(H5Fflush(data_->file, H5F_SCOPE_LOCAL), unwritten);
+  if (!data_->file.close()) throw place.error(unwritten);
+  data_->check_sink();
+  data_->pending.append(digest_line(data_->pending.temporary_path()));
+  data_->pending.publish();
+}
+
+}  // namespace headscope::hdf5

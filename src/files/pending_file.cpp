@@ -1,0 +1,123 @@
+#include "files/pending_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string pending_mark = ".part-";
+
+DataError cannot_write(const std::string& path) {
+  return DataError(path, "", std::string("cannot be written: ") + std::strerror(errno));
+}
+
+fs::path folder_of(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  return folder.empty() ? "." : folder;
+}
+
+// Renaming onto a device would replace it by a file.
+void check_replaceable(const std::string& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  if (fs::is_directory(status)) throw DataError(path, "", "cannot be written: it is a folder");
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    throw DataError(path, "", "cannot be written: it is not a file");
+  }
+}
+
+// A writer locks its file, so an unlocked one is a leftover.
+// @return whether the file still exists
+bool lock(int descriptor) {
+  ::flock(descriptor, LOCK_EX);
+  struct stat status {};
+  return ::fstat(descriptor, &status) == 0 && status.st_nlink > 0;
+}
+
+void sync_folder(const fs::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+}  // namespace
+
+PendingFile::PendingFile(std::string path) : path_(std::move(path)) {
+  check_replaceable(path_);
+  remove_leftovers(path_);
+  for (int attempt = 0;; ++attempt) {
+    temporary_path_ =
+        path_ + pending_mark + std::to_string(::getpid()) + "-" + std::to_string(attempt);
+    descriptor_ = ::open(temporary_path_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+    if (descriptor_ < 0 && errno != EEXIST) throw cannot_write(path_);
+    if (descriptor_ < 0) continue;
+    if (lock(descriptor_)) return;
+    ::close(descriptor_);
+  }
+}
+
+PendingFile::~PendingFile() {
+  if (!published_) ::unlink(temporary_path_.c_str());
+  ::close(descriptor_);
+}
+
+void PendingFile::append(std::string_view bytes) {
+  if (::lseek(descriptor_, 0, SEEK_END) < 0) throw cannot_write(path_);
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw cannot_write(path_);
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+void PendingFile::publish() {
+  if (::fsync(descriptor_) != 0) throw cannot_write(path_);
+  if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0) throw cannot_write(path_);
+  published_ = true;
+  // Some file systems cannot sync a folder; the file itself is already safe.
+  sync_folder(folder_of(path_));
+}
+
+void write_file(const std::string& path, std::string_view bytes) {
+  PendingFile file(path);
+  file.append(bytes);
+  file.publish();
+}
+
+void remove_leftovers(const std::string& path) {
+  const std::string beginning = fs::path(path).filename().string() + pending_mark;
+  std::error_code failure;
+  fs::directory_iterator entry(folder_of(path), failure);
+  for (; !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
+    if (!entry->path().filename().string().starts_with(beginning)) continue;
+    const int descriptor =
+        ::open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0) continue;
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
+    ::close(descriptor);
+  }
+}
+
+void remove_file(const std::string& path) {
+  remove_leftovers(path);
+  std::error_code failure;
+  fs::remove(path, failure);
+  if (failure) throw DataError(path, "", "cannot be removed: " + failure.message());
+}
+
+}  // namespace headscope

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace headscope {
+
+/// A file that appears under its name only once complete.
+///
+/// Writers fill a file in the same folder; `publish()` makes it durable and renames it. Without
+/// `publish()` it is removed, and a file of that name keeps its old contents.
+/// The next writer of the same file removes what killed writers left.
+class PendingFile {
+ public:
+  /// @throws DataError if the folder is missing or cannot be written, or the name is that of a
+  ///         folder, device or pipe.
+  explicit PendingFile(std::string path);
+  ~PendingFile();
+  PendingFile(const PendingFile&) = delete;
+  PendingFile& operator=(const PendingFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  /// Created empty by the constructor.
+  const std::string& temporary_path() const { return temporary_path_; }
+  /// Open for reading and writing, until the end.
+  int descriptor() const { return descriptor_; }
+
+  /// Appends bytes. @throws DataError if the bytes cannot be written.
+  void append(std::string_view bytes);
+  /// @throws DataError if the file cannot be synced or renamed.
+  void publish();
+
+ private:
+  std::string path_;
+  std::string temporary_path_;
+  int descriptor_ = -1;
+  bool published_ = false;
+};
+
+/// Writes a whole file. @throws DataError as PendingFile does.
+void write_file(const std::string& path, std::string_view bytes);
+
+/// Removes temporary files that killed writers of a file left.
+void remove_leftovers(const std::string& path);
+
+/// Removes a file, if it exists, and temporary files that its killed writers left.
+/// @throws DataError if it cannot be removed.
+void remove_file(const std::string& path);
+
+}  // namespace headscope

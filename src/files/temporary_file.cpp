@@ -1,0 +1,82 @@
+#include "files/temporary_file.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <streambuf>
+
+#include "files/read_file.hpp"
+
+namespace headscope {
+namespace {
+
+/// Reads a file by its descriptor, from a position of its own.
+class DescriptorBuffer : public std::streambuf {
+ public:
+  DescriptorBuffer(int descriptor, std::uint64_t offset)
+      : descriptor_(descriptor), offset_(static_cast<off_t>(offset)) {}
+
+ protected:
+  int_type underflow() override {
+    const ssize_t count = ::pread(descriptor_, block_.data(), block_.size(), offset_);
+    if (count <= 0) return traits_type::eof();
+    offset_ += count;
+    setg(block_.data(), block_.data(), block_.data() + count);
+    return traits_type::to_int_type(block_[0]);
+  }
+
+ private:
+  int descriptor_;
+  off_t offset_;
+  std::array<char, std::size_t{1} << 16> block_;
+};
+
+class DescriptorStream : public std::istream {
+ public:
+  DescriptorStream(int descriptor, std::uint64_t offset)
+      : std::istream(nullptr), buffer_(descriptor, offset) {
+    rdbuf(&buffer_);
+  }
+
+ private:
+  DescriptorBuffer buffer_;
+};
+
+}  // namespace
+
+TemporaryFile::TemporaryFile()
+    : path_((std::filesystem::temp_directory_path() / "headscope-XXXXXX").string()),
+      descriptor_(::mkstemp(path_.data())) {
+  if (descriptor_ < 0) throw cannot_open(path_);
+}
+
+TemporaryFile::~TemporaryFile() {
+  unlink();
+  ::close(descriptor_);
+}
+
+void TemporaryFile::unlink() {
+  if (has_name_) ::unlink(path_.c_str());
+  has_name_ = false;
+}
+
+void TemporaryFile::append(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      throw DataError(path_, "", std::string("cannot be written: ") + std::strerror(errno));
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+std::unique_ptr<std::istream> TemporaryFile::open(std::uint64_t offset) const {
+  return std::make_unique<DescriptorStream>(descriptor_, offset);
+}
+
+}  // namespace headscope

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <istream>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace headscope {
+
+/// A file in the folder for temporary files, removed at destruction.
+class TemporaryFile {
+ public:
+  /// @throws DataError naming the folder if no file can be made in it.
+  TemporaryFile();
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  /// Removes the name; what the file holds stays readable through this object.
+  void unlink();
+
+  /// @throws DataError if the bytes cannot be written.
+  void append(std::string_view bytes);
+  /// The bytes from `offset` on. Several streams may be read at once; the file must outlive them.
+  std::unique_ptr<std::istream> open(std::uint64_t offset = 0) const;
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+  bool has_name_ = true;
+};
+
+}  // namespace headscope

@@ -1,0 +1,148 @@
+#include "files/text_file.hpp"
+
+#include <iconv.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstdint>
+#include <optional>
+
+#include "files/gzip.hpp"
+#include "files/read_file.hpp"
+#include "headscope/utf8.hpp"
+
+namespace headscope {
+namespace {
+
+bool is_utf8_name(std::string encoding) {
+  std::erase(encoding, '-');
+  std::ranges::transform(encoding, encoding.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+  return encoding == "utf8";
+}
+
+/// Converts text to UTF-8, block by block.
+class Converter {
+ public:
+  Converter(const std::string& path, const std::string& encoding)
+      : path_(path), encoding_(encoding), iconv_(iconv_open("UTF-8", encoding.c_str())) {
+    if (iconv_ != failed()) return;
+    throw OptionError("encoding", "expected an encoding that iconv knows, such as latin1, got \"" +
+                                      encoding + "\"");
+  }
+  ~Converter() { iconv_close(iconv_); }
+  Converter(const Converter&) = delete;
+  Converter& operator=(const Converter&) = delete;
+
+  std::string convert(std::string_view block) {
+    pending_ += block;
+    std::string text;
+    char* from = pending_.data();
+    std::size_t n_from = pending_.size();
+    while (n_from > 0) {
+      std::array<char, 4096> out;
+      char* to = out.data();
+      std::size_t n_to = out.size();
+      const std::size_t before = n_from;
+      const std::size_t result = ::iconv(iconv_, &from, &n_from, &to, &n_to);
+      n_converted_ += before - n_from;
+      text.append(out.data(), out.size() - n_to);
+      if (result != static_cast<std::size_t>(-1) || errno == E2BIG) continue;
+      if (errno == EINVAL) break;  // a character that the next block completes
+      refuse(*from);
+    }
+    pending_.erase(0, pending_.size() - n_from);
+    return text;
+  }
+  void finish() const {
+    if (!pending_.empty()) refuse(pending_[0]);
+  }
+
+ private:
+  static iconv_t failed() { return std::bit_cast<iconv_t>(std::intptr_t{-1}); }
+  [[noreturn]] void refuse(char byte) const {
+    throw DataError(path_, "",
+                    "expected text in " + encoding_ + ", got byte " +
+                        std::to_string(static_cast<unsigned char>(byte)) + " at byte " +
+                        std::to_string(n_converted_ + 1) + " of the text");
+  }
+
+  std::string path_, encoding_;
+  iconv_t iconv_;
+  std::string pending_;
+  std::uint64_t n_converted_ = 0;
+};
+
+/// Whether lines end with CR alone: there is a CR, and no LF.
+bool ends_lines_with_cr(std::istream& text) {
+  bool any_cr = false;
+  std::array<char, std::size_t{1} << 16> block;
+  while (text.read(block.data(), block.size()) || text.gcount() > 0) {
+    const std::string_view bytes(block.data(), static_cast<std::size_t>(text.gcount()));
+    if (bytes.find('\n') != std::string_view::npos) return false;
+    any_cr = any_cr || bytes.find('\r') != std::string_view::npos;
+  }
+  return any_cr;
+}
+
+void for_each_block(std::istream& text, const std::function<void(std::string_view)>& take) {
+  std::array<char, std::size_t{1} << 16> block;
+  while (text.read(block.data(), block.size()) || text.gcount() > 0) {
+    take({block.data(), static_cast<std::size_t>(text.gcount())});
+  }
+}
+
+}  // namespace
+
+TextFile::TextFile(const std::string& path, const std::string& encoding) : path_(path) {
+  open_to_read(path);
+  const bool compressed = is_gzip(path);
+  std::optional<Converter> converter;
+  if (!is_utf8_name(encoding)) converter.emplace(path, encoding);
+  if (compressed || converter) {
+    converted_ = std::make_unique<TemporaryFile>();
+    converted_->unlink();
+    const auto take = [&](std::string_view block) {
+      converted_->append(converter ? converter->convert(block) : std::string(block));
+    };
+    if (compressed) {
+      read_gzip(path, take);
+    } else {
+      read_blocks(path, take);
+    }
+    if (converter) converter->finish();
+  }
+  if (ends_lines_with_cr(*open())) {
+    auto with_lf = std::make_unique<TemporaryFile>();
+    with_lf->unlink();
+    for_each_block(*open(), [&](std::string_view block) {
+      std::string lines(block);
+      std::ranges::replace(lines, '\r', '\n');
+      with_lf->append(lines);
+    });
+    converted_ = std::move(with_lf);
+  }
+}
+
+std::unique_ptr<std::istream> TextFile::open(std::uint64_t offset) const {
+  if (converted_) return converted_->open(offset);
+  auto stream = std::make_unique<std::ifstream>(open_to_read(path_));
+  stream->seekg(static_cast<std::streamoff>(offset));
+  return stream;
+}
+
+void check_utf8(std::string_view line, const std::string& path, std::size_t number) {
+  const std::size_t valid = utf8::valid_prefix(line);
+  if (valid == line.size()) return;
+  const bool is_utf16 =
+      number == 1 && (line.starts_with("\xFF\xFE") || line.starts_with("\xFE\xFF"));
+  throw DataError(path, std::to_string(number),
+                  "expected UTF-8, got byte " +
+                      std::to_string(static_cast<unsigned char>(line[valid])) + " at column " +
+                      std::to_string(valid + 1) + "; --encoding " +
+                      (is_utf16 ? "utf-16 reads UTF-16" : "latin1 reads Latin-1"));
+}
+
+}  // namespace headscope

@@ -1,0 +1,93 @@
+#include "headscope/config.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "headscope/error.hpp"
+
+namespace headscope {
+
+std::string_view activation_name(Activation activation) {
+  switch (activation) {
+    case Activation::gelu_new:
+      return "gelu_new";
+    case Activation::gelu:
+      return "gelu";
+    case Activation::relu:
+      return "relu";
+  }
+  return "";
+}
+
+Activation parse_activation(std::string_view name) {
+  for (const Activation known : {Activation::gelu_new, Activation::gelu, Activation::relu}) {
+    if (name == activation_name(known)) return known;
+  }
+  if (name == "gelu_pytorch_tanh") return Activation::gelu_new;
+  throw OptionError(
+      "activation_function",
+      "expected gelu_new, gelu_pytorch_tanh, gelu or relu, got \"" + std::string(name) + "\"");
+}
+
+double ModelConfig::score_scale(Index layer) const {
+  const double scale = 1 / std::sqrt(static_cast<double>(d_head()));
+  return scale_by_inverse_layer ? scale / static_cast<double>(layer + 1) : scale;
+}
+
+void ModelConfig::check() const {
+  const auto at_least_one = [](std::string_view field, Index value) {
+    if (value < 1) throw OptionError(field, "expected at least 1, got 0");
+  };
+  at_least_one("n_layer", n_layer);
+  at_least_one("n_head", n_head);
+  at_least_one("d_model", d_model);
+  at_least_one("d_mlp", d_mlp);
+  at_least_one("n_ctx", n_ctx);
+  const auto at_most = [](std::string_view field, Index value, Index most) {
+    if (value <= most) return;
+    throw OptionError(
+        field, "expected at most " + std::to_string(most) + ", got " + std::to_string(value));
+  };
+  at_most("n_layer", n_layer, 10'000);
+  at_most("n_head", n_head, 10'000);
+  at_most("d_model", d_model, 1'000'000);
+  at_most("d_mlp", d_mlp, 10'000'000);
+  at_most("n_ctx", n_ctx, 10'000'000);
+  at_most("d_vocab", d_vocab, 100'000'000);
+  if (d_model % n_head != 0) {
+    throw OptionError("n_head", "expected a divisor of d_model = " + std::to_string(d_model) +
+                                    ", got " + std::to_string(n_head));
+  }
+  if (!std::isfinite(layer_norm_epsilon) || layer_norm_epsilon <= 0) {
+    throw OptionError("layer_norm_epsilon",
+                      "expected a positive number, got " + std::to_string(layer_norm_epsilon));
+  }
+  for (std::size_t i = 0; i < pruned_heads.size(); ++i) {
+    const HeadIndex head = pruned_heads[i];
+    if (head.layer >= n_layer || head.head >= n_head) {
+      throw OptionError("pruned_heads", "expected heads of a model with " +
+                                            std::to_string(n_layer) + " layers of " +
+                                            std::to_string(n_head) + " heads, got " + head.text());
+    }
+    if (i > 0 && head <= pruned_heads[i - 1]) {
+      throw OptionError("pruned_heads", "expected each head once, in ascending order, got " +
+                                            head.text() + " after " + pruned_heads[i - 1].text());
+    }
+  }
+}
+
+std::span<const NamedArchitecture> named_architectures() {
+  static constexpr std::array<NamedArchitecture, 8> architectures{{
+      {"gpt2", 768, 12, true},
+      {"gpt2-medium", 1024, 16, true},
+      {"gpt2-large", 1280, 20, true},
+      {"gpt2-xl", 1600, 25, true},
+      {"gpt3", 12288, 96, true},
+      {"llama-7b", 4096, 32, true},
+      {"babygpt-v3", 32, 1, false},
+      {"babygpt-v4", 32, 4, false},
+  }};
+  return architectures;
+}
+
+}  // namespace headscope

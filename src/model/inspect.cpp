@@ -1,0 +1,93 @@
+#include "headscope/inspect.hpp"
+
+#include <filesystem>
+
+#include "model/model_files.hpp"
+#include "model/tensor_index.hpp"
+
+namespace headscope {
+namespace {
+
+bool is_model(FileKind kind) {
+  return kind == FileKind::keras_model || kind == FileKind::flat_model ||
+         kind == FileKind::safetensors_model;
+}
+
+ModelDescription describe_model(const TensorSource& source, const LoadOptions& options) {
+  const ConfigFields fields = find_config(source);
+  const TensorIndex index(source);
+  ModelDescription description;
+  description.config = index.resolve(fields, options);
+  index.check(description.config);
+  description.config_file = fields.file;
+  bool unembedding_bias = false;
+  for (const TensorSpec& spec : gpt2_tensors()) {
+    const bool there = index.has_any(spec);
+    if (!there && spec.presence != Presence::optional) {
+      description.missing.emplace_back(spec.name);
+    }
+    if (!there) continue;
+    const Index n_layer = spec.per_layer() ? description.config.n_layer : 1;
+    for (Index layer = 0; layer < n_layer; ++layer) {
+      description.n_stored += element_count(spec.stored_shape(description.config, layer));
+    }
+    if (spec.presence != Presence::optional) continue;
+    if (spec.axes.size() == 1) unembedding_bias = true;
+    // Whether it repeats the token embedding is only known once both are read.
+    if (spec.axes.size() == 2) {
+      description.config.tied_unembedding = fields.tie_word_embeddings.value_or(false);
+    }
+  }
+  description.counts = parameter_counts(description.config, unembedding_bias);
+  description.has_tokenizer =
+      source.tokenizer_text("vocab").has_value() && source.tokenizer_text("merges").has_value();
+  return description;
+}
+
+FileDescription describe_config(const std::string& path) {
+  FileDescription description;
+  description.path = path;
+  description.kind = FileKind::config;
+  ModelDescription& model = description.model.emplace();
+  model.config = ConfigFields::from_json_file(path).config();
+  model.config_file = path;
+  model.counts = parameter_counts(model.config);
+  description.n_byte = std::filesystem::file_size(path);
+  return description;
+}
+
+}  // namespace
+
+std::string_view file_kind_text(FileKind kind) {
+  switch (kind) {
+    case FileKind::keras_model:
+      return "Keras model (HDF5)";
+    case FileKind::flat_model:
+      return "model with Hugging Face names (HDF5)";
+    case FileKind::safetensors_model:
+      return "model (safetensors)";
+    case FileKind::config:
+      return "config of a model";
+    case FileKind::token_corpus:
+      return "corpus of token ids (HDF5)";
+    case FileKind::other_hdf5:
+      return "HDF5";
+  }
+  return "";
+}
+
+FileDescription describe_file(const std::string& path, const LoadOptions& options) {
+  const std::string file = model_file(path);
+  if (file.ends_with(".json") && !is_model_index(file)) return describe_config(file);
+  const std::unique_ptr<TensorSource> source = open_tensor_source(file);
+  FileDescription description;
+  description.path = file;
+  description.kind = source->kind();
+  description.n_byte = total_size(model_files(file));
+  description.arrays = source->tensors();
+  description.attributes = source->attributes();
+  if (is_model(description.kind)) description.model = describe_model(*source, options);
+  return description;
+}
+
+}  // namespace headscope

@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <new>
+
+#include "files/file_version.hpp"
+#include "files/sha256.hpp"
+#include "headscope/error.hpp"
+#include "headscope/model.hpp"
+#include "model/model_files.hpp"
+#include "model/pruned_heads.hpp"
+#include "model/tensor_index.hpp"
+
+namespace headscope {
+namespace {
+
+// Pruned heads take memory but no bytes of the file, so a small file could claim any size.
+void check_pruned_size(const Model& model) {
+  if (model.config.pruned_heads.empty()) return;
+  constexpr std::size_t greatest_ratio = 1100;  // as for compressed data
+  const std::uintmax_t n_byte = total_size(model_files(model.path));
+  for (const char* const name : {"h.{i}.attn.c_attn.weight", "h.{i}.attn.c_proj.weight"}) {
+    const Shape shape = tensor_spec(name).shape(model.config);
+    if (element_count(shape) / (greatest_ratio / sizeof(float)) <= n_byte) continue;
+    throw DataError(model.path, name,
+                    "expected a file that pruning made smaller, got " + std::to_string(n_byte) +
+                        " bytes for a model with matrices of shape " + shape_text(shape));
+  }
+}
+
+void read_tensors(const TensorSource& source, const TensorIndex& index, Model& model) {
+  for (const TensorSpec& spec : gpt2_tensors()) {
+    const Index n = spec.per_layer() ? model.config.n_layer : 1;
+    for (Index layer = 0; layer < n; ++layer) {
+      const TensorInfo* const tensor = index.find(spec, layer);
+      if (tensor == nullptr) continue;
+      source.check_size(*tensor);
+      try {
+        allocate_tensor(model, spec, layer);
+      } catch (const std::bad_alloc&) {
+        throw DataError(source.path(), tensor->name,
+                        "shape " + shape_text(tensor->shape) + " needs more memory than there is");
+      }
+      const std::span<float> values = tensor_values(model, spec, layer);
+      const Shape stored = spec.stored_shape(model.config, layer);
+      if (stored == spec.shape(model.config)) {
+        source.read(*tensor, values);
+      } else {
+        std::vector<float> kept(element_count(stored));
+        source.read(*tensor, kept);
+        spread_stored(kept, spec, model.config, layer, values);
+      }
+    }
+  }
+}
+
+// Hugging Face writes the unembedding even if it is the token embedding.
+void settle_unembedding(const ConfigFields& fields, Model& model) {
+  const auto stated = fields.tie_word_embeddings;
+  if (model.W_U.empty()) {
+    if (stated == false && !model.W_E.empty()) {
+      throw DataError(model.path, "lm_head.weight",
+                      "expected a tensor, since tie_word_embeddings is false in " + fields.file +
+                          ", got no such tensor");
+    }
+    return;
+  }
+  const bool same =
+      std::equal(model.W_U.begin(), model.W_U.end(), model.W_E.begin(), model.W_E.end());
+  if (stated == true && !same && !model.W_E.empty()) {
+    throw DataError(
+        model.path, "lm_head.weight",
+        "expected the values of wte.weight, since tie_word_embeddings is true in " + fields.file);
+  }
+  model.config.tied_unembedding = stated.value_or(same);
+  if (model.config.tied_unembedding) model.W_U.reset();
+}
+
+Model load_opened(const std::string& path, const LoadOptions& options) {
+  const std::unique_ptr<TensorSource> source = open_tensor_source(path);
+  const ConfigFields fields = find_config(*source);
+  const TensorIndex index(*source);
+  Model model;
+  model.path = path;
+  model.config = index.resolve(fields, options);
+  index.check(model.config);
+  check_pruned_size(model);
+  model.layers.resize(model.config.n_layer);
+  read_tensors(*source, index, model);
+  settle_unembedding(fields, model);
+  model.tokenizer_vocab = source->tokenizer_text("vocab");
+  model.tokenizer_merges = source->tokenizer_text("merges");
+  model.tokenizer_added_tokens = source->tokenizer_text("added_tokens");
+  Sha256 hash;
+  for (const std::string& file : model_files(path)) hash.add_file(file);
+  model.sha256 = hash.finish();
+  return model;
+}
+
+}  // namespace
+
+Model load_model(const std::string& path, const LoadOptions& options) {
+  const std::string file = model_file(path);
+  std::vector<FileVersion> versions;
+  for (const std::string& part : model_files(file)) versions.emplace_back(part);
+  return during(versions, [&] { return load_opened(file, options); });
+}
+
+}  // namespace headscope

@@ -1,0 +1,77 @@
+#include <cmath>
+
+#include "files/hdf5_file.hpp"
+#include "headscope/error.hpp"
+#include "headscope/model.hpp"
+#include "headscope/parameters.hpp"
+#include "model/config_fields.hpp"
+#include "model/pruned_heads.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr float greatest_float16 = 65504;
+
+void write_config(const ModelConfig& config, hdf5::OutputFile& file) {
+  const auto count = [&](const char* name, Index value) {
+    file.set_attribute("", name, static_cast<std::int64_t>(value));
+  };
+  count("n_layer", config.n_layer);
+  count("n_head", config.n_head);
+  count("n_embd", config.d_model);
+  count("n_inner", config.d_mlp);
+  count("n_positions", config.n_ctx);
+  if (config.d_vocab > 0) count("vocab_size", config.d_vocab);
+  file.set_attribute("", "layer_norm_epsilon", config.layer_norm_epsilon);
+  file.set_attribute("", "activation_function", std::string(activation_name(config.activation)));
+  count("tie_word_embeddings", config.tied_unembedding ? 1 : 0);
+  if (config.scale_by_inverse_layer) count("scale_attn_by_inverse_layer_idx", 1);
+  if (!config.pruned_heads.empty()) {
+    file.set_attribute("", "pruned_heads", pruned_heads_text(config.pruned_heads));
+  }
+}
+
+void check_half_precision(std::span<const float> values, const std::string& path,
+                          const std::string& name) {
+  for (const float value : values) {
+    if (std::abs(value) <= greatest_float16) continue;
+    throw DataError(
+        path, name,
+        "expected values that float16 can hold, up to 65504, got " + std::to_string(value));
+  }
+}
+
+}  // namespace
+
+void save_model(const Model& model, const std::string& path, const SaveOptions& options) {
+  model.config.check();
+  check_count("layers of the model", model.config.n_layer, model.layers.size());
+  hdf5::OutputFile file(path);
+  write_config(model.config, file);
+  const hdf5::Storage storage{options.gzip_level, options.half_precision};
+  for (const TensorSpec& spec : gpt2_tensors()) {
+    const Index n = spec.per_layer() ? model.config.n_layer : 1;
+    for (Index layer = 0; layer < n; ++layer) {
+      const std::span<const float> values = tensor_values(model, spec, layer);
+      if (values.empty()) continue;
+      const std::string name = spec.name_in(layer);
+      if (options.half_precision) check_half_precision(values, path, name);
+      const Shape stored = spec.stored_shape(model.config, layer);
+      if (stored == spec.shape(model.config)) {
+        file.write(name, stored, values, storage);
+      } else {
+        const std::vector<float> kept = gather_stored(values, spec, model.config, layer);
+        file.write(name, stored, std::span<const float>(kept), storage);
+      }
+    }
+  }
+  const auto write_text = [&](const char* name, const std::optional<std::string>& text) {
+    if (text) file.write(name, {}, std::span<const std::string>(&*text, 1));
+  };
+  write_text("tokenizer/vocab", model.tokenizer_vocab);
+  write_text("tokenizer/merges", model.tokenizer_merges);
+  write_text("tokenizer/added_tokens", model.tokenizer_added_tokens);
+  file.publish();
+}
+
+}  // namespace headscope

@@ -1,0 +1,195 @@
+#include "model/tensor_index.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+// Causal masks, which older Hugging Face files contain.
+bool is_mask_buffer(std::string_view name) {
+  return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
+}
+
+bool is_layer_tensor(std::string_view name) {
+  return without_prefixes(name).starts_with("h.");
+}
+
+/// The number of heads of the published GPT-2 that has these shapes; 0 if none has.
+Index published_n_head(const ModelConfig& config) {
+  struct Published {
+    Index n_layer, d_model, n_head;
+  };
+  // DistilGPT-2, GPT-2 small, medium, large and XL.
+  static constexpr std::array<Published, 5> all{
+      {{6, 768, 12}, {12, 768, 12}, {24, 1024, 16}, {36, 1280, 20}, {48, 1600, 25}}};
+  if (config.n_ctx != 1024 || (config.d_vocab != 0 && config.d_vocab != 50257)) return 0;
+  for (const Published& model : all) {
+    if (model.n_layer == config.n_layer && model.d_model == config.d_model) return model.n_head;
+  }
+  return 0;
+}
+
+}  // namespace
+
+TensorIndex::TensorIndex(const TensorSource& source) : source_(source) {
+  const bool keras = source.kind() == FileKind::keras_model;
+  for (const TensorInfo& tensor : source.tensors()) {
+    const auto id = keras ? parse_keras_name(tensor.name) : parse_tensor_name(tensor.name);
+    if (!id) {
+      if (!keras && is_layer_tensor(tensor.name) && !is_mask_buffer(tensor.name)) {
+        throw DataError(source.path(), tensor.name, "expected a tensor of GPT-2");
+      }
+      continue;
+    }
+    const auto [place, added] = found_.emplace(std::pair{id->spec, id->layer}, &tensor);
+    if (!added) {
+      throw DataError(source.path(), tensor.name,
+                      "expected one such tensor, got also " + place->second->name);
+    }
+    if (id->spec->per_layer()) n_layer_ = std::max(n_layer_, id->layer + 1);
+  }
+  if (found_.empty()) {
+    throw DataError(source.path(), "",
+                    "expected GPT-2 tensors such as h.0.attn.c_attn.weight, found none");
+  }
+}
+
+const TensorInfo* TensorIndex::find(const TensorSpec& spec, Index layer) const {
+  const auto found = found_.find({&spec, layer});
+  return found == found_.end() ? nullptr : found->second;
+}
+
+bool TensorIndex::has_any(const TensorSpec& spec) const {
+  const auto next = found_.lower_bound({&spec, 0});
+  return next != found_.end() && next->first.first == &spec;
+}
+
+std::optional<std::size_t> TensorIndex::extent(const char* name, std::size_t rank,
+                                               std::size_t axis) const {
+  const TensorSpec& spec = tensor_spec(name);
+  const TensorInfo* const tensor = find(spec);
+  if (tensor == nullptr) return std::nullopt;
+  const Shape shape = stored_shape(*tensor, spec);
+  if (shape.size() != rank) return std::nullopt;
+  return shape[axis];
+}
+
+void TensorIndex::check_agrees(const ConfigFields& fields, const char* field,
+                               std::optional<Index> stated, const char* tensor,
+                               std::size_t stored) const {
+  if (!stated || *stated == stored) return;
+  const TensorInfo& info = *find(tensor_spec(tensor));
+  throw DataError(fields.file, field,
+                  "expected " + std::to_string(stored) + ", as the shape " +
+                      shape_text(info.shape) + " of " + info.name + " in " + source_.path() +
+                      " says, got " + std::to_string(*stated));
+}
+
+ModelConfig TensorIndex::resolve(const ConfigFields& fields, const LoadOptions& options) const {
+  const char* const c_attn = "h.{i}.attn.c_attn.weight";
+  const auto d_model = extent(c_attn, 2, 0);
+  if (!d_model) {
+    const TensorSpec& spec = tensor_spec(c_attn);
+    const TensorInfo* const tensor = find(spec);
+    if (tensor == nullptr) {
+      throw DataError(source_.path(), spec.name_in(0), "expected 2 axes, got no such tensor");
+    }
+    throw DataError(source_.path(), tensor->name,
+                    "expected 2 axes, got shape " + shape_text(tensor->shape));
+  }
+  if (extent(c_attn, 2, 1) == 3 * *d_model) {
+    check_agrees(fields, "n_embd", fields.n_embd, c_attn, *d_model);
+  }
+  if (fields.n_layer && *fields.n_layer != n_layer_) {
+    throw DataError(fields.file, "n_layer",
+                    "expected " + std::to_string(n_layer_) + ", the number of layers in " +
+                        source_.path() + ", got " + std::to_string(*fields.n_layer));
+  }
+  ModelConfig config;
+  config.n_layer = n_layer_;
+  config.d_model = fields.n_embd.value_or(*d_model);
+  const auto width_fits = [&](const char* name, std::size_t axis) {
+    return extent(name, 2, axis) == config.d_model;
+  };
+  const auto resolve_extent = [&](const char* field, std::optional<Index> stated,
+                                  const char* tensor, std::size_t axis) -> std::optional<Index> {
+    const auto stored = extent(tensor, 2, axis);
+    if (!stored) return stated;
+    if (width_fits(tensor, 1 - axis)) check_agrees(fields, field, stated, tensor, *stored);
+    return stated ? *stated : *stored;
+  };
+  config.n_ctx = resolve_extent("n_positions", fields.n_positions, "wpe.weight", 0).value_or(0);
+  const char* const vocabulary =
+      find(tensor_spec("wte.weight")) != nullptr ? "wte.weight" : "lm_head.weight";
+  config.d_vocab = resolve_extent("vocab_size", fields.vocab_size, vocabulary, 0).value_or(0);
+  const auto d_mlp = resolve_extent("n_inner", fields.n_inner, "h.{i}.mlp.c_fc.weight", 1);
+  config.d_mlp = d_mlp ? *d_mlp : extent("h.{i}.mlp.c_fc.bias", 1, 0).value_or(4 * config.d_model);
+  config.layer_norm_epsilon = fields.layer_norm_epsilon.value_or(config.layer_norm_epsilon);
+  config.activation = fields.activation_function.value_or(config.activation);
+  config.tied_unembedding = fields.tie_word_embeddings.value_or(true);
+  config.scale_by_inverse_layer = fields.scale_attn_by_inverse_layer_idx.value_or(false);
+  config.pruned_heads = fields.pruned_heads.value_or(std::vector<HeadIndex>());
+  config.n_head = fields.n_head.value_or(options.n_head);
+  if (config.n_head == 0) config.n_head = published_n_head(config);
+  if (config.n_head == 0) {
+    throw DataError(source_.path(), "n_head",
+                    "expected a config.json beside the file, or the number of heads given "
+                    "(--n-head), since its shapes are those of no published GPT-2, got neither");
+  }
+  if (find(tensor_spec("wpe.weight")) == nullptr) {
+    throw DataError(source_.path(), "wpe.weight", "expected 2 axes, got no such tensor");
+  }
+  check_config(config, fields.file.empty() ? source_.path() : fields.file);
+  return config;
+}
+
+// Keras keeps vectors as one row.
+Shape TensorIndex::stored_shape(const TensorInfo& tensor, const TensorSpec& spec) const {
+  const bool row = source_.kind() == FileKind::keras_model && spec.axes.size() == 1 &&
+                   tensor.shape.size() == 2 && tensor.shape[0] == 1;
+  return row ? Shape{tensor.shape[1]} : tensor.shape;
+}
+
+void TensorIndex::check(const ModelConfig& config) const {
+  const auto is_there = [&](const TensorSpec& spec) { return has_any(spec); };
+  const auto& specs = gpt2_tensors();
+  // A file that lacks a large matrix is attention-only and may lack the others too.
+  const bool complete = std::all_of(specs.begin(), specs.end(), [&](const TensorSpec& spec) {
+    const bool large = spec.presence == Presence::complete && spec.axes.size() == 2;
+    return !large || is_there(spec);
+  });
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    for (const TensorSpec& spec : specs) {
+      if (!spec.per_layer() && layer > 0) continue;
+      const TensorInfo* const tensor = find(spec, layer);
+      const Shape expected = spec.stored_shape(config, layer);
+      if (tensor == nullptr) {
+        const bool needed = spec.presence == Presence::required ||
+                            (spec.presence == Presence::complete && (complete || is_there(spec)));
+        if (!needed) continue;
+        throw DataError(source_.path(), spec.name_in(layer),
+                        "expected shape " + shape_text(expected) + ", got no such tensor");
+      }
+      if (stored_shape(*tensor, spec) != expected) {
+        throw DataError(
+            source_.path(), tensor->name,
+            "expected shape " + shape_text(expected) + ", got " + shape_text(tensor->shape));
+      }
+    }
+  }
+}
+
+ConfigFields find_config(const TensorSource& source) {
+  ConfigFields fields = source.config();
+  if (!fields.file.empty()) return fields;
+  const auto beside = std::filesystem::path(source.path()).replace_filename("config.json");
+  std::error_code error;
+  if (!std::filesystem::exists(beside, error)) return {};
+  return ConfigFields::from_json_file(beside.string());
+}
+
+}  // namespace headscope

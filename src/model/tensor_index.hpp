@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <utility>
+
+#include "headscope/model.hpp"
+#include "headscope/parameters.hpp"
+#include "model/tensor_source.hpp"
+
+namespace headscope {
+
+/// Which array of a file is which tensor of GPT-2, and the model's shape that follows.
+class TensorIndex {
+ public:
+  /// @throws DataError if the file has no GPT-2 tensors, two for the same one, or layer tensors
+  /// that GPT-2 does not have.
+  explicit TensorIndex(const TensorSource& source);
+
+  /// Null if the file lacks it.
+  const TensorInfo* find(const TensorSpec& spec, Index layer = 0) const;
+  /// Layers named in the file, from 0 to the last one.
+  Index n_layer() const { return n_layer_; }
+  /// Whether any layer has the tensor.
+  bool has_any(const TensorSpec& spec) const;
+
+  /// Combines the tensors' shapes with the config.
+  /// @throws DataError naming the field, the file that says so and the tensor that contradicts it.
+  ModelConfig resolve(const ConfigFields& fields, const LoadOptions& options) const;
+
+  /// Checks that all tensors required for this kind of model are present, in the right shapes.
+  /// @throws DataError naming the first tensor that is missing or has another shape.
+  void check(const ModelConfig& config) const;
+
+ private:
+  // The stored extent of an axis, where a tensor of `rank` axes has it in a shape that makes sense.
+  std::optional<std::size_t> extent(const char* name, std::size_t rank, std::size_t axis) const;
+  void check_agrees(const ConfigFields& fields, const char* field, std::optional<Index> stated,
+                    const char* tensor, std::size_t stored) const;
+  Shape stored_shape(const TensorInfo& tensor, const TensorSpec& spec) const;
+
+  const TensorSource& source_;
+  std::map<std::pair<const TensorSpec*, Index>, const TensorInfo*> found_;
+  Index n_layer_ = 0;
+};
+
+/// The config inside the file, else the `config.json` beside it, else empty.
+ConfigFields find_config(const TensorSource& source);
+
+}  // namespace headscope

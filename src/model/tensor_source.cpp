@@ -1,0 +1,165 @@
+#include "model/tensor_source.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/json_text.hpp"
+#include "files/read_file.hpp"
+#include "files/safetensors.hpp"
+#include "headscope/error.hpp"
+#include "headscope/parameters.hpp"
+#include "model/model_files.hpp"
+
+namespace headscope {
+namespace {
+
+FileKind hdf5_kind(const std::vector<TensorInfo>& tensors) {
+  const auto any = [&](auto recognise) {
+    return std::any_of(tensors.begin(), tensors.end(), [&](const TensorInfo& tensor) {
+      return recognise(tensor.name).has_value();
+    });
+  };
+  if (any(parse_tensor_name)) return FileKind::flat_model;
+  if (any(parse_keras_name)) return FileKind::keras_model;
+  const auto named = [&](const char* name) {
+    return std::any_of(tensors.begin(), tensors.end(),
+                       [&](const TensorInfo& tensor) { return tensor.name == name; });
+  };
+  return named("tokens") && named("offsets") ? FileKind::token_corpus : FileKind::other_hdf5;
+}
+
+std::string attribute_text(const hdf5::Attribute& attribute) {
+  return std::visit(
+      [](const auto& value) {
+        const nlohmann::json held = value;
+        return held.is_string() ? held.get<std::string>() : json_text(held);
+      },
+      attribute);
+}
+
+class Hdf5Source : public TensorSource {
+ public:
+  explicit Hdf5Source(const std::string& path) : file_(path) {
+    for (hdf5::DatasetInfo& info : file_.datasets()) {
+      tensors_.push_back({std::move(info.name), std::move(info.shape), std::move(info.type)});
+    }
+    kind_ = hdf5_kind(tensors_);
+  }
+
+  FileKind kind() const override { return kind_; }
+  const std::string& path() const override { return file_.path(); }
+  const std::vector<TensorInfo>& tensors() const override { return tensors_; }
+  ConfigFields config() const override { return ConfigFields::from_attributes(file_); }
+
+  std::map<std::string, std::string> attributes() const override {
+    std::map<std::string, std::string> texts;
+    for (const std::string& name : file_.attribute_names("")) {
+      if (const auto value = file_.attribute("", name)) texts[name] = attribute_text(*value);
+    }
+    return texts;
+  }
+
+  std::optional<std::string> tokenizer_text(const std::string& name) const override {
+    const std::string dataset = "tokenizer/" + name;
+    if (!file_.has(dataset)) return std::nullopt;
+    std::vector<std::string> texts = file_.read_strings(dataset);
+    if (texts.size() != 1) {
+      throw DataError(path(), dataset,
+                      "expected one text, got shape " + shape_text(file_.info(dataset).shape));
+    }
+    return std::move(texts.front());
+  }
+
+  void check_size(const TensorInfo& tensor) const override { file_.check_size(tensor.name); }
+  void read(const TensorInfo& tensor, std::span<float> out) const override {
+    file_.read(tensor.name, out, hdf5::Finite::required);
+  }
+
+ private:
+  hdf5::InputFile file_;
+  std::vector<TensorInfo> tensors_;
+  FileKind kind_ = FileKind::other_hdf5;
+};
+
+class SafetensorsSource : public TensorSource {
+ public:
+  /// @param files  that hold the tensors: the path itself, or the shards of an index.
+  /// @param index  the shard of each tensor, as the index says.
+  SafetensorsSource(const std::string& path, const std::vector<std::string>& files,
+                    const ShardOfTensor& index = {})
+      : path_(path) {
+    files_.reserve(files.size());
+    for (const std::string& name : files) {
+      const SafetensorsFile& file = files_.emplace_back(name);
+      for (const SafetensorsFile::Tensor& tensor : file.tensors()) {
+        const auto [place, added] = places_.try_emplace(tensor.name, &file, &tensor);
+        if (!added) {
+          throw DataError(
+              name, tensor.name,
+              "expected one such tensor, got another in " + place->second.first->path());
+        }
+        tensors_.push_back({tensor.name, tensor.shape, tensor.type});
+      }
+    }
+    for (const auto& [tensor, shard] : index) {
+      const auto found = places_.find(tensor);
+      if (found != places_.end() && found->second.first->path() == shard) continue;
+      throw DataError(shard, tensor, "expected the tensor, as " + path + " says, got none");
+    }
+  }
+
+  FileKind kind() const override { return FileKind::safetensors_model; }
+  const std::string& path() const override { return path_; }
+  const std::vector<TensorInfo>& tensors() const override { return tensors_; }
+  void read(const TensorInfo& tensor, std::span<float> out) const override {
+    const auto& [file, stored] = places_.at(tensor.name);
+    file->read(*stored, out);
+  }
+
+ private:
+  std::string path_;
+  std::vector<SafetensorsFile> files_;
+  std::map<std::string, std::pair<const SafetensorsFile*, const SafetensorsFile::Tensor*>> places_;
+  std::vector<TensorInfo> tensors_;
+};
+
+// Names a common wrong kind of file by its first bytes.
+DataError other_content(const std::string& path, std::istream& stream) {
+  constexpr std::size_t zip_entry_name = 30;
+  std::string begin(128, '\0');
+  stream.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<std::size_t>(stream.gcount()));
+  const bool zip = begin.starts_with("PK\x03\x04");
+  const bool pickle = begin.size() > 2 && begin[0] == '\x80' && begin[1] >= 2 && begin[1] <= 5;
+  if (pickle || (zip && begin.find("data.pkl", zip_entry_name) != std::string::npos)) {
+    return pickle_refusal(path);
+  }
+  return DataError(path, "",
+                   std::string("expected an HDF5 or safetensors file, got ") +
+                       (zip ? "a zip archive" : "something else"));
+}
+
+}  // namespace
+
+std::unique_ptr<TensorSource> open_tensor_source(const std::string& path) {
+  std::ifstream stream = open_to_read(path);
+  if (stream.peek() == EOF) {
+    throw DataError(path, "", "expected an HDF5 or safetensors file, got an empty one");
+  }
+  if (is_model_index(path)) {
+    std::vector<std::string> shards = model_files(path);
+    shards.erase(shards.begin());
+    return std::make_unique<SafetensorsSource>(path, shards, read_model_index(path));
+  }
+  if (hdf5::InputFile::recognises(path)) return std::make_unique<Hdf5Source>(path);
+  if (SafetensorsFile::recognises(path) ||
+      std::filesystem::path(path).extension() == ".safetensors") {
+    return std::make_unique<SafetensorsSource>(path, std::vector{path});
+  }
+  throw other_content(path, stream);
+}
+
+}  // namespace headscope

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headscope/inspect.hpp"
+#include "model/config_fields.hpp"
+
+namespace headscope {
+
+/// The named arrays of a model file, whatever its format.
+class TensorSource {
+ public:
+  virtual ~TensorSource() = default;
+
+  virtual FileKind kind() const = 0;
+  virtual const std::string& path() const = 0;
+  /// All arrays, with their names in the file.
+  virtual const std::vector<TensorInfo>& tensors() const = 0;
+  /// The config inside the file.
+  virtual ConfigFields config() const { return {}; }
+  /// The root's attributes, as text.
+  virtual std::map<std::string, std::string> attributes() const { return {}; }
+  /// The text of `/tokenizer/{name}`, if the file has it.
+  virtual std::optional<std::string> tokenizer_text(const std::string& /*name*/) const {
+    return std::nullopt;
+  }
+  /// @throws DataError if the file holds too little for the shape that it declares.
+  virtual void check_size(const TensorInfo& /*tensor*/) const {}
+  /// Reads all values, row-major. @throws DataError on an unsupported type, damage, NaN or
+  /// infinity.
+  virtual void read(const TensorInfo& tensor, std::span<float> out) const = 0;
+};
+
+/// Opens HDF5 or safetensors, told apart by their first bytes, or an index of safetensors shards.
+/// @param file  not a folder.
+/// @throws DataError if the file is missing, empty, damaged or none of these.
+std::unique_ptr<TensorSource> open_tensor_source(const std::string& path);
+
+}  // namespace headscope

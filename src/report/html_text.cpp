@@ -1,0 +1,50 @@
+#include "report/html_text.hpp"
+
+#include <regex>
+
+#include "headscope/utf8.hpp"
+
+namespace headscope {
+
+std::string html_text(std::string_view text) {
+  std::string escaped;
+  for (const char c : one_line(text)) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&#39;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string prose_html(std::string_view text) {
+  static const std::regex code("`([^`]+)`"), percent("([0-9]) %");
+  static const std::regex sign("(^|[ (\\[])-([0-9.])"), exponent("([0-9])e-([0-9])");
+  std::string html = html_text(text);
+  html = std::regex_replace(html, code, "<code>$1</code>");
+  html = std::regex_replace(html, percent, "$1\u00a0%");
+  html = std::regex_replace(html, sign, "$1−$2");
+  return std::regex_replace(html, exponent, "$1e−$2");
+}
+
+std::string number_html(std::string_view text) {
+  static const std::regex hyphen("-");
+  return std::regex_replace(html_text(text), hyphen, "−");
+}
+
+}  // namespace headscope

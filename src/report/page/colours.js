@@ -1,0 +1,60 @@
+// Colours along scales, and text that can be read on them.
+
+// Okabe and Ito's colours without black, which would not be seen on a dark page.
+const lineColours = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d3b", "#999999"];
+
+function channels(colour) {
+  return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+}
+
+// The colour at `share`, from 0 to 1, along equally spaced colour stops.
+function blend(stops, share) {
+  const place = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
+  const low = Math.min(Math.floor(place), stops.length - 2);
+  const [from, to] = [channels(stops[low]), channels(stops[low + 1])];
+  return from.map((channel, i) => Math.round(channel + (to[i] - channel) * (place - low)));
+}
+
+// Text colour, black or white, with the better contrast to the background.
+function inkOn([red, green, blue]) {
+  const linear = [red, green, blue].map((channel) => {
+    const share = channel / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  const luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+  return luminance > 0.179 ? "#000000" : "#ffffff";
+}
+
+function cssColour(rgb) {
+  return `rgb(${rgb.join(", ")})`;
+}
+
+function paint(node, colour) {
+  const rgb = channels(colour);
+  node.style.backgroundColor = cssColour(rgb);
+  node.style.color = inkOn(rgb);
+  return node;
+}
+
+function colourBar(stops) {
+  const bar = element("span", { class: "colour-bar" });
+  bar.style.backgroundImage = `linear-gradient(to right, ${stops.join(", ")})`;
+  return bar;
+}
+
+// The value below which a share of the sorted values lies.
+function quantile(sorted, share) {
+  return sorted[Math.min(sorted.length - 1, Math.round(share * (sorted.length - 1)))];
+}
+
+// A score's colour scale: diverging around zero if values have both signs, otherwise sequential. It
+// ends at the 2nd and 98th percentile, so that one extreme head does not make all others alike.
+function scoreScale(score) {
+  const sorted = score.values.filter((value) => value !== null).sort((a, b) => a - b);
+  let low = quantile(sorted, 0.02), high = quantile(sorted, 0.98);
+  const diverging = low < 0 && high > 0;
+  if (diverging) [low, high] = [-Math.max(-low, high), Math.max(-low, high)];
+  const stops = diverging ? headData.diverging : headData.sequential;
+  const colour = (value) => blend(stops, high > low ? (value - low) / (high - low) : 0.5);
+  return { low, high, stops, colour, clipped: sorted[0] < low || sorted[sorted.length - 1] > high };
+}

@@ -1,0 +1,101 @@
+"use strict";
+
+// Creates <tag attributes>children</tag>. Children are nodes or plain text, never markup; null
+// children are left out.
+function element(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== false) node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.filter((child) => child !== null));
+  return node;
+}
+
+function svgElement(tag, attributes) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  return node;
+}
+
+function button(text, onClick, attributes = {}) {
+  const node = element("button", { type: "button", ...attributes }, text);
+  node.addEventListener("click", onClick);
+  return node;
+}
+
+// A button that stays pressed; `onToggle` gets its new state.
+function toggleButton(content, onToggle, attributes = {}) {
+  const node = button(content, () => {
+    const pressed = node.getAttribute("aria-pressed") !== "true";
+    node.setAttribute("aria-pressed", pressed);
+    onToggle(pressed);
+  }, { "aria-pressed": "false", ...attributes });
+  return node;
+}
+
+// Index after an arrow key, Home or End in a grid of `count` cells, `width` per row; null for any
+// other key.
+function moved(key, index, width, count) {
+  const column = index % width;
+  const target = {
+    ArrowLeft: column > 0 ? index - 1 : index,
+    ArrowRight: column < width - 1 ? index + 1 : index,
+    ArrowUp: index - width,
+    ArrowDown: index + width,
+    Home: index - column,
+    End: index - column + width - 1,
+  }[key];
+  if (target === undefined) return null;
+  return target >= 0 && target < count ? target : index;
+}
+
+// Makes a grid of buttons one tab stop; arrow keys move between them.
+function makeGrid(place, buttons, width) {
+  buttons.forEach((each, index) => each.setAttribute("tabindex", index === 0 ? 0 : -1));
+  place.addEventListener("keydown", (event) => {
+    const from = buttons.indexOf(event.target);
+    const to = from < 0 ? null : moved(event.key, from, width, buttons.length);
+    if (to === null) return;
+    event.preventDefault();
+    buttons[from].setAttribute("tabindex", -1);
+    buttons[to].setAttribute("tabindex", 0);
+    buttons[to].focus();
+  });
+}
+
+// A message that goes away by itself; screen readers read it out.
+function notify(text) {
+  const note = document.getElementById("notice")
+    ?? document.body.appendChild(element("p", { id: "notice", role: "status" }));
+  note.textContent = text;
+  clearTimeout(notify.timer);
+  notify.timer = setTimeout(() => note.remove(), 2500);
+}
+
+function copyText(text, what) {
+  const done = () => notify(`${what} copied`);
+  const byHand = () => {
+    const area = document.body.appendChild(element("textarea", { class: "off-screen" }));
+    area.value = text;
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+    done();
+  };
+  if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, byHand);
+  else byHand();
+}
+
+function download(name, content, type) {
+  const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+  element("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}
+
+function csvText(rows) {
+  const cell = (value) => {
+    const text = value === null ? "NaN" : String(value);
+    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return rows.map((row) => `${row.map(cell).join(",")}\n`).join("");
+}

@@ -1,0 +1,59 @@
+// The page's data about heads. A head's unit is layer * heads + head.
+const headData = JSON.parse(document.getElementById("head-data")?.textContent ?? "null");
+
+const headCount = headData ? headData.layers * headData.heads : 0;
+
+function headName(unit) {
+  return `L${Math.floor(unit / headData.heads)}H${unit % headData.heads}`;
+}
+
+// The unit of a head; null if the model has no such head.
+function unitOf(layer, head) {
+  if (!headData || layer >= headData.layers || head >= headData.heads) return null;
+  return layer * headData.heads + head;
+}
+
+// The unit of `L5H1`; null for any other text.
+function unitNamed(text) {
+  const found = /^\s*L(\d+)H(\d+)\s*$/i.exec(text);
+  return found ? unitOf(Number(found[1]), Number(found[2])) : null;
+}
+
+function headButton(unit) {
+  return element("button", { type: "button", class: "head", "data-unit": unit }, headName(unit));
+}
+
+function spaced(name) {
+  return name.replaceAll("_", " ");
+}
+
+function numberText(value) {
+  return value === null ? "–" : String(value).replaceAll("-", "−");
+}
+
+function percentText(share) {
+  if (share > 0 && share < 0.01) return "<\u00a01\u00a0%";
+  return `${Math.round(100 * share)}\u00a0%`;
+}
+
+function typesOf(unit) {
+  return headData.types ? headData.types.flags[unit].map((type) => headData.types.names[type]) : [];
+}
+
+function scoreTitle(score) {
+  return score.label ? `${spaced(score.name)}, ${spaced(score.label)}` : spaced(score.name);
+}
+
+// Rank of a head among all heads that have the score; the largest value is 1.
+function rankText(score, unit) {
+  const value = score.values[unit];
+  if (value === null) return "–";
+  const present = score.values.filter((other) => other !== null);
+  return `${1 + present.filter((other) => other > value).length} of ${present.length}`;
+}
+
+// Heads by falling value; heads without one are left out.
+function ranked(values) {
+  const units = values.map((value, unit) => unit).filter((unit) => values[unit] !== null);
+  return units.sort((a, b) => values[b] - values[a]);
+}

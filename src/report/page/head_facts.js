@@ -1,0 +1,85 @@
+// What the panel says of a head: scores, relations and the heads nearest to it.
+
+// One tick per head along the score's range; this head's tick is coloured.
+function scoreStrip(score, unit) {
+  const present = score.values.filter((value) => value !== null);
+  const low = Math.min(...present), high = Math.max(...present);
+  const strip = svgElement("svg", { viewBox: "0 0 104 16", class: "strip", "aria-hidden": "true" });
+  const place = (value) => (2 + (high > low ? 100 * (value - low) / (high - low) : 50)).toFixed(1);
+  const ticks = (values, from, to, kind) => strip.append(svgElement("path",
+    { d: values.map((value) => `M${place(value)} ${from}V${to}`).join(""), class: kind }));
+  if (low < 0 && high > 0) ticks([0], 0, 16, "zero");
+  ticks(present, 4, 12, "others");
+  if (score.values[unit] !== null) ticks([score.values[unit]], 0, 16, "own");
+  return strip;
+}
+
+function scoreRow(score, unit) {
+  const interval = score.low && score.low[unit] !== null
+    ? `[${numberText(score.low[unit])}, ${numberText(score.high[unit])}]` : "";
+  const units = score.units && score.units !== "1" ? element("span", { class: "faint" }, ` ${score.units}`) : null;
+  return element("tr", {},
+    element("th", { scope: "row" },
+      element("a", { href: `#${score.anchor}`, title: score.about }, scoreTitle(score)), units),
+    element("td", { class: "number" }, numberText(score.values[unit]),
+      element("span", { class: "interval" }, interval)),
+    element("td", { class: "number" }, rankText(score, unit)),
+    element("td", {}, scoreStrip(score, unit)));
+}
+
+function scoreTable(scores, unit) {
+  return element("div", { class: "wide" }, element("table", {},
+    element("thead", {}, element("tr", {}, ...["Score", "Value", "Rank", "Among all heads"].map(
+      (name, i) => element("th", { scope: "col", class: i === 1 || i === 2 ? "number" : null }, name)))),
+    element("tbody", {}, ...scores.map((score) => scoreRow(score, unit)))));
+}
+
+function section(title, ...content) {
+  return element("section", {}, element("h3", {}, title), ...content);
+}
+
+function tableSection({ title, headings, units }, unit) {
+  const found = units[unit];
+  if (found.length === 0) return null;
+  const rows = found.map((item) => element("tr", {},
+    element("th", { scope: "row" }, spaced(item.label)),
+    element("td", { class: "number" }, percentText(item.value)),
+    element("td", { class: "number" }, percentText(item.baseline)),
+    element("td", { class: "number" }, String(item.count))));
+  return section(title, element("div", { class: "wide" }, element("table", {},
+    element("thead", {}, element("tr", {}, ...headings.map(
+      (name, i) => element("th", { scope: "col", class: i > 0 ? "number" : null }, name)))),
+    element("tbody", {}, ...rows))));
+}
+
+function neighbourSection(unit) {
+  const items = headData.neighbours.flatMap((list) => {
+    if (list.units[unit].length === 0) return [];
+    const heads = list.units[unit].map(([other, value]) => (
+      element("span", { class: "neighbour" }, headButton(other), ` ${numberText(value)}`)));
+    const chance = list.chance === undefined ? null
+      : element("span", { class: "faint" }, `(random weights ${numberText(list.chance)})`);
+    return [element("dt", { title: list.about }, spaced(list.title)), element("dd", {}, ...heads, chance)];
+  });
+  return items.length === 0 ? null : section("Closest heads", element("dl", {}, ...items));
+}
+
+// The heads most like this one, each with a button that shows both side by side.
+function alikeLine(unit) {
+  const parts = headData.neighbours.filter((list) => list.alike && list.units[unit].length > 0).map((list) => {
+    const [other, value] = list.units[unit][0];
+    return element("span", { class: "neighbour", title: list.about },
+      `${spaced(list.title)}: `, headButton(other), ` ${numberText(value)} `,
+      element("button", { type: "button", class: "small", "data-compare": other }, "Compare"));
+  });
+  return parts.length === 0 ? null : element("p", { class: "alike" }, ...parts);
+}
+
+function factSections(unit) {
+  const sections = headData.sections.filter((part) => part.scores.length > 0).map(({ title, scores }) => (
+    section(title, scoreTable(scores.map((index) => headData.scores[index]), unit))));
+  const all = element("details", {}, element("summary", {}, `All ${headData.scores.length} scores`));
+  all.addEventListener("toggle", () => all.append(scoreTable(headData.scores, unit)), { once: true });
+  return [...sections, ...headData.tables.map((table) => tableSection(table, unit)), neighbourSection(unit),
+    headData.scores.length > 0 ? all : null].filter(Boolean);
+}

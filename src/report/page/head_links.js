@@ -1,0 +1,75 @@
+// Links every head in texts, tables and figure labels to its panel.
+
+// Turns each `L5H1` in a text into a button.
+function linkNames(root) {
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT, (node) => (
+    node.parentElement.closest("button, svg, select, script, code, table.head-map, #model-view")
+      ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT));
+  const named = [];
+  while (walker.nextNode()) if (/\bL\d+H\d+\b/.test(walker.currentNode.data)) named.push(walker.currentNode);
+  for (const node of named) {
+    const parts = node.data.split(/\b(L\d+H\d+)\b/).map((part) => {
+      const unit = unitNamed(part);
+      return unit === null ? part : headButton(unit);
+    });
+    node.replaceWith(...parts);
+  }
+}
+
+// Links heads in a table: a column `head` with a column `layer`, or columns of units.
+function linkTable(table) {
+  const names = Array.from(table.tHead?.rows[0]?.cells ?? [], (cell) => cell.textContent.trim());
+  const layer = names.indexOf("layer");
+  for (const row of table.tBodies[0].rows) {
+    names.forEach((name, column) => {
+      const cell = row.cells[column];
+      const number = Number(cell.textContent);
+      if (name === "head" && layer >= 0) {
+        const unit = unitOf(Number(row.cells[layer].textContent), number);
+        if (unit === null) return;
+        const link = headButton(unit);
+        link.textContent = cell.textContent;
+        link.setAttribute("aria-label", headName(unit));
+        cell.replaceChildren(link);
+      } else if (/^unit(_|$)/.test(name) && number < headCount) {
+        cell.dataset.number = number;
+        cell.replaceChildren(headButton(number));
+      }
+    });
+  }
+}
+
+// Links the head labels of a figure.
+function linkFigure(figure) {
+  for (const text of figure.querySelectorAll("svg text")) {
+    const unit = unitNamed(text.textContent);
+    if (unit !== null) text.dataset.unit = unit;
+  }
+}
+
+const main = document.getElementById("main");
+for (const details of main.querySelectorAll("section > details:not(#all-heads)")) {
+  details.addEventListener("toggle", () => {
+    if (headData) details.querySelectorAll("table").forEach(linkTable);
+    makeTables(details);
+  }, { once: true });
+}
+
+if (headData) {
+  headPanel.build();
+  linkNames(main);
+  main.querySelectorAll("figure").forEach(linkFigure);
+  document.addEventListener("click", (event) => {
+    const opener = event.target.closest("[data-unit]");
+    const other = event.target.closest("[data-compare]");
+    const link = event.target.closest("a[href^='#']");
+    if (opener) headPanel.openFrom(opener);
+    if (other) headPanel.open([headPanel.units[0], Number(other.dataset.compare)]);
+    // The address goes on naming the head that is shown.
+    if (link && headPanel.units.length > 0) {
+      event.preventDefault();
+      reveal(link.hash.slice(1));
+    }
+  });
+  headPanel.follow();
+}

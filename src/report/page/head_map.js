@@ -1,0 +1,164 @@
+// The summary's map of all heads, coloured by their types or by a score.
+
+const headMap = {
+  buttons: [],
+  type: null, // the type chosen in the legend
+  found: null, // the units that the search found
+
+  build(place) {
+    this.buttons = Array.from(place.querySelectorAll("button[data-unit]"));
+    this.legend = element("div", { id: "head-map-legend" });
+    makeGrid(place, this.buttons, headData.heads);
+    if (!headData.types && headData.scores.length === 0) return;
+    const menu = scoreMenu();
+    menu.addEventListener("change", () => this.colour(menu.value));
+    place.prepend(element("p", {}, element("label", { for: menu.id }, "Coloured by "), menu));
+    place.append(this.legend);
+    this.colour(menu.value);
+  },
+
+  colour(choice) {
+    this.type = null;
+    if (choice === "type") {
+      this.buttons.forEach(paintTypes);
+      this.legend.replaceChildren(typeLegend());
+    } else {
+      const score = headData.scores[Number(choice)];
+      const scale = scoreScale(score);
+      this.buttons.forEach((cell, unit) => paintScore(cell, unit, score, scale));
+      this.legend.replaceChildren(scoreLegend(score, scale));
+    }
+    this.dim();
+  },
+
+  choose(type) {
+    this.type = type;
+    this.dim();
+  },
+
+  find(units) {
+    this.found = units;
+    this.dim();
+  },
+
+  dim() {
+    const chosen = (unit) => (this.type === null || hasType(unit, this.type))
+      && (this.found === null || this.found.has(unit));
+    this.buttons.forEach((cell, unit) => cell.classList.toggle("dimmed", !chosen(unit)));
+  },
+
+  mark(units) {
+    this.buttons.forEach((cell, unit) => {
+      if (units.includes(unit)) cell.setAttribute("aria-current", "true");
+      else cell.removeAttribute("aria-current");
+    });
+  },
+};
+
+// `type` is an index, or -1 for heads of no type.
+function hasType(unit, type) {
+  const held = headData.types.flags[unit];
+  return type < 0 ? held.length === 0 : held.includes(type);
+}
+
+function nameCell(cell, unit, meaning) {
+  cell.title = `${headName(unit)}: ${meaning}`;
+  cell.setAttribute("aria-label", `${headName(unit)}, ${meaning}`);
+}
+
+function typeMark(name) {
+  return name.charAt(0).toUpperCase() + name.charAt(1);
+}
+
+// A head's types, the main one first.
+function typesByPlace(unit) {
+  const { flags, primary } = headData.types;
+  return [...flags[unit]].sort((a, b) => Number(b === primary[unit]) - Number(a === primary[unit]));
+}
+
+// A field for each type of the head.
+function paintTypes(cell, unit) {
+  const { names, colours } = headData.types;
+  const held = typesByPlace(unit);
+  cell.removeAttribute("style");
+  cell.replaceChildren(...held.map((type) => paint(element("span", {}, typeMark(names[type])), colours[type])));
+  if (held.length === 0) cell.append("·");
+  const meaning = (name) => {
+    const about = headData.reasons?.heads[unit][name]?.about;
+    return spaced(name) + (about ? ` (${about})` : "");
+  };
+  nameCell(cell, unit, held.map((type) => meaning(names[type])).join(", ") || "no type");
+}
+
+function typeLegend() {
+  const { names, colours, flags } = headData.types;
+  const entries = [];
+  const add = (type, mark, name, count) => {
+    if (count === 0) return;
+    const entry = toggleButton("", (pressed) => {
+      for (const other of entries) if (other !== entry) other.setAttribute("aria-pressed", false);
+      headMap.choose(pressed ? type : null);
+    }, { title: "Show only these heads" });
+    entry.append(mark, ` ${name} ${count}`);
+    entries.push(entry);
+  };
+  names.forEach((name, type) => add(type,
+    paint(element("span", { class: "mark" }, typeMark(name)), colours[type]), spaced(name),
+    flags.filter((held) => held.includes(type)).length));
+  add(-1, element("span", { class: "mark" }, "·"), "no type", flags.filter((held) => held.length === 0).length);
+  return element("ul", { class: "legend", "aria-label": "Types; choose one to see its heads" },
+    ...entries.map((entry) => element("li", {}, entry)));
+}
+
+// A number in at most three characters, to fit a cell; the title and the panel show it in full.
+function shortNumber(value) {
+  const size = Math.abs(value);
+  const sign = value < 0 ? "−" : "";
+  if (size >= 10) return sign + Math.round(size);
+  if (size >= 1) return sign + size.toFixed(1);
+  if (size >= 0.005) return sign + size.toFixed(2).replace(/^0/, "");
+  return "0";
+}
+
+function paintScore(cell, unit, score, scale) {
+  const value = score.values[unit];
+  cell.removeAttribute("style");
+  cell.textContent = value === null ? "–" : shortNumber(value);
+  nameCell(cell, unit, `${scoreTitle(score)} ${numberText(value)}`);
+  if (value === null) return;
+  const rgb = scale.colour(value);
+  cell.style.backgroundColor = cssColour(rgb);
+  cell.style.color = inkOn(rgb);
+}
+
+function scoreLegend(score, { low, high, stops, clipped }) {
+  const units = score.units && score.units !== "1" ? ` ${score.units}` : "";
+  const note = clipped ? " The colours end at the 2nd and 98th percentile." : "";
+  return element("div", { class: "legend" }, element("span", {}, numberText(low)), colourBar(stops),
+    element("span", {}, numberText(high) + units), element("p", { class: "faint" }, `${score.about}.${note}`));
+}
+
+// What a score is tested against: nulls, p-values and the like.
+function isAuxiliary(score) {
+  return /_(p|q|z|null|null_mean|null_std)$/.test(score.name);
+}
+
+// Sections of the panel first, then every other score by group.
+function scoreMenu() {
+  const menu = element("select", { id: "head-map-score" });
+  if (headData.types) menu.append(element("option", { value: "type" }, "type"));
+  const option = (index) => element("option", { value: index }, scoreTitle(headData.scores[index]));
+  const listed = new Set(headData.sections.flatMap((section) => section.scores));
+  for (const { title, scores } of headData.sections) {
+    if (scores.length > 0) menu.append(element("optgroup", { label: title }, ...scores.map(option)));
+  }
+  const rest = headData.scores.map((score, index) => index)
+    .filter((index) => !listed.has(index) && !isAuxiliary(headData.scores[index]));
+  for (const group of new Set(rest.map((index) => headData.scores[index].group))) {
+    const options = rest.filter((index) => headData.scores[index].group === group).map(option);
+    menu.append(element("optgroup", { label: `more of ${group}` }, ...options));
+  }
+  return menu;
+}
+
+if (headData) headMap.build(document.getElementById("head-map"));

@@ -1,0 +1,52 @@
+// Every head's pattern on a document as a small picture, layers down, heads across.
+
+function drawThumbnail(cell, unit, shown) {
+  const pattern = patternChoice.pattern(unit);
+  const picture = cell.firstChild;
+  picture.width = picture.height = shown.length;
+  const end = patternChoice.scaleEnd(pattern, shown);
+  picture.getContext("2d").putImageData(patternImage(pattern, shown, end), 0, 0);
+}
+
+// Pictures are drawn when they come into view.
+function makeModelView(place) {
+  const buttons = Array.from({ length: headCount }, (_, unit) => element("button",
+    { type: "button", "data-unit": unit, title: headName(unit), "aria-label": `Pattern of ${headName(unit)}` },
+    element("canvas")));
+  const row = (cells, name) => element("tr", {}, element("th", { scope: "row" }, name), ...cells);
+  const columns = Array.from({ length: headData.heads }, (_, head) => element("th", { scope: "col" }, `H${head}`));
+  const rows = Array.from({ length: headData.layers }, (_, layer) => row(
+    buttons.slice(layer * headData.heads, (layer + 1) * headData.heads).map((cell) => element("td", {}, cell)),
+    `L${layer}`));
+  const table = element("table", { class: "model-view" },
+    element("thead", {}, element("tr", {}, element("td"), ...columns)), element("tbody", {}, ...rows));
+  makeGrid(table, buttons, headData.heads);
+  const seen = new Set();
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      const unit = Number(target.dataset.unit);
+      if (!isIntersecting || seen.has(unit)) continue;
+      seen.add(unit);
+      drawThumbnail(target, unit, patternChoice.shown());
+    }
+  }, { rootMargin: "200px" });
+  buttons.forEach((each) => watcher.observe(each));
+  patternChoice.listeners.add(() => {
+    const shown = patternChoice.shown();
+    for (const unit of seen) drawThumbnail(buttons[unit], unit, shown);
+  });
+  place.append(element("h3", {}, "All patterns"),
+    element("p", {}, "Each picture is a head's pattern: queries down, keys across, coloured as in the panel. Choose one to open it."),
+    patternControls("model"), element("div", { class: "wide" }, table));
+}
+
+// Stands in the section of the patterns' group, before its tables.
+if (headData && headData.documents.length > 0) {
+  const anchor = headData.documents[0].section;
+  const place = element("div", { id: "model-view" });
+  const section = document.getElementById(anchor) ?? document.getElementById("summary");
+  const numbers = Array.from(section.children).find((child) => child.matches("h3, details"));
+  if (numbers) numbers.before(place);
+  else section.append(place);
+  makeModelView(place);
+}

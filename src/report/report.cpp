@@ -1,0 +1,116 @@
+#include "headscope/report.hpp"
+
+#include <cmath>
+#include <filesystem>
+
+#include "files/pending_file.hpp"
+#include "headscope/number_text.hpp"
+#include "report/report_pages.hpp"
+#include "results/long_table.hpp"
+
+namespace headscope {
+
+namespace fs = std::filesystem;
+
+std::vector<const DrawnFigure*> ReportContent::figures_of(const std::string& group) const {
+  std::vector<const DrawnFigure*> found;
+  for (const DrawnFigure& drawn : figures) {
+    if (drawn.figure.group == group) found.push_back(&drawn);
+  }
+  return found;
+}
+
+std::vector<const DrawnFigure*> ReportContent::other_figures() const {
+  std::vector<const DrawnFigure*> found;
+  for (const DrawnFigure& drawn : figures) {
+    if (!results.has(drawn.figure.group)) found.push_back(&drawn);
+  }
+  return found;
+}
+
+bool is_control(const ResultsGroup& group) {
+  return group.name.starts_with("control/");
+}
+
+std::string group_title(const ResultsGroup& group) {
+  const std::string title = group.title.empty() ? group.name : group.title;
+  return is_control(group) ? title + ", untrained control" : title;
+}
+
+std::string_view verdict_text(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::holds:
+      return "holds";
+    case Verdict::does_not_hold:
+      return "does not hold";
+    case Verdict::undecided:
+      return "undecided";
+  }
+  return "";
+}
+
+std::string estimate_text(const Estimate& estimate, int digits) {
+  if (std::isnan(estimate.value)) return "–";
+  std::string value = number_text(estimate.value, digits);
+  if (!estimate.has_interval()) return value;
+  return value + " [" + number_text(estimate.low, digits) + ", " +
+         number_text(estimate.high, digits) + "]";
+}
+
+std::string effect_text(const Claim& claim) {
+  if (std::isnan(claim.effect.value)) return "";
+  std::string text = estimate_text(claim.effect, 4);
+  if (claim.effect.has_interval()) return text;
+  return text + (claim.exact ? " (exact)" : " (no interval)");
+}
+
+std::string scalar_text(const LongTable& table) {
+  const std::vector<std::string> row = table.row(0, 5, "–");
+  return row.size() == 3 ? row[0] + " [" + row[1] + ", " + row[2] + "]" : row[0];
+}
+
+std::string attribute_text(const AttributeValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
+  return number_text(std::get<double>(value), 0);
+}
+
+std::string model_name(const Results& results) {
+  const auto found = results.attributes.find("model_path");
+  if (found == results.attributes.end()) return "a model";
+  const std::string name = fs::path(attribute_text(found->second)).filename().string();
+  return name.empty() ? "a model" : name;
+}
+
+std::string report_title(const Results& results) {
+  const auto title = results.attributes.find("title");
+  if (!results.attributes.contains("model_path") && title != results.attributes.end()) {
+    return attribute_text(title->second);
+  }
+  return "What the attention heads of " + model_name(results) + " do";
+}
+
+void remove_report(const std::string& directory) {
+  for (const char* const name : {"report.html", "report.md"}) {
+    remove_file((fs::path(directory) / name).string());
+  }
+}
+
+void write_head_page(const Results& results, const std::string& title, HeadIndex opened,
+                     const std::string& path) {
+  const std::vector<DrawnFigure> no_figures;
+  write_file(path, html_report({results, no_figures, title, opened}));
+}
+
+void write_report(const Results& results, const std::vector<DrawnFigure>& figures,
+                  const std::string& directory) {
+  const ReportContent content{results, figures};
+  PendingFile html((fs::path(directory) / "report.html").string());
+  PendingFile markdown((fs::path(directory) / "report.md").string());
+  html.append(html_report(content));
+  markdown.append(markdown_report(content));
+  html.publish();
+  markdown.publish();
+}
+
+}  // namespace headscope

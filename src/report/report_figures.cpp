@@ -1,0 +1,137 @@
+#include "report/report_figures.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "headscope/utf8.hpp"
+#include "headscope/version.hpp"
+#include "report/script_json.hpp"
+
+namespace headscope {
+namespace {
+
+using nlohmann::json;
+
+// Matrices of more cells would make up most of the page if written as numbers.
+constexpr std::size_t most_written_cells = 10'000;
+
+// Two bytes a value, the lower first: 0 for a missing one, else 1 to 65535 from `low` to `high`.
+json packed_values(const std::vector<double>& values) {
+  double low = INFINITY, high = -INFINITY;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  std::vector<unsigned char> bytes;
+  bytes.reserve(2 * values.size());
+  for (const double value : values) {
+    const double share = high > low ? (value - low) / (high - low) : 0;
+    const long code = std::isfinite(value) ? 1 + std::lround(65534 * share) : 0;
+    bytes.push_back(static_cast<unsigned char>(code % 256));
+    bytes.push_back(static_cast<unsigned char>(code / 256));
+  }
+  return {{"low", json_number(low, 6)}, {"high", json_number(high, 6)}, {"bytes", base64(bytes)}};
+}
+
+json heatmap_json(const Heatmap& map) {
+  json panels = json::array();
+  for (const HeatmapPanel& panel : map.panels) {
+    const std::vector<double>& values = panel.values.values;
+    panels.push_back({{"title", one_line(panel.title)},
+                      {"values", values.size() > most_written_cells ? packed_values(values)
+                                                                    : json_numbers(values)}});
+  }
+  const Shape& shape = map.panels.front().values.shape;
+  return {{"rows", shape[0]},
+          {"columns", shape[1]},
+          {"rowTitle", one_line(map.row_title)},
+          {"columnTitle", one_line(map.column_title)},
+          {"valueTitle", one_line(map.value_title)},
+          {"rowLabels", json_texts(map.row_labels)},
+          {"columnLabels", json_texts(map.column_labels)},
+          {"categories", json_texts(map.categories)},
+          {"heads", map.heads},
+          {"panels", panels}};
+}
+
+std::string_view style_name(Series::Style style) {
+  switch (style) {
+    case Series::Style::points:
+      return "points";
+    case Series::Style::bars:
+      return "bars";
+    case Series::Style::spans:
+      return "spans";
+    case Series::Style::line:
+      break;
+  }
+  return "line";
+}
+
+json chart_json(const Chart& chart) {
+  json panels = json::array();
+  for (const ChartPanel& panel : chart.panels) {
+    json series = json::array();
+    for (const Series& each : panel.series) {
+      series.push_back({{"label", one_line(each.label)},
+                        {"style", style_name(each.style)},
+                        {"shift", each.shift},
+                        {"x", json_numbers(each.x)},
+                        {"y", json_numbers(each.y)},
+                        {"low", json_numbers(each.low)},
+                        {"high", json_numbers(each.high)},
+                        {"names", json_texts(each.point_labels)}});
+    }
+    panels.push_back({{"title", one_line(panel.title)}, {"series", series}});
+  }
+  return {{"xTitle", one_line(chart.x_title)},
+          {"yTitle", one_line(chart.y_title)},
+          {"xLabels", json_texts(chart.x_labels)},
+          {"horizontal", chart.horizontal},
+          {"panels", panels}};
+}
+
+json axes_json(const std::vector<AxisRange>& axes) {
+  json list = json::array();
+  for (const AxisRange& axis : axes) {
+    list.push_back({{"low", axis.low}, {"high", axis.high}, {"log", axis.log}});
+  }
+  return list;
+}
+
+json figure_json(const DrawnFigure& drawn) {
+  const Figure& figure = drawn.figure;
+  json areas = json::array();
+  for (const Rectangle& area : drawn.panels) {
+    areas.push_back(json_numbers({area.x, area.y, area.width, area.height}));
+  }
+  json data = {{"title", one_line(figure.title)},
+               {"source", one_line(figure.source)},
+               {"areas", areas},
+               {"x", axes_json(drawn.x)},
+               {"y", axes_json(drawn.y)}};
+  if (const auto* const map = std::get_if<Heatmap>(&figure.content)) {
+    data["heatmap"] = heatmap_json(*map);
+  } else {
+    data["chart"] = chart_json(std::get<Chart>(figure.content));
+  }
+  return data;
+}
+
+}  // namespace
+
+std::string figure_data_json(const ReportContent& content) {
+  if (content.figures.empty()) return "";
+  json figures = json::object();
+  for (const DrawnFigure& drawn : content.figures) figures[drawn.figure.name] = figure_json(drawn);
+  std::string made = "Headscope " + std::string(version()) + ", " + model_name(content.results);
+  const auto date = content.results.attributes.find("date");
+  if (date != content.results.attributes.end()) {
+    made += ", " + attribute_text(date->second).substr(0, 10);
+  }
+  return script_json({{"made", one_line(made)}, {"figures", figures}});
+}
+
+}  // namespace headscope

@@ -1,0 +1,74 @@
+#include "headscope/number_text.hpp"
+#include "headscope/report.hpp"
+#include "report/head_variables.hpp"
+#include "report/report_pages.hpp"
+
+namespace headscope {
+namespace {
+
+std::optional<std::uint64_t> count_attribute(const Results& results, const std::string& name) {
+  const auto found = results.attributes.find(name);
+  if (found == results.attributes.end()) return std::nullopt;
+  const auto* const count = std::get_if<std::int64_t>(&found->second);
+  if (count == nullptr || *count < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*count);
+}
+
+// `before` and the field of the first group that has it; empty if none does.
+std::string said_of_model(const Results& results, std::string ReportPart::*what,
+                          const std::string& before) {
+  for (const ResultsGroup& group : results.groups) {
+    if (!(group.report.*what).empty()) return before + group.report.*what;
+  }
+  return "";
+}
+
+std::string model_line(const Results& results, const HeadShape& shape) {
+  std::string text = model_name(results) + " has " + count_text(shape.n_layer, "layer") + " of " +
+                     count_text(shape.n_head, "head") +
+                     said_of_model(results, &ReportPart::model_size, " and ") + ".";
+  const std::optional<std::uint64_t> n_token = count_attribute(results, "n_token"),
+                                     n_document = count_attribute(results, "n_document");
+  if (n_token && n_document) {
+    text += " It was watched reading " + grouped(*n_token) + " tokens in " +
+            count_text(*n_document, "document") +
+            said_of_model(results, &ReportPart::model_loss, "; ") + ".";
+  }
+  return text;
+}
+
+std::string claims_line(const Results& results) {
+  std::size_t n_claim = 0, n_hold = 0, n_fail = 0;
+  for (const ResultsGroup& group : results.groups) {
+    for (const Claim& claim : group.claims) {
+      ++n_claim;
+      n_hold += claim.verdict == Verdict::holds;
+      n_fail += claim.verdict == Verdict::does_not_hold;
+    }
+  }
+  if (n_claim == 0) return "";
+  return "Of " + count_text(n_claim, "claim") + " about heads put to the test, " +
+         std::to_string(n_hold) + " hold for this model, " + std::to_string(n_fail) +
+         " do not, and " + std::to_string(n_claim - n_hold - n_fail) + " cannot be decided.";
+}
+
+}  // namespace
+
+std::vector<Finding> findings(const Results& results) {
+  std::vector<Finding> lines;
+  const auto add = [&](const char* about, const std::string& text) {
+    if (!text.empty()) lines.push_back({.about = about, .text = text});
+  };
+  const std::optional<HeadShape> shape = head_shape(results);
+  for (const ResultsGroup& group : results.groups) add("Warning", group.report.warning);
+  if (shape && results.attributes.contains("model_path")) {
+    add("Model", model_line(results, *shape));
+  }
+  for (const auto& [group, finding] : items_by_rank(results, &ReportPart::findings)) {
+    lines.push_back(*finding);
+  }
+  add("Claims", claims_line(results));
+  return lines;
+}
+
+}  // namespace headscope

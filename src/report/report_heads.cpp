@@ -1,0 +1,298 @@
+#include "report/report_heads.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "figures/figure_colours.hpp"
+#include "headscope/utf8.hpp"
+#include "report/head_variables.hpp"
+#include "report/report_pages.hpp"
+#include "report/report_patterns.hpp"
+#include "report/script_json.hpp"
+
+namespace headscope {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t most_slices = 12;        // the offsets 0 to 8, the eleven types
+constexpr std::size_t most_value_rows = 1000;  // relations in either direction
+constexpr std::size_t n_best_row = 3;
+
+// Gathers every variable by head, and remembers where each is for the panel's sections.
+class Scores {
+ public:
+  Scores(const Results& results, const HeadShape& shape) : shape_(shape) {
+    for (const ResultsGroup& group : results.groups) {
+      if (group.name.find('/') != std::string::npos) continue;
+      for (const Variable& variable : group.variables) add(group, variable);
+    }
+  }
+
+  json list() const { return list_; }
+
+  json sections(const Results& results) const {
+    json sections = json::array();
+    for (const auto& [group, section] : items_by_rank(results, &ReportPart::scores)) {
+      const std::string title = one_line(section->title);
+      auto same = std::find_if(sections.begin(), sections.end(),
+                               [&](const json& each) { return each["title"] == title; });
+      if (same == sections.end()) {
+        sections.push_back({{"title", title}, {"scores", json::array()}});
+        same = sections.end() - 1;
+      }
+      for (const std::string& name : section->variables) {
+        const auto found = places_.find(group->name + "/" + name);
+        if (found == places_.end()) continue;
+        for (const std::size_t index : found->second) (*same)["scores"].push_back(index);
+      }
+    }
+    return sections;
+  }
+
+ private:
+  void add(const ResultsGroup& group, const Variable& variable) {
+    if (variable.type == Variable::Type::flag || is_reason(group, variable.name)) return;
+    for (const HeadSlice& slice : head_slices(group, variable, shape_, most_slices)) {
+      if (!has_number(slice.values)) continue;
+      json score = {{"group", one_line(group.name)},
+                    {"name", one_line(variable.name)},
+                    {"label", one_line(slice.label)},
+                    {"about", one_line(variable.long_name)},
+                    {"units", one_line(variable.units)},
+                    {"anchor", variable_anchor(group.name, variable.name)},
+                    {"values", json_numbers(slice.values)}};
+      if (variable.interval) {
+        score["low"] = json_numbers(slice.low);
+        score["high"] = json_numbers(slice.high);
+      }
+      places_[group.name + "/" + variable.name].push_back(list_.size());
+      list_.push_back(std::move(score));
+    }
+  }
+
+  // The numbers behind types are shown as reasons.
+  static bool is_reason(const ResultsGroup& group, const std::string& name) {
+    const TypeReasons& reasons = group.report.reasons;
+    return name == reasons.score || name == reasons.baseline || name == reasons.threshold;
+  }
+
+  HeadShape shape_;
+  json list_ = json::array();
+  std::map<std::string, std::vector<std::size_t>> places_;
+};
+
+// The first of `candidates` by `value`, largest first, as [unit, value]; units without a value are
+// left out.
+template <typename Value>
+json leading(std::vector<std::size_t> candidates, std::size_t most, Value value, bool smallest) {
+  std::erase_if(candidates, [&](std::size_t unit) { return !std::isfinite(value(unit)); });
+  std::stable_sort(candidates.begin(), candidates.end(), [&](std::size_t a, std::size_t b) {
+    return smallest ? value(a) < value(b) : std::abs(value(a)) > std::abs(value(b));
+  });
+  json list = json::array();
+  for (std::size_t i = 0; i < std::min(most, candidates.size()); ++i) {
+    list.push_back({candidates[i], json_number(value(candidates[i]), 3)});
+  }
+  return list;
+}
+
+std::vector<std::size_t> others(std::size_t unit, std::size_t n_unit) {
+  std::vector<std::size_t> units(n_unit);
+  std::iota(units.begin(), units.end(), 0);
+  units.erase(units.begin() + static_cast<std::ptrdiff_t>(unit));
+  return units;
+}
+
+void add_nearest(const ResultsGroup& group, const NearestHeads& nearest, std::size_t n_unit,
+                 json& lists) {
+  const Variable* const pairs = find_variable(group, nearest.variable);
+  if (pairs == nullptr || pairs->dimensions.size() < 2) return;
+  const std::vector<std::string> labels = pairs->dimensions.size() == 2
+                                              ? std::vector<std::string>{""}
+                                              : dimension_labels(group, pairs->dimensions[0]);
+  if (pairs->values.size() != labels.size() * n_unit * n_unit) return;
+  const Variable* const chance = find_variable(group, nearest.chance);
+  for (std::size_t label = 0; label < labels.size(); ++label) {
+    json by_unit = json::array();
+    for (std::size_t unit = 0; unit < n_unit; ++unit) {
+      by_unit.push_back(leading(
+          others(unit, n_unit), nearest.most,
+          [&](std::size_t other) {
+            const std::size_t row = nearest.by_column ? other : unit,
+                              column = nearest.by_column ? unit : other;
+            return pairs->values.values[(label * n_unit + row) * n_unit + column];
+          },
+          nearest.smallest));
+    }
+    json list = {{"title", one_line(labels[label] + nearest.title)},
+                 {"about", one_line(pairs->long_name)},
+                 {"alike", nearest.alike},
+                 {"units", by_unit}};
+    if (chance != nullptr && chance->values.size() == labels.size()) {
+      list["chance"] = json_number(chance->values.values[label], 3);
+    }
+    lists.push_back(std::move(list));
+  }
+}
+
+void add_best_rows(const ResultsGroup& group, const BestRows& table, const HeadShape& shape,
+                   json& tables) {
+  const Variable* const value = find_variable(group, table.value);
+  const Variable* const baseline = find_variable(group, table.baseline);
+  const Variable* const count = find_variable(group, table.count);
+  const Variable* const eligible = find_variable(group, table.eligible);
+  if (value == nullptr) return;
+  const std::vector<HeadSlice> rows = head_slices(group, *value, shape, most_value_rows);
+  if (rows.empty()) return;
+  for (const Variable* variable : {baseline, count, eligible}) {
+    if (variable == nullptr || variable->values.size() != rows.size()) return;
+  }
+  json by_unit = json::array();
+  for (std::size_t unit = 0; unit < shape.n_unit(); ++unit) {
+    std::vector<std::pair<double, std::size_t>> gains;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      const double gain = rows[row].values[unit] - baseline->values.values[row];
+      if (gain > 0 && eligible->values.values[row] == 1) gains.emplace_back(-gain, row);
+    }
+    std::sort(gains.begin(), gains.end());
+    json list = json::array();
+    for (std::size_t i = 0; i < std::min(n_best_row, gains.size()); ++i) {
+      const std::size_t row = gains[i].second;
+      list.push_back({{"label", one_line(rows[row].label)},
+                      {"value", json_number(rows[row].values[unit])},
+                      {"baseline", json_number(baseline->values.values[row])},
+                      {"count", count->values.values[row]}});
+    }
+    by_unit.push_back(std::move(list));
+  }
+  tables.push_back({{"title", one_line(table.title)},
+                    {"headings", json_texts(table.headings)},
+                    {"units", by_unit}});
+}
+
+json types(const Results& results, const HeadShape& shape) {
+  const std::optional<HeadTypes> found = head_types(results, shape);
+  if (!found) return nullptr;
+  json flags = json::array();
+  for (const std::vector<bool>& of_head : found->of_head) {
+    json list = json::array();
+    for (std::size_t type = 0; type < of_head.size(); ++type) {
+      if (of_head[type]) list.push_back(type);
+    }
+    flags.push_back(std::move(list));
+  }
+  json primary = json::array();
+  for (const std::optional<std::size_t>& type : found->primary) {
+    primary.push_back(type ? json(*type) : json(nullptr));
+  }
+  return {{"names", json_texts(found->names)},
+          {"colours", category_colours(found->names)},
+          {"flags", flags},
+          {"primary", primary}};
+}
+
+// For each head, its types with the score, baseline and threshold of each.
+json reasons(const Results& results, const HeadShape& shape) {
+  const std::optional<HeadTypes> types = head_types(results, shape);
+  const auto found = std::ranges::find_if(results.groups, [](const ResultsGroup& group) {
+    return find_variable(group, group.report.reasons.score) != nullptr;
+  });
+  if (!types || found == results.groups.end()) return nullptr;
+  const TypeReasons& names = found->report.reasons;
+  const std::size_t n_unit = shape.n_unit(), n_type = types->names.size();
+  const auto numbers_of = [&](const std::string& name, std::size_t place) -> json {
+    const Variable* const variable = find_variable(*found, name);
+    if (variable == nullptr || variable->values.size() != n_type * n_unit) return nullptr;
+    return json_number(variable->values.values[place]);
+  };
+  const auto text_of = [&](const std::string& name, std::size_t place, std::size_t count) {
+    const Variable* const variable = find_variable(*found, name);
+    if (variable == nullptr || variable->text.size() != count) return std::string();
+    return one_line(variable->text[place]);
+  };
+  json rules = json::array(), heads = json::array();
+  for (std::size_t type = 0; type < n_type; ++type) {
+    rules.push_back(text_of(names.rule, type, n_type));
+  }
+  for (std::size_t unit = 0; unit < n_unit; ++unit) {
+    json held = json::object();
+    for (std::size_t type = 0; type < n_type; ++type) {
+      if (!types->of_head[unit][type]) continue;
+      const std::size_t place = type * n_unit + unit;
+      held[one_line(types->names[type])] = {
+          {"score", numbers_of(names.score, place)},
+          {"baseline", numbers_of(names.baseline, place)},
+          {"threshold", numbers_of(names.threshold, place)},
+          {"about", text_of(names.about, place, n_type * n_unit)}};
+    }
+    heads.push_back(std::move(held));
+  }
+  return {{"rules", rules}, {"heads", heads}};
+}
+
+// The examples of all groups, by head: type, text, and which characters of it are what.
+json examples(const Results& results, const HeadShape& shape) {
+  json by_unit(shape.n_unit(), json::array());
+  for (const ResultsGroup& group : results.groups) {
+    if (!group.report.examples) continue;
+    const Array& layer = group.variable("layer").values;
+    const Array& head = group.variable("head").values;
+    const auto places = [&](const std::string& what, std::size_t i) -> json {
+      return {group.variable(what + "_start").values.values.at(i),
+              group.variable(what + "_end").values.values.at(i)};
+    };
+    const auto text = [&](const char* name, std::size_t i) {
+      return one_line(group.variable(name).text.at(i));
+    };
+    for (std::size_t i = 0; i < layer.size(); ++i) {
+      const double unit = layer.values[i] * static_cast<double>(shape.n_head) + head.values.at(i);
+      if (!(unit >= 0 && unit < static_cast<double>(shape.n_unit()))) continue;
+      by_unit[static_cast<std::size_t>(unit)].push_back(
+          {{"type", text("type", i)},
+           {"about", text("about", i)},
+           {"text", text("text", i)},
+           {"query", places("query", i)},
+           {"target", places("target", i)},
+           {"attended", places("attended", i)},
+           {"attendedText", text("attended", i)},
+           {"found", group.variable("found").values.values.at(i) == 1}});
+    }
+  }
+  return by_unit;
+}
+
+}  // namespace
+
+std::string head_data_json(const Results& results, std::optional<HeadIndex> opened) {
+  const std::optional<HeadShape> shape = head_shape(results);
+  if (!shape) return "";
+  const Scores scores(results, *shape);
+  json lists = json::array(), tables = json::array();
+  for (const auto& [group, nearest] : items_by_rank(results, &ReportPart::nearest)) {
+    add_nearest(*group, *nearest, shape->n_unit(), lists);
+  }
+  for (const auto& [group, table] : items_by_rank(results, &ReportPart::tables)) {
+    add_best_rows(*group, *table, *shape, tables);
+  }
+  const json data = {
+      {"layers", shape->n_layer},
+      {"heads", shape->n_head},
+      {"sequential", continuous_colours(ColourScale::sequential)},
+      {"diverging", continuous_colours(ColourScale::diverging)},
+      {"types", types(results, *shape)},
+      {"reasons", reasons(results, *shape)},
+      {"examples", examples(results, *shape)},
+      {"scores", scores.list()},
+      {"sections", scores.sections(results)},
+      {"tables", tables},
+      {"neighbours", lists},
+      {"documents", pattern_documents(results, *shape)},
+      {"opened", opened ? json(opened->layer * shape->n_head + opened->head) : json(nullptr)}};
+  return script_json(data);
+}
+
+}  // namespace headscope

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headscope/report.hpp"
+
+namespace headscope {
+
+class LongTable;
+
+/// The heading of a report: what the results are about.
+std::string report_title(const Results& results);
+
+/// The content of both reports.
+struct ReportContent {
+  const Results& results;
+  const std::vector<DrawnFigure>& figures;
+  std::string title = report_title(results);  ///< the page's heading
+  std::optional<HeadIndex> opened = {};       ///< the head whose panel is open from the start
+
+  std::vector<const DrawnFigure*> figures_of(const std::string& group) const;
+  /// Figures whose group is not in the results.
+  std::vector<const DrawnFigure*> other_figures() const;
+};
+
+std::string html_report(const ReportContent& content);
+std::string markdown_report(const ReportContent& content);
+
+/// The first section: what this model's heads do in plain words, and a map of all heads to choose
+/// from. Empty if the results hold nothing by head and there are no findings.
+std::string summary_section(const Results& results);
+
+/// The id of a group's or a variable's place in the page.
+std::string group_anchor(const std::string& group);
+std::string variable_anchor(const std::string& group, const std::string& variable);
+
+/// Whether a group describes the untrained model beside the one that was run.
+bool is_control(const ResultsGroup& group);
+std::string group_title(const ResultsGroup& group);
+
+/// `holds`, `does not hold`, `undecided`.
+std::string_view verdict_text(Verdict verdict);
+/// `0.42 [0.4, 0.44]`, or `0.42` without an interval; a dash where there is no number.
+std::string estimate_text(const Estimate& estimate, int digits);
+/// `0.42 [0.4, 0.44]`, `4 (exact)` or `0.42 (no interval)`; empty where there is no number.
+std::string effect_text(const Claim& claim);
+/// The number or text of a variable without dimensions, `0.42 [0.4, 0.44]` with an interval.
+std::string scalar_text(const LongTable& table);
+/// Name of a model's file without its folder, or a placeholder.
+std::string model_name(const Results& results);
+std::string attribute_text(const AttributeValue& value);
+
+}  // namespace headscope

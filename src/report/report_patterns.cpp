@@ -1,0 +1,139 @@
+#include "report/report_patterns.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "headscope/number_text.hpp"
+#include "headscope/utf8.hpp"
+#include "report/report_pages.hpp"
+#include "report/script_json.hpp"
+
+namespace headscope {
+namespace {
+
+unsigned char quantised(double share) {
+  if (!(share > 0)) return 0;
+  return static_cast<unsigned char>(std::lround(255 * std::sqrt(std::min(share, 1.0))));
+}
+
+/// One weighting of a document's attention: matrices of query x key, one per head or one per layer.
+struct Weighting {
+  std::string title;
+  const Variable* variable;
+  std::size_t n_matrix = 0;
+
+  std::size_t n_token() const { return variable->values.shape.back(); }
+  double weight(std::size_t matrix, std::size_t query, std::size_t key) const {
+    return variable->values.values[(matrix * n_token() + query) * n_token() + key];
+  }
+};
+
+std::optional<Weighting> weighting(const ResultsGroup& group, const HeadShape& shape,
+                                   const std::string& title, const std::string& name) {
+  const Variable* const variable = find_variable(group, name);
+  if (variable == nullptr) return std::nullopt;
+  const Shape& extents = variable->values.shape;
+  const std::size_t n = extents.empty() ? 0 : extents.back();
+  if (n == 0) return std::nullopt;
+  if (extents == Shape{shape.n_layer, shape.n_head, n, n})
+    return {{title, variable, shape.n_unit()}};
+  if (extents == Shape{shape.n_layer, n, n}) return {{title, variable, shape.n_layer}};
+  return std::nullopt;
+}
+
+/// The attention and its other weightings; empty if the group holds no attention.
+std::vector<Weighting> weightings(const ResultsGroup& group, const HeadShape& shape) {
+  std::vector<Weighting> found;
+  const auto attention = weighting(group, shape, "attention", group.report.pattern);
+  if (!attention || attention->n_matrix != shape.n_unit()) return found;
+  found.push_back(*attention);
+  for (const PatternWeighting& each : group.report.pattern_weightings) {
+    const auto other = weighting(group, shape, one_line(each.title), each.variable);
+    if (other && other->n_token() == attention->n_token()) found.push_back(*other);
+  }
+  return found;
+}
+
+// The largest n with n (n + 1) / 2 weights a matrix within the budget.
+std::size_t most_tokens(std::size_t n_matrix) {
+  const double n_weight = static_cast<double>(most_pattern_bytes) / static_cast<double>(n_matrix);
+  return std::max<std::size_t>(2, static_cast<std::size_t>((std::sqrt(8 * n_weight + 1) - 1) / 2));
+}
+
+std::vector<std::string> token_labels(const ResultsGroup& group, std::size_t n_token) {
+  std::vector<std::string> labels;
+  if (const Variable* const tokens = find_variable(group, group.report.token_labels)) {
+    for (const std::string& token : tokens->text) labels.push_back(one_line(token));
+    for (const double id : tokens->values.values) labels.push_back(number_text(id, 0) + " ");
+  }
+  labels.resize(n_token, "?");
+  return labels;
+}
+
+template <typename Use>
+void for_each_weight(const Weighting& weighting, std::size_t matrix, std::size_t n_token,
+                     const Use& use) {
+  for (std::size_t query = 0; query < n_token; ++query) {
+    for (std::size_t key = 0; key <= query; ++key) use(weighting.weight(matrix, query, key));
+  }
+}
+
+nlohmann::json packed(const Weighting& weighting, const HeadShape& shape, std::size_t n_token) {
+  const bool probability = weighting.variable->units == "probability";
+  std::vector<unsigned char> bytes;
+  bytes.reserve(weighting.n_matrix * n_token * (n_token + 1) / 2);
+  nlohmann::json largest = nlohmann::json::array();
+  for (std::size_t matrix = 0; matrix < weighting.n_matrix; ++matrix) {
+    double scale = probability ? 1 : 0;
+    if (!probability) {
+      for_each_weight(weighting, matrix, n_token,
+                      [&](double weight) { scale = std::max(scale, weight); });
+      largest.push_back(json_number(scale));
+    }
+    for_each_weight(weighting, matrix, n_token,
+                    [&](double weight) { bytes.push_back(quantised(weight / scale)); });
+  }
+  return {{"title", weighting.title},
+          {"units", one_line(weighting.variable->units)},
+          {"shared", weighting.n_matrix != shape.n_unit()},
+          {"largest", largest},
+          {"bytes", base64(bytes)}};
+}
+
+// `attention` for `attention/0`, if there is such a group.
+std::string outer_group(const Results& results, const std::string& name) {
+  const std::string outer = name.substr(0, name.rfind('/'));
+  return results.has(outer) ? outer : name;
+}
+
+}  // namespace
+
+nlohmann::json pattern_documents(const Results& results, const HeadShape& shape) {
+  std::vector<std::pair<const ResultsGroup*, std::vector<Weighting>>> found;
+  std::size_t n_matrix = 0;
+  for (const ResultsGroup& group : results.groups) {
+    if (found.size() == most_pattern_documents) break;
+    std::vector<Weighting> kinds = weightings(group, shape);
+    if (kinds.empty()) continue;
+    std::size_t n_more = 0;
+    for (const Weighting& kind : kinds) n_more += kind.n_matrix;
+    if (!found.empty() && most_tokens(n_matrix + n_more) < least_pattern_tokens) break;
+    n_matrix += n_more;
+    found.emplace_back(&group, std::move(kinds));
+  }
+  nlohmann::json documents = nlohmann::json::array();
+  for (const auto& [group, kinds] : found) {
+    const std::size_t n_token = std::min(kinds.front().n_token(), most_tokens(n_matrix));
+    nlohmann::json packed_kinds = nlohmann::json::array();
+    for (const Weighting& kind : kinds) packed_kinds.push_back(packed(kind, shape, n_token));
+    documents.push_back({{"title", one_line(group->title.empty() ? group->name : group->title)},
+                         {"section", group_anchor(outer_group(results, group->name))},
+                         {"of", kinds.front().n_token()},
+                         {"tokens", token_labels(*group, n_token)},
+                         {"kinds", packed_kinds}});
+  }
+  return documents;
+}
+
+}  // namespace headscope

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace headscope {
+
+/// A number in at most `digits` significant digits, null where it is not finite.
+nlohmann::json json_number(double value, int digits = 4);
+nlohmann::json json_numbers(const std::vector<double>& values, int digits = 4);
+
+/// Each text on one line, valid UTF-8.
+nlohmann::json json_texts(const std::vector<std::string>& texts);
+
+/// Bytes as ASCII, RFC 4648.
+std::string base64(const std::vector<unsigned char>& bytes);
+
+/// JSON that cannot end a `script` element or begin a comment in it.
+std::string script_json(const nlohmann::json& data);
+
+}  // namespace headscope

@@ -1,0 +1,62 @@
+#include "headscope/head_types.hpp"
+
+#include <algorithm>
+
+#include "headscope/types.hpp"
+
+namespace headscope {
+
+std::string HeadShape::text(std::size_t unit) const {
+  return HeadIndex{unit / n_head, unit % n_head}.text();
+}
+
+std::optional<HeadShape> head_shape(const Results& results) {
+  for (const ResultsGroup& group : results.groups) {
+    for (const Variable& variable : group.variables) {
+      const auto has_axis = [&](const char* name) {
+        return std::ranges::count(variable.dimensions, name) > 0 && group.dimensions.contains(name);
+      };
+      if (!has_axis("layer") || !has_axis("head")) continue;
+      const HeadShape shape{group.dimensions.at("layer").size(),
+                            group.dimensions.at("head").size()};
+      if (shape.n_unit() > 0) return shape;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<HeadTypes> head_types(const Results& results, const HeadShape& shape) {
+  const auto group = std::ranges::find_if(
+      results.groups, [](const ResultsGroup& each) { return !each.report.types.empty(); });
+  if (group == results.groups.end() || !group->has(group->report.types) ||
+      !group->has(group->report.primary_type)) {
+    return std::nullopt;
+  }
+  const Variable& type = group->variable(group->report.types);
+  const Variable& primary = group->variable(group->report.primary_type);
+  if (type.dimensions.size() != 3) return std::nullopt;
+  HeadTypes types;
+  types.names = group->dimensions.at(type.dimensions[0]).text;
+  const std::size_t n_unit = shape.n_unit();
+  if (types.names.empty() || type.values.size() != types.names.size() * n_unit ||
+      primary.values.size() != n_unit) {
+    return std::nullopt;
+  }
+  types.of_head.assign(n_unit, std::vector<bool>(types.names.size()));
+  types.primary.resize(n_unit);
+  for (std::size_t unit = 0; unit < n_unit; ++unit) {
+    for (std::size_t i = 0; i < types.names.size(); ++i) {
+      types.of_head[unit][i] = type.values.values[i * n_unit + unit] == 1;
+    }
+    const double code = primary.values.values[unit];
+    if (!(code >= 0 && code < static_cast<double>(primary.flag_meanings.size()))) continue;
+    const auto found =
+        std::ranges::find(types.names, primary.flag_meanings[static_cast<std::size_t>(code)]);
+    if (found != types.names.end()) {
+      types.primary[unit] = static_cast<std::size_t>(found - types.names.begin());
+    }
+  }
+  return types;
+}
+
+}  // namespace headscope

@@ -1,0 +1,91 @@
+#include "results/long_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "headscope/number_text.hpp"
+#include "results/results_layout.hpp"
+
+namespace headscope {
+namespace {
+
+std::string real_text(double value, int digits, const std::string& missing) {
+  return std::isnan(value) ? missing : number_text(value, digits);
+}
+
+std::string element_text(const Variable& variable, std::size_t index, int digits,
+                         const std::string& missing) {
+  if (variable.type == Variable::Type::text) return variable.text[index];
+  const double value = variable.values.values[index];
+  if (variable.type == Variable::Type::flag) {
+    return variable.flag_meanings[static_cast<std::size_t>(value)];
+  }
+  return real_text(value, variable.type == Variable::Type::real ? digits : 0, missing);
+}
+
+}  // namespace
+
+LongTable::LongTable(const ResultsGroup& group, const Variable& variable) : variable_(&variable) {
+  for (const std::string& name : variable.dimensions) {
+    dimensions_.push_back(&group.dimensions.at(name));
+    columns_.push_back({name, dimensions_.back()->text.empty()});
+    n_row_ *= dimensions_.back()->size();
+  }
+  const bool number =
+      variable.type == Variable::Type::real || variable.type == Variable::Type::integer;
+  columns_.push_back({variable.name, number});
+  if (variable.interval) {
+    columns_.push_back({layout::low});
+    columns_.push_back({layout::high});
+  }
+}
+
+std::vector<std::string> LongTable::row(std::size_t index, int digits,
+                                        const std::string& missing) const {
+  std::vector<std::string> cells(dimensions_.size());
+  std::size_t rest = index;
+  for (std::size_t axis = dimensions_.size(); axis-- > 0;) {
+    const Dimension& dimension = *dimensions_[axis];
+    const std::size_t place = rest % dimension.size();
+    rest /= dimension.size();
+    cells[axis] = dimension.text.empty() ? number_text(dimension.values[place], digits)
+                                         : dimension.text[place];
+  }
+  cells.push_back(element_text(*variable_, index, digits, missing));
+  if (variable_->interval) {
+    const Estimate estimate = variable_->estimate(index);
+    cells.push_back(real_text(estimate.low, digits, missing));
+    cells.push_back(real_text(estimate.high, digits, missing));
+  }
+  return cells;
+}
+
+std::vector<std::size_t> LongTable::leading_rows(std::size_t most) const {
+  std::vector<std::size_t> rows(n_row_);
+  std::iota(rows.begin(), rows.end(), 0);
+  if (n_row_ <= most) return rows;
+  if (variable_->type == Variable::Type::text) {
+    rows.resize(most);
+    return rows;
+  }
+  const std::vector<double>& values = variable_->values.values;
+  std::erase_if(rows, [&](std::size_t i) { return std::isnan(values[i]); });
+  most = std::min(most, rows.size());
+  const auto larger = [&](std::size_t a, std::size_t b) {
+    const double left = std::abs(values[a]), right = std::abs(values[b]);
+    return left != right ? left > right : a < b;
+  };
+  std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(most), rows.end(),
+                    larger);
+  rows.resize(most);
+  return rows;
+}
+
+std::string table_file_name(const std::string& group, const std::string& variable) {
+  std::string name = group + "." + variable + ".csv";
+  std::replace(name.begin(), name.end(), '/', '.');
+  return name;
+}
+
+}  // namespace headscope

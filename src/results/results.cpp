@@ -1,0 +1,225 @@
+#include "headscope/results.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "headscope/error.hpp"
+#include "results/results_layout.hpp"
+
+namespace headscope {
+namespace {
+
+bool same_labels(const Dimension& a, const Dimension& b) {
+  return a.text == b.text && a.values == b.values;
+}
+
+void check_whole(const std::string& what, const Array& values) {
+  for (const double value : values.values) {
+    if (value == std::round(value) && std::abs(value) <= 0x1p53) continue;
+    throw ShapeError(what + ": expected whole numbers, got " + std::to_string(value));
+  }
+}
+
+void check_flags(const std::string& what, Variable& variable) {
+  check_whole(what, variable.values);
+  const auto n_meaning = static_cast<double>(variable.flag_meanings.size());
+  for (const double value : variable.values.values) {
+    if (value >= 0 && value < std::min(n_meaning, 256.0)) continue;
+    throw ShapeError(what + ": expected flags below " +
+                     std::to_string(variable.flag_meanings.size()) + ", got " +
+                     std::to_string(static_cast<long long>(value)));
+  }
+  for (std::string& meaning : variable.flag_meanings) {
+    std::replace(meaning.begin(), meaning.end(), ' ', '_');
+  }
+}
+
+// The datasets that hold a variable.
+std::vector<std::string> dataset_names(const Variable& variable) {
+  std::vector<std::string> names{variable.name};
+  if (!variable.interval) return names;
+  for (const char* const bound : {layout::low, layout::high}) {
+    names.push_back(layout::bound_name(variable.name, bound));
+  }
+  return names;
+}
+
+void check_new_names(const std::string& what, const ResultsGroup& group, const Variable& variable) {
+  std::vector<std::string> taken;
+  for (const auto& [name, dimension] : group.dimensions) taken.push_back(name);
+  for (const Variable& each : group.variables) {
+    for (std::string& name : dataset_names(each)) taken.push_back(std::move(name));
+  }
+  for (const std::string& name : dataset_names(variable)) {
+    if (std::ranges::find(taken, name) == taken.end()) continue;
+    throw ShapeError(what + ": expected a new name, got one that is taken");
+  }
+}
+
+void check_described(const std::string& what, const Variable& variable) {
+  for (const auto& [name, text] :
+       {std::pair<const char*, const std::string&>("long_name", variable.long_name),
+        {"units", variable.units},
+        {"references", variable.references}}) {
+    if (text.empty()) throw ShapeError(what + ": expected " + name + ", got none");
+  }
+}
+
+}  // namespace
+
+Variable Variable::real(std::string name, std::vector<std::string> dimensions, Array values,
+                        std::string long_name, std::string units, std::string references) {
+  Variable variable;
+  variable.name = std::move(name);
+  variable.dimensions = std::move(dimensions);
+  variable.values = std::move(values);
+  variable.long_name = std::move(long_name);
+  variable.units = std::move(units);
+  variable.references = std::move(references);
+  return variable;
+}
+
+Variable Variable::estimated(std::string name, std::vector<std::string> dimensions,
+                             const Shape& shape, const std::vector<Estimate>& estimates,
+                             std::string resampling, std::string long_name, std::string units,
+                             std::string references) {
+  std::vector<double> values, low, high;
+  for (const Estimate& estimate : estimates) {
+    values.push_back(estimate.value);
+    low.push_back(estimate.low);
+    high.push_back(estimate.high);
+  }
+  Variable variable = real(std::move(name), std::move(dimensions), Array(shape, std::move(values)),
+                           std::move(long_name), std::move(units), std::move(references));
+  variable.interval = {Array(shape, std::move(low)), Array(shape, std::move(high)),
+                       std::move(resampling)};
+  return variable;
+}
+
+Variable Variable::integer(std::string name, std::vector<std::string> dimensions, Array values,
+                           std::string long_name, std::string units, std::string references) {
+  Variable variable = real(std::move(name), std::move(dimensions), std::move(values),
+                           std::move(long_name), std::move(units), std::move(references));
+  variable.type = Type::integer;
+  return variable;
+}
+
+Variable Variable::flag(std::string name, std::vector<std::string> dimensions, Array values,
+                        std::vector<std::string> meanings, std::string long_name,
+                        std::string references) {
+  Variable variable = real(std::move(name), std::move(dimensions), std::move(values),
+                           std::move(long_name), "1", std::move(references));
+  variable.type = Type::flag;
+  variable.flag_meanings = std::move(meanings);
+  return variable;
+}
+
+Variable Variable::strings(std::string name, std::vector<std::string> dimensions,
+                           std::vector<std::string> text, std::string long_name,
+                           std::string references) {
+  Variable variable = real(std::move(name), std::move(dimensions), {}, std::move(long_name), "1",
+                           std::move(references));
+  variable.type = Type::text;
+  variable.text = std::move(text);
+  return variable;
+}
+
+Estimate Variable::estimate(std::size_t i) const {
+  if (!interval) return {.value = values.values[i]};
+  return {values.values[i], interval->low.values[i], interval->high.values[i]};
+}
+
+Dimension Dimension::count(std::string name, std::size_t n) {
+  std::vector<double> values(n);
+  std::iota(values.begin(), values.end(), 0.0);
+  return numbers(std::move(name), std::move(values));
+}
+
+Dimension Dimension::labels(std::string name, std::vector<std::string> labels) {
+  return {std::move(name), std::move(labels), {}};
+}
+
+Dimension Dimension::numbers(std::string name, std::vector<double> numbers) {
+  return {std::move(name), {}, std::move(numbers)};
+}
+
+void ResultsGroup::add_dimension(Dimension dimension) {
+  const auto found = dimensions.find(dimension.name);
+  if (found == dimensions.end()) {
+    const std::string key = dimension.name;
+    dimensions.emplace(key, std::move(dimension));
+    return;
+  }
+  const std::string what = "results " + name + " dimension " + dimension.name;
+  check_count(what, found->second.size(), dimension.size());
+  if (!same_labels(found->second, dimension)) {
+    throw ShapeError(what + ": expected the labels it has, got others");
+  }
+}
+
+void ResultsGroup::add(Variable variable) {
+  const std::string what = "results " + name + " variable " + variable.name;
+  check_new_names(what, *this, variable);
+  check_described(what, variable);
+  Shape expected;
+  for (const std::string& dimension : variable.dimensions) {
+    const auto found = dimensions.find(dimension);
+    if (found == dimensions.end()) {
+      throw ShapeError(what + ": expected a known dimension, got " + dimension);
+    }
+    expected.push_back(found->second.size());
+  }
+  const auto check_shape = [&](const Array& values) {
+    if (values.shape == expected) return;
+    throw ShapeError(what + ": expected shape " + shape_text(expected) + ", got " +
+                     shape_text(values.shape));
+  };
+  if (variable.type == Variable::Type::text) {
+    check_count(what, element_count(expected), variable.text.size());
+  } else {
+    check_shape(variable.values);
+  }
+  if (variable.interval) {
+    if (variable.type != Variable::Type::real || variable.interval->resampling.empty()) {
+      throw ShapeError(what +
+                       ": expected an interval of reals that says what was resampled, got another");
+    }
+    check_shape(variable.interval->low);
+    check_shape(variable.interval->high);
+  }
+  if (variable.type == Variable::Type::flag) check_flags(what, variable);
+  if (variable.type == Variable::Type::integer) check_whole(what, variable.values);
+  variables.push_back(std::move(variable));
+}
+
+bool ResultsGroup::has(const std::string& variable) const {
+  return std::any_of(variables.begin(), variables.end(),
+                     [&](const Variable& each) { return each.name == variable; });
+}
+
+const Variable& ResultsGroup::variable(const std::string& variable) const {
+  for (const Variable& each : variables) {
+    if (each.name == variable) return each;
+  }
+  throw Error("results " + name + ": expected a variable " + variable + ", found none");
+}
+
+bool Results::has(const std::string& group) const {
+  return std::any_of(groups.begin(), groups.end(),
+                     [&](const ResultsGroup& each) { return each.name == group; });
+}
+
+const ResultsGroup& Results::group(const std::string& name) const {
+  for (const ResultsGroup& each : groups) {
+    if (each.name == name) return each;
+  }
+  throw Error("results: expected a group " + name + ", found none");
+}
+
+ResultsGroup& Results::group(const std::string& name) {
+  return const_cast<ResultsGroup&>(std::as_const(*this).group(name));
+}
+
+}  // namespace headscope

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+/// Names in a results file that its writer and its reader share.
+namespace headscope::layout {
+
+inline constexpr std::string_view format = "headscope results 2";
+
+// Root attributes.
+inline constexpr const char* format_attribute = "format";
+inline constexpr const char* groups_attribute = "groups";  ///< in the order of the report
+
+// Attributes of a group.
+inline constexpr const char* title = "title";
+inline constexpr const char* summary = "summary";
+inline constexpr const char* report = "report";  ///< JSON; absent where there is none
+inline constexpr const char* variables_attribute = "variables";  ///< in order
+
+// Attributes of a variable.
+inline constexpr const char* long_name = "long_name";
+inline constexpr const char* units = "units";
+inline constexpr const char* references = "references";
+inline constexpr const char* flag_values = "flag_values";
+inline constexpr const char* flag_meanings = "flag_meanings";
+inline constexpr const char* ancillary_variables = "ancillary_variables";  ///< the bounds
+inline constexpr const char* resampling = "resampling";  ///< of a variable with an interval
+
+// The bounds of an interval: columns of tables and variables of claims.
+inline constexpr const char* low = "ci_low";
+inline constexpr const char* high = "ci_high";
+
+/// The dataset of one bound of a variable's interval: `loss_increase_ci_low`.
+inline std::string bound_name(const std::string& variable, const char* bound) {
+  return variable + "_" + bound;
+}
+
+inline constexpr const char* claims = "claims";  ///< the group of all claims
+
+}  // namespace headscope::layout

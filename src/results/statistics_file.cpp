@@ -1,0 +1,197 @@
+#include "headscope/statistics_file.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/json_text.hpp"
+#include "files/file_version.hpp"
+#include "files/hdf5_file.hpp"
+#include "files/pending_file.hpp"
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+const std::string format = "headscope statistics 2";
+const std::string texts_dataset = "texts", parts_group = "parts";
+const std::string sum_group = "/sums", row_group = "/rows", document_group = "/documents";
+const std::string hex_digits = "0123456789abcdef";
+
+// Names may hold any characters, but HDF5 gives `/` and `.` a meaning of their own.
+std::string stored_name(const std::string& name) {
+  std::string stored;
+  for (const char c : name) {
+    if (c == '/' || c == '%' || c == '.') {
+      stored += {'%', hex_digits[static_cast<unsigned char>(c) >> 4], hex_digits[c & 15]};
+    } else {
+      stored += c;
+    }
+  }
+  return stored;
+}
+
+std::string last_name(const std::string& object) {
+  return object.substr(object.rfind('/') + 1);
+}
+
+std::string name_of(const std::string& object) {
+  const std::string stored = last_name(object);
+  std::string name;
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    if (stored[i] != '%' || i + 2 >= stored.size()) {
+      name += stored[i];
+      continue;
+    }
+    name += static_cast<char>(hex_digits.find(stored[i + 1]) * 16 + hex_digits.find(stored[i + 2]));
+    i += 2;
+  }
+  return name;
+}
+
+// Rejects other spellings, so that no two objects have the same name.
+std::string checked_name_of(const hdf5::InputFile& file, const std::string& object) {
+  std::string name = name_of(object);
+  if (stored_name(name) == last_name(object)) return name;
+  throw DataError(file.path(), object, "expected a name as it is stored, got another");
+}
+
+void write_texts(const std::map<std::string, std::string>& texts, hdf5::OutputFile& file) {
+  const std::string json = json_text(texts);
+  const std::vector<std::uint8_t> bytes(json.begin(), json.end());
+  file.write(texts_dataset, {bytes.size()}, std::span<const std::uint8_t>(bytes));
+}
+
+std::map<std::string, std::string> read_texts(const hdf5::InputFile& file) {
+  if (file.attribute("", "format") != hdf5::Attribute(format)) {
+    throw DataError(
+        file.path(), "",
+        "expected a statistics file (format \"" + format + "\"), found another HDF5 file");
+  }
+  std::string json;
+  for (const std::int64_t byte : file.read_integers(texts_dataset)) json += static_cast<char>(byte);
+  try {
+    return parse_json(json);
+  } catch (const nlohmann::json::exception&) {
+    throw DataError(file.path(), texts_dataset, "expected texts in JSON, got something else");
+  }
+}
+
+// Sums hardly compress: most of their bits are fractional digits.
+constexpr hdf5::Storage uncompressed{0, false};
+
+void write_rows(const std::map<std::uint64_t, Array>& rows, const std::string& part,
+                const std::string& name, hdf5::OutputFile& file) {
+  Shape shape = rows.begin()->second.shape;
+  shape.insert(shape.begin(), rows.size());
+  std::vector<double> values;
+  std::vector<std::int64_t> numbers;
+  for (const auto& [document, row] : rows) {
+    numbers.push_back(static_cast<std::int64_t>(document));
+    values.insert(values.end(), row.values.begin(), row.values.end());
+  }
+  file.write(part + row_group + "/" + name, shape, std::span<const double>(values), uncompressed);
+  file.write(part + document_group + "/" + name, {numbers.size()},
+             std::span<const std::int64_t>(numbers), uncompressed);
+}
+
+std::map<std::uint64_t, Array> read_rows(const hdf5::InputFile& file, const std::string& part,
+                                         const std::string& dataset) {
+  const std::vector<std::int64_t> numbers =
+      file.read_integers(part + document_group + "/" + last_name(dataset));
+  const Array all = file.read_reals(dataset);
+  if (all.shape.empty() || all.shape[0] != numbers.size() || numbers.empty()) {
+    throw DataError(
+        file.path(), dataset,
+        "expected " + std::to_string(numbers.size()) + " rows, got shape " + shape_text(all.shape));
+  }
+  const Shape shape(all.shape.begin() + 1, all.shape.end());
+  const auto size = static_cast<std::ptrdiff_t>(all.size() / numbers.size());
+  std::map<std::uint64_t, Array> rows;
+  auto from = all.values.begin();
+  for (const std::int64_t number : numbers) {
+    rows[static_cast<std::uint64_t>(number)] = Array(shape, std::vector<double>(from, from + size));
+    from += size;
+  }
+  if (rows.size() != numbers.size()) {
+    throw DataError(file.path(), part + document_group + "/" + last_name(dataset),
+                    "expected each document once, got one twice");
+  }
+  return rows;
+}
+
+}  // namespace
+
+/// Reads and writes the private members of Statistics.
+class StatisticsStorage {
+ public:
+  static void write(const Statistics& statistics, const std::string& part, hdf5::OutputFile& file) {
+    file.create_group(part + sum_group);
+    file.create_group(part + row_group);
+    for (const auto& [name, sum] : statistics.sums_) {
+      if (statistics.sealed_.contains(name)) continue;
+      Shape shape = sum.shape;
+      shape.push_back(sum.total.n_word());
+      file.write(part + sum_group + "/" + stored_name(name), shape,
+                 std::span<const std::int64_t>(sum.total.words()), uncompressed);
+    }
+    for (const auto& [name, rows] : statistics.rows_) {
+      if (rows.empty() || statistics.sealed_.contains(name)) continue;
+      write_rows(rows, part, stored_name(name), file);
+    }
+  }
+
+  static Statistics read(const hdf5::InputFile& file, const std::string& part) {
+    Statistics statistics;
+    for (const hdf5::DatasetInfo& info : file.datasets(part + sum_group)) {
+      Shape shape = info.shape;
+      const std::size_t n_word = shape.empty() ? 0 : shape.back();
+      if (n_word != ExactSums::fine && n_word != ExactSums::coarse) {
+        throw DataError(file.path(), info.name,
+                        "expected a last axis of extent 2 or 4, got shape " + shape_text(shape));
+      }
+      shape.pop_back();
+      statistics.sums_[checked_name_of(file, info.name)] = {
+          std::move(shape), ExactSums(file.read_integers(info.name), n_word)};
+    }
+    for (const hdf5::DatasetInfo& info : file.datasets(part + row_group)) {
+      statistics.rows_[checked_name_of(file, info.name)] = read_rows(file, part, info.name);
+    }
+    return statistics;
+  }
+};
+
+void save_statistics(const std::map<std::string, std::string>& texts,
+                     const std::map<std::string, Statistics>& parts, const std::string& path) {
+  hdf5::OutputFile file(path);
+  file.set_attribute("", "format", format);
+  write_texts(texts, file);
+  file.create_group(parts_group);
+  for (const auto& [name, part] : parts) {
+    StatisticsStorage::write(part, parts_group + "/" + stored_name(name), file);
+  }
+  file.publish();
+}
+
+StatisticsFile load_statistics(const std::string& path) {
+  return FileVersion(path).during([&] {
+    const hdf5::InputFile file(path);
+    StatisticsFile loaded;
+    loaded.texts = read_texts(file);
+    for (const std::string& group : file.groups(parts_group)) {
+      if (group.find('/', parts_group.size() + 1) != std::string::npos) continue;
+      loaded.parts[checked_name_of(file, group)] = StatisticsStorage::read(file, group);
+    }
+    return loaded;
+  });
+}
+
+void remove_statistics(const std::string& path) {
+  remove_file(path);
+}
+
+std::map<std::string, std::string> load_statistics_texts(const std::string& path) {
+  return read_texts(hdf5::InputFile(path));
+}
+
+}  // namespace headscope

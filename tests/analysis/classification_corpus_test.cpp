@@ -1,0 +1,330 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "classification/classification.hpp"
+#include "classification/types.hpp"
+#include "files/hdf5_file.hpp"
+#include "headscope/error.hpp"
+#include "headscope/model.hpp"
+#include "headscope/statistics_file.hpp"
+#include "headscope/tokenizer.hpp"
+#include "run/corpus_run.hpp"
+#include "support/message_of.hpp"
+#include "support/shared_data.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+std::string data_file(const std::string& name) {
+  return HEADSCOPE_PROJECT_DIR "/data/" + name;
+}
+
+constexpr std::uint64_t n_story = 12;
+
+/// The model with planted heads on the first stories.
+class PlantedModel : public testing::Test {
+ protected:
+  PlantedModel()
+      : model_(load_model(data_file("planted-model.h5"))),
+        tokenizer_(*model_.tokenizer_vocab, *model_.tokenizer_merges, "planted-model.h5"),
+        corpus_({data_file("stories.conllu")}, &tokenizer_, options()) {
+    settings_.n_bootstrap = 50;
+  }
+
+  static CorpusOptions options() {
+    CorpusOptions options;
+    options.max_tokens = 256;
+    options.max_documents = n_story;
+    return options;
+  }
+
+  CorpusRun make() const { return {{&classification_}, {model_, &corpus_, settings_}}; }
+
+  using StatisticsByName = CorpusRun::StatisticsByName;
+  using Wanted = std::function<bool(std::uint64_t)>;
+
+  /// Runs one pass over the documents that `wanted` accepts.
+  void show(CorpusRun& run, int pass, const Wanted& wanted) const {
+    run.begin_pass(pass);
+    for (std::uint64_t document = 0; document < corpus_.n_document(); ++document) {
+      for (std::uint64_t index = 0; wanted(document) && index < corpus_.n_piece(document);
+           ++index) {
+        run.observe(corpus_.piece(document, index));
+      }
+    }
+  }
+
+  /// Statistics of one pass over the documents that `wanted` accepts, run on top of `earlier`
+  /// passes.
+  StatisticsByName pass_over(int pass, const Wanted& wanted,
+                             const std::vector<StatisticsByName>& earlier) const {
+    CorpusRun run = make();
+    for (const StatisticsByName& part : earlier) run.merge(part);
+    show(run, pass, wanted);
+    const test::TemporaryDirectory folder;
+    save_statistics({}, run.statistics(), folder.file("pass.h5"));
+    return load_statistics(folder.file("pass.h5")).parts;
+  }
+
+  static std::vector<ResultsGroup> finish(const CorpusRun& run) {
+    const CorpusRun::Item& item = run.items().front();
+    return item.analysis->finish(*item.statistics);
+  }
+
+  std::vector<ResultsGroup> results_of_all() const {
+    CorpusRun run = make();
+    for (int pass = 0; pass < run.n_pass(); ++pass) {
+      show(run, pass, [](std::uint64_t) { return true; });
+    }
+    return finish(run);
+  }
+
+  Model model_;
+  Tokenizer tokenizer_;
+  Corpus corpus_;
+  AnalysisSettings settings_;
+  RegisteredAnalysis classification_ = classification_analysis();
+};
+
+TEST_F(PlantedModel, EveryPlantedHeadIsRecovered) {
+  const std::map<std::string, std::string> type_of_role{
+      {"previous_token", "positional"}, {"self", "current_token"}, {"punctuation", "delimiter"},
+      {"induction", "induction"},       {"sink", "sink"},          {"random", "none"}};
+  const auto planted = nlohmann::json::parse(std::get<std::string>(
+      *hdf5::InputFile(data_file("planted-model.h5")).attribute("", "planted_heads")));
+  const ResultsGroup group = results_of_all().front();
+  const Variable& primary = group.variable("primary");
+  for (const auto& [name, role] : planted.items()) {
+    const HeadIndex head = HeadIndex::parse(name);
+    const auto found = static_cast<std::size_t>(primary.values(head.layer, head.head));
+    EXPECT_EQ(primary.flag_meanings[found], type_of_role.at(role.get<std::string>())) << name;
+  }
+  const auto score = [&](const char* variable, Index layer, Index head) {
+    return group.variable(variable).values(layer, head);
+  };
+  EXPECT_GT(score("previous_token", 0, 0), 0.9);
+  EXPECT_GT(score("induction", 1, 0), 0.9);
+  EXPECT_GT(score("delimiter", 0, 2), 0.9);
+  EXPECT_GT(score("sink", 1, 1), 0.9);
+}
+
+TEST_F(PlantedModel, StatisticsOfTwoHalvesMergeToTheWhole) {
+  const auto in_first_half = [](std::uint64_t index) { return index < n_story / 2; };
+  const auto in_second_half = [](std::uint64_t index) { return index >= n_story / 2; };
+  const std::vector<StatisticsByName> counted{pass_over(0, in_first_half, {}),
+                                              pass_over(0, in_second_half, {})};
+  CorpusRun merged = make();
+  for (const StatisticsByName& part : counted) merged.merge(part);
+  merged.merge(pass_over(1, in_first_half, counted));
+  merged.merge(pass_over(1, in_second_half, counted));
+
+  const ResultsGroup whole = results_of_all().front();
+  const ResultsGroup halves = finish(merged).front();
+  ASSERT_EQ(whole.variables.size(), halves.variables.size());
+  for (const Variable& expected : whole.variables) {
+    const Variable& got = halves.variable(expected.name);
+    ASSERT_EQ(expected.values.shape, got.values.shape) << expected.name;
+    for (std::size_t i = 0; i < expected.values.size(); ++i) {
+      const double a = expected.values.values[i];
+      const double b = got.values.values[i];
+      if (std::isnan(a) && std::isnan(b)) continue;
+      ASSERT_NEAR(a, b, 1e-9 * std::max(1.0, std::abs(a))) << expected.name << " " << i;
+    }
+  }
+}
+
+TEST_F(PlantedModel, ExamplesShowTheirHeadsAtWork) {
+  const std::vector<ResultsGroup> groups = results_of_all();
+  ASSERT_EQ(groups.size(), 2u);
+  const ResultsGroup &group = groups[0], &examples = groups[1];
+  const auto number = [&](const char* name, std::size_t i) {
+    return examples.variable(name).values.values[i];
+  };
+  std::map<std::string, std::size_t> n_found;
+  for (std::size_t i = 0; i < examples.dimensions.at("example").size(); ++i) {
+    const std::string& text = examples.variable("text").text[i];
+    const std::string& type = examples.variable("type").text[i];
+    const auto marked = [&](const std::string& what) {  // the stories are ASCII
+      const auto start = static_cast<std::size_t>(number((what + "_start").c_str(), i));
+      return text.substr(start,
+                         static_cast<std::size_t>(number((what + "_end").c_str(), i)) - start);
+    };
+    const auto& names = group.dimensions.at("head_type").text;
+    const auto place = static_cast<Index>(std::ranges::find(names, type) - names.begin());
+    EXPECT_EQ(group.variable("type").values(place, static_cast<Index>(number("layer", i)),
+                                            static_cast<Index>(number("head", i))),
+              1)
+        << type;
+    EXPECT_EQ(static_cast<int>(number("document", i)) % 2, 1);
+    const bool found = number("found", i) == 1;
+    EXPECT_EQ(found, number("attended_start", i) == number("target_start", i)) << text;
+    if (!found) continue;
+    ++n_found[type];
+    if (type == "delimiter") {
+      EXPECT_THAT(marked("target"), testing::MatchesRegex("[[:punct:]]+"));
+    }
+    if (type == "positional") {
+      const std::string about = examples.variable("about").text[i];
+      if (about == "offset 0") {
+        EXPECT_EQ(marked("target"), marked("query"));
+      }
+      if (about == "offset 1") {
+        EXPECT_GE(number("query_start", i), number("target_end", i));
+        EXPECT_LE(number("query_start", i), number("target_end", i) + 1);
+      }
+    }
+    if (type == "induction") {
+      const auto before = static_cast<std::size_t>(number("target_start", i));
+      const std::size_t copy = text.substr(0, before).rfind(marked("query"));
+      EXPECT_NE(copy, std::string::npos) << marked("query") << " in " << text;
+    }
+  }
+  for (const char* const type : {"delimiter", "positional", "induction"}) {
+    EXPECT_GE(n_found[type], 3u) << type;
+  }
+}
+
+TEST_F(PlantedModel, InductionPatternIsThatOfTheBestHeadOnARepeatedSequence) {
+  const ResultsGroup group = results_of_all().front();
+  const auto scalar = [&](const char* name) { return group.variable(name).values.values.front(); };
+  EXPECT_EQ(scalar("induction_pattern_layer"), 1);
+  EXPECT_EQ(scalar("induction_pattern_head"), 0);
+  const std::vector<double>& tokens = group.variable("induction_tokens").values.values;
+  const Array& pattern = group.variable("induction_pattern").values;
+  const std::size_t n_token = tokens.size(), half = n_token / 2;
+  ASSERT_EQ(pattern.shape, (Shape{n_token, n_token}));
+  double stripe = 0;
+  for (std::size_t query = 0; query < n_token; ++query) {
+    double sum = 0;
+    for (std::size_t key = 0; key < n_token; ++key) {
+      sum += pattern(query, key);
+      if (key > query) {
+        EXPECT_EQ(pattern(query, key), 0);
+      }
+    }
+    EXPECT_NEAR(sum, 1, 1e-5) << query;
+    if (query <= half) continue;
+    EXPECT_EQ(tokens[query], tokens[query - half]);
+    stripe += pattern(query, query - half + 1);
+  }
+  EXPECT_NEAR(stripe / static_cast<double>(half), group.variable("induction").values(1, 0), 0.02);
+}
+
+TEST_F(PlantedModel, EvidenceNamesTheOffsetAndTheRelationWithItsArcs) {
+  const ResultsGroup group = results_of_all().front();
+  const Variable& about = group.variable("type_about");
+  const std::size_t n_unit = group.variable("primary").values.size();
+  const auto of_first_head = [&](HeadType type) {
+    return about.text[static_cast<std::size_t>(type) * n_unit];
+  };
+  EXPECT_EQ(of_first_head(HeadType::positional), "offset 1");
+  EXPECT_THAT(of_first_head(HeadType::syntactic),
+              testing::AnyOf("", testing::MatchesRegex(".* → .*, [0-9]+ held-out arcs")));
+}
+
+TEST_F(PlantedModel, EvidenceAgreesWithTheTypes) {
+  const ResultsGroup group = results_of_all().front();
+  const Array& type = group.variable("type").values;
+  const Array &score = group.variable("type_score").values,
+              &threshold = group.variable("type_threshold").values,
+              &margin = group.variable("type_margin").values;
+  std::size_t n_type = 0;
+  for (std::size_t i = 0; i < type.size(); ++i) {
+    if (std::isnan(margin.values[i])) continue;  // its test failed
+    EXPECT_EQ(type.values[i] == 1, score.values[i] >= threshold.values[i] * (1 + 1e-6)) << i;
+    n_type += type.values[i] == 1;
+  }
+  EXPECT_GE(n_type, 5u);
+}
+
+TEST_F(PlantedModel, TokensOutsideTheVocabularyAreRefused) {
+  Piece piece = corpus_.piece(0);
+  piece.tokens[3] = 2560;
+  CorpusRun run = make();
+  run.begin_pass(0);
+  EXPECT_EQ(test::message_of<ShapeError>([&] { run.observe(piece); }),
+            "token ids of document " + piece.id + ": expected below 2560, got 2560");
+}
+
+/// Runs the program, saves all patterns, and recomputes every score from them in NumPy.
+void check_against_numpy(const std::string& model, const std::string& corpus,
+                         const std::string& max_documents) {
+  const test::TemporaryDirectory folder;
+  const test::Finished run = test::run_headscope(
+      {"run", "--model", model, "--corpus", corpus, "--max-documents", max_documents, "--analyses",
+       "classification,attention", "--patterns", "1000", "--pattern-tokens", "0", "--bootstrap",
+       "10", "--quiet", "--output", folder.path()});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  const test::Finished check = test::run_program(
+      {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/classification_check.py",
+       folder.file("results.h5"), model, corpus});
+  EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
+}
+
+/// The program on a treebank whose documents are cut into pieces, checked by another script.
+class Treebank : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(test::shared_data)) GTEST_SKIP() << "../shared is absent";
+  }
+
+  void run(const std::vector<std::string>& options) const {
+    std::vector<std::string> words{"run",      "--model", model_,    "--tokenizer", tokenizer_,
+                                   "--corpus", corpus_,   "--quiet", "--output",    folder_.path()};
+    words.insert(words.end(), options.begin(), options.end());
+    const test::Finished run = test::run_headscope(words);
+    ASSERT_EQ(run.exit_status, 0) << run.err;
+  }
+
+  /// @param script  in tests/reference/.
+  void check(const std::string& script, const std::vector<std::string>& more) const {
+    std::vector<std::string> words{"/usr/bin/python3",
+                                   HEADSCOPE_PROJECT_DIR "/tests/reference/" + script,
+                                   folder_.file("results.h5"),
+                                   model_,
+                                   corpus_,
+                                   tokenizer_};
+    words.insert(words.end(), more.begin(), more.end());
+    const test::Finished check = test::run_program(words);
+    EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
+  }
+
+ private:
+  const std::string model_ = test::shared_data + "/models/english-mini.h5",
+                    tokenizer_ = test::shared_data + "/models/english-mini-tokenizer",
+                    corpus_ = test::shared_data + "/treebanks/en_gum-ud-dev.conllu";
+  const test::TemporaryDirectory folder_;
+};
+
+TEST_F(Treebank, ScoresOfDocumentsCutIntoPiecesAgreeWithNumPy) {
+  run({"--max-documents", "2", "--analyses", "classification"});
+  check("classification_check.py", {});
+}
+
+// 30 documents, cut into some 200 pieces: loss, cosines and arcs with intervals and halves.
+TEST_F(Treebank, UnitsOfInferenceAreItsDocuments) {
+  run({"--analyses", "pruning,correlation,classification", "--prune-documents", "1", "--js-queries",
+       "0", "--bootstrap", "100"});
+  check("units_check.py", {"100"});
+}
+
+TEST(ClassificationAgainstNumPy, AgreesOnStories) {
+  check_against_numpy(data_file("planted-model.h5"), data_file("stories.conllu"), "6");
+}
+
+TEST(ClassificationAgainstNumPy, AgreesOnHardAnnotation) {
+  check_against_numpy(data_file("planted-model.h5"), HEADSCOPE_TEST_DATA "/classification.conllu",
+                      "0");
+}
+
+}  // namespace
+}  // namespace headscope

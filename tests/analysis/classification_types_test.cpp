@@ -1,0 +1,528 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <map>
+
+#include "classification/claims.hpp"
+#include "classification/relations.hpp"
+#include "classification/results.hpp"
+#include "classification/types.hpp"
+
+namespace headscope {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr Index n_typed_unit = 2;
+
+/// Hand-made sums of two blocks of documents, 0 and 1, for a model of one layer and two heads.
+class TypesTest : public testing::Test {
+ protected:
+  TypesTest() {
+    for (std::size_t i = 0; i < n_head_score; ++i) {
+      const std::string name = score_info(static_cast<HeadScore>(i)).name;
+      sum(name, {n_block, 1, n_typed_unit});
+      sum(weight_name(name), {n_block, 1, n_typed_unit});
+    }
+    for (std::size_t i = 0; i < n_baseline; ++i) {
+      const std::string name = baseline_info(static_cast<Baseline>(i)).name;
+      sum(name, {n_block});
+      sum(weight_name(name), {n_block});
+    }
+    for (const char* name :
+         {"offset_share", "offset_share.weight", "offset_mass", "offset_mass.weight"}) {
+      sum(name, {n_block, n_offset, 1, n_typed_unit});
+    }
+    for (const char* name :
+         {"sentence_sink", "sentence_sink.weight", "sentence_entropy", "sentence_entropy.weight"}) {
+      sum(name, {n_block, 2, 1, n_typed_unit});
+    }
+    for (const char* name : {"semantic_null", "semantic_null.weight"}) {
+      sum(name, {3, 1, n_typed_unit});
+    }
+    for (const char* name : {"n_document", "n_token", "n_word", "n_unaligned"}) {
+      sum(name, {n_block});
+    }
+    Array& n_document = sum("n_document", {n_block});
+    n_document(0) = n_document(1) = least_documents / 2.0;
+  }
+
+  void set(const std::string& name, Index block, Index unit, double numerator, double denominator) {
+    sum(name, {n_block, 1, n_typed_unit})(block, 0, unit) = numerator;
+    sum(weight_name(name), {n_block, 1, n_typed_unit})(block, 0, unit) = denominator;
+  }
+  void set(HeadScore score, Index block, Index unit, double numerator, double denominator) {
+    set(score_info(score).name, block, unit, numerator, denominator);
+  }
+  void set(Baseline baseline, Index block, double numerator, double denominator) {
+    const std::string name = baseline_info(baseline).name;
+    sum(name, {n_block})(block) = numerator;
+    sum(weight_name(name), {n_block})(block) = denominator;
+    // Both rules are scored on the same mentions; the other is never right unless set.
+    if (baseline == Baseline::coreference_pronoun_baseline) {
+      set(Baseline::coreference_pronoun_baseline_completed, block, 0, denominator);
+    }
+  }
+
+  /// The share of 100 queries whose largest weight is at an offset, and the mass there.
+  void set_offset(Index offset, Index unit, double share, double mass) {
+    const Shape shape{n_block, n_offset, 1, n_typed_unit};
+    sum("offset_share", shape)(0, offset, 0, unit) = share;
+    sum("offset_mass", shape)(0, offset, 0, unit) = mass;
+    for (Index o = 0; o < n_offset; ++o) {
+      sum("offset_share.weight", shape)(0, o, 0, unit) = 100;
+      sum("offset_mass.weight", shape)(0, o, 0, unit) = 100;
+    }
+  }
+
+  /// Adds a relation with 40 arcs in each document, each dependent after its head.
+  /// Document 0 has 30 arcs at offset 1 and 10 at offset 2; document 1 has 10 and 30.
+  /// @param even_hits,odd_hits  arcs found by each head in document 0 and in document 1.
+  void add_relation(std::array<double, n_typed_unit> even_hits,
+                    std::array<double, n_typed_unit> odd_hits, const std::string& name = "nsubj") {
+    Array& count = sum(relation_count_name(name), {n_block, 2});
+    Array& offsets = sum(relation_offsets_name(name), {n_block, 2, longest_offset + 1});
+    Array& hits = sum(relation_hits_name(name), {n_block, 2, 1, n_typed_unit});
+    count(0, 0) = count(1, 0) = 40;
+    offsets(0, 0, 1) = offsets(1, 0, 2) = 30;
+    offsets(0, 0, 2) = offsets(1, 0, 1) = 10;
+    for (Index unit = 0; unit < n_typed_unit; ++unit) {
+      hits(0, 0, 0, unit) = even_hits[unit];
+      hits(1, 0, 0, unit) = odd_hits[unit];
+    }
+  }
+
+  Array& sum(const std::string& name, const Shape& shape) {
+    return sums_.try_emplace(name, shape).first->second;
+  }
+
+  const Statistics& statistics() {
+    statistics_ = {};
+    DocumentStatistics document(statistics_, 0);
+    for (const auto& [name, values] : sums_) document.sum(name, values.shape) = values;
+    document.end();
+    return statistics_;
+  }
+
+  WeightedSums whole() { return {statistics(), bootstrap_weights(statistics_, 0, 0)}; }
+
+  TypeMargins margins(std::array<double, n_typed_unit> induction = {}) {
+    const WeightedSums sums = whole();
+    arma::mat scores(n_typed_unit, 1);
+    for (Index unit = 0; unit < n_typed_unit; ++unit) scores(unit, 0) = induction[unit];
+    return type_margins(sums, test_relations(sums), test_coreference(sums), test_semantic(sums),
+                        scores);
+  }
+
+  std::map<std::string, Array> sums_;
+  Statistics statistics_;
+};
+
+TEST(ThresholdMargin, IsInUnitsOfTheRoomAbove) {
+  EXPECT_NEAR(threshold_margin(0.95, 0.9, 1), 0.5, 1e-12);
+  EXPECT_DOUBLE_EQ(threshold_margin(0.2, 0.6, 1), -1);
+  EXPECT_DOUBLE_EQ(threshold_margin(3, 2, 6), 0.25);
+}
+
+TEST(ThresholdMargin, AtAThresholdAboveTheCeilingOnlyReachingItCounts) {
+  EXPECT_DOUBLE_EQ(threshold_margin(1, 1, 1), 0);
+  EXPECT_LT(threshold_margin(1, 1.05, 1), 0);
+}
+
+TEST_F(TypesTest, EvenDocumentsChooseTheOffsetAndTheHeadOddOnesScoreThem) {
+  add_relation({5, 20}, {30, 12});
+  const RelationTests tests = test_relations(whole());
+  ASSERT_EQ(tests.size(), 2u);
+  const RelationTest& test = tests[0];
+  EXPECT_EQ(test.direction, ArcDirection::dependent_to_head);
+  EXPECT_EQ(test.offset, 1u);
+  EXPECT_EQ(test.chosen_unit, 1u);
+  EXPECT_DOUBLE_EQ(test.count, 80);
+  EXPECT_THAT(test.accuracy, ElementsAre(35.0 / 80, 32.0 / 80));
+  EXPECT_DOUBLE_EQ(test.baseline, 40.0 / 80);
+  EXPECT_DOUBLE_EQ(test.heldout_count, 40);
+  EXPECT_DOUBLE_EQ(test.heldout_baseline(0), 10.0 / 40);
+  EXPECT_DOUBLE_EQ(test.heldout_accuracy(0, 0), 30.0 / 40);
+}
+
+TEST_F(TypesTest, RelationsAreTestedByTheExactBinomialOverAllTests) {
+  add_relation({5, 20}, {30, 12});
+  const RelationTests tests = test_relations(whole());
+  // P(X >= 30) and P(X >= 12) for Binomial(40, 1/4), summed outside this program.
+  EXPECT_NEAR(tests[0].p[0] / 4.630880897739289e-11, 1, 1e-9);
+  EXPECT_NEAR(tests[0].p[1] / 0.2848556071018859, 1, 1e-9);
+  EXPECT_TRUE(std::isnan(tests[1].p[0])) << "no arc goes the other way";
+  EXPECT_NEAR(tests[0].q[0], 2 * tests[0].p[0], 1e-18);
+  EXPECT_DOUBLE_EQ(tests[0].q[1], tests[0].p[1]);
+}
+
+TEST_F(TypesTest, SyntacticNeedsGainSignificanceAndThirtyHeldOutArcs) {
+  add_relation({5, 20}, {30, 12});
+  const TypeMargins found = margins();
+  EXPECT_TRUE(found.has(HeadType::syntactic, 0));
+  EXPECT_NEAR(found.of(HeadType::syntactic)(0, 0), (0.75 - 0.35) / 0.65, 1e-12);
+  EXPECT_FALSE(found.has(HeadType::syntactic, 1)) << "0.30 is not 0.10 above 0.25";
+  EXPECT_EQ(primary_type(found, 0), 1 + static_cast<Index>(HeadType::syntactic));
+
+  add_relation({5, 20}, {29, 12});
+  sum(relation_count_name("nsubj"), {n_block, 2})(1, 0) = 29;
+  EXPECT_FALSE(margins().has(HeadType::syntactic, 0));
+}
+
+TEST_F(TypesTest, AGainThatChanceMayGiveIsNotSyntactic) {
+  add_relation({5, 20}, {15, 0});  // 15 or more of 40 at 1/4: p = 0.054
+  const TypeMargins found = margins();
+  EXPECT_FALSE(found.has(HeadType::syntactic, 0));
+  EXPECT_TRUE(std::isnan(found.of(HeadType::syntactic)(0, 0)));
+}
+
+TEST_F(TypesTest, TheBestOfSeveralRelationsCounts) {
+  add_relation({5, 20}, {20, 30}, "iobj");
+  add_relation({5, 20}, {30, 20}, "nsubj");
+  const TypeMargins found = margins();
+  for (Index unit = 0; unit < n_typed_unit; ++unit) {
+    EXPECT_NEAR(found.of(HeadType::syntactic)(unit, 0), (0.75 - 0.35) / 0.65, 1e-12) << unit;
+  }
+}
+
+TEST_F(TypesTest, TheShortestOfTheMostFrequentOffsetsIsTheBaseline) {
+  add_relation({5, 20}, {30, 12});
+  sum(relation_offsets_name("nsubj"), {n_block, 2, longest_offset + 1})(0, 0, 2) = 30;
+  EXPECT_EQ(test_relations(whole())[0].offset, 1u);
+}
+
+TEST_F(TypesTest, EveryOffsetFromOneOnMayMakeAHeadPositional) {
+  for (Index o = 0; o < n_offset; ++o) {
+    const auto before = sums_;
+    set_offset(o, 1, 95, 68);
+    const TypeMargins found = margins();
+    const HeadType type = o == 0 ? HeadType::current_token : HeadType::positional;
+    const HeadType other = o == 0 ? HeadType::positional : HeadType::current_token;
+    EXPECT_NEAR(found.of(type)(1, 0), 0.5, 1e-12) << "offset " << o;
+    EXPECT_FALSE(found.has(other, 1)) << "offset " << o;
+    if (o > 0) {
+      EXPECT_EQ(found.positional_offset[1], o);
+    }
+    sums_ = before;
+  }
+}
+
+TEST_F(TypesTest, PositionalNeedsShareAndMassAtTheSameOffset) {
+  set_offset(1, 0, 95, 19);
+  set_offset(1, 1, 95, 20);
+  const TypeMargins found = margins();
+  EXPECT_FALSE(found.has(HeadType::positional, 0)) << "it rests on the sink";
+  EXPECT_TRUE(found.has(HeadType::positional, 1));
+  EXPECT_NEAR(found.of(HeadType::positional)(1, 0), 0, 1e-12) << "the smaller margin counts";
+
+  set_offset(1, 1, 95, 5);
+  set_offset(2, 1, 5, 90);
+  EXPECT_FALSE(margins().has(HeadType::positional, 1)) << "mass at another offset";
+}
+
+TEST_F(TypesTest, ThresholdsAreThoseDefined) {
+  for (Index unit = 0; unit < n_typed_unit; ++unit) {
+    const bool above = unit == 1;
+    set_offset(3, unit, above ? 90 : 89, 50);
+    set(HeadScore::delimiter, 0, unit, above ? 60 : 59, 100);
+    set(HeadScore::duplicate_token, 0, unit, above ? 40 : 39, 100);
+    set(HeadScore::rare_token, 0, unit, above ? 50 : 49, 100);
+    set(HeadScore::sink, 0, unit, above ? 90 : 89, 100);
+    set(HeadScore::distance, 0, unit, above ? 501 : 500, 100);
+  }
+  set(Baseline::delimiter_baseline, 0, 30, 100);
+  set(Baseline::distance_uniform, 0, 500, 100);
+  set(Baseline::distance_furthest, 0, 900, 100);
+  const TypeMargins found = margins({0.39, 0.4});
+  for (const HeadType type :
+       {HeadType::positional, HeadType::delimiter, HeadType::duplicate, HeadType::induction,
+        HeadType::rare, HeadType::sink, HeadType::long_range}) {
+    EXPECT_FALSE(found.has(type, 0)) << head_type_name(type);
+    EXPECT_TRUE(found.has(type, 1)) << head_type_name(type);
+  }
+  EXPECT_EQ(primary_type(found, 0), 0u);
+}
+
+TEST_F(TypesTest, PrimaryIsTheTypeWithTheLargestMargin) {
+  set(HeadScore::duplicate_token, 0, 0, 70, 100);  // margin 0.5
+  set(HeadScore::rare_token, 0, 0, 80, 100);       // margin 0.6
+  set(HeadScore::sink, 0, 0, 94, 100);             // margin 0.4
+  EXPECT_EQ(primary_type(margins(), 0), 1 + static_cast<Index>(HeadType::rare));
+}
+
+TEST_F(TypesTest, SemanticNeedsFiveStandardDeviationsFromTheNull) {
+  Array& null = sum("semantic_null", {3, 1, n_typed_unit});
+  Array& weight = sum("semantic_null.weight", {3, 1, n_typed_unit});
+  for (Index unit = 0; unit < n_typed_unit; ++unit) {
+    set(HeadScore::semantic, 0, unit, 3, 10);
+    const double spread = unit == 0 ? 0.5 : 0.7;  // standard deviations 0.05 and 0.07
+    for (Index r = 0; r < 3; ++r) {
+      weight(r, 0, unit) = 10;
+      null(r, 0, unit) = spread * (static_cast<double>(r) - 1);
+    }
+  }
+  const SemanticTest test = test_semantic(whole());
+  EXPECT_NEAR(test.z[0], 6, 1e-9);
+  const TypeMargins found = margins();
+  EXPECT_NEAR(found.of(HeadType::semantic)(0, 0), (0.3 - 0.2) / 0.8, 1e-12);
+  EXPECT_FALSE(found.has(HeadType::semantic, 1));
+}
+
+TEST_F(TypesTest, CoreferenceIsScoredOnOddDocuments) {
+  for (const Index block : {0, 1}) {
+    set(Baseline::coreference_pronoun_baseline, block, block == 0 ? 0 : 15, 30);
+    set(HeadScore::coreference_pronoun, block, 0, block == 0 ? 0 : 27, 30);
+    set(HeadScore::coreference_pronoun, block, 1, block == 0 ? 30 : 17, 30);
+  }
+  const CoreferenceTest test = test_coreference(whole());
+  EXPECT_DOUBLE_EQ(test.baseline(0), 0.5);
+  EXPECT_DOUBLE_EQ(test.accuracy(0, 0), 0.9);
+  EXPECT_NEAR(test.p[0] / 4.215165972709656e-06, 1, 1e-9);
+  EXPECT_NEAR(test.p[1] / 0.292332355864346, 1, 1e-9) << "17 of 30, whatever even documents say";
+  const TypeMargins found = margins();
+  EXPECT_NEAR(found.of(HeadType::coreference)(0, 0), (0.9 - 0.6) / 0.4, 1e-12);
+  EXPECT_FALSE(found.has(HeadType::coreference, 1));
+}
+
+TEST_F(TypesTest, CoreferenceIsHeldAgainstTheBetterOfTwoRules) {
+  set(Baseline::coreference_pronoun_baseline, 1, 10, 30);
+  set(Baseline::coreference_pronoun_baseline_completed, 1, 24, 30);
+  set(HeadScore::coreference_pronoun, 1, 0, 27, 30);
+  set(HeadScore::coreference_pronoun, 1, 1, 20, 30);
+  const CoreferenceTest test = test_coreference(whole());
+  EXPECT_DOUBLE_EQ(test.nearest(0), 10.0 / 30);
+  EXPECT_DOUBLE_EQ(test.completed(0), 0.8);
+  EXPECT_DOUBLE_EQ(test.baseline(0), 0.8);
+  // P(X >= 27) for Binomial(30, 0.8), summed outside this program.
+  EXPECT_NEAR(test.p[0] / 0.12271080639416355, 1, 1e-9);
+  EXPECT_FALSE(margins().has(HeadType::coreference, 0)) << "above the nearest mention only";
+}
+
+TEST_F(TypesTest, SummaryAndVariablesNameTheOffsetAndTheRelation) {
+  add_relation({5, 20}, {30, 12}, "iobj");
+  set_offset(2, 1, 95, 60);
+  const ResultsGroup group =
+      classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0);
+  EXPECT_THAT(group.summary, HasSubstr("1 positional (L0H1 at offset 2)"));
+  EXPECT_THAT(group.summary, HasSubstr("1 syntactic (L0H0 by iobj → head (40 held-out arcs))"));
+  const auto value = [&](const char* name, Index head) {
+    return group.variable(name).values(0, head);
+  };
+  EXPECT_EQ(value("positional_offset", 0), -1);
+  EXPECT_EQ(value("positional_offset", 1), 2);
+  EXPECT_EQ(value("syntactic_relation", 0), 0);
+  EXPECT_EQ(value("syntactic_direction", 0), 0);
+  EXPECT_EQ(value("syntactic_arcs", 0), 40);
+  EXPECT_EQ(value("syntactic_relation", 1), -1);
+  EXPECT_EQ(value("syntactic_arcs", 1), 0);
+  Results results;
+  results.groups = {group};
+  const Figure map = classification_figures(results).front();
+  EXPECT_THAT(map.caption, HasSubstr("Positional: L0H1 at offset 2."));
+  EXPECT_THAT(map.caption, HasSubstr("Syntactic: L0H0 by iobj → head (40 held-out arcs)."));
+}
+
+TEST_F(TypesTest, AGainThatChanceMayGiveIsNoCoreference) {
+  set(Baseline::coreference_pronoun_baseline, 1, 15, 30);
+  set(HeadScore::coreference_pronoun, 1, 0, 19, 30);  // 19 or more of 30 at 1/2: p = 0.10
+  set(HeadScore::coreference_pronoun, 1, 1, 0, 30);
+  EXPECT_FALSE(margins().has(HeadType::coreference, 0));
+}
+
+TEST_F(TypesTest, ResamplesDrawDocumentsAndKeepTheWholeInFront) {
+  const arma::mat weights = bootstrap_weights(statistics(), 200, 1);
+  ASSERT_EQ(weights.n_cols, 201u);
+  EXPECT_EQ(arma::accu(weights.col(0)), static_cast<double>(n_block));
+  for (Index w = 1; w < 201; ++w) EXPECT_EQ(weights(0, w) + weights(1, w), 2);
+  set(HeadScore::sink, 0, 0, 1, 10);
+  set(HeadScore::sink, 1, 0, 9, 10);
+  const arma::mat sink = WeightedSums(statistics(), weights).ratio("sink");
+  EXPECT_DOUBLE_EQ(sink(0, 0), 0.5);
+  const Estimate estimate = row_estimate(sink, 0);
+  EXPECT_DOUBLE_EQ(estimate.value, 0.5);
+  EXPECT_DOUBLE_EQ(estimate.low, 0.1);
+  EXPECT_DOUBLE_EQ(estimate.high, 0.9);
+}
+
+TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsSinkMassIsHigherWithoutPronouns) {
+  for (const Index block : {0, 1}) {
+    set(Baseline::coreference_pronoun_baseline, block, 0, 30);
+    set(HeadScore::coreference_pronoun, block, 0, 30, 30);
+    set(HeadScore::coreference_pronoun, block, 1, 0, 30);
+    for (Index kind = 0; kind < 2; ++kind) {
+      const Shape shape{n_block, 2, 1, n_typed_unit};
+      for (Index unit = 0; unit < n_typed_unit; ++unit) {
+        sum("sentence_sink", shape)(block, kind, 0, unit) = kind == 0 ? 8 : 3;
+        sum("sentence_sink.weight", shape)(block, kind, 0, unit) = 10;
+        sum("sentence_entropy", shape)(block, kind, 0, unit) = 5;
+        sum("sentence_entropy.weight", shape)(block, kind, 0, unit) = 10;
+      }
+    }
+  }
+  const ResultsGroup group =
+      classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0);
+  const Claim& sink = group.claims[group.claims.size() - 2];
+  const Claim& entropy = group.claims.back();
+  EXPECT_EQ(sink.number, 8);
+  EXPECT_EQ(sink.verdict, Verdict::holds);
+  EXPECT_NEAR(sink.effect.value, 0.5, 1e-12);
+  EXPECT_EQ(entropy.verdict, Verdict::undecided) << "no difference";
+}
+
+TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsEntropyIsLowerWithoutPronouns) {
+  for (const Index block : {0, 1}) {
+    set(Baseline::coreference_pronoun_baseline, block, 0, 30);
+    set(HeadScore::coreference_pronoun, block, 0, 30, 30);
+    for (Index kind = 0; kind < 2; ++kind) {
+      const Shape shape{n_block, 2, 1, n_typed_unit};
+      sum("sentence_sink.weight", shape)(block, kind, 0, 0) = 10;
+      sum("sentence_entropy", shape)(block, kind, 0, 0) = kind == 0 ? 2 : 5;
+      sum("sentence_entropy.weight", shape)(block, kind, 0, 0) = 10;
+    }
+  }
+  const auto entropy_claim = [&] {
+    return classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0)
+        .claims.back();
+  };
+  EXPECT_EQ(entropy_claim().verdict, Verdict::holds);
+  EXPECT_NEAR(entropy_claim().effect.value, -0.3, 1e-12);
+  for (const Index block : {0, 1}) {
+    sum("sentence_entropy", {n_block, 2, 1, n_typed_unit})(block, 0, 0, 0) = 8;
+  }
+  EXPECT_EQ(entropy_claim().verdict, Verdict::does_not_hold);
+}
+
+/// Margins of four heads in the whole corpus and 20 resamples. The first `n_always` heads are
+/// positional and delimiter heads in all of them; the next `n_sometimes` are in the whole corpus
+/// and in every other resample.
+TypeMargins margins_of(Index n_always, Index n_sometimes) {
+  TypeMargins margins;
+  for (arma::mat& margin : margins.margin) margin = arma::mat(4, 21, arma::fill::value(-1));
+  for (const HeadType type : {HeadType::positional, HeadType::delimiter}) {
+    arma::mat& margin = margins.margin[static_cast<std::size_t>(type)];
+    for (Index unit = 0; unit < n_always + n_sometimes; ++unit) {
+      for (Index w = 0; w < 21; ++w) {
+        if (unit < n_always || w % 2 == 0) margin(unit, w) = 0.5;
+      }
+    }
+  }
+  return margins;
+}
+
+TEST_F(TypesTest, ClaimSevenHoldsWhereTheWholeIntervalIsAboveHalfTheHeads) {
+  const auto claim = [&](Index n_always, Index n_sometimes) {
+    return specialisation_claims(margins_of(n_always, n_sometimes))[0];
+  };
+  EXPECT_EQ(claim(3, 0).verdict, Verdict::holds);
+  EXPECT_EQ(claim(1, 0).verdict, Verdict::does_not_hold);
+  EXPECT_EQ(claim(1, 2).verdict, Verdict::undecided);
+  EXPECT_DOUBLE_EQ(claim(3, 0).effect.value, 0.75) << "a head of two types counts once";
+}
+
+TEST_F(TypesTest, ATypesClaimHoldsWhereEveryResampleKeepsAHead) {
+  const auto verdict = [&](Index n_always, Index n_sometimes) {
+    return specialisation_claims(margins_of(n_always, n_sometimes))[1].verdict;
+  };
+  EXPECT_EQ(verdict(1, 0), Verdict::holds);
+  EXPECT_EQ(verdict(0, 1), Verdict::undecided);
+  EXPECT_EQ(verdict(0, 0), Verdict::does_not_hold);
+}
+
+/// The claim that some heads are of the given type.
+Claim claim_of(const ResultsGroup& group, const std::string& type) {
+  for (const Claim& claim : group.claims) {
+    if (claim.statement == "Some heads are " + type + " heads.") return claim;
+  }
+  return {};
+}
+
+TEST_F(TypesTest, ATypeThatCannotBeLookedForIsUndecidedAndItsClaimSaysWhy) {
+  add_relation({5, 20}, {29, 12});
+  sum(relation_count_name("nsubj"), {n_block, 2})(1, 0) = 29;
+  for (const Index block : {0, 1}) {
+    set(HeadScore::delimiter, block, 0, 0, 10);
+    set(HeadScore::delimiter, block, 1, 0, 10);
+    set(Baseline::delimiter_baseline, block, 0, 10);
+  }
+  const ResultsGroup group =
+      classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0);
+  for (const auto& [type, why] : {std::pair{"positional", "no document has a token beyond"},
+                                  std::pair{"syntactic", "no relation has 30 arcs in documents"},
+                                  std::pair{"semantic", "no query has 5 keys of other tokens"},
+                                  std::pair{"coreference", "no odd document of the corpus has an"},
+                                  std::pair{"delimiter", "no token of the corpus is only"}}) {
+    const Claim claim = claim_of(group, type);
+    EXPECT_EQ(claim.verdict, Verdict::undecided) << type;
+    EXPECT_TRUE(std::isnan(claim.effect.value)) << type;
+    EXPECT_THAT(claim.evidence, HasSubstr(std::string("Cannot be told: ") + why));
+    EXPECT_THAT(group.summary, HasSubstr(std::string(type) + " (" + why));
+  }
+  EXPECT_EQ(group.claims[0].verdict, Verdict::undecided);
+  EXPECT_THAT(group.claims[0].evidence, HasSubstr("no looking for positional"));
+}
+
+TEST_F(TypesTest, ATextTooShortToJudgeIsNotCalledTokenIds) {
+  const ResultsGroup group =
+      classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0);
+  for (const char* const type : {"positional", "delimiter"}) {
+    EXPECT_THAT(claim_of(group, type).evidence, HasSubstr("no document has a token beyond"));
+  }
+}
+
+TEST_F(TypesTest, WithoutResamplesNoTypesClaimIsSettled) {
+  TypeMargins none = margins_of(0, 0), some = margins_of(2, 0);
+  for (TypeMargins* margins : {&none, &some}) {
+    for (arma::mat& margin : margins->margin) margin = arma::mat(margin.col(0));
+    const Claim claim = specialisation_claims(*margins)[1];
+    EXPECT_EQ(claim.verdict, Verdict::undecided);
+    EXPECT_THAT(claim.evidence, HasSubstr("There is no interval to settle it."));
+  }
+}
+
+TEST_F(TypesTest, ARelationWithoutABaselineIsNotTested) {
+  add_relation({5, 20}, {30, 12});
+  EXPECT_TRUE(is_tested(test_relations(whole())[0]));
+  EXPECT_FALSE(is_tested(test_relations(whole())[1])) << "no arc goes the other way";
+  sum(relation_offsets_name("nsubj"), {n_block, 2, longest_offset + 1})
+      .values.assign(n_block * 2 * (longest_offset + 1), 0);
+  EXPECT_FALSE(is_tested(test_relations(whole())[0]));
+}
+
+TEST_F(TypesTest, WithoutATestedRelationThereIsNoFigureOfRelations) {
+  const auto is_drawn = [&] {
+    Results results;
+    results.groups = {
+        classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0)};
+    const std::vector<Figure> figures = classification_figures(results);
+    return std::any_of(figures.begin(), figures.end(),
+                       [](const Figure& figure) { return figure.name == "clark2019_relations"; });
+  };
+  add_relation({5, 20}, {30, 12});
+  EXPECT_TRUE(is_drawn());
+  sum(relation_count_name("nsubj"), {n_block, 2})(1, 0) = 29;
+  EXPECT_FALSE(is_drawn());
+}
+
+TEST_F(TypesTest, WithoutACoreferenceHeadClaimEightIsUndecided) {
+  const ResultsGroup group =
+      classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0);
+  const Claim& claim = group.claims.back();
+  EXPECT_EQ(claim.verdict, Verdict::undecided);
+  EXPECT_EQ(claim.evidence, "Cannot be told: no head of this model is a coreference head.");
+}
+
+TEST_F(TypesTest, ClaimSevenCountsHeadsOfTheFiveTypes) {
+  add_relation({5, 20}, {30, 12});
+  const ResultsGroup group =
+      classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0);
+  EXPECT_EQ(group.claims[0].number, 7);
+  EXPECT_DOUBLE_EQ(group.claims[0].effect.value, 0.5);
+  EXPECT_EQ(group.variable("type").values(static_cast<Index>(HeadType::syntactic), 0, 0), 1);
+  EXPECT_EQ(group.variable("primary").flag_meanings.at(
+                static_cast<std::size_t>(group.variable("primary").values(0, 0))),
+            "syntactic");
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,173 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "classification/words.hpp"
+#include "support/classification_example.hpp"
+
+namespace headscope {
+namespace {
+
+using testing::ElementsAre;
+
+Word make_word(std::vector<Index> tokens, const std::string& upos, const std::string& relation,
+               std::optional<Index> head) {
+  Word word;
+  word.tokens = std::move(tokens);
+  word.upos = upos;
+  word.relation = relation;
+  word.head = head;
+  return word;
+}
+
+Mention make_mention(const std::string& entity, Index head_word) {
+  Mention mention;
+  mention.entity = entity;
+  mention.words = {head_word};
+  mention.head_word = head_word;
+  return mention;
+}
+
+/// Four words with tokens 1, 2-3, none and 4. The last word is the root and head of the others.
+Piece example_piece() {
+  Piece piece;
+  piece.tokens = {0, 1, 2, 3, 4};
+  piece.has_bos = piece.has_dependencies = piece.has_coreference = true;
+  piece.words = {make_word({1}, "NOUN", "obj", 3), make_word({2, 3}, "NOUN", "nsubj", 3),
+                 make_word({}, "PUNCT", "punct", 3), make_word({4}, "PRON", "root", {})};
+  return piece;
+}
+
+TEST(WordStructure, CountsWordsWithoutTokensAndDropsTheirArcs) {
+  const WordStructure words = word_structure(example_piece());
+  EXPECT_EQ(words.n_unaligned, 1u);
+  ASSERT_EQ(words.arcs.size(), 2u);
+  EXPECT_EQ(words.arcs[0].later, 3u);
+  EXPECT_EQ(words.arcs[0].earlier, 0u);
+  EXPECT_EQ(words.arcs[0].relation, "obj");
+  EXPECT_EQ(words.arcs[0].direction, ArcDirection::head_to_dependent);
+}
+
+TEST(WordStructure, ADependentAfterItsHeadAttendsToTheHead) {
+  Piece piece = example_piece();
+  piece.words[1].head = 0;
+  const WordStructure words = word_structure(piece);
+  EXPECT_EQ(words.arcs[1].later, 1u);
+  EXPECT_EQ(words.arcs[1].earlier, 0u);
+  EXPECT_EQ(words.arcs[1].direction, ArcDirection::dependent_to_head);
+}
+
+TEST(WordStructure, TheSinkBelongsToNoWord) {
+  Piece piece = example_piece();
+  piece.has_bos = false;
+  piece.words[0].tokens = {0, 1};
+  piece.words[2].tokens = {0};
+  const WordStructure words = word_structure(piece);
+  EXPECT_THAT(words.tokens[0], ElementsAre(1));
+  EXPECT_EQ(words.n_unaligned, 1u);
+}
+
+TEST(WordStructure, RootAndPunctuationAreNotScored) {
+  EXPECT_FALSE(is_scored_relation("root"));
+  EXPECT_FALSE(is_scored_relation("punct"));
+  EXPECT_FALSE(is_scored_relation(""));
+  EXPECT_TRUE(is_scored_relation("nsubj"));
+}
+
+TEST(WordAttention, SumsToWordsAndAveragesFromWords) {
+  const WordStructure words = word_structure(example_piece());
+  arma::mat attention;
+  word_attention(example_pattern(), words, attention);
+  EXPECT_DOUBLE_EQ(attention(0, 1), (0.25 + 0.5) / 2);
+  EXPECT_DOUBLE_EQ(attention(0, 3), 0);
+  EXPECT_DOUBLE_EQ(attention(1, 3), 0 + 1);
+  EXPECT_DOUBLE_EQ(attention(2, 3), 0);
+  EXPECT_THAT(largest_earlier_words(attention, words), ElementsAre(no_position, 0, no_position, 1));
+}
+
+TEST(WordAttention, TheNearestWordWinsTiesAndUnalignedWordsNeverWin) {
+  const WordStructure words = word_structure(example_piece());
+  const arma::mat attention(4, 4, arma::fill::zeros);
+  EXPECT_THAT(largest_earlier_words(attention, words), ElementsAre(no_position, 0, no_position, 1));
+}
+
+TEST(DependencyAlignment, IsTheShareOfMassAlongArcs) {
+  const WordStructure words = word_structure(example_piece());
+  arma::mat attention;
+  word_attention(example_pattern(), words, attention);
+  const Ratio alignment = dependency_alignment(attention, words);
+  EXPECT_DOUBLE_EQ(alignment.numerator, 0 + 1);
+  EXPECT_DOUBLE_EQ(alignment.denominator, 0.375 + 1);
+}
+
+TEST(DependencyAlignment, BaselineSpreadsEvenlyOverEarlierWords) {
+  const Ratio baseline = dependency_alignment_baseline(word_structure(example_piece()));
+  EXPECT_DOUBLE_EQ(baseline.numerator, 0.0 / 1 + 2.0 / 2);
+  EXPECT_DOUBLE_EQ(baseline.denominator, 2);
+}
+
+TEST(Coreference, ScoresMentionsThatHaveAnAntecedent) {
+  Piece piece = example_piece();
+  piece.mentions = {make_mention("a", 0), make_mention("b", 1), make_mention("a", 3),
+                    make_mention("b", 3)};
+  const WordStructure words = word_structure(piece);
+  ASSERT_EQ(words.references.size(), 2u);
+  EXPECT_THAT(words.references[0].antecedents, ElementsAre(0));
+  EXPECT_FALSE(words.references[0].nearest_is_right);
+  EXPECT_TRUE(words.references[1].nearest_is_right);
+  EXPECT_TRUE(words.references[0].is_pronoun);
+
+  const std::vector<Index> largest{no_position, 0, no_position, 1};
+  const Ratio accuracy = coreference_accuracy(largest, words.references, false);
+  EXPECT_DOUBLE_EQ(accuracy.numerator, 1) << "b's antecedent is word 1, a's is not";
+  EXPECT_DOUBLE_EQ(accuracy.denominator, 2);
+  EXPECT_DOUBLE_EQ(nearest_mention_accuracy(words.references, false).value(), 0.5);
+}
+
+TEST(Coreference, TheMentionCompletedLastIsTheLongestOfThoseThatEndLast) {
+  Piece piece = example_piece();
+  Mention outer = make_mention("a", 0);
+  outer.words = {0, 1};
+  piece.mentions = {outer, make_mention("b", 1), make_mention("a", 3)};
+  WordStructure words = word_structure(piece);
+  ASSERT_EQ(words.references.size(), 1u);
+  EXPECT_FALSE(words.references[0].nearest_is_right) << "b's head word is nearer";
+  EXPECT_TRUE(words.references[0].completed_is_right);
+  EXPECT_DOUBLE_EQ(completed_mention_accuracy(words.references, true).value(), 1);
+
+  outer.words = {0, 3};  // not completed before the pronoun
+  piece.mentions[0] = outer;
+  words = word_structure(piece);
+  EXPECT_FALSE(words.references[0].completed_is_right);
+}
+
+TEST(Coreference, AnyAntecedentOfTheEntityCounts) {
+  Piece piece = example_piece();
+  piece.mentions = {make_mention("a", 0), make_mention("a", 1), make_mention("a", 3)};
+  const WordStructure words = word_structure(piece);
+  EXPECT_THAT(words.references[1].antecedents, ElementsAre(0, 1));
+  const std::vector<Index> looks_far{no_position, 0, no_position, 0};
+  EXPECT_DOUBLE_EQ(coreference_accuracy(looks_far, words.references, false).value(), 1);
+}
+
+TEST(Coreference, PronounsAreScoredApart) {
+  Piece piece = example_piece();
+  piece.mentions = {make_mention("a", 0), make_mention("a", 1), make_mention("a", 3)};
+  const WordStructure words = word_structure(piece);
+  const std::vector<Index> largest{no_position, 0, no_position, 2};
+  EXPECT_DOUBLE_EQ(coreference_accuracy(largest, words.references, true).denominator, 1);
+  EXPECT_DOUBLE_EQ(coreference_accuracy(largest, words.references, true).value(), 0);
+  EXPECT_DOUBLE_EQ(coreference_accuracy(largest, words.references, false).value(), 0.5);
+}
+
+TEST(Sentences, AreMarkedByWhetherTheyHoldAPronoun) {
+  Piece piece = example_piece();
+  piece.words[2].sentence = piece.words[3].sentence = 1;
+  const WordStructure words = word_structure(piece);
+  EXPECT_THAT(words.sentence, ElementsAre(SentencePronoun::unknown, SentencePronoun::without,
+                                          SentencePronoun::without, SentencePronoun::without,
+                                          SentencePronoun::with));
+}
+
+}  // namespace
+}  // namespace headscope

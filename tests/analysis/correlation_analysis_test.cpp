@@ -1,0 +1,260 @@
+#include <gtest/gtest.h>
+
+#include "correlation/results.hpp"
+#include "correlation/sums.hpp"
+#include "files/hdf5_file.hpp"
+#include "headscope/figure.hpp"
+#include "headscope/results.hpp"
+#include "headscope/statistics.hpp"
+#include "support/random_weights.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/token_corpus.hpp"
+
+namespace headscope {
+namespace {
+
+using test::TemporaryDirectory;
+
+TEST(HeadSpaceProducts, LeaveOutPositionZeroAndCountEachToken) {
+  // Two heads of width 2; columns are tokens. Position 0 is left out.
+  const Matrix z{{9, 3, 0}, {9, 4, 1}, {9, 4, 0}, {9, -3, 2}};
+  const HeadProducts products = head_space_products(z, 2);
+  EXPECT_DOUBLE_EQ(products.total(0, 0), 25 + 1);
+  EXPECT_DOUBLE_EQ(products.total(1, 1), 25 + 4);
+  EXPECT_DOUBLE_EQ(products.total(0, 1), 0 + 2);
+  EXPECT_DOUBLE_EQ(products.cosine(0, 1), 0 + 1);
+  EXPECT_DOUBLE_EQ(products.cosine(0, 0), 2);
+}
+
+TEST(ResidualSpaceProducts, EqualExplicitOutputsOfAllLayers) {
+  test::Normal normal(4);
+  const Index n_head = 3, d_head = 4, d_model = 12, n_token = 21;
+  const std::vector<Matrix> z{normal.matrix(d_model, n_token), normal.matrix(d_model, n_token)};
+  const Matrix W_O[] = {normal.matrix(d_model, d_model), normal.matrix(d_model, d_model)};
+  const HeadProducts products = residual_space_products(z, {&W_O[0], &W_O[1]}, n_head);
+  for (Index i = 0; i < 2 * n_head; ++i) {
+    for (Index j = 0; j < 2 * n_head; ++j) {
+      double total = 0, cosine = 0;
+      for (Index t = 1; t < n_token; ++t) {
+        const auto output = [&](Index unit) {
+          const Index layer = unit / n_head, first = unit % n_head * d_head;
+          return arma::conv_to<arma::vec>::from(W_O[layer].cols(first, first + d_head - 1) *
+                                                z[layer].col(t).subvec(first, first + d_head - 1));
+        };
+        const arma::vec u = output(i), v = output(j);
+        total += arma::dot(u, v);
+        cosine += arma::norm_dot(u, v);
+      }
+      EXPECT_NEAR(products.total(i, j), total, 1e-3);  // sums of about 1e3 in single precision
+      EXPECT_NEAR(products.cosine(i, j), cosine, 1e-5);
+    }
+  }
+}
+
+TEST(JsDistance, IsZeroForEqualAndRootOfLogTwoForDisjoint) {
+  const float p[] = {0.5F, 0.5F, 0}, q[] = {0, 0, 1};
+  EXPECT_EQ(js_distance(p, p, 3), 0);
+  EXPECT_NEAR(js_distance(p, q, 3), std::sqrt(std::log(2.0)), 1e-12);
+}
+
+TEST(LinearCka, IsOneForARotatedScaledCopyAndZeroForUncorrelated) {
+  test::Normal normal(8);
+  const Index n_token = 4000;
+  const arma::mat a = arma::conv_to<arma::mat>::from(normal.matrix(2, n_token, 1, 3));
+  const arma::mat rotation{{0.6, -0.8}, {0.8, 0.6}};
+  arma::mat z(6, n_token);
+  z.rows(0, 1) = a;
+  z.rows(2, 3) = 2.5 * rotation * a;
+  z.rows(4, 5) = arma::conv_to<arma::mat>::from(normal.matrix(2, n_token));
+  const arma::mat cka = linear_cka(arma::sum(z, 1), z * z.t(), n_token, 3);
+  EXPECT_NEAR(cka(0, 1), 1, 1e-9);
+  EXPECT_NEAR(cka(0, 2), 0, 0.01);
+  EXPECT_NEAR(cka(2, 2), 1, 1e-12);
+}
+
+TEST(PatternOverlap, SumsProductsOverKeysForQueriesAfterTheFirst) {
+  Cube pattern(2, 2, 2, arma::fill::zeros);
+  pattern(0, 0, 0) = pattern(0, 0, 1) = 1;
+  pattern(0, 1, 0) = 0.25F;
+  pattern(1, 1, 0) = 0.75F;
+  pattern(0, 1, 1) = 1;
+  const arma::mat overlap = pattern_overlap(pattern);
+  EXPECT_DOUBLE_EQ(overlap(0, 0), 0.0625 + 0.5625);
+  EXPECT_DOUBLE_EQ(overlap(0, 1), 0.25);
+  EXPECT_DOUBLE_EQ(overlap(1, 1), 1);
+}
+
+TEST(MetricMds, RecoversDistancesOfPointsInAPlane) {
+  const arma::mat points{{0, 0}, {3, 0}, {0, 4}, {5, 5}, {-1, 2}};
+  arma::mat distances(5, 5, arma::fill::zeros);
+  for (Index i = 0; i < 5; ++i) {
+    for (Index j = 0; j < 5; ++j) distances(i, j) = arma::norm(points.row(i) - points.row(j));
+  }
+  const arma::mat found = metric_mds(distances, CounterRandom(0));
+  for (Index i = 0; i < 5; ++i) {
+    for (Index j = 0; j < 5; ++j) {
+      EXPECT_NEAR(arma::norm(found.row(i) - found.row(j)), distances(i, j), 1e-6);
+    }
+  }
+}
+
+/// Runs the command line on the tiny model and documents of the PyTorch goldens.
+class CorrelationAnalysis : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    directory_ = new TemporaryDirectory;
+    std::vector<TokenIds> documents;
+    for (std::size_t d = 0; d < 3; ++d) documents.push_back(test::golden_tokens(golden_path(), d));
+    test::write_token_corpus(directory_->file("corpus.h5"), documents);
+    const test::Finished finished = test::run_headscope(
+        {"run", "--model", std::string(HEADSCOPE_TEST_DATA) + "/tiny_safetensors/model.safetensors",
+         "--corpus", directory_->file("corpus.h5"), "--no-bos", "--analyses", "correlation",
+         "--control", "random", "--output", directory_->file("out"), "--figures", "svg"});
+    ASSERT_EQ(finished.exit_status, 0) << finished.err;
+    results_ = new Results(read_results(directory_->file("out/results.h5")));
+  }
+  static void TearDownTestSuite() {
+    delete results_;
+    delete directory_;
+  }
+  static std::string golden_path() {
+    return std::string(HEADSCOPE_TEST_DATA) + "/forward_golden.h5";
+  }
+  const ResultsGroup& group() const { return results_->group("correlation"); }
+
+  static TemporaryDirectory* directory_;
+  static Results* results_;
+};
+TemporaryDirectory* CorrelationAnalysis::directory_ = nullptr;
+Results* CorrelationAnalysis::results_ = nullptr;
+
+TEST_F(CorrelationAnalysis, CosinesEqualThoseOfPyTorchsHeadOutputs) {
+  const hdf5::InputFile golden(golden_path());
+  const char* const arrays[] = {"z", "head_output"};
+  for (std::size_t space = 0; space < 2; ++space) {
+    for (std::size_t layer = 0; layer < 2; ++layer) {
+      for (std::size_t i = 0; i < 3; ++i) {
+        for (std::size_t j = 0; j < 3; ++j) {
+          double product = 0, square_i = 0, square_j = 0, cosine_token = 0, n_token = 0;
+          for (std::size_t d = 1; d < 3; ++d) {
+            const Array u =
+                golden.read_reals("documents/" + std::to_string(d) + "/" + arrays[space]);
+            for (std::size_t t = 1; t < u.shape[2]; ++t) {
+              double dot = 0, dot_i = 0, dot_j = 0;
+              for (std::size_t k = 0; k < u.shape[3]; ++k) {
+                dot += u(layer, i, t, k) * u(layer, j, t, k);
+                dot_i += u(layer, i, t, k) * u(layer, i, t, k);
+                dot_j += u(layer, j, t, k) * u(layer, j, t, k);
+              }
+              product += dot;
+              square_i += dot_i;
+              square_j += dot_j;
+              cosine_token += dot / std::sqrt(dot_i * dot_j);
+              n_token += 1;
+            }
+          }
+          EXPECT_NEAR(group().variable("cosine").values(space, layer, i, j),
+                      product / std::sqrt(square_i * square_j), 1e-5);
+          EXPECT_NEAR(group().variable("cosine_token").values(space, layer, i, j),
+                      cosine_token / n_token, 1e-5);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(CorrelationAnalysis, ClustersAreColouredByTheHeadsTypes) {
+  Results results;
+  results.groups = {group()};
+  const auto points = [&] {
+    for (const Figure& figure : correlation_figures(results)) {
+      if (figure.name == "clark2019_clusters") {
+        return std::get<Chart>(figure.content).panels.at(0).series;
+      }
+    }
+    return std::vector<Series>();
+  };
+  ASSERT_EQ(points().size(), 1u);
+  EXPECT_EQ(points()[0].x.size(), 6u);
+  ResultsGroup types;
+  types.name = "types";
+  types.add_dimension(Dimension::count("layer", 2));
+  types.add_dimension(Dimension::count("head", 3));
+  types.add_dimension(Dimension::labels("head_type", {"sink", "rare", "long_range"}));
+  types.add(Variable::flag("type", {"head_type", "layer", "head"}, Array({3, 2, 3}, 0),
+                           {"no", "yes"}, "Types", own_definition));
+  types.add(Variable::flag("primary", {"layer", "head"}, Array({2, 3}, {3, 0, 0, 0, 1, 3}),
+                           {"none", "sink", "rare", "long_range"}, "Type", own_definition));
+  types.report.types = "type";
+  types.report.primary_type = "primary";
+  results.groups.push_back(types);
+  const std::vector<Series> series = points();
+  ASSERT_EQ(series.size(), 3u);  // no head is rare
+  EXPECT_EQ(series[0].label, "sink");
+  EXPECT_EQ(series[0].colour, 0u);
+  EXPECT_EQ(series[0].point_labels, std::vector<std::string>{"L1H1"});
+  EXPECT_EQ(series[1].label, "long range");
+  EXPECT_EQ(series[1].colour, 2u);
+  EXPECT_EQ(series[1].point_labels, (std::vector<std::string>{"L0H0", "L1H2"}));
+  EXPECT_EQ(series[2].label, "no type");
+  EXPECT_EQ(series[2].colour, no_colour);
+}
+
+TEST_F(CorrelationAnalysis, AcrossLayersContainsEachLayersMatrix) {
+  const Array& all = group().variable("cosine_all").values;
+  const Array& cosine = group().variable("cosine").values;
+  for (std::size_t layer = 0; layer < 2; ++layer) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      for (std::size_t j = 0; j < 3; ++j) {
+        EXPECT_NEAR(all(layer * 3 + i, layer * 3 + j), cosine(1, layer, i, j), 1e-9);
+      }
+    }
+  }
+}
+
+TEST_F(CorrelationAnalysis, CosinesAcrossLayersCanBeLeftOut) {
+  const test::Finished finished = test::run_headscope(
+      {"run", "--model", std::string(HEADSCOPE_TEST_DATA) + "/tiny_safetensors/model.safetensors",
+       "--corpus", directory_->file("corpus.h5"), "--no-bos", "--analyses", "correlation",
+       "--no-cosine-all", "--output", directory_->file("within"), "--figures", "svg"});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  const Results results = read_results(directory_->file("within/results.h5"));
+  const ResultsGroup& within = results.group("correlation");
+  EXPECT_FALSE(within.has("cosine_all"));
+  for (const char* name : {"cosine", "cosine_token", "mean_abs_cosine"}) {
+    const Array& expected = group().variable(name).values;
+    const Array& found = within.variable(name).values;
+    ASSERT_EQ(found.shape, expected.shape);
+    // float32 products of different shapes, summed in double.
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_NEAR(found.values[i], expected.values[i], 1e-6) << name;
+    }
+  }
+}
+
+TEST_F(CorrelationAnalysis, ControlIsReportedAndTheDifferenceIsBetweenTheTwo) {
+  const ResultsGroup& control = results_->group("control/correlation");
+  const Array& difference = group().variable("mean_abs_cosine_difference").values;
+  for (std::size_t i = 0; i < difference.size(); ++i) {
+    EXPECT_NEAR(difference.values[i],
+                group().variable("mean_abs_cosine").values.values[i] -
+                    control.variable("mean_abs_cosine").values.values[i],
+                1e-12);
+  }
+}
+
+TEST_F(CorrelationAnalysis, DistancesAreSymmetricAndZeroOnTheDiagonal) {
+  const Array& distance = group().variable("js_distance").values;
+  for (std::size_t i = 0; i < distance.shape[0]; ++i) {
+    EXPECT_EQ(distance(i, i), 0);
+    for (std::size_t j = 0; j < i; ++j) {
+      EXPECT_EQ(distance(i, j), distance(j, i));
+      EXPECT_GT(distance(i, j), 0);
+      EXPECT_LT(distance(i, j), std::sqrt(std::log(2.0)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,166 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "correlation/results.hpp"
+#include "support/random_weights.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/token_corpus.hpp"
+
+namespace headscope {
+namespace {
+
+using testing::HasSubstr;
+
+/// The analysis's sums for one layer with two heads of width 1. In document d their cosine is
+/// head[d] in head space and residual[d] in residual space. Each stands for as many documents as an
+/// interval takes.
+Statistics sums_of(const std::vector<double>& head, const std::vector<double>& residual) {
+  Statistics statistics;
+  DocumentStatistics sums(statistics, 0);
+  const Shape heads{1, 2, 2};
+  const auto fill = [](Array& products, std::size_t block, double cosine) {
+    double* const product = products.values.data() + block * 4;
+    product[0] = product[3] = 1;
+    product[1] = product[2] = cosine;
+  };
+  const Shape blocks{n_document_block, 1, 2, 2};
+  for (std::size_t d = 0; d < head.size(); ++d) {
+    fill(sums.sum("head_total", blocks), d, head[d]);
+    fill(sums.sum("residual_total", blocks), d, residual[d]);
+    sums.sum("n_document", {n_document_block})(d) = least_documents;
+  }
+  for (const char* name : {"head_cosine", "residual_cosine", "value_total", "overlap"}) {
+    fill(sums.sum(name, heads), 0, 0);
+  }
+  sums.sum("all_total", {2, 2});
+  sums.sum("z_product", heads);
+  sums.sum("z_sum", {1, 2});
+  sums.sum("n_token", {1})(0) = 1;
+  sums.end();
+  return statistics;
+}
+
+ModelConfig correlation_config() {
+  ModelConfig config;
+  config.n_layer = 1;
+  config.n_head = config.d_model = 2;
+  return config;
+}
+
+AnalysisSettings settings() {
+  AnalysisSettings settings;
+  settings.n_bootstrap = 200;
+  return settings;
+}
+
+/// Verdicts on low correlation and on mixing for documents with these cosines in residual space.
+/// Their cosines in head space would give the opposite verdict on low correlation.
+std::array<Verdict, 2> verdicts(const std::vector<double>& residual) {
+  const std::vector<double> head(residual.size(), residual[0] < 0.3 ? 0.9 : 0.0);
+  const ResultsGroup group =
+      correlation_results(sums_of(head, residual), correlation_config(), settings());
+  return {group.claims.at(0).verdict, group.claims.at(1).verdict};
+}
+
+TEST(LowCorrelationClaim, IsSettledByTheWholeIntervalAgainstThreeTenths) {
+  EXPECT_EQ(verdicts({0.29, -0.29})[0], Verdict::holds);
+  EXPECT_EQ(verdicts({0.31, 0.31})[0], Verdict::does_not_hold);
+  EXPECT_EQ(verdicts({0.2, 0.35})[0], Verdict::undecided);
+  EXPECT_EQ(verdicts({0.4, 0.25})[0], Verdict::undecided);
+}
+
+TEST(LowCorrelationClaim, OneDocumentSettlesNothing) {
+  EXPECT_EQ(verdicts({0.1})[0], Verdict::undecided);
+  EXPECT_EQ(verdicts({0.1})[1], Verdict::undecided);
+}
+
+TEST(MixingClaim, IsSettledByTheWholeIntervalAgainstOneHundredth) {
+  EXPECT_EQ(verdicts({0.02, 0.02})[1], Verdict::holds);
+  EXPECT_EQ(verdicts({0.005, 0.005})[1], Verdict::does_not_hold);
+  EXPECT_EQ(verdicts({0.005, 0.1})[1], Verdict::undecided);
+}
+
+/// The results group with the claim about the control, from these cosines in residual space. The
+/// cosines in head space are 0.
+ResultsGroup compared(const std::vector<double>& trained, const std::vector<double>& untrained) {
+  const std::vector<double> none(trained.size(), 0);
+  ResultsGroup group =
+      correlation_results(sums_of(none, trained), correlation_config(), settings());
+  add_control_comparison(sums_of(none, trained), sums_of(none, untrained), settings(), group);
+  return group;
+}
+
+TEST(ControlClaim, HoldsWhenTheTrainedHeadsAreLessAlike) {
+  const auto verdict = [](const std::vector<double>& trained,
+                          const std::vector<double>& untrained) {
+    return compared(trained, untrained).claims.back().verdict;
+  };
+  EXPECT_EQ(verdict({0.1, 0.2}, {0.3, 0.3}), Verdict::holds);
+  EXPECT_EQ(verdict({0.4, 0.5}, {0.3, 0.3}), Verdict::does_not_hold);
+  EXPECT_EQ(verdict({0.1, 0.6}, {0.3, 0.3}), Verdict::undecided);
+}
+
+TEST(ControlClaim, ComparesTheSameDocumentsInEachResample) {
+  // Documents differ far more than models.
+  const ResultsGroup group = compared({0.1, 0.7}, {0.2, 0.8});
+  const Claim& claim = group.claims.back();
+  EXPECT_NEAR(claim.effect.value, -0.1, 1e-12);
+  EXPECT_NEAR(claim.effect.low, -0.1, 1e-12);
+  EXPECT_NEAR(claim.effect.high, -0.1, 1e-12);
+  EXPECT_NEAR(group.variable("mean_abs_cosine_difference").values(1, 0), -0.1, 1e-12);
+  EXPECT_NEAR(group.variable("mean_abs_cosine_difference_mean").values.values[0], -0.1, 1e-12);
+  EXPECT_NEAR(group.variable("mean_abs_cosine_difference").estimate(1).high, -0.1, 1e-12);
+}
+
+TEST(LikenessLine, ComparesWithTheControlWhereThereIsOne) {
+  const ResultsGroup alone =
+      correlation_results(sums_of({0, 0}, {0.1, 0.7}), correlation_config(), settings());
+  ASSERT_EQ(alone.report.findings.size(), 1u);
+  EXPECT_EQ(alone.report.findings[0].text,
+            "What two heads of a layer write has a mean absolute cosine of 0.4.");
+  const ResultsGroup group = compared({0.1, 0.7}, {0.2, 0.8});
+  ASSERT_EQ(group.report.findings.size(), 1u);
+  EXPECT_EQ(group.report.findings[0].text,
+            "What two heads of a layer write has a mean absolute cosine of 0.4; in an untrained "
+            "model of this shape it is 0.5, so that training made them less alike.");
+}
+
+TEST(CorrelationSummary, NamesTheMostAlikePairOfResidualSpace) {
+  const ResultsGroup group =
+      correlation_results(sums_of({0.9, 0.9}, {-0.25, -0.25}), correlation_config(), settings());
+  EXPECT_THAT(group.summary, HasSubstr("L0H0 and L0H1 with a cosine of -0.25"));
+}
+
+/// Recomputes every number in NumPy from stacked outputs. The parameter is --js-queries.
+class CorrelationAgainstNumPy : public testing::TestWithParam<const char*> {};
+
+TEST_P(CorrelationAgainstNumPy, AgreesOnDocumentsOfDifferentLengths) {
+  const std::string golden = std::string(HEADSCOPE_TEST_DATA) + "/forward_golden.h5";
+  const std::string model = std::string(HEADSCOPE_TEST_DATA) + "/tiny_flat/float64.h5";
+  const test::TemporaryDirectory folder;
+  std::vector<TokenIds> documents{{7}};
+  for (const std::size_t d : {0, 1, 2}) documents.push_back(test::golden_tokens(golden, d));
+  // One is longer than the context; the others make enough documents for an interval.
+  documents.push_back(test::Normal(4).tokens(75, 61));
+  for (Index n_token = 3; documents.size() < least_documents; ++n_token) {
+    documents.push_back(test::Normal(n_token).tokens(n_token, 61));
+  }
+  test::write_token_corpus(folder.file("corpus.h5"), documents);
+  const test::Finished run = test::run_headscope(
+      {"run", "--model", model, "--corpus", folder.file("corpus.h5"), "--no-bos", "--analyses",
+       "correlation", "--bootstrap", "40", "--js-queries", GetParam(), "--seed", "3", "--figures",
+       "svg", "--quiet", "--output", folder.path()});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  const test::Finished check = test::run_program(
+      {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/correlation_check.py",
+       folder.file("results.h5"), model, folder.file("corpus.h5"), "40", GetParam()});
+  EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
+}
+
+// Fewer queries than documents, fewer than all queries, more than all.
+INSTANTIATE_TEST_SUITE_P(JsQueries, CorrelationAgainstNumPy, testing::Values("3", "30", "1000"),
+                         [](const auto& test) { return std::string("Of") + test.param; });
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,58 @@
+#include "parallel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace headscope {
+namespace {
+
+TEST(ParallelFor, CallsTheBodyOnceForEach) {
+  std::vector<int> calls(1000);
+  parallel_for(calls.size(), [&](std::size_t i) { ++calls[i]; });
+  EXPECT_EQ(calls, std::vector<int>(1000, 1));
+  parallel_for(0, [](std::size_t) { FAIL(); });
+}
+
+TEST(ParallelFor, GivesEachWorkerItsOwnScratch) {
+  struct Scratch {
+    int value = 7;
+    std::atomic_flag in_use = {};
+    Scratch() = default;
+    Scratch(const Scratch& other) : value(other.value) {}
+  };
+  std::atomic<int> n_call = 0;
+  parallel_for(1000, Scratch(), [&](std::size_t, Scratch& scratch) {
+    EXPECT_FALSE(scratch.in_use.test_and_set());
+    EXPECT_GE(scratch.value++, 7);
+    std::this_thread::yield();
+    ++n_call;
+    scratch.in_use.clear();
+  });
+  EXPECT_EQ(n_call, 1000);
+}
+
+TEST(ParallelFor, ThrowsWhatABodyThrowsOnceAllHaveEnded) {
+  std::atomic<int> n_ended = 0;
+  const auto body = [&](std::size_t i) {
+    ++n_ended;
+    if (i % 3 == 0) throw std::length_error("of " + std::to_string(i % 3));
+  };
+  EXPECT_THROW(
+      {
+        try {
+          parallel_for(100, body);
+        } catch (const std::length_error& error) {
+          EXPECT_STREQ(error.what(), "of 0");
+          throw;
+        }
+      },
+      std::length_error);
+  EXPECT_EQ(n_ended, 100);
+}
+
+}  // namespace
+}  // namespace headscope

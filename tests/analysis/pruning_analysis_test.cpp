@@ -1,0 +1,274 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "files/hdf5_file.hpp"
+#include "headscope/figure.hpp"
+#include "headscope/results.hpp"
+#include "headscope/statistics.hpp"
+#include "pruning/orders.hpp"
+#include "pruning/pruning.hpp"
+#include "pruning/results.hpp"
+#include "run/corpus_run.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/token_corpus.hpp"
+
+namespace headscope {
+namespace {
+
+using test::TemporaryDirectory;
+using testing::ElementsAre;
+
+TEST(PruningOrders, AscendInScoreWithTiesInOrderAndNanLast) {
+  const Array scores({2, 3}, {0.5, -1, 0.5, std::nan(""), 0, 2});
+  EXPECT_THAT(ascending_units(scores), ElementsAre(1, 4, 0, 2, 5, 3));
+}
+
+TEST(PruningOrders, MaskLeavesOutTheFirstUnitsOfAnOrder) {
+  const HeadMask mask = mask_without({3, 0, 1, 2}, 2, 2, 2);
+  EXPECT_EQ(mask(0, 0), 0);
+  EXPECT_EQ(mask(1, 0), 1);
+  EXPECT_EQ(mask(0, 1), 1);
+  EXPECT_EQ(mask(1, 1), 0);
+}
+
+TEST(PruningOrders, NormalizedImportanceHasUnitLengthInEachLayer) {
+  const Array normalized = normalized_by_layer(Array({2, 2}, {3, -4, 0, 0}));
+  EXPECT_DOUBLE_EQ(normalized(0, 0), 0.6);
+  EXPECT_DOUBLE_EQ(normalized(0, 1), -0.8);
+  EXPECT_EQ(normalized(1, 0), 0);
+}
+
+TEST(PruningCost, IsThatOfTheDocumentsUsed) {
+  const TemporaryDirectory folder;
+  const TokenIds tokens{1, 2, 3, 4};
+  test::write_token_corpus(folder.file("corpus.h5"), {tokens, tokens, tokens});
+  ModelConfig config;
+  config.n_layer = config.n_head = 2;
+  config.d_model = 8;
+  config.d_mlp = 16;
+  config.n_ctx = 4;
+  config.d_vocab = 5;
+  const Model model = random_model(config, 1);
+  CorpusOptions corpus_options;
+  corpus_options.prepend_bos = false;
+  const Corpus corpus({folder.file("corpus.h5")}, nullptr, corpus_options);
+  AnalysisSettings settings;
+  settings.own<PruningOptions>().n_document = 2;
+  const RegisteredAnalysis pruning = pruning_analysis();
+  CorpusRun run({&pruning}, {model, &corpus, settings});
+  const auto n_token = static_cast<double>(tokens.size());
+  const auto cost_of_pass = [&](int pass) {
+    return run.cost(pass, 0) + run.cost(pass, 1) + run.cost(pass, 2);
+  };
+  EXPECT_EQ(cost_of_pass(0), 2 * n_token) << "one forward pass of each document used";
+  EXPECT_GT(cost_of_pass(2), cost_of_pass(0)) << "estimated before its masks are known";
+  run.begin_pass(0);
+  for (std::uint64_t i = 0; i < corpus.n_document(); ++i) run.observe(corpus.piece(i));
+  run.begin_pass(1);
+  // Two of the three documents are used: four heads, four ablations each, from the middle of the
+  // model on average.
+  std::vector<double> costs{run.cost(1, 0), run.cost(1, 1), run.cost(1, 2)};
+  std::ranges::sort(costs);
+  EXPECT_EQ(costs[0], 0);
+  EXPECT_GE(costs[1], n_token * (1 + 4 * 4 / 2));
+  EXPECT_EQ(costs[1], costs[2]);
+  EXPECT_EQ(run.phase(1), "ablating heads");
+}
+
+/// Runs the command line on the tiny model and documents of the PyTorch goldens.
+class PruningAnalysis : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    directory_ = new TemporaryDirectory;
+    std::vector<TokenIds> documents;
+    // As many as an interval takes; means over documents are those of the four.
+    for (std::size_t d = 0; d < least_documents; ++d) {
+      documents.push_back(test::golden_tokens(golden_path(), d % 4));
+    }
+    test::write_token_corpus(directory_->file("corpus.h5"), documents);
+    results_ = new Results(run("out", {}));
+  }
+  static void TearDownTestSuite() {
+    delete results_;
+    delete directory_;
+  }
+
+  static std::string golden_path() {
+    return std::string(HEADSCOPE_TEST_DATA) + "/gradient_golden.h5";
+  }
+
+  static Results run(const std::string& output, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{
+        "run",
+        "--model",
+        std::string(HEADSCOPE_TEST_DATA) + "/tiny_safetensors/model.safetensors",
+        "--corpus",
+        directory_->file("corpus.h5"),
+        "--no-bos",
+        "--analyses",
+        "pruning",
+        "--output",
+        directory_->file(output),
+        "--figures",
+        "svg"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const test::Finished finished = test::run_headscope(arguments);
+    EXPECT_EQ(finished.exit_status, 0) << finished.err;
+    return read_results(directory_->file(output) + "/results.h5");
+  }
+
+  const ResultsGroup& group() const { return results_->group("pruning"); }
+
+  static TemporaryDirectory* directory_;
+  static Results* results_;
+  const hdf5::InputFile golden_{golden_path()};
+};
+TemporaryDirectory* PruningAnalysis::directory_ = nullptr;
+Results* PruningAnalysis::results_ = nullptr;
+
+TEST_F(PruningAnalysis, LossesEqualPyTorchsMaskedForwards) {
+  const double baseline = golden_.read_reals("loss_baseline").values[0];
+  EXPECT_NEAR(group().variable("loss_baseline").values.values[0], baseline, 1e-5 * baseline);
+  const Array zero = golden_.read_reals("loss_zero"),
+              others = golden_.read_reals("loss_all_but_one");
+  for (std::size_t unit = 0; unit < zero.size(); ++unit) {
+    EXPECT_NEAR(group().variable("loss_increase").values.values[unit] + baseline, zero.values[unit],
+                1e-5 * zero.values[unit]);
+    EXPECT_NEAR(group().variable("loss_all_but_one").values.values[unit], others.values[unit],
+                1e-5 * others.values[unit]);
+  }
+}
+
+TEST_F(PruningAnalysis, ImportanceEqualsPyTorchsAutograd) {
+  const char* const variants[] = {"per_token", "per_example", "signed"};
+  const Array& importance = group().variable("importance").values;
+  for (std::size_t variant = 0; variant < 3; ++variant) {
+    const Array expected = golden_.read_reals(std::string("importance/") + variants[variant]);
+    const double scale =
+        std::abs(*std::max_element(expected.values.begin(), expected.values.end()));
+    for (std::size_t unit = 0; unit < expected.size(); ++unit) {
+      EXPECT_NEAR(importance.values[variant * expected.size() + unit], expected.values[unit],
+                  1e-5 * scale)
+          << variants[variant] << " unit " << unit;
+    }
+  }
+}
+
+TEST_F(PruningAnalysis, FirstOrderCorrelationIsSpearmansOfSignedImportanceAndZeroAblation) {
+  const Array sign = golden_.read_reals("importance/signed"),
+              zero = golden_.read_reals("loss_zero");
+  EXPECT_NEAR(group().variable("first_order_correlation").values.values[0],
+              spearman(sign.values, zero.values), 1e-12);
+}
+
+TEST_F(PruningAnalysis, CurvesStartAtTheBaselineAndAllEndWithNoHead) {
+  const Array& curve = group().variable("curve").values;
+  const double baseline = group().variable("loss_baseline").values.values[0];
+  for (std::size_t order = 0; order < 3; ++order) {
+    EXPECT_NEAR(curve(order, 0), baseline, 1e-9);
+    EXPECT_NEAR(curve(order, 10), curve(0, 10), 1e-9);
+  }
+  // Five equal losses; rounding their mean may change the last place.
+  EXPECT_NEAR(group().variable("curve_random_std").values.values[0], 0, 1e-12);
+}
+
+TEST_F(PruningAnalysis, TheFigureOfTheCurveEnlargesItsFirstFifth) {
+  const std::vector<Figure> figures = pruning_figures(*results_);
+  const auto found = std::ranges::find(figures, "michel2019_curve", &Figure::name);
+  ASSERT_NE(found, figures.end());
+  const auto& chart = std::get<Chart>(found->content);
+  EXPECT_TRUE(chart.own_axes);
+  ASSERT_EQ(chart.panels.size(), 2u);
+  const double baseline = group().variable("loss_baseline").values.values[0];
+  for (const Series& series : chart.panels[1].series) {
+    EXPECT_THAT(series.x, ElementsAre(0, testing::DoubleEq(0.1), testing::DoubleEq(0.2)));
+    for (std::size_t step = 0; step < series.low.size(); ++step) {
+      EXPECT_GE(series.low[step], std::min(baseline, series.y[step]));
+    }
+  }
+  EXPECT_EQ(chart.panels[0].series[0].label, "random") << "drawn first";
+  EXPECT_EQ(chart.panels[0].series[0].x.size(), 11u);
+}
+
+TEST_F(PruningAnalysis, IntervalsHoldTheEstimate) {
+  const Variable& increase = group().variable("loss_increase");
+  for (std::size_t i = 0; i < increase.values.size(); ++i) {
+    const Estimate estimate = increase.estimate(i);
+    EXPECT_LE(estimate.low, estimate.value);
+    EXPECT_GE(estimate.high, estimate.value);
+    EXPECT_LT(estimate.low, estimate.high);
+  }
+}
+
+TEST_F(PruningAnalysis, TheSameSeedGivesTheSameNumbersOnAnyNumberOfThreads) {
+  const Results again = run("again", {"--threads", "1"});
+  for (const Variable& variable : group().variables) {
+    if (variable.type != Variable::Type::real) continue;
+    const std::vector<double>& values =
+        again.group("pruning").variable(variable.name).values.values;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      EXPECT_NEAR(values[i], variable.values.values[i], 1e-6) << variable.name;
+    }
+  }
+}
+
+TEST_F(PruningAnalysis, DocumentBoundIsKept) {
+  const Results bounded = run("bounded", {"--prune-documents", "1"});
+  const ResultsGroup& pruning = bounded.group("pruning");
+  EXPECT_EQ(pruning.variable("n_document_ablated").values.values[0], 1);
+  const double baseline = pruning.variable("loss_baseline").values.values[0];
+  const std::vector<double> of_documents = golden_.read_reals("loss_baseline_document").values;
+  EXPECT_TRUE(std::ranges::any_of(
+      of_documents, [&](double one) { return std::abs(baseline - one) < 1e-5 * one; }));
+  // Resampling z needs a second document.
+  EXPECT_TRUE(std::isnan(pruning.variable("loss_increase").values(2, 0, 0)));
+  const double all = golden_.read_reals("loss_baseline").values[0];
+  EXPECT_NEAR(pruning.variable("loss").values.values[0], all, 1e-5 * all)
+      << "of all documents read";
+}
+
+/// Precision by name, and its bound on errors relative to a typical increase.
+class PruningPrecision : public PruningAnalysis,
+                         public testing::WithParamInterface<std::pair<const char*, double>> {};
+
+TEST_P(PruningPrecision, IsRecordedWithItsMeasuredError) {
+  const auto [name, bound] = GetParam();
+  const Results results = run(name, {"--precision", name});
+  const Engine engine = has_low_precision_products()
+                            ? fastest_engine(*parse_precision(name), this_processor())
+                            : Engine::float32;
+  EXPECT_EQ(std::get<std::string>(results.attributes.at("precision")), name);
+  EXPECT_EQ(std::get<std::string>(results.attributes.at("precision_engine")), engine_name(engine));
+  const ResultsGroup& lower = results.group("pruning");
+  ASSERT_EQ(lower.has("precision_error"), engine != Engine::float32);
+  if (engine == Engine::float32) GTEST_SKIP() << "no engine of this precision is faster here";
+  const Array& error = lower.variable("precision_error").values;
+  EXPECT_GT(error(0), 0);
+  EXPECT_LT(error(0), bound);
+  EXPECT_LT(error(1), 3 * bound) << "the worst of the sample";
+  const std::vector<double>&exact = group().variable("loss_increase").values.values,
+        &got = lower.variable("loss_increase").values.values;
+  const double typical = arma::median(arma::abs(arma::vec(exact)));
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < exact.size(); ++i) errors.push_back(std::abs(got[i] - exact[i]));
+  EXPECT_LT(arma::median(arma::vec(errors)), bound * typical);
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, PruningPrecision,
+                         testing::Values(std::pair("high", 1e-3), std::pair("fast", 1e-2)),
+                         [](const auto& test) { return std::string(test.param.first); });
+
+TEST(PruningPrecisionName, UnknownIsRefused) {
+  const test::Finished finished =
+      test::run_headscope({"run", "--precision", "half", "--output", "out"});
+  EXPECT_EQ(finished.exit_status, 2);
+  EXPECT_THAT(finished.err,
+              testing::HasSubstr("--precision: expected one of float32, high, fast; got"));
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,143 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "circuits/claims.hpp"
+#include "classification/results.hpp"
+#include "correlation/results.hpp"
+#include "pruning/results.hpp"
+
+namespace headscope {
+namespace {
+
+using testing::HasSubstr;
+
+void add(ResultsGroup& group, const std::string& name, std::vector<std::string> dimensions,
+         Array values) {
+  group.add(
+      Variable::real(name, std::move(dimensions), std::move(values), name, "1", own_definition));
+}
+
+ResultsGroup two_layers_of_three_heads() {
+  ResultsGroup group;
+  group.add_dimension(Dimension::count("layer", 2));
+  group.add_dimension(Dimension::count("head", 3));
+  return group;
+}
+
+std::map<std::string, std::string> lines(const ReportPart& part) {
+  std::map<std::string, std::string> said;
+  for (const Finding& finding : part.findings) said[finding.about] = finding.text;
+  return said;
+}
+
+ResultsGroup pruning(double n_interval, double n_harmless) {
+  ResultsGroup group = two_layers_of_three_heads();
+  group.add_dimension(Dimension::labels("ablation", {"zero", "mean"}));
+  Array increase({2, 2, 3}, 0.1);
+  increase(0, 0, 0) = std::nan("");
+  increase(0, 1, 2) = 2.5;
+  increase(1, 0, 1) = 3;
+  add(group, "loss_increase", {"ablation", "layer", "head"}, increase);
+  add(group, "loss_baseline", {}, Array(Shape{}, 5));
+  add(group, "loss", {}, Array(Shape{}, 6));
+  add(group, "n_interval", {"ablation"}, Array({2}, {n_interval, 6}));
+  add(group, "n_harmless", {"ablation"}, Array({2}, {n_harmless, 6}));
+  return group;
+}
+
+TEST(PruningLines, NameTheHeadThatCostsMost) {
+  const ReportPart part = pruning_report(pruning(5, 2));
+  EXPECT_THAT(lines(part)["Pruning one head"],
+              HasSubstr("Setting L1H2 to zero costs most: the loss rises by 2.5 nats (50 %)"));
+  EXPECT_EQ(part.model_loss, "its loss is 6 nats per token") << "on all documents";
+  EXPECT_FALSE(lines(part).contains("Pruning many")) << "without a curve";
+}
+
+TEST(PruningLines, CountTheHarmlessHeadsAsTheAnalysisDid) {
+  EXPECT_THAT(lines(pruning_report(pruning(5, 2)))["Pruning one head"],
+              HasSubstr("without a measurable increase: 2 of 5."));
+  EXPECT_THAT(lines(pruning_report(pruning(0, 0)))["Pruning one head"],
+              HasSubstr("cannot be told: there are no intervals."));
+}
+
+TEST(PruningLines, RepeatThePrunableShares) {
+  ResultsGroup group = pruning(5, 2);
+  group.add_dimension(Dimension::numbers("tolerance", {0.01, 0.05}));
+  add(group, "prunable_share", {"tolerance"}, Array({2}, {0.3, 0.525}));
+  EXPECT_EQ(lines(pruning_report(group))["Pruning many"],
+            "Taken together, the least important first, 30 % of the heads can go before the loss "
+            "rises by 1 %, and 52.5 % before it rises by 5 %.");
+}
+
+TEST(CircuitLines, RepeatTheCountsOfTheAnalysis) {
+  ResultsGroup group = two_layers_of_three_heads();
+  Array copying({2, 3}, 0.25);
+  copying(1, 0) = 0.75;
+  add(group, "ov_copying", {"layer", "head"}, copying);
+  add(group, "n_copying", {}, Array(Shape{}, 4));
+  add(group, "n_opposite", {}, Array(Shape{}, 2));
+  EXPECT_EQ(lines(circuit_report(group))["Weights"],
+            "Heads whose weights copy what they attend to: 4; that write the opposite: 2. L1H0 "
+            "copies most (0.75).");
+}
+
+TEST(LikenessLine, SaysThatTrainingChangedItOnlyWhereItsIntervalDoes) {
+  const auto text = [](double low, double high) {
+    return likeness_finding(0.1, 0.2, {-0.1, low, high}).text;
+  };
+  EXPECT_THAT(text(-0.2, -0.05), HasSubstr("it is 0.2, so that training made them less"));
+  EXPECT_THAT(text(0.05, 0.2), HasSubstr("training made them more alike"));
+  EXPECT_THAT(text(-0.2, 0.05), HasSubstr("The two cannot be told apart"));
+  EXPECT_THAT(text(std::nan(""), std::nan("")), HasSubstr("without an interval of the difference"));
+}
+
+ResultsGroup classification() {
+  ResultsGroup group = two_layers_of_three_heads();
+  group.add_dimension(Dimension::labels("head_type", {"positional", "long_range"}));
+  add(group, "type", {"head_type", "layer", "head"},
+      Array({2, 2, 3}, {0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1}));
+  const double nan = std::nan("");
+  add(group, "induction", {"layer", "head"}, Array({2, 3}, {nan, 0.1, 0.1, 0.1, 0.9, 0.1}));
+  add(group, "previous_token", {"layer", "head"}, Array({2, 3}, {nan, 0.1, 0.5, 0.1, 0.1, 0.1}));
+  add(group, "sink", {"layer", "head"}, Array({2, 3}, {nan, 0.25, 0.25, 0.25, 0.5, 0.25}));
+  return group;
+}
+
+TEST(ClassificationLines, CountTypesAndNameTheLeadingHeadsThatAreThere) {
+  std::map<std::string, std::string> said = lines(classification_report(classification()));
+  EXPECT_EQ(said["Jobs"],
+            "2 of 6 heads have a job that passes its threshold: 2 long range, 1 positional (a head "
+            "may have several).");
+  EXPECT_EQ(said["Repetition and position"],
+            "On repeated random tokens L1H1 puts 90 % of its attention on what followed last time, "
+            "more than any other head. L0H2 looks at the previous token most (50 %).");
+  EXPECT_EQ(said["Resting place"],
+            "Heads park 30 % of their attention on the first token; L1H1 parks the most (50 %).");
+  EXPECT_FALSE(said.contains("Syntax")) << "without relations";
+}
+
+TEST(ClassificationLines, NoRelationTestedIsNotNoRelationFound) {
+  const auto syntax_line = [](double tested, double accuracy) {
+    ResultsGroup group = classification();
+    group.add_dimension(Dimension::labels("relation", {"nsubj"}));
+    group.add_dimension(Dimension::labels("direction", {"dependent_to_head"}));
+    const auto add_one = [&](const char* name, double value) {
+      add(group, name, {"relation", "direction"}, Array({1, 1}, value));
+    };
+    add_one("relation_best_accuracy_heldout", accuracy);
+    add_one("relation_baseline_heldout", 0.5);
+    add_one("relation_tested", tested);
+    add_one("relation_best_layer", 0);
+    add_one("relation_best_head", 1);
+    return lines(classification_report(group))["Syntax"];
+  };
+  EXPECT_THAT(syntax_line(1, 0.75), HasSubstr("L0H1 is furthest above its baseline"));
+  EXPECT_THAT(syntax_line(1, 0.4), HasSubstr("No head finds a syntactic relation"));
+  EXPECT_THAT(syntax_line(0, 0.75), HasSubstr("cannot be told"));
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,426 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "files/hdf5_file.hpp"
+#include "headscope/ablation.hpp"
+#include "headscope/results.hpp"
+#include "support/golden.hpp"
+#include "support/random_weights.hpp"
+#include "support/same_results.hpp"
+#include "support/shared_data.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+#include "tasks/batches.hpp"
+#include "tasks/results.hpp"
+#include "tasks/tasks.hpp"
+
+namespace headscope {
+namespace {
+
+using test::TemporaryDirectory;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+const std::string data = HEADSCOPE_PROJECT_DIR "/data/";
+
+/// Results of a run of the analysis alone on these lines.
+Results run_tasks(const std::string& model, const std::vector<std::string>& lines,
+                  const std::vector<std::string>& more = {}) {
+  const TemporaryDirectory folder;
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  test::write_file(folder.file("tasks.jsonl"), text);
+  std::vector<std::string> arguments{
+      "run",        "--model",         model,       "--tasks", folder.file("tasks.jsonl"),
+      "--analyses", "tasks",           "--figures", "svg",     "--quiet",
+      "--output",   folder.file("out")};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const test::Finished finished = test::run_headscope(arguments);
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  for (const char* figure : {"tasks_heads", "tasks_best_heads", "tasks_direct_total"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder.file("out/figures/") + figure + ".svg")) << figure;
+  }
+  return read_results(folder.file("out/results.h5"));
+}
+
+TEST(PairBatches, HoldConsecutivePairsOfOneTaskUpToAWidth) {
+  const TaskPair pair{TokenIds(300, 1), TokenIds(301, 1), 300},
+      longer{TokenIds(900, 1), TokenIds(900, 2), 1};
+  const std::vector<PairBatch> batches = pair_batches({{"a", "", {pair, pair, pair, pair}, 0, 0},
+                                                       {"none", "", {}, 0, 0},
+                                                       {"b", "", {longer, pair}, 0, 0}});
+  std::vector<std::vector<std::size_t>> got;
+  for (const PairBatch& batch : batches) got.push_back({batch.task, batch.first, batch.count});
+  EXPECT_THAT(got, ElementsAre(ElementsAre(0, 0, 3), ElementsAre(0, 3, 1), ElementsAre(2, 0, 1),
+                               ElementsAre(2, 1, 1)));
+}
+
+TEST(PairMargins, AreTheGoodSidesLogProbabilityMinusTheBadSides) {
+  const Task task{"a", "", {{{0, 1, 2}, {0, 3}, 1}, {{0, 4}, {0, 5, 6}, 1}}, 0, 0};
+  EXPECT_THAT(margins_of(task, {0, 0, 2}, {1, 2, 10, 4, 100, 200}), ElementsAre(7, 296));
+  EXPECT_THAT(margins_of(task, {0, 1, 1}, {4, 100, 200}), ElementsAre(296));
+}
+
+/// Statistics of one task of four pairs and a model of one layer of two heads. Without head 0 the
+/// margins change by `changes`; head 1 changes nothing.
+Statistics example_statistics(const std::vector<double>& margins,
+                              const std::vector<double>& changes) {
+  Statistics statistics;
+  DocumentStatistics batch(statistics, 0);
+  const TaskSums names(0);
+  for (std::size_t i = 0; i < margins.size(); ++i) {
+    batch.sum(names.n_pair, {n_document_block})(i) = 1;
+    batch.sum(names.margin, {n_document_block})(i) = margins[i];
+    batch.sum(names.correct, {n_document_block})(i) = margins[i] > 0 ? 1 : 0;
+    for (std::size_t ablation = 0; ablation < 2; ++ablation) {
+      batch.sum(names.margin_change, {n_document_block, 2, 1, 2})(i, ablation, 0, 0) = changes[i];
+      batch.sum(names.squared_change, {2, 1, 2})(ablation, 0, 0) += changes[i] * changes[i];
+      batch.sum(names.correct_change, {2, 1, 2})(ablation, 0, 0) +=
+          (margins[i] + changes[i] > 0 ? 1 : 0) - (margins[i] > 0 ? 1 : 0);
+    }
+  }
+  batch.sum(names.first_order, {1, 2}).values = {-8, 0};
+  batch.sum(names.direct_effect, {1, 2}).values = {6, 3};
+  batch.sum(names.n_direct_effect, {1})(0) = 3;
+  batch.end();
+  return statistics;
+}
+
+ModelConfig example_config() {
+  ModelConfig config;
+  config.n_layer = 1;
+  config.n_head = 2;
+  return config;
+}
+
+TEST(TasksResults, OfAnExampleByHand) {
+  const std::vector<Task> tasks{{"agreement", "nsubj", {}, 2, 1}};
+  const ResultsGroup group = tasks_results(example_statistics({4, 2, -1, 3}, {-3, -4, -2, -3}),
+                                           tasks, example_config(), {});
+  EXPECT_EQ(group.variable("n_pair").values(0), 4);
+  EXPECT_EQ(group.variable("n_same").values(0), 2);
+  EXPECT_EQ(group.variable("n_too_long").values(0), 1);
+  EXPECT_EQ(group.variable("accuracy").values(0), 0.75);
+  EXPECT_EQ(group.variable("margin").values(0), 2);
+  EXPECT_EQ(group.variable("margin_change").values(0, 0, 0, 0), -3);
+  EXPECT_EQ(group.variable("margin_change").values(0, 0, 0, 1), 0);
+  // scipy.stats.ttest_1samp([-3, -4, -2, -3], 0).pvalue
+  EXPECT_NEAR(group.variable("margin_change_p").values(0, 0, 0, 0), 0.0052079, 1e-7);
+  EXPECT_EQ(group.variable("margin_change_p").values(0, 0, 0, 1), 1);
+  EXPECT_NEAR(group.variable("margin_change_q").values(0, 0, 0, 0), 2 * 0.0052079, 2e-7);
+  // Of three pairs won, only the one with 4 - 3 is won without the head.
+  EXPECT_EQ(group.variable("accuracy_change").values(0, 0, 0, 0), -0.5);
+  EXPECT_EQ(group.variable("margin_change_first_order").values(0, 0, 0), -2);
+  EXPECT_EQ(group.variable("direct_effect").values(0, 0, 0), 2);
+  EXPECT_EQ(group.variable("share_lost").values(0, 0, 0), 1.5);
+  EXPECT_TRUE(std::isnan(group.variable("share_lost").values(0, 0, 1)));
+  EXPECT_THAT(needed_units(group, 0), ElementsAre(0));
+  EXPECT_THAT(group.summary, HasSubstr("agreement: L0H0 (150 %)."));
+  EXPECT_THAT(group.summary, HasSubstr("2 pairs whose sides have the same tokens"));
+  EXPECT_THAT(group.summary, HasSubstr("1 pair longer than the context"));
+}
+
+TEST(TasksResults, ATaskWithoutPairsHasNoNumbers) {
+  const ResultsGroup group = tasks_results({}, {{"empty", "", {}, 3, 0}}, example_config(), {});
+  EXPECT_EQ(group.variable("n_pair").values(0), 0);
+  for (const char* name : {"accuracy", "margin", "margin_change", "margin_change_q",
+                           "direct_effect", "first_order_correlation"}) {
+    EXPECT_TRUE(std::isnan(group.variable(name).values.values[0])) << name;
+  }
+  EXPECT_THAT(group.summary, HasSubstr("empty: none."));
+}
+
+TEST(TasksResults, NoHeadIsNeededWhereTheModelFails) {
+  const ResultsGroup group = tasks_results(example_statistics({-4, -2, -1, -3}, {-3, -4, -2, -3}),
+                                           {{"agreement", "", {}, 0, 0}}, example_config(), {});
+  EXPECT_LT(group.variable("margin_change_q").values(0, 0, 0, 0), significant_q);
+  EXPECT_THAT(needed_units(group, 0), ElementsAre());
+}
+
+/// Groups `tasks` and `classification` of a model with two layers of four heads: every head in
+/// `looks` finds nsubj, and the task about it loses 1 nat without each head in `needed`.
+Results looking_and_needed(const std::vector<Index>& looks, const std::vector<Index>& needed) {
+  const auto flags = [](const std::vector<Index>& units, double set, double unset) {
+    std::vector<double> values(8, unset);
+    for (const Index unit : units) values[unit] = set;
+    return values;
+  };
+  Results results;
+  ResultsGroup classification, tasks;
+  classification.name = "classification";
+  for (ResultsGroup* group : {&classification, &tasks}) {
+    group->add_dimension(Dimension::count("layer", 2));
+    group->add_dimension(Dimension::count("head", 4));
+  }
+  classification.add_dimension(Dimension::labels("relation", {"det", "nsubj"}));
+  classification.add_dimension(Dimension::labels("direction", {"dependent_to_head"}));
+  const auto add = [&](const char* name, const std::vector<double>& of_nsubj, double of_det) {
+    std::vector<double> values(of_nsubj.size(), of_det);
+    values.insert(values.end(), of_nsubj.begin(), of_nsubj.end());
+    const bool by_head = of_nsubj.size() == 8;
+    classification.add(
+        Variable::real(name,
+                       by_head ? std::vector<std::string>{"relation", "direction", "layer", "head"}
+                               : std::vector<std::string>{"relation", "direction"},
+                       Array(by_head ? Shape{2, 1, 2, 4} : Shape{2, 1}, values), "x", "1", "x"));
+  };
+  add("relation_accuracy_heldout", flags(looks, 0.7, 0.2), 0.9);
+  add("relation_q", flags(looks, 0.01, 0.5), 0);
+  add("relation_baseline_heldout", {0.5}, 0.5);
+  add("relation_tested", {1}, 1);
+  tasks.name = "tasks";
+  tasks.add_dimension(Dimension::labels("ablation", {"zero", "mean"}));
+  tasks.add_dimension(Dimension::labels("task", {"agreement"}));
+  std::vector<double> change = flags(needed, -1, 0);
+  change.resize(16, 0);
+  tasks.add(Variable::real("margin_change", {"ablation", "task", "layer", "head"},
+                           Array({2, 1, 2, 4}, change), "x", "1", "x"));
+  tasks.add(Variable::integer("n_pair", {"task"}, Array({1}, 9), "x", "1", "x"));
+  tasks.add(Variable::strings("relation", {"task"}, {"nsubj"}, "x", "x"));
+  results.groups = {classification, tasks};
+  return results;
+}
+
+TEST(LooksDoesClaim, HoldsWhereTheHeadsThatLookAreThoseThatTheTaskNeeds) {
+  const Results same = looking_and_needed({1, 6}, {1, 6});
+  const auto claim = looks_does_claim(same.group("tasks"), same, {});
+  ASSERT_TRUE(claim);
+  EXPECT_EQ(claim->number, 11);
+  EXPECT_DOUBLE_EQ(claim->effect.value, 1);
+  EXPECT_THAT(claim->evidence, HasSubstr("agreement: L0H1, L1H2."));
+  // One of 16 ways to mark a head of each layer is as good: more than 2.5 %.
+  EXPECT_EQ(claim->verdict, Verdict::undecided);
+
+  const Results other = looking_and_needed({1, 6}, {0, 7});
+  EXPECT_NEAR(looks_does_claim(other.group("tasks"), other, {})->effect.value, -1.0 / 3, 1e-12);
+
+  const Results more = looking_and_needed({0, 1, 6, 7}, {0, 1, 6, 7});
+  // One of 36.
+  const auto clear = looks_does_claim(more.group("tasks"), more, {});
+  EXPECT_DOUBLE_EQ(clear->effect.value, 1);
+  EXPECT_GE(clear->effect.low, 0);
+}
+
+TEST(LooksDoesClaim, LayersWhereAllHeadsLookSayNothing) {
+  const Results results = looking_and_needed({0, 1, 2, 3, 6}, {0, 6});
+  EXPECT_DOUBLE_EQ(looks_does_claim(results.group("tasks"), results, {})->effect.value, 1);
+}
+
+TEST(LooksDoesClaim, IsUndecidedWithoutHeadsThatLook) {
+  Results results = looking_and_needed({}, {1});
+  const auto none = looks_does_claim(results.group("tasks"), results, {});
+  EXPECT_EQ(none->verdict, Verdict::undecided);
+  EXPECT_EQ(none->evidence, "Cannot be told: no head looks along a relation of the tasks.");
+  results.groups.erase(results.groups.begin());
+  const auto alone = looks_does_claim(results.group("tasks"), results, {});
+  EXPECT_THAT(alone->evidence, HasSubstr("none of the tasks' relations"));
+}
+
+/// A model in which one head, L1H1, attends to all tokens alike and adds their codes to the stream,
+/// so that tokens of the context become likelier. The other heads are random and write where
+/// nothing reads.
+Model model_with_one_copying_head() {
+  ModelConfig config;
+  config.n_layer = config.n_head = 2;
+  config.d_model = 128;
+  config.d_mlp = 8;
+  config.n_ctx = 32;
+  config.d_vocab = 2560;
+  const Index d = config.d_model, d_head = config.d_head(), n_code = d / 2;
+  test::Normal random(51);
+  Model model;
+  model.config = config;
+  model.W_E = arma::join_cols(arma::sign(random.matrix(n_code, config.d_vocab)),
+                              Matrix(d - n_code, config.d_vocab, arma::fill::zeros));
+  model.W_P.zeros(d, config.n_ctx);
+  for (Index l = 0; l < config.n_layer; ++l) {
+    LayerWeights layer;
+    layer.ln_1_gain.ones(d);
+    layer.ln_1_bias.zeros(d);
+    layer.W_QKV = random.matrix(3 * d, d, 0.1F);
+    layer.b_QKV.zeros(3 * d);
+    layer.W_O.zeros(d, d);
+    layer.W_O.tail_rows(d - n_code) = random.matrix(d - n_code, d, 0.005F);
+    layer.b_O.zeros(d);
+    layer.ln_2_gain.ones(d);
+    layer.ln_2_bias.zeros(d);
+    layer.W_in.zeros(config.d_mlp, d);
+    layer.b_in.zeros(config.d_mlp);
+    layer.W_out.zeros(d, config.d_mlp);
+    layer.b_out.zeros(d);
+    model.layers.push_back(layer);
+  }
+  LayerWeights& last = model.layers.back();
+  last.W_QKV.rows(d_head, 2 * d_head - 1).zeros();
+  last.W_QKV.rows(d + d_head, d + 2 * d_head - 1).zeros();
+  last.W_QKV.rows(2 * d + d_head, 2 * d + 2 * d_head - 1) = arma::eye<Matrix>(d_head, d);
+  last.W_O.cols(d_head, 2 * d_head - 1) = arma::eye<Matrix>(d, d_head);
+  model.ln_f_gain =
+      arma::join_cols(Vector(n_code, arma::fill::ones), Vector(d - n_code, arma::fill::zeros));
+  model.ln_f_bias.zeros(d);
+  return model;
+}
+
+TEST(TasksAnalysis, FindsTheOneHeadThatWasPlanted) {
+  const Tokenizer tokenizer = Tokenizer::from_directory(data + "tokenizer");
+  const std::vector<std::string> words{" box",  " king",  " garden", " water", " table", " door",
+                                       " boat", " river", " house",  " bird",  " horse", " window"};
+  for (const std::string& word : words) ASSERT_EQ(tokenizer.encode(word).ids.size(), 1U) << word;
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < 60; ++i) {
+    const auto word = [&](std::size_t k) { return words[(i + k * (1 + 4 * (i / 12 % 3))) % 12]; };
+    nlohmann::json pair{{"task", "said before"}, {"good", word(i % 2)}, {"bad", word(4 + i % 3)}};
+    pair["prefix"] = word(0) + word(1) + word(2) + word(3);
+    lines.push_back(pair.dump());
+  }
+  const TemporaryDirectory folder;
+  save_model(model_with_one_copying_head(), folder.file("model.h5"));
+  const Results results =
+      run_tasks(folder.file("model.h5"), lines, {"--tokenizer", data + "tokenizer"});
+  const ResultsGroup& group = results.group("tasks");
+  const Index planted = 1 * 2 + 1;
+  EXPECT_GT(group.variable("accuracy").values(0), 0.7);
+  EXPECT_THAT(needed_units(group, 0), ElementsAre(planted));
+  EXPECT_GT(group.variable("share_lost").values.values[planted], 0.5);
+  // The others reach the logits only through the scale and mean of LayerNorm.
+  const double margin = group.variable("margin").values(0);
+  const std::vector<double>& direct = group.variable("direct_effect").values.values;
+  for (Index unit = 0; unit < 4; ++unit) {
+    if (unit == planted) continue;
+    for (std::size_t ablation = 0; ablation < 2; ++ablation) {
+      const Array change = group.variable("margin_change").values.part(ablation);
+      EXPECT_LT(std::abs(change.values[unit]), 0.02 * margin);
+    }
+    EXPECT_LT(std::abs(direct[unit]), 0.01 * direct[planted]);
+  }
+  EXPECT_THAT(group.summary, HasSubstr("said before: L1H1"));
+}
+
+// On "a b a" the planted model says b, not c: its previous-token head and its induction head do it,
+// and of the two only the induction head writes to the logits. L1H2, which takes the last token out
+// of the stream, sharpens the prediction.
+TEST(TasksAnalysis, NeedsTheInductionCircuitOfThePlantedModelMost) {
+  const std::vector<std::string> words{" box",  " king",  " garden", " water", " table", " door",
+                                       " boat", " river", " house",  " bird",  " horse", " window"};
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < 36; ++i) {
+    const auto word = [&](std::size_t k) { return words[(i + k * (1 + 4 * (i / 12))) % 12]; };
+    const nlohmann::json pair{{"task", "induction"},
+                              {"prefix", word(0) + word(1) + word(2) + word(0)},
+                              {"good", word(1)},
+                              {"bad", word(4)}};
+    lines.push_back(pair.dump());
+  }
+  const Results results = run_tasks(data + "planted-model.h5", lines);
+  const ResultsGroup& group = results.group("tasks");
+  const Index previous_token = 0, induction = 4;
+  EXPECT_GT(group.variable("accuracy").values(0), 0.9);
+  std::vector<Index> needed = needed_units(group, 0);
+  ASSERT_GE(needed.size(), 2U);
+  EXPECT_LE(needed.size(), 3U);
+  std::ranges::sort(needed, std::greater(),
+                    [&](Index unit) { return group.variable("share_lost").values.values[unit]; });
+  needed.resize(2);
+  EXPECT_THAT(needed, UnorderedElementsAre(previous_token, induction));
+  const std::vector<double> direct = group.variable("direct_effect").values.values;
+  EXPECT_EQ(std::ranges::max_element(direct) - direct.begin(), induction);
+  EXPECT_LT(std::abs(direct[previous_token]), 0.01 * direct[induction]);
+}
+
+/// Tasks of two pairs each, as tests/data/make_tasks.py made them from data/tasks.jsonl.
+std::vector<std::string> golden_lines() {
+  std::ifstream file(data + "tasks.jsonl");
+  std::vector<std::string> lines;
+  std::string line;
+  for (std::size_t number = 0; std::getline(file, line); ++number) {
+    if (number % 70 != 0) continue;
+    nlohmann::json pair = nlohmann::json::parse(line);
+    pair["task"] = "task " + std::to_string(lines.size() / 2);
+    pair.erase("relation");
+    lines.push_back(pair.dump());
+  }
+  return lines;
+}
+
+TEST(TasksAnalysis, EqualsHuggingFacesMaskedForwardsAndAutograd) {
+  const hdf5::InputFile golden(test::data_path("tasks_golden.h5"));
+  const Results results = run_tasks(data + "default-model.h5", golden_lines());
+  const ResultsGroup& group = results.group("tasks");
+  const Array margin = golden.read_reals("default/margin");
+  for (std::size_t task = 0; task < 10; ++task) {
+    const double expected = (margin(task, 0) + margin(task, 1)) / 2;
+    // float32 rounding of sums of log probabilities of up to about 100.
+    EXPECT_NEAR(group.variable("margin").values(task), expected, 2e-4);
+    EXPECT_EQ(group.variable("accuracy").values(task),
+              ((margin(task, 0) > 0 ? 1 : 0) + (margin(task, 1) > 0 ? 1 : 0)) / 2.0);
+  }
+  const auto expect_equal = [&](const char* name, const char* dataset, double tolerance) {
+    const Array expected = golden.read_reals(dataset), &got = group.variable(name).values;
+    ASSERT_EQ(got.size(), expected.size()) << name;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_NEAR(got.values[i], expected.values[i], tolerance) << name << " " << i;
+    }
+  };
+  expect_equal("margin_change", "default/margin_change", 2e-4);
+  // A sum of products over all tokens and features; values of up to about 20.
+  expect_equal("margin_change_first_order", "default/first_order", 2e-4);
+  expect_equal("direct_effect", "default/direct_effect", 2e-5);
+}
+
+TEST(TasksAnalysis, MarginsOfBlimpEqualHuggingFaces) {
+  if (!std::filesystem::exists(test::shared_data + "/blimp"))
+    GTEST_SKIP() << "needs ../shared/data";
+  const hdf5::InputFile golden(test::data_path("tasks_golden.h5"));
+  const Tokenizer tokenizer =
+      Tokenizer::from_directory(test::shared_data + "/models/english-mini-tokenizer");
+  const Model model = load_model(test::shared_data + "/models/english-mini.h5");
+  Forward forward(model);
+  for (const std::string name :
+       {"anaphor_gender_agreement", "regular_plural_subject_verb_agreement_1"}) {
+    const TaskFiles files({test::shared_data + "/blimp/" + name + ".jsonl"}, tokenizer, {256, 0});
+    ASSERT_EQ(files.tasks().size(), 1U);
+    EXPECT_EQ(files.tasks()[0].name, name);
+    const Array expected = golden.read_reals("blimp/" + name);
+    ASSERT_EQ(files.tasks()[0].pairs.size(), expected.size());
+    std::size_t next = 0;
+    for (const PairBatch& batch : pair_batches(files.tasks())) {
+      const Pack pack = pack_of(files.tasks()[0], batch, false);
+      const TokenLoss loss = forward.loss(forward.run(pack), pack, 1).front();
+      for (const double margin : margins_of(files.tasks()[0], batch, loss.nll)) {
+        // float32 rounding of sums of log probabilities of up to about 100.
+        EXPECT_NEAR(margin, expected.values[next++], 2e-4);
+      }
+    }
+    EXPECT_EQ(next, expected.size());
+  }
+}
+
+TEST(TasksAnalysis, NeedsTasksAndATokenizer) {
+  const TemporaryDirectory folder;
+  const std::string tiny = HEADSCOPE_TEST_DATA "/tiny_safetensors/model.safetensors";
+  const auto error_of = [&](const std::vector<std::string>& more, const std::string& model) {
+    std::vector<std::string> arguments{"run",   "--model", model,      "--analyses",
+                                       "tasks", "--quiet", "--output", folder.file("out")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const test::Finished finished = test::run_headscope(arguments);
+    EXPECT_NE(finished.exit_status, 0);
+    EXPECT_FALSE(std::filesystem::exists(folder.file("out")));
+    return finished.err;
+  };
+  EXPECT_THAT(error_of({}, tiny), HasSubstr("--analyses tasks: expected --tasks, got none"));
+  EXPECT_THAT(error_of({"--tasks", data + "tasks.jsonl"}, tiny),
+              HasSubstr("tasks.jsonl: expected a tokenizer to read text with, got none"));
+  test::write_file(folder.file("bad.jsonl"), "{\"prefix\": 3}\n");
+  EXPECT_THAT(error_of({"--tasks", folder.file("bad.jsonl")}, data + "default-model.h5"),
+              HasSubstr("bad.jsonl:1: expected text in prefix, got number"));
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,52 @@
+#include "headscope/number_text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace headscope {
+namespace {
+
+TEST(NumberText, IsShortAndReadsBack) {
+  EXPECT_EQ(number_text(2359296, 4), "2359296");
+  EXPECT_EQ(number_text(1.0 / 3, 4), "0.3333");
+  EXPECT_EQ(number_text(1.23456e-9, 3), "1.23e-09");
+  EXPECT_EQ(std::stod(number_text(0.1 + 0.2, 0)), 0.1 + 0.2);
+  EXPECT_EQ(number_text(std::numeric_limits<double>::quiet_NaN(), 4), "NaN");
+  EXPECT_EQ(number_text(std::numeric_limits<double>::infinity(), 4), "inf");
+}
+
+TEST(Percent, RoundsASmallShareToTwoDigitsAndALargeOneToThree) {
+  EXPECT_EQ(percent(0.0833), "8.3 %");
+  EXPECT_EQ(percent(0.00034), "0.034 %");
+  EXPECT_EQ(percent(0.10234), "10.2 %");
+  EXPECT_EQ(percent(0.1), "10 %");
+  EXPECT_EQ(percent(0.99999), "100 %");
+  EXPECT_EQ(percent(1.01), "101 %");
+  EXPECT_EQ(percent(0), "0 %");
+}
+
+TEST(NumberText, Decimals) {
+  EXPECT_EQ(decimals(0.08333, 3), "0.083");
+}
+
+TEST(ParseWholeNumber, TakesDigitsAloneUpToTheMost) {
+  EXPECT_EQ(parse_whole_number("007"), 7U);
+  EXPECT_EQ(parse_whole_number("18446744073709551615"), 18446744073709551615U);
+  EXPECT_EQ(parse_whole_number("12", 12), 12U);
+  for (const char* text : {"", "-1", "+1", " 1", "1 ", "1.0", "0x1", "18446744073709551616"}) {
+    EXPECT_EQ(parse_whole_number(text), std::nullopt) << text;
+  }
+  EXPECT_EQ(parse_whole_number("13", 12), std::nullopt);
+}
+
+TEST(CountText, GroupsDigitsAndKnowsOneFromMany) {
+  EXPECT_EQ(grouped(124439808), "124,439,808");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(count_text(1, "document"), "1 document");
+  EXPECT_EQ(count_text(0, "head"), "0 heads");
+  EXPECT_EQ(count_text(12, "head"), "12 heads");
+}
+
+}  // namespace
+}  // namespace headscope

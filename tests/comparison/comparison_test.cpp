@@ -1,0 +1,306 @@
+#include "headscope/comparison.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "support/message_of.hpp"
+#include "support/results_sample.hpp"
+#include "support/same_results.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+using test::message_of;
+using test::TemporaryDirectory;
+using testing::DoubleEq;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// A run of 1 layer of 3 heads with an analysis `weather`: `rain` by season and head with intervals
+/// of half width 1, the kind of each head, and how much it rains in all.
+ComparedRun weather(const std::string& label, const std::vector<double>& rain,
+                    const std::vector<double>& kinds, double total,
+                    const std::vector<std::string>& seasons = {"spring", "autumn"}) {
+  ResultsGroup group;
+  group.name = "weather";
+  group.add_dimension(Dimension::labels("season", seasons));
+  group.add_dimension(Dimension::count("layer", 1));
+  group.add_dimension(Dimension::count("head", 3));
+  std::vector<Estimate> estimates;
+  for (const double value : rain) estimates.push_back({value, value - 1, value + 1});
+  group.add(Variable::estimated("rain", {"season", "layer", "head"}, {seasons.size(), 1, 3},
+                                estimates, "days resampled", "rain by head", "mm", "A source"));
+  group.add(Variable::integer("days", {"layer", "head"}, Array({1, 3}, {1, 2, 3}), "rainy days",
+                              "count", "A source"));
+  group.add(Variable::flag("kind", {"layer", "head"}, Array({1, 3}, kinds), {"none", "wet", "dry"},
+                           "kind of head", "A source"));
+  group.add(Variable::estimated("rain_sum", {}, {}, {{total, total - 1, total + 1}},
+                                "days resampled", "all rain", "mm", "A source"));
+  group.add(Variable::estimated("rain_share", {"season"}, {seasons.size()},
+                                std::vector<Estimate>(seasons.size(), Estimate{0.5, 0.4, 0.6}),
+                                "days resampled", "share of the rain", "1", "A source"));
+  group.report.measures = {{"wetness", "rain_sum", ""}, {"wet_share", "rain_share", "time"}};
+  group.report.scores = {{10, "Rain", {"rain"}}};
+  group.report.primary_type = "kind";
+  ComparedRun run;
+  run.label = label;
+  run.path = label + "/results.h5";
+  run.results.attributes = {{"corpus_sha256", std::string("sky")}, {"n_document", std::int64_t{9}}};
+  run.results.groups = {group};
+  return run;
+}
+
+const std::vector<double> first_rain{1, 2, 3, 10, 20, 30};
+
+ResultsGroup compared(const std::vector<ComparedRun>& runs) {
+  return compare_runs(runs, command_line_order).group;
+}
+
+std::vector<double> values(const ResultsGroup& group, const std::string& variable) {
+  return group.variable(variable).values.values;
+}
+
+TEST(Comparison, SetsEveryVariableByHeadSideBySide) {
+  const ResultsGroup group = compared(
+      {weather("a", first_rain, {0, 1, 2}, 5), weather("b", {1, 2, 0, 13, 20, 30}, {0, 1, 1}, 5)});
+  EXPECT_THAT(group.variable("weather_rain").dimensions,
+              ElementsAre("run", "season", "layer", "head"));
+  EXPECT_THAT(values(group, "weather_rain"), ElementsAre(1, 2, 3, 10, 20, 30, 1, 2, 0, 13, 20, 30));
+  EXPECT_THAT(group.variable("weather_rain").interval->low.values,
+              ElementsAre(0, 1, 2, 9, 19, 29, 0, 1, -1, 12, 19, 29));
+  EXPECT_THAT(values(group, "weather_rain_difference"),
+              ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, -3, 3, 0, 0));
+  EXPECT_EQ(group.variable("weather_rain_difference").units, "mm");
+  EXPECT_THAT(values(group, "weather_days_difference"), ElementsAre(0, 0, 0, 0, 0, 0));
+  // Ranks 1 2 3 against 2 3 1: rho = 1 - 6 * 6 / (3 * 8).
+  EXPECT_THAT(group.variable("weather_rain_rank_correlation").dimensions,
+              ElementsAre("run", "season"));
+  EXPECT_THAT(values(group, "weather_rain_rank_correlation"),
+              ElementsAre(DoubleEq(1), DoubleEq(1), DoubleEq(-0.5), DoubleEq(1)));
+  EXPECT_FALSE(group.has("weather_kind_difference"));
+  EXPECT_FALSE(group.has("weather_rain_sum"));
+}
+
+TEST(Comparison, AHeadHasChangedIfItsIntervalsLieApart) {
+  // Half widths of 1: apart from a difference above 2 on.
+  const ResultsGroup group = compared({weather("a", first_rain, {0, 0, 0}, 5),
+                                       weather("b", {3, 4.1, 0.9, 10, nan, 30}, {0, 0, 0}, 5)});
+  EXPECT_THAT(values(group, "weather_rain_changed"),
+              ElementsAre(0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0));
+  EXPECT_FALSE(group.has("weather_days_changed"));
+}
+
+TEST(Comparison, HeadsWithoutAValueTakeNoPartInTheRankCorrelation) {
+  const ResultsGroup group = compared({weather("a", {1, 2, 3, 10, 20, 30}, {0, 0, 0}, 5),
+                                       weather("b", {9, nan, 8, nan, nan, 30}, {0, 0, 0}, 5)});
+  const std::vector<double> correlation = values(group, "weather_rain_rank_correlation");
+  EXPECT_DOUBLE_EQ(correlation[2], -1);
+  EXPECT_TRUE(std::isnan(correlation[3]));
+}
+
+TEST(Comparison, TransitionsCountEachHeadByItsTypesBeforeAndAfter) {
+  const ResultsGroup group =
+      compared({weather("a", first_rain, {0, 1, 1}, 5), weather("b", first_rain, {2, 1, 0}, 5)});
+  EXPECT_THAT(group.dimensions.at("type_from").text, ElementsAre("none", "wet", "dry"));
+  EXPECT_THAT(values(group, "type_transition"),
+              ElementsAre(1, 0, 0, 0, 2, 0, 0, 0, 0,    // a to itself
+                          0, 0, 1, 1, 1, 0, 0, 0, 0));  // none to dry, wet to none, wet to wet
+}
+
+TEST(Comparison, MeasuresKeepTheirIntervalsAndLeaveGaps) {
+  ComparedRun without = weather("c", {1, 2, 3}, {0, 0, 0}, 7, {"winter"});
+  without.results.groups[0].variables.resize(3);
+  const ResultsGroup group = compared({weather("a", first_rain, {0, 0, 0}, 5), without,
+                                       weather("b", {1, 2, 3}, {0, 0, 0}, 7, {"autumn"})});
+  const Variable& wetness = group.variable("wetness");
+  EXPECT_THAT(wetness.dimensions, ElementsAre("run"));
+  EXPECT_THAT(wetness.values.values, ElementsAre(5, testing::IsNan(), 7));
+  EXPECT_THAT(wetness.interval->high.values, ElementsAre(6, testing::IsNan(), 8));
+  EXPECT_EQ(wetness.long_name, "all rain");
+  EXPECT_EQ(wetness.interval->resampling, "days resampled");
+  EXPECT_THAT(group.variable("wet_share").dimensions, ElementsAre("run", "time"));
+  EXPECT_THAT(group.dimensions.at("time").text, ElementsAre("spring", "autumn"));
+  EXPECT_THAT(group.variable("wet_share").values.values,
+              ElementsAre(0.5, 0.5, testing::IsNan(), testing::IsNan(), testing::IsNan(), 0.5));
+}
+
+TEST(Comparison, AlongFurtherDimensionsHeadsHaveTheLabelsOfAllRuns) {
+  const ResultsGroup group =
+      compared({weather("a", {1, 2, 3, 4, 5, 6, 7, 8, 9}, {0, 0, 0}, 5, {"x", "y", "z"}),
+                weather("b", {30, 31, 32, 10, 11, 12}, {0, 0, 0}, 5, {"z", "x"})});
+  EXPECT_THAT(group.variable("weather_rain").dimensions,
+              ElementsAre("run", "season", "layer", "head"));
+  EXPECT_THAT(group.dimensions.at("season").text, ElementsAre("x", "z"));
+  EXPECT_THAT(values(group, "weather_rain"), ElementsAre(1, 2, 3, 7, 8, 9, 10, 11, 12, 30, 31, 32));
+}
+
+TEST(Comparison, ADimensionWithOtherLabelsIsNamedAfterItsGroup) {
+  std::vector<ComparedRun> runs;
+  for (const char* const label : {"a", "b"}) {
+    ComparedRun run = weather(label, first_rain, {0, 0, 0}, 5);
+    run.results.groups.push_back(
+        weather("", {1, 2, 3}, {0, 0, 0}, 5, {"winter"}).results.groups[0]);
+    run.results.groups[1].name = "control/weather";
+    runs.push_back(std::move(run));
+  }
+  const ResultsGroup group = compared(runs);
+  EXPECT_THAT(group.variable("weather_rain").dimensions,
+              ElementsAre("run", "season", "layer", "head"));
+  EXPECT_THAT(group.variable("control_weather_rain").dimensions,
+              ElementsAre("run", "control_weather_season", "layer", "head"));
+}
+
+TEST(Comparison, ARunIsEqualToItself) {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("results.h5");
+  write_results(test::results_sample(), path);
+  std::vector<ComparedRun> runs;
+  for (const char* const label : {"one", "two", "three"}) {
+    runs.push_back(read_compared_run(path));
+    runs.back().label = label;
+  }
+  const Comparison comparison = compare_runs(runs, command_line_order);
+  EXPECT_THAT(comparison.notes, IsEmpty());
+  std::size_t n_difference = 0, n_changed = 0, n_correlation = 0;
+  for (const Variable& variable : comparison.group.variables) {
+    for (const double value : variable.values.values) {
+      if (variable.name.ends_with("_difference")) {
+        ++n_difference;
+        EXPECT_TRUE(value == 0 || std::isnan(value)) << variable.name;
+      } else if (variable.name.ends_with("_changed")) {
+        ++n_changed;
+        EXPECT_EQ(value, 0) << variable.name;
+      } else if (variable.name.ends_with("_rank_correlation")) {
+        n_correlation += std::isnan(value) ? 0 : 1;
+        if (!std::isnan(value)) {
+          EXPECT_DOUBLE_EQ(value, 1) << variable.name;
+        }
+      }
+    }
+  }
+  EXPECT_GT(n_difference, 0U);
+  EXPECT_GT(n_changed, 0U);
+  EXPECT_GT(n_correlation, 0U);
+  const Array& transition = comparison.group.variable("type_transition").values;
+  double n_stay = 0, n_all = 0;
+  for (std::size_t run = 0; run < 3; ++run) {
+    for (std::size_t from = 0; from < transition.shape[1]; ++from) {
+      for (std::size_t to = 0; to < transition.shape[2]; ++to) {
+        n_all += transition(run, from, to);
+        if (from == to) n_stay += transition(run, from, to);
+      }
+    }
+  }
+  EXPECT_EQ(n_stay, 3 * 2 * 3);
+  EXPECT_EQ(n_all, n_stay);
+}
+
+TEST(Comparison, LeavesOutPatternsOfDocuments) {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("results.h5");
+  write_results(test::results_sample(), path);
+  const ComparedRun run = read_compared_run(path);
+  EXPECT_THAT(run.results.group("attention/0").variables, IsEmpty());
+  EXPECT_TRUE(run.results.group("pruning").has("loss_increase"));
+  EXPECT_FALSE(run.results.group("pruning").has("curve"));
+}
+
+TEST(Comparison, NotesWhatKeepsRunsApart) {
+  ComparedRun other = weather("b", first_rain, {0, 0, 0}, 6);
+  other.results.attributes["corpus_sha256"] = std::string("sea");
+  ComparedRun fewer = weather("c", first_rain, {0, 0, 0}, 6);
+  fewer.results.attributes["n_document"] = std::int64_t{1};
+  fewer.results.attributes["version"] = std::string("0.0.1");
+  const Comparison comparison =
+      compare_runs({weather("a", first_rain, {0, 0, 0}, 5), other, fewer}, command_line_order);
+  EXPECT_THAT(comparison.notes,
+              ElementsAre("b was run on another corpus than a; differences may be the corpus's",
+                          "c was run on 1 document, a on 9",
+                          "c was run with another version of Headscope than a"));
+  EXPECT_TRUE(comparison.group.has("weather_rain"));
+}
+
+TEST(Comparison, RunsOfOtherShapesShareMeasuresAlone) {
+  ComparedRun large = weather("large", first_rain, {0, 0, 0}, 6);
+  large.results.groups[0].dimensions.at("layer") = Dimension::count("layer", 3);
+  large.results.groups[0].dimensions.at("head") = Dimension::count("head", 1);
+  for (Variable& variable : large.results.groups[0].variables) {
+    if (variable.dimensions.size() == 2) variable.values.shape = {3, 1};
+    if (variable.dimensions.size() == 3) variable.values.shape = {2, 3, 1};
+  }
+  const Comparison comparison =
+      compare_runs({weather("small", first_rain, {0, 0, 0}, 5), large}, command_line_order);
+  EXPECT_THAT(comparison.notes,
+              ElementsAre("large has 3 layers of 1 head, small 1 layer of 3 heads; heads are not "
+                          "compared one by one"));
+  EXPECT_THAT(values(comparison.group, "wetness"), ElementsAre(5, 6));
+  EXPECT_FALSE(comparison.group.has("weather_rain"));
+  EXPECT_FALSE(comparison.group.has("type_transition"));
+}
+
+TEST(Comparison, RefusesWhatCannotBeCompared) {
+  const ComparedRun run = weather("a", first_rain, {0, 0, 0}, 5);
+  EXPECT_EQ(message_of([&] { compare_runs({run}, ""); }),
+            "compare: expected at least 2 runs, got 1");
+  EXPECT_EQ(message_of([&] {
+              compare_runs({run, run}, "");
+            }),
+            "compare: expected a different label for each run, got a twice");
+  ComparedRun other = weather("b", first_rain, {0, 0, 0}, 5);
+  other.results.groups[0].name = "tides";
+  EXPECT_EQ(message_of([&] {
+              compare_runs({run, other}, "");
+            }),
+            "compare: expected runs with something in common, got none: a/results.h5 has weather; "
+            "b/results.h5 has tides");
+}
+
+TEST(Comparison, IsReadBackWithItsFiguresAndNotComparedAgain) {
+  Results results;
+  results.groups = {compared(
+      {weather("a", first_rain, {0, 1, 2}, 5), weather("b", {1, 2, 0, 13, 20, 30}, {0, 1, 1}, 9)})};
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("results.h5");
+  write_results(results, path);
+  const Results read = read_results(path);
+  EXPECT_EQ(test::first_difference(results, read), "");
+  std::vector<std::string> names;
+  for (Figure& figure : comparison_figures(read)) {
+    names.push_back(figure.name);
+    EXPECT_THAT(write_figure(std::move(figure), folder.file("figures"), {"svg"}).svg,
+                HasSubstr("</svg>"));
+  }
+  EXPECT_THAT(names, ElementsAre("comparison_wetness", "comparison_wet_share",
+                                 "comparison_type_transition", "comparison_rank_correlation",
+                                 "comparison_changed", "comparison_weather_rain_difference"));
+  EXPECT_EQ(message_of([&] { read_compared_run(path); }),
+            path + ": expected the results of a run, got a comparison");
+}
+
+TEST(Comparison, FindingsNameWhatChanged) {
+  const ResultsGroup group = compared(
+      {weather("a", first_rain, {0, 1, 2}, 5), weather("b", {1, 2, 0, 13, 20, 30}, {0, 1, 1}, 9)});
+  std::vector<std::string> lines;
+  for (const Finding& finding : group.report.findings) lines.push_back(finding.text);
+  EXPECT_THAT(
+      lines, ElementsAre(
+                 "2 runs in the order of the command line: a, b. The others are compared with the "
+                 "first.",
+                 "Intervals lie apart from that of a for: wetness (5 in a, 9 in b).",
+                 "Intervals lie apart from those in a for most heads in: weather rain, spring (1 "
+                 "of 3 heads in b); weather rain, autumn (1 of 3 heads in b).",
+                 "The order of heads correlates least with that in a (Spearman's rho) for: weather "
+                 "rain, spring (-0.5 in b); weather rain, autumn (1 in b).",
+                 "Heads whose main type is another than in a: 1 of 3 heads in b (most often dry to "
+                 "wet, 1)."));
+}
+
+}  // namespace
+}  // namespace headscope

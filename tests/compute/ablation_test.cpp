@@ -1,0 +1,401 @@
+#include "headscope/ablation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <numeric>
+
+#include "files/hdf5_file.hpp"
+#include "headscope/error.hpp"
+#include "support/double_reference.hpp"
+#include "support/random_weights.hpp"
+
+namespace headscope {
+namespace {
+
+using test::reference_run;
+
+// float32 against double precision: a few units in the last place of each layer's sums.
+
+/// Runs a document and shows its layers to an ablation. @return z of each layer.
+std::vector<Matrix> observe(HeadAblation& ablation, const Model& model, const TokenIds& tokens) {
+  class KeepZ : public LayerObserver {
+   public:
+    void observe_layer(const LayerView& view) override { z.push_back(view.z); }
+    std::vector<Matrix> z;
+  } kept;
+  Forward forward(model);
+  LayerObserver* const observers[] = {&ablation, &kept};
+  forward.run(tokens, observers);
+  return kept.z;
+}
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Mean loss in double precision with some heads' z replaced by rows of `by`; zero if it is empty.
+double reference_loss(const Model& model, const TokenIds& tokens, Index layer = 0,
+                      const std::vector<Index>& heads = {}, const Matrix& by = {}) {
+  const Index d_head = model.config.d_head();
+  return mean_of(reference_run(model, tokens, [&](Index l, arma::mat& z) {
+                   if (l != layer) return;
+                   for (const Index h : heads) {
+                     const Index first = h * d_head, last = first + d_head - 1;
+                     z.rows(first, last).zeros();
+                     if (!by.is_empty()) {
+                       z.rows(first, last) = test::widen(Matrix(by.rows(first, last)));
+                     }
+                   }
+                 }).nll);
+}
+
+std::vector<Index> heads_but(Index head, Index n_head) {
+  std::vector<Index> others(n_head);
+  std::iota(others.begin(), others.end(), 0);
+  std::erase(others, head);
+  return others;
+}
+
+/// Every head of every layer zeroed, replaced, and left alone.
+std::vector<HeadVariant> every_variant(const ModelConfig& config, const Matrix& replacement) {
+  std::vector<HeadVariant> variants;
+  for (Index l = 0; l < config.n_layer; ++l) {
+    for (Index h = 0; h < config.n_head; ++h) {
+      variants.push_back({l, {h}});
+      variants.push_back({l, {h}, replacement});
+      variants.push_back({l, heads_but(h, config.n_head)});
+    }
+  }
+  return variants;
+}
+
+double loss_increase(const TokenLoss& loss, const TokenLoss& clean) {
+  return mean_of(loss.nll) - mean_of(clean.nll);
+}
+
+/// Compares the loss increases of every variant with double precision. @param relative_tolerance of
+/// the median increase plus the variant's own.
+void expect_increases_of_double_precision(const Model& model, const TokenIds& tokens,
+                                          double relative_tolerance,
+                                          Engine engine = Engine::float32) {
+  const Matrix replacement = test::Normal(3).matrix(model.config.d_model, tokens.size());
+  const PackedModel packed(model, engine);
+  HeadAblation ablation(model, &packed);
+  observe(ablation, model, tokens);
+  const std::vector<HeadVariant> variants = every_variant(model.config, replacement);
+  const std::vector<TokenLoss> losses = ablation.losses(tokens, variants);
+  ASSERT_EQ(losses.size(), variants.size());
+  const double clean = reference_loss(model, tokens);
+  std::vector<double> expected;
+  for (const HeadVariant& variant : variants) {
+    expected.push_back(reference_loss(model, tokens, variant.layer, variant.heads,
+                                      variant.z.data == nullptr ? Matrix() : replacement) -
+                       clean);
+  }
+  std::vector<double> sizes;
+  for (const double increase : expected) sizes.push_back(std::abs(increase));
+  const double typical = arma::median(arma::vec(sizes));
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    EXPECT_NEAR(loss_increase(losses[v], ablation.clean_loss(Pack::of_document(tokens))),
+                expected[v], relative_tolerance * (typical + sizes[v]))
+        << "layer " << variants[v].layer << " variant " << v;
+  }
+}
+
+class HeadAblationTest : public testing::Test {
+ protected:
+  const Model model_ = test::random_weights(test::small_config(), 7);
+  const Index n_head_ = model_.config.n_head;
+  const Index d_head_ = model_.config.d_head();
+  const TokenIds tokens_ = test::Normal(5).tokens(11, model_.config.d_vocab);
+  HeadAblation ablation_{model_};
+  const std::vector<Matrix> z_ = observe(ablation_, model_, tokens_);
+};
+
+// float32 rounds each difference to 6e-8 of itself, a few hundred times.
+constexpr double increase_tolerance = 2e-5;
+
+TEST_F(HeadAblationTest, IncreasesForEveryHeadAndMethodEqualDoublePrecision) {
+  expect_increases_of_double_precision(model_, tokens_, increase_tolerance);
+}
+
+TEST(HeadAblationDefaultModel, IncreasesForEveryHeadAndMethodEqualDoublePrecision) {
+  const Model model = load_model(std::string(HEADSCOPE_PROJECT_DIR) + "/data/default-model.h5");
+  expect_increases_of_double_precision(model, test::Normal(5).tokens(40, model.config.d_vocab),
+                                       increase_tolerance);
+}
+
+struct EngineError {
+  Engine engine;
+  double tolerance;
+};
+
+std::string engine_error_name(const testing::TestParamInfo<EngineError>& test) {
+  std::string name = engine_name(test.param.engine);
+  std::erase_if(name, [](char c) { return c == ' '; });
+  return name;
+}
+
+class HeadAblationEngine : public testing::TestWithParam<EngineError> {};
+
+TEST_P(HeadAblationEngine, GivesTheIncreasesOfDoublePrecisionWithinItsOwnError) {
+  const Model model = load_model(std::string(HEADSCOPE_PROJECT_DIR) + "/data/default-model.h5");
+  expect_increases_of_double_precision(model, test::Normal(5).tokens(40, model.config.d_vocab),
+                                       GetParam().tolerance, GetParam().engine);
+}
+
+TEST_P(HeadAblationEngine, GivesFloat32LossesWhenAskedTo) {
+  const Model model = test::random_weights(test::small_config(), 7);
+  const TokenIds tokens = test::Normal(5).tokens(11, model.config.d_vocab);
+  const PackedModel packed(model, GetParam().engine);
+  HeadAblation ablation(model, &packed), reference(model);
+  observe(ablation, model, tokens);
+  observe(reference, model, tokens);
+  const Pack pack = Pack::of_document(tokens);
+  const std::vector<HeadVariant> variants{{0, {1}}, {2, {3}}};
+  const std::vector<TokenLoss> own = ablation.losses(pack, variants),
+                               exact = ablation.float32_losses(pack, variants),
+                               expected = reference.losses(pack, variants);
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    EXPECT_EQ(exact[v].nll, expected[v].nll);
+    EXPECT_NE(own[v].nll, expected[v].nll);
+  }
+}
+
+// The largest error of all variants, several times the engine's error of one product
+// (weight_product_test.cpp); PruningPrecision checks the typical error.
+INSTANTIATE_TEST_SUITE_P(Every, HeadAblationEngine,
+                         testing::Values(EngineError{Engine::bfloat16_three, 3e-5},
+                                         EngineError{Engine::int8_three, 5e-4},
+                                         EngineError{Engine::bfloat16_one, 4e-2}),
+                         engine_error_name);
+
+TEST(HeadAblationActivations, OfEveryKindGiveTheIncreasesOfDoublePrecision) {
+  for (const Activation activation : {Activation::gelu, Activation::gelu_new, Activation::relu}) {
+    ModelConfig config = test::small_config();
+    config.activation = activation;
+    const Model model = test::random_weights(config, 8);
+    expect_increases_of_double_precision(model, test::Normal(6).tokens(9, config.d_vocab),
+                                         increase_tolerance);
+  }
+}
+
+TEST_F(HeadAblationTest, EqualsAMaskedForwardPass) {
+  std::vector<HeadVariant> variants;
+  for (Index l = 0; l < model_.config.n_layer; ++l) {
+    for (Index h = 0; h < n_head_; ++h) variants.push_back({l, {h}});
+  }
+  const std::vector<TokenLoss> losses = ablation_.losses(tokens_, variants);
+  Forward forward(model_);
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    const HeadMask mask = [&] {
+      HeadMask one(n_head_, model_.config.n_layer, arma::fill::ones);
+      one(variants[v].heads[0], variants[v].layer) = 0;
+      return one;
+    }();
+    Matrix resid = forward.embed(tokens_);
+    forward.run_from({}, resid, 1, {{mask}});
+    const TokenLoss masked = forward.loss(resid, tokens_);
+    EXPECT_EQ(losses[v].correct, masked.correct);
+    for (std::size_t t = 0; t < masked.nll.size(); ++t) {
+      EXPECT_NEAR(losses[v].nll[t], masked.nll[t], test::float32_tolerance * masked.nll[t]);
+    }
+  }
+}
+
+TEST_F(HeadAblationTest, ReplacingSeveralHeadsEqualsANaiveForwardWithThemReplaced) {
+  const Matrix replacement = test::Normal(3).matrix(model_.config.d_model, tokens_.size());
+  for (Index l = 0; l < model_.config.n_layer; ++l) {
+    const std::vector<HeadVariant> variants{{l, {0, n_head_ - 1}, replacement}};
+    const TokenLoss loss = ablation_.losses(tokens_, variants).front();
+    const double naive = reference_loss(model_, tokens_, l, variants[0].heads, replacement);
+    EXPECT_NEAR(mean_of(loss.nll), naive, test::float32_tolerance * naive);
+  }
+}
+
+TEST_F(HeadAblationTest, AReplacementWithoutStrideIsTheSameForAllTokens) {
+  const Matrix column = test::Normal(4).matrix(model_.config.d_model, 1);
+  const Matrix everywhere = arma::repmat(column, 1, tokens_.size());
+  const blas::ConstView repeated(column.memptr(), column.n_rows, tokens_.size(), 0);
+  const std::vector<HeadVariant> variants{{1, {2}, everywhere}, {1, {2}, repeated}};
+  const std::vector<TokenLoss> losses = ablation_.losses(tokens_, variants);
+  for (std::size_t t = 0; t < losses[0].nll.size(); ++t) {
+    EXPECT_NEAR(losses[0].nll[t], losses[1].nll[t], test::float32_tolerance * losses[0].nll[t]);
+  }
+}
+
+TEST_F(HeadAblationTest, ReplacingZByItselfChangesNothing) {
+  for (Index l = 0; l < model_.config.n_layer; ++l) {
+    const std::vector<HeadVariant> variants{{l, {0, 1}, z_[l]}};
+    const TokenLoss ablated = ablation_.losses(tokens_, variants).front(),
+                    clean = ablation_.clean_loss(Pack::of_document(tokens_));
+    for (std::size_t t = 0; t < clean.nll.size(); ++t) {
+      // The clean probabilities add up to 1 within float32 rounding.
+      EXPECT_NEAR(ablated.nll[t], clean.nll[t], 1e-6 * clean.nll[t]) << "layer " << l;
+    }
+  }
+}
+
+TEST_F(HeadAblationTest, CleanLossIsThatOfTheForwardPass) {
+  Forward forward(model_);
+  const TokenLoss expected = forward.loss(forward.run(tokens_), tokens_);
+  EXPECT_EQ(ablation_.clean_loss(Pack::of_document(tokens_)).nll, expected.nll);
+  EXPECT_EQ(ablation_.clean_loss(Pack::of_document(tokens_)).correct, expected.correct);
+  const std::vector<HeadMask> all{{n_head_, model_.config.n_layer, arma::fill::ones}};
+  const TokenLoss unmasked = ablation_.masked_losses(Pack::of_document(tokens_), all).front();
+  EXPECT_EQ(unmasked.nll, expected.nll);
+  EXPECT_EQ(unmasked.correct, expected.correct);
+}
+
+// Where a logit rises so far that a vanishing clean probability matters.
+TEST_F(HeadAblationTest, HoldsWhereLogitsChangeByHundreds) {
+  Model model = model_;
+  model.ln_f_gain *= 60;
+  expect_increases_of_double_precision(model, tokens_, increase_tolerance);
+}
+
+// A constant added to all logits changes no loss.
+TEST_F(HeadAblationTest, HoldsWhereAllLogitsChangeAlike) {
+  Model model = model_;
+  model.W_E.each_col() += 20 * test::Normal(9).vector(model.config.d_model);
+  expect_increases_of_double_precision(model, tokens_, 2e-3);
+}
+
+TEST_F(HeadAblationTest, MaskingHeadsOfSeveralLayersEqualsZeroingTheirOutputColumns) {
+  HeadMask mask(n_head_, model_.config.n_layer, arma::fill::ones);
+  mask(1, 0) = 0;
+  mask(0, model_.config.n_layer - 1) = 0;
+  Model pruned = model_;
+  for (Index l = 0; l < model_.config.n_layer; ++l) {
+    for (Index h = 0; h < n_head_; ++h) {
+      if (mask(h, l) == 0) pruned.layers[l].W_O.cols(h * d_head_, (h + 1) * d_head_ - 1).zeros();
+    }
+  }
+  Forward forward(pruned);
+  const TokenLoss expected = forward.loss(forward.run(tokens_), tokens_);
+  const std::vector<TokenLoss> losses =
+      ablation_.masked_losses(Pack::of_document(tokens_), {{mask, mask}});
+  ASSERT_EQ(losses.size(), 2u);
+  EXPECT_EQ(losses[0].correct, expected.correct);
+  EXPECT_NEAR(losses[0].sum(), expected.sum(), test::float32_tolerance * expected.sum());
+  // Not bit for bit: sgemm's rounding depends on a column's place in the stack.
+  EXPECT_NEAR(losses[0].sum(), losses[1].sum(), test::float32_tolerance * expected.sum());
+}
+
+// Enough variants for several groups of several stacks each.
+class ManyVariants : public HeadAblationTest {
+ protected:
+  static constexpr Index n_variant = 150;
+  static_assert(n_variant * 160 > HeadAblation::columns_at_once);
+  const TokenIds document_ = test::Normal(6).tokens(160, model_.config.d_vocab);
+
+  void SetUp() override { observe(ablation_, model_, document_); }
+
+  static void expect_equal(const TokenLoss& loss, const TokenLoss& expected, Index variant) {
+    ASSERT_EQ(loss.nll.size(), expected.nll.size());
+    for (std::size_t t = 0; t < loss.nll.size(); ++t) {
+      ASSERT_NEAR(loss.nll[t], expected.nll[t], test::float32_tolerance * expected.nll[t])
+          << "variant " << variant;
+    }
+  }
+};
+
+TEST_F(ManyVariants, OfMasksEachGiveWhatTheyGiveByThemselves) {
+  std::vector<HeadMask> masks;
+  for (Index i = 0; i < n_variant; ++i) {
+    HeadMask mask(n_head_, model_.config.n_layer, arma::fill::ones);
+    for (Index unit = 0; unit < mask.n_elem; ++unit) mask(unit) = (i * 37 + 5) >> unit & 1;
+    masks.push_back(mask);
+  }
+  const std::vector<TokenLoss> losses =
+      ablation_.masked_losses(Pack::of_document(document_), masks);
+  ASSERT_EQ(losses.size(), masks.size());
+  for (Index i = 0; i < n_variant; i += 7) {
+    expect_equal(losses[i],
+                 ablation_.masked_losses(Pack::of_document(document_), {{masks[i]}}).front(), i);
+  }
+}
+
+TEST_F(ManyVariants, OfReplacementsInAnyOrderOfLayersEachGiveWhatTheyGiveByThemselves) {
+  std::vector<Matrix> replacements;
+  std::vector<HeadVariant> variants;
+  for (Index i = 0; i < n_variant; ++i) {
+    replacements.push_back(test::Normal(40 + i).matrix(model_.config.d_model, document_.size()));
+  }
+  for (Index i = 0; i < n_variant; ++i) variants.push_back({i % 3, {i % 4}, replacements[i]});
+  const std::vector<TokenLoss> losses = ablation_.losses(document_, variants);
+  ASSERT_EQ(losses.size(), variants.size());
+  for (Index i = 0; i < n_variant; i += 7) {
+    expect_equal(losses[i], ablation_.losses(document_, {{variants[i]}}).front(), i);
+  }
+}
+
+TEST_F(HeadAblationTest, RefusesWhatDoesNotFit) {
+  const auto refused = [&](const HeadVariant& variant) {
+    EXPECT_THROW(ablation_.losses(tokens_, {{variant}}), ShapeError);
+  };
+  refused({0, {n_head_}});
+  refused({model_.config.n_layer, {0}});
+  const Matrix too_short(model_.config.d_model, 2, arma::fill::zeros);
+  refused({0, {0}, too_short});
+  const TokenIds other(tokens_.begin(), tokens_.end() - 1);
+  EXPECT_THROW(ablation_.clean_loss(Pack::of_document(other)), ShapeError);
+  EXPECT_THROW(HeadAblation(model_).clean_loss(Pack::of_document(tokens_)), ShapeError)
+      << "nothing observed";
+}
+
+/// PyTorch's losses come from a full masked forward pass per head, in double precision.
+TEST(HeadAblationGolden, EveryHeadAndMethodEqualsPyTorch) {
+  const std::string data = HEADSCOPE_TEST_DATA;
+  const Model model = load_model(data + "/tiny_safetensors/model.safetensors");
+  const hdf5::InputFile golden(data + "/gradient_golden.h5");
+  const ModelConfig& config = model.config;
+  const Index n_head = config.n_head, d_head = config.d_head();
+  const Array mean_z = golden.read_reals("mean_z");
+  const std::vector<std::int64_t> donors = golden.read_integers("donor");
+  const auto document = [&](std::int64_t d) {
+    TokenIds tokens;
+    for (const std::int64_t id :
+         golden.read_integers("documents/" + std::to_string(d) + "/tokens")) {
+      tokens.push_back(static_cast<TokenId>(id));
+    }
+    return tokens;
+  };
+  const char* const methods[] = {"zero", "mean", "resample", "all_but_one"};
+  HeadAblation ablation(model);
+  for (std::size_t d = 0; d < donors.size(); ++d) {
+    const TokenIds tokens = document(static_cast<std::int64_t>(d));
+    const std::vector<Matrix> donor_z = observe(ablation, model, document(donors[d]));
+    const std::vector<Matrix> own_z = observe(ablation, model, tokens);
+    for (Index l = 0; l < config.n_layer; ++l) {
+      Matrix mean(config.d_model, tokens.size());
+      for (Index i = 0; i < config.d_model; ++i) {
+        mean.row(i).fill(static_cast<float>(mean_z(l, i / d_head, i % d_head)));
+      }
+      Matrix donor = own_z[l];
+      const Index shared = std::min(donor.n_cols, donor_z[l].n_cols);
+      donor.head_cols(shared) = donor_z[l].head_cols(shared);
+      for (std::size_t method = 0; method < 4; ++method) {
+        const Array expected =
+            golden.read_reals(std::string("loss_") + methods[method] + "_document");
+        std::vector<HeadVariant> variants;
+        for (Index h = 0; h < n_head; ++h) {
+          variants.push_back({l, {h}});
+          if (method == 1) variants[h].z = mean;
+          if (method == 2) variants[h].z = donor;
+          if (method == 3) variants[h].heads = heads_but(h, n_head);
+        }
+        const std::vector<TokenLoss> losses = ablation.losses(tokens, variants);
+        for (Index h = 0; h < n_head; ++h) {
+          const double reference = expected(l, h, d);
+          EXPECT_NEAR(mean_of(losses[h].nll), reference, test::float32_tolerance * reference)
+              << methods[method] << " " << HeadIndex{l, h}.text() << " document " << d;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headscope

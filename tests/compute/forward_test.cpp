@@ -1,0 +1,439 @@
+#include "headscope/forward.hpp"
+
+#include <gtest/gtest.h>
+
+#include "headscope/attention.hpp"
+#include "headscope/error.hpp"
+#include "support/double_reference.hpp"
+#include "support/golden.hpp"
+#include "support/message_of.hpp"
+#include "support/random_weights.hpp"
+
+namespace headscope {
+namespace {
+
+using test::message_of;
+using test::Normal;
+using test::random_weights;
+using test::reference_run;
+using test::relative_error;
+using test::small_config;
+
+// float32 rounding through a few layers; an indexing or formula error is orders of magnitude
+// larger.
+
+struct Recorder : LayerObserver {
+  explicit Recorder(bool with_pattern = false) : with_pattern_(with_pattern) {}
+  bool wants_pattern(Index) const override { return with_pattern_; }
+  void observe_layer(const LayerView& view) override {
+    resid_pre.push_back(view.resid_pre);
+    resid_mid.push_back(view.resid_mid);
+    resid_post.push_back(view.resid_post);
+    attention_output.push_back(view.attention_output);
+    qkv.push_back(view.qkv);
+    z.push_back(view.z);
+    pattern.push_back(view.pattern);
+  }
+  std::vector<Matrix> resid_pre, resid_mid, resid_post, attention_output, qkv, z;
+  std::vector<Cube> pattern;
+
+ private:
+  bool with_pattern_;
+};
+
+class ForwardOfEveryKind : public testing::TestWithParam<std::tuple<Activation, bool>> {};
+
+TEST_P(ForwardOfEveryKind, AgreesWithDoublePrecisionAtEachRung) {
+  ModelConfig config = small_config();
+  config.activation = std::get<0>(GetParam());
+  config.tied_unembedding = std::get<1>(GetParam());
+  const Model model = random_weights(config, 1);
+  const TokenIds tokens = Normal(2).tokens(150, config.d_vocab);
+  const auto reference = reference_run(model, tokens);
+
+  Forward forward(model);
+  Recorder recorder;
+  LayerObserver* const observers[] = {&recorder};
+  const Matrix resid_final = forward.run(tokens, observers);
+  for (Index l = 0; l < config.n_layer; ++l) {
+    EXPECT_LT(relative_error(recorder.resid_pre[l], reference.resid_pre[l]),
+              test::float32_tolerance)
+        << l;
+    EXPECT_LT(relative_error(recorder.z[l], reference.z[l]), test::float32_tolerance) << l;
+    EXPECT_LT(relative_error(recorder.resid_mid[l], reference.resid_mid[l]),
+              test::float32_tolerance)
+        << l;
+  }
+  EXPECT_LT(relative_error(resid_final, reference.resid_final), test::float32_tolerance);
+  EXPECT_LT(relative_error(forward.logits(resid_final), reference.logits), test::float32_tolerance);
+  const TokenLoss loss = forward.loss(resid_final, tokens);
+  ASSERT_EQ(loss.nll.size(), tokens.size() - 1);
+  for (Index t = 0; t + 1 < tokens.size(); ++t) {
+    EXPECT_NEAR(loss.nll[t], reference.nll[t], test::float32_tolerance * reference.nll[t]) << t;
+    const bool correct = reference.logits.col(t).index_max() == static_cast<Index>(tokens[t + 1]);
+    EXPECT_EQ(loss.correct[t] != 0, correct) << t;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, ForwardOfEveryKind,
+                         testing::Combine(testing::Values(Activation::gelu_new, Activation::gelu,
+                                                          Activation::relu),
+                                          testing::Bool()));
+
+TEST(Forward, ObserversSeeOneConsistentLayer) {
+  const Model model = random_weights(small_config(), 3);
+  const TokenIds tokens = Normal(4).tokens(130, model.config.d_vocab);
+  Forward forward(model);
+  Recorder with(true), without;
+  LayerObserver* const observers[] = {&with, &without};
+  const Matrix resid_final = forward.run(tokens, observers);
+  for (Index l = 0; l < model.config.n_layer; ++l) {
+    EXPECT_LT(
+        relative_error(with.resid_mid[l], Matrix(with.resid_pre[l] + with.attention_output[l])),
+        1e-6);
+    Cube by_head = head_outputs(with.z[l], model.layers[l].W_O, model.config.n_head);
+    Matrix sum = arma::sum(by_head, 2);
+    sum.each_col() += model.layers[l].b_O;
+    EXPECT_LT(relative_error(sum, with.attention_output[l]), test::float32_tolerance);
+    EXPECT_EQ(with.pattern[l].n_slices, model.config.n_head);
+    for (Index h = 0; h < model.config.n_head; ++h) {
+      const Index d = model.config.d_model, d_head = model.config.d_head();
+      const Matrix V = with.qkv[l].rows(2 * d + h * d_head, 2 * d + (h + 1) * d_head - 1);
+      const Matrix z = with.z[l].rows(h * d_head, (h + 1) * d_head - 1);
+      EXPECT_LT(relative_error(Matrix(V * with.pattern[l].slice(h)), z), test::float32_tolerance);
+    }
+    const Matrix& before = l > 0 ? with.resid_post[l - 1] : forward.embed(tokens);
+    EXPECT_LT(relative_error(with.resid_pre[l], before), 1e-7);
+  }
+  EXPECT_LT(relative_error(resid_final, with.resid_post.back()), 1e-7);
+}
+
+TEST(Forward, PatternsAreKeptOnlyWhenWanted) {
+  const Model model = random_weights(small_config(), 3);
+  Forward forward(model);
+  Recorder recorder;
+  LayerObserver* const observers[] = {&recorder};
+  forward.run(Normal(4).tokens(20, model.config.d_vocab), observers);
+  EXPECT_TRUE(recorder.pattern[0].is_empty());
+}
+
+TEST(Forward, RunningFromAnyLayerEqualsRunningThrough) {
+  const Model model = random_weights(small_config(), 5);
+  const TokenIds tokens = Normal(6).tokens(70, model.config.d_vocab);
+  Forward forward(model);
+  Recorder recorder;
+  LayerObserver* const observers[] = {&recorder};
+  const Matrix expected = forward.run(tokens, observers);
+  for (Index l = 0; l < model.config.n_layer; ++l) {
+    Matrix from_attention = recorder.resid_pre[l], from_mlp = recorder.resid_mid[l];
+    forward.run_from({l, StartPoint::Sublayer::attention}, from_attention);
+    forward.run_from({l, StartPoint::Sublayer::mlp}, from_mlp);
+    EXPECT_LT(relative_error(from_attention, expected), 1e-6) << l;
+    EXPECT_LT(relative_error(from_mlp, expected), 1e-6) << l;
+  }
+}
+
+TEST(Forward, StackedSequencesEqualSeparateOnes) {
+  const Model model = random_weights(small_config(), 7);
+  // Enough sequences for several groups, the last one partly filled.
+  const Index n_token = 90, n_sequence = 25;
+  const TokenIds tokens = Normal(8).tokens(n_token, model.config.d_vocab);
+  Matrix stack = Normal(9).matrix(model.config.d_model, n_token * n_sequence);
+  const Matrix start = stack;
+  Forward forward(model);
+  forward.run_from({1, StartPoint::Sublayer::attention}, stack, n_sequence);
+  const std::vector<TokenLoss> losses = forward.loss(stack, tokens, n_sequence);
+  ASSERT_EQ(losses.size(), n_sequence);
+  for (Index s = 0; s < n_sequence; ++s) {
+    Matrix one = start.cols(s * n_token, (s + 1) * n_token - 1);
+    forward.run_from({1, StartPoint::Sublayer::attention}, one);
+    EXPECT_LT(relative_error(Matrix(stack.cols(s * n_token, (s + 1) * n_token - 1)), one), 1e-6);
+    const TokenLoss loss = forward.loss(one, tokens);
+    ASSERT_EQ(losses[s].nll.size(), loss.nll.size());
+    for (Index t = 0; t + 1 < n_token; ++t) {
+      EXPECT_NEAR(losses[s].nll[t], loss.nll[t], 1e-5 * loss.nll[t]);
+    }
+  }
+}
+
+// One sequence of the stack predicts every token; the others predict almost none.
+TEST(Forward, CorrectTokensOfStackedSequencesAreTheirOwn) {
+  const Model model = random_weights(small_config(), 7);
+  const Index n_token = 90, n_sequence = 25, predicting = 13;
+  Matrix stack = Normal(9).matrix(model.config.d_model, n_token * n_sequence);
+  Forward forward(model);
+  const Matrix logits =
+      forward.logits(Matrix(stack.cols(predicting * n_token, (predicting + 1) * n_token - 1)));
+  TokenIds tokens{0};
+  for (Index t = 0; t + 1 < n_token; ++t) {
+    tokens.push_back(static_cast<TokenId>(logits.col(t).index_max()));
+  }
+  const std::vector<TokenLoss> losses = forward.loss(stack, tokens, n_sequence);
+  for (Index s = 0; s < n_sequence; ++s) {
+    const auto n_correct = std::count(losses[s].correct.begin(), losses[s].correct.end(), 1);
+    if (s == predicting) {
+      EXPECT_EQ(n_correct, n_token - 1);
+    } else {
+      EXPECT_LT(n_correct, 5) << s;  // by chance one token in 1500 is right
+    }
+  }
+}
+
+TEST(Forward, LaterTokensDoNotChangeEarlierOnes) {
+  const Model model = random_weights(small_config(), 10);
+  const TokenIds tokens = Normal(11).tokens(140, model.config.d_vocab);
+  Forward forward(model);
+  const Matrix all = forward.run(tokens);
+  const Matrix some = forward.run(std::span(tokens).first(77));
+  EXPECT_LT(relative_error(some, Matrix(all.cols(0, 76))), 1e-6);
+}
+
+TEST(Forward, BuffersServeDocumentsOfAnyLengthInAnyOrder) {
+  const Model model = random_weights(small_config(), 12);
+  Forward reused(model);
+  for (const Index n_token : {30, 1, 160, 2, 64, 65}) {
+    const TokenIds tokens = Normal(n_token).tokens(n_token, model.config.d_vocab);
+    Forward fresh(model);
+    const Matrix expected = fresh.run(tokens);
+    EXPECT_LT(relative_error(reused.run(tokens), expected), 1e-7) << n_token;
+  }
+}
+
+TEST(Forward, ThreadCountDoesNotChangeTheResult) {
+  const Model model = random_weights(small_config(), 13);
+  const TokenIds tokens = Normal(14).tokens(160, model.config.d_vocab);
+  const int threads = blas::thread_count();
+  Forward forward(model);
+  blas::set_thread_count(1);
+  const Matrix one = forward.run(tokens);
+  const TokenLoss loss_one = forward.loss(one, tokens);
+  blas::set_thread_count(3);
+  const Matrix three = forward.run(tokens);
+  const TokenLoss loss_three = forward.loss(three, tokens);
+  blas::set_thread_count(threads);
+  EXPECT_LT(relative_error(three, one), 1e-6);
+  EXPECT_NEAR(loss_three.sum(), loss_one.sum(), 1e-6 * loss_one.sum());
+}
+
+Model zero_output_columns(Model model, HeadIndex head) {
+  const Index d_head = model.config.d_head();
+  model.layers[head.layer].W_O.cols(head.head * d_head, (head.head + 1) * d_head - 1).zeros();
+  return model;
+}
+
+// The layer's other heads, run as a smaller attention, must give the masked result.
+TEST(Forward, MaskingAHeadIsZeroingItsOutputWeightsIsRemovingIt) {
+  const Model model = random_weights(small_config(), 15);
+  const TokenIds tokens = Normal(16).tokens(80, model.config.d_vocab);
+  const HeadIndex head{1, 2};
+  const Index d_head = model.config.d_head(), d = model.config.d_model;
+  const Index first = head.head * d_head, last = first + d_head - 1;
+  Forward forward(model);
+  Recorder recorder;
+  LayerObserver* const observers[] = {&recorder};
+  forward.run(tokens, observers);
+
+  const LayerWeights& layer = model.layers[head.layer];
+  Matrix masked = recorder.resid_mid[head.layer] -
+                  layer.W_O.cols(first, last) * recorder.z[head.layer].rows(first, last);
+  forward.run_from({head.layer, StartPoint::Sublayer::mlp}, masked);
+
+  const Model zeroed = zero_output_columns(model, head);
+  Forward zeroed_forward(zeroed);
+  const Matrix by_zeroing = zeroed_forward.run(tokens);
+
+  Matrix normalized(d, tokens.size());
+  layer_norm(recorder.resid_pre[head.layer], layer.ln_1_gain, layer.ln_1_bias,
+             model.config.layer_norm_epsilon, normalized);
+  AttentionWeights removed;
+  removed.n_head = model.config.n_head - 1;
+  removed.W_Q = layer.W_QKV.rows(0, d - 1);
+  removed.W_K = layer.W_QKV.rows(d, 2 * d - 1);
+  removed.W_V = layer.W_QKV.rows(2 * d, 3 * d - 1);
+  removed.b_Q = layer.b_QKV.rows(0, d - 1);
+  removed.b_K = layer.b_QKV.rows(d, 2 * d - 1);
+  removed.b_V = layer.b_QKV.rows(2 * d, 3 * d - 1);
+  for (Matrix* const W : {&removed.W_Q, &removed.W_K, &removed.W_V}) W->shed_rows(first, last);
+  for (Vector* const b : {&removed.b_Q, &removed.b_K, &removed.b_V}) b->shed_rows(first, last);
+  removed.W_O = layer.W_O;
+  removed.W_O.shed_cols(first, last);
+  removed.b_O = layer.b_O;
+  Matrix without =
+      recorder.resid_pre[head.layer] +
+      multi_head_attention(normalized, normalized, removed, AttentionMask::causal()).output;
+  forward.run_from({head.layer, StartPoint::Sublayer::mlp}, without);
+
+  EXPECT_LT(relative_error(masked, by_zeroing), test::float32_tolerance);
+  EXPECT_LT(relative_error(without, by_zeroing), test::float32_tolerance);
+}
+
+TEST(Forward, OneTokenPredictsNothing) {
+  const Model model = random_weights(small_config(), 17);
+  Forward forward(model);
+  const TokenIds tokens = {5};
+  EXPECT_TRUE(forward.loss(forward.run(tokens), tokens).nll.empty());
+}
+
+TEST(Forward, SaysWhatIsWrongWithTokens) {
+  const Model model = random_weights(small_config(), 18);
+  Forward forward(model);
+  EXPECT_EQ(message_of<ShapeError>([&] { forward.run(TokenIds()); }),
+            "tokens: expected at least 1, got 0");
+  const TokenIds long_document(161, 0), outside = {3, 1500}, negative = {-1};
+  EXPECT_EQ(message_of<ShapeError>([&] { forward.run(long_document); }),
+            "tokens: expected at most 160, got 161");
+  EXPECT_EQ(message_of<ShapeError>([&] { forward.run(outside); }),
+            "token: expected an id below 1500, got 1500");
+  EXPECT_EQ(message_of<ShapeError>([&] { forward.embed(negative); }),
+            "token: expected an id below 1500, got -1");
+}
+
+TEST(Forward, SaysWhatIsWrongWithAResidualStream) {
+  const Model model = random_weights(small_config(), 19);
+  Forward forward(model);
+  Matrix narrow(31, 4, arma::fill::zeros), odd(32, 5, arma::fill::zeros);
+  EXPECT_EQ(message_of<ShapeError>([&] { forward.run_from({}, narrow); }),
+            "residual stream rows: expected 32, got 31");
+  EXPECT_EQ(message_of<ShapeError>([&] { forward.run_from({}, odd, 2); }),
+            "residual stream columns: expected a multiple of 2 sequences, got 5");
+  const TokenIds tokens = {1, 2, 3};
+  EXPECT_EQ(message_of<ShapeError>([&] { forward.loss(odd, tokens); }),
+            "residual stream columns: expected 3, got 5");
+}
+
+TEST(Forward, RefusesAnAttentionOnlyModel) {
+  Model model = random_weights(small_config(), 20);
+  model.W_E.reset();
+  EXPECT_EQ(message_of<ShapeError>([&] { Forward forward(model); }),
+            "model: expected token embedding and MLP weights, got attention weights only");
+}
+
+// Compares every step with Hugging Face in float64; the first step that fails locates the error.
+TEST(ForwardGolden, AgreesWithHuggingFaceAtEachRung) {
+  const hdf5::InputFile file(test::data_path("forward_golden.h5"));
+  const Model model = load_model(test::data_path("tiny_flat/float64.h5"));
+  const Index d = model.config.d_model, d_head = model.config.d_head();
+  Forward forward(model);
+  for (const int document : {0, 1, 2}) {
+    const std::string group = "documents/" + std::to_string(document) + "/";
+    const TokenIds tokens = test::read_tokens(file, group + "tokens");
+    Recorder recorder(true);
+    LayerObserver* const observers[] = {&recorder};
+    const Matrix resid_final = forward.run(tokens, observers);
+    const auto expect_layers = [&](const char* name, const std::vector<Matrix>& values) {
+      const arma::cube expected = test::read_slices(file, group + name, 1);
+      ASSERT_EQ(expected.n_slices, values.size());
+      for (Index l = 0; l < values.size(); ++l) {
+        EXPECT_LT(relative_error(values[l], expected.slice(l)), test::float32_tolerance)
+            << group << name << l;
+      }
+    };
+    expect_layers("resid_pre", recorder.resid_pre);
+    expect_layers("attention_output", recorder.attention_output);
+    expect_layers("resid_mid", recorder.resid_mid);
+    const auto expect_heads = [&](const char* name, const std::vector<Matrix>& values, Index row) {
+      const arma::cube expected = test::read_slices(file, group + name, 2);
+      for (Index unit = 0; unit < expected.n_slices; ++unit) {
+        const Index first = row + unit % model.config.n_head * d_head;
+        const Matrix head = values[unit / model.config.n_head].rows(first, first + d_head - 1);
+        EXPECT_LT(relative_error(head, expected.slice(unit)), test::float32_tolerance)
+            << group << name << unit;
+      }
+    };
+    expect_heads("q", recorder.qkv, 0);
+    expect_heads("k", recorder.qkv, d);
+    expect_heads("v", recorder.qkv, 2 * d);
+    expect_heads("z", recorder.z, 0);
+    const arma::cube pattern = test::read_slices(file, group + "pattern", 2);
+    const arma::cube head_output = test::read_slices(file, group + "head_output", 2);
+    for (Index unit = 0; unit < pattern.n_slices; ++unit) {
+      const Index l = unit / model.config.n_head, h = unit % model.config.n_head;
+      EXPECT_LT(relative_error(recorder.pattern[l].slice(h), pattern.slice(unit)),
+                test::float32_tolerance);
+      const Cube outputs = head_outputs(recorder.z[l], model.layers[l].W_O, model.config.n_head);
+      EXPECT_LT(relative_error(outputs.slice(h), head_output.slice(unit)), test::float32_tolerance);
+    }
+    EXPECT_LT(relative_error(resid_final, test::read_matrix(file, group + "resid_final")),
+              test::float32_tolerance);
+  }
+}
+
+// The model scales its scores by layer.
+TEST(ForwardGolden, PatternsAndLossesOfScaledScoresAgreeWithHuggingFace) {
+  const hdf5::InputFile file(test::data_path("hub_golden.h5"));
+  const Model model = load_model(test::data_path("hub/snapshot"));
+  Forward forward(model);
+  for (const std::string document : {"0", "1"}) {
+    const std::string group = "documents/" + document + "/";
+    const TokenIds tokens = test::read_tokens(file, group + "tokens");
+    Recorder recorder(true);
+    LayerObserver* const observers[] = {&recorder};
+    const Matrix resid_final = forward.run(tokens, observers);
+    const arma::cube pattern = test::read_slices(file, group + "pattern", 2);
+    ASSERT_EQ(pattern.n_slices, 6U);
+    for (Index unit = 0; unit < pattern.n_slices; ++unit) {
+      EXPECT_LT(relative_error(recorder.pattern[unit / 2].slice(unit % 2), pattern.slice(unit)),
+                test::float32_tolerance)
+          << group << unit;
+    }
+    Matrix resid = recorder.resid_pre[0];
+    forward.run_from({}, resid);
+    EXPECT_LT(relative_error(resid, resid_final), 1e-6);
+    const auto nll = file.read_reals(group + "nll").values;
+    const TokenLoss loss = forward.loss(resid_final, tokens);
+    ASSERT_EQ(loss.nll.size(), nll.size());
+    for (std::size_t t = 0; t < nll.size(); ++t) {
+      EXPECT_NEAR(loss.nll[t], nll[t], test::float32_tolerance * nll[t]) << group << t;
+    }
+  }
+}
+
+void expect_losses(const Model& model, const hdf5::InputFile& file, const std::string& group) {
+  Forward forward(model);
+  for (const std::string document : {"0", "1", "2", "3"}) {
+    const TokenIds tokens = test::read_tokens(file, "documents/" + document + "/tokens");
+    const std::string prefix = group + "/" + document + "/";
+    const Matrix resid_final = forward.run(tokens);
+    if (file.has(prefix + "logits")) {
+      EXPECT_LT(
+          relative_error(forward.logits(resid_final), test::read_matrix(file, prefix + "logits")),
+          test::float32_tolerance)
+          << prefix;
+    }
+    const TokenLoss loss = forward.loss(resid_final, tokens);
+    if (tokens.size() < 2) {
+      EXPECT_TRUE(loss.nll.empty());
+      continue;
+    }
+    const auto nll = file.read_reals(prefix + "nll").values;
+    ASSERT_EQ(loss.nll.size(), nll.size());
+    for (std::size_t t = 0; t < nll.size(); ++t) {
+      EXPECT_NEAR(loss.nll[t], nll[t], test::float32_tolerance * nll[t]) << prefix << t;
+    }
+    const double mean = loss.sum() / static_cast<double>(nll.size());
+    const double expected = test::read_scalar(file, prefix + "loss");
+    EXPECT_NEAR(mean, expected, test::float32_tolerance * expected) << prefix;
+  }
+}
+
+TEST(ForwardGolden, LogitsAndLossesAgreeWithHuggingFaceForEveryVariant) {
+  const hdf5::InputFile file(test::data_path("forward_golden.h5"));
+  Model model = load_model(test::data_path("tiny_flat/float64.h5"));
+  expect_losses(model, file, "documents");
+  model.config.activation = Activation::gelu;
+  expect_losses(model, file, "variants/gelu");
+  model.config.activation = Activation::relu;
+  expect_losses(model, file, "variants/relu");
+  model.config.activation = Activation::gelu_new;
+  model.config.layer_norm_epsilon = 0.01;
+  expect_losses(model, file, "variants/epsilon");
+  expect_losses(load_model(test::data_path("tiny_safetensors_untied/model.safetensors")), file,
+                "variants/untied");
+  expect_losses(load_model(test::data_path("tiny_flat/untied_bias.h5")), file,
+                "variants/untied_bias");
+  expect_losses(load_model(test::data_path("tiny_safetensors_pruned/model.safetensors")), file,
+                "variants/pruned");
+}
+
+}  // namespace
+}  // namespace headscope

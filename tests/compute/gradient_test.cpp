@@ -1,0 +1,195 @@
+#include "headscope/gradient.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "headscope/ablation.hpp"
+#include "headscope/error.hpp"
+#include "support/double_reference.hpp"
+#include "support/golden.hpp"
+#include "support/random_weights.hpp"
+
+namespace headscope {
+namespace {
+
+using test::Normal;
+using test::random_weights;
+using test::reference_run;
+using test::small_config;
+
+struct Recorded {
+  std::vector<Index> order;
+  std::vector<Matrix> z, dz;
+  TokenLoss loss;
+};
+
+Recorded record(HeadGradient& gradient, const ModelConfig& config,
+                std::span<const TokenId> tokens) {
+  Recorded recorded;
+  recorded.z.resize(config.n_layer);
+  recorded.dz.resize(config.n_layer);
+  recorded.loss = gradient.run(tokens, [&](const LayerGradient& layer) {
+    recorded.order.push_back(layer.layer);
+    recorded.z[layer.layer] = layer.z;
+    recorded.dz[layer.layer] = layer.dz;
+  });
+  return recorded;
+}
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+class GradientOfEveryKind : public testing::TestWithParam<std::tuple<Activation, bool>> {};
+
+// Central differences of the double-precision loss along random directions in each layer's z.
+TEST_P(GradientOfEveryKind, AgreesWithFiniteDifferences) {
+  ModelConfig config = small_config();
+  config.d_vocab = 1030;
+  config.d_mlp = 48;
+  config.activation = std::get<0>(GetParam());
+  config.tied_unembedding = std::get<1>(GetParam());
+  const Model model = random_weights(config, 21);
+  const TokenIds tokens = Normal(22).tokens(66, config.d_vocab);
+  HeadGradient gradient(model);
+  const Recorded recorded = record(gradient, config, tokens);
+  EXPECT_EQ(recorded.order, (std::vector<Index>{2, 1, 0}));
+
+  // Balances the truncation error (third derivative) against rounding in double. A small step
+  // rarely crosses a corner of ReLU.
+  const double step = config.activation == Activation::relu ? 1e-7 : 1e-5;
+  const double tolerance = config.activation == Activation::relu ? 1e-4 : 1e-5;
+  for (Index l = 0; l < config.n_layer; ++l) {
+    for (std::uint64_t trial = 0; trial < 2; ++trial) {
+      // First along the gradient, then in a random direction.
+      const arma::mat dz = test::widen(recorded.dz[l]);
+      const arma::mat direction =
+          trial == 0 ? arma::mat(dz / arma::norm(dz, "fro"))
+                     : test::widen(Normal(30 + trial).matrix(config.d_model, tokens.size()));
+      const auto loss_at = [&](double distance) {
+        return mean(reference_run(model, tokens, [&](Index layer, arma::mat& z) {
+                      if (layer == l) z += distance * direction;
+                    }).nll);
+      };
+      const double difference = (loss_at(step) - loss_at(-step)) / (2 * step);
+      const double predicted = arma::accu(dz % direction);
+      const double size = arma::norm(dz, "fro") * (trial == 0 ? 1.0 : 10.0);
+      EXPECT_NEAR(predicted, difference, tolerance * size) << "layer " << l << " trial " << trial;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, GradientOfEveryKind,
+                         testing::Combine(testing::Values(Activation::gelu_new, Activation::gelu,
+                                                          Activation::relu),
+                                          testing::Bool()));
+
+TEST(HeadGradient, ReturnsTheLossAndActivationsOfTheForwardPass) {
+  const Model model = random_weights(small_config(), 23);
+  const TokenIds tokens = Normal(24).tokens(90, model.config.d_vocab);
+  HeadGradient gradient(model);
+  const Recorded recorded = record(gradient, model.config, tokens);
+  const auto reference = reference_run(model, tokens);
+  ASSERT_EQ(recorded.loss.nll.size(), tokens.size() - 1);
+  for (Index t = 0; t + 1 < tokens.size(); ++t) {
+    EXPECT_NEAR(recorded.loss.nll[t], reference.nll[t], 1e-5 * reference.nll[t]);
+  }
+  for (Index l = 0; l < model.config.n_layer; ++l) {
+    EXPECT_LT(test::relative_error(recorded.z[l], reference.z[l]), 1e-5);
+  }
+}
+
+// The last position predicts no token, and no later position attends to it.
+TEST(HeadGradient, IsZeroAtTheLastToken) {
+  const Model model = random_weights(small_config(), 25);
+  HeadGradient gradient(model);
+  const Recorded recorded =
+      record(gradient, model.config, Normal(26).tokens(66, model.config.d_vocab));
+  for (const Matrix& dz : recorded.dz) {
+    EXPECT_EQ(arma::abs(dz.col(65)).max(), 0.0F);
+    EXPECT_GT(arma::abs(dz.col(64)).max(), 0.0F);
+  }
+}
+
+TEST(HeadGradient, BuffersServeDocumentsOfAnyLengthInAnyOrder) {
+  const Model model = random_weights(small_config(), 27);
+  HeadGradient reused(model);
+  for (const Index n_token : {40, 130, 7}) {
+    const TokenIds tokens = Normal(n_token).tokens(n_token, model.config.d_vocab);
+    HeadGradient fresh(model);
+    const Recorded expected = record(fresh, model.config, tokens);
+    const Recorded again = record(reused, model.config, tokens);
+    for (Index l = 0; l < model.config.n_layer; ++l) {
+      EXPECT_LT(test::relative_error(again.dz[l], expected.dz[l]), 1e-6);
+    }
+  }
+}
+
+TEST(HeadGradient, OfObservedActivationsEqualsThatOfItsOwnForwardPass) {
+  const Model model = random_weights(small_config(), 29);
+  const TokenIds tokens = Normal(30).tokens(40, model.config.d_vocab);
+  HeadGradient gradient(model);
+  const Recorded expected = record(gradient, model.config, tokens);
+  HeadAblation ablation(model);
+  Forward forward(model);
+  LayerObserver* const observers[] = {&ablation};
+  forward.run(tokens, observers);
+  const Pack pack = Pack::of_document(tokens);
+  const std::vector<float> weights(39, 1 / 39.0F);
+  const auto is_equal = [&](const LayerGradient& layer) {
+    EXPECT_TRUE(test::same_values(layer.z, expected.z[layer.layer]));
+    EXPECT_TRUE(test::same_values(layer.dz, expected.dz[layer.layer]));
+  };
+  EXPECT_EQ(gradient.run(ablation.activations(), pack, weights, is_equal).nll, expected.loss.nll);
+  const Pack longer = Pack::of_document(Normal(30).tokens(41, model.config.d_vocab));
+  EXPECT_THROW(gradient.run(ablation.activations(), longer, std::vector<float>(40), is_equal),
+               ShapeError);
+}
+
+TEST(HeadGradient, OneTokenHasNoGradient) {
+  const Model model = random_weights(small_config(), 28);
+  HeadGradient gradient(model);
+  const TokenIds tokens = {3};
+  const Recorded recorded = record(gradient, model.config, tokens);
+  EXPECT_TRUE(recorded.loss.nll.empty());
+  for (const Matrix& dz : recorded.dz) EXPECT_EQ(arma::abs(dz).max(), 0.0F);
+}
+
+TEST(HeadGradient, AgreesWithPyTorchAutograd) {
+  const hdf5::InputFile file(test::data_path("gradient_golden.h5"));
+  const Model model = load_model(test::data_path("tiny_flat/float64.h5"));
+  HeadGradient gradient(model);
+  for (const std::string document : {"0", "1", "2", "3"}) {
+    const std::string group = "documents/" + document + "/";
+    const Recorded recorded =
+        record(gradient, model.config, test::read_tokens(file, group + "tokens"));
+    const double loss = test::read_scalar(file, group + "loss");
+    EXPECT_NEAR(mean(recorded.loss.nll), loss, 1e-5 * loss);
+    const arma::cube z = test::read_slices(file, group + "z", 1);
+    const arma::cube dz = test::read_slices(file, group + "grad_z", 1);
+    for (Index l = 0; l < model.config.n_layer; ++l) {
+      EXPECT_LT(test::relative_error(recorded.z[l], z.slice(l)), 1e-5) << group << l;
+      EXPECT_LT(test::relative_error(recorded.dz[l], dz.slice(l)), 1e-5) << group << l;
+    }
+  }
+}
+
+// The model scales its scores by layer.
+TEST(HeadGradient, OfScaledScoresAgreesWithPyTorchAutograd) {
+  const hdf5::InputFile file(test::data_path("hub_golden.h5"));
+  const Model model = load_model(test::data_path("hub/snapshot"));
+  HeadGradient gradient(model);
+  for (const std::string document : {"0", "1"}) {
+    const std::string group = "documents/" + document + "/";
+    const Recorded recorded =
+        record(gradient, model.config, test::read_tokens(file, group + "tokens"));
+    const arma::cube dz = test::read_slices(file, group + "grad_z", 1);
+    for (Index l = 0; l < model.config.n_layer; ++l) {
+      EXPECT_LT(test::relative_error(recorded.dz[l], dz.slice(l)), 1e-5) << group << l;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,203 @@
+#include "headscope/kernel.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "headscope/blas.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+Processor with(bool avx2, bool avx512 = false, bool avx512_bf16 = false, bool amx = false) {
+  return {"", avx2, avx512, avx512_bf16, amx, amx};
+}
+
+// `own` is the kernel that OpenBLAS 0.3.21 chooses; `better` is the one it should have chosen.
+struct Case {
+  const char* processor;
+  Processor features;
+  const char* own;
+  std::optional<std::string> better;
+};
+
+TEST(BetterKernel, IsTheWidestOfEachProcessorOfTheLastTenYears) {
+  const std::vector<Case> cases{
+      {"Intel Broadwell", with(true), "Haswell", {}},
+      {"Intel Goldmont", with(false), "Nehalem", {}},
+      {"Intel Skylake", with(true), "Haswell", {}},
+      {"Intel Skylake-SP", with(true, true), "SkylakeX", {}},
+      {"Intel Cascade Lake", with(true, true), "SkylakeX", {}},
+      {"Intel Cooper Lake", with(true, true, true), "Cooperlake", {}},
+      {"Intel Ice Lake", with(true, true), "SkylakeX", {}},
+      {"Intel Rocket Lake", with(true, true), "SkylakeX", {}},
+      {"Intel Alder Lake", with(true), "Haswell", {}},
+      {"Intel Sapphire Rapids", with(true, true, true, true), "SkylakeX", {}},
+      {"Intel Emerald Rapids", with(true, true, true, true), "Prescott", "SkylakeX"},
+      {"Intel Granite Rapids", with(true, true, true, true), "Prescott", "SkylakeX"},
+      {"Intel Sierra Forest", with(true), "Prescott", "Haswell"},
+      {"Intel Arrow Lake", with(true), "Prescott", "Haswell"},
+      {"AMD Excavator", with(true), "Excavator", {}},
+      {"AMD Zen", with(true), "Zen", {}},
+      {"AMD Zen 2", with(true), "Zen", {}},
+      {"AMD Zen 3", with(true), "Zen", {}},
+      {"AMD Zen 4", with(true, true, true), "Zen", "SkylakeX"},
+      {"AMD Zen 5", with(true, true, true), "Prescott", "SkylakeX"},
+      {"a virtual machine that hides AVX-512", with(true), "Zen", {}},
+      {"a virtual machine that hides AVX2", with(false), "Prescott", {}},
+  };
+  for (const Case& each : cases) {
+    EXPECT_EQ(blas::better_kernel(each.features, each.own), each.better) << each.processor;
+  }
+}
+
+TEST(Processor, HasWhatLinuxSaysOfIt) {
+  std::ifstream file("/proc/cpuinfo");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto from = text.find("\nflags");
+  if (from == std::string::npos) GTEST_SKIP() << "/proc/cpuinfo has no flags";
+  const std::string flags = text.substr(from, text.find('\n', from + 1) - from) + " ";
+  const auto has = [&](const std::string& flag) {
+    return flags.find(" " + flag + " ") != std::string::npos;
+  };
+  const Processor processor = this_processor();
+  EXPECT_EQ(processor.avx2, has("avx2") && has("fma"));
+  EXPECT_EQ(processor.avx512,
+            has("avx512f") && has("avx512dq") && has("avx512bw") && has("avx512vl"));
+  EXPECT_EQ(processor.avx512_bf16, has("avx512_bf16"));
+  EXPECT_EQ(processor.amx_bf16, has("amx_bf16"));
+  EXPECT_EQ(processor.amx_int8, has("amx_int8"));
+  EXPECT_THAT(text, HasSubstr(processor.name));
+}
+
+class Restart : public testing::Test {
+ protected:
+  // Runs the program with an OpenBLAS that does not recognise the processor.
+  // `environment` holds NAME=VALUE entries.
+  test::Finished run(std::vector<std::string> arguments,
+                     const std::vector<std::string>& environment = {},
+                     std::vector<std::string> before = {}) const {
+    std::vector<std::string> call{"env",
+                                  "-u",
+                                  "OPENBLAS_CORETYPE",
+                                  "-u",
+                                  "GOMP_SPINCOUNT",
+                                  "-u",
+                                  "OMP_WAIT_POLICY",
+                                  "ASAN_OPTIONS=verify_asan_link_order=0",
+                                  "STARTS_FILE=" + starts_file(),
+                                  "LD_PRELOAD=" HEADSCOPE_OLD_OPENBLAS};
+    call.insert(call.end(), environment.begin(), environment.end());
+    call.insert(call.end(), before.begin(), before.end());
+    const std::vector<std::string> program = test::headscope_call(arguments);
+    call.insert(call.end(), program.begin(), program.end());
+    return test::run_program(call);
+  }
+
+  std::ptrdiff_t n_start() const {
+    std::ifstream file(starts_file());
+    return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
+  }
+
+  void SetUp() override {
+    if (!best_) GTEST_SKIP() << "this processor has no kernel better than Prescott";
+  }
+
+  std::optional<std::string> best_ = blas::better_kernel(this_processor(), "Prescott");
+
+ private:
+  std::string starts_file() const { return folder_.file("starts"); }
+
+  test::TemporaryDirectory folder_;
+};
+
+TEST_F(Restart, HappensOnceAndTakesTheBestKernel) {
+  const test::Finished version = run({"--version"});
+  EXPECT_EQ(version.exit_status, 0);
+  EXPECT_THAT(version.out, HasSubstr(" " + *best_));
+  EXPECT_EQ(n_start(), 2);
+}
+
+TEST_F(Restart, DoesNotHappenWhereNothingIsToBeSet) {
+  run({"--version"}, {"OPENBLAS_CORETYPE=" + *best_, "GOMP_SPINCOUNT=1", "OPENBLAS_NUM_THREADS=1"});
+  EXPECT_EQ(n_start(), 1);
+}
+
+TEST_F(Restart, KeepsArgumentsAndExitStatus) {
+  const test::Finished run_of = run({"run", "--analyses", "a  'b", "--output", ""});
+  EXPECT_EQ(run_of.exit_status, 2);
+  EXPECT_THAT(run_of.err, HasSubstr("\"a  'b\""));
+}
+
+TEST_F(Restart, KeepsStreams) {
+  const test::Finished config = run({"run", "--output", "/nowhere", "--config", "/dev/stdin"}, {},
+                                    {"sh", "-c", "echo unheard = 1 | exec \"$@\"", "sh"});
+  EXPECT_EQ(config.exit_status, 2);
+  EXPECT_THAT(config.err, HasSubstr("unheard"));
+}
+
+TEST_F(Restart, KeepsIgnoredSignals) {
+  const test::Finished version =
+      run({"--version"}, {}, {"sh", "-c", "trap '' INT; kill -INT $$; exec \"$@\"", "sh"});
+  EXPECT_EQ(version.exit_status, 0);
+}
+
+TEST_F(Restart, LeavesTheKernelThatTheUserSetAndWarns) {
+  const test::Finished version = run({"--version"}, {"OPENBLAS_CORETYPE=Prescott"});
+  EXPECT_THAT(version.out, EndsWith(" Prescott\n"));
+  test::TemporaryDirectory folder;
+  const test::Finished analysed =
+      run({"run", "--model", HEADSCOPE_PROJECT_DIR "/data/planted-model.h5", "--analyses",
+           "parameters", "--nulls", "1", "--output", folder.file("out"), "--quiet"},
+          {"OPENBLAS_CORETYPE=Prescott"});
+  EXPECT_EQ(analysed.exit_status, 0);
+  EXPECT_THAT(analysed.err,
+              HasSubstr("warning: OpenBLAS multiplies matrices with its kernel Prescott"));
+  EXPECT_THAT(analysed.err, HasSubstr("set OPENBLAS_CORETYPE=" + *best_));
+  const test::Finished pruned = run({"prune", HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
+                                     folder.file("pruned.h5"), "--heads", "L0H0"},
+                                    {"OPENBLAS_CORETYPE=Prescott"});
+  const test::Finished merged =
+      run({"merge", folder.path(), "--output", folder.path()}, {"OPENBLAS_CORETYPE=Prescott"});
+  EXPECT_EQ(pruned.exit_status, 0);
+  EXPECT_THAT(pruned.err, HasSubstr("set OPENBLAS_CORETYPE=" + *best_));
+  EXPECT_THAT(merged.err, HasSubstr("set OPENBLAS_CORETYPE=" + *best_));
+}
+
+TEST_F(Restart, IsDoneWithoutWhereTheProgramCannotBeOpenedAgain) {
+  if (test::run_program({"unshare", "-m", "true"}).exit_status != 0) {
+    GTEST_SKIP() << "/proc cannot be hidden: no mount namespace can be made here";
+  }
+  const test::Finished version =
+      run({"--version"}, {},
+          {"unshare", "-m", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh"});
+  EXPECT_EQ(version.exit_status, 0) << version.err;
+  EXPECT_THAT(version.out, EndsWith(" Prescott\n"));
+}
+
+TEST_F(Restart, IsDoneWithoutWhereTheLoaderIsTheProgram) {
+  const std::string loader = "/lib64/ld-linux-x86-64.so.2";
+  if (!std::filesystem::exists(loader)) GTEST_SKIP() << loader << " is absent";
+  const test::Finished version = run({"--version"}, {}, {loader});
+  EXPECT_EQ(version.exit_status, 0) << version.err;
+  EXPECT_THAT(version.out, EndsWith(" Prescott\n"));
+}
+
+TEST(KernelWarning, IsSilentWhereTheKernelIsTheBest) {
+  EXPECT_EQ(blas::kernel_warning().empty(),
+            !blas::better_kernel(this_processor(), blas::kernel_in_use()).has_value());
+  EXPECT_THAT(blas::library_description(), EndsWith(blas::kernel_in_use()));
+}
+
+}  // namespace
+}  // namespace headscope

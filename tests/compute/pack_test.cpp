@@ -1,0 +1,187 @@
+#include "headscope/pack.hpp"
+
+#include <gtest/gtest.h>
+
+#include "headscope/ablation.hpp"
+#include "headscope/gradient.hpp"
+#include "support/double_reference.hpp"
+#include "support/message_of.hpp"
+#include "support/random_weights.hpp"
+
+namespace headscope {
+namespace {
+
+using test::message_of;
+using test::Normal;
+using test::reference_run;
+
+// float32 against double precision: a few units in the last place of each layer's sums.
+
+struct Pair {
+  TokenIds a, b;
+  Index n_shared;
+};
+
+/// Pairs of unequal length: one differs from the second token on, one longer than a block of
+/// queries, one whose first sequence begins the second.
+std::vector<Pair> some_pairs(Index d_vocab) {
+  std::vector<Pair> pairs;
+  Normal random(31);
+  const auto add = [&](Index n_shared, Index n_a, Index n_b) {
+    const TokenIds shared = random.tokens(n_shared, d_vocab);
+    Pair pair{shared, shared, n_shared};
+    for (const TokenId id : random.tokens(n_a, d_vocab)) pair.a.push_back(id);
+    for (const TokenId id : random.tokens(n_b, d_vocab)) pair.b.push_back(id);
+    pairs.push_back(pair);
+  };
+  add(1, 6, 4);
+  add(70, 81, 67);
+  add(9, 0, 3);
+  add(12, 1, 1);
+  return pairs;
+}
+
+/// Scores are scaled by layer: the attention of packs, ablation and gradient must know it too.
+ModelConfig scaled_config() {
+  ModelConfig config = test::small_config();
+  config.scale_by_inverse_layer = true;
+  return config;
+}
+
+class PackTest : public testing::TestWithParam<bool> {
+ protected:
+  PackTest() {
+    for (const Pair& pair : pairs_) pack_.add_pair(pair.a, pair.b, pair.n_shared, GetParam());
+  }
+
+  using ChangeZ = std::function<void(Index, arma::mat&)>;
+  /// The losses of the pack's predictions, each sequence run by itself.
+  std::vector<double> losses_apart(const ChangeZ& change = [](Index, arma::mat&) {}) const {
+    std::vector<double> losses;
+    for (const Pair& pair : pairs_) {
+      for (const TokenIds& sequence : {pair.a, pair.b}) {
+        const std::vector<double> nll = reference_run(model_, sequence, change).nll;
+        losses.insert(losses.end(), nll.begin() + static_cast<std::ptrdiff_t>(pair.n_shared - 1),
+                      nll.end());
+      }
+    }
+    return losses;
+  }
+  void expect_losses(const TokenLoss& loss, const std::vector<double>& expected) const {
+    ASSERT_EQ(loss.nll.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_NEAR(loss.nll[i], expected[i], test::float32_tolerance * expected[i])
+          << "prediction " << i;
+    }
+  }
+
+  const Model model_ = test::random_weights(scaled_config(), 30);
+  const std::vector<Pair> pairs_ = some_pairs(model_.config.d_vocab);
+  Pack pack_;
+};
+
+INSTANTIATE_TEST_SUITE_P(WithAndWithoutLastTokens, PackTest, testing::Bool());
+
+TEST_P(PackTest, PredictsEachTokenAsItsSequenceByItself) {
+  Forward forward(model_);
+  const Matrix resid_final = forward.run(pack_);
+  expect_losses(forward.loss(resid_final, pack_, 1).front(), losses_apart());
+}
+
+TEST_P(PackTest, SharedTokensAndLastTokensThatPredictNothingTakeNoColumns) {
+  Index n_column = 0;
+  for (const Pair& pair : pairs_) {
+    for (const TokenIds& sequence : {pair.a, pair.b}) {
+      const Index own = sequence.size() - pair.n_shared;
+      n_column += GetParam() || own == 0 ? own : own - 1;
+    }
+    n_column += pair.n_shared;
+  }
+  EXPECT_EQ(pack_.n_column(), n_column);
+}
+
+TEST_P(PackTest, AblatingAHeadEqualsANaiveMaskedForwardOfEachSequence) {
+  const Index d_head = model_.config.d_head();
+  HeadAblation ablation(model_);
+  LayerObserver* const observers[] = {&ablation};
+  Forward(model_).run(pack_, observers);
+  const Matrix replacement(model_.config.d_model, pack_.n_column(), arma::fill::value(0.3F));
+  std::vector<HeadVariant> variants;
+  for (Index l = 0; l < model_.config.n_layer; ++l) {
+    variants.push_back({l, {1}});
+    variants.push_back({l, {3}, replacement});
+  }
+  const std::vector<TokenLoss> losses = ablation.losses(pack_, variants);
+  ASSERT_EQ(losses.size(), variants.size());
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    expect_losses(losses[v], losses_apart([&](Index layer, arma::mat& z) {
+                    if (layer != variants[v].layer) return;
+                    const Index h = variants[v].heads.front();
+                    z.rows(h * d_head, (h + 1) * d_head - 1).fill(v % 2 == 0 ? 0.0 : 0.3);
+                  }));
+  }
+  expect_losses(ablation.clean_loss(pack_), losses_apart());
+}
+
+// The gradient of documents is checked against finite differences and autograd.
+TEST_P(PackTest, GradientOfASharedColumnIsTheSumOverItsSequences) {
+  HeadGradient gradient(model_);
+  const auto gradients_of = [&](const Pack& pack, const std::vector<float>& weights) {
+    std::vector<Matrix> dz(model_.config.n_layer);
+    gradient.run(pack, weights, [&](const LayerGradient& layer) { dz[layer.layer] = layer.dz; });
+    return dz;
+  };
+  const std::vector<float> all = [&] {
+    const Vector random = Normal(32).vector(pack_.predictions.size());
+    return std::vector<float>(random.begin(), random.end());
+  }();
+  const std::vector<Matrix> packed = gradients_of(pack_, all);
+
+  Index first = 0, next = 0;
+  for (const Pair& pair : pairs_) {
+    const auto of_sequence = [&](const TokenIds& sequence) {
+      const Pack apart = Pack::of_document(sequence);
+      std::vector<float> weights(apart.predictions.size(), 0.0F);
+      for (Index t = pair.n_shared - 1; t < weights.size(); ++t) weights[t] = all[next++];
+      return gradients_of(apart, weights);
+    };
+    const std::vector<Matrix> of_a = of_sequence(pair.a), of_b = of_sequence(pair.b);
+    const auto n_columns = [&](const TokenIds& sequence) {
+      return std::max<Index>(pair.n_shared, sequence.size() - (GetParam() ? 0 : 1));
+    };
+    const Index n_a = n_columns(pair.a), n_b = n_columns(pair.b);
+    for (Index l = 0; l < model_.config.n_layer; ++l) {
+      Matrix expected = of_a[l].cols(0, n_a - 1);
+      expected.cols(0, pair.n_shared - 1) += of_b[l].cols(0, pair.n_shared - 1);
+      if (n_b > pair.n_shared) {
+        expected = arma::join_rows(expected, Matrix(of_b[l].cols(pair.n_shared, n_b - 1)));
+      }
+      const Matrix got = packed[l].cols(first, first + expected.n_cols - 1);
+      EXPECT_LT(test::relative_error(got, expected), test::float32_tolerance);
+    }
+    first += n_a + n_b - pair.n_shared;
+  }
+}
+
+TEST(Pack, PartsThatDoNotFitTogetherAreRefused) {
+  const Model model = test::random_weights(test::small_config(), 33);
+  Forward forward(model);
+  const auto error_of = [&](const Pack& pack) { return message_of([&] { forward.run(pack); }); };
+  const TokenIds tokens{1, 2, 3};
+  EXPECT_EQ(error_of({tokens, {{0, 2}}, {}}), "columns of a pack's segments: expected 3, got 2");
+  EXPECT_EQ(error_of({tokens, {{0, 2}, {1, 1}}, {}}),
+            "first column of a segment: expected 2, got 1");
+  EXPECT_EQ(error_of({tokens, {{0, 2}, {2, 1, 0, 3}}, {}}),
+            "end of a segment's stem: expected at most 2, got 3");
+  EXPECT_EQ(error_of({tokens, {{0, 3}}, {{3, 1}}}),
+            "column of a prediction: expected below 3, got 3");
+  Pack longer;
+  longer.add_pair(TokenIds(160, 5), TokenIds(161, 5), 100, true);
+  EXPECT_EQ(error_of(longer), "tokens: expected at most 160, got 161");
+  Pack pair;
+  EXPECT_EQ(message_of([&] { pair.add_pair(tokens, tokens, 4, true); }),
+            "shared tokens of a pair: expected 1 to 3, got 4");
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,415 @@
+#include "headscope/corpus.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "files/hdf5_file.hpp"
+#include "files/sha256.hpp"
+#include "headscope/error.hpp"
+#include "support/message_of.hpp"
+#include "support/shared_data.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+const Tokenizer& tokenizer() {
+  static const Tokenizer instance =
+      Tokenizer::from_directory(std::string(HEADSCOPE_TEST_DATA) + "/tokenizer");
+  return instance;
+}
+
+class CorpusTest : public testing::Test {
+ protected:
+  std::string write(const std::string& name, const std::string& bytes) {
+    test::write_file(folder_.file(name), bytes);
+    return folder_.file(name);
+  }
+  std::string error_of(const std::string& path, const CorpusOptions& options = {},
+                       const Tokenizer* with = &tokenizer()) {
+    return test::message_of([&] { Corpus({path}, with, options); });
+  }
+  test::TemporaryDirectory folder_;
+};
+
+std::string text_of(const Piece& piece) {
+  TokenIds ids = piece.tokens;
+  if (piece.has_bos) ids.erase(ids.begin());
+  return tokenizer().decode(ids);
+}
+
+std::vector<Piece> pieces_of(const Corpus& corpus) {
+  std::vector<Piece> pieces;
+  for (std::uint64_t document = 0; document < corpus.n_document(); ++document) {
+    for (std::uint64_t index = 0; index < corpus.n_piece(document); ++index) {
+      pieces.push_back(corpus.piece(document, index));
+      EXPECT_EQ(pieces.back().document, document);
+      EXPECT_EQ(pieces.back().index, index);
+    }
+  }
+  EXPECT_EQ(corpus.n_piece(), pieces.size());
+  return pieces;
+}
+
+std::vector<std::string> texts_of(const Corpus& corpus) {
+  std::vector<std::string> texts;
+  for (const Piece& piece : pieces_of(corpus)) texts.push_back(text_of(piece));
+  return texts;
+}
+
+std::string line(const std::string& id, const std::string& form, const std::string& head,
+                 const std::string& relation, const std::string& misc = "_") {
+  return id + "\t" + form + "\t" + form + "\tX\t_\t_\t" + head + "\t" + relation + "\t_\t" + misc +
+         "\n";
+}
+
+using Texts = std::vector<std::string>;
+
+TEST_F(CorpusTest, BlankLinesEndPlainTextDocuments) {
+  const std::string path = write("a.txt",
+                                 "\xEF\xBB\xBF"
+                                 "One, two\nthree.\n \t\n\n  Four\r\nfive\r\n\r\nsix");
+  const Corpus corpus({path}, &tokenizer(), {});
+  EXPECT_EQ(texts_of(corpus), (Texts{"One, two\nthree.", "  Four\r\nfive", "six"}));
+  const Piece first = corpus.piece(0);
+  EXPECT_EQ(first.id, "a.txt:1");
+  EXPECT_EQ(corpus.piece(1).id, "a.txt:5");
+  EXPECT_TRUE(first.has_bos);
+  EXPECT_EQ(first.tokens[0], tokenizer().end_of_text());
+  EXPECT_EQ(first.token_text[0], "<|endoftext|>");
+  EXPECT_EQ(first.token_text.size(), first.tokens.size());
+  EXPECT_TRUE(first.words.empty());
+  EXPECT_EQ(corpus.sha256(), file_sha256(path));
+  EXPECT_EQ(test::message_of<ShapeError>([&] { corpus.piece(3); }),
+            "document: expected 0 to 2, got 3");
+  EXPECT_EQ(test::message_of<ShapeError>([&] { corpus.piece(2, 1); }),
+            "piece: expected 0 to 0, got 1");
+}
+
+TEST_F(CorpusTest, ConlluUnderAnotherNameIsNotTakenForPlainText) {
+  const std::string text = "# newdoc id = a\n\n" + line("1", "One", "0", "root");
+  EXPECT_EQ(error_of(write("a.tab", text)),
+            folder_.file("a.tab") +
+                ":3: expected plain text, got CoNLL-U, which is read from files named *.conllu "
+                "or *.conll");
+  EXPECT_EQ(error_of(write("table.txt", "Numbers:\n1\t2\t3\t4\t5\t6\t7\t8\t9\t10\n")), "no error");
+}
+
+TEST_F(CorpusTest, WithoutBosTokensAreTheTextAlone) {
+  CorpusOptions options;
+  options.prepend_bos = false;
+  const Corpus corpus({write("a.txt", "the one")}, &tokenizer(), options);
+  EXPECT_FALSE(corpus.piece(0).has_bos);
+  EXPECT_EQ(corpus.piece(0).tokens, tokenizer().encode("the one").ids);
+}
+
+TEST_F(CorpusTest, LongTextIsCutAfterSentences) {
+  const std::string a = "The sister gave \"it\" back.", b = "We looked (twice!)", c = "Really?";
+  const Index room = tokenizer().encode(a + "  " + b).ids.size();
+  CorpusOptions options;
+  options.max_tokens = room + 1;
+  const Corpus corpus({write("a.txt", a + "  " + b + "\n" + c)}, &tokenizer(), options);
+  EXPECT_EQ(texts_of(corpus), (Texts{a + "  " + b, c}));
+  EXPECT_EQ(corpus.n_document(), 1u);
+  EXPECT_EQ(corpus.piece(0, 1).id, "a.txt:1/2");
+  options.max_tokens = room;
+  EXPECT_EQ(texts_of(Corpus({folder_.file("a.txt")}, &tokenizer(), options)),
+            (Texts{a, b + "\n" + c}));
+}
+
+TEST_F(CorpusTest, PiecesNeverExceedTheContextAndLoseOnlySpace) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) {
+    text += "word" + std::to_string(i * 7919) + (i % 7 == 0 ? ". " : i % 5 == 0 ? "  " : " ");
+  }
+  text += std::string(300, 'q') + "\xF0\x9F\x98\x80\xF0\x9F\x98\x80 end";
+  const std::string path = write("a.txt", text);
+  const auto without_space = [](std::string s) {
+    std::erase(s, ' ');
+    return s;
+  };
+  for (const Index max_tokens : {2, 3, 5, 8, 30, 200}) {
+    CorpusOptions options;
+    options.max_tokens = max_tokens;
+    const Corpus corpus({path}, &tokenizer(), options);
+    std::string joined;
+    for (const Piece& piece : pieces_of(corpus)) {
+      EXPECT_LE(piece.tokens.size(), max_tokens);
+      joined += text_of(piece);
+    }
+    EXPECT_EQ(without_space(joined), without_space(text)) << max_tokens;
+  }
+}
+
+TEST_F(CorpusTest, WordsAlignWithTokensAcrossRangesAndGaps) {
+  const std::string path =
+      write("a.conllu", "# newdoc id = doc\n# global.Entity = eid-etype-head\n" +
+                            line("1", "the", "2", "det", "Entity=(e1-person-2") +
+                            line("2", "sister", "0", "root", "Entity=e1)") +
+                            line("3-4", "isn't", "_", "_", "SpaceAfter=No") +
+                            line("3", "is", "2", "cop") + line("4", "n't", "2", "advmod:neg") +
+                            line("5", ".", "2", "punct") + "\n" +
+                            line("1", "She", "0", "root", "Entity=(e1-person-1)"));
+  const Piece d = Corpus({path}, &tokenizer(), {}).piece(0);
+  EXPECT_EQ(d.id, "doc");
+  EXPECT_EQ(text_of(d), "the sister isn't. She");
+  ASSERT_EQ(d.words.size(), 6u);
+  EXPECT_TRUE(d.has_dependencies);
+  EXPECT_TRUE(d.has_coreference);
+  EXPECT_EQ(d.words[3].relation, "advmod");
+  EXPECT_EQ(d.words[3].head, 1u);
+  EXPECT_EQ(d.words[5].head, std::nullopt);
+  EXPECT_EQ(d.words[5].sentence, 1u);
+  for (const Word& word : d.words) {
+    std::string spelled;
+    for (const Index t : word.tokens) spelled += d.token_text[t];
+    // GPT-2 splits "isn't" before the apostrophe; the token with the "n" belongs mostly to "is".
+    const std::string expected = word.form == "n't" ? "'t" : word.form;
+    EXPECT_NE(spelled.find(expected), std::string::npos) << word.form << " in " << spelled;
+  }
+  ASSERT_EQ(d.mentions.size(), 2u);
+  EXPECT_EQ(d.mentions[0].head_word, 1u);
+  EXPECT_EQ(d.mentions[1].words, (std::vector<Index>{5}));
+  EXPECT_EQ(d.mentions[1].entity, "e1");
+}
+
+TEST_F(CorpusTest, TreebankDocumentsAreCutBetweenSentences) {
+  std::string text = "# newdoc id = d\n";
+  for (const char* const name : {"a", "b", "c"}) {
+    text += line("1", "head", "2", "nsubj", std::string("Entity=(") + name + ")") +
+            line("2", "looks", "0", "root", "Entity=(x") +
+            line("3", "back", "2", "advmod", "Entity=x)") + "\n";
+  }
+  const std::string path = write("a.conllu", text);
+  CorpusOptions options;
+  options.max_tokens = 1 + tokenizer().encode("head looks back head looks back").ids.size();
+  const Corpus corpus({path}, &tokenizer(), options);
+  EXPECT_EQ(texts_of(corpus), (Texts{"head looks back head looks back", "head looks back"}));
+  EXPECT_EQ(corpus.n_document(), 1u);
+  const Piece second = corpus.piece(0, 1);
+  EXPECT_EQ(second.id, "d/2");
+  ASSERT_EQ(second.words.size(), 3u);
+  EXPECT_EQ(second.words[0].head, 1u);
+  EXPECT_EQ(second.words[0].sentence, 0u);
+  ASSERT_EQ(second.mentions.size(), 2u);
+  EXPECT_EQ(second.mentions[0].entity, "c");
+}
+
+TEST_F(CorpusTest, LongSentencesAreCutBetweenWordsAndLoseWhatCrosses) {
+  const std::string path = write("a.conllu", line("1", "head", "2", "nsubj", "Entity=(e1)") +
+                                                 line("2", "looks", "0", "root", "Entity=(e2") +
+                                                 line("3", "back", "2", "advmod", "Entity=e2)") +
+                                                 line("4", "there", "3", "advmod", "Entity=(e3)"));
+  CorpusOptions options;
+  options.max_tokens = 1 + tokenizer().encode("head looks").ids.size();
+  const Corpus corpus({path}, &tokenizer(), options);
+  ASSERT_EQ(texts_of(corpus), (Texts{"head looks", "back there"}));
+  const Piece first = corpus.piece(0), second = corpus.piece(0, 1);
+  EXPECT_EQ(first.id, "a.conllu:1/1");
+  EXPECT_EQ(first.words[0].head, 1u);
+  ASSERT_EQ(first.mentions.size(), 1u);
+  EXPECT_EQ(first.mentions[0].entity, "e1");
+  EXPECT_EQ(second.words[0].head, std::nullopt);
+  EXPECT_EQ(second.words[0].relation, "advmod");
+  EXPECT_EQ(second.words[1].head, 0u);
+  ASSERT_EQ(second.mentions.size(), 1u);
+  EXPECT_EQ(second.mentions[0].head_word, 1u);
+}
+
+TEST_F(CorpusTest, AWordLongerThanTheContextIsShortened) {
+  const std::string path =
+      write("a.conllu", line("1", "the", "2", "det") + line("2", "qqqqqqqq", "0", "root") +
+                            line("3", "the", "2", "det"));
+  CorpusOptions options;
+  options.max_tokens = 4;
+  const Corpus corpus({path}, &tokenizer(), options);
+  EXPECT_EQ(texts_of(corpus), (Texts{"the", "qqq", "the"}));
+  EXPECT_EQ(corpus.piece(0, 1).words[0].form, "qqqqqqqq");
+  EXPECT_EQ(corpus.piece(0, 1).words[0].tokens, (std::vector<Index>{1, 2, 3}));
+}
+
+TEST_F(CorpusTest, HeadsOfMentionsAreFoundInEverySentence) {
+  const std::string path = write(
+      "a.conllu", line("1", "now", "3", "advmod") + line("2", "he", "3", "nsubj") +
+                      line("3", "saw", "0", "root") + line("4", "it", "3", "obj") + "\n" +
+                      line("1", "the", "3", "det", "Entity=(e1") + line("2", "old", "3", "amod") +
+                      line("3", "man", "0", "root", "Entity=e1)"));
+  const Piece document = Corpus({path}, &tokenizer(), {}).piece(0);
+  ASSERT_EQ(document.mentions.size(), 1u);
+  EXPECT_EQ(document.words[document.mentions[0].head_word].form, "man");
+}
+
+TEST_F(CorpusTest, CoreferenceIsCheckedInTheWholeDocument) {
+  const std::string path =
+      write("a.conllu", "# newdoc\n" + line("1", "a", "0", "root", "Entity=(e1") + "\n# newdoc\n" +
+                            line("1", "b", "0", "root", "Entity=e1)"));
+  EXPECT_EQ(error_of(path), path +
+                                ":2: expected a closing bracket of entity \"e1\" in the "
+                                "document, got none");
+}
+
+TEST_F(CorpusTest, FoldersGiveTheirFilesInNameOrder) {
+  write("b.txt", "second");
+  write("a.conllu", line("1", "first", "0", "root"));
+  write("c.md", "not read");
+  Corpus corpus({folder_.file("")}, &tokenizer(), {});
+  EXPECT_EQ(texts_of(corpus), (Texts{"first", "second"}));
+  Sha256 both;
+  both.add(test::read_file(folder_.file("a.conllu")) + "second");
+  EXPECT_EQ(corpus.sha256(), both.finish());
+  CorpusOptions one;
+  one.max_documents = 1;
+  EXPECT_EQ(texts_of(Corpus({folder_.file("")}, &tokenizer(), one)), Texts{"first"});
+}
+
+TEST_F(CorpusTest, TokenIdsAreReadCutAndChecked) {
+  const auto write_ids = [&](const std::string& name, const std::vector<std::int64_t>& tokens,
+                             const std::vector<std::int64_t>& offsets) {
+    hdf5::OutputFile file(folder_.file(name));
+    file.write("tokens", {tokens.size()}, std::span(tokens));
+    file.write("offsets", {offsets.size()}, std::span(offsets));
+    file.publish();
+    return folder_.file(name);
+  };
+  const std::int64_t bos = tokenizer().end_of_text();
+  CorpusOptions options;
+  options.max_tokens = 3;
+  const std::string path = write_ids("a.h5", {bos, 5, 6, 7, 8, 9}, {0, 4, 6});
+  const Corpus corpus({path}, &tokenizer(), options);
+  ASSERT_EQ(corpus.n_document(), 2u);
+  EXPECT_EQ(corpus.n_piece(0), 2u);
+  EXPECT_EQ(corpus.n_piece(1), 1u);
+  const TokenId bos_id = tokenizer().end_of_text();
+  EXPECT_EQ(corpus.piece(0).tokens, (TokenIds{bos_id, 5, 6}));
+  EXPECT_EQ(corpus.piece(0, 1).tokens, (TokenIds{bos_id, 7}));
+  EXPECT_EQ(corpus.piece(1).tokens, (TokenIds{bos_id, 8, 9}));
+  EXPECT_EQ(corpus.piece(0, 1).id, "a.h5:0/2");
+  EXPECT_EQ(corpus.piece(1).token_text[1], tokenizer().decode(8));
+
+  CorpusOptions bare;
+  bare.prepend_bos = false;
+  const Piece raw = Corpus({path}, nullptr, bare).piece(0);
+  EXPECT_EQ(raw.tokens, (TokenIds{bos_id, 5, 6, 7}));
+  EXPECT_TRUE(raw.token_text.empty());
+
+  EXPECT_EQ(error_of(path, {}, nullptr),
+            path +
+                ": expected a tokenizer that knows the id of <|endoftext|>, which begins documents "
+                "unless --no-bos is given, got none");
+  EXPECT_EQ(error_of(write_ids("b.h5", {1, 600}, {0, 2})),
+            folder_.file("b.h5") + ":tokens: expected ids from 0 to " +
+                std::to_string(tokenizer().size() - 1) + ", got 600 at position 1");
+  EXPECT_EQ(error_of(write_ids("c.h5", {1, 2}, {0, 3})),
+            folder_.file("c.h5") +
+                ":offsets: expected positions that rise from 0 to at most 2, got 3 as number 1");
+  EXPECT_EQ(error_of(write_ids("d.h5", {1, 2, 3}, {0, 2})),
+            folder_.file("d.h5") +
+                ":offsets: expected positions from 0 to 3, the number of tokens, got 0 to 2");
+  EXPECT_EQ(error_of(write_ids("e.h5", {1, 2, 3}, {1, 3})),
+            folder_.file("e.h5") +
+                ":offsets: expected positions from 0 to 3, the number of tokens, got 1 to 3");
+  EXPECT_EQ(error_of(write_ids("f.h5", {}, {0})),
+            folder_.file("f.h5") + ": expected at least one document, got none");
+}
+
+TEST_F(CorpusTest, TheDocumentLimitCountsDocumentsNotPieces) {
+  const std::string text = write("a.txt", "One here. Two here. Three here.\n\nFour.\n\nFive.");
+  const std::string treebank = write(
+      "b.conllu", "# newdoc id = x\n" + line("1", "head", "0", "root") + "\n" +
+                      line("1", "looks", "0", "root") + "\n" + line("1", "there", "0", "root") +
+                      "\n# newdoc id = y\n" + line("1", "back", "0", "root") +
+                      "\n# newdoc id = z\n" + line("1", "there", "0", "root"));
+  CorpusOptions options;
+  options.max_tokens = 4;
+  options.max_documents = 2;
+  const Corpus of_text({text}, &tokenizer(), options);
+  EXPECT_EQ(of_text.n_document(), 2u);
+  EXPECT_GT(of_text.n_piece(0), 2u);
+  EXPECT_EQ(text_of(of_text.piece(1)).substr(0, 4), "Four");
+  const Corpus of_treebank({treebank}, &tokenizer(), options);
+  EXPECT_EQ(of_treebank.n_document(), 2u);
+  EXPECT_EQ(of_treebank.n_piece(0), 2u);
+  EXPECT_EQ(of_treebank.piece(0, 1).id, "x/2");
+  EXPECT_EQ(of_treebank.piece(1).id, "y");
+}
+
+TEST_F(CorpusTest, UnfitFilesAreNamed) {
+  EXPECT_EQ(error_of(folder_.file("none.txt")),
+            folder_.file("none.txt") + ": expected a file or folder, got nothing there");
+  EXPECT_EQ(error_of(folder_.file("")),
+            folder_.file("") +
+                ": expected .txt, .conllu, .conll or .h5 files, or those as .gz, got none");
+  const std::string empty = write("empty.txt", "\n\n");
+  EXPECT_EQ(error_of(empty), empty + ": expected at least one document, got none");
+  EXPECT_EQ(error_of(empty, {}, nullptr),
+            empty + ": expected a tokenizer to read text with, got none");
+  const std::string binary = write("b.bin", std::string("a\nb\0c", 5));
+  EXPECT_EQ(error_of(binary), binary + ":2: expected text, got a NUL byte");
+  const std::string treebank = write("t.conllu", line("1", "a", "0", "root") + "\n1\tb\n");
+  EXPECT_EQ(error_of(treebank), treebank + ":3: expected 10 tab-separated columns, got 2");
+  CorpusOptions options;
+  options.max_tokens = 1;
+  EXPECT_EQ(error_of(binary, options), "max_tokens: expected at least 2, got 1");
+}
+
+TEST_F(CorpusTest, TreebanksHoldWhatAPlainCountFinds) {
+  if (!std::filesystem::exists(test::shared_data)) GTEST_SKIP() << "../shared is absent";
+  const Tokenizer gpt2 = Tokenizer::from_directory(test::shared_data + "/tokenizer");
+  const auto expected =
+      nlohmann::json::parse(test::read_file(HEADSCOPE_TEST_DATA "/corpus/treebank_counts.json"));
+  CorpusOptions options;
+  options.max_tokens = 1 << 20;  // nothing is cut
+  for (const auto& [name, counts] : expected.items()) {
+    const Corpus corpus({test::shared_data + "/treebanks/" + name}, &gpt2, options);
+    std::size_t n_sentence = 0, n_word = 0, n_arc = 0, n_mention = 0, n_mention_word = 0;
+    std::uint64_t checksum = 0, n_unaligned = 0;
+    for (const Piece& d : pieces_of(corpus)) {
+      n_word += d.words.size();
+      n_mention += d.mentions.size();
+      for (const Mention& mention : d.mentions) n_mention_word += mention.words.size();
+      n_sentence += d.words.back().sentence + 1;
+      Index first_of_sentence = 0;
+      for (Index w = 0; w < d.words.size(); ++w) {
+        if (w > 0 && d.words[w].sentence != d.words[w - 1].sentence) first_of_sentence = w;
+        n_arc += d.words[w].head.has_value();
+        const Index head = d.words[w].head ? *d.words[w].head - first_of_sentence + 1 : 0;
+        checksum = (checksum * 31 + head) % 1000000007;
+        n_unaligned += d.words[w].tokens.empty();
+      }
+    }
+    EXPECT_EQ(corpus.n_document(), counts["documents"].get<std::size_t>()) << name;
+    EXPECT_EQ(n_sentence, counts["sentences"].get<std::size_t>()) << name;
+    EXPECT_EQ(n_word, counts["words"].get<std::size_t>()) << name;
+    EXPECT_EQ(n_arc, counts["arcs"].get<std::size_t>()) << name;
+    EXPECT_EQ(n_mention, counts["mentions"].get<std::size_t>()) << name;
+    EXPECT_EQ(n_mention_word, counts["mention_words"].get<std::size_t>()) << name;
+    EXPECT_EQ(checksum, counts["head_checksum"].get<std::uint64_t>()) << name;
+    EXPECT_LT(n_unaligned, n_word / 50) << name;
+  }
+}
+
+TEST_F(CorpusTest, TreebanksFitTheContextAfterCutting) {
+  if (!std::filesystem::exists(test::shared_data)) GTEST_SKIP() << "../shared is absent";
+  const Tokenizer gpt2 = Tokenizer::from_directory(test::shared_data + "/tokenizer");
+  CorpusOptions options;
+  options.max_tokens = 64;
+  const Corpus web({test::shared_data + "/treebanks/en_ewt-ud-dev.conllu"}, &gpt2, options);
+  for (const Piece& piece : pieces_of(web)) EXPECT_LE(piece.tokens.size(), 64u);
+  options.max_tokens = 128;
+  const Corpus corpus({test::shared_data + "/treebanks/en_gum-ud-dev.conllu"}, &gpt2, options);
+  std::size_t n_word = 0;
+  EXPECT_EQ(corpus.n_document(), 30u);
+  EXPECT_GT(corpus.n_piece(), 200u);
+  for (const Piece& d : pieces_of(corpus)) {
+    EXPECT_LE(d.tokens.size(), 128u);
+    EXPECT_TRUE(d.has_coreference);
+    for (const Mention& mention : d.mentions) EXPECT_LT(mention.words.back(), d.words.size());
+    n_word += d.words.size();
+  }
+  EXPECT_EQ(n_word, 28119u);
+}
+
+}  // namespace
+}  // namespace headscope

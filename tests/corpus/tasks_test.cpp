@@ -1,0 +1,133 @@
+#include "headscope/tasks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "files/sha256.hpp"
+#include "support/message_of.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+const Tokenizer& tasks_tokenizer() {
+  static const Tokenizer instance =
+      Tokenizer::from_directory(std::string(HEADSCOPE_PROJECT_DIR) + "/data/tokenizer");
+  return instance;
+}
+
+class TaskFilesTest : public testing::Test {
+ protected:
+  std::string write(const std::string& name, const std::string& bytes) {
+    test::write_file(folder_.file(name), bytes);
+    return folder_.file(name);
+  }
+  std::string error_of(const std::string& bytes) {
+    const std::string path = write("t.jsonl", bytes);
+    return test::message_of([&] { TaskFiles({path}, tasks_tokenizer(), {}); });
+  }
+  std::vector<Task> read(const std::string& bytes, const TaskOptions& options = {}) {
+    return TaskFiles({write("t.jsonl", bytes)}, tasks_tokenizer(), options).tasks();
+  }
+  /// The text of a side, without `<|endoftext|>`.
+  static std::string text_of(const TokenIds& side) {
+    EXPECT_EQ(side.front(), tasks_tokenizer().end_of_text());
+    return tasks_tokenizer().decode(TokenIds(side.begin() + 1, side.end()));
+  }
+
+  test::TemporaryDirectory folder_;
+};
+
+TEST_F(TaskFilesTest, ReadsBothForms) {
+  const std::vector<Task> tasks = read(
+      R"({"sentence_good": "The cat runs.", "sentence_bad": "The cat run.", "UID": "agreement", "pair_id": 7})"
+      "\n\n"
+      R"({"prefix": "Anna said that", "good": " she", "bad": " he", "task": "gender", "relation": "nsubj"})"
+      "\r\n"
+      R"({"prefix": "", "good": "A", "bad": "An"})");
+  ASSERT_EQ(tasks.size(), 3U);
+  EXPECT_EQ(tasks[0].name, "agreement");
+  EXPECT_EQ(tasks[0].relation, "");
+  EXPECT_EQ(text_of(tasks[0].pairs.at(0).good), "The cat runs.");
+  EXPECT_EQ(text_of(tasks[0].pairs.at(0).bad), "The cat run.");
+  EXPECT_EQ(tasks[1].name, "gender");
+  EXPECT_EQ(tasks[1].relation, "nsubj");
+  EXPECT_EQ(text_of(tasks[1].pairs.at(0).good), "Anna said that she");
+  EXPECT_EQ(text_of(tasks[1].pairs.at(0).bad), "Anna said that he");
+  EXPECT_EQ(tasks[2].name, "t");
+}
+
+TEST_F(TaskFilesTest, SharedTokensEndWhereTheSidesDiffer) {
+  for (const Task& task :
+       read(R"({"sentence_good": "The cat runs far.", "sentence_bad": "The cat run far."})"
+            "\n"
+            R"({"prefix": "The cat", "good": " runs", "bad": " runs far", "task": "longer"})")) {
+    const TaskPair& pair = task.pairs.at(0);
+    ASSERT_GE(pair.n_shared, 1U);
+    for (Index t = 0; t < pair.n_shared; ++t) EXPECT_EQ(pair.good[t], pair.bad[t]);
+    if (task.name == "longer") {
+      EXPECT_EQ(pair.n_shared, pair.good.size());
+    } else {
+      EXPECT_NE(pair.good.at(pair.n_shared), pair.bad.at(pair.n_shared));
+    }
+  }
+}
+
+TEST_F(TaskFilesTest, PairsOfTheSameTokensOrTooLongAreCounted) {
+  const std::string same = R"({"prefix": "a", "good": " b", "bad": " b"})"
+                           "\n",
+                    kept = R"({"prefix": "a", "good": " b", "bad": " c"})"
+                           "\n",
+                    longer = R"({"prefix": "a b c d e f g h", "good": " b", "bad": " c"})"
+                             "\n";
+  const Task task = read(same + kept + longer + longer + kept, {.max_tokens = 5}).at(0);
+  EXPECT_EQ(task.n_same, 1U);
+  EXPECT_EQ(task.n_too_long, 2U);
+  EXPECT_EQ(task.pairs.size(), 2U);
+  EXPECT_EQ(read(kept + kept + kept, {.max_pairs = 2}).at(0).pairs.size(), 2U);
+}
+
+TEST_F(TaskFilesTest, AFolderStandsForItsFilesAndATaskMayContinueInAnother) {
+  std::filesystem::create_directory(folder_.file("d"));
+  write("d/b.jsonl", R"({"prefix": "a", "good": " b", "bad": " c", "task": "x"})");
+  write("d/a.jsonl", R"({"prefix": "a", "good": " d", "bad": " e", "task": "x"})");
+  write("d/other.txt", "no pairs");
+  const TaskFiles files({folder_.file("d")}, tasks_tokenizer(), {});
+  ASSERT_EQ(files.tasks().size(), 1U);
+  ASSERT_EQ(files.tasks()[0].pairs.size(), 2U);
+  EXPECT_EQ(text_of(files.tasks()[0].pairs[0].good), "a d");
+  const TaskFiles one({folder_.file("d/a.jsonl")}, tasks_tokenizer(), {});
+  EXPECT_EQ(one.sha256(), file_sha256(folder_.file("d/a.jsonl")));
+  EXPECT_NE(files.sha256(), one.sha256());
+}
+
+TEST_F(TaskFilesTest, MalformedLinesAreNamed) {
+  const std::string good = R"({"prefix": "a", "good": " b", "bad": " c"})"
+                           "\n",
+                    at = folder_.file("t.jsonl") + ":2: ";
+  EXPECT_EQ(error_of(good + "{\"prefix\": "), at + "expected a JSON object, got other text");
+  EXPECT_EQ(error_of(good + "[1]"), at + "expected a JSON object, got other text");
+  EXPECT_EQ(error_of(good + R"({"prefix": "a", "prefix": "b", "good": "c", "bad": "d"})"),
+            at + "expected a JSON object, got other text");
+  EXPECT_EQ(error_of(good + "{\"prefix\": \"\xFF\", \"good\": \"c\", \"bad\": \"d\"}"),
+            at + "expected a JSON object, got other text");
+  EXPECT_EQ(error_of(good + R"({"good": "a", "bad": "b"})"),
+            at + "expected the fields sentence_good and sentence_bad, or prefix, good and bad");
+  EXPECT_EQ(error_of(good + R"({"sentence_good": "a"})"),
+            at + "expected the field sentence_bad, got none");
+  EXPECT_EQ(error_of(good + R"({"prefix": "a", "good": "b"})"),
+            at + "expected the field bad, got none");
+  EXPECT_EQ(error_of(good + R"({"prefix": "a", "good": "b", "bad": 3})"),
+            at + "expected text in bad, got number");
+  EXPECT_EQ(error_of(good + R"({"prefix": "a", "good": "", "bad": "c"})"),
+            at + "expected text in good, got none");
+  EXPECT_EQ(error_of(good + R"({"prefix": "a", "good": "b", "bad": "c", "relation": "nsubj"})"),
+            at + "expected the relation of the task's other pairs, none, got nsubj");
+  EXPECT_EQ(error_of("\n \n"), folder_.file("t.jsonl") + ": expected a pair a line, got none");
+  EXPECT_EQ(test::message_of([&] { TaskFiles({folder_.file("none")}, tasks_tokenizer(), {}); }),
+            folder_.file("none") + ": cannot be opened: No such file or directory");
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,44 @@
+#include "figures/figure_page.hpp"
+
+#include <gtest/gtest.h>
+
+namespace headscope {
+namespace {
+
+TEST(Text, IsShortenedAtCharactersNotBytes) {
+  EXPECT_EQ(fit_text("größer", 10, 1000), "größer");
+  const std::string cut = fit_text("öööööööööö", 10, 40);
+  EXPECT_EQ(cut.substr(cut.size() - 3), "…");
+  EXPECT_EQ((cut.size() - 3) % 2, 0u);
+  EXPECT_LE(text_width(cut, 10), 40 + 10);
+}
+
+TEST(Text, IsWrappedAtSpacesWithNothingLost) {
+  const auto lines = wrap_text("one two three four five six", 10, 60, 9);
+  std::string joined;
+  for (const std::string& line : lines) {
+    EXPECT_LE(text_width(line, 10), 60);
+    joined += (joined.empty() ? "" : " ") + line;
+  }
+  EXPECT_EQ(joined, "one two three four five six");
+  EXPECT_EQ(wrap_text("one two three four five six", 10, 60, 2).size(), 2u);
+  EXPECT_TRUE(wrap_text("", 10, 60, 2).empty());
+}
+
+TEST(TickList, ThinsOutOnlyTheLabelsThatAreNotEmpty) {
+  const std::vector<std::string> labels{"", "a", "", "", "b", "", "", "c", ""};
+  EXPECT_EQ(tick_list(labels), "('a' 1, 'b' 4, 'c' 7)");
+  EXPECT_EQ(tick_list(labels, 2), "('a' 1, 'c' 7)");
+}
+
+TEST(LabelledAxis, GivesALabelTheRoomOfTheEmptyOnesBesideIt) {
+  std::vector<std::string> labels(120);
+  for (std::size_t i = 5; i < labels.size(); i += 10) labels[i] = "L" + std::to_string(i / 10);
+  const std::string all = tick_list(labels);
+  EXPECT_NE(labelled_x_axis("", labels, labels.size(), 2).ticks.find(all), std::string::npos);
+  EXPECT_EQ(labelled_y_axis("", labels, labels.size(), 2).ticks, all);
+  EXPECT_EQ(labelled_y_axis("", labels, labels.size(), 1).ticks, tick_list(labels, 2));
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,478 @@
+#include "headscope/figure.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <regex>
+#include <sstream>
+
+#include "figures/figure_labels.hpp"
+#include "headscope/error.hpp"
+#include "support/figure_samples.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+class FigureFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) /
+              ("figures_" + std::to_string(getpid()) + "_" +
+               testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string file(const std::string& name) const {
+    std::ifstream stream(folder_ / name, std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    return text.str();
+  }
+  void draw(const Figure& figure, const std::vector<std::string>& formats = {"svg"}) const {
+    write_figure(figure, folder_.string(), formats);
+  }
+  std::string complaint_of(const Figure& figure) const {
+    try {
+      draw(figure);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  fs::path folder_;
+};
+
+std::size_t count(const std::string& text, const std::string& pattern) {
+  const std::regex expression(pattern);
+  return static_cast<std::size_t>(
+      std::distance(std::sregex_iterator(text.begin(), text.end(), expression), {}));
+}
+
+Figure two_by_three() {
+  Heatmap map;
+  map.panels = {{"Panel", Array({2, 3}, {0, 0.25, nan, 0.5, 0.75, 1})}};
+  map.row_labels = {"a", "b"};
+  map.value_title = "Share";
+  return {"small", "g", "Title", "", "A source 2020", map};
+}
+
+Figure one_line_chart() {
+  Chart chart;
+  Series series;
+  series.label = "loss";
+  series.x = {0, 1, 2};
+  series.y = {3, nan, 5};
+  series.low = {2, nan, 4};
+  series.high = {4, nan, 6};
+  chart.panels = {{"", {series}, {{"chance", 4}}}};
+  chart.y_title = "Loss (nats)";
+  return {"line", "g", "Title", "", "", chart};
+}
+
+using Figures = FigureFolder;
+
+TEST_F(Figures, EverySampleIsDrawnAsSvg) {
+  for (const Figure& figure : test::figure_samples()) {
+    SCOPED_TRACE(figure.name);
+    draw(figure);
+    EXPECT_THAT(file(figure.name + ".svg"), HasSubstr("</svg>"));
+    EXPECT_FALSE(file(figure.name + ".dat").empty());
+  }
+}
+
+TEST_F(Figures, PngIsThreeTimesTheSvgAndPdfIsAPdf) {
+  draw(two_by_three(), {"svg", "png", "pdf"});
+  const std::string svg = file("small.svg"), png = file("small.png");
+  std::smatch box;
+  ASSERT_TRUE(std::regex_search(svg, box, std::regex("viewBox=\"0 0 (\\d+) (\\d+)\"")));
+  ASSERT_GT(png.size(), 24u);
+  EXPECT_EQ(png.substr(1, 3), "PNG");
+  const auto big_endian = [&](std::size_t at) {
+    int value = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+      value = value * 256 + static_cast<unsigned char>(png[at + i]);
+    return value;
+  };
+  EXPECT_EQ(big_endian(16), 3 * std::stoi(box[1]));
+  EXPECT_EQ(big_endian(20), 3 * std::stoi(box[2]));
+  EXPECT_EQ(file("small.pdf").substr(0, 5), "%PDF-");
+}
+
+TEST_F(Figures, DataFileHoldsEveryValue) {
+  draw(two_by_three());
+  EXPECT_EQ(file("small.dat"),
+            "# Panel\n# column row value\n0 0 0\n1 0 0.25\n2 0 NaN\n0 1 0.5\n1 1 0.75\n2 1 1\n");
+}
+
+TEST_F(Figures, MissingCellsAreLeftEmpty) {
+  draw(two_by_three());
+  // The crisp-edged group has one polygon per cell with a value: five of six.
+  const std::string svg = file("small.svg");
+  const std::size_t cells = svg.find("crispEdges", svg.find("<title>small_plot_1"));
+  const std::string drawn = svg.substr(cells, svg.find("</g>", cells) - cells);
+  EXPECT_EQ(count(drawn, "<polygon"), 5u);
+  EXPECT_EQ(count(drawn, "'white'"), 0u);
+  EXPECT_EQ(count(drawn, "rgb\\( 68,   1,  84\\)"), 1u) << "lowest value, first colour";
+  EXPECT_EQ(count(drawn, "rgb\\(253, 231,  37\\)"), 1u) << "highest value, last colour";
+}
+
+TEST_F(Figures, MarkedCellsGetADot) {
+  Figure figure = two_by_three();
+  draw(figure);
+  EXPECT_EQ(count(file("small.svg"), "<use xlink:href='#gpPt6'"), 0u);
+  std::get<Heatmap>(figure.content).panels[0].marked = Array({2, 3}, {0, 1, 0, 1, 0, 0});
+  draw(figure);
+  EXPECT_THAT(file("small.dat"), HasSubstr("1 0 0.25 1\n"));
+  EXPECT_THAT(file("small.dat"), HasSubstr("2 0 NaN 0\n"));
+  EXPECT_EQ(count(file("small.svg"), "<use xlink:href='#gpPt6'"), 4u) << "two dots, dark and white";
+}
+
+TEST_F(Figures, LinesDivideGroupsOfRowsAndColumns) {
+  Figure figure = two_by_three();
+  std::get<Heatmap>(figure.content).group = 1;
+  draw(figure);
+  EXPECT_EQ(count(file("small.gp"), "set arrow"), 3u) << "one between two rows, two between three";
+  EXPECT_THAT(file("small.gp"), HasSubstr("from graph 0, first 0.5 to graph 1, first 0.5"));
+}
+
+TEST_F(Figures, TheKeyNamesOnlyCategoriesThatOccur) {
+  Figure figure = two_by_three();
+  auto& map = std::get<Heatmap>(figure.content);
+  map.scale = ColourScale::categorical;
+  map.categories = {"none", "positional", "syntactic"};
+  map.panels[0].values = Array({2, 3}, {0, 0, 2, 2, 2, nan});
+  draw(figure);
+  const std::string svg = file("small.svg");
+  EXPECT_THAT(svg, HasSubstr(">none</text>"));
+  EXPECT_THAT(svg, HasSubstr(">syntactic</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr(">positional</text>")));
+}
+
+TEST_F(Figures, DivergingScaleIsCentred) {
+  Figure figure = two_by_three();
+  auto& map = std::get<Heatmap>(figure.content);
+  map.scale = ColourScale::diverging;
+  map.centre = 0.25;
+  draw(figure);
+  EXPECT_THAT(file("small.gp"), HasSubstr("set cbrange [-0.5:1]"));
+}
+
+TEST_F(Figures, GivenLimitsReplaceTheDatas) {
+  Figure figure = two_by_three();
+  std::get<Heatmap>(figure.content).low = -1;
+  std::get<Heatmap>(figure.content).high = 2.5;
+  draw(figure);
+  EXPECT_THAT(file("small.gp"), HasSubstr("set cbrange [-1:2.5]"));
+}
+
+TEST_F(Figures, IntervalsAndReferenceLinesAreDrawnAndNamed) {
+  draw(one_line_chart());
+  EXPECT_EQ(file("line.dat"), "# loss\n# x y low high\n0 3 2 4\n1 NaN NaN NaN\n2 5 4 6\n");
+  const std::string script = file("line.gp");
+  EXPECT_THAT(script, HasSubstr("using 1:3:4 with filledcurves"));
+  EXPECT_THAT(script, HasSubstr("4 with lines dashtype 2"));
+  EXPECT_THAT(file("line.svg"), HasSubstr(">chance</text>"));
+}
+
+TEST_F(Figures, HorizontalChartsPutTheFirstLabelOnTop) {
+  Chart chart;
+  Series gains, heads;
+  gains.style = Series::Style::spans;
+  heads.style = Series::Style::points;
+  heads.label = "heads";
+  gains.x = heads.x = {0, 1};
+  gains.y = heads.y = {0.8, 0.6};
+  gains.low = {0.2, 0.5};
+  gains.high = {0.8, 0.6};
+  heads.shift = 0.25;
+  chart.panels = {{"", {gains, heads}, {}}};
+  chart.x_labels = {"upper", "lower"};
+  chart.horizontal = true;
+  draw({"rows", "g", "Title", "", "", chart});
+  const std::string svg = file("rows.svg"), script = file("rows.gp");
+  const auto height_of = [&](const std::string& label) {
+    std::smatch place;
+    EXPECT_TRUE(std::regex_search(
+        svg, place,
+        std::regex("translate\\([0-9.]+,([0-9.]+)\\)[^>]*>\\s*<text>[^<]*(<tspan[^>]*>)?" +
+                   label)));
+    return std::stod(place[1]);
+  };
+  EXPECT_LT(height_of("upper"), height_of("lower"));
+  EXPECT_THAT(script, HasSubstr("using 3:1:($4-$3):(0) with vectors"));
+  EXPECT_THAT(file("rows.dat"), HasSubstr("0.25 0.8 0.8 0.8\n")) << "shifted as drawn";
+}
+
+TEST_F(Figures, EqualAxesDrawAUnitAsLongInBothDirections) {
+  Chart chart;
+  Series points;
+  points.label = "points";
+  points.style = Series::Style::points;
+  points.x = {0, 2};
+  points.y = {0, 1};
+  chart.panels = {{"", {points}, {}}};
+  chart.equal = true;
+  draw({"plane", "g", "Title", "", "", chart});
+  const std::string script = file("plane.gp");
+  const std::regex range("set ([xy])range \\[([^:]+):([^\\]]+)\\]");
+  double across = 0, up = 0;
+  for (std::sregex_iterator each(script.begin(), script.end(), range), end; each != end; ++each) {
+    const double length = std::stod((*each)[3]) - std::stod((*each)[2]);
+    ((*each)[1] == "x" ? across : up) = length;
+  }
+  std::smatch size, margins;
+  ASSERT_TRUE(std::regex_search(script, size, std::regex("size (\\d+), (\\d+)")));
+  ASSERT_TRUE(std::regex_search(script, margins,
+                                std::regex("margins ([0-9.]+), ([0-9.]+), ([0-9.]+), ([0-9.]+)")));
+  const double width = std::stod(size[1]) * (std::stod(margins[2]) - std::stod(margins[1]));
+  const double height = std::stod(size[2]) * (std::stod(margins[4]) - std::stod(margins[3]));
+  EXPECT_NEAR(width / across, height / up, 0.02 * width / across);
+}
+
+TEST_F(Figures, PanelsWithOwnAxesShowTheRangeOfTheirSeries) {
+  Figure figure = one_line_chart();
+  auto& chart = std::get<Chart>(figure.content);
+  chart.panels.push_back(chart.panels[0]);
+  chart.panels[1].reference_lines.clear();
+  auto& series = chart.panels[1].series[0];
+  series.x.resize(2);
+  series.y = {0.5, 0.6};
+  series.low.clear();
+  series.high.clear();
+  const DrawnFigure shared = write_figure(figure, folder_.string(), {"svg"});
+  EXPECT_EQ(shared.y[0].high, shared.y[1].high);
+  EXPECT_EQ(shared.x[0].high, shared.x[1].high);
+  chart.own_axes = true;
+  const DrawnFigure own = write_figure(figure, folder_.string(), {"svg"});
+  EXPECT_EQ(own.x[0].high, shared.x[0].high);
+  EXPECT_LT(own.x[1].high, own.x[0].high);
+  EXPECT_LE(own.y[1].low, 0.5);
+  EXPECT_GE(own.y[1].high, 0.6);
+  EXPECT_LT(own.y[1].high - own.y[1].low, 0.2);
+  EXPECT_EQ(count(file(figure.name + ".gp"), "set yrange"), 2u);
+}
+
+TEST_F(Figures, ASeriesOfNoKindIsGrey) {
+  Figure figure = one_line_chart();
+  std::get<Chart>(figure.content).panels[0].series[0].colour = no_colour;
+  draw(figure);
+  EXPECT_THAT(file(figure.name + ".gp"), HasSubstr("#b8b8b8"));
+}
+
+TEST_F(Figures, ASeriesKeepsTheColourItIsGiven) {
+  Figure figure = one_line_chart();
+  auto& series = std::get<Chart>(figure.content).panels[0].series;
+  series[0].colour = 3;
+  draw(figure);
+  EXPECT_THAT(file(figure.name + ".gp"), HasSubstr("#d55e00"));
+  EXPECT_THAT(file(figure.name + ".gp"), Not(HasSubstr("#0072b2")));
+}
+
+TEST_F(Figures, SameNameHasTheSameColourInEveryPanel) {
+  Figure figure = one_line_chart();
+  auto& panels = std::get<Chart>(figure.content).panels;
+  panels.push_back(panels[0]);
+  panels[1].series.insert(panels[1].series.begin(), panels[1].series[0]);
+  panels[1].series[0].label = "other";
+  draw(figure);
+  const std::string script = file("line.gp");
+  EXPECT_EQ(count(script, "index [0-9] using 1:2 [^\\n]*#0072b2"), 2u);
+  EXPECT_EQ(count(script, "index [0-9] using 1:2 [^\\n]*#e69f00"), 1u);
+}
+
+TEST_F(Figures, HostileTextIsOnlyText) {
+  const std::string marker = (folder_ / "owned").string();
+  const std::vector<std::string> hostile{"'; system('touch " + marker + "') #",
+                                         "`touch " + marker + "`",
+                                         "\"; system(\"touch " + marker + "\")",
+                                         "two\nsystem('touch " + marker + "')\r\n!touch " + marker,
+                                         "trailing backslash \\",
+                                         "%d %s",
+                                         "@ARG1 {/=40 large} ^up _down $(x) ${y} %d %s } { # ;",
+                                         "<script>alert(1)</script> & <b>",
+                                         "]]> ends CDATA ]]]]>>",
+                                         "\u202E sets a direction",
+                                         std::string("nul \0 and \x1b[31m", 15),
+                                         "broken \xff\xc0\xaf utf-8 \xed\xa0\x80"};
+  for (const std::string& text : hostile) {
+    SCOPED_TRACE(text);
+    Figure map = two_by_three(), chart = one_line_chart();
+    for (Figure* figure : {&map, &chart}) figure->title = figure->source = figure->caption = text;
+    auto& content = std::get<Heatmap>(map.content);
+    content.panels[0].title = content.value_title = content.row_title = text;
+    content.row_labels = {text, "b"};
+    auto& lines = std::get<Chart>(chart.content);
+    lines.panels[0].title = lines.panels[0].series[0].label = text;
+    lines.panels[0].reference_lines[0].label = lines.x_title = text;
+    lines.x_labels = {text, "b", text};
+    lines.panels[0].series[0].point_labels = {text, text, text};
+    for (const Figure& figure : {map, chart}) {
+      draw(figure);
+      const std::string svg = file(figure.name + ".svg");
+      EXPECT_THAT(svg, HasSubstr("</svg>"));
+      EXPECT_THAT(svg, Not(HasSubstr("<script")));
+      EXPECT_THAT(svg, Not(HasSubstr("\u202E")));
+      EXPECT_THAT(svg, Not(HasSubstr("]]>")));
+      EXPECT_EQ(count(svg, "[\\x01-\\x08\\x0b-\\x1f]"), 0u);
+    }
+    EXPECT_FALSE(fs::exists(marker));
+  }
+}
+
+TEST_F(Figures, TextIsShownAsItIs) {
+  Figure figure = two_by_three();
+  figure.title = "it's {a} `b` @c $d %e";
+  draw(figure);
+  EXPECT_THAT(file("small.svg"), HasSubstr(">it's {a} `b` @c $d %e</text>"));
+  figure.title = "'quoted' \\ and \"doubled\"";
+  draw(figure);
+  EXPECT_THAT(file("small.svg"), HasSubstr(">'quoted' \\ and \"doubled\"</text>"));
+  std::get<Heatmap>(figure.content).row_labels = {"50 %d", "b"};
+  draw(figure);
+  EXPECT_THAT(file("small.svg"), HasSubstr(">50 %d</text>"));
+}
+
+TEST_F(Figures, TwentyFourLayersAreAllNamedWithoutOverlap) {
+  const auto samples = test::figure_samples();
+  draw(samples[1]);
+  const std::string script = file("heads_24x16.gp"), svg = file("heads_24x16.svg");
+  EXPECT_THAT(script, HasSubstr("set ytics 1\n"));
+  for (int layer = 16; layer < 24; ++layer) {
+    EXPECT_EQ(count(svg, "> *" + std::to_string(layer) + "</text>"), 1u) << layer;
+  }
+  std::smatch margins, size;
+  const std::regex place("margins [0-9.]+, [0-9.]+, ([0-9.]+), ([0-9.]+)");
+  ASSERT_TRUE(std::regex_search(script, margins, place));
+  ASSERT_TRUE(std::regex_search(script, size, std::regex("svg noenhanced size \\d+, (\\d+)")));
+  const double row = (std::stod(margins[2]) - std::stod(margins[1])) * std::stod(size[1]) / 24;
+  EXPECT_GE(row, 11) << "a row must be as high as its label";
+}
+
+TEST_F(Figures, NumbersStandAlongTheOuterAxesOnly) {
+  Figure figure = two_by_three();
+  auto& map = std::get<Heatmap>(figure.content);
+  map.panels.resize(4, map.panels[0]);
+  map.row_labels.clear();
+  draw(figure);
+  // Panels in two rows and two columns; 0 to 2 along x, 0 to 1 along y, 0 and 1 at the colour bar.
+  EXPECT_EQ(count(file("small.svg"), "> *2</text>"), 2u);
+  EXPECT_EQ(count(file("small.svg"), "> *1</text>"), 2u + 2u + 1u);
+}
+
+TEST_F(Figures, AMapTellsWhereItsPanelsLie) {
+  Figure figure = two_by_three();
+  auto& map = std::get<Heatmap>(figure.content);
+  map.panels.resize(2, map.panels[0]);
+  const DrawnFigure drawn = write_figure(figure, folder_.string(), {"svg"});
+  EXPECT_EQ(drawn.svg, file("small.svg"));
+  ASSERT_EQ(drawn.panels.size(), 2u);
+  // The highest value is in the last cell of each panel.
+  const std::regex box("rgb\\(253, 231,  37\\)' points = '([0-9.]+),([0-9.]+) ([0-9.]+),");
+  for (const Rectangle& panel : drawn.panels) {
+    const auto fits = [&](const std::smatch& points) {
+      return std::abs(std::stod(points[2]) - panel.bottom()) < 1 &&
+             std::abs(std::stod(points[3]) - panel.right()) < 1;
+    };
+    const std::sregex_iterator boxes(drawn.svg.begin(), drawn.svg.end(), box), end;
+    EXPECT_NE(std::find_if(boxes, end, fits), end) << panel.right() << ' ' << panel.bottom();
+  }
+  EXPECT_NE(drawn.panels[0].bottom(), drawn.panels[1].bottom());
+}
+
+TEST(LabelPlacer, KeepsLabelsOffPointsAndOneAnother) {
+  LabelPlacer placer({0, 0, 100, 100});
+  std::vector<Rectangle> taken;
+  for (int i = 0; i < 60; ++i) {
+    const double x = 5 + 7.3 * (i % 12), y = 10 + 17.0 * (i / 12);
+    placer.add_point(x, y);
+    taken.push_back({x - 1, y - 1, 2, 2});
+  }
+  std::size_t n_placed = 0;
+  for (int i = 0; i < 60; ++i) {
+    const auto place = placer.place(taken[i].x + 1, taken[i].y + 1, 20, 8);
+    if (!place) continue;
+    ++n_placed;
+    for (const Rectangle& other : taken) {
+      EXPECT_FALSE(place->x < other.right() && other.x < place->right() &&
+                   place->y < other.bottom() && other.y < place->bottom());
+    }
+    EXPECT_TRUE(place->x >= 0 && place->y >= 0 && place->right() <= 100 && place->bottom() <= 100);
+    taken.push_back(*place);
+  }
+  EXPECT_GT(n_placed, 5u);
+  EXPECT_LT(n_placed, 60u);
+}
+
+void expect_message(const Figure& figure, const std::string& message) {
+  try {
+    write_figure(figure, testing::TempDir(), {"svg"});
+    FAIL() << "drawn";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()), message);
+  }
+}
+
+TEST(FigureErrors, NameWhatDoesNotFit) {
+  Figure figure = two_by_three();
+  std::get<Heatmap>(figure.content).row_labels = {"a", "b", "c"};
+  expect_message(figure, "figure small row labels: expected 2, got 3");
+  figure = two_by_three();
+  std::get<Heatmap>(figure.content).panels[0].values = Array({6});
+  expect_message(figure, "figure small: expected rows x columns, got shape [6]");
+  figure = two_by_three();
+  std::get<Heatmap>(figure.content).panels[0].marked = Array({3, 2});
+  expect_message(figure, "figure small: expected marks of shape [2, 3], got [3, 2]");
+  figure = one_line_chart();
+  std::get<Chart>(figure.content).panels[0].series[0].y.pop_back();
+  expect_message(figure, "figure line series loss y: expected 3, got 2");
+  figure.name = "../line";
+  expect_message(figure,
+                 "figure: expected a name of letters, digits, '_', '-' and '.', got \"../line\"");
+}
+
+TEST_F(Figures, AMissingGnuplotIsSaidInOneLine) {
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", "/nonexistent", 1);
+  const std::string message = complaint_of(two_by_three());
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(message, "gnuplot: expected to run it from PATH, got No such file or directory");
+}
+
+TEST_F(Figures, WhatGnuplotSaysIsReported) {
+  fs::create_directories(folder_);
+  const fs::path gnuplot = folder_ / "gnuplot";
+  std::ofstream(gnuplot) << "#!/bin/sh\necho 'plot x'\necho '     ^'\n"
+                            "echo '\"small.gp\" line 3: undefined variable: x' >&2\nexit 1\n";
+  fs::permissions(gnuplot, fs::perms::owner_all);
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", (folder_.string() + ":" + path).c_str(), 1);
+  const std::string message = complaint_of(two_by_three());
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(
+      message,
+      "small.gp: expected gnuplot to draw it, got: \"small.gp\" line 3: undefined variable: x");
+  EXPECT_FALSE(fs::exists(folder_ / "small.svg"));
+}
+
+TEST_F(Figures, APictureThatCannotBeWrittenIsNamed) {
+  fs::create_directories(folder_ / "small.svg/full");
+  EXPECT_EQ(complaint_of(two_by_three()),
+            (folder_ / "small.svg").string() + ": cannot be written: it is a folder");
+}
+
+}  // namespace
+}  // namespace headscope

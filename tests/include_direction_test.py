@@ -1,0 +1,79 @@
+"""Every file includes only files of its own level or an earlier one; CONTRIBUTING.md lists the levels.
+
+Each folder of src/ is a level, followed by analysis/ and cli/. A public header belongs to the level of the source of the same
+name. An analysis includes no other analysis.
+"""
+
+import re
+import sys
+import unittest
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[1]
+LEVELS = ["base", "files", "model", "compute", "corpus", "results", "figures", "report", "comparison", "analysis", "cli"]
+
+
+def sources():
+    for folder in ("include", "src", "analysis", "cli"):
+        yield from (path for pattern in ("*.hpp", "*.cpp") for path in sorted((PROJECT / folder).rglob(pattern)))
+
+
+def level_of(path):
+    """The level of a file of the project."""
+    folder, *rest = path.relative_to(PROJECT).parts
+    if folder == "src":
+        return rest[0]
+    if folder != "include":
+        return folder
+    named = list((PROJECT / "src").rglob(path.stem + ".cpp"))
+    if len(named) != 1:
+        raise AssertionError(f"{path.relative_to(PROJECT)}: expected one source of its name in src, got {len(named)}")
+    return level_of(named[0])
+
+
+def included(path):
+    """The project's files that a file includes by name."""
+    roots = [path.parent, PROJECT / "include", PROJECT / "src", PROJECT / "analysis", PROJECT / "cli"]
+    for name in re.findall(r'^#include ["<]([^">]+)[">]', path.read_text(encoding="utf-8"), re.MULTILINE):
+        found = next((root / name for root in roots if (root / name).is_file()), None)
+        if found is not None:
+            yield found.resolve()
+        elif name.startswith("headscope/"):
+            raise AssertionError(f"{path.relative_to(PROJECT)}: includes {name}, which is not there")
+
+
+class IncludeDirection(unittest.TestCase):
+    def test_no_file_includes_one_of_a_later_level(self):
+        upwards = [
+            f"{path.relative_to(PROJECT)} ({level_of(path)}) includes {other.relative_to(PROJECT)} ({level_of(other)})"
+            for path in sources()
+            for other in included(path)
+            if LEVELS.index(level_of(other)) > LEVELS.index(level_of(path))
+        ]
+        self.assertEqual(upwards, [])
+
+    def test_an_analysis_includes_no_other_analysis(self):
+        across = [
+            f"{path.relative_to(PROJECT)} includes {other.relative_to(PROJECT)}"
+            for path in (PROJECT / "analysis").glob("*/*.?pp")
+            for other in included(path)
+            if other.is_relative_to(PROJECT / "analysis") and other.parent not in (path.parent, PROJECT / "analysis")
+        ]
+        self.assertEqual(across, [])
+
+    def test_running_knows_nothing_of_parsing(self):
+        beside = {
+            other.name
+            for path in (PROJECT / "cli" / "run").iterdir()
+            for other in included(path)
+            if other.parent == PROJECT / "cli"
+        }
+        self.assertEqual(beside, {"usage_error.hpp"})
+
+    def test_every_folder_of_the_library_is_a_level(self):
+        folders = {path.name for path in (PROJECT / "src").iterdir()}
+        self.assertEqual(folders, set(LEVELS[:-2]))
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

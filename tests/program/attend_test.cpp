@@ -1,0 +1,170 @@
+// `headscope attend`: what it prints and what it refuses. attend_test.py checks the numbers.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "headscope/model.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Finished;
+using test::run_headscope;
+using test::run_program;
+using test::TemporaryDirectory;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const std::string sentence = "The cat sat on the mat. The cat";
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// What the page's script reads: everything but the provenance.
+std::string data_of(const std::string& path) {
+  const std::string page = content_of(path), begin = "id=\"head-data\">";
+  const std::size_t from = page.find(begin);
+  EXPECT_NE(from, page.npos) << path;
+  return page.substr(from, page.find("</script>", from) - from);
+}
+
+void expect_attend_refused(const std::vector<std::string>& arguments, int exit_status,
+                           const std::string& line) {
+  const TemporaryDirectory folder;
+  const std::string page = folder.file("a.html");
+  std::vector<std::string> call{"attend", "--output", page};
+  call.insert(call.end(), arguments.begin(), arguments.end());
+  const Finished finished = run_headscope(call);
+  EXPECT_EQ(finished.exit_status, exit_status);
+  EXPECT_EQ(finished.err, "headscope: " + line + "\n");
+  EXPECT_THAT(finished.out, IsEmpty());
+  EXPECT_FALSE(fs::exists(page));
+}
+
+TEST(Attend, PrintsALinePerKindAndThePath) {
+  const TemporaryDirectory folder;
+  const std::string page = folder.file("a.html");
+  const Finished finished = run_headscope({"attend", sentence, "--output", page});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.err, IsEmpty());
+  for (const char* const kind :
+       {"Model             default-model.h5 has ", "Tokens            10: <|endoftext|>·The· cat",
+        "Previous token    L", "Current token     ", "First token       L", "Earlier copies    ",
+        "Induction-like    ", "From “cat”        L"}) {
+    EXPECT_THAT("\n" + finished.out, HasSubstr(std::string("\n") + kind));
+  }
+  EXPECT_THAT(finished.out, testing::EndsWith("\n" + page + "\n"));
+}
+
+TEST(Attend, QuietPrintsThePathAlone) {
+  const TemporaryDirectory folder;
+  const std::string page = folder.file("a.html");
+  EXPECT_EQ(run_headscope({"attend", "-q", "-o", page, sentence}).out, page + "\n");
+}
+
+TEST(Attend, WritesAttentionHtmlIntoTheCurrentFolder) {
+  const TemporaryDirectory folder;
+  const Finished finished = run_program({"sh", "-c", "cd \"$1\" && \"$2\" attend -q Cats sleep.",
+                                         "sh", folder.path(), HEADSCOPE_BINARY});
+  EXPECT_EQ(finished.out, "attention.html\n") << finished.err;
+  EXPECT_TRUE(fs::exists(folder.file("attention.html")));
+}
+
+TEST(Attend, TakesWordsOneByOneOrFromStandardInput) {
+  const TemporaryDirectory folder;
+  const std::string whole = folder.file("a.html"), words = folder.file("b.html"),
+                    input = folder.file("c.html");
+  ASSERT_EQ(run_headscope({"attend", "The cat sat", "-o", whole}).exit_status, 0);
+  ASSERT_EQ(run_headscope({"attend", "The", "cat", "sat", "-o", words}).exit_status, 0);
+  const Finished piped =
+      run_program({"sh", "-c", "printf 'The cat sat\\n' | \"$1\" attend - -o \"$2\"", "sh",
+                   HEADSCOPE_BINARY, input});
+  ASSERT_EQ(piped.exit_status, 0) << piped.err;
+  EXPECT_EQ(data_of(words), data_of(whole));
+  EXPECT_EQ(data_of(input), data_of(whole));
+}
+
+TEST(Attend, SaysNothingOfCopiesWhereNoTokenOccursTwice) {
+  const TemporaryDirectory folder;
+  const std::string page = folder.file("a.html");
+  const std::string out = run_headscope({"attend", "Cats sleep", "-o", page}).out;
+  EXPECT_THAT(out, Not(HasSubstr("Earlier copies")));
+  EXPECT_THAT(out, Not(HasSubstr("Induction-like")));
+}
+
+TEST(Attend, ShowsSentencesOfOneToken) {
+  const TemporaryDirectory folder;
+  const std::string page = folder.file("a.html");
+  const Finished finished = run_headscope({"attend", "--no-bos", "The", "-o", page});
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(data_of(page), HasSubstr("\"tokens\":[\"The\"]"));
+}
+
+TEST(Attend, ShowsAnyBytesAsText) {
+  const TemporaryDirectory folder;
+  const std::string page = folder.file("a.html");
+  const Finished finished =
+      run_headscope({"attend", "</script><b> \xFF\x1B \xE2\x80\xAE", "-o", page});
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.out, Not(HasSubstr("\x1B")));
+  EXPECT_THAT(data_of(page), HasSubstr("xFF"));
+  EXPECT_THAT(content_of(page), Not(HasSubstr("<b>")));
+}
+
+TEST(Attend, RefusesAnEmptySentence) {
+  for (const char* const empty : {"", "  \n"}) {
+    expect_attend_refused({empty}, 2, "attend: expected a sentence, got none");
+  }
+  expect_attend_refused({}, 2, "attend: expected a sentence, got none");
+}
+
+TEST(Attend, RefusesASentenceLongerThanTheContext) {
+  std::string text = "The";
+  for (int i = 0; i < 2000; ++i) text += " cat";
+  expect_attend_refused({text}, 2,
+                        "attend: expected at most 256 tokens, the model's context, got 2002");
+}
+
+TEST(Attend, RefusesModelsThatCannotReadText) {
+  const TemporaryDirectory folder;
+  const std::string no_tokenizer = folder.file("model.h5"),
+                    attention = HEADSCOPE_TEST_DATA "/tiny_flat/attention_only.h5";
+  ModelConfig config;
+  config.n_layer = config.n_head = 2;
+  config.d_model = 16;
+  config.d_mlp = 64;
+  config.n_ctx = 32;
+  config.d_vocab = 40;
+  save_model(random_model(config, 1), no_tokenizer);
+  expect_attend_refused(
+      {"x", "--model", no_tokenizer}, 1,
+      no_tokenizer + ": expected a tokenizer with the model or as --tokenizer, got none");
+  expect_attend_refused(
+      {"x", "--model", attention}, 1,
+      attention +
+          ": expected a complete model, got attention weights only (no token embedding "
+          "or MLP)");
+  expect_attend_refused({"x", "--model", folder.file("none.h5")}, 1,
+                        folder.file("none.h5") + ": cannot be opened: No such file or directory");
+}
+
+TEST(Attend, RefusesAFolderAsThePage) {
+  const TemporaryDirectory folder;
+  const Finished finished = run_headscope({"attend", "x", "-o", folder.path()});
+  EXPECT_EQ(finished.exit_status, 1);
+  EXPECT_THAT(finished.err, HasSubstr(folder.path() + ": "));
+  EXPECT_THAT(finished.out, IsEmpty());
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,397 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <regex>
+#include <sstream>
+
+#include "analysis.hpp"
+#include "commands.hpp"
+#include "files/hdf5_file.hpp"
+#include "headscope/model.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Finished;
+using test::run_headscope;
+using test::TemporaryDirectory;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+ModelConfig small_config() {
+  ModelConfig config;
+  config.n_layer = 2;
+  config.n_head = 2;
+  config.d_model = 16;
+  config.d_mlp = 64;
+  config.n_ctx = 32;
+  config.d_vocab = 40;
+  return config;
+}
+
+/// Expects this exit status, one line on stderr and nothing on stdout.
+void expect_refused(const std::vector<std::string>& arguments, int exit_status,
+                    const std::string& line) {
+  const Finished finished = run_headscope(arguments);
+  EXPECT_EQ(finished.exit_status, exit_status);
+  EXPECT_EQ(finished.err, "headscope: " + line + "\n");
+  EXPECT_THAT(finished.out, IsEmpty());
+}
+
+TEST(CommandLine, WithoutArgumentsShowsUsageAndExits2) {
+  const Finished finished = run_headscope({});
+  EXPECT_EQ(finished.exit_status, 2);
+  EXPECT_THAT(finished.out, IsEmpty());
+  EXPECT_THAT(finished.err, HasSubstr("headscope run"));
+}
+
+TEST(CommandLine, HelpGoesToStandardOutput) {
+  for (const char* command :
+       {"run", "merge", "attend", "report", "compare", "inspect", "convert", "prune", "list"}) {
+    const Finished finished = run_headscope({command, "--help"});
+    EXPECT_EQ(finished.exit_status, 0) << command;
+    EXPECT_THAT(finished.out, StartsWith(std::string("Usage: headscope ") + command));
+    EXPECT_THAT(finished.err, IsEmpty());
+  }
+}
+
+TEST(CommandLine, HelpGivesEachDefaultOnce) {
+  const std::string help = run_headscope({"run", "--help"}).out;
+  EXPECT_THAT(help, HasSubstr("\n  -o, --output DIR\n"));
+  EXPECT_THAT(help, HasSubstr("\n  --bootstrap N\n"));
+  const std::string unwrapped = std::regex_replace(help, std::regex("\\s+"), " ");
+  EXPECT_THAT(unwrapped, HasSubstr("(default 1000)"));
+  EXPECT_THAT(unwrapped, HasSubstr("(0: all; default 32)"));
+  EXPECT_THAT(unwrapped, HasSubstr("(default 0: all)"));
+  EXPECT_THAT(unwrapped, HasSubstr("(default: all documents)"));
+}
+
+TEST(CommandLine, HelpIsGroupedInLinesOf80Columns) {
+  const std::string help = run_headscope({"run", "--help"}).out;
+  std::size_t place = 0;
+  for (const char* heading :
+       {"Model", "Corpus", "Analyses", "Analysis circuits", "Analysis pruning", "Output", "Run"}) {
+    const std::size_t next = help.find(std::string("\n\n") + heading + "\n  -");
+    ASSERT_NE(next, help.npos) << heading;
+    EXPECT_GT(next, place) << heading;
+    place = next;
+  }
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+}
+
+TEST(CommandLine, RefusesAnUnknownCommand) {
+  expect_refused({"analyse"}, 2,
+                 "unknown command \"analyse\"; `headscope --help` lists the commands");
+}
+
+TEST(CommandLine, NamesTheCommandThatWasMeant) {
+  expect_refused({"inspct"}, 2, "unknown command \"inspct\"; did you mean inspect?");
+  expect_refused({"help", "comp"}, 2, "unknown command \"comp\"; did you mean compare?");
+}
+
+TEST(CommandLine, HelpOfACommandIsItsHelp) {
+  for (const RegisteredCommand& command : commands()) {
+    const Finished help = run_headscope({"help", command.name});
+    EXPECT_EQ(help.exit_status, 0);
+    EXPECT_EQ(help.out, run_headscope({command.name, "--help"}).out);
+    for (const std::string& example : command.examples) {
+      EXPECT_THAT(help.out, HasSubstr("\n  headscope " + example + "\n"));
+    }
+    std::istringstream lines(help.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  }
+}
+
+TEST(CommandLine, VersionNamesTheKernel) {
+  const Finished version = run_headscope({"-V"});
+  EXPECT_THAT(version.out, StartsWith("headscope 1."));
+  EXPECT_EQ(version.out, run_headscope({"--version"}).out);
+}
+
+TEST(CommandLine, DoesNotGuessAbbreviations) {
+  expect_refused({"run", "--outp", "x"}, 2, "unrecognised option '--outp'; did you mean --output?");
+  expect_refused({"run", "--zzz", "x"}, 2, "unrecognised option '--zzz'");
+}
+
+TEST(CommandLine, RefusesWrongOptionValues) {
+  expect_refused({"run"}, 2, "--output: expected a folder for the results, got none");
+  expect_refused({"run", "--output", "x", "--seed", "-1"}, 2,
+                 "--seed: expected a whole number >= 0, got \"-1\"");
+  expect_refused({"run", "--output", "x", "--threads", "4097"}, 2,
+                 "--threads: expected a whole number from 0 to 4096, got \"4097\"");
+  expect_refused({"run", "--output", "x", "--memory", "8"}, 2,
+                 "--memory: expected a size such as 900M or 8G, got \"8\"");
+  expect_refused({"run", "--output", "x", "--control", "trained"}, 2,
+                 "--control: expected one of none, random; got \"trained\"");
+  expect_refused({"run", "--output", "x", "--figures", "gif"}, 2,
+                 "--figures: expected one of svg, png, pdf; got \"gif\"");
+  expect_refused({"run", "--output", "x", "--analyses", ""}, 2,
+                 "--analyses: expected names with commas between them, got \"\"");
+  expect_refused({"run", "--output", "x", "--analyses", "circuits,"}, 2,
+                 "--analyses: expected names with commas between them, got \"circuits,\"");
+  for (const char* const command : {"run", "inspect", "convert", "prune"}) {
+    std::vector<std::string> arguments{command, "--n-head", "-1"};
+    if (command == std::string("run")) {
+      arguments.insert(arguments.end(), {"--output", "x"});
+    } else {
+      arguments.insert(arguments.end(), {"a.h5", "--heads=L0H0", "b.h5"});
+      if (command != std::string("prune")) arguments.erase(arguments.begin() + 4);
+      if (command == std::string("inspect")) arguments.pop_back();
+    }
+    expect_refused(arguments, 2, "--n-head: expected a whole number >= 0, got \"-1\"");
+  }
+  expect_refused({"report"}, 2, "report: expected a results folder or file, got none");
+}
+
+TEST(CommandLine, NamesTheOptionOrFileThatIsMissing) {
+  expect_refused({"merge", "--output", "x"}, 2, "merge: expected shards, got none");
+  expect_refused({"convert", "a.h5"}, 2, "convert: expected an output file, got none");
+  expect_refused({"run", "--output", ""}, 2,
+                 "--output: expected a folder for the results, got none");
+}
+
+TEST(CommandLine, ListNamesEveryRegisteredAnalysis) {
+  const Finished finished = run_headscope({"list"});
+  EXPECT_EQ(finished.exit_status, 0);
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    EXPECT_THAT(finished.out, HasSubstr(analysis.info.name + ": "));
+  }
+}
+
+TEST(CommandLine, MissingModelIsOneLineAndLeavesNoResults) {
+  const TemporaryDirectory directory;
+  const std::string missing = directory.file("none.h5");
+  const Finished finished =
+      run_headscope({"run", "--model", missing, "--output", directory.file("out")});
+  EXPECT_EQ(finished.exit_status, 1);
+  EXPECT_THAT(finished.err, StartsWith("headscope: " + missing + ": "));
+  EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1);
+  EXPECT_FALSE(fs::exists(directory.file("out")));
+}
+
+TEST(CommandLine, AnalysisOfTextWithoutCorpusIsRefused) {
+  bool found = false;
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    if (!analysis.info.needs_corpus()) continue;
+    found = true;
+    const TemporaryDirectory directory;
+    const std::string model = directory.file("model.h5");
+    save_model(random_model(small_config(), 1), model);
+    expect_refused({"run", "--model", model, "--analyses", analysis.info.name, "--output",
+                    directory.file("out")},
+                   2, "--analyses " + analysis.info.name + ": expected --corpus, got none");
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST(CommandLine, AttentionWeightsAloneAreRefusedBeforeACorpusIsAskedFor) {
+  const TemporaryDirectory directory;
+  const std::string model = HEADSCOPE_TEST_DATA "/tiny_flat/attention_only.h5";
+  expect_refused(
+      {"run", "--model", model, "--analyses", "pruning", "--output", directory.file("out")}, 1,
+      model +
+          ": expected a complete model for the analysis pruning, got attention weights only "
+          "(no token embedding or MLP)");
+}
+
+TEST(CommandLine, WeightsRunWritesResultsTablesFiguresAndReport) {
+  const TemporaryDirectory directory;
+  const std::string model = directory.file("model.h5"), out = directory.file("out");
+  save_model(random_model(small_config(), 1), model);
+  const Finished finished = run_headscope({"run", "--model", model, "--output", out});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_EQ(finished.out, out + "/report.html\n");
+  EXPECT_THAT(finished.err, Not(HasSubstr("replaced")));
+  EXPECT_TRUE(fs::exists(out + "/report.html"));
+  EXPECT_TRUE(fs::exists(out + "/report.md"));
+  EXPECT_FALSE(fs::is_empty(out + "/tables"));
+
+  const Results results = read_results(out + "/results.h5");
+  EXPECT_TRUE(results.has("parameters"));
+  EXPECT_TRUE(results.has("circuits"));
+  EXPECT_EQ(std::get<std::string>(results.attributes.at("model_path")), model);
+  EXPECT_EQ(std::get<std::string>(results.attributes.at("model_sha256")).size(), 64u);
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    if (!results.has(analysis.info.name)) continue;
+    for (const Figure& figure : analysis.draw(results)) {
+      for (const char* extension : {".svg", ".png", ".gp", ".dat"}) {
+        EXPECT_TRUE(fs::exists(out + "/figures/" + figure.name + extension))
+            << figure.name << extension;
+      }
+    }
+  }
+  EXPECT_THAT(run_headscope({"run", "--model", model, "--analyses", "parameters", "--figures",
+                             "svg", "--output", out})
+                  .err,
+              HasSubstr("headscope: the results in " + out + " will be replaced\n"));
+}
+
+TEST(CommandLine, ReportRedrawsWithoutTheModel) {
+  const TemporaryDirectory directory;
+  const std::string model = directory.file("model.h5"), out = directory.file("out");
+  save_model(random_model(small_config(), 1), model);
+  ASSERT_EQ(run_headscope({"run", "--model", model, "--output", out, "--quiet"}).exit_status, 0);
+  const std::string before = test::read_file(out + "/report.html");
+  fs::remove(model);
+  for (const char* drawn : {"tables", "figures", "report.html", "report.md"})
+    fs::remove_all(out + "/" + drawn);
+  const Finished refused = run_headscope({"report", out, "--figures", "svg,gif"});
+  EXPECT_EQ(refused.exit_status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--figures: expected one of svg, png, pdf; got \"gif\""));
+  const Finished finished = run_headscope({"report", out, "--figures", "pdf,png"});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_EQ(test::read_file(out + "/report.html"), before);
+  const std::string figure = out + "/figures/parameter_counts";
+  EXPECT_THAT(test::read_file(figure + ".pdf"), StartsWith("%PDF"));
+  EXPECT_THAT(test::read_file(figure + ".png"), StartsWith("\x89PNG"));
+  EXPECT_THAT(test::read_file(figure + ".svg"), HasSubstr("</svg>"));
+}
+
+TEST(CommandLine, ReportOfAnOlderResultsFileAsksForANewRun) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("results.h5");
+  {
+    hdf5::OutputFile file(path);
+    file.set_attribute("", "format", std::string("headscope results 1"));
+    file.publish();
+  }
+  expect_refused({"report", path}, 1,
+                 path +
+                     ":format: expected \"headscope results 2\", got \"headscope results 1\" of "
+                     "another version of Headscope; run again to make a new one");
+}
+
+TEST(CommandLine, OutputsOfAnEarlierRunGoAndOtherFilesStay) {
+  const TemporaryDirectory directory;
+  const std::string model = directory.file("model.h5"), out = directory.file("out");
+  save_model(random_model(small_config(), 1), model);
+  const auto run = [&](const char* analysis) {
+    const Finished finished =
+        run_headscope({"run", "--model", model, "--analyses", analysis, "--nulls", "2", "--figures",
+                       "svg,pdf", "--output", out, "--quiet"});
+    EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  };
+  run("circuits");
+  const std::vector<std::string> own{"figures/mine.pdf", "figures/mine.gp", "figures/qk_rank90.txt",
+                                     "tables/mine.csv",  "tables/mine.tex", "notes.md"};
+  for (const std::string& file : own) test::write_file(out + "/" + file, "mine");
+  std::vector<std::string> drawn;
+  for (const char* const folder : {"figures", "tables"}) {
+    for (const auto& entry : fs::directory_iterator(out + "/" + folder)) {
+      if (test::read_file(entry.path().string()) != "mine") drawn.push_back(entry.path());
+    }
+  }
+  ASSERT_GT(drawn.size(), 20U);
+  run("parameters");
+  for (const std::string& file : drawn) EXPECT_FALSE(fs::exists(file)) << file;
+  for (const std::string& file : own) EXPECT_EQ(test::read_file(out + "/" + file), "mine");
+}
+
+TEST(CommandLine, RecordedCommandLineCanBeTypedAgain) {
+  const TemporaryDirectory directory;
+  const std::string model = directory.file("my model's.h5"), out = directory.file("out");
+  save_model(random_model(small_config(), 1), model);
+  ASSERT_EQ(run_headscope({"run", "--model", model, "--analyses", "parameters", "--nulls=2",
+                           "--output", out, "--quiet"})
+                .exit_status,
+            0);
+  EXPECT_EQ(std::get<std::string>(read_results(out + "/results.h5").attributes.at("command_line")),
+            "headscope run --model '" + directory.file("my model'\\''s.h5") +
+                "' --analyses parameters --nulls=2 --output " + out + " --quiet");
+}
+
+TEST(CommandLine, ConfigThatIsAFolderIsRefused) {
+  const TemporaryDirectory directory;
+  expect_refused({"run", "--config", directory.path(), "--output", directory.file("out")}, 1,
+                 directory.path() + ": expected a file of options, got a folder");
+}
+
+TEST(CommandLine, ConfigFileSetsOptionsAndTheCommandLineWins) {
+  const TemporaryDirectory directory;
+  const std::string model = directory.file("model.h5"), out = directory.file("out");
+  save_model(random_model(small_config(), 1), model);
+  test::write_file(directory.file("run.cfg"),
+                   "model = " + model + "\nseed = 5\nnulls = 7\nquiet = true\n");
+  const Finished finished =
+      run_headscope({"run", "--config", directory.file("run.cfg"), "--seed", "6", "--output", out});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.err, IsEmpty());
+  const Results results = read_results(out + "/results.h5");
+  EXPECT_EQ(std::get<std::int64_t>(results.attributes.at("seed")), 6);
+  EXPECT_THAT(std::get<std::string>(results.attributes.at("options")),
+              HasSubstr("\"nulls\":\"7\""));
+}
+
+TEST(CommandLine, ConvertWritesAModelThatLoadsEqual) {
+  const TemporaryDirectory directory;
+  const std::string in = directory.file("in.h5"), out = directory.file("out.h5");
+  const Model model = random_model(small_config(), 3);
+  save_model(model, in);
+  const Finished finished = run_headscope({"convert", in, out});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  const Model converted = load_model(out);
+  EXPECT_TRUE(arma::approx_equal(converted.W_E, model.W_E, "absdiff", 0));
+  EXPECT_TRUE(arma::approx_equal(converted.layers[1].W_QKV, model.layers[1].W_QKV, "absdiff", 0));
+}
+
+TEST(Waits, NotForAPipeAsInput) {
+  const test::TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  for (const char* const name : {"pipe", "pipe.json", "pipe.txt", "pipe.conllu"}) {
+    const std::string pipe = folder.file(name);
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    const std::string expected = pipe + ": expected a file";
+    EXPECT_THAT(test::run_headscope({"inspect", pipe}).err, HasSubstr(expected));
+    EXPECT_THAT(test::run_headscope({"run", "--model", pipe, "--output", output}).err,
+                HasSubstr(expected));
+    EXPECT_THAT(test::run_headscope({"run", "--corpus", pipe, "--output", output}).err,
+                HasSubstr(expected));
+  }
+}
+
+TEST(Waits, NotForeverForMemory) {
+  for (const int mebibytes : {60, 100, 150, 200, 250, 300, 400}) {
+    const std::string limit = "ulimit -v " + std::to_string(1024 * mebibytes) + "; exec \"$@\"";
+    const test::TemporaryDirectory folder;
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"list"},
+          {"run", "--analyses", "parameters", "--nulls", "1", "--threads", "2", "--quiet",
+           "--output", folder.file("out")}}) {
+      std::vector<std::string> words = test::headscope_call(arguments);
+      words.insert(words.begin(), {"sh", "-c", limit, "sh"});
+      const test::Finished finished = test::run_program(words);
+      EXPECT_TRUE(finished.exit_status == 0 || !finished.err.empty()) << mebibytes;
+    }
+  }
+}
+
+TEST(Waits, NotForAModelOfAnyNumberOfLayers) {
+  const test::TemporaryDirectory folder;
+  test::write_file(
+      folder.file("config.json"),
+      R"({"n_layer": 1000000000, "n_head": 2, "n_embd": 4, "n_positions": 8, "vocab_size": 9})");
+  EXPECT_THAT(test::run_headscope({"inspect", folder.file("config.json")}).err,
+              HasSubstr("n_layer: expected at most 10000, got 1000000000"));
+}
+
+TEST(ErrorLine, IsCutWhereItEchoesALongText) {
+  const test::TemporaryDirectory folder;
+  test::write_file(folder.file("vocab.json"), "{\"" + std::string(3'000'000, 'x') + "\": 7}");
+  test::write_file(folder.file("merges.txt"), "");
+  const test::Finished finished =
+      test::run_headscope({"run", "--tokenizer", folder.path(), "--output", folder.file("out")});
+  EXPECT_EQ(finished.exit_status, 1);
+  EXPECT_LT(finished.err.size(), 5000U);
+  EXPECT_THAT(finished.err, HasSubstr(" bytes ...] "));
+}
+
+}  // namespace
+}  // namespace headscope

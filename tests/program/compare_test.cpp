@@ -1,0 +1,159 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "headscope/comparison.hpp"
+#include "headscope/model.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Finished;
+using test::run_headscope;
+using test::TemporaryDirectory;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// Finished runs of the weights of random models, and a place for what they are compared into.
+class CompareCommand : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    runs_ = std::make_unique<TemporaryDirectory>();
+    make_run("a", 2, 1);
+    make_run("b #2", 2, 2);
+    make_run("wide", 4, 1);
+  }
+  static void TearDownTestSuite() { runs_.reset(); }
+
+  static void make_run(const std::string& name, std::uint64_t n_head, std::uint64_t seed) {
+    ModelConfig config;
+    config.n_layer = 2;
+    config.n_head = n_head;
+    config.d_model = 16;
+    config.d_mlp = 64;
+    config.n_ctx = 32;
+    config.d_vocab = 40;
+    const std::string model = runs_->file(name + ".h5");
+    save_model(random_model(config, seed), model);
+    const Finished run =
+        run_headscope({"run", "--model", model, "--analyses", "circuits", "--nulls", "2",
+                       "--figures", "svg", "--output", runs_->file(name), "--quiet"});
+    ASSERT_EQ(run.exit_status, 0) << run.err;
+  }
+
+  Finished compare(const std::vector<std::string>& arguments) const {
+    std::vector<std::string> all{"compare", "--figures", "svg", "--output", out_};
+    all.insert(all.begin() + 1, arguments.begin(), arguments.end());
+    return run_headscope(all);
+  }
+
+  ResultsGroup comparison() const { return read_results(out_ + "/results.h5").group("comparison"); }
+
+  void expect_refused(const std::vector<std::string>& arguments, int exit_status,
+                      const std::string& line) const {
+    const Finished finished = compare(arguments);
+    EXPECT_EQ(finished.exit_status, exit_status);
+    EXPECT_EQ(finished.err, "headscope: " + line + "\n");
+    EXPECT_FALSE(fs::exists(out_));
+  }
+
+  static inline std::unique_ptr<TemporaryDirectory> runs_;
+  const std::string a_ = runs_->file("a"), b_ = runs_->file("b #2"), wide_ = runs_->file("wide"),
+                    out_ = runs_->file("out");
+
+  void TearDown() override { fs::remove_all(out_); }
+};
+
+TEST_F(CompareCommand, WritesResultsTablesFiguresAndAReportThatLinksTheRuns) {
+  const Finished finished = compare({a_, b_ + "/results.h5", "--quiet"});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.err, IsEmpty());
+  const ResultsGroup group = comparison();
+  EXPECT_THAT(group.dimensions.at("run").text, ElementsAre("a", "b #2"));
+  const Results own = read_results(b_ + "/results.h5");
+  EXPECT_EQ(group.variable("circuits_ov_copying").values.part(1).values,
+            own.group("circuits").variable("ov_copying").values.values);
+  EXPECT_TRUE(fs::exists(out_ + "/tables/comparison.circuits_ov_copying_difference.csv"));
+  EXPECT_TRUE(fs::exists(out_ + "/figures/comparison_circuits_ov_copying_difference.svg"));
+  const std::string page = test::read_file(out_ + "/report.html");
+  EXPECT_THAT(page, HasSubstr("<h1>Comparison of a and b #2</h1>"));
+  EXPECT_THAT(page, HasSubstr("<a href=\"../a/report.html\">a</a>"));
+  EXPECT_THAT(page, HasSubstr("<a href=\"../b%20%232/report.html\">b #2</a>"));
+  EXPECT_THAT(test::read_file(out_ + "/report.md"), HasSubstr("](../b%20%232/report.html)"));
+
+  for (const char* const drawn : {"tables", "figures", "report.html", "report.md"}) {
+    fs::remove_all(out_ + "/" + drawn);
+  }
+  ASSERT_EQ(run_headscope({"report", out_, "--figures", "svg"}).exit_status, 0);
+  EXPECT_EQ(test::read_file(out_ + "/report.html"), page);
+}
+
+TEST_F(CompareCommand, SetsModelsOfAnyShapeAgainstTheirSize) {
+  const Finished finished = compare({wide_, a_, "--by", "n_head"});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.err,
+              HasSubstr("headscope: warning: wide has 2 layers of 4 heads, a 2 layers of 2 heads; "
+                        "heads are not compared one by one\n"));
+  const ResultsGroup group = comparison();
+  EXPECT_THAT(group.dimensions.at("run").text, ElementsAre("a", "wide"));
+  EXPECT_THAT(group.variable("ordering").values.values, ElementsAre(2, 4));
+  EXPECT_TRUE(group.has("qk_rank90_median"));
+  EXPECT_FALSE(group.has("circuits_ov_copying"));
+}
+
+TEST_F(CompareCommand, OrdersRunsByTheNumbersOfTheirLabels) {
+  const Finished finished =
+      compare({a_, b_, "--label", "100", "3.5", "--by", "% of training", "--quiet"});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  const ResultsGroup group = comparison();
+  EXPECT_THAT(group.dimensions.at("run").text, ElementsAre("3.5", "100"));
+  EXPECT_THAT(group.variable("ordering").values.values, ElementsAre(3.5, 100));
+  EXPECT_EQ(group.variable("ordering").long_name,
+            "Place of the run along the ordering: % of training");
+}
+
+TEST_F(CompareCommand, OneRunTwiceHasTwoLabels) {
+  ASSERT_EQ(compare({a_, a_, "--quiet"}).exit_status, 0);
+  EXPECT_THAT(comparison().dimensions.at("run").text, ElementsAre(a_, a_ + " (2)"));
+}
+
+TEST_F(CompareCommand, RefusesWrongUsage) {
+  expect_refused({}, 2, "compare: expected two or more finished runs, got none");
+  expect_refused({a_}, 1, "compare: expected at least 2 runs, got 1");
+  expect_refused({a_, b_, "--label", "x"}, 2,
+                 "--label: expected 2 labels, one for each run, got 1");
+  expect_refused({a_, b_, "--label", "x", "x"}, 2,
+                 "--label: expected a different label for each run, got \"x\" twice");
+  expect_refused({a_, b_, "--by", "step"}, 2,
+                 "--by: expected a number that " + a_ +
+                     "/results.h5 states as \"step\", or a number as its label, got neither; its "
+                     "label is \"a\"");
+  const std::string before = test::read_file(b_ + "/results.h5");
+  const Finished over = run_headscope({"compare", a_, b_, "--output", b_ + "/"});
+  EXPECT_EQ(over.exit_status, 2);
+  EXPECT_EQ(over.err, "headscope: --output: expected another folder than that of a run, got \"" +
+                          b_ + "/\"\n");
+  EXPECT_EQ(test::read_file(b_ + "/results.h5"), before);
+}
+
+TEST_F(CompareCommand, RefusesRunsThatAreNotWhole) {
+  const std::string missing = runs_->file("none"), damaged = runs_->file("damaged.h5");
+  expect_refused({a_, missing}, 1, missing + ": cannot be opened: No such file or directory");
+  std::string bytes = test::read_file(a_ + "/results.h5");
+  bytes.resize(bytes.size() / 2);
+  test::write_file(damaged, bytes);
+  const Finished finished = compare({a_, damaged});
+  EXPECT_EQ(finished.exit_status, 1);
+  EXPECT_THAT(finished.err, testing::StartsWith("headscope: " + damaged + ": "));
+  EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1);
+  EXPECT_FALSE(fs::exists(out_));
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,150 @@
+// The program on models and corpora as people have them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "files/hdf5_file.hpp"
+#include "headscope/model.hpp"
+#include "headscope/results.hpp"
+#include "support/golden.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+using test::data_path;
+using test::Finished;
+using test::run_headscope;
+using test::TemporaryDirectory;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string snapshot = data_path("hub/snapshot");
+
+/// The documents of hub_golden.h5.
+std::string write_documents(const TemporaryDirectory& folder, const std::string& name) {
+  test::write_file(folder.file(name),
+                   "The head looks at the previous token.\n\n"
+                   "She gave [TOOL] the book in 1999.\n");
+  return folder.file(name);
+}
+
+double golden_loss() {
+  const hdf5::InputFile golden(data_path("hub_golden.h5"));
+  double sum = 0, count = 0;
+  for (const char* const document : {"0", "1"}) {
+    for (const double nll :
+         golden.read_reals(std::string("documents/") + document + "/nll").values) {
+      sum += nll;
+      ++count;
+    }
+  }
+  return sum / count;
+}
+
+double loss_of_run(const std::string& model, const TemporaryDirectory& folder) {
+  const std::string out = folder.file("out");
+  const Finished finished =
+      run_headscope({"run", "--model", model, "--corpus", write_documents(folder, "a.txt"),
+                     "--analyses", "pruning", "--output", out, "--quiet"});
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  const Results results = read_results(out + "/results.h5");
+  return results.group("pruning").variable("loss").values.values.at(0);
+}
+
+// Text to loss: folder, shards, config, tokenizer.json, scores scaled by layer. The tolerance is
+// that of the forward pass in float32.
+TEST(Hub, AFolderRunsAndItsLossIsThatOfHuggingFace) {
+  const TemporaryDirectory folder;
+  EXPECT_NEAR(loss_of_run(snapshot, folder), golden_loss(), 1e-5 * golden_loss());
+}
+
+TEST(Hub, ConvertedAndPrunedModelsKeepTokenizerAndScale) {
+  const TemporaryDirectory folder;
+  const Finished converted = run_headscope({"convert", snapshot, folder.file("a.h5")});
+  ASSERT_EQ(converted.exit_status, 0) << converted.err;
+  EXPECT_THAT(converted.out, HasSubstr("complete model, with tokenizer"));
+  EXPECT_NEAR(loss_of_run(folder.file("a.h5"), folder), golden_loss(), 1e-5 * golden_loss());
+  const Finished pruned =
+      run_headscope({"prune", snapshot, folder.file("b.h5"), "--heads", "L1H0"});
+  ASSERT_EQ(pruned.exit_status, 0) << pruned.err;
+  const Model model = load_model(folder.file("b.h5"));
+  EXPECT_TRUE(model.config.scale_by_inverse_layer);
+  EXPECT_TRUE(model.tokenizer_added_tokens);
+  EXPECT_EQ(model.tokenizer_vocab, load_model(folder.file("a.h5")).tokenizer_vocab);
+}
+
+TEST(Hub, InspectDescribesAFolder) {
+  const Finished finished = run_headscope({"inspect", snapshot});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr(snapshot + "/model.safetensors.index.json: model"));
+  EXPECT_THAT(finished.out, HasSubstr("in the file's folder"));
+  EXPECT_THAT(finished.out, HasSubstr("divided by layer + 1"));
+  EXPECT_THAT(finished.out, HasSubstr("a complete model"));
+}
+
+TEST(Hub, ATokenizerOfAnotherModelIsRefusedByName) {
+  const TemporaryDirectory folder;
+  const std::string tokenizer = data_path("tokenizer");
+  const Finished finished =
+      run_headscope({"run", "--model", snapshot, "--corpus", write_documents(folder, "a.txt"),
+                     "--tokenizer", tokenizer, "--output", folder.file("out")});
+  EXPECT_EQ(finished.exit_status, 1);
+  EXPECT_THAT(finished.err, HasSubstr(tokenizer + "/vocab.json: expected about 312 tokens, as " +
+                                      snapshot + "/model.safetensors.index.json has, got "));
+  EXPECT_FALSE(fs::exists(folder.file("out")));
+}
+
+TEST(Hub, AnAttentionOnlyModelSaysWhatItLeavesOutAndReadsNoCorpus) {
+  const TemporaryDirectory folder;
+  const std::string model = data_path("tiny_flat/attention_only.h5"), out = folder.file("out");
+  const Finished finished =
+      run_headscope({"run", "--model", model, "--corpus", write_documents(folder, "a.txt"),
+                     "--output", out, "--nulls", "2"});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("headscope: leaves out correlation, pruning"));
+  EXPECT_THAT(finished.err, HasSubstr(": " + model + " holds attention weights only\n"));
+  EXPECT_THAT(finished.err, HasSubstr("headscope: does not read --corpus: no analysis needs it\n"));
+  const Results results = read_results(out + "/results.h5");
+  for (const char* const name : {"corpus_path", "corpus_sha256", "n_document", "n_token"}) {
+    EXPECT_EQ(results.attributes.count(name), 0U) << name;
+  }
+  EXPECT_THAT(test::read_file(out + "/report.md"), Not(HasSubstr("watched reading")));
+}
+
+TEST(Hub, AFolderOfTextSaysWhatIsReadAndWhatIsLeft) {
+  const TemporaryDirectory folder;
+  fs::create_directory(folder.file("corpus"));
+  write_documents(folder, "corpus/a.txt");
+  test::write_file(folder.file("corpus/README.txt"), "About.");
+  const std::string line = folder.file("corpus") + ": reads a.txt; leaves README.txt\n";
+  const std::vector<std::string> run{
+      "run",        "--model",   snapshot,   "--corpus",        folder.file("corpus"),
+      "--analyses", "attention", "--output", folder.file("out")};
+  const Finished finished = run_headscope(run);
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("headscope: " + line));
+  EXPECT_THAT(run_headscope({"inspect", folder.file("corpus")}).out, HasSubstr("  " + line));
+}
+
+TEST(Hub, ALossAboveChanceWarnsInTerminalAndReport) {
+  const TemporaryDirectory folder;
+  const std::string out = folder.file("out");
+  // The golden model is random and large: its loss is far above ln 312 = 5.74.
+  ASSERT_GT(golden_loss(), 6);
+  const Finished finished =
+      run_headscope({"run", "--model", snapshot, "--corpus", write_documents(folder, "a.txt"),
+                     "--analyses", "pruning", "--output", out, "--quiet"});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("headscope: warning: the loss of "));
+  for (const char* const report : {"/report.md", "/report.html"}) {
+    EXPECT_THAT(test::read_file(out + report), HasSubstr("that of guessing among the 312 tokens"));
+  }
+}
+
+}  // namespace
+}  // namespace headscope

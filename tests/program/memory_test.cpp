@@ -1,0 +1,262 @@
+#include "headscope/memory.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "headscope/model.hpp"
+#include "headscope/results.hpp"
+#include "run/run_memory.hpp"
+#include "support/results_sample.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/token_corpus.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Finished;
+using test::run_headscope;
+using test::TemporaryDirectory;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+/// Peak memory of a run over the first `n_document` stories, in KiB.
+double peak_memory(const std::string& n_document) {
+  const TemporaryDirectory folder;
+  const Finished finished = run_headscope(
+      {"run", "--model", HEADSCOPE_PROJECT_DIR "/data/planted-model.h5", "--corpus",
+       HEADSCOPE_PROJECT_DIR "/data/stories.conllu", "--analyses",
+       "correlation,classification,attention", "--max-documents", n_document, "--bootstrap", "20",
+       "--threads", "1", "--figures", "svg", "--quiet", "--output", folder.path()});
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  return static_cast<double>(finished.peak_kib);
+}
+
+// The address sanitizer keeps freed memory and shadows all memory.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool memory_can_be_measured = false;
+#else
+constexpr bool memory_can_be_measured = true;
+#endif
+
+TEST(Memory, StaysTheSameForTenTimesTheCorpus) {
+  if (!memory_can_be_measured) GTEST_SKIP() << "the address sanitizer's own memory counts";
+  const double few = peak_memory("30"), many = peak_memory("300");
+  EXPECT_LT(many, 1.05 * few) << few << " KiB for 30 documents";
+}
+
+ModelConfig config_of(Index n_layer, Index n_head, Index d_model, Index d_mlp, Index n_ctx) {
+  ModelConfig config;
+  config.n_layer = n_layer;
+  config.n_head = n_head;
+  config.d_model = d_model;
+  config.d_mlp = d_mlp;
+  config.n_ctx = n_ctx;
+  config.d_vocab = 2560;
+  return config;
+}
+
+/// A wide model, whose patterns and sums take a large share of the memory.
+ModelConfig wide_config() {
+  return config_of(2, 4, 512, 2048, 512);
+}
+
+const RegisteredAnalysis& analysis_named(const std::string& name) {
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    if (analysis.info.name == name) return analysis;
+  }
+  throw std::out_of_range(name);
+}
+
+struct MeasuredRun {
+  const char* analysis;
+  const char* shape;
+  ModelConfig config;
+  const char* precision = "float32";
+};
+
+/// A run of one analysis on two documents as long as the context.
+class MemoryOf : public testing::TestWithParam<MeasuredRun> {};
+
+TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
+  if (!memory_can_be_measured) GTEST_SKIP() << "the address sanitizer's own memory counts";
+  const TemporaryDirectory folder;
+  const ModelConfig& config = GetParam().config;
+  save_model(random_model(config, 1), folder.file("model.h5"));
+  TokenIds tokens;
+  for (Index t = 0; t < config.n_ctx; ++t) tokens.push_back(static_cast<TokenId>(t * 7919 % 2000));
+  test::write_token_corpus(folder.file("tokens.h5"), {tokens, tokens});
+  std::ofstream pairs(folder.file("tasks.jsonl"));
+  for (int i = 0; i < 500; ++i) {
+    pairs
+        << R"({"prefix": "The king", "good": " is happy here", "bad": " are happy here", "task": ")"
+        << i % 2 << "\"}\n";
+  }
+  pairs.close();
+
+  RunShape shape{config, {}, config.n_ctx, 2, 1, 2};
+  shape.settings.precision = GetParam().precision;
+  const std::vector<MemoryPart> parts =
+      run_memory(shape, model_bytes(config), {&analysis_named(GetParam().analysis)}, false);
+  const Finished finished = run_headscope({"run",
+                                           "--model",
+                                           folder.file("model.h5"),
+                                           "--corpus",
+                                           folder.file("tokens.h5"),
+                                           "--no-bos",
+                                           "--tasks",
+                                           folder.file("tasks.jsonl"),
+                                           "--tokenizer",
+                                           HEADSCOPE_PROJECT_DIR "/data/tokenizer",
+                                           "--analyses",
+                                           GetParam().analysis,
+                                           "--precision",
+                                           GetParam().precision,
+                                           "--threads",
+                                           "1",
+                                           "--prune-documents",
+                                           "1",
+                                           "--nulls",
+                                           "3",
+                                           "--figures",
+                                           "svg",
+                                           "--quiet",
+                                           "--memory",
+                                           std::to_string(total_bytes(parts) / 1024 + 1) + "K",
+                                           "--output",
+                                           folder.file("out")});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  const double estimate = static_cast<double>(total_bytes(parts)) / 1024,
+               peak = static_cast<double>(finished.peak_kib);
+  EXPECT_LT(peak, 1.05 * estimate);
+  // The estimate includes relations of annotated text, which these documents lack.
+  EXPECT_GT(peak, 0.5 * estimate);
+}
+
+// In the long shape, one document takes most of the memory.
+INSTANTIATE_TEST_SUITE_P(
+    Every, MemoryOf,
+    testing::Values(MeasuredRun{"parameters", "wide", wide_config()},
+                    MeasuredRun{"circuits", "wide", wide_config()},
+                    MeasuredRun{"correlation", "wide", wide_config()},
+                    MeasuredRun{"pruning", "wide", wide_config()},
+                    MeasuredRun{"pruning", "wide_high", wide_config(), "high"},
+                    MeasuredRun{"classification", "wide", wide_config()},
+                    MeasuredRun{"tasks", "wide", wide_config()},
+                    MeasuredRun{"attention", "wide", wide_config()},
+                    MeasuredRun{"attention", "long", config_of(1, 1, 512, 64, 2048)}),
+    [](const auto& test) { return std::string(test.param.analysis) + "_" + test.param.shape; });
+
+TEST(Memory, OfGpt2IsThatOfItsWeightsAtLeast) {
+  ModelConfig config = config_of(12, 12, 768, 3072, 1024);
+  config.d_vocab = 50257;
+  EXPECT_EQ(model_bytes(config), 124'439'808 * sizeof(float));
+}
+
+TEST(Memory, TooLittleIsRefusedWithTheNumbersBeforeAnythingIsRun) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  const Finished weights = run_headscope({"run", "--memory", "20M", "--output", output});
+  EXPECT_EQ(weights.exit_status, 2);
+  EXPECT_THAT(weights.err, HasSubstr("--memory: expected at least"));
+  EXPECT_THAT(weights.err, HasSubstr("got 20 MiB (program"));
+  EXPECT_THAT(weights.err, Not(HasSubstr("classification"))) << "before the weights are read";
+  const Finished analyses = run_headscope({"run", "--memory", "120M", "--output", output});
+  EXPECT_EQ(analyses.exit_status, 2);
+  EXPECT_THAT(analyses.err, HasSubstr("got 120 MiB (program"));
+  EXPECT_THAT(analyses.err, HasSubstr("classification "));
+  EXPECT_FALSE(std::filesystem::exists(output));
+}
+
+TEST(Memory, OfAttentionWeightsAloneIsNotThatOfACompleteModel) {
+  ModelDescription model;
+  model.config = wide_config();
+  EXPECT_EQ(weight_bytes(model), model_bytes(model.config));
+  model.missing = {"wte.weight"};
+  model.n_stored = 1000;
+  EXPECT_EQ(weight_bytes(model), 4000U);
+}
+
+TEST(Memory, AnalysesOfWeightsComeOneAfterTheOther) {
+  const RunShape run{wide_config(), {}, 512, 2, 1};
+  const auto need = [&](const std::vector<const RegisteredAnalysis*>& analyses) {
+    return total_bytes(run_memory(run, model_bytes(run.config), analyses, false));
+  };
+  const auto &parameters = analysis_named("parameters"), &circuits = analysis_named("circuits");
+  ASSERT_NE(need({&parameters}), need({&circuits}));
+  EXPECT_EQ(need({&parameters, &circuits}), std::max(need({&parameters}), need({&circuits})));
+  EXPECT_EQ(need({&circuits, &parameters}), std::max(need({&parameters}), need({&circuits})));
+}
+
+TEST(Memory, TheControlCounts) {
+  RunShape run{wide_config(), {}, 512, 2, 1};
+  const auto& classification = analysis_named("classification");
+  const auto& correlation = analysis_named("correlation");
+  const std::uint64_t alone =
+      total_bytes(run_memory(run, model_bytes(run.config), {&classification, &correlation}, false));
+  const std::uint64_t with_control =
+      total_bytes(run_memory(run, model_bytes(run.config), {&classification, &correlation}, true));
+  EXPECT_EQ(with_control - alone, model_bytes(run.config) + correlation.memory(run));
+}
+
+TEST(Memory, SizesAreReadInPowersOf1024) {
+  EXPECT_EQ(parse_memory("3K"), 3072U);
+  EXPECT_EQ(parse_memory("900M"), 900U << 20);
+  EXPECT_EQ(parse_memory("8G"), std::uint64_t{8} << 30);
+  EXPECT_EQ(parse_memory("2T"), std::uint64_t{2} << 40);
+  for (const char* text :
+       {"", "8", "G", "-1G", "0G", "00M", "8GB", "1.5G", "8 G", "8g", "9999999G"}) {
+    EXPECT_EQ(parse_memory(text), std::nullopt) << text;
+  }
+  EXPECT_EQ(memory_text(std::uint64_t{5} << 19), "2.5 MiB");
+  EXPECT_EQ(memory_text(std::uint64_t{310} << 20), "310 MiB");
+  EXPECT_EQ(memory_text(std::uint64_t{33} << 28), "8.25 GiB");
+}
+
+TEST(Inspect, ListsOfAttentionWeightsAloneOnlyWhatCanRun) {
+  const Finished finished =
+      run_headscope({"inspect", HEADSCOPE_TEST_DATA "/tiny_flat/attention_only.h5"});
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("    circuits  "));
+  EXPECT_THAT(finished.out, Not(HasSubstr("    correlation  ")));
+}
+
+TEST(Inspect, ShowsTheFindingsOfAResultsFolderAndItsArraysWhenAsked) {
+  const TemporaryDirectory folder;
+  const std::string out = folder.file("out");
+  fs::create_directories(out);
+  write_results(test::results_sample(), out + "/results.h5");
+  const Finished finished = run_headscope({"inspect", out});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.out, StartsWith(out + "/results.h5: results, "));
+  EXPECT_THAT(finished.out, HasSubstr("\n  Jobs. 2 of 6 heads have a job"));
+  EXPECT_THAT(finished.out, HasSubstr("pruning, control/pruning, classification"));
+  EXPECT_THAT(finished.out, Not(HasSubstr("loss_increase")));
+  EXPECT_THAT(run_headscope({"inspect", "--arrays", out}).out,
+              HasSubstr("    pruning/loss_increase [2, 2, 3] float64\n"));
+}
+
+TEST(Inspect, SaysFromAConfigAloneWhatARunOfItNeeds) {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("config.json");
+  std::ofstream(path) << R"({"model_type": "gpt2", "n_layer": 48, "n_head": 25, "n_embd": 1600,
+                             "n_positions": 1024, "vocab_size": 50257})";
+  const Finished finished = run_headscope({"inspect", path});
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("1557611200"));
+  EXPECT_THAT(finished.out, HasSubstr("documents of 1024 tokens"));
+  EXPECT_THAT(finished.out, HasSubstr("    correlation           "));
+
+  std::ofstream(path) << R"({"n_layer": 48, "n_embd": 1600})";
+  const Finished lacking = run_headscope({"inspect", path});
+  EXPECT_EQ(lacking.exit_status, 1);
+  EXPECT_THAT(lacking.err, HasSubstr(path + ":n_head: expected a whole number, got none"));
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,126 @@
+"""Execute every notebook on a fresh results file, check what it shows, and that the committed copies have been executed.
+
+HEADSCOPE_RESULTS is the folder of the run, HEADSCOPE_COMPARISON that of a comparison, HEADSCOPE_NOTEBOOKS that of the notebooks.
+"""
+import importlib.util
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import h5py
+import nbformat
+import numpy as np
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+FOLDER = pathlib.Path(os.environ["HEADSCOPE_NOTEBOOKS"])
+RESULTS = pathlib.Path(os.environ["HEADSCOPE_RESULTS"]) / "results.h5"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+HAS_HUGGING_FACE = all(importlib.util.find_spec(name) for name in ("torch", "transformers"))
+
+os.environ["MPLBACKEND"] = "agg"
+sys.path.insert(0, str(FOLDER))
+import headscope_results as hs
+
+
+def execute(path):
+    book = nbformat.read(path, as_version=4)
+    NotebookClient(book, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}).execute()
+    return book
+
+
+def printed(book):
+    return "".join(output.text for cell in book.cells if cell.cell_type == "code" for output in cell.outputs
+                   if output.output_type == "stream" and output.name == "stdout")
+
+
+HUGGING_FACE = "09_in_hugging_face.ipynb"
+
+
+class Module(unittest.TestCase):
+    def test_the_table_of_heads_holds_the_values_of_the_file(self):
+        run = hs.load(RESULTS)
+        table = hs.heads(run)
+        self.assertEqual(len(table), run.n_layer * run.n_head)
+        with h5py.File(RESULTS) as file:
+            zero = [str(name, "utf-8") for name in file["pruning/ablation"]].index("zero")
+            expected = file["pruning/loss_increase"][zero, 1, 2]
+            entropy = file["classification/entropy"][()]
+        self.assertEqual(table.loc["L1H2", "pruning.loss_increase[zero]"], expected)
+        np.testing.assert_array_equal(table["classification.entropy"], entropy.ravel())
+        self.assertTrue(set(table["classification.primary"]) <= set(run["classification"]["primary"].attrs["flag_meanings"].split()))
+
+    def test_a_run_compared_with_itself_differs_nowhere(self):
+        run = hs.load(RESULTS)
+        table = hs.compare(run, run, "pruning", "loss_increase", ablation="zero")
+        self.assertEqual(table["difference"].abs().max(), 0)
+        self.assertEqual(table.loc["L1H2", "first"], hs.heads(run).loc["L1H2", "pruning.loss_increase[zero]"])
+
+    def test_the_head_view_draws_a_line_per_weight(self):
+        run = hs.load(RESULTS)
+        weight = run["attention/0"]["pattern"].values[1, 2, :12, :12]
+        axis = hs.head_view(run, ["L1H2"], tokens=slice(0, 12), least=0.05)
+        self.assertEqual(sum(len(line.get_xdata()) == 2 for line in axis.lines), int((weight >= 0.05).sum()))
+
+
+class Notebooks(unittest.TestCase):
+    def test_there_are_notebooks(self):
+        self.assertGreaterEqual(len(NOTEBOOKS), 7)
+
+    def test_each_runs_without_error(self):
+        for path in NOTEBOOKS:
+            if path.name == HUGGING_FACE and not HAS_HUGGING_FACE:
+                continue
+            with self.subTest(path.name):
+                execute(path)
+
+    def test_patterns_are_shown_with_the_text_of_their_tokens(self):
+        text = "".join(str(token) for token in hs.load(RESULTS)["attention/0"]["token_text"].values)
+        shown = printed(execute(FOLDER / "06_attention_patterns.ipynb"))
+        self.assertIn(text[:300], shown)
+        self.assertIn("each row sums to 1: True", shown)
+
+    def test_without_hugging_face_its_notebook_stops_with_one_line(self):
+        if HAS_HUGGING_FACE:
+            self.skipTest("PyTorch and transformers are installed")
+        with self.assertRaises(CellExecutionError) as stopped:
+            execute(FOLDER / HUGGING_FACE)
+        self.assertRegex(str(stopped.exception), r"NotInRun: (torch|transformers) is not installed")
+
+    def test_a_missing_group_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = pathlib.Path(folder) / "results.h5"
+            shutil.copy(RESULTS, copy)
+            with h5py.File(copy, "a") as file:
+                del file["pruning"]
+            with self.assertRaises(hs.NotInRun) as stopped:
+                hs.load(folder)["pruning"]
+            self.assertIn(f'{copy}: no group "pruning"', str(stopped.exception))
+            self.assertNotIn("pruning.loss_all_but_one", hs.heads(hs.load(folder)))
+            with mock.patch.dict(os.environ, HEADSCOPE_RESULTS=folder), self.assertRaises(CellExecutionError) as stopped:
+                execute(FOLDER / "04_pruning.ipynb")
+            self.assertIn('no group "pruning"', str(stopped.exception))
+            self.assertNotIn("Traceback", str(stopped.exception))
+
+    def test_a_folder_without_a_run_is_named(self):
+        with tempfile.TemporaryDirectory() as folder, self.assertRaises(hs.NotInRun) as stopped:
+            hs.load(folder)
+        self.assertIn(f"{folder}/results.h5: no such file", str(stopped.exception))
+
+    def test_committed_copies_are_executed_and_small(self):
+        for path in NOTEBOOKS:
+            with self.subTest(path.name):
+                self.assertLess(path.stat().st_size, 400_000)
+                code = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+                self.assertTrue(all(cell.execution_count for cell in code))
+                self.assertRegex(code[0].source, "(RESULTS|COMPARISON) = ")
+                self.assertTrue(any(cell.outputs for cell in code))
+                self.assertFalse([output for cell in code for output in cell.outputs if output.output_type == "error"])
+
+
+if __name__ == "__main__":
+    unittest.main()

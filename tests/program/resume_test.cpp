@@ -1,0 +1,244 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "headscope/results.hpp"
+#include "option_parser.hpp"
+#include "run/output_folder.hpp"
+#include "run/run.hpp"
+#include "support/same_results.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Finished;
+using test::first_difference;
+using test::Running;
+using test::TemporaryDirectory;
+using testing::HasSubstr;
+
+using Words = std::vector<std::string>;
+
+Words resumable_arguments(const std::string& output, const Words& more = {}) {
+  Words arguments{"run",
+                  "--model",
+                  HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
+                  "--corpus",
+                  HEADSCOPE_PROJECT_DIR "/data/stories.conllu",
+                  "--analyses",
+                  "pruning,classification,correlation,attention",
+                  "--max-documents",
+                  "8",
+                  "--prune-documents",
+                  "3",
+                  "--patterns",
+                  "2",
+                  "--bootstrap",
+                  "20",
+                  "--threads",
+                  "1",
+                  "--figures",
+                  "svg",
+                  "--save-every",
+                  "1",
+                  "--output",
+                  output};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+void replace(Words& arguments, const std::string& option, const std::string& value) {
+  *(std::find(arguments.begin(), arguments.end(), option) + 1) = value;
+}
+
+Finished run_resumable(const std::string& output, const Words& more = {}) {
+  return test::run_headscope(resumable_arguments(output, more));
+}
+
+/// Results of the uninterrupted run, computed once.
+const Results& uninterrupted() {
+  static const Results results = [] {
+    const TemporaryDirectory folder;
+    const Finished finished = run_resumable(folder.path());
+    EXPECT_EQ(finished.exit_status, 0) << finished.err;
+    EXPECT_FALSE(fs::exists(folder.file("shards"))) << "left behind by a run that is complete";
+    return read_results(folder.file("results.h5"));
+  }();
+  return results;
+}
+
+/// Starts a run and sends it a signal as soon as the file exists.
+Finished run_until(const std::string& file, int signal, const Words& arguments) {
+  Running running(test::headscope_call(arguments));
+  while (!fs::exists(file) && !running.has_ended()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  running.send(signal);
+  return running.wait();
+}
+
+std::string saved_file(const std::string& output, int pass) {
+  return output + "/shards/1-of-1.pass-" + std::to_string(pass) + ".saved";
+}
+
+TEST(Resume, AfterKillsInEveryPassGivesTheSameNumbersToTheLastBit) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  for (int pass = 1; pass <= 3; ++pass) {
+    const Finished killed =
+        run_until(saved_file(output, pass), SIGKILL, resumable_arguments(output, {"--resume"}));
+    ASSERT_EQ(killed.exit_status, 128 + SIGKILL) << killed.err;
+    ASSERT_TRUE(fs::exists(output + "/shards"));
+    ASSERT_FALSE(fs::exists(output + "/results.h5"));
+  }
+  const Finished finished = run_resumable(output, {"--resume"});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_EQ(first_difference(read_results(output + "/results.h5"), uninterrupted()), "");
+  EXPECT_FALSE(fs::exists(output + "/shards"));
+}
+
+TEST(Resume, RunsNoDocumentAgainThatWasSaved) {
+  const TemporaryDirectory folder;
+  Words arguments = resumable_arguments(folder.path(), {"--quiet", "--resume"});
+  arguments.erase(arguments.begin());
+  replace(arguments, "--analyses", "correlation");
+  RunOptions options;
+  ASSERT_TRUE(parse_options("run", arguments, options.table));
+  const RunSetup setup(options);
+  PassFolder files(folder.path(), pass_label(setup));
+  // Pretends that seven of eight documents have been run, with empty statistics.
+  files.save(1, 7, {});
+  Progress quiet(true);
+  const std::optional<Results> results = run_shard(setup, files, quiet);
+  const std::size_t n_last = setup.corpus()->piece(7).tokens.size();
+  EXPECT_EQ(std::get<std::int64_t>(results->attributes.at("n_token")),
+            static_cast<std::int64_t>(n_last));
+}
+
+class Signal : public testing::TestWithParam<int> {};
+
+TEST_P(Signal, SavesSaysHowToResumeAndExits) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  const Finished stopped = run_until(output + "/shards/1-of-1.pass-1.h5", GetParam(),
+                                     resumable_arguments(output, {"--quiet"}));
+  EXPECT_EQ(stopped.exit_status, 128 + GetParam());
+  EXPECT_THAT(stopped.err, HasSubstr(GetParam() == SIGINT ? "headscope: SIGINT: saved after "
+                                                          : "headscope: SIGTERM: saved after "));
+  EXPECT_THAT(stopped.err, HasSubstr("; continue with `headscope run --model "));
+  EXPECT_THAT(stopped.err, HasSubstr("--quiet --resume`\n"));
+  EXPECT_EQ(std::count(stopped.err.begin(), stopped.err.end(), '\n'), 1);
+  EXPECT_FALSE(fs::exists(output + "/results.h5"));
+  const Finished finished = run_resumable(output, {"--quiet", "--resume"});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_EQ(first_difference(read_results(output + "/results.h5"), uninterrupted()), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Resume, Signal, testing::Values(SIGINT, SIGTERM));
+
+TEST(Resume, RefusesWhatChangedAndNamesIt) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out"), saved = saved_file(output, 1);
+  run_until(saved, SIGKILL, resumable_arguments(output));
+  const std::string begun = fs::exists(saved) ? saved : output + "/shards/1-of-1.pass-1.h5";
+  const auto refused = [&](const char* option, const char* value, const Words& more) {
+    Words arguments = resumable_arguments(output, more);
+    replace(arguments, option, value);
+    const Finished finished = test::run_headscope(arguments);
+    EXPECT_EQ(finished.exit_status, 1);
+    return finished.err;
+  };
+  EXPECT_EQ(refused("--bootstrap", "21", {"--resume"}),
+            "headscope: " + begun + ": --bootstrap is 20, but 21 in this run\n");
+  EXPECT_THAT(refused("--model", HEADSCOPE_PROJECT_DIR "/data/default-model.h5", {"--resume"}),
+              HasSubstr(begun + ": model SHA-256 is "));
+  EXPECT_THAT(refused("--corpus", HEADSCOPE_TEST_DATA "/classification.conllu", {"--resume"}),
+              HasSubstr(begun + ": corpus SHA-256 is "));
+  EXPECT_EQ(refused("--figures", "svg", {}),
+            "headscope: " + begun +
+                ": left by a run that was not finished; continue it with --resume, or "
+                "remove it to begin again\n");
+}
+
+TEST(Resume, OnOtherThreadsNeedsAnOptionAndIsRecorded) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  run_until(saved_file(output, 1), SIGKILL, resumable_arguments(output));
+  Words arguments = resumable_arguments(output, {"--resume"});
+  replace(arguments, "--threads", "2");
+  const Finished refused = test::run_headscope(arguments);
+  EXPECT_EQ(refused.exit_status, 1);
+  EXPECT_THAT(refused.err, HasSubstr(", 2 threads in this run; other kernels, vectors or threads"));
+  arguments.push_back("--mixed");
+  const Finished finished = test::run_headscope(arguments);
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  const auto arithmetic =
+      std::get<std::string>(read_results(output + "/results.h5").attributes.at("arithmetic"));
+  EXPECT_THAT(arithmetic, HasSubstr(", 1 thread; OpenBLAS"));
+}
+
+TEST(OutputFolder, IsLockedWhileARunWritesIt) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  {
+    const OutputLock lock(output);
+    const std::string holder = "process " + std::to_string(getpid()) + " on ";
+    for (const Finished& second : {run_resumable(output), run_resumable(output, {"--resume"})}) {
+      EXPECT_EQ(second.exit_status, 1);
+      EXPECT_THAT(second.err,
+                  HasSubstr("headscope: " + output + ": is being written by " + holder));
+      EXPECT_THAT(second.err, HasSubstr("; wait until it ends, or choose another folder\n"));
+    }
+  }
+  EXPECT_TRUE(fs::is_empty(output));
+  EXPECT_EQ(run_resumable(output).exit_status, 0);
+  EXPECT_FALSE(fs::exists(output + "/.lock"));
+}
+
+TEST(OutputFolder, IsFreeAfterAKill) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  run_until(saved_file(output, 1), SIGKILL, resumable_arguments(output));
+  EXPECT_EQ(run_resumable(output, {"--resume"}).exit_status, 0);
+}
+
+TEST(OutputFolder, IsLockedByEachShardForItself) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  const OutputLock lock(output + "/shards", "1-of-2.lock");
+  EXPECT_EQ(run_resumable(output, {"--shard", "2/2"}).exit_status, 0);
+  EXPECT_THAT(run_resumable(output, {"--shard", "1/2"}).err,
+              HasSubstr("/shards: is being written by "));
+}
+
+TEST(OutputFolder, IsCheckedBeforeTheWork) {
+  const auto error_with = [](const auto& prepare) {
+    const TemporaryDirectory folder;
+    const std::string output = folder.file("out");
+    fs::create_directories(output);
+    prepare(output);
+    const Finished finished = run_resumable(output);
+    EXPECT_EQ(finished.exit_status, 1);
+    EXPECT_FALSE(fs::exists(output + "/report.html"));
+    const std::size_t begin = finished.err.find(output);
+    return begin == std::string::npos ? finished.err : finished.err.substr(begin + output.size());
+  };
+  EXPECT_EQ(
+      error_with([](const std::string& output) { fs::create_directory(output + "/results.h5"); }),
+      "/results.h5: cannot be written: it is a folder\n");
+  EXPECT_EQ(
+      error_with([](const std::string& output) { test::write_file(output + "/figures", "x"); }),
+      "/figures: cannot be written: it is not a folder\n");
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,96 @@
+#include "run/run_options.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "analysis.hpp"
+#include "commands.hpp"
+#include "correlation/correlation.hpp"
+#include "option_parser.hpp"
+
+namespace headscope {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsSubsetOf;
+
+std::set<std::string> names_in(const OptionTable& table, OptionScope scope) {
+  std::set<std::string> names;
+  for (const Option& option : table.options()) {
+    if (option.scope == scope) names.insert(option.name);
+  }
+  return names;
+}
+
+TEST(RunOptions, RestoredFromTheirRecordAreTheSameButThoseOfOneProcess) {
+  RunOptions run;
+  ASSERT_TRUE(parse_options(
+      "run",
+      {"--model",      "m.h5",    "--corpus",  "a.txt",    "b.txt",      "--no-cosine-all",
+       "--js-queries", "9",       "--control", "random",   "--analyses", "correlation,pruning",
+       "--figures",    "pdf",     "--threads", "2",        "--output",   "out",
+       "--resume",     "--shard", "2/3",       "--memory", "8G"},
+      run.table));
+  EXPECT_EQ(run.n_shard, 3);
+  EXPECT_EQ(run.memory, std::uint64_t{8} << 30);
+
+  RunOptions restored;
+  restored.restore(run.as_json());
+  EXPECT_EQ(restored.model, "m.h5");
+  EXPECT_THAT(restored.corpus, ElementsAre("a.txt", "b.txt"));
+  EXPECT_FALSE(restored.settings.own<CorrelationOptions>().cosine_all);
+  EXPECT_EQ(restored.settings.own<CorrelationOptions>().js_queries, 9U);
+  EXPECT_TRUE(restored.random_control());
+  EXPECT_THAT(restored.analyses, ElementsAre("correlation", "pruning"));
+  EXPECT_THAT(restored.figures, ElementsAre("pdf"));
+  EXPECT_EQ(restored.threads, 2U);
+  EXPECT_FALSE(restored.resume);
+  EXPECT_EQ(restored.n_shard, 1);
+  EXPECT_EQ(restored.memory, 0U);
+  auto expected = nlohmann::json::parse(run.as_json());
+  expected.erase("shard");
+  expected.erase("memory");
+  expected["resume"] = false;
+  EXPECT_EQ(nlohmann::json::parse(restored.as_json()), expected);
+}
+
+TEST(RunOptions, EveryOptionOfAnAnalysisDecidesNumbers) {
+  RunOptions run;
+  OptionTable own;
+  AnalysisSettings settings;
+  settings.declare(own);
+  EXPECT_EQ(names_in(own, OptionScope::numbers).size(), own.options().size());
+  EXPECT_THAT(names_in(own, OptionScope::numbers),
+              IsSubsetOf(names_in(run.table, OptionScope::numbers)));
+  EXPECT_EQ(names_in(run.table, OptionScope::numbers).size(), own.options().size() + 6)
+      << "n-head, encoding, no-bos, max-documents, task-pairs and control";
+}
+
+TEST(RunOptions, EveryCommandNamesAnOptionOnceAndSaysWhatItMeans) {
+  for (const RegisteredCommand& registered : commands()) {
+    const auto command = registered.make();
+    std::set<std::string> names;
+    for (const Option& option : command->options().options()) {
+      EXPECT_TRUE(names.insert(option.name).second) << registered.name << " " << option.name;
+      EXPECT_EQ(option.help.empty(), option.positional) << registered.name << " " << option.name;
+      EXPECT_EQ(option.help.find("default"), std::string::npos)
+          << option.name << ": the table states defaults";
+    }
+  }
+}
+
+TEST(RunOptions, AnAnalysisWithoutItsOwnSettingsHasTheirDefaults) {
+  const AnalysisSettings settings;
+  EXPECT_EQ(settings.own<CorrelationOptions>().js_queries, CorrelationOptions().js_queries);
+  AnalysisSettings changed;
+  changed.own<CorrelationOptions>().js_queries = 7;
+  const AnalysisSettings copy = changed;
+  changed.own<CorrelationOptions>().js_queries = 8;
+  EXPECT_EQ(copy.own<CorrelationOptions>().js_queries, 7U);
+}
+
+}  // namespace
+}  // namespace headscope

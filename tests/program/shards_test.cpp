@@ -1,0 +1,329 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "headscope/blas.hpp"
+#include "headscope/error.hpp"
+#include "headscope/model.hpp"
+#include "option_parser.hpp"
+#include "run/run.hpp"
+#include "support/same_results.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+using test::first_difference;
+using test::Running;
+using test::TemporaryDirectory;
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+const std::string corpus_file = HEADSCOPE_TEST_DATA "/classification.conllu";
+const std::string task_file = HEADSCOPE_PROJECT_DIR "/data/tasks.jsonl";
+const std::string model_file = HEADSCOPE_PROJECT_DIR "/data/planted-model.h5";
+
+using Words = std::vector<std::string>;
+
+/// @param more  options with their values; they replace the defaults here or add to them.
+Words shard_arguments(const std::string& output, const Words& more = {}) {
+  std::map<std::string, std::string> options{
+      {"--model", model_file},    {"--corpus", corpus_file}, {"--max-documents", "5"},
+      {"--prune-documents", "3"}, {"--patterns", "2"},       {"--bootstrap", "20"},
+      {"--nulls", "3"},           {"--js-queries", "9"},     {"--threads", "1"},
+      {"--output", output},       {"--tasks", task_file},    {"--task-pairs", "30"}};
+  for (std::size_t i = 0; i + 1 < more.size(); i += 2) options[more[i]] = more[i + 1];
+  Words arguments{"--quiet"};
+  for (const auto& [name, value] : options) arguments.insert(arguments.end(), {name, value});
+  return arguments;
+}
+
+/// Runs every analysis in one process.
+std::optional<Results> run_shard(const std::string& output, const Words& more = {}) {
+  RunOptions options;
+  EXPECT_TRUE(parse_options("run", shard_arguments(output, more), options.table));
+  const RunSetup setup(options);
+  Progress quiet(true);
+  return run_shard(setup, PassFolder(output, pass_label(setup)), quiet);
+}
+
+/// Runs all shards until nothing is left to do; the order changes from pass to pass.
+void run_shards(const std::string& output, int n_shard, const Words& more = {}) {
+  for (int round = 0; round < 6; ++round) {
+    for (int i = 0; i < n_shard; ++i) {
+      Words arguments = more;
+      arguments.insert(arguments.end(), {"--shard", std::to_string((i + round) % n_shard + 1) +
+                                                        "/" + std::to_string(n_shard)});
+      run_shard(output, arguments);
+    }
+  }
+}
+
+Results merge(const Words& shards, bool mixed = false) {
+  const ShardTable table(shards, mixed);
+  RunOptions options;
+  options.restore(table.label().options);
+  options.mixed = mixed;
+  Progress quiet(true);
+  return merge_shards(RunSetup(options), table, quiet);
+}
+
+std::string error_of_merging(const Words& shards) {
+  try {
+    merge(shards);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+Words pass_files(const std::string& output) {
+  Words paths;
+  for (const auto& entry : fs::directory_iterator(output + "/shards")) {
+    paths.push_back(entry.path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+/// Results of the run without shards, computed once.
+const Results& whole_run() {
+  static const Results results = [] {
+    const TemporaryDirectory folder;
+    return *run_shard(folder.path(), {"--control", "random"});
+  }();
+  return results;
+}
+
+TEST(Shards, WholeRunHoldsEveryAnalysis) {
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    EXPECT_TRUE(whole_run().has(analysis.info.name)) << analysis.info.name;
+  }
+  EXPECT_TRUE(whole_run().has("control/correlation"));
+}
+
+class ShardCount : public testing::TestWithParam<int> {};
+
+TEST_P(ShardCount, DoesNotChangeABitOfAnyAnalysis) {
+  const TemporaryDirectory folder;
+  run_shards(folder.path(), GetParam(), {"--control", "random"});
+  Words files = pass_files(folder.path());
+  EXPECT_EQ(files.size(), 6U * static_cast<std::size_t>(GetParam()));
+  std::reverse(files.begin(), files.end());
+  const Results merged = merge(files);
+  EXPECT_EQ(first_difference(merged, whole_run()), "");
+  EXPECT_EQ(merged.attributes.at("n_token"), whole_run().attributes.at("n_token"));
+}
+
+// Five documents in two uneven shards, in three, and in seven, two of them empty.
+INSTANTIATE_TEST_SUITE_P(Shards, ShardCount, testing::Values(2, 3, 7));
+
+TEST(Shards, OfLowPrecisionDoNotChangeABitEither) {
+  for (const char* precision : {"high", "fast"}) {
+    const TemporaryDirectory folder;
+    const Words more{"--analyses", "pruning", "--precision", precision};
+    const Results single = *run_shard(folder.file("whole"), more);
+    run_shards(folder.file("shards"), 3, more);
+    EXPECT_EQ(first_difference(merge(pass_files(folder.file("shards"))), single), "") << precision;
+  }
+}
+
+/// Two shards of an analysis with one pass.
+class MergeRefusal : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TemporaryDirectory;
+    run_shards(folder_->file("a"), 2, one_pass());
+  }
+  static void TearDownTestSuite() { delete folder_; }
+  static Words one_pass(const Words& more = {}) {
+    Words words{"--analyses", "correlation"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  static std::string shard(const std::string& output, int number, int n_shard = 2) {
+    return folder_->file(output) + "/shards/" + std::to_string(number) + "-of-" +
+           std::to_string(n_shard) + ".pass-1.h5";
+  }
+
+  static TemporaryDirectory* folder_;
+};
+TemporaryDirectory* MergeRefusal::folder_ = nullptr;
+
+TEST_F(MergeRefusal, NamesAMissingShard) {
+  EXPECT_EQ(
+      error_of_merging({shard("a", 2)}),
+      folder_->file("a/shards") + ": expected 1 passes of 2 shards, missing pass 1 of shard 1");
+}
+
+TEST_F(MergeRefusal, NamesADuplicateShard) {
+  fs::copy_file(shard("a", 2), folder_->file("copy.h5"));
+  EXPECT_EQ(error_of_merging({shard("a", 1), shard("a", 2), folder_->file("copy.h5")}),
+            folder_->file("copy.h5") +
+                ": expected each shard once, got pass 1 of shard 2 here and in " + shard("a", 2));
+}
+
+TEST_F(MergeRefusal, NamesWhatIsForeign) {
+  run_shards(folder_->file("b"), 2, one_pass({"--seed", "4"}));
+  EXPECT_EQ(error_of_merging({shard("a", 1), shard("b", 2)}),
+            shard("b", 2) + ": --seed is 4, but 0 in " + shard("a", 1));
+  run_shards(folder_->file("c"), 2,
+             one_pass({"--corpus", HEADSCOPE_PROJECT_DIR "/data/stories.conllu"}));
+  EXPECT_THAT(error_of_merging({shard("a", 1), shard("c", 2)}),
+              HasSubstr(shard("c", 2) + ": corpus SHA-256 is "));
+  run_shards(folder_->file("d"), 2,
+             one_pass({"--model", HEADSCOPE_PROJECT_DIR "/data/default-model.h5"}));
+  EXPECT_THAT(error_of_merging({shard("a", 1), shard("d", 2)}),
+              HasSubstr(shard("d", 2) + ": model SHA-256 is "));
+  run_shards(folder_->file("e"), 3, one_pass());
+  EXPECT_EQ(error_of_merging({shard("a", 1), shard("e", 2, 3)}),
+            shard("e", 2, 3) + ": the number of shards is 3, but 2 in " + shard("a", 1));
+  StatisticsFile other = load_statistics(shard("a", 2));
+  std::string& identity = other.texts.at("identity");
+  identity.replace(identity.find("\"version\":\"") + 11, 1, "9");
+  save_statistics(other.texts, other.parts, folder_->file("f.h5"));
+  EXPECT_THAT(error_of_merging({shard("a", 1), folder_->file("f.h5")}),
+              HasSubstr("f.h5: version is 9."));
+}
+
+TEST_F(MergeRefusal, NamesAFileThatBecameAnotherShardOnTheWay) {
+  const std::string changing = folder_->file("changing.h5");
+  fs::copy_file(shard("a", 2), changing);
+  const ShardTable table({shard("a", 1), changing}, false);
+  fs::copy_file(shard("a", 1), changing, fs::copy_options::overwrite_existing);
+  RunOptions options;
+  options.restore(table.label().options);
+  const RunSetup setup(options);
+  try {
+    Progress quiet(true);
+    merge_shards(setup, table, quiet);
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_EQ(error.what(), changing + ": expected pass 1 of shard 2, got pass 1 of shard 1");
+  }
+}
+
+TEST_F(MergeRefusal, NamesTheShardMadeWithOtherThreadsUnlessMixingIsAllowed) {
+  run_shard(folder_->file("h"), one_pass({"--shard", "1/2", "--threads", "1"}));
+  run_shard(folder_->file("h"), one_pass({"--shard", "2/2", "--threads", "2"}));
+  const Words shards{shard("h", 1), shard("h", 2)};
+  EXPECT_THAT(error_of_merging(shards),
+              AllOf(HasSubstr(shard("h", 2) + ": the arithmetic is OpenBLAS "),
+                    HasSubstr(", 2 threads, but OpenBLAS "),
+                    HasSubstr(", 1 thread in " + shard("h", 1) + "; ")));
+  const auto arithmetic = std::get<std::string>(merge(shards, true).attributes.at("arithmetic"));
+  EXPECT_THAT(arithmetic, AllOf(HasSubstr(", 1 thread; OpenBLAS "), EndsWith(", 2 threads")));
+}
+
+TEST_F(MergeRefusal, TakesTheThreadsOfTheShards) {
+  const std::string output = folder_->file("i");
+  run_shards(output, 2, one_pass({"--threads", "2"}));
+  blas::set_thread_count(1);
+  const auto arithmetic = std::get<std::string>(merge({output}).attributes.at("arithmetic"));
+  EXPECT_THAT(arithmetic, EndsWith(", 2 threads"));
+}
+
+TEST_F(MergeRefusal, NamesTheShardMadeWithAnotherKernel) {
+  const std::string output = folder_->file("j");
+  const auto call = [&](const char* kernel, const Words& arguments) {
+    Words words = test::headscope_call(arguments);
+    words.insert(words.begin(), {"env", std::string("OPENBLAS_CORETYPE=") + kernel});
+    return test::run_program(words);
+  };
+  const auto run_part = [&](const char* kernel, const char* part) {
+    Words arguments = shard_arguments(output, one_pass({"--shard", part}));
+    arguments.insert(arguments.begin(), "run");
+    EXPECT_EQ(call(kernel, arguments).exit_status, 0);
+  };
+  run_part("Prescott", "1/2");
+  run_part("Nehalem", "2/2");
+  const Words merging{"merge", output, "--output", output, "--figures", "svg"};
+  const test::Finished refused = call("Prescott", merging);
+  EXPECT_EQ(refused.exit_status, 1);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr(shard("j", 2) + ": the arithmetic is OpenBLAS "),
+                                 HasSubstr(" Prescott, "), HasSubstr(" Nehalem, ")));
+  EXPECT_FALSE(fs::exists(output + "/results.h5"));
+  Words mixing = merging;
+  mixing.push_back("--mixed");
+  const test::Finished mixed = call("Prescott", mixing);
+  ASSERT_EQ(mixed.exit_status, 0) << mixed.err;
+  const auto arithmetic =
+      std::get<std::string>(read_results(output + "/results.h5").attributes.at("arithmetic"));
+  EXPECT_THAT(arithmetic, AllOf(HasSubstr(" Nehalem, "), HasSubstr(" Prescott, ")));
+}
+
+TEST_F(MergeRefusal, NamesACorpusThatChanged) {
+  const std::string corpus = folder_->file("corpus.conllu");
+  fs::copy_file(corpus_file, corpus);
+  run_shards(folder_->file("g"), 2, one_pass({"--corpus", corpus}));
+  test::write_file(corpus, test::read_file(corpus) + "\n");
+  EXPECT_THAT(error_of_merging({folder_->file("g")}), HasSubstr(": corpus SHA-256 is "));
+}
+
+TEST_F(MergeRefusal, NamesWhatIsNoShard) {
+  EXPECT_EQ(error_of_merging({model_file}),
+            model_file +
+                ": expected a statistics file (format \"headscope statistics 2\"), found another "
+                "HDF5 file");
+  EXPECT_EQ(error_of_merging({folder_->path()}),
+            folder_->path() + ": expected shards (K-of-N.pass-P.h5), got none");
+}
+
+TEST(ShardOption, RefusesWhatIsNoShard) {
+  for (const char* wrong : {"0/3", "4/3", "1", "1/", "/3", "1/3x", "-1/3", "1/0", "99999999/9"}) {
+    const test::Finished finished = test::run_headscope({"run", "--output", "x", "--shard", wrong});
+    EXPECT_EQ(finished.exit_status, 2);
+    EXPECT_EQ(finished.err, std::string("headscope: --shard: expected K/N with K from 1 to N, got "
+                                        "\"") +
+                                wrong + "\"\n");
+  }
+}
+
+TEST(ShardOption, NeedsAnAnalysisOfText) {
+  const TemporaryDirectory folder;
+  const test::Finished finished =
+      test::run_headscope({"run", "--output", folder.file("out"), "--shard", "1/2", "--analyses",
+                           "parameters,circuits"});
+  EXPECT_EQ(finished.exit_status, 2);
+  EXPECT_EQ(finished.err,
+            "headscope: does not read --corpus: no analysis needs it\n"
+            "headscope: --shard: expected an analysis of text, whose documents or pairs it shares "
+            "out, got parameters,circuits\n");
+  EXPECT_FALSE(fs::exists(folder.file("out")));
+}
+
+TEST(ShardsFromTheCommandLine, StopOrWaitForOneAnotherAndMerge) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  const auto call = [&](const char* shard, bool wait) {
+    Words arguments = shard_arguments(output, {"--control", "random", "--shard", shard});
+    arguments.insert(arguments.begin(), "run");
+    arguments.erase(std::find(arguments.begin(), arguments.end(), "--quiet"));
+    if (wait) arguments.push_back("--wait");
+    return test::headscope_call(arguments);
+  };
+  const test::Finished alone = test::run_program(call("2/2", false));
+  EXPECT_EQ(alone.exit_status, 0);
+  EXPECT_THAT(alone.err,
+              EndsWith("shard 2 of 2: pass 1 is finished; the next needs pass 1 of shard "
+                       "1; run this command again when it is there\n"));
+  Running first(call("1/2", true)), second(call("2/2", true));
+  EXPECT_EQ(first.wait().exit_status, 0);
+  EXPECT_THAT(second.wait().err,
+              HasSubstr("shard 2 of 2 is finished; when all are: headscope merge " + output +
+                        "/shards --output DIR\n"));
+  const test::Finished merged =
+      test::run_headscope({"merge", output, "--output", output, "--figures", "svg"});
+  ASSERT_EQ(merged.exit_status, 0) << merged.err;
+  EXPECT_EQ(first_difference(read_results(output + "/results.h5"), whole_run()), "");
+  EXPECT_TRUE(fs::exists(output + "/report.html"));
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,123 @@
+"""Progress on a terminal, the manual page and bash's completion.
+
+    terminal_test.py HEADSCOPE_BINARY
+"""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import unittest
+
+BINARY = sys.argv.pop(1)
+
+
+def output(*arguments):
+    return subprocess.run([BINARY, *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def on_terminal(columns, *arguments):
+    """What the program writes to stderr, a terminal of this width."""
+    terminal, end = pty.openpty()
+    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen([BINARY, *arguments], stdout=subprocess.DEVNULL, stderr=end)
+    os.close(end)
+    written = b""
+    while True:
+        try:
+            part = os.read(terminal, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        written += part
+    os.close(terminal)
+    return process.wait(), written.decode()
+
+
+def has_terminals():
+    try:
+        for end in pty.openpty():
+            os.close(end)
+    except OSError:
+        return False
+    return True
+
+
+def options_of(command):
+    return re.findall(r"^  (?:-\w, )?(--[a-z-]+)", output("help", command), re.MULTILINE)
+
+
+COMMANDS = re.findall(r"^  (\w+)  ", output("help"), re.MULTILINE)
+
+
+@unittest.skipUnless(has_terminals(), "no pseudo terminal can be made here")
+class Progress(unittest.TestCase):
+    def test_fits_the_terminal_and_names_the_phase(self):
+        for columns in (40, 72, 200):
+            with self.subTest(columns), tempfile.TemporaryDirectory() as folder:
+                status, written = on_terminal(columns, "run", "--analyses", "correlation", "--max-documents", "3", "--bootstrap",
+                                              "20", "--figures", "svg", "--output", folder)
+                self.assertEqual(status, 0, written)
+                lines = [line.replace("\x1b[K", "") for line in re.split(r"[\r\n]+", written)]
+                self.assertLess(max(map(len, lines)), columns, lines)
+                text = "\n".join(lines)
+                for phase in ("loading model and corpus", "comparing heads", "drawing tables, figures and report"):
+                    self.assertIn(phase, text)
+                self.assertRegex(text, r"finished in \d+ s")
+                if columns >= 72:
+                    self.assertIn("comparing heads, document 1 of 3", text)
+
+    def test_the_time_left_is_of_the_whole_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            status, written = on_terminal(200, "run", "--analyses", "pruning", "--max-documents", "2", "--bootstrap", "20",
+                                          "--figures", "svg", "--output", folder)
+        self.assertEqual(status, 0, written)
+        lines = re.split(r"[\r\n]+", written.replace("\x1b[K", ""))
+        last = -1
+        # A pass begins with what was timed before it.
+        for phase in ("ablating heads, document 1 of 2", "pruning heads, document 1 of 2", "results of pruning",
+                      "drawing tables, figures and report"):
+            line = next(line for line in lines if line.startswith(phase))
+            percent = int(re.search(r": (\d+) %, (\d+ min )?\d+ s left", line).group(1))
+            self.assertLess(percent, 100, line)
+            if not phase.startswith("ablating"):  # the pass before it is too short to tell
+                self.assertGreaterEqual(percent, last, lines)
+                last = percent
+
+
+class Manual(unittest.TestCase):
+    def test_has_every_command_and_option(self):
+        page = output("help", "--man").replace("\\-", "-")
+        self.assertEqual(len(COMMANDS), 9)
+        for command in COMMANDS:
+            section = re.search(rf"^\.SS {command}\b.*?(?=^\.S[SH] )", page, re.MULTILINE | re.DOTALL).group()
+            for option in options_of(command):
+                if option != "--help":
+                    self.assertRegex(section, rf"(?m)^\.B {option}( |$)")
+
+
+class Completion(unittest.TestCase):
+    def complete(self, *words):
+        script = output("help", "--bash-completion") + 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _headscope\n' \
+            'printf "%s\\n" "${COMPREPLY[@]}"'
+        done = subprocess.run(["bash", "-c", script, "bash", "headscope", *words], check=True, capture_output=True, text=True)
+        return done.stdout.split()
+
+    def test_knows_commands_options_and_choices(self):
+        self.assertEqual(self.complete("comp"), ["compare"])
+        self.assertEqual(sorted(self.complete("")), sorted([*COMMANDS, "help"]))
+        self.assertEqual(self.complete("help", "insp"), ["inspect"])
+        for command in COMMANDS:
+            self.assertEqual(self.complete(command, "--"), options_of(command))
+        self.assertEqual(self.complete("run", "--control", "r"), ["random"])
+        self.assertEqual(self.complete("run", "da"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

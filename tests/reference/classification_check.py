@@ -1,0 +1,598 @@
+"""Recompute the scores of `headscope run --analyses classification,attention` in plain NumPy and compare.
+
+    python3 classification_check.py results.h5 model.h5 corpus.conllu [tokenizer_folder]
+
+Reads annotation and vocabulary itself, cuts documents that are longer than the context, and computes every score from its
+definition. If results.h5 holds the attention patterns of every document in full (--patterns, --pattern-tokens 0) and none is cut,
+it takes them from there; otherwise it runs the model itself, by plain_gpt2.py in float64. Exits 1 if a number differs by more than
+1e-6; by more than 1e-3 where the patterns are float64 and the program's float32, because a near tie may then fall the other way.
+Induction always uses the forward pass of plain_gpt2.py, with a tolerance of 1e-4.
+"""
+
+import collections
+import json
+import math
+import sys
+import unicodedata
+
+import h5py
+import numpy as np
+
+import plain_gpt2
+from plain_bpe import Tokenizer
+from plain_gpt2 import FAILURES, CounterRandom, Pass, compare, random_permutation, read_model, report_failures
+
+# ---- annotation -----------------------------------------------------------------------------------------------------
+
+
+def read_conllu(path):
+    """Documents as dictionaries: text, words (form, upos, relation, head, sentence, span), mentions (entity, words, head)."""
+    documents, fields, sentence_lines = [], [], []
+    document = None
+
+    def finish_sentence():
+        nonlocal document, sentence_lines
+        if sentence_lines:
+            if document is None:
+                document = new_document()
+            add_sentence(document, sentence_lines, fields)
+            sentence_lines = []
+
+    def new_document():
+        made = {"text": "", "words": [], "open": [], "mentions": [], "pending": False, "sentences": []}
+        documents.append(made)
+        return made
+
+    for line in open(path, encoding="utf-8"):
+        line = line.rstrip("\n")
+        if line.startswith("# newdoc"):
+            document = new_document()
+        elif line.startswith("# global.Entity"):
+            fields[:] = line.split("=", 1)[1].strip().split("-")
+        elif not line:
+            finish_sentence()
+        elif not line.startswith("#"):
+            sentence_lines.append(line.split("\t"))
+    finish_sentence()
+    for document in documents:
+        finish_mentions(document)
+    return documents
+
+
+def add_sentence(document, rows, fields):
+    first = len(document["words"])
+    sentence = len(document["sentences"])
+    covered_until, spans = 0, {}
+    last = rows[-1]
+    for i, row in enumerate(rows):
+        if "." in row[0]:
+            continue
+        if "-" in row[0]:
+            low, high = map(int, row[0].split("-"))
+            span = append_form(document, row[1], row[9])
+            covered_until = high
+            forms = {int(r[0]): r[1] for r in rows if r[0].isdigit() and low <= int(r[0]) <= high}
+            if "".join(forms.values()) == row[1]:
+                position = span[0]
+                for number, form in forms.items():
+                    spans[number] = (position, position + len(form))
+                    position += len(form)
+            else:
+                spans.update({number: span for number in forms})
+            continue
+        number = int(row[0])
+        if number > covered_until:
+            spans[number] = append_form(document, row[1], row[9])
+        head = int(row[6]) if row[6].isdigit() and row[6] != "0" else None
+        document["words"].append({
+            "upos": row[3] if row[3] != "_" else "", "relation": row[7].split(":")[0] if row[7] != "_" else "",
+            "head": None if head is None else first + head - 1, "sentence": sentence, "span": spans[number]})
+        index = len(document["words"]) - 1
+        for mention in document["open"]:
+            mention["words"].append(index)
+        for item in row[9].split("|"):
+            if item.startswith("Entity="):
+                add_brackets(document, item[len("Entity="):], index, fields)
+
+
+    first_word, last_word = document["words"][first], document["words"][-1]
+    document["sentences"].append((first_word["span"][0], last_word["span"][1]))
+
+
+def append_form(document, form, misc):
+    if document["pending"]:
+        document["text"] += " "
+    begin = len(document["text"])
+    document["text"] += form
+    document["pending"] = "SpaceAfter=No" not in misc.split("|")
+    return begin, len(document["text"])
+
+
+def add_brackets(document, text, index, fields):
+    def open_mention(content):
+        values = content.split("-")
+        at = [i for i, name in enumerate(fields) if name in ("head", "minspan")]
+        head = values[at[0]] if at and at[0] < len(values) else ""
+        mention = {"name": values[0], "head_field": head, "words": [index], "order": len(document["mentions"]) + len(document["open"])}
+        document["open"].append(mention)
+        return values[0]
+
+    def close_mention(name):
+        for i in range(len(document["open"]) - 1, -1, -1):
+            if document["open"][i]["name"] == name:
+                document["mentions"].append(document["open"].pop(i))
+                return
+        raise ValueError(f"{name} is closed and was not open")
+
+    content, opening = "", False
+    for character in text + "\0":
+        if character == "(" or character == "\0":
+            if opening and content:
+                open_mention(content)
+            content, opening = "", True
+        elif character == ")":
+            close_mention(open_mention(content) if opening else content)
+            content, opening = "", False
+        else:
+            content += character
+
+
+def finish_mentions(document):
+    whole, parts = [], collections.defaultdict(list)
+    for mention in document["mentions"]:
+        entity, _, part = mention["name"].partition("[")
+        mention["entity"] = entity
+        if part:
+            number, count = map(int, part.rstrip("]").split("/"))
+            if number == 1:
+                parts[entity].append(mention)
+                mention["left"] = count
+            else:
+                waiting = parts[entity][0]
+                waiting["words"] += mention["words"]
+            if number == count:
+                whole.append(parts[entity].pop(0))
+        else:
+            whole.append(mention)
+    for mention in whole:
+        inside = set(mention["words"])
+        listed = [mention["words"][int(p) - 1] for p in mention["head_field"].split(",") if p.isdigit()]
+        candidates = listed or mention["words"]
+        outside = [w for w in candidates if document["words"][w]["head"] not in inside]
+        mention["head"] = (outside or candidates)[0]
+    document["mentions"] = whole
+
+
+# ---- pieces ---------------------------------------------------------------------------------------------------------
+
+
+def cut(document, tokenizer, most):
+    """The document, or its pieces: each as many sentences as have at most `most` tokens."""
+    text, sentences = document["text"], document["sentences"]
+    if len(tokenizer.encode(text)) <= most:
+        return [document]
+    groups = []
+    for number, (begin, end) in enumerate(sentences):
+        if groups and len(tokenizer.encode(text[sentences[groups[-1][0]][0]:end])) <= most:
+            groups[-1].append(number)
+        else:
+            assert len(tokenizer.encode(text[begin:end])) <= most, "a sentence is longer than the context"
+            groups.append([number])
+    return [piece_of(document, group) for group in groups]
+
+
+def piece_of(document, group):
+    """Some sentences of a document: their text and words, and the mentions that lie in them."""
+    begin, end = document["sentences"][group[0]][0], document["sentences"][group[-1]][1]
+    numbers = [i for i, word in enumerate(document["words"]) if word["sentence"] in group]
+    first = numbers[0]
+    words = [{**document["words"][i], "span": tuple(x - begin for x in document["words"][i]["span"]),
+              "head": None if document["words"][i]["head"] is None else document["words"][i]["head"] - first} for i in numbers]
+    mentions = [{**m, "words": [w - first for w in m["words"]], "head": m["head"] - first} for m in document["mentions"]
+                if min(m["words"]) >= first and max(m["words"]) < first + len(numbers)]
+    return {"text": document["text"][begin:end], "words": words, "mentions": mentions}
+
+
+# ---- tokens ---------------------------------------------------------------------------------------------------------
+
+
+def token_bytes(vocabulary):
+    """Bytes of each token id, undoing GPT-2's printable stand-ins."""
+    plain = list(range(33, 127)) + list(range(161, 173)) + list(range(174, 256))
+    stand_in = {chr(b): b for b in plain}
+    stand_in.update({chr(256 + i): b for i, b in enumerate(b for b in range(256) if b not in plain)})
+    return {i: bytes(stand_in[c] for c in token) if all(c in stand_in for c in token) else token.encode()
+            for token, i in vocabulary.items()}
+
+
+def character_sets(text, tokens, texts):
+    """For each token after position 0, the characters of the text of which it holds at least one byte."""
+    owner = [i for i, c in enumerate(text) for _ in c.encode()]
+    sets, position = [[]], 0
+    for token in tokens[1:]:
+        n = len(texts[token])
+        assert text.encode()[position:position + n] == texts[token], "the tokens do not spell the document"
+        sets.append(sorted(set(owner[position:position + n])))
+        position += n
+    assert position == len(owner), "the tokens do not cover the document"
+    return sets
+
+
+def words_to_tokens(document, characters):
+    """Positions of the tokens of each word."""
+    text, words = document["text"], document["words"]
+    tokens = [[] for _ in words]
+    for t, held in enumerate(characters):
+        while held and text[held[0]] == " ":
+            held = held[1:]
+        shared = [sum(w["span"][0] <= c < w["span"][1] for c in held) for w in words] if held else []
+        if shared and max(shared) > 0:
+            tokens[int(np.argmax(shared))].append(t)
+    return tokens
+
+
+def is_punctuation(text, held):
+    category = [unicodedata.category(text[c]) for c in held]
+    space = [text[c].isspace() for c in held]
+    return any(c[0] == "P" for c in category) and all(c[0] == "P" or s for c, s in zip(category, space))
+
+
+# ---- scores of one head on one document -----------------------------------------------------------------------------
+
+
+def pattern_scores(A, marks, tokens, counts, mean_first):
+    """Numerators and denominators; A is query x key."""
+    T = len(A)
+    q, k = np.tril_indices(T)
+    keep = (k >= 1) & (q >= 2)
+    q, k = q[keep], k[keep]
+    a = A[q, k]
+    entropy = np.array([-sum(x * math.log(x) for x in row if x > 0) for row in A])
+    nearest_largest = {i: max(range(1, i + 1), key=lambda j: (A[i, j], j)) for i in range(2, T)}
+    first = (q < 10)
+    scores = {
+        "sink": (A[1:, 0].sum(), T - 1), "entropy": (entropy[1:].sum(), T - 1), "confidence": (A[1:].max(axis=1).sum(), T - 1),
+        "distance": ((a * (q - k)).sum(), a.sum()),
+        "previous_token": (sum(A[i, i - 1] for i in range(2, T)), T - 2),
+        "delimiter": (a[marks[k]].sum(), a.sum()),
+        "variability": (np.abs(a[first] - mean_first[q[first], k[first]]).sum(), 2 * a[first].sum()),
+    }
+    copies = [[j for j in range(1, i) if tokens[j] == tokens[i]] for i in range(T)]
+    with_copy = [i for i in range(2, T) if copies[i]]
+    scores["duplicate_token"] = (sum(A[i, copies[i]].sum() for i in with_copy), len(with_copy))
+    hits = n = 0
+    for i in range(2, T):
+        keys = set(tokens[1:i + 1])
+        least = min(counts[t] for t in keys)
+        rarest = [t for t in keys if counts[t] == least]
+        if len(rarest) == 1:
+            n += 1
+            hits += tokens[nearest_largest[i]] == rarest[0]
+    scores["rare_token"] = (hits, n)
+    for offset in range(9):
+        scores["offset_share", offset] = (sum(i - j == offset for i, j in nearest_largest.items()), T - 2)
+        at = [A[i, i - offset] for i in range(2, T) if i - offset >= 1]
+        scores["offset_mass", offset] = (sum(at), len(at))
+    return scores, entropy
+
+
+def semantic_scores(A, tokens, wte, seed):
+    """Numerators and denominators of the correlation and of its 20 nulls, which permute the tokens' embeddings."""
+    different = list(dict.fromkeys(tokens[1:]))
+    E = wte[different].astype(np.float64)
+    E /= np.linalg.norm(E, axis=1, keepdims=True)
+    place = {t: i for i, t in enumerate(different)}
+    types = np.array([place.get(t, 0) for t in tokens])
+    types[0] = 0
+    cosine = E @ E.T
+    renames = [np.arange(len(different))]
+    renames += [random_permutation(len(different), CounterRandom(seed, replicate)) for replicate in range(20)]
+    renames = np.array(renames)
+    total, n = np.zeros(21), np.zeros(21)
+    for q in range(2, len(tokens)):
+        keys = [k for k in range(1, q - 1) if tokens[k] != tokens[q]]
+        if len(keys) < 5:
+            continue
+        a = A[q, keys] - A[q, keys].mean()
+        if np.linalg.norm(a) <= 1e-6 * np.linalg.norm(A[q, keys]):
+            continue
+        s = cosine[renames[:, types[q]][:, None], renames[:, types[keys]]]
+        s = s - s.mean(axis=1, keepdims=True)
+        varies = np.linalg.norm(s, axis=1) > 1e-6 * math.sqrt(len(keys))
+        total[varies] += (s[varies] @ a) / np.sqrt((a @ a) * (s[varies] ** 2).sum(axis=1))
+        n[varies] += 1
+    return list(zip(total, n))
+
+
+def word_level(A, tokens_of):
+    """Attention from each word to each earlier word."""
+    to = np.zeros((len(A), len(tokens_of)))
+    for i, its in enumerate(tokens_of):
+        to[its, i] = 1
+    n_token = np.maximum(to.sum(axis=0), 1)
+    return np.tril(to.T @ A @ to / n_token[:, None], -1)
+
+
+def largest_words(W, tokens_of):
+    largest = {}
+    for i in range(len(W)):
+        earlier = [j for j in range(i) if tokens_of[j]]
+        if tokens_of[i] and earlier:
+            largest[i] = max(earlier, key=lambda j: (W[i, j], j))
+    return largest
+
+
+def references(document, tokens_of):
+    """(word, antecedent head words, is pronoun, nearest is right, completed last is right) of each mention that has one."""
+    mentions = [m for m in document["mentions"] if tokens_of[m["head"]]]
+    found = []
+    for mention in mentions:
+        antecedents = {m["head"] for m in mentions if m["entity"] == mention["entity"] and m["head"] < mention["head"]}
+        if antecedents:
+            nearest = max(m["head"] for m in mentions if m["head"] < mention["head"])
+            done = [m for m in mentions if max(m["words"]) < min(mention["words"])]
+            last = max(done, key=lambda m: (max(m["words"]), -min(m["words"])), default={"head": None})
+            found.append((mention["head"], antecedents, document["words"][mention["head"]]["upos"] == "PRON",
+                          nearest in antecedents, last["head"] in antecedents))
+    return found
+
+
+# ---- induction ------------------------------------------------------------------------------------------------------
+
+
+def induction(model, first_token, seed):
+    half = min(50, (model["n_ctx"] - 1) // 2)
+    total = 0
+    for i in range(10):
+        random, counter, tokens = CounterRandom(seed, i), 0, []
+        while len(tokens) < half:
+            token = random.below(len(model["wte.weight"]), counter)
+            counter += 1
+            if token != first_token and token not in tokens:
+                tokens.append(token)
+        patterns = Pass(model, [first_token] + tokens + tokens).pattern
+        total = total + np.array([[np.mean([head[q, q - half + 1] for q in range(half + 1, 2 * half + 1)]) for head in layer]
+                                  for layer in patterns])
+    return total / 10
+
+
+# ---- tests and types ------------------------------------------------------------------------------------------------
+
+
+def binomial_tail(successes, n, p):
+    """P(X >= successes), summed term by term from logarithms."""
+    if p <= 0:
+        return 1.0 if successes == 0 else 0.0
+    if p >= 1:
+        return 1.0
+    return math.fsum(math.exp(math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) + i * math.log(p) + (n - i) * math.log1p(-p))
+                     for i in range(successes, n + 1))
+
+
+def adjusted(p):
+    """Benjamini-Hochberg; NaN marks a missing test."""
+    flat = p.ravel()
+    tested = np.flatnonzero(~np.isnan(flat))
+    q = np.full(flat.shape, np.nan)
+    least = 1.0
+    for rank, i in sorted(enumerate(tested[np.argsort(flat[tested], kind="stable")], 1), reverse=True):
+        least = min(least, flat[i] * len(tested) / rank)
+        q[i] = least
+    return q.reshape(p.shape)
+
+
+def ratio(sums):
+    return {name: np.divide(n, d, out=np.full(np.shape(n), np.nan), where=np.asarray(d) > 0) for name, (n, d) in sums.items()}
+
+
+class Sums(dict):
+    """name -> [numerator, denominator]; each an array over heads or a number."""
+
+    def add(self, name, numerator, denominator, at=(), shape=()):
+        if name not in self:
+            self[name] = [np.zeros(shape), np.zeros(shape)]
+        self[name][0][at] += numerator
+        self[name][1][at] += denominator
+
+
+def read_tokenizer(model_path, folder=None):
+    """The tokenizer of a folder, or else of the model file."""
+    if folder:
+        with open(f"{folder}/vocab.json", encoding="utf-8") as vocab, open(f"{folder}/merges.txt", encoding="utf-8") as merges:
+            return Tokenizer(json.load(vocab), merges.read())
+    with h5py.File(model_path) as file:
+        return Tokenizer(json.loads(file["tokenizer/vocab"].asstr()[()]), file["tokenizer/merges"].asstr()[()])
+
+
+def main(results_path, model_path, corpus_path, tokenizer_folder=None):
+    results = h5py.File(results_path)
+    group = results["classification"]
+    seed = int(results.attrs["seed"])
+    model = read_model(model_path)
+    shape = (model["n_layer"], model["n_head"])
+    tokenizer = read_tokenizer(model_path, tokenizer_folder)
+    texts = token_bytes(tokenizer.vocabulary)
+    n_document = int(results.attrs["n_document"])
+    first_token = tokenizer.vocabulary["<|endoftext|>"]
+    pieces = []  # (number of the document, number of the piece, piece)
+    for d, document in enumerate(read_conllu(corpus_path)[:n_document]):
+        pieces += [(d, i, piece) for i, piece in enumerate(cut(document, tokenizer, model["n_ctx"] - 1))]
+    tokens_of_piece = [[first_token] + tokenizer.encode(piece["text"]) for _, _, piece in pieces]
+    is_stored = len(pieces) == n_document and all(
+        f"attention/{d}/tokens" in results and len(results[f"attention/{d}/tokens"]) == len(tokens)
+        for (d, _, _), tokens in zip(pieces, tokens_of_piece))
+    if is_stored:
+        patterns = [results[f"attention/{d}/pattern"][()] for d, _, _ in pieces]
+    else:
+        patterns = [np.array(Pass(model, tokens).pattern) for tokens in tokens_of_piece]
+        plain_gpt2.TOLERANCE = 1e-3
+    print(f"{n_document} documents in {len(pieces)} pieces, patterns", "of the program" if is_stored else "of plain_gpt2.py")
+    counts = collections.Counter(t for tokens in tokens_of_piece for t in tokens)
+
+    first, seen = np.zeros(shape + (10, 10)), np.zeros(10)
+    for pattern in patterns:
+        n = min(10, pattern.shape[-1])
+        first[:, :, :n, :n] += pattern[:, :, :n, :n]
+        seen[:n] += 1
+    first /= np.maximum(seen, 1)[None, None, :, None]
+
+    halves = {"all": Sums(), "even": Sums(), "odd": Sums()}
+    null = Sums()
+    unaligned = 0
+    for (d, index, document), tokens, A_all in zip(pieces, tokens_of_piece, patterns):
+        characters = character_sets(document["text"], tokens, texts)
+        marks = np.array([False] + [is_punctuation(document["text"], held) for held in characters[1:]])
+        tokens_of = words_to_tokens(document, characters)
+        unaligned += sum(not t for t in tokens_of)
+        words = document["words"]
+        arcs = [(max(i, w["head"]), min(i, w["head"]), w["relation"], 0 if i > w["head"] else 1) for i, w in enumerate(words)
+                if w["head"] is not None and tokens_of[i] and tokens_of[w["head"]]]
+        asked = references(document, tokens_of)
+        pronoun_sentences = {w["sentence"] for w in words if w["upos"] == "PRON"}
+        kind = {t: int(w["sentence"] in pronoun_sentences) for w, ts in zip(words, tokens_of) for t in ts}
+        T = len(tokens)
+        sums = [halves["all"], halves["even" if d % 2 == 0 else "odd"]]
+        for part in sums:
+            for q in range(2, T):
+                part.add("delimiter_baseline", marks[1:q + 1].sum(), q)
+                part.add("distance_uniform", sum(q - k for k in range(1, q + 1)) / (q + 1), q / (q + 1))
+                part.add("distance_furthest", q - 1, 1)
+            n_earlier = 0
+            for i, its in enumerate(tokens_of):
+                if its and n_earlier:
+                    part.add("dependency_alignment_baseline", sum(arc[0] == i for arc in arcs) / n_earlier, 1)
+                n_earlier += bool(its)
+            for _, _, pronoun, nearest, completed in asked:
+                for name in ("coreference", "coreference_pronoun") if pronoun else ("coreference",):
+                    part.add(name + "_baseline", nearest, 1)
+                    part.add(name + "_baseline_completed", completed, 1)
+            for later, earlier, relation, direction in arcs:
+                if relation not in ("", "root", "punct"):
+                    part.add(("offset", relation, direction, later - earlier), 1, 0)
+                    part.add(("count", relation, direction), 1, 0)
+        for unit in np.ndindex(shape):
+            A = A_all[unit]
+            scores, entropy = pattern_scores(A, marks, tokens, counts, first[unit])
+            semantic = semantic_scores(A, tokens, model["wte.weight"], CounterRandom(seed, d).value(index))
+            scores["semantic"] = semantic[0]
+            for replicate, value in enumerate(semantic[1:]):
+                null.add(replicate, *value, at=unit, shape=shape)
+            W = word_level(A, tokens_of)
+            largest = largest_words(W, tokens_of)
+            scores["dependency_alignment"] = (sum(W[later, earlier] for later, earlier, _, _ in arcs), W.sum())
+            scores["coreference"] = (sum(largest.get(w) in a for w, a, *_ in asked), len(asked))
+            pronouns = [(w, a) for w, a, p, *_ in asked if p]
+            scores["coreference_pronoun"] = (sum(largest.get(w) in a for w, a in pronouns), len(pronouns))
+            for which in (0, 1):
+                at = [t for t, k in kind.items() if k == which]
+                scores["sentence_sink", which] = (A[at, 0].sum(), len(at))
+                scores["sentence_entropy", which] = (entropy[at].sum(), len(at))
+            for part in sums:
+                for name, value in scores.items():
+                    part.add(name, *value, at=unit, shape=shape)
+                for later, earlier, relation, direction in arcs:
+                    if relation not in ("", "root", "punct"):
+                        part.add(("hits", relation, direction), largest.get(later) == earlier, 0, at=unit, shape=shape)
+
+    found = ratio(halves["all"])
+    for name in ("sink", "entropy", "confidence", "distance", "variability", "previous_token", "delimiter", "duplicate_token",
+                 "rare_token", "semantic", "dependency_alignment", "coreference", "coreference_pronoun", "delimiter_baseline",
+                 "distance_uniform", "distance_furthest", "dependency_alignment_baseline", "coreference_baseline",
+                 "coreference_pronoun_baseline", "coreference_baseline_completed", "coreference_pronoun_baseline_completed"):
+        compare(name, found[name], group[name][()])
+    for name in ("offset_share", "offset_mass"):
+        compare(name, [found[name, o] for o in range(9)], group[name][()])
+    compare("sentence_sink", [found["sentence_sink", w] for w in (0, 1)], group["sentence_sink"][()])
+    compare("sentence_entropy", [found["sentence_entropy", w] for w in (0, 1)], group["sentence_entropy"][()])
+    compare("unaligned_words", unaligned, group["unaligned_words"][()])
+    nulls = np.array([n / d for n, d in null.values()])
+    compare("semantic_null", nulls.mean(axis=0), group["semantic_null"][()])
+    compare("semantic_null_std", nulls.std(axis=0, ddof=1), group["semantic_null_std"][()])
+    inductions = induction(model, first_token, seed)
+    compare("induction", inductions, group["induction"][()], tolerance=1e-4)
+
+    relations = sorted({key[1] for key in halves["all"] if key[0] == "count"})
+    stored = [r.decode() if isinstance(r, bytes) else r for r in group["relation"][()]]
+    if relations != stored:
+        FAILURES.append(f"relations: expected {relations}, got {stored}")
+
+    def count(half, relation, direction):
+        return float(halves[half].get(("count", relation, direction), [0])[0])
+
+    def hits(half, relation, direction):
+        return np.asarray(halves[half].get(("hits", relation, direction), [np.zeros(shape)])[0])
+
+    def offsets(half, relation, direction):
+        return {key[3]: float(value[0]) for key, value in halves[half].items() if key[:3] == ("offset", relation, direction)}
+
+    def share(part, whole):
+        return part / whole if whole else np.full(np.shape(part), np.nan)
+
+    tests = [(r, d) for r in relations for d in (0, 1)]
+    table = collections.defaultdict(list)
+    for r, d in tests:
+        everywhere = offsets("all", r, d)
+        chosen = min(offsets("even", r, d).items(), key=lambda item: (-item[1], item[0]), default=(None, 0))[0]
+        baseline = share(offsets("odd", r, d).get(chosen, 0.0), count("odd", r, d)) if chosen is not None else np.nan
+        n = int(count("odd", r, d))
+        table["relation_accuracy"].append(share(hits("all", r, d), count("all", r, d)))
+        table["relation_count"].append(count("all", r, d))
+        table["relation_baseline"].append(share(max(everywhere.values(), default=0.0), count("all", r, d)))
+        table["relation_accuracy_heldout"].append(share(hits("odd", r, d), n))
+        table["relation_baseline_heldout"].append(float(baseline))
+        table["relation_count_heldout"].append(n)
+        odd = hits("odd", r, d).astype(int)
+        table["relation_p"].append(np.vectorize(lambda x: np.nan if np.isnan(baseline) else binomial_tail(x, n, baseline))(odd))
+    for name, values in table.items():
+        values = np.array(values)
+        compare(name, values.reshape((len(relations), 2) + values.shape[1:]), group[name][()])
+    q = adjusted(np.array(table["relation_p"]))
+    compare("relation_q", q.reshape((len(relations), 2) + shape), group["relation_q"][()])
+
+    odd = ratio(halves["odd"])
+    pronoun_n = int(halves["odd"]["coreference_pronoun_baseline"][1])
+    pronoun_hits = halves["odd"]["coreference_pronoun"][0].astype(int)
+    baselines = [float(odd["coreference_pronoun_baseline" + rule]) for rule in ("", "_completed")]
+    compare("coreference_pronoun_baseline_heldout", baselines[0], group["coreference_pronoun_baseline_heldout"][()])
+    compare("coreference_pronoun_baseline_completed_heldout", baselines[1],
+            group["coreference_pronoun_baseline_completed_heldout"][()])
+    pronoun_baseline = max(baselines)
+    coreference_p = np.vectorize(lambda x: binomial_tail(x, pronoun_n, pronoun_baseline))(pronoun_hits)
+    compare("coreference_pronoun_heldout", odd["coreference_pronoun"], group["coreference_pronoun_heldout"][()])
+    compare("coreference_p", coreference_p, group["coreference_p"][()])
+    coreference_q = adjusted(coreference_p)
+    compare("coreference_q", coreference_q, group["coreference_q"][()])
+
+    z = (found["semantic"] - nulls.mean(axis=0)) / nulls.std(axis=0, ddof=1)
+    best = np.full(shape, -np.inf)
+    carrier = np.full(shape, -1)
+    for i in range(len(tests)):
+        if table["relation_count_heldout"][i] >= 30:
+            threshold = table["relation_baseline_heldout"][i] + 0.10
+            margin = (table["relation_accuracy_heldout"][i] - threshold) / (1 - threshold)
+            better = (q[i] < 0.05) & (margin >= 0) & (margin > best)
+            best[better], carrier[better] = margin[better], i
+    syntactic = carrier >= 0
+    held_out = np.array(table["relation_count_heldout"] + [0])
+    compare("syntactic_relation", np.where(syntactic, carrier // 2, -1), group["syntactic_relation"][()])
+    compare("syntactic_direction", np.where(syntactic, carrier % 2, -1), group["syntactic_direction"][()])
+    compare("syntactic_arcs", held_out[carrier], group["syntactic_arcs"][()])
+    at_offset = np.array([(found["offset_share", o] >= 0.9) & (found["offset_mass", o] >= 0.2) for o in range(9)])
+    positional = at_offset[1:].any(axis=0)
+    # A share of 0.9 or more lies at a single offset.
+    compare("positional_offset", np.where(positional, 1 + at_offset[1:].argmax(axis=0), -1), group["positional_offset"][()])
+    uniform = float(found["distance_uniform"]) * (1 + 1e-6)
+    expected = np.array([
+        positional, at_offset[0],
+        found["delimiter"] >= max(0.5, 2 * float(found["delimiter_baseline"])),
+        syntactic,
+        (odd["coreference_pronoun"] >= pronoun_baseline + 0.10) & (coreference_q < 0.05),
+        (found["semantic"] >= 0.2) & (z >= 5),
+        found["duplicate_token"] >= 0.4, inductions >= 0.4, found["rare_token"] >= 0.5, found["sink"] >= 0.9,
+        found["distance"] > uniform])
+    compare("type", expected, group["type"][()])
+    return report_failures()
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,128 @@
+"""Recompute the comparison of a run of the default model with one of a pruned copy, from the two results files, with
+NumPy and xarray.
+
+    comparison_reference_test.py FOLDER
+
+FOLDER holds the runs `whole` and `pruned` and their `comparison`. Needs Debian's python3-xarray, python3-h5netcdf and
+python3-pandas.
+"""
+
+import pathlib
+import sys
+import unittest
+
+import h5netcdf
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+FOLDER = pathlib.Path(sys.argv.pop(1))
+GROUPS = ["circuits", "correlation", "pruning", "classification", "control/correlation"]
+
+
+def dataset(folder, group):
+    return xr.open_dataset(folder / "results.h5", group=group, engine="h5netcdf").load()
+
+
+class Comparison(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.runs = [FOLDER / "whole", FOLDER / "pruned"]
+        cls.found = dataset(FOLDER / "comparison", "comparison")
+
+    def by_head(self):
+        """(name in the comparison, the variable in each run), for all variables by layer and head that both runs have."""
+        for group in GROUPS:
+            first, second = (dataset(run, group) for run in self.runs)
+            for name, variable in first.data_vars.items():
+                if variable.dtype != object and {"layer", "head"} <= set(variable.dims) and name in second and not name.endswith(("_ci_low", "_ci_high")):
+                    yield f"{group.replace('/', '_')}_{name}", first, second, name
+
+    def test_every_variable_by_head_stands_side_by_side(self):
+        names = set()
+        for joined, first, second, name in self.by_head():
+            found = self.found[joined]
+            names.add(joined)
+            self.assertEqual(found.dims[0], "run")
+            for run, own in enumerate((first, second)):
+                np.testing.assert_array_equal(found.values[run], own[name].values, joined)
+                if name + "_ci_low" in own:
+                    for bound in ("_ci_low", "_ci_high"):
+                        np.testing.assert_array_equal(self.found[joined + bound].values[run], own[name + bound].values)
+        for expected in ("pruning_loss_increase", "classification_sink", "circuits_ov_copying", "correlation_output_share",
+                         "classification_relation_accuracy", "circuits_position_only_share", "classification_type"):
+            self.assertIn(expected, names)
+        self.assertFalse([name for name in self.found if name.startswith("attention")])
+
+    def test_differences_changes_and_rank_correlations(self):
+        n_changed = 0
+        for joined, first, second, name in self.by_head():
+            if first[name].dtype == np.uint8:
+                self.assertNotIn(joined + "_difference", self.found)
+                continue
+            difference = self.found[joined + "_difference"].values
+            np.testing.assert_array_equal(difference[1], second[name].values - first[name].values)
+            np.testing.assert_array_equal(np.nan_to_num(difference[0]), 0)
+            self.assertEqual(joined + "_changed" in self.found, name + "_ci_low" in first)
+            if name + "_ci_low" in first:
+                apart = (second[name + "_ci_low"] > first[name + "_ci_high"]) | (second[name + "_ci_high"] < first[name + "_ci_low"])
+                changed = self.found[joined + "_changed"].values
+                np.testing.assert_array_equal(changed[1], apart.values)
+                self.assertEqual(changed[0].sum(), 0)
+                n_changed += changed.sum()
+            rho = self.found[joined + "_rank_correlation"]
+            rest = [dim for dim in first[name].dims if dim not in ("layer", "head")]
+            pairs = [own[name].transpose(*rest, "layer", "head").values for own in (first, second)]
+            pairs = [values.reshape(-1, values.shape[-2] * values.shape[-1]) for values in pairs]
+            for before, after, value in zip(*pairs, rho.values[1].reshape(-1)):
+                both = ~np.isnan(before) & ~np.isnan(after)
+                before, after = before[both], after[both]
+                if len(before) < 2 or len(set(before)) < 2 or len(set(after)) < 2:
+                    self.assertTrue(np.isnan(value), joined)
+                else:
+                    ranks = [pd.Series(each).rank() for each in (before, after)]
+                    self.assertAlmostEqual(value, np.corrcoef(*ranks)[0, 1], places=12)
+        self.assertGreater(n_changed, 0)
+
+    def test_types_change_as_counted(self):
+        meanings = []
+        for run in self.runs:
+            with h5netcdf.File(run / "results.h5") as file:
+                primary = file["classification/primary"]
+                meanings.append(np.array(primary.attrs["flag_meanings"].split())[primary[...]].reshape(-1))
+        transition = self.found["type_transition"]
+        for run, after in enumerate(meanings):
+            for before in transition["type_from"].values:
+                for type_to in transition["type_to"].values:
+                    expected = np.sum((meanings[0] == before) & (after == type_to))
+                    self.assertEqual(transition[run].sel(type_from=before, type_to=type_to), expected)
+
+    def test_measures_are_those_of_the_runs(self):
+        for run, folder in enumerate(self.runs):
+            group = {name: dataset(folder, name) for name in GROUPS}
+            typed = group["classification"]["type"].mean(("layer", "head"))
+            residual = group["correlation"].sel(space="residual")
+            tested = ~np.isnan(self.found["type_share"].values[run])
+            self.assertGreater(tested.sum(), 5)
+            expected = {
+                "loss": group["pruning"]["loss"],
+                "prunable_share": group["pruning"]["prunable_share"],
+                "mean_abs_cosine": residual["mean_abs_cosine"].mean("layer"),
+                "mean_abs_cosine_difference": residual["mean_abs_cosine_difference"].mean("layer"),
+                "disagreement": group["correlation"]["disagreement"].mean("layer"),
+                "qk_rank90_median": group["circuits"]["qk_rank90"].median(),
+                "entropy_median": group["classification"]["entropy"].median(),
+                "sink_mean": group["classification"]["sink"].mean(),
+            }
+            for name, value in expected.items():
+                np.testing.assert_allclose(self.found[name].values[run], value.values, rtol=1e-12, err_msg=name)
+            np.testing.assert_allclose(self.found["type_share"].values[run][tested], typed.values[tested], rtol=1e-12)
+            for name in ("loss", "prunable_share", "mean_abs_cosine", "mean_abs_cosine_difference", "entropy_median", "sink_mean"):
+                low, high = (self.found[name + bound].values[run] for bound in ("_ci_low", "_ci_high"))
+                self.assertTrue(np.all(low <= self.found[name].values[run]) and np.all(self.found[name].values[run] <= high), name)
+        self.assertEqual(list(self.found["run"].values), ["whole", "pruned"])
+        self.assertGreater(self.found["loss"].values[1], self.found["loss"].values[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

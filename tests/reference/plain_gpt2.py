@@ -1,0 +1,159 @@
+"""Shared by the *_check.py scripts: GPT-2 in float64 NumPy as in its paper, the program's random draws, and a comparison.
+
+Only the random generator follows the program; it is implemented here a second time.
+"""
+
+import math
+
+import h5py
+import numpy as np
+
+FAILURES = []
+MASK = (1 << 64) - 1
+GAMMA = 0x9E3779B97F4A7C15
+
+
+# ---- the program's random numbers -----------------------------------------------------------------------------------
+
+
+def mix(x):
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
+    return x ^ (x >> 31)
+
+
+class CounterRandom:
+    def __init__(self, seed, stream=0):
+        self.key = mix((mix((seed + GAMMA) & MASK) + stream + GAMMA) & MASK)
+
+    def value(self, counter):
+        return mix((self.key + counter + GAMMA) & MASK)
+
+    def uniform(self, counter):
+        return (self.value(counter) >> 11) * 2.0**-53
+
+    def below(self, n, counter):
+        return (self.value(counter) * n) >> 64
+
+
+def random_permutation(n, random):
+    order = list(range(n))
+    for i in range(n, 1, -1):
+        j = random.below(i, i)
+        order[i - 1], order[j] = order[j], order[i - 1]
+    return order
+
+
+def spread_sample(n, count, random):
+    """One of each of `count` equal parts of 0 .. n-1, with the program's draws."""
+    parts = [(i * n // count, (i + 1) * n // count) for i in range(count)]
+    return [begin + random.below(end - begin, i) for i, (begin, end) in enumerate(parts)]
+
+
+def document_weights(n_document, n_resample, seed):
+    """How often each resample draws each document: [resample, document]. A resample has n_document draws."""
+    weights = np.zeros((n_resample, n_document))
+    for resample in range(n_resample):
+        random = CounterRandom(seed, resample)
+        for i in range(n_document):
+            weights[resample, random.below(n_document, i)] += 1
+    return weights
+
+
+def interval(draws):
+    """(low, high): the central 95 % interval of draws[resample, ...]."""
+    return np.percentile(draws, [2.5, 97.5], axis=0)
+
+
+def read_documents(path, n_ctx):
+    """The documents of a token-id corpus, each a list of its pieces of at most n_ctx tokens."""
+    with h5py.File(path) as file:
+        offsets = file["offsets"][()]
+        documents = [file["tokens"][begin:end].tolist() for begin, end in zip(offsets, offsets[1:])]
+    return [[tokens[i:i + n_ctx] for i in range(0, len(tokens), n_ctx)] for tokens in documents]
+
+
+# ---- the model ------------------------------------------------------------------------------------------------------
+
+
+def read_model(path):
+    """A flat HDF5 model: float64 arrays by Hugging Face name, and its sizes."""
+    with h5py.File(path) as file:
+        model = {name: file[name][()].astype(np.float64) for name in file if isinstance(file[name], h5py.Dataset)}
+        model.update(n_layer=int(file.attrs["n_layer"]), n_head=int(file.attrs["n_head"]),
+                     n_ctx=int(file.attrs["n_positions"]), epsilon=float(file.attrs["layer_norm_epsilon"]))
+    return model
+
+
+def layer_norm(model, x, name):
+    mean, variance = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
+    return (x - mean) / np.sqrt(variance + model["epsilon"]) * model[name + ".weight"] + model[name + ".bias"]
+
+
+class Pass:
+    """One document's forward pass: lists over layers of `v`, `z` [head, token, d_head], `pattern` [head, query, key] and
+    `head_output` [head, token, d_model] and `mlp_output` [token, d_model]; `embedding` and `resid`, the first and the last
+    residual stream, and `logits` [token, vocabulary]."""
+
+    def __init__(self, model, tokens, edit=lambda layer, z: z):
+        """`edit(layer, z)` returns the z that enters the layer's output projection."""
+        T, n_head = len(tokens), model["n_head"]
+        self.tokens, self.v, self.z, self.pattern, self.head_output = np.asarray(tokens), [], [], [], []
+        self.mlp_output = []
+        x = self.embedding = model["wte.weight"][tokens] + model["wpe.weight"][:T]
+        for layer in range(model["n_layer"]):
+            name = f"h.{layer}."
+            qkv = layer_norm(model, x, name + "ln_1") @ model[name + "attn.c_attn.weight"] + model[name + "attn.c_attn.bias"]
+            q, k, v = (part.reshape(T, n_head, -1).transpose(1, 0, 2) for part in np.split(qkv, 3, axis=1))
+            scores = q @ k.transpose(0, 2, 1) / math.sqrt(q.shape[-1])
+            scores[:, np.triu(np.ones((T, T), bool), 1)] = -np.inf
+            pattern = np.exp(scores - scores.max(-1, keepdims=True))
+            pattern /= pattern.sum(-1, keepdims=True)
+            z = edit(layer, pattern @ v)
+            head_output = z @ model[name + "attn.c_proj.weight"].reshape(n_head, z.shape[-1], -1)
+            for values, value in ((self.v, v), (self.z, z), (self.pattern, pattern), (self.head_output, head_output)):
+                values.append(value)
+            x = x + head_output.sum(0) + model[name + "attn.c_proj.bias"]
+            hidden = layer_norm(model, x, name + "ln_2") @ model[name + "mlp.c_fc.weight"] + model[name + "mlp.c_fc.bias"]
+            hidden = 0.5 * hidden * (1 + np.tanh(math.sqrt(2 / math.pi) * (hidden + 0.044715 * hidden**3)))
+            self.mlp_output.append(hidden @ model[name + "mlp.c_proj.weight"] + model[name + "mlp.c_proj.bias"])
+            x = x + self.mlp_output[-1]
+        self.resid = x
+        self.logits = layer_norm(model, x, "ln_f") @ model["wte.weight"].T
+
+    def loss(self):
+        """Negative log likelihood in nats of tokens 1 .. T-1, summed."""
+        logits = self.logits[:-1]
+        log_sum = np.log(np.exp(logits - logits.max(-1, keepdims=True)).sum(-1)) + logits.max(-1)
+        return (log_sum - logits[np.arange(len(logits)), self.tokens[1:]]).sum()
+
+    def n_correct(self):
+        return (self.logits[:-1].argmax(-1) == self.tokens[1:]).sum()
+
+
+# ---- comparing ------------------------------------------------------------------------------------------------------
+
+
+TOLERANCE = 1e-6
+
+
+def compare(name, expected, got, tolerance=None):
+    """Record a failure if values differ by more than `tolerance`, or TOLERANCE, times the larger of 1 and the expected size."""
+    tolerance = tolerance or TOLERANCE
+    expected, got = np.asarray(expected, float), np.asarray(got, float)
+    if expected.shape != got.shape:
+        FAILURES.append(f"{name}: expected shape {expected.shape}, got {got.shape}")
+        return
+    same_missing = (np.isnan(expected) == np.isnan(got)).all()
+    scale = np.maximum(1, np.nan_to_num(np.abs(expected)))
+    difference = np.nanmax(np.abs(expected - got) / scale) if expected.size and not np.isnan(expected).all() else 0.0
+    print(f"{name:40s} {expected.size:6d} values, largest difference {difference:.2e}")
+    if not same_missing or difference > tolerance:
+        FAILURES.append(f"{name}: differs by {difference:.3e}" + ("" if same_missing else ", and not missing in the same places"))
+
+
+def report_failures():
+    """Print the failures; returns the exit status."""
+    for failure in FAILURES:
+        print("FAILED", failure)
+    return 1 if FAILURES else 0

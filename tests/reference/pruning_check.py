@@ -1,0 +1,213 @@
+"""Recompute the results of `headscope run --analyses pruning` from the definitions, in float64 NumPy, and compare.
+
+    python3 pruning_check.py results.h5 model.h5 corpus.h5 n_bootstrap prune_documents
+
+Every loss comes from a whole forward pass with the heads' z replaced, and every gradient from central differences of that loss;
+the program instead restarts in the middle of the model and uses a backward pass. Exits 1 if a number differs by more than its
+tolerance.
+"""
+
+import itertools
+import sys
+
+import h5py
+import numpy as np
+
+from plain_gpt2 import (CounterRandom, Pass, compare, document_weights, interval, random_permutation, read_documents,
+                        read_model, report_failures, spread_sample)
+
+# For mean losses of about 5 nats: the program's float32 against float64.
+LOSS_TOLERANCE = 2e-6
+
+
+def donor_z(passes, document, index, seed):
+    """z from drawn pieces of other documents at the same positions; the piece's own where none is as long. A list over layers."""
+    z = [own.copy() for own in passes[document][index].z]
+    others = [other for number, pieces in passes.items() if number != document for other in pieces.values()]
+    order = random_permutation(len(others), CounterRandom(CounterRandom(seed, document).value(index)))
+    filled, length = 0, len(passes[document][index].tokens)
+    for other in (others[i] for i in order):
+        reach = min(length, len(other.tokens))
+        for layer in range(len(z)) if reach > filled else ():
+            z[layer][:, filled:reach] = other.z[layer][:, filled:reach]
+        filled = max(filled, reach)
+    return z
+
+
+def replaced(unit, new_z):
+    """The edit that replaces the z of one head."""
+    def edit(layer, z):
+        if layer != unit[0]:
+            return z
+        z = z.copy()
+        z[unit[1]] = new_z
+        return z
+    return edit
+
+
+def without(units):
+    """The edit that sets heads to zero."""
+    def edit(layer, z):
+        z = z.copy()
+        z[[head for at, head in units if at == layer]] = 0
+        return z
+    return edit
+
+
+def importance(model, tokens, z, unit):
+    """z.g of each token, g the gradient of the piece's summed loss by the head's z."""
+    products = []
+    for t in range(len(tokens)):
+        def loss(factor):
+            scaled = z[unit[0]][unit[1]].copy()
+            scaled[t] *= factor
+            return Pass(model, tokens, replaced(unit, scaled)).loss()
+        # The step balances truncation (third derivative) against rounding in double: 1e-9 of a product.
+        products.append((loss(1 + 1e-4) - loss(1 - 1e-4)) / 2e-4)
+    return products
+
+
+def direct_effects(model, clean):
+    """Logits summed over predicted tokens: [layer, head], [layer] of the MLPs, and embeddings, biases, everything.
+
+    Each part is the change of the logits when its output is taken out of the last residual stream, with the mean and the
+    scale of ln_f held fixed.
+    """
+    x = clean.resid[:-1]
+    scale = np.sqrt(x.var(-1, keepdims=True) + model["epsilon"])
+    unembedding = model["wte.weight"].T
+
+    def read(written):
+        logits = (written - written.mean(-1, keepdims=True)) / scale * model["ln_f.weight"] @ unembedding
+        return (logits[np.arange(len(x)), clean.tokens[1:]] - logits.mean(-1)).sum()
+
+    constant = model["ln_f.bias"] @ unembedding
+    constant = (constant[clean.tokens[1:]] - constant.mean()).sum()
+    heads = [[read(head[:-1]) for head in layer] for layer in clean.head_output]
+    mlps = [read(mlp[:-1]) for mlp in clean.mlp_output]
+    b_O = sum(model[f"h.{layer}.attn.c_proj.bias"] for layer in range(model["n_layer"]))
+    logits = clean.logits[:-1]
+    everything = (logits[np.arange(len(x)), clean.tokens[1:]] - logits.mean(-1)).sum()
+    parts = [read(clean.embedding[:-1]), read(np.tile(b_O, (len(x), 1))) + constant, everything]
+    return np.array(heads), np.array(mlps), np.array(parts)
+
+
+def ranks(values):
+    return np.argsort(np.argsort(values, kind="stable"), kind="stable")
+
+
+def prunable_share(curve, baseline, tolerance):
+    """The largest share, in the better order, up to which every removal keeps the loss within the tolerance."""
+    return max(sum(1 for _ in itertools.takewhile(lambda loss: loss <= (1 + tolerance) * baseline, order[1:])) / 10 for order in curve)
+
+
+def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled):
+    results = h5py.File(results_path)
+    group, seed = results["pruning"], int(results.attrs["seed"])
+    model = read_model(model_path)
+    shape = (model["n_layer"], model["n_head"])
+    units = list(np.ndindex(shape))
+    documents = read_documents(corpus_path, model["n_ctx"])
+    all_passes = {number: {index: Pass(model, tokens) for index, tokens in enumerate(pieces) if len(tokens) > 1}
+                  for number, pieces in enumerate(documents)}
+    n_resample = int(n_bootstrap)
+
+    losses = np.array([[sum(clean.loss() for clean in pieces.values()), sum(len(clean.tokens) - 1 for clean in pieces.values())]
+                       for pieces in all_passes.values()])
+    draws = document_weights(len(documents), n_resample, seed) @ losses
+    compare("loss", losses[:, 0].sum() / losses[:, 1].sum(), group["loss"][()], LOSS_TOLERANCE)
+    low, high = interval(draws[:, 0] / draws[:, 1])
+    compare("loss_ci_low", low, group["loss_ci_low"][()], LOSS_TOLERANCE)
+    compare("loss_ci_high", high, group["loss_ci_high"][()], LOSS_TOLERANCE)
+    compare("n_document", len(documents), group["n_document"][()])
+
+    sample = spread_sample(len(documents), int(n_sampled), CounterRandom(seed, 1 << 62))
+    passes = {number: all_passes[number] for number in sample if all_passes[number]}
+    compare("n_document_ablated", len(passes), group["n_document_ablated"][()])
+    n = np.array([sum(len(clean.tokens) - 1 for clean in pieces.values()) for pieces in passes.values()])
+    baseline = np.array([sum(clean.loss() for clean in pieces.values()) for pieces in passes.values()])
+    weights = document_weights(len(passes), n_resample, seed)
+
+    def mean(losses):
+        """Mean over predicted tokens; axis 0 is documents."""
+        return np.tensordot(np.ones(len(n)), losses, 1) / n.sum()
+
+    def resampled(losses):
+        return np.tensordot(weights, losses, 1) / (weights @ n).reshape((-1,) + (1,) * (losses.ndim - 1))
+
+    mean_z = [np.concatenate([clean.z[layer][:, 1:] for pieces in passes.values() for clean in pieces.values()], axis=1)
+              .mean(axis=1, keepdims=True) for layer in range(shape[0])]
+    ablated = np.zeros((len(passes), 3) + shape)
+    all_but_one = np.zeros((len(passes),) + shape)
+    direct = [0, 0, 0]
+    direct_heads = []
+    for d, (number, pieces) in enumerate(passes.items()):
+        heads = 0
+        for index, clean in pieces.items():
+            donor = donor_z(passes, number, index, seed)
+            for unit in units:
+                new = (0, mean_z[unit[0]][unit[1]], donor[unit[0]][unit[1]])
+                ablated[(d, slice(None)) + unit] += [Pass(model, clean.tokens, replaced(unit, z)).loss() for z in new]
+                others = [(unit[0], head) for head in range(shape[1]) if head != unit[1]]
+                all_but_one[(d,) + unit] += Pass(model, clean.tokens, without(others)).loss()
+            effects = direct_effects(model, clean)
+            direct = [a + b for a, b in zip(direct, effects)]
+            heads = heads + effects[0]
+        direct_heads.append(heads)
+    increase = mean(ablated - baseline[:, None, None, None])
+    compare("loss_baseline", mean(baseline), group["loss_baseline"][()], LOSS_TOLERANCE)
+    compare("loss_increase", increase, group["loss_increase"][()], LOSS_TOLERANCE)
+    low, high = interval(resampled(ablated - baseline[:, None, None, None]))
+    compare("loss_increase_ci_low", low, group["loss_increase_ci_low"][()], LOSS_TOLERANCE)
+    compare("loss_increase_ci_high", high, group["loss_increase_ci_high"][()], LOSS_TOLERANCE)
+    compare("loss_all_but_one", mean(all_but_one), group["loss_all_but_one"][()], LOSS_TOLERANCE)
+
+    compare("direct_effect", direct[0] / n.sum(), group["direct_effect"][()], LOSS_TOLERANCE)
+    low, high = interval(resampled(np.array(direct_heads)))
+    compare("direct_effect_ci_low", low, group["direct_effect_ci_low"][()], LOSS_TOLERANCE)
+    compare("direct_effect_ci_high", high, group["direct_effect_ci_high"][()], LOSS_TOLERANCE)
+    compare("direct_effect_mlp", direct[1] / n.sum(), group["direct_effect_mlp"][()], LOSS_TOLERANCE)
+    for value, name in zip(direct[2] / n.sum(), ("embedding", "bias", "total")):
+        compare("direct_effect_" + name, value, group["direct_effect_" + name][()], LOSS_TOLERANCE)
+    parts = group["direct_effect"][()].sum() + group["direct_effect_mlp"][()].sum() + sum(
+        group["direct_effect_" + name][()] for name in ("embedding", "bias"))
+    compare("direct effects add up", group["direct_effect_total"][()], parts, LOSS_TOLERANCE)
+
+    scores = []
+    for d, pieces in enumerate(passes.values()):
+        products = np.array([[*itertools.chain(*(importance(model, clean.tokens, clean.z, unit) for clean in pieces.values()))]
+                             for unit in units]) / n[d]
+        scores.append([np.abs(products).sum(axis=1), np.abs(products.sum(axis=1)), -products.sum(axis=1)])
+    scores = np.mean(scores, axis=0).reshape((3,) + shape)
+    normalized = scores / np.linalg.norm(scores, axis=2, keepdims=True)
+    compare("importance", scores, group["importance"][()], LOSS_TOLERANCE)
+    compare("importance_normalized", normalized, group["importance_normalized"][()], LOSS_TOLERANCE)
+    rho = np.corrcoef(ranks(scores[2].ravel()), ranks(increase[0].ravel()))[0, 1]
+    compare("first_order_correlation", rho, group["first_order_correlation"][()])
+
+    orders = [np.argsort(increase[0].ravel(), kind="stable"), np.argsort(normalized[1].ravel(), kind="stable")]
+    orders += [random_permutation(len(units), CounterRandom(CounterRandom(seed).value(i))) for i in range(5)]
+    losses, correct = np.zeros((2, len(passes), 7, 11))
+    for d, pieces in enumerate(passes.values()):
+        for clean, (o, order), step in itertools.product(pieces.values(), enumerate(orders), range(11)):
+            pruned = Pass(model, clean.tokens, without([units[i] for i in order[:int(step / 10 * len(units) + 1e-9)]]))
+            losses[d, o, step] += pruned.loss()
+            correct[d, o, step] += pruned.n_correct()
+    curve, accuracy = mean(losses), mean(correct)
+    compare("curve", [curve[0], curve[1], curve[2:].mean(axis=0)], group["curve"][()], LOSS_TOLERANCE)
+    compare("curve_random_std", curve[2:].std(axis=0, ddof=1), group["curve_random_std"][()], LOSS_TOLERANCE)
+    compare("curve_accuracy", [accuracy[0], accuracy[1], accuracy[2:].mean(axis=0)], group["curve_accuracy"][()])
+
+    claims = results["claims"]
+    texts = [name.decode() if isinstance(name, bytes) else name for name in claims["effect_name"][()]]
+    for tolerance, name in ((0.01, "1 %"), (0.05, "5 %")):
+        at, = (i for i, text in enumerate(texts) if f"within {name} " in text)
+        shares = [prunable_share(draw[:2], base, tolerance) for draw, base in zip(resampled(losses), resampled(baseline))]
+        effect = prunable_share(curve[:2], mean(baseline), tolerance)
+        found = [claims[column][at] for column in ("effect", "ci_low", "ci_high")]
+        compare(f"claim: prunable within {name}", [effect, *interval(np.array(shares))], found)
+    return report_failures()
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,681 @@
+"""The report in headless Chromium, opened from disk and used by pointer alone and by keyboard alone."""
+
+import json
+import os
+import shutil
+import sys
+import unittest
+
+from browser import Browser
+
+REPORT = os.path.join(os.environ["HEADSCOPE_RESULTS_SAMPLE"], "report.html")
+ATTENTION = os.path.join(os.environ["HEADSCOPE_RESULTS_SAMPLE"], "attention.html")  # of `headscope attend`
+HOSTILE = "<script>alert('x')</script> & \"quoted\" | `tick` é · $x_1$"
+L0H0, L0H1, L1H1, L1H2 = 0, 1, 4, 5
+
+
+class InABrowser(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        program = shutil.which("chromium")
+        assert program, "the package chromium is needed: tools/setup.sh test"
+        cls.browser = Browser(program)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+
+    def setUp(self):
+        self.browser.complaints.clear()
+        self.browser.requests.clear()
+        self.browser.view(1200, 900)
+        self.browser.open(REPORT)
+
+    def tearDown(self):
+        self.assertEqual(self.browser.complaints, [])
+        for address in self.browser.requests:
+            self.assertRegex(address, r"^(file://.*/(report|attention)\.html(#[\w+]+)?$|data:image/|blob:)")
+
+    def text(self, selector):
+        return self.texts(selector)[0]
+
+    def texts(self, selector):
+        return self.browser.evaluate(
+            f"Array.from(document.querySelectorAll({json.dumps(selector)}), (node) => node.textContent)")
+
+    def shown_head(self):
+        """Name of the head whose panel is open, or None."""
+        return self.browser.evaluate("""(() => {
+            const panel = document.getElementById("head-panel");
+            return panel.checkVisibility() ? panel.querySelector("h2").textContent : null;
+        })()""")
+
+    def click_head(self, unit):
+        self.browser.click(f'#head-map [data-unit="{unit}"]')
+
+    def choose(self, selector, option):
+        """Choose an option of a menu by its text."""
+        self.browser.evaluate(f"""(() => {{
+            const menu = document.querySelector({json.dumps(selector)});
+            const texts = Array.from(menu.options, (each) => each.textContent);
+            menu.selectedIndex = texts.indexOf({json.dumps(option)});
+            menu.dispatchEvent(new Event("change"));
+        }})()""")
+
+    def type_into(self, selector, text):
+        self.browser.evaluate(f"""(() => {{
+            const input = document.querySelector({json.dumps(selector)});
+            input.focus();
+            input.value = {json.dumps(text)};
+            input.dispatchEvent(new Event("input"));
+        }})()""")
+
+    def place(self, selector):
+        """[left, top] in the window."""
+        return self.browser.evaluate(f"""(() => {{
+            const box = document.querySelector({json.dumps(selector)}).getBoundingClientRect();
+            return [box.left, box.top];
+        }})()""")
+
+    def point_in_figure(self, name, panel, across, down):
+        """Window coordinates of a share of a figure's panel."""
+        self.browser.middle_of(f"#figure-{name} svg")
+        return self.browser.evaluate(f"""(() => {{
+            const svg = document.querySelector("#figure-{name} svg");
+            const box = svg.getBoundingClientRect(), scale = box.width / svg.viewBox.baseVal.width;
+            const [left, top, width, height] = figureData.figures["{name}"].areas[{panel}];
+            return [box.left + scale * (left + width * {across}), box.top + scale * (top + height * {down})];
+        }})()""")
+
+    def focused(self):
+        return self.browser.evaluate("document.activeElement.textContent")
+
+    def press(self, *keys):
+        for key in keys:
+            self.browser.press(key)
+
+    def tab_to(self, selector):
+        for _ in range(80):
+            if self.browser.evaluate(f"document.activeElement.matches('{selector}')"):
+                return
+            self.browser.press("Tab")
+        self.fail(f"Tab does not lead to {selector}")
+
+
+class HeadMap(InABrowser):
+    def test_types_are_all_marked_and_named(self):
+        self.assertEqual(self.texts("#head-map td button"), ["·", "Po", "·", "·", "·", "InPo"])
+        self.assertEqual(self.texts("#head-map-legend li"),
+                         ["Po positional 2", "In induction 1", "· no type 4"])
+        label = self.browser.evaluate(
+            f"document.querySelector('#head-map [data-unit=\"{L1H2}\"]').ariaLabel")
+        self.assertEqual(label, "L1H2, induction, positional (offset 1)")
+
+    def dimmed(self):
+        return self.browser.evaluate(
+            "Array.from(document.querySelectorAll('#head-map td .dimmed'), (node) => Number(node.dataset.unit))")
+
+    def test_the_legend_filters(self):
+        self.browser.click("#head-map-legend li:nth-child(2) button")
+        self.assertEqual(self.dimmed(), [0, 1, 2, 3, 4])
+        self.browser.click("#head-map-legend li:nth-child(3) button")
+        self.assertEqual(self.dimmed(), [L0H1, L1H2])
+        self.browser.click("#head-map-legend li:nth-child(3) button")
+        self.assertEqual(self.dimmed(), [])
+
+    def test_colours_by_any_score(self):
+        self.choose("#head-map-score", "loss increase, zero")
+        self.assertEqual(self.texts("#head-map td button")[L1H2], "2.5")
+        red, green, blue = self.browser.evaluate(f"""getComputedStyle(
+            document.querySelector('#head-map [data-unit="{L1H2}"]')).backgroundColor
+            .match(/\\d+/g).map(Number)""")
+        self.assertGreater(red, green + blue, "the largest of a diverging scale is red")
+
+    def test_one_extreme_head_does_not_flatten_the_scale(self):
+        high = self.browser.evaluate("""scoreScale({ values: [...Array(99).fill(0).map((_, i) => i / 98), 1000] }).high""")
+        self.assertLess(high, 1.01)
+
+    def test_scores_are_grouped_without_nulls_and_p_values(self):
+        self.assertEqual(self.browser.evaluate(
+            "document.querySelector('#head-map-score optgroup').label"), "What pruning it costs")
+        self.assertTrue(self.browser.evaluate("""["relation_p", "semantic_null_std", "coreference_q"].every(
+            (name) => isAuxiliary({ name })) && !isAuxiliary({ name: "rare_token" })"""))
+
+
+class Search(InABrowser):
+    def search(self, text):
+        self.type_into("#head-search", text)
+        return self.texts("#head-search-results li")
+
+    def test_finds_a_head_by_its_name(self):
+        self.assertEqual(self.search("l1h2"), ["HeadsL1H2"])
+        self.press("Enter")
+        self.assertEqual(self.shown_head(), "Head L1H2")
+
+    def test_finds_heads_by_type_relation_and_score(self):
+        self.assertEqual(self.search("induction"), ["Type: inductionL1H2"])
+        found = self.search("nsubj")
+        self.assertRegex(found[0], r"^Relations it finds best: nsubj, dependent to headL0H0 75\s%")
+        self.assertRegex(self.search("loss increase, z")[0], "^Largest loss increase, zeroL1H2 2.5")
+        self.assertEqual(self.search("nothing of the kind"), ["No head, type, relation or score of this name."])
+
+    def test_shows_the_found_on_the_map(self):
+        self.search("positional")
+        self.assertEqual(self.browser.evaluate(
+            "document.querySelectorAll('#head-map td .dimmed').length"), 4)
+        self.press("Escape")
+        self.assertEqual(self.browser.evaluate(
+            "document.querySelectorAll('#head-map td .dimmed').length"), 0)
+
+
+class HeadPanel(InABrowser):
+    def test_a_click_shows_type_scores_and_closest_heads(self):
+        self.assertIsNone(self.shown_head())
+        self.click_head(L1H2)
+        self.assertEqual(self.shown_head(), "Head L1H2")
+        self.assertEqual(self.texts("#head-panel .reason .chip"), ["induction", "positional"])
+        rows = self.texts("#head-panel section tbody tr")
+        self.assertIn("loss increase, zero nats2.5[2.4, 2.6]1 of 6", rows)
+        self.assertIn("nsubj, dependent to head75\u00a0%50\u00a0%29", rows)
+        self.assertFalse([row for row in rows if row.startswith(("det", "obj"))])
+        self.assertTrue(self.texts("#head-panel dd")[0].startswith("L0H0 1"))
+
+    def test_says_first_why_the_head_is_of_its_type(self):
+        self.click_head(L1H2)
+        self.assertEqual(self.browser.evaluate(
+            "document.querySelector('#head-panel h3:not(.column-title)').textContent"), "Why induction")
+        self.assertEqual(self.texts(".reason p:not(.example-text)"),
+                         [" score 0.75, threshold 0.5, baseline 0.25", HOSTILE,
+                          " offset 1: score 0.75, threshold 0.5, baseline 0.25", "rule of positional"])
+        self.assertEqual(self.texts(".example .example-text"), ["the cat saw the cat", "é cat, a dog, a cat"])
+        self.assertEqual(self.texts(".example mark"), ["cat", "cat", "cat", "dog", "cat"])
+        self.assertEqual(self.texts(".example .faint"), ["✓ found", "✗ missed: attends most to “dog”"])
+        ends = self.browser.evaluate("""new Promise((done) => setTimeout(done, 100)).then(() =>
+            Array.from(document.querySelectorAll(".example"), (node) => {
+                const arc = node.querySelector("path:last-child");
+                const tip = arc.getPointAtLength(arc.getTotalLength());
+                const origin = node.querySelector("svg").getBoundingClientRect();
+                const mark = node.querySelector("mark.attended") ?? node.querySelector("mark.target");
+                const box = mark.getBoundingClientRect();
+                return Math.abs(origin.left + tip.x - (box.left + box.width / 2)) + Math.abs(origin.top + tip.y - box.top);
+            }))""")
+        self.assertLess(max(ends), 2, "arcs end at the words attended to")
+
+    def test_opening_a_head_never_moves_the_page(self):
+        for width in (1280, 800):
+            self.browser.view(width, 900)
+            for selector in (f'#head-map [data-unit="{L1H1}"]', "#group-pruning p button.head"):
+                self.browser.middle_of(selector)
+                before = self.place(selector), self.browser.evaluate("scrollY")
+                x, y = self.browser.middle_of(selector)
+                for kind in ("mousePressed", "mouseReleased"):
+                    self.browser.mouse(kind, x, y, button="left", clickCount=1)
+                self.assertIsNotNone(self.shown_head())
+                self.assertEqual((self.place(selector), self.browser.evaluate("scrollY")), before,
+                                 (width, selector))
+                self.browser.evaluate("headPanel.close()")
+
+    def test_back_and_forward_step_through_heads(self):
+        self.click_head(L0H0)
+        self.click_head(L0H1)
+        self.click_head(L1H1)
+        shown = []
+        for step in (-1, -1, -1, 1, 1):
+            self.browser.evaluate(f"""new Promise((done) => {{
+                window.addEventListener("popstate", () => setTimeout(done, 0), {{ once: true }});
+                history.go({step});
+            }})""")
+            shown.append(self.shown_head())
+        self.assertEqual(shown, ["Head L0H1", "Head L0H0", None, "Head L0H0", "Head L0H1"])
+
+    def test_the_address_survives_links_to_scores(self):
+        self.click_head(L1H2)
+        self.browser.click("#head-panel section tbody a")
+        self.assertEqual(self.browser.evaluate("location.hash"), "#L1H2")
+        self.assertEqual(self.shown_head(), "Head L1H2")
+        self.assertTrue(self.browser.evaluate(
+            "document.getElementById('variable-pruning.loss_increase').open"))
+
+    def test_the_link_is_copied(self):
+        self.click_head(L1H2)
+        self.browser.evaluate("""navigator.clipboard.writeText = (text) => {
+            window.copied = text;
+            return Promise.resolve();
+        }""")
+        self.browser.click("#head-panel .panel-bar button:nth-of-type(3)")
+        self.assertTrue(self.browser.evaluate("window.copied").endswith("report.html#L1H2"))
+        self.assertEqual(self.text("#notice"), "Link copied")
+
+    def test_two_heads_side_by_side(self):
+        self.click_head(L1H2)
+        self.assertRegex(self.text("#head-panel .alike"), r"^Write most alike \(cosine\): L0H0 1 ")
+        self.browser.click("#head-panel [data-compare]")
+        self.assertEqual(self.shown_head(), "Heads L1H2 and L0H0")
+        self.assertEqual(self.browser.evaluate("location.hash"), "#L1H2+L0H0")
+        left, right = self.place(".head-column"), self.place(".head-column + .head-column")
+        self.assertEqual(left[1], right[1])
+        self.assertLess(left[0] + 200, right[0])
+        self.browser.hover("#other-pattern-query-2")
+        self.assertIn("“The” (1) 64", self.texts("#head-panel .readout")[1])
+        self.choose("#head-panel .panel-bar select", "One head only")
+        self.assertEqual(self.shown_head(), "Head L1H2")
+
+    def test_all_scores_unfold(self):
+        self.click_head(L1H2)
+        self.browser.click("#head-panel details summary")
+        self.browser.middle_of("#head-panel details tbody tr")
+        scores = self.browser.evaluate("headData.scores.length")
+        self.assertEqual(len(self.texts("#head-panel details tbody tr")), scores)
+        self.assertEqual(len(self.texts("#head-panel details .strip .own")), scores)
+
+    def test_closest_heads_lead_to_their_panels(self):
+        self.click_head(L1H2)
+        self.browser.click("#head-panel dd button")
+        self.assertEqual(self.shown_head(), "Head L0H0")
+
+    def test_heads_named_anywhere_open_it(self):
+        for selector in ("#group-pruning p button.head", ".findings button.head"):
+            name = self.text(selector)
+            self.browser.click(selector)
+            self.assertEqual(self.shown_head(), "Head " + name, selector)
+            self.press("Escape")
+
+    def test_rows_of_tables_open_it(self):
+        self.browser.click("#variable-pruning\\.loss_increase summary")
+        self.browser.click("#variable-pruning\\.loss_increase tbody tr:nth-child(5) button")
+        self.assertEqual(self.shown_head(), "Head L1H1")
+        self.press("Escape")
+        self.browser.click("#variable-correlation\\.cosine_all summary")
+        self.browser.click("#variable-correlation\\.cosine_all tbody tr:nth-child(6) td + td button")
+        self.assertEqual(self.shown_head(), "Head L1H2")
+
+    def test_an_address_names_a_head(self):
+        self.browser.open("about:blank")
+        self.browser.open(REPORT + "#L1H1")
+        self.assertEqual(self.shown_head(), "Head L1H1")
+        self.browser.open("about:blank")
+        self.browser.open(REPORT + "#L1H1+L9H9")
+        self.assertIsNone(self.shown_head())
+
+
+class PatternView(InABrowser):
+    def readout(self):
+        return self.text("#head-panel .readout").replace("\u00a0", " ")
+
+    def lines(self):
+        """[from, to] of each line drawn, in rows."""
+        return self.browser.evaluate("""Array.from(document.querySelectorAll("#head-panel .lines path"),
+            (path) => path.getAttribute("d").match(/M0 [\\d.]+L100 [\\d.]+/g)).flat()
+            .map((d) => d.match(/ [\\d.]+/g).map((y) => Math.floor(y / rowHeight)))""")
+
+    def test_a_token_pointed_at_shows_where_it_attends(self):
+        self.click_head(L0H0)
+        self.browser.hover("#pattern-query-2")
+        self.assertEqual(self.readout(), "“cat” (2) attends to “The” (1) 64 %, “<|endoftext|>” (0) 36 %.")
+        self.assertEqual(sorted(self.lines()), [[2, 0], [2, 1]])
+        self.click_head(L1H2)
+        self.browser.hover("#pattern-query-2")
+        self.assertEqual(self.readout(), "“cat” (2) attends to “cat” (2) 100 %.")
+        self.browser.hover("#head-panel h2")
+        self.assertIn("Point at a token", self.readout())
+        self.assertEqual(sorted(self.lines()), [[i, i] for i in range(5)])
+
+    def test_shades_follow_the_weights(self):
+        self.click_head(L0H0)
+        self.browser.hover("#pattern-query-2")
+        shades = [self.browser.evaluate(
+            f"document.getElementById('pattern-key-{i}').style.getPropertyValue('--share')")
+            for i in range(5)]
+        self.assertEqual([float(shade) for shade in shades], [0.6, 0.8, 0, 0, 0])
+
+    def test_a_token_shows_what_attends_to_it(self):
+        self.click_head(L0H0)
+        self.browser.hover("#pattern-key-2")
+        self.assertEqual(self.readout(), "“cat” (2) is attended to by “</script>” (3) 64 %.")
+        self.assertEqual(self.lines(), [[3, 2]])
+
+    def test_heads_of_the_layer_add_up_in_their_colours(self):
+        self.click_head(L1H2)
+        self.browser.click("#head-panel .tiles button:first-child")
+        self.browser.hover("#head-panel h2")
+        self.assertEqual(len(self.lines()), 5 + 2 + 2 * 3)
+        colours = self.browser.evaluate("""new Set(Array.from(
+            document.querySelectorAll("#head-panel .lines path"), (path) => path.getAttribute("stroke"))).size""")
+        self.assertEqual(colours, 2)
+
+    def test_rollout_and_tokens_switched_off(self):
+        self.click_head(L1H2)
+        self.choose("#pattern-kind", "rollout")
+        self.browser.hover("#pattern-query-2")
+        self.assertEqual(self.readout(), "“cat” (2) attends to “<|endoftext|>” (0) 50 %, “cat” (2) 50 %.")
+        self.choose("#pattern-kind", "attention")
+        self.click_head(L0H0)
+        self.browser.click("#pattern-first")
+        self.assertEqual(self.texts("#pattern-query-tokens span")[0], "The")
+        self.browser.hover("#pattern-query-2")
+        self.assertEqual(self.readout(), "“cat” (2) attends to “The” (1) 64 %.")
+        self.assertIn("0.64", self.text("#head-panel .scale"), "the scale ends at the largest shown")
+
+    def test_the_matrix_reads_out_the_cell(self):
+        self.click_head(L0H0)
+        self.browser.middle_of("#head-panel .cells")
+        left, top, size = self.browser.evaluate("""(() => {
+            const box = document.querySelector("#head-panel .cells").getBoundingClientRect();
+            return [box.left, box.top, box.width];
+        })()""")
+        self.browser.mouse("mouseMoved", left + 1.5 * size / 5, top + 2.5 * size / 5)
+        self.assertEqual(self.readout(), "“cat” (2) → “The” (1): 64 %")
+        drawn = self.browser.evaluate("""(() => {
+            const canvas = document.querySelector("#head-panel .cells");
+            const { width } = canvas, cell = width / 5;
+            const { data } = canvas.getContext("2d").getImageData(0, 0, width, width);
+            const at = (key, query) => {
+                const pixel = Math.floor((query + 0.5) * cell) * width + Math.floor((key + 0.5) * cell);
+                return Array.from(data.slice(4 * pixel, 4 * pixel + 4));
+            };
+            return [at(3, 4), at(2, 4), at(4, 3)];
+        })()""")
+        self.assertGreater(sum(drawn[0][:3]), sum(drawn[1][:3]), "more attention is lighter")
+        self.assertEqual(drawn[2][3], 0, "later keys are empty")
+
+    def test_the_matrix_zooms(self):
+        self.click_head(L0H0)
+        width = "document.querySelector('#head-panel .cells').clientWidth"
+        before = self.browser.evaluate(width)
+        self.assertEqual(before, 5 * 26, "as large as there is room for")
+        self.browser.click("#head-panel .matrix [aria-label='Zoom out']")
+        self.assertLess(self.browser.evaluate(width), before)
+        self.browser.click("#head-panel .matrix .tools button:last-child")
+        self.assertEqual(self.browser.evaluate(width), before)
+
+    def test_hostile_tokens_are_only_text(self):
+        self.click_head(L0H0)
+        self.assertEqual(self.texts("#pattern-query-tokens span")[3:], ["</script>", HOSTILE])
+
+
+class ModelView(InABrowser):
+    def test_pictures_open_their_heads(self):
+        self.assertEqual(len(self.texts("#model-view td button")), 6)
+        self.browser.click(f'#model-view [data-unit="{L1H1}"]')
+        self.assertEqual(self.shown_head(), "Head L1H1")
+
+    def test_pictures_show_the_patterns(self):
+        self.browser.middle_of(f'#model-view [data-unit="{L1H2}"]')
+        self.browser.evaluate("new Promise((done) => setTimeout(done, 200))")
+        brightness = """(unit) => {
+            const canvas = document.querySelector(`#model-view [data-unit="${unit}"] canvas`);
+            const { data } = canvas.getContext("2d").getImageData(0, 0, 5, 5);
+            return [[2, 2], [1, 2], [3, 2]].map(([key, query]) => data[4 * (5 * query + key)] + data[4 * (5 * query + key) + 3]);
+        }"""
+        own, previous, later = self.browser.evaluate(f"({brightness})({L1H2})")
+        self.assertGreater(own, previous)
+        self.assertEqual(later, 0)
+        own, previous, later = self.browser.evaluate(f"({brightness})({L0H0})")
+        self.assertLess(own, previous)
+
+
+class Figures(InABrowser):
+    def pointed(self, name, panel, across, down):
+        self.browser.mouse("mouseMoved", *self.point_in_figure(name, panel, across, down))
+        return self.texts("#tooltip:not([hidden]) div")
+
+    def test_cells_tell_their_values_and_open_heads(self):
+        self.assertEqual(self.pointed("head_costs", 1, 2.5 / 3, 0.25), ["second: L0H2", "2"])
+        x, y = self.point_in_figure("head_costs", 1, 2.5 / 3, 0.25)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.browser.mouse(kind, x, y, button="left", clickCount=1)
+        self.assertEqual(self.shown_head(), "Head L0H2")
+
+    def test_points_and_lines_tell_their_values(self):
+        checked = 0
+        for name, chart in self.browser.evaluate("""Object.entries(figureData.figures)
+                .flatMap(([name, data]) => data.chart ? [[name, data.chart]] : [])"""):
+            if name != "points":
+                continue
+            series = chart["panels"][0]["series"][0]
+            x, y = self.browser.evaluate(f"""(({{ x, y, chart }}) => {{
+                const series = chart.panels[0].series[0];
+                return [axisShare(x[0], series.x[1]), 1 - axisShare(y[0], series.y[1])];
+            }})(figureData.figures["{name}"])""")
+            lines = self.pointed(name, 0, x, y)
+            self.assertTrue(any(str(series["y"][1]).replace("-", "−") in line for line in lines), lines)
+            checked += 1
+        self.assertEqual(checked, 1)
+
+    def test_saves_pictures_and_data(self):
+        self.browser.evaluate("""(() => {
+            window.saved = {};
+            window.download = (name, content) => { saved[name] = content; };
+        })()""")
+        for kind in ("SVG", "PNG", "CSV"):
+            self.browser.evaluate(f"""Array.from(document.querySelectorAll("#figure-head_costs .tools button"))
+                .find((each) => each.textContent === "{kind}").click()""")
+        svg = self.browser.evaluate("saved['head_costs.svg']")
+        self.assertNotIn("var(", svg)
+        self.assertIn("rgb(102,102,102)", svg)
+        rows = self.browser.evaluate("saved['head_costs.csv']").splitlines()
+        self.assertEqual(rows[:2] + rows[-1:], ["panel,layer,head,value", "first,0,0,0", "second,1,2,5"])
+        self.assertTrue(self.browser.evaluate("""new Promise((done) => {
+            const look = () => saved["head_costs.png"] ? done(saved["head_costs.png"].size > 1000) : setTimeout(look, 20);
+            look();
+        })"""))
+
+    def test_a_citation_names_figure_version_and_model(self):
+        self.assertEqual(self.browser.evaluate("citation(figureData.figures.head_costs)"),
+                         "head_costs. Headscope 1.0.0, tiny <b>.h5, 2024-02-29.")
+
+    def test_dark_pages_have_dark_figures(self):
+        colours = {}
+        for dark in (False, True):
+            self.browser.view(1200, 900, dark)
+            colours[dark] = self.browser.evaluate("""(() => {
+                const svg = document.querySelector("#figure-head_costs svg");
+                const grey = (node, name) => getComputedStyle(node)[name].match(/[\\d.]+/g).slice(0, 3)
+                    .map(Number).reduce((a, b) => a + b);
+                return [grey(svg.querySelector("rect"), "fill"), grey(svg.querySelector("text"), "fill")];
+            })()""")
+        self.assertGreater(colours[False][0], colours[False][1], "dark ink on light paper")
+        self.assertLess(colours[True][0], colours[True][1], "light ink on dark paper")
+
+
+class Keyboard(InABrowser):
+    def test_alone_finds_a_head_and_reads_its_pattern(self):
+        self.tab_to("#head-map td button")
+        self.press("ArrowDown", "ArrowRight", "ArrowDown")
+        self.press("Enter")
+        self.assertEqual(self.shown_head(), "Head L1H1")
+        self.assertEqual(self.focused(), "Head L1H1")
+        self.tab_to(".tokens")
+        self.press("ArrowDown", "ArrowDown", "ArrowDown")
+        self.assertIn("“cat” (2) attends to “The” (1)", self.text("#head-panel .readout"))
+        self.assertEqual(self.browser.evaluate(
+            "document.querySelector('.tokens').getAttribute('aria-activedescendant')"), "pattern-query-2")
+        self.press("Escape")
+        self.assertEqual(self.shown_head(), "Head L1H1", "the first Escape lets go of the token")
+        self.press("Escape")
+        self.assertIsNone(self.shown_head())
+        self.assertEqual(self.browser.evaluate("document.activeElement.dataset.unit"), str(L1H1))
+
+    def test_the_map_is_one_stop(self):
+        self.tab_to("#head-map td button")
+        self.press("End", "Tab")
+        self.assertFalse(self.browser.evaluate("document.activeElement.matches('#head-map td button')"))
+
+
+class Tables(InABrowser):
+    def test_sort_by_value_and_by_word(self):
+        table = "#variable-pruning\\.loss_increase"
+        self.browser.click(table + " summary")
+
+        def sort(column):
+            self.browser.click(f"{table} thead th:nth-child({column}) button")
+            order = self.browser.evaluate(
+                f"document.querySelector({json.dumps(f'{table} thead th:nth-child({column})')}).ariaSort")
+            return order, self.texts(f"{table} tbody td:nth-child({column})")
+
+        order, values = sort(4)
+        self.assertEqual((order, values[0], values[-1]), ("descending", "2.5", "–"))
+        order, values = sort(4)
+        self.assertEqual(order, "ascending")
+        numbers = [float(value.replace("−", "-")) for value in values[:-1]]
+        self.assertEqual(numbers, sorted(numbers))
+        self.assertEqual(values[-1], "–")
+        self.assertEqual(sort(1), ("ascending", ["mean"] * 6 + ["zero"] * 6))
+
+    def test_missing_numbers_stay_last_either_way(self):
+        orders = self.browser.evaluate("""(() => {
+            const head = element("button", {}, "value");
+            const rows = ["–", "3", "–", "1", "−2", "1e−7", "–", "0", "10"].map(
+                (text) => element("tr", {}, element("td", {}, text)));
+            const table = element("table", {},
+                element("thead", {}, element("tr", {}, element("th", { class: "number" }, head))),
+                element("tbody", {}, ...rows));
+            makeSortable(table);
+            return [0, 1].map(() => {
+                head.click();
+                return Array.from(table.tBodies[0].rows, (row) => row.textContent).join(" ");
+            });
+        })()""")
+        self.assertEqual(orders, ["10 3 1 1e−7 0 −2 – – –", "−2 0 1e−7 1 3 10 – – –"])
+
+    def test_the_table_of_heads_filters_and_saves(self):
+        self.browser.click("#all-heads summary")
+        self.browser.middle_of("#all-heads tbody tr")
+        self.type_into("#all-heads input", "induction")
+        self.assertEqual(self.browser.evaluate(
+            "Array.from(document.querySelectorAll('#all-heads tbody tr:not([hidden]) th'), (cell) => cell.textContent)"),
+            ["L1H2"])
+        csv = self.browser.evaluate("tableCsv(document.querySelector('#all-heads table'))").splitlines()
+        self.assertTrue(csv[0].startswith("head,types,"))
+        self.assertTrue(csv[1].startswith('L1H2,"positional, induction",'))
+        self.assertEqual(len(csv), 2)
+
+    def test_the_heads_stay_in_sight_of_a_wide_table(self):
+        self.browser.view(400, 900)
+        self.browser.click("#all-heads summary")
+        self.browser.middle_of("#all-heads tbody tr")
+        moved = self.browser.evaluate("""(() => {
+            const cell = document.querySelector("#all-heads tbody th");
+            const before = cell.getBoundingClientRect().left;
+            document.querySelector("#all-heads .wide").scrollLeft = 200;
+            return [document.querySelector("#all-heads .wide").scrollLeft, cell.getBoundingClientRect().left - before];
+        })()""")
+        self.assertGreater(moved[0], 0)
+        self.assertEqual(moved[1], 0)
+
+
+class Contents(InABrowser):
+    def test_stay_in_view(self):
+        self.browser.middle_of("#provenance h2")
+        self.assertEqual(self.place("#contents")[1], 0)
+
+
+class LargeModels(InABrowser):
+    def test_show_every_head_and_stay_small(self):
+        for layers, heads in ((12, 12), (24, 16)):
+            path = os.path.join(os.path.dirname(REPORT), f"{layers}x{heads}", "report.html")
+            self.assertLess(os.path.getsize(path), 10_000_000)
+            self.browser.open(path)
+            count = layers * heads
+            for width in (1280, 800):
+                self.browser.view(width, 900, dark=width == 800)
+                for place in ("#head-map", "#model-view"):
+                    self.assertEqual(len(self.texts(f"{place} td button")), count)
+                self.click_head(count - 1)
+                self.assertEqual(self.shown_head(), f"Head L{layers - 1}H{heads - 1}")
+                for box in ("document.documentElement", "document.getElementById('head-panel')"):
+                    self.assertLessEqual(
+                        self.browser.evaluate(f"{box}.scrollWidth - {box}.clientWidth"), 0, (width, box))
+                self.assertGreater(self.browser.evaluate(
+                    "document.querySelectorAll('#head-panel .lines path').length"), 0)
+                self.browser.evaluate("headPanel.close()")
+            self.browser.view(1280, 900)
+            self.browser.mouse("mouseMoved", *self.point_in_figure(
+                "units", 0, (heads + 0.5) / count, (count - 0.5) / count))
+            self.assertEqual(self.texts("#tooltip div")[0], f"L{layers - 1}H{heads - 1}, L1H0")
+
+
+class Attention(InABrowser):
+    def setUp(self):
+        super().setUp()
+        self.browser.open(ATTENTION)
+
+    def opened(self):
+        layer, head = divmod(*self.browser.evaluate("[headData.opened, headData.heads]"))
+        return f"Head L{layer}H{head}"
+
+    def test_a_head_is_open_beside_the_sentence(self):
+        self.assertEqual(self.text("h1"), "“The cat sat on the mat. The cat sat”")
+        self.assertEqual(self.shown_head(), self.opened())
+        self.assertEqual(self.texts("#pattern-query-tokens span")[:4], ["<|endoftext|>", "The", "cat", "sat"])
+        self.assertGreater(self.browser.evaluate("document.querySelectorAll('#head-panel .lines path').length"), 0)
+
+    def test_the_panel_covers_nothing(self):
+        for width in (1280, 1001):
+            self.browser.view(width, 900)
+            right, left = self.browser.evaluate("""[document.getElementById("main").getBoundingClientRect().right,
+                document.getElementById("head-panel").getBoundingClientRect().left]""")
+            self.assertLessEqual(right, left, width)
+
+    def test_reads_out_a_cell(self):
+        self.browser.middle_of("#head-panel .cells")
+        left, top, size, count = self.browser.evaluate("""(() => {
+            const box = document.querySelector("#head-panel .cells").getBoundingClientRect();
+            return [box.left, box.top, box.width, patternChoice.data().tokens.length];
+        })()""")
+        self.browser.mouse("mouseMoved", left + 2.5 * size / count, top + 3.5 * size / count)
+        weight = self.browser.evaluate("patternChoice.pattern(headData.opened).weight(3, 2)")
+        self.assertEqual(self.text("#head-panel .readout"),
+                         f"“sat” (3) → “cat” (2): " + self.browser.evaluate(f"percentText({weight})"))
+
+    def test_other_heads_open_and_back_returns_to_the_first(self):
+        unit = 0 if self.opened() != "Head L0H0" else 1
+        self.click_head(unit)
+        self.assertEqual(self.shown_head(), f"Head L0H{unit}")
+        self.browser.evaluate("history.back()")
+        self.browser.evaluate("new Promise((done) => setTimeout(done, 200))")
+        self.assertEqual(self.shown_head(), self.opened())
+
+    def test_the_map_is_coloured_by_the_scores_of_the_sentence(self):
+        options = self.texts("#head-map-score optgroup:first-child option")
+        self.assertEqual(options[:2], ["previous token", "current token"])
+        self.assertRegex("".join(self.texts("#head-map td button")), r"^[\d.–]+$")
+
+
+class Everyone(InABrowser):
+    def test_whatever_can_be_used_has_a_name(self):
+        self.click_head(L1H2)
+        nodes = self.browser.command("Accessibility.getFullAXTree")["nodes"]
+        used = [node for node in nodes if not node["ignored"] and node["role"]["value"] in
+                ("button", "link", "combobox", "checkbox", "listbox", "dialog", "table", "image", "searchbox")]
+        self.assertGreater(len(used), 20)
+        for node in used:
+            if node["role"]["value"] != "table":
+                self.assertTrue(node["name"]["value"], node)
+
+    def test_nothing_scrolls_sideways(self):
+        for width in (1200, 800, 400):
+            self.browser.view(width, 900)
+            for unit in (None, L0H1):
+                if unit is not None:
+                    self.browser.evaluate(f"headPanel.open([{unit}])")
+                for box in ("document.documentElement", "document.getElementById('head-panel')"):
+                    self.assertLessEqual(
+                        self.browser.evaluate(f"{box}.scrollWidth - {box}.clientWidth"), 0,
+                        (width, unit, box))
+            self.browser.evaluate("headPanel.close()")
+
+    def test_dark_and_light_are_readable(self):
+        for dark in (False, True):
+            self.browser.view(1200, 900, dark)
+            ink, paper = self.browser.evaluate("""(() => {
+                const style = getComputedStyle(document.body);
+                return [style.color, style.backgroundColor].map(
+                    (colour) => colour.match(/\\d+/g).slice(0, 3).map(Number));
+            })()""")
+            self.assertEqual(sum(paper) < 200, dark)
+            self.assertGreater(abs(sum(ink) - sum(paper)), 500)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv)

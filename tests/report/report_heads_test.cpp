@@ -1,0 +1,219 @@
+#include "report/report_heads.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "headscope/report.hpp"
+#include "report/head_variables.hpp"
+#include "report/report_pages.hpp"
+#include "report/report_patterns.hpp"
+#include "support/results_sample.hpp"
+
+namespace headscope {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+
+Variable real_variable(const std::string& name, std::vector<std::string> dimensions, Shape shape) {
+  return Variable::real(name, std::move(dimensions), Array(std::move(shape)), name, "1",
+                        own_definition);
+}
+
+Results with_patterns(std::size_t n_document, std::size_t n_layer, std::size_t n_head,
+                      std::size_t n_token) {
+  Results results;
+  for (std::size_t document = 0; document < n_document; ++document) {
+    ResultsGroup group;
+    group.name = "attention/" + std::to_string(document);
+    group.add_dimension(Dimension::count("layer", n_layer));
+    group.add_dimension(Dimension::count("head", n_head));
+    group.add_dimension(Dimension::count("query", n_token));
+    group.add_dimension(Dimension::count("key", n_token));
+    group.add(real_variable("pattern", {"layer", "head", "query", "key"},
+                            {n_layer, n_head, n_token, n_token}));
+    group.report.pattern = "pattern";
+    results.groups.push_back(std::move(group));
+  }
+  return results;
+}
+
+TEST(HeadSlices, SplitAVariableByItsFurtherLabelsWhereverTheyStand) {
+  ResultsGroup group;
+  group.add_dimension(Dimension::count("layer", 2));
+  group.add_dimension(Dimension::count("head", 3));
+  group.add_dimension(Dimension::numbers("offset", {0, 4}));
+  Variable share = real_variable("share", {"layer", "head", "offset"}, {2, 3, 2});
+  for (std::size_t i = 0; i < 12; ++i) share.values.values[i] = static_cast<double>(i);
+  group.add(share);
+  const std::vector<HeadSlice> slices = head_slices(group, share, {2, 3}, 12);
+  ASSERT_EQ(slices.size(), 2u);
+  EXPECT_EQ(slices[1].label, "offset 4");
+  EXPECT_THAT(slices[1].values, ElementsAre(1, 3, 5, 7, 9, 11));
+  EXPECT_TRUE(head_slices(group, share, {2, 3}, 1).empty()) << "more slices than are wanted";
+  EXPECT_TRUE(head_slices(group, share, {3, 2}, 12).empty()) << "heads of another model";
+}
+
+TEST(HeadData, HasScoresWithIntervalsTypesAndClosestHeads) {
+  const json data = json::parse(head_data_json(test::results_sample()));
+  EXPECT_EQ(data["layers"], 2);
+  EXPECT_EQ(data["heads"], 3);
+  EXPECT_EQ(data["types"]["flags"], json::parse("[[], [0], [], [], [], [0, 1]]"));
+  EXPECT_EQ(data["types"]["primary"], json::parse("[null, 0, null, null, null, 1]"));
+  const json& zero = data["scores"][0];
+  EXPECT_EQ(zero["label"], "zero");
+  EXPECT_EQ(zero["values"][5], 2.5);
+  EXPECT_EQ(zero["high"][5], 2.6);
+  EXPECT_EQ(data["scores"][1]["values"][0], nullptr) << "a missing number";
+  EXPECT_EQ(data["neighbours"][0]["units"][5][0], json::parse("[0, 1]"));
+  for (const json& list : data["neighbours"][0]["units"][5]) EXPECT_NE(list[0], 5) << "itself";
+}
+
+TEST(HeadData, ListOnlyEligibleRowsAboveTheirBaseline) {
+  const json table = json::parse(head_data_json(test::results_sample()))["tables"][0];
+  EXPECT_EQ(table["title"], "Relations it finds best");
+  EXPECT_EQ(table["headings"][0], "Relation");
+  EXPECT_EQ(table["units"].size(), 6u);
+  EXPECT_EQ(table["units"][0], json::parse(R"([{"label": "nsubj, dependent_to_head",
+      "value": 0.75, "baseline": 0.5, "count": 29}])"));
+}
+
+TEST(HeadData, SectionsFollowTheirRanksAndJoinUnderOneTitle) {
+  Results results = test::results_sample();
+  results.group("correlation").report.scores = {{30, "Where it attends", {"cosine_all"}}};
+  ResultsGroup late;
+  late.name = "late";
+  late.add_dimension(Dimension::count("layer", 2));
+  late.add_dimension(Dimension::count("head", 3));
+  late.add(real_variable("share", {"layer", "head"}, {2, 3}));
+  late.report.scores = {{5, "First", {"unknown"}}, {30, "Where it attends", {"share"}}};
+  results.groups.push_back(late);
+  const json data = json::parse(head_data_json(results));
+  std::vector<std::string> titles, listed;
+  for (const json& section : data["sections"]) {
+    titles.push_back(section["title"]);
+    for (const json& index : section["scores"]) {
+      listed.push_back(data["scores"][index.get<std::size_t>()]["name"]);
+    }
+  }
+  EXPECT_THAT(titles, ElementsAre("First", "What pruning it costs", "Where it attends"));
+  EXPECT_THAT(listed, ElementsAre("loss_increase", "loss_increase", "sink", "share"));
+}
+
+TEST(HeadData, NearestHeadsAreListedByLabelAlongRowsOrColumns) {
+  Results results = test::results_sample();
+  ResultsGroup& group = results.group("correlation");
+  group.add_dimension(Dimension::labels("kind", {"q", "k"}));
+  Variable pairs = real_variable("pairs", {"kind", "unit_i", "unit_j"}, {2, 6, 6});
+  for (std::size_t i = 0; i < 72; ++i) pairs.values.values[i] = static_cast<double>(i % 36);
+  pairs.values(std::size_t{1}, std::size_t{0}, std::size_t{4}) = -100;
+  group.add(pairs);
+  group.add(Variable::real("chance", {"kind"}, Array({2}, {0.5, 0.25}), "c", "1", own_definition));
+  NearestHeads rows{.rank = 1, .title = " row", .variable = "pairs", .most = 2, .chance = "chance"};
+  NearestHeads columns = rows;
+  columns.title = " column";
+  columns.by_column = columns.smallest = true;
+  group.report.nearest = {rows, columns};
+  const json lists = json::parse(head_data_json(results))["neighbours"];
+  ASSERT_EQ(lists.size(), 4u);
+  EXPECT_EQ(lists[0]["title"], "q row");
+  EXPECT_EQ(lists[0]["units"][0], json::parse("[[5, 5], [4, 4]]"));
+  EXPECT_EQ(lists[1]["title"], "k row");
+  EXPECT_EQ(lists[1]["units"][0], json::parse("[[4, -100], [5, 5]]")) << "by absolute value";
+  EXPECT_EQ(lists[1]["chance"], 0.25);
+  EXPECT_EQ(lists[2]["title"], "q column");
+  EXPECT_EQ(lists[2]["units"][0], json::parse("[[1, 6], [2, 12]]"));
+}
+
+TEST(HeadData, OfOlderResultsAreTheScoresAlone) {
+  Results results = test::results_sample();
+  for (ResultsGroup& group : results.groups) group.report = {};
+  const json data = json::parse(head_data_json(results));
+  EXPECT_GT(data["scores"].size(), 2u);
+  EXPECT_EQ(data["types"], nullptr);
+  for (const char* const part : {"sections", "tables", "neighbours", "documents"}) {
+    EXPECT_EQ(data[part], json::array()) << part;
+  }
+}
+
+TEST(HeadData, AreEmptyWithoutHeads) {
+  Results results;
+  EXPECT_EQ(head_data_json(results), "");
+  EXPECT_EQ(summary_section(results), "");
+  EXPECT_TRUE(findings(results).empty());
+}
+
+TEST(PatternDocuments, StayWithinTheirBudgetAt24LayersOf16Heads) {
+  const Results results = with_patterns(6, 24, 16, 80);
+  const json documents = pattern_documents(results, {24, 16});
+  EXPECT_EQ(documents.size(), most_pattern_documents);
+  std::size_t bytes = 0;
+  for (const json& document : documents) {
+    for (const json& kind : document["kinds"]) {
+      bytes += kind["bytes"].get<std::string>().size() / 4 * 3;
+    }
+    EXPECT_GT(document["tokens"].size(), 40u);
+  }
+  EXPECT_LE(bytes, most_pattern_bytes + 3 * documents.size());
+  EXPECT_GT(bytes, most_pattern_bytes * 9 / 10);
+}
+
+TEST(PatternDocuments, ScaleOtherWeightingsByTheirLargest) {
+  Results results = with_patterns(1, 2, 3, 4);
+  ResultsGroup& group = results.groups[0];
+  Variable weighted = real_variable("weighted", {"layer", "head", "query", "key"}, {2, 3, 4, 4});
+  weighted.values(1, 2, 3, 0) = 8;
+  weighted.values(1, 2, 3, 1) = 2;
+  group.add(weighted);
+  group.add(real_variable("rollout", {"layer", "query", "key"}, {2, 4, 4}));
+  group.report.pattern_weightings = {{"weighted", "weighted"}, {"rollout", "rollout"}};
+  const json kinds = pattern_documents(results, {2, 3})[0]["kinds"];
+  ASSERT_EQ(kinds.size(), 3u);
+  EXPECT_EQ(kinds[1]["largest"], json::parse("[0, 0, 0, 0, 0, 8]"));
+  EXPECT_EQ(kinds[1]["shared"], false);
+  EXPECT_EQ(kinds[2]["shared"], true);
+  // The last query's bytes, after five zeros: 255, round(255 / 2), 0, 0.
+  EXPECT_THAT(kinds[1]["bytes"].get<std::string>(), testing::EndsWith("AAAAAAD/gAAA"));
+}
+
+TEST(PatternDocuments, LeaveOutOtherShapes) {
+  EXPECT_EQ(pattern_documents(with_patterns(1, 2, 3, 4), {2, 4}).size(), 0u);
+  EXPECT_EQ(pattern_documents(with_patterns(1, 2, 3, 4), {2, 3}).size(), 1u);
+}
+
+TEST(Findings, SpeakOnlyOfWhatWasRun) {
+  Results results = test::results_sample();
+  const auto said = [&] {
+    std::vector<std::string> about;
+    for (const Finding& finding : findings(results)) about.push_back(finding.about);
+    return about;
+  };
+  EXPECT_THAT(said(), ElementsAre("Model", "Jobs", "Resting place", "Pruning one head", "Claims"));
+  std::erase_if(results.groups, [](const ResultsGroup& group) { return group.name == "pruning"; });
+  EXPECT_THAT(said(), ElementsAre("Model", "Jobs", "Resting place"));
+}
+
+TEST(Findings, CountOneDocumentAsOne) {
+  Results results = test::results_sample();
+  results.attributes["n_token"] = std::int64_t{28830};
+  results.attributes["n_document"] = std::int64_t{1};
+  results.group("correlation").report.model_size = "2.321 million parameters";
+  EXPECT_EQ(findings(results)[0].text,
+            "tiny <b>.h5 has 2 layers of 3 heads and 2.321 million parameters. It was watched "
+            "reading 28,830 tokens in 1 document; its loss is 3.2 nats per token.");
+}
+
+TEST(Findings, OfOlderResultsAreTheModelAndTheClaims) {
+  Results results = test::results_sample();
+  for (ResultsGroup& group : results.groups) group.report = {};
+  const std::vector<Finding> lines = findings(results);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].text, "tiny <b>.h5 has 2 layers of 3 heads.");
+  EXPECT_EQ(lines[1].about, "Claims");
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,112 @@
+#include "headscope/report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "headscope/error.hpp"
+#include "report/html_text.hpp"
+#include "report/inline_svg.hpp"
+#include "support/results_sample.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Figure small_figure() {
+  Heatmap map;
+  map.panels = {{"", Array({2, 2}, {0, 1, 2, 3})}};
+  return {"small", "pruning", "Small", "What it shows.", "Source 2020", map};
+}
+
+TEST(InlineSvg, KeepsIdsApart) {
+  const std::string svg =
+      "<?xml version=\"1.0\"?><!-- c --><svg viewBox=\"0 0 48 30\"><title>t</title><g id='a'/>"
+      "<use xlink:href='#a' fill=\"url(#a)\"/><text>id='a' href=\"#a\"</text></svg>\n";
+  EXPECT_EQ(inline_svg(svg, "p-", "A \"b\""),
+            "<svg role=\"img\" aria-label=\"A &quot;b&quot;\" width=\"48\" "
+            "viewBox=\"0 0 48 30\"><g id='p-a'/><use xlink:href='#p-a' fill=\"url(#p-a)\"/>"
+            "<text>id='a' href=\"#a\"</text></svg>");
+}
+
+TEST(InlineSvg, MakesGreysVariables) {
+  const std::string svg = inline_svg(
+      "<svg><path stroke='black' fill=\"#ffffff\"/><g fill='rgb( 34,34, 34)' "
+      "color=\"rgb(1,2,3)\"/><g fill=\"rgb(247, 247, 247)\"/></svg>",
+      "p-", "");
+  EXPECT_THAT(svg, HasSubstr("stroke='var(--grey-0)' fill=\"var(--grey-255)\""));
+  EXPECT_THAT(svg, HasSubstr("fill='var(--grey-34)' color=\"rgb(1,2,3)\""));
+  EXPECT_THAT(svg, HasSubstr("fill=\"rgb(247, 247, 247)\"")) << "the middle of a scale";
+  EXPECT_EQ(grey_rules("var(--grey-0) var(--grey-51)"),
+            ":root {\n  --grey-0: color-mix(in srgb, var(--figure-ink) 100%, "
+            "var(--figure-paper));\n  --grey-51: color-mix(in srgb, var(--figure-ink) 80%, "
+            "var(--figure-paper));\n}\n");
+  EXPECT_EQ(grey_rules("plain"), "");
+}
+
+TEST(ProseHtml, SetsCodePercentAndMinus) {
+  EXPECT_EQ(prose_html("`z <- 0` by 9.2 %: -0.5 [-1, 2], 1e-07, well-known 3-4"),
+            "<code>z &lt;- 0</code> by 9.2\u00a0%: −0.5 [−1, 2], 1e−07, well-known 3-4");
+  EXPECT_EQ(number_html("-1e-07"), "−1e−07");
+}
+
+TEST(InlineSvg, RefusesWhatIsActive) {
+  for (const std::string inside :
+       {"<script>x</script>", "<g onload='x'/>", "<a xlink:href='#b'/>",
+        "<image xlink:href='https://example.org/a.png'/>", "<foreignObject/>", "<g"}) {
+    EXPECT_EQ(inline_svg("<svg>" + inside + "</svg>", "p-", ""), "") << inside;
+  }
+  EXPECT_EQ(inline_svg("no picture", "p-", ""), "");
+  EXPECT_NE(inline_svg("<svg><text>on click = &lt;script</text></svg>", "p-", ""), "");
+}
+
+TEST(Report, NeedsEveryFigure) {
+  const test::TemporaryDirectory folder;
+  try {
+    write_report(test::results_sample(), {{small_figure(), "", {}, {}, {}}}, folder.file(""));
+    FAIL() << "written";
+  } catch (const DataError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("small.svg: expected an SVG without scripts or links"));
+  }
+  EXPECT_TRUE(folder.files().empty()) << "no half-written report";
+}
+
+TEST(Report, HasFigureDefinitionSourceAndProvenance) {
+  const test::TemporaryDirectory folder;
+  const DrawnFigure drawn = write_figure(small_figure(), folder.file("figures"), {"svg"});
+  write_report(test::results_sample(), {drawn}, folder.file(""));
+  EXPECT_THAT(folder.files(), testing::ElementsAre("figures", "report.html", "report.md"));
+  const std::string html = test::read_file(folder.file("report.html"));
+  for (const char* const part :
+       {"<h2>Pruning heads</h2>", "What it shows.", "Source 2020", "Definition of loss_increase",
+        "Michel et al. 2019", "tiny &lt;b&gt;.h5", "20240229", "0.4 [0.3, 0.5]", "2359296 (exact)",
+        "0.25 (no interval)", "not_measured"}) {
+    EXPECT_THAT(html, HasSubstr(part));
+  }
+  EXPECT_THAT(html, Not(HasSubstr("<td class=\"number\">nan")));
+  const std::string markdown = test::read_file(folder.file("report.md"));
+  for (const char* const part :
+       {"![Small](figures/small.svg)", "| 9a | Many heads can be pruned | holds |",
+        "share of heads: 0.4 \\[0.3, 0.5\\]", "parameters: 2359296 (exact)",
+        "cosine: 0.25 (no interval)"}) {
+    EXPECT_THAT(markdown, HasSubstr(part));
+  }
+}
+
+TEST(Report, AFigureOfNoGroupIsNotLost) {
+  const test::TemporaryDirectory folder;
+  Figure figure = small_figure();
+  figure.group = "elsewhere";
+  const DrawnFigure drawn = write_figure(figure, folder.file("figures"), {"svg"});
+  write_report(test::results_sample(), {drawn}, folder.file(""));
+  EXPECT_THAT(test::read_file(folder.file("report.html")), HasSubstr("Further figures"));
+  EXPECT_THAT(test::read_file(folder.file("report.md")), HasSubstr("figures/small.svg"));
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,397 @@
+#include "headscope/results.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <limits>
+
+#include "files/hdf5_call.hpp"
+#include "files/hdf5_file.hpp"
+#include "headscope/error.hpp"
+#include "results/long_table.hpp"
+#include "results/results_claims.hpp"
+#include "support/message_of.hpp"
+#include "support/results_sample.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+using test::message_of;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Compares bit for bit, so that NaN equals NaN.
+bool same_numbers(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
+    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+  });
+}
+
+bool same_number(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+Variable reals(const std::string& name, const std::vector<std::string>& dimensions, Array values) {
+  Variable variable;
+  variable.name = name;
+  variable.dimensions = dimensions;
+  variable.values = std::move(values);
+  variable.long_name = "Definition of " + name;
+  variable.units = "1";
+  variable.references = own_definition;
+  return variable;
+}
+
+ResultsGroup small_group() {
+  ResultsGroup group;
+  group.name = "g";
+  group.add_dimension(Dimension::count("layer", 2));
+  group.add_dimension(Dimension::labels("kind", {"q", "k, v"}));
+  return group;
+}
+
+TEST(Results, RoundTripIsExact) {
+  const test::TemporaryDirectory folder;
+  const Results written = test::results_sample();
+  write_results(written, folder.file("results.h5"));
+  const Results read = read_results(folder.file("results.h5"));
+  EXPECT_EQ(read.attributes, written.attributes);
+  ASSERT_EQ(read.groups.size(), written.groups.size());
+  for (std::size_t g = 0; g < read.groups.size(); ++g) {
+    const ResultsGroup &a = read.groups[g], &b = written.groups[g];
+    EXPECT_EQ(a.name, b.name);
+    EXPECT_EQ(a.title, b.title);
+    EXPECT_EQ(a.summary, b.summary);
+    EXPECT_TRUE(a.report == b.report);
+    ASSERT_EQ(a.dimensions.size(), b.dimensions.size());
+    for (const auto& [name, dimension] : b.dimensions) {
+      EXPECT_EQ(a.dimensions.at(name).text, dimension.text);
+      EXPECT_TRUE(same_numbers(a.dimensions.at(name).values, dimension.values)) << name;
+    }
+    ASSERT_EQ(a.variables.size(), b.variables.size());
+    for (std::size_t v = 0; v < a.variables.size(); ++v) {
+      const Variable &x = a.variables[v], &y = b.variables[v];
+      SCOPED_TRACE(y.name);
+      EXPECT_EQ(x.name, y.name);
+      EXPECT_EQ(x.dimensions, y.dimensions);
+      EXPECT_EQ(x.type, y.type);
+      EXPECT_EQ(x.values.shape, y.values.shape);
+      EXPECT_TRUE(same_numbers(x.values.values, y.values.values));
+      EXPECT_EQ(x.text, y.text);
+      EXPECT_EQ(x.long_name, y.long_name);
+      EXPECT_EQ(x.units, y.units);
+      EXPECT_EQ(x.references, y.references);
+      EXPECT_EQ(x.flag_meanings, y.flag_meanings);
+      ASSERT_EQ(x.interval.has_value(), y.interval.has_value());
+      if (!x.interval) continue;
+      EXPECT_TRUE(same_numbers(x.interval->low.values, y.interval->low.values));
+      EXPECT_TRUE(same_numbers(x.interval->high.values, y.interval->high.values));
+      EXPECT_EQ(x.interval->resampling, y.interval->resampling);
+    }
+    ASSERT_EQ(a.claims.size(), b.claims.size());
+    // Files hold claims in order of their numbers.
+    std::vector<Claim> claims = b.claims;
+    std::ranges::stable_sort(claims, {}, &Claim::number);
+    for (std::size_t c = 0; c < claims.size(); ++c) {
+      const Claim &x = a.claims[c], &y = claims[c];
+      EXPECT_EQ(x.number, y.number);
+      EXPECT_EQ(x.statement, y.statement);
+      EXPECT_EQ(x.verdict, y.verdict);
+      EXPECT_EQ(x.effect_name, y.effect_name);
+      EXPECT_TRUE(same_number(x.effect.value, y.effect.value));
+      EXPECT_TRUE(same_number(x.effect.low, y.effect.low));
+      EXPECT_TRUE(same_number(x.effect.high, y.effect.high));
+      EXPECT_EQ(x.evidence, y.evidence);
+      EXPECT_EQ(x.exact, y.exact);
+      EXPECT_EQ(x.arithmetic, y.arithmetic);
+    }
+  }
+}
+
+TEST(Results, EmptyResultsRoundTrip) {
+  const test::TemporaryDirectory folder;
+  write_results({}, folder.file("results.h5"));
+  const Results read = read_results(folder.file("results.h5"));
+  EXPECT_TRUE(read.groups.empty());
+  EXPECT_TRUE(read.attributes.empty());
+}
+
+TEST(Results, TextThatIsNotUtf8IsMadeSo) {
+  const test::TemporaryDirectory folder;
+  Results results;
+  ResultsGroup group = small_group();
+  Variable words = reals("word", {"kind"}, {});
+  words.type = Variable::Type::text;
+  words.text = {"\xc3 half a letter", std::string("a\0b", 3)};
+  group.add(words);
+  results.groups = {group};
+  write_results(results, folder.file("results.h5"));
+  EXPECT_THAT(read_results(folder.file("results.h5")).group("g").variable("word").text,
+              ElementsAre("\uFFFD half a letter", "a\uFFFDb"));
+}
+
+TEST(Results, DamageIsAnErrorNotAWrongNumber) {
+  const test::TemporaryDirectory folder;
+  Results results;
+  ResultsGroup group;
+  group.name = "g";
+  group.add_dimension(Dimension::count("x", 500));
+  Array values({500});
+  for (std::size_t i = 0; i < 500; ++i) values.values[i] = std::sin(static_cast<double>(i));
+  group.add(reals("wave", {"x"}, values));
+  results.groups = {group};
+  const std::string path = folder.file("results.h5");
+  write_results(results, path);
+  const std::string whole = test::read_file(path);
+  int refused = 0;
+  for (std::size_t at = 600; at < whole.size(); at += 97) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
+    test::write_file(path, damaged);
+    try {
+      const Results read = read_results(path);
+      EXPECT_TRUE(same_numbers(read.group("g").variable("wave").values.values, values.values))
+          << "byte " << at;
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 10);
+}
+
+TEST(Results, RefusesOtherFiles) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.file("other.h5");
+  {
+    hdf5::OutputFile file(path);
+    file.create_group("pruning");
+    file.publish();
+  }
+  EXPECT_EQ(message_of([&] { read_results(path); }),
+            path +
+                ": expected a results file (format \"headscope results 2\"), found another "
+                "HDF5 file");
+  EXPECT_THAT(message_of([&] { read_results(folder.file("none.h5")); }), HasSubstr("none.h5"));
+}
+
+TEST(Results, AFileOfAnotherLayoutIsToBeMadeAgain) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.file("results.h5");
+  {
+    hdf5::OutputFile file(path);
+    file.set_attribute("", "format", std::string("headscope results 1"));
+    file.publish();
+  }
+  EXPECT_EQ(message_of([&] { read_results(path); }),
+            path +
+                ":format: expected \"headscope results 2\", got \"headscope results 1\" of another "
+                "version of Headscope; run again to make a new one");
+}
+
+TEST(Results, NamesWhatIsMissingInAFile) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.file("results.h5");
+  {
+    hdf5::OutputFile file(path);
+    file.set_attribute("", "format", std::string("headscope results 2"));
+    file.set_attribute("", "groups", std::vector<std::string>{"pruning"});
+    file.create_group("pruning");
+    file.set_attribute("pruning", "title", std::string("t"));
+    file.publish();
+  }
+  EXPECT_EQ(message_of([&] { read_results(path); }), path + ":pruning@summary: no such attribute");
+}
+
+// The error of reading a results file after HDF5 has made `change` in it.
+std::string error_after(const std::function<void(hid_t)>& change) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.file("results.h5");
+  write_results(test::results_sample(), path);
+  {
+    const hdf5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+    change(file);
+  }
+  return message_of([&] { read_results(path); });
+}
+
+void overwrite(hid_t file, const char* name, std::int64_t value) {
+  const hdf5::Handle dataset(H5Dopen2(file, name, H5P_DEFAULT), H5Dclose);
+  const std::vector<std::int64_t> values(4, value);
+  H5Dwrite(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+}
+
+TEST(Results, AClaimsNumberAndVerdictAreOfThoseThereAre) {
+  EXPECT_THAT(error_after([](hid_t file) { overwrite(file, "claims/number", 1LL << 40); }),
+              HasSubstr("claims: number: expected a whole number from 0 to 2147483647, got"));
+  EXPECT_THAT(error_after([](hid_t file) {
+                H5Adelete_by_name(file, "claims/verdict", "flag_meanings", H5P_DEFAULT);
+                overwrite(file, "claims/verdict", 7);
+              }),
+              HasSubstr("claims: verdict: expected a whole number from 0 to 2, got 7"));
+}
+
+TEST(Results, EveryClaimHasAllItsParts) {
+  EXPECT_THAT(error_after([](hid_t file) {
+                H5Ldelete(file, "claims/statement", H5P_DEFAULT);
+                H5Ocopy(file, "claims/effect", file, "claims/statement", H5P_DEFAULT, H5P_DEFAULT);
+              }),
+              HasSubstr("claims: texts in statement: expected 4, got 0"));
+}
+
+TEST(Results, BothBoundsOfAnIntervalAreInTheFile) {
+  EXPECT_THAT(error_after([](hid_t file) {
+                H5Ldelete(file, "pruning/loss_increase_ci_high", H5P_DEFAULT);
+              }),
+              HasSubstr("pruning/loss_increase_ci_high: no such dataset"));
+  EXPECT_THAT(error_after([](hid_t file) {
+                H5Ldelete(file, "pruning/loss_increase_ci_low", H5P_DEFAULT);
+                H5Ocopy(file, "pruning/curve", file, "pruning/loss_increase_ci_low", H5P_DEFAULT,
+                        H5P_DEFAULT);
+              }),
+              HasSubstr("pruning/loss_increase: results pruning variable loss_increase: expected "
+                        "shape [2, 2, 3], got [4]"));
+}
+
+TEST(Results, AGroupsPartOfTheReportIsWholeOrRefused) {
+  for (const char* const text :
+       {"findings", "[]", "{\"types\": 3}", "{\"findings\": [{\"rank\": 1e300}]}"}) {
+    EXPECT_THAT(error_after([&](hid_t file) {
+                  const hdf5::Handle group(H5Gopen2(file, "pruning", H5P_DEFAULT), H5Gclose);
+                  const hdf5::Handle attribute(H5Aopen(group, "report", H5P_DEFAULT), H5Aclose);
+                  const hdf5::Handle type(H5Aget_type(attribute), H5Tclose);
+                  H5Awrite(attribute, type, &text);
+                }),
+                HasSubstr(":pruning@report: expected a part of the report as JSON, got other text"))
+        << text;
+  }
+}
+
+TEST(Results, OfBeforeAnalysesBroughtTheirPartOfTheReportHaveNone) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.file("results.h5");
+  Results results = test::results_sample();
+  for (ResultsGroup& group : results.groups) group.report = {};
+  write_results(results, path);
+  EXPECT_FALSE(hdf5::InputFile(path).attribute("pruning", "report").has_value());
+  EXPECT_TRUE(read_results(path).group("pruning").report == ReportPart{});
+}
+
+TEST(Results, ALinkIsNoSecondDataset) {
+  EXPECT_THAT(error_after([](hid_t file) {
+                H5Ldelete(file, "pruning/curve", H5P_DEFAULT);
+                H5Lcreate_soft("/pruning/loss_increase", file, "pruning/curve", H5P_DEFAULT,
+                               H5P_DEFAULT);
+              }),
+              HasSubstr("pruning/curve: no such dataset"));
+}
+
+TEST(ResultsGroup, ChecksWhatIsAdded) {
+  ResultsGroup group = small_group();
+  EXPECT_EQ(message_of([&] { group.add(reals("v", {"head"}, Array({2}))); }),
+            "results g variable v: expected a known dimension, got head");
+  EXPECT_EQ(message_of([&] {
+              group.add(reals("v", {"layer", "kind"}, Array({2, 3})));
+            }),
+            "results g variable v: expected shape [2, 2], got [2, 3]");
+  EXPECT_EQ(message_of([&] { group.add_dimension(Dimension::count("layer", 3)); }),
+            "results g dimension layer: expected 2, got 3");
+  EXPECT_EQ(message_of([&] {
+              group.add_dimension(Dimension::numbers("layer", {1, 2}));
+            }),
+            "results g dimension layer: expected the labels it has, got others");
+  group.add_dimension(Dimension::count("layer", 2));
+  group.add(reals("v", {"layer"}, Array({2})));
+  EXPECT_EQ(message_of([&] { group.add(reals("v", {"layer"}, Array({2}))); }),
+            "results g variable v: expected a new name, got one that is taken");
+  Variable flag = reals("f", {"layer"}, Array({2}, {0, 2}));
+  flag.type = Variable::Type::flag;
+  flag.flag_meanings = {"no", "yes, of course"};
+  EXPECT_EQ(message_of([&] { group.add(flag); }),
+            "results g variable f: expected flags below 2, got 2");
+  flag.values.values[1] = 1;
+  group.add(flag);
+  EXPECT_THAT(group.variable("f").flag_meanings, ElementsAre("no", "yes,_of_course"));
+  Variable integer = reals("i", {"layer"}, Array({2}, {0, 0.5}));
+  integer.type = Variable::Type::integer;
+  EXPECT_THROW(group.add(integer), ShapeError);
+  Variable undescribed = reals("u", {"layer"}, Array({2}));
+  for (std::string Variable::*text :
+       {&Variable::references, &Variable::units, &Variable::long_name}) {
+    undescribed.*text = "";
+    EXPECT_THROW(group.add(undescribed), ShapeError);
+  }
+  EXPECT_EQ(message_of([&] { group.add(undescribed); }),
+            "results g variable u: expected long_name, got none");
+  Variable estimated = reals("v", {"kind"}, Array({2}));
+  estimated.interval = {Array({2}), Array({3}), "documents resampled"};
+  EXPECT_EQ(message_of([&] { group.add(estimated); }),
+            "results g variable v: expected a new name, got one that is taken");
+  estimated.name = "e";
+  EXPECT_EQ(message_of([&] { group.add(estimated); }),
+            "results g variable e: expected shape [2], got [3]");
+  estimated.interval->high = Array({2});
+  group.add(estimated);
+  EXPECT_EQ(message_of([&] { group.add(reals("e_ci_low", {}, Array(Shape{}))); }),
+            "results g variable e_ci_low: expected a new name, got one that is taken");
+  EXPECT_EQ(message_of([&] { group.variable("w"); }),
+            "results g: expected a variable w, found none");
+  const Results results;
+  EXPECT_EQ(message_of([&] { results.group("h"); }), "results: expected a group h, found none");
+}
+
+TEST(Tables, AreLongWithAColumnPerDimensionAndTheInterval) {
+  const test::TemporaryDirectory folder;
+  ResultsGroup group = small_group();
+  group.add(Variable::estimated("loss", {"layer", "kind"}, {2, 2},
+                                {{0.1, 0, 1}, {2, 1, 3}, {}, {-1e-7, -1, 1}}, "documents resampled",
+                                "Definition of loss", "1", own_definition));
+  group.add(reals("total", {}, Array(Shape{}, {1.0 / 3})));
+  Variable flag = reals("type", {"kind"}, Array({2}, {1, 0}));
+  flag.type = Variable::Type::flag;
+  flag.flag_meanings = {"none", "sink"};
+  group.add(flag);
+  Results results;
+  group.name = "control/g";
+  results.groups = {group};
+  write_tables(results, folder.file("tables"));
+  EXPECT_EQ(test::read_file(folder.file("tables/control.g.loss.csv")),
+            "layer,kind,loss,ci_low,ci_high\n0,q,0.1,0,1\n0,\"k, v\",2,1,3\n1,q,NaN,NaN,NaN\n"
+            "1,\"k, v\",-1e-07,-1,1\n");
+  EXPECT_EQ(test::read_file(folder.file("tables/control.g.total.csv")),
+            "total\n0.3333333333333333\n");
+  EXPECT_EQ(test::read_file(folder.file("tables/control.g.type.csv")),
+            "kind,type\nq,sink\n\"k, v\",none\n");
+  EXPECT_FALSE(std::filesystem::exists(folder.file("tables/control.g.loss_ci_low.csv")));
+}
+
+TEST(Tables, LeaveOutWhatIsTooLarge) {
+  const test::TemporaryDirectory folder;
+  ResultsGroup group;
+  group.name = "attention";
+  group.add_dimension(Dimension::count("query", 1001));
+  group.add_dimension(Dimension::count("key", 1000));
+  group.add(reals("pattern", {"query", "key"}, Array({1001, 1000})));
+  group.add(reals("entropy", {"query"}, Array({1001})));
+  Results results;
+  results.groups = {group};
+  write_tables(results, folder.file(""));
+  EXPECT_THAT(folder.files(), ElementsAre("attention.entropy.csv"));
+}
+
+TEST(LongTable, LeadingRowsAreTheLargestWithoutGaps) {
+  ResultsGroup group;
+  group.add_dimension(Dimension::count("x", 5));
+  group.add(reals("v", {"x"}, Array({5}, {1, NAN, -7, 3, -3})));
+  const LongTable table(group, group.variable("v"));
+  EXPECT_THAT(table.leading_rows(3), ElementsAre(2, 3, 4));
+  EXPECT_THAT(table.leading_rows(5), ElementsAre(0, 1, 2, 3, 4));
+}
+
+}  // namespace
+}  // namespace headscope

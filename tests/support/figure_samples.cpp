@@ -1,0 +1,246 @@
+#include "support/figure_samples.hpp"
+
+#include <cmath>
+
+#include "headscope/random.hpp"
+
+namespace headscope::test {
+namespace {
+
+Array random_array(std::size_t rows, std::size_t columns, std::uint64_t stream) {
+  Array values({rows, columns});
+  const CounterRandom random(1, stream);
+  for (std::size_t i = 0; i < values.size(); ++i) values.values[i] = random.uniform(i);
+  return values;
+}
+
+std::vector<std::string> head_labels(std::size_t n_layer, std::size_t n_head) {
+  std::vector<std::string> labels;
+  for (std::size_t unit = 0; unit < n_layer * n_head; ++unit) {
+    labels.push_back(std::to_string(unit / n_head) + "·" + std::to_string(unit % n_head));
+  }
+  return labels;
+}
+
+Figure heads(const std::string& name, std::size_t n_layer, std::size_t n_head) {
+  Heatmap map;
+  map.panels = {{"", random_array(n_layer, n_head, 1)}};
+  map.row_title = "Layer";
+  map.column_title = "Head";
+  map.value_title = "Mean attention on position 0 (probability)";
+  return {name, "g", "Attention to the first token", "Caption.", "Clark et al. 2019", map};
+}
+
+Figure matrices(const std::string& name, std::size_t n_panel, std::size_t n_head) {
+  Heatmap map;
+  for (std::size_t layer = 0; layer < n_panel; ++layer) {
+    Array values = random_array(n_head, n_head, layer);
+    for (std::size_t i = 0; i < n_head; ++i) {
+      for (std::size_t j = 0; j < n_head; ++j) {
+        values(i, j) = i == j ? 1 : 0.8 * values(std::min(i, j), std::max(i, j)) - 0.4;
+      }
+    }
+    map.panels.push_back({"Layer " + std::to_string(layer), values});
+  }
+  map.row_title = map.column_title = "Head";
+  map.value_title = "Cosine";
+  map.scale = ColourScale::diverging;
+  return {name, "g", "Cosine between the outputs of two heads, in the residual stream",
+          "",   "",  map};
+}
+
+Figure across_layers() {
+  Heatmap map;
+  Array values({144, 144}, NAN);
+  for (std::size_t from = 0; from < 144; ++from) {
+    for (std::size_t to = 12 * (from / 12 + 1); to < 144; ++to) {
+      values(from, to) = CounterRandom(2, from).uniform(to);
+    }
+  }
+  map.panels = {{"", values}};
+  map.row_labels = map.column_labels = head_labels(12, 12);
+  map.row_title = "From head (layer·head)";
+  map.column_title = "To head (layer·head)";
+  map.value_title = "Composition";
+  return {"units_144x144", "g", "How much each head reads from each earlier head", "", "", map};
+}
+
+Figure types_12x12() {
+  Heatmap map;
+  Array values({12, 12});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values.values[i] = static_cast<double>(CounterRandom(5).below(11, i));
+  }
+  values(3, 4) = NAN;
+  map.panels = {{"", values}};
+  map.row_title = "Layer";
+  map.column_title = "Head";
+  map.value_title = "Type";
+  map.scale = ColourScale::categorical;
+  map.categories = {"none",        "positional",     "delimiter", "syntactic",
+                    "coreference", "semantic",       "duplicate", "induction",
+                    "rare",        "sink (resting)", "long-range"};
+  return {"types_12x12", "g", "What each head is mostly for", "", "Voita et al. 2019", map};
+}
+
+Figure gaps_and_long_labels() {
+  Heatmap map;
+  Array values = random_array(5, 9, 6);
+  values(1, 2) = values(4, 8) = NAN;
+  map.panels = {{"", values}};
+  map.row_labels = {"nominal subject (dependent to head)", "object", "adjectival modifier",
+                    "determiner", "a relation whose name goes on and on and on and on"};
+  map.column_labels = {"dependent to head", "head to dependent", "previous",  "next",
+                       "first token",       "last token",        "same word", "earlier mention",
+                       "nothing at all"};
+  map.value_title = "Accuracy";
+  return {"long_labels",
+          "g",
+          "A title long enough that it cannot stand on one line of a picture as narrow as this "
+          "one and so must be broken into several",
+          "",
+          "",
+          map};
+}
+
+Figure one_row() {
+  Heatmap map;
+  map.panels = {{"", random_array(1, 12, 7)}};
+  map.row_labels = {"all heads"};
+  map.column_title = "Layer";
+  map.value_title = "Rank";
+  return {"one_row", "g", "Components for 90 % of the energy", "", "Cordonnier et al. 2020", map};
+}
+
+Figure nothing_measured() {
+  Heatmap map;
+  map.panels = {{"All missing", Array({4, 4}, NAN)}, {"One value", Array({4, 4}, 0.25)}};
+  return {"all_nan", "g", "Nothing measured", "", "", map};
+}
+
+Figure bars() {
+  Chart chart;
+  ChartPanel panel;
+  const std::vector<std::string> relations{
+      "acl",   "advcl", "advmod", "amod",  "appos",  "aux",       "case",  "cc",
+      "ccomp", "conj",  "cop",    "csubj", "det",    "discourse", "fixed", "flat",
+      "iobj",  "mark",  "nmod",   "nsubj", "nummod", "obj",       "obl",   "parataxis"};
+  chart.x_labels = relations;
+  for (const char* direction : {"dependent to head", "head to dependent"}) {
+    Series series;
+    series.label = direction;
+    series.style = Series::Style::bars;
+    const CounterRandom random(8, panel.series.size());
+    for (std::size_t i = 0; i < relations.size(); ++i) {
+      const double y = 0.1 + 0.8 * random.uniform(i);
+      series.x.push_back(static_cast<double>(i));
+      series.y.push_back(y);
+      series.low.push_back(y - 0.05);
+      series.high.push_back(y + 0.07);
+    }
+    panel.series.push_back(series);
+  }
+  panel.reference_lines = {{"best fixed offset", 0.35}};
+  chart.panels = {panel};
+  chart.x_title = "Universal Dependencies relation";
+  chart.y_title = "Accuracy of the best head (share)";
+  return {"bars", "g", "Syntactic relations tracked by single heads", "", "Clark et al. 2019",
+          chart};
+}
+
+ChartPanel curves(std::size_t stream, std::size_t n_series) {
+  ChartPanel panel;
+  panel.title = "Layer " + std::to_string(stream);
+  const char* const names[] = {"by ablation", "by importance", "random order"};
+  for (std::size_t s = 0; s < n_series; ++s) {
+    Series series;
+    series.label = names[s];
+    for (int step = 0; step <= 10; ++step) {
+      const double y = 3.9 + (0.4 + 0.5 * static_cast<double>(s)) *
+                                 std::pow(step / 10.0, 2 + static_cast<double>(stream) * 0.1);
+      series.x.push_back(step * 10);
+      series.y.push_back(y);
+      series.low.push_back(y - 0.01 * step);
+      series.high.push_back(y + 0.012 * step);
+    }
+    panel.series.push_back(series);
+  }
+  panel.reference_lines = {{"all heads kept", 3.9}};
+  return panel;
+}
+
+Figure lines() {
+  Chart chart;
+  chart.panels = {curves(1, 3)};
+  chart.panels[0].title.clear();
+  chart.x_title = "Heads removed (%)";
+  chart.y_title = "Loss (nats per token)";
+  return {"lines", "g", "Loss as heads are removed", "", "Michel et al. 2019", chart};
+}
+
+Figure line_grid() {
+  Chart chart;
+  for (std::size_t layer = 0; layer < 12; ++layer) chart.panels.push_back(curves(layer, 2));
+  chart.x_title = "Heads removed (%)";
+  chart.y_title = "Loss (nats per token)";
+  return {"line_grid", "g", "Loss as heads are removed, layer by layer", "", "", chart};
+}
+
+Figure points() {
+  Chart chart;
+  ChartPanel panel;
+  for (const char* label : {"syntactic", "positional"}) {
+    Series series;
+    series.label = label;
+    series.style = Series::Style::points;
+    const CounterRandom random(9, panel.series.size());
+    for (std::size_t i = 0; i < 14; ++i) {
+      series.x.push_back(random.uniform(2 * i) - 0.5);
+      series.y.push_back(random.uniform(2 * i + 1) - 0.5);
+      series.point_labels.push_back(std::to_string(i / 4) + "·" + std::to_string(i % 4));
+    }
+    panel.series.push_back(series);
+  }
+  chart.panels = {panel};
+  chart.x_title = "First coordinate";
+  chart.y_title = "Second coordinate";
+  return {"points", "g", "Heads that attend alike lie close", "", "Clark et al. 2019, fig. 6",
+          chart};
+}
+
+Figure logarithmic_counts() {
+  Chart chart;
+  ChartPanel panel;
+  chart.x_labels = {"gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "gpt3", "llama-7b"};
+  Series series;
+  series.label = "4d²";
+  series.style = Series::Style::bars;
+  series.x = {0, 1, 2, 3, 4, 5};
+  series.y = {2359296, 4194304, 6553600, 10240000, 603979776, 67108864};
+  panel.series = {series};
+  chart.panels = {panel};
+  chart.y_title = "Parameters";
+  chart.log_y = true;
+  return {"log_bars", "g", "Attention weights of one layer", "", "", chart};
+}
+
+}  // namespace
+
+std::vector<Figure> figure_samples() {
+  return {heads("heads_12x12", 12, 12),
+          heads("heads_24x16", 24, 16),
+          matrices("matrices_4", 4, 12),
+          matrices("matrices_12", 12, 12),
+          across_layers(),
+          types_12x12(),
+          gaps_and_long_labels(),
+          one_row(),
+          nothing_measured(),
+          bars(),
+          lines(),
+          line_grid(),
+          points(),
+          logarithmic_counts()};
+}
+
+}  // namespace headscope::test

@@ -1,0 +1,115 @@
+#include "support/large_results.hpp"
+
+#include <cmath>
+
+#include "headscope/random.hpp"
+
+namespace headscope::test {
+namespace {
+
+constexpr std::size_t n_pattern_token = 60;
+
+Array uniform(Shape shape, std::uint64_t stream) {
+  Array values(std::move(shape));
+  const CounterRandom random(24, stream);
+  for (std::size_t i = 0; i < values.size(); ++i) values.values[i] = random.uniform(i);
+  return values;
+}
+
+ResultsGroup types(std::size_t n_layer, std::size_t n_head) {
+  const std::vector<std::string> names{"positional",  "current_token", "delimiter", "syntactic",
+                                       "coreference", "semantic",      "duplicate", "induction",
+                                       "rare",        "sink",          "long_range"};
+  ResultsGroup group;
+  group.name = "classification";
+  group.title = "Which head does what";
+  group.add_dimension(Dimension::labels("head_type", names));
+  group.add_dimension(Dimension::count("layer", n_layer));
+  group.add_dimension(Dimension::count("head", n_head));
+  group.add(Variable::real("sink", {"layer", "head"}, uniform({n_layer, n_head}, 1), "Sink mass",
+                           "probability", own_definition));
+  Array flags = uniform({names.size(), n_layer, n_head}, 2), primary({n_layer, n_head});
+  const std::size_t n_unit = n_layer * n_head;
+  for (std::size_t i = 0; i < flags.size(); ++i) {
+    flags.values[i] = flags.values[i] < 0.15 ? 1 : 0;
+    if (flags.values[i] == 1) primary.values[i % n_unit] = static_cast<double>(1 + i / n_unit);
+  }
+  group.add(Variable::flag("type", {"head_type", "layer", "head"}, flags, {"no", "yes"},
+                           "Whether the head is of the type", own_definition));
+  std::vector<std::string> meanings{"none"};
+  meanings.insert(meanings.end(), names.begin(), names.end());
+  group.add(
+      Variable::flag("primary", {"layer", "head"}, primary, meanings, "Main type", own_definition));
+  group.report.types = "type";
+  group.report.primary_type = "primary";
+  group.report.scores = {{10, "Where it attends", {"sink"}}};
+  return group;
+}
+
+ResultsGroup likeness(std::size_t n_unit) {
+  ResultsGroup group;
+  group.name = "correlation";
+  group.title = "Head correlation";
+  group.add_dimension(Dimension::count("unit_i", n_unit));
+  group.add_dimension(Dimension::count("unit_j", n_unit));
+  group.add(Variable::real("cosine_all", {"unit_i", "unit_j"}, uniform({n_unit, n_unit}, 3),
+                           "Cosine of two heads", "cosine", own_definition));
+  group.report.nearest = {
+      {.title = "Write most alike", .variable = "cosine_all", .chance = "", .alike = true}};
+  return group;
+}
+
+ResultsGroup attention(std::size_t n_layer, std::size_t n_head) {
+  ResultsGroup group;
+  group.name = "attention/0";
+  group.title = "Attention patterns of document 0";
+  group.add_dimension(Dimension::count("layer", n_layer));
+  group.add_dimension(Dimension::count("head", n_head));
+  for (const char* axis : {"token", "query", "key"}) {
+    group.add_dimension(Dimension::count(axis, n_pattern_token));
+  }
+  Array pattern = uniform({n_layer * n_head, n_pattern_token, n_pattern_token}, 4);
+  for (std::size_t row = 0; row < pattern.size() / n_pattern_token; ++row) {
+    double sum = 0;
+    for (std::size_t key = 0; key < n_pattern_token; ++key) {
+      double& weight = pattern.values[row * n_pattern_token + key];
+      weight = key <= row % n_pattern_token ? std::pow(weight, 8) : 0;
+      sum += weight;
+    }
+    for (std::size_t key = 0; key < n_pattern_token; ++key)
+      pattern.values[row * n_pattern_token + key] /= sum;
+  }
+  pattern.shape = {n_layer, n_head, n_pattern_token, n_pattern_token};
+  std::vector<std::string> tokens{"<|endoftext|>"};
+  while (tokens.size() < n_pattern_token)
+    tokens.push_back(" token" + std::to_string(tokens.size()));
+  group.add(Variable::strings("token_text", {"token"}, tokens, "Tokens", own_definition));
+  group.add(Variable::real("pattern", {"layer", "head", "query", "key"}, std::move(pattern),
+                           "Attention", "probability", own_definition));
+  group.report.pattern = "pattern";
+  group.report.token_labels = "token_text";
+  return group;
+}
+
+}  // namespace
+
+Results large_results(std::size_t n_layer, std::size_t n_head) {
+  Results results;
+  results.attributes = {{"model_path", std::string("large.h5")}};
+  results.groups = {types(n_layer, n_head), likeness(n_layer * n_head), attention(n_layer, n_head)};
+  return results;
+}
+
+std::vector<Figure> large_figures(const Results& results) {
+  Heatmap heads, units;
+  heads.panels = {{"", results.group("classification").variable("sink").values}};
+  heads.row_title = "layer";
+  heads.column_title = "head";
+  heads.heads = true;
+  units.panels = {{"", results.group("correlation").variable("cosine_all").values}};
+  units.row_title = units.column_title = "head";
+  return {{"heads", "classification", "Sink mass", "Caption.", own_definition, heads},
+          {"units", "correlation", "Cosine of all heads", "Caption.", own_definition, units}};
+}
+
+}  // namespace headscope::test
