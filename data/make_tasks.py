@@ -4,7 +4,7 @@
 
 Each task has `count` pairs of a prefix with a good and a bad continuation; `relation` names the Universal Dependencies
 relation that decides. Pair i of a task depends on (seed, task, i) alone. Every text joins words that the stories' grammar
-keeps apart (two adjectives, an adjective after this or these, a person's name with another's), so that training never saw it.
+keeps apart (a subject with two adjectives, an adjective after this or these, a person's name with another's), so that training never saw it.
 """
 
 import argparse
