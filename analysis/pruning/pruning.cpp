@@ -241,10 +241,8 @@ class Pruning : public Analysis {
     const ModelConfig& config = model_.config;
     const Index d_head = config.d_head();
     Array& row = statistics.row("importance", {n_importance_row, config.n_layer, config.n_head});
-    const Pack pack = Pack::of_document(tokens_);
-    const Index n_predicted = pack.predictions.size();
-    const std::vector<float> weights(n_predicted, 1 / static_cast<float>(n_predicted));
-    gradient_.run(ablation_.activations(), pack, weights, [&](const LayerGradient& view) {
+    const auto n_predicted = static_cast<double>(tokens_.size() - 1);
+    gradient_.run(ablation_.activations(), tokens_, [&](const LayerGradient& view) {
       for (Index h = 0; h < config.n_head; ++h) {
         double magnitude = 0, total = 0;
         for (Index t = 0; t < view.z.n_cols; ++t) {
@@ -255,8 +253,8 @@ class Pruning : public Analysis {
           magnitude += std::abs(product);
           total += product;
         }
-        row(0, view.layer, h) += static_cast<double>(n_predicted) * magnitude;
-        row(1, view.layer, h) += static_cast<double>(n_predicted) * total;
+        row(0, view.layer, h) += n_predicted * magnitude;
+        row(1, view.layer, h) += n_predicted * total;
       }
     });
   }

@@ -57,7 +57,9 @@ class HeadGradient {
                 const LayerGradientObserver& observe);
 
   /// The same without a forward pass of its own. @param clean  HeadAblation::activations() of the
-  /// pack.
+  /// document or pack.
+  TokenLoss run(Activations& clean, std::span<const TokenId> tokens,
+                const LayerGradientObserver& observe);
   TokenLoss run(Activations& clean, const Pack& pack, std::span<const float> weights,
                 const LayerGradientObserver& observe);
 

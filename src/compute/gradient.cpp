@@ -85,9 +85,16 @@ HeadGradient::HeadGradient(const Model& model)
 HeadGradient::~HeadGradient() = default;
 
 TokenLoss HeadGradient::run(std::span<const TokenId> tokens, const LayerGradientObserver& observe) {
+  LayerObserver* const observers[] = {&workspace_->activations};
+  workspace_->forward.run(Pack::of_document(tokens), observers);
+  return run(workspace_->activations, tokens, observe);
+}
+
+TokenLoss HeadGradient::run(Activations& clean, std::span<const TokenId> tokens,
+                            const LayerGradientObserver& observe) {
   const Pack pack = Pack::of_document(tokens);
   const auto n_predicted = static_cast<float>(pack.predictions.size());
-  return run(pack, std::vector<float>(pack.predictions.size(), 1 / n_predicted), observe);
+  return run(clean, pack, std::vector<float>(pack.predictions.size(), 1 / n_predicted), observe);
 }
 
 TokenLoss HeadGradient::run(const Pack& pack, std::span<const float> weights,

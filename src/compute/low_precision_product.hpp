@@ -18,12 +18,13 @@ class LowPrecisionProduct {
   /// Whether this build has oneDNN and the processor the instructions.
   static bool is_supported();
 
-  /// @param W  in x out, row by row; copied into the layout of the instructions.
-  LowPrecisionProduct(const Part* W, Index n_in, Index n_out);
+  /// @param W          in x out, row by row; copied into the layout of the instructions.
+  /// @param most_rows  at most most_low_precision_rows.
+  LowPrecisionProduct(const Part* W, Index n_in, Index n_out, Index most_rows);
   ~LowPrecisionProduct();
 
   /// sums = X W, or sums += X W, on the calling thread; any number of threads at the same time.
-  /// @param X      n_row x in, row by row; at most most_low_precision_rows. Both have room for
+  /// @param X      n_row x in, row by row; at most most_rows. Both have room for
   ///               padded_rows(n_row) rows; those beyond n_row of sums are undefined.
   /// @param sums   n_row x out.
   void multiply(const Part* X, Index n_row, bool add, Sum* sums) const;

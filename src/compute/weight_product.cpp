@@ -12,12 +12,22 @@
 namespace headscope {
 namespace {
 
-// Columns of activations that a thread multiplies at a time: the sums stay in its share of the
-// cache.
+// Columns of activations that a thread takes at a time.
 constexpr Index most_block_columns = most_low_precision_rows, least_block_columns = 32;
+// The size of one int8 product: both parts of its weights (about 1 MB) stay in a core's cache while
+// the columns of a block go by, and so do its sums.
+constexpr Index most_int8_weights = 768 * 768, int8_columns = 64, int8_output_multiple = 64;
 
 Index rounded_up(Index count, Index multiple) {
   return (count + multiple - 1) / multiple * multiple;
+}
+
+// Outputs of one of the equal int8 products that weights are cut into.
+Index int8_outputs(Index n_in, Index n_out) {
+  constexpr Index multiple = int8_output_multiple;
+  const Index limit = std::max(multiple, most_int8_weights / n_in / multiple * multiple);
+  const Index n_product = (n_out + limit - 1) / limit;
+  return std::min(n_out, rounded_up((n_out + n_product - 1) / n_product, multiple));
 }
 
 // s (256 high + cross), s being scale times the output's own.
@@ -53,9 +63,11 @@ template <typename Part, typename Sum>
 class PartProduct {
  public:
   // @param W  in x out, row by row.
-  PartProduct(const std::vector<Part>& W, Index n_in, Index n_out, bool emulated) {
+  PartProduct(const std::vector<Part>& W, Index n_in, Index n_out, Index most_columns,
+              bool emulated) {
     if (!emulated && LowPrecisionProduct<Part, Sum>::is_supported()) {
-      native_ = std::make_unique<LowPrecisionProduct<Part, Sum>>(W.data(), n_in, n_out);
+      native_ =
+          std::make_unique<LowPrecisionProduct<Part, Sum>>(W.data(), n_in, n_out, most_columns);
       return;
     }
     emulated_.set_size(n_out, n_in);
@@ -84,24 +96,39 @@ class PartProduct {
 
 namespace {
 
-// Work space of the calling thread for a block of columns.
+// Work space of the calling thread.
 template <typename Part, typename Sum>
 struct BlockScratch {
-  std::vector<Part> high, low;   // of the activations
+  std::vector<Part> high, low;   // of a block of activations
   std::vector<Sum> sums, cross;  // high times high; high times low and low times high
 
-  static BlockScratch& of_thread(Index n_in, Index n_out) {
+  static BlockScratch& of_thread(Index n_in, Index n_sum) {
     thread_local BlockScratch scratch;
     const auto grow = [](auto& values, std::size_t size) {
       if (values.size() < size) values.resize(size);
     };
     grow(scratch.high, n_in * most_block_columns);
     grow(scratch.low, n_in * most_block_columns);
-    grow(scratch.sums, n_out * most_block_columns);
-    grow(scratch.cross, n_out * most_block_columns);
+    grow(scratch.sums, n_sum);
+    grow(scratch.cross, n_sum);
     return scratch;
   }
 };
+
+// The weights of `count` outputs from `first` on, one output after the other.
+template <typename Visit>
+void for_each_output(blas::ConstView W, bool transposed, Index first, Index count,
+                     const Visit& visit) {
+  const Index n_in = transposed ? W.n_row : W.n_col;
+  std::vector<float> weights(n_in);
+  for (Index o = 0; o < count; ++o) {
+    for (Index i = 0; i < n_in; ++i) {
+      weights[i] =
+          transposed ? W.data[i + (first + o) * W.stride] : W.data[first + o + i * W.stride];
+    }
+    visit(o, weights);
+  }
+}
 
 }  // namespace
 
@@ -111,44 +138,36 @@ class WeightProduct::Packed {
   // At most most_block_columns columns, on the calling thread.
   virtual void multiply(blas::ConstView X, blas::View Y, bool add) const = 0;
   virtual void multiply(const SplitColumns& X, Index first, blas::View Y, bool add) const = 0;
+
+ protected:
+  Packed(blas::ConstView W, bool transposed)
+      : n_in_(transposed ? W.n_row : W.n_col), n_out_(transposed ? W.n_col : W.n_row) {}
+
+  Index n_in_, n_out_;
 };
-
-namespace {
-
-// The weights of one output after the other.
-template <typename Visit>
-void for_each_output(blas::ConstView W, bool transposed, const Visit& visit) {
-  const Index n_in = transposed ? W.n_row : W.n_col, n_out = transposed ? W.n_col : W.n_row;
-  std::vector<float> weights(n_in);
-  for (Index o = 0; o < n_out; ++o) {
-    for (Index i = 0; i < n_in; ++i) {
-      weights[i] = transposed ? W.data[i + o * W.stride] : W.data[o + i * W.stride];
-    }
-    visit(o, weights);
-  }
-}
-
-}  // namespace
 
 class WeightProduct::PackedBfloat16 : public WeightProduct::Packed {
  public:
   PackedBfloat16(blas::ConstView W, bool transposed, bool three, bool emulated)
-      : n_in_(transposed ? W.n_row : W.n_col), n_out_(transposed ? W.n_col : W.n_row) {
+      : Packed(W, transposed) {
     std::vector<Bfloat16> high(n_in_ * n_out_), low(three ? n_in_ * n_out_ : 0);
     std::vector<Bfloat16> of_high(n_in_), of_low(n_in_);
-    for_each_output(W, transposed, [&](Index o, const std::vector<float>& weights) {
+    for_each_output(W, transposed, 0, n_out_, [&](Index o, const std::vector<float>& weights) {
       split_bfloat16(weights.data(), n_in_, of_high.data(), of_low.data());
       for (Index i = 0; i < n_in_; ++i) {
         high[i * n_out_ + o] = of_high[i];
         if (three) low[i * n_out_ + o] = of_low[i];
       }
     });
-    high_ = std::make_unique<Product>(high, n_in_, n_out_, emulated);
-    if (three) low_ = std::make_unique<Product>(low, n_in_, n_out_, emulated);
+    const auto product = [&](const std::vector<Bfloat16>& part) {
+      return std::make_unique<Product>(part, n_in_, n_out_, most_block_columns, emulated);
+    };
+    high_ = product(high);
+    if (three) low_ = product(low);
   }
 
   void multiply(blas::ConstView X, blas::View Y, bool add) const override {
-    auto& scratch = BlockScratch<Bfloat16, float>::of_thread(n_in_, n_out_);
+    auto& scratch = scratch_of_thread();
     for (Index c = 0; c < X.n_col; ++c) {
       const float* const x = X.data + c * X.stride;
       Bfloat16* const high = scratch.high.data() + c * n_in_;
@@ -169,13 +188,17 @@ class WeightProduct::PackedBfloat16 : public WeightProduct::Packed {
  private:
   using Product = PartProduct<Bfloat16, float>;
 
+  BlockScratch<Bfloat16, float>& scratch_of_thread() const {
+    return BlockScratch<Bfloat16, float>::of_thread(n_in_, n_out_ * most_block_columns);
+  }
+
   void multiply_parts(const Bfloat16* high, const Bfloat16* low, blas::View Y, bool add) const {
-    if (!add && Y.stride == n_out_ && Y.n_col == padded_rows(Y.n_col)) {
-      sum(high, low, Y.n_col, Y.data);
+    if (Y.stride == n_out_ && Y.n_col == padded_rows(Y.n_col)) {
+      sum(high, low, Y.n_col, add, Y.data);
       return;
     }
-    float* const sums = BlockScratch<Bfloat16, float>::of_thread(n_in_, n_out_).sums.data();
-    sum(high, low, Y.n_col, sums);
+    float* const sums = scratch_of_thread().sums.data();
+    sum(high, low, Y.n_col, false, sums);
     for (Index c = 0; c < Y.n_col; ++c) {
       float* const y = Y.data + c * Y.stride;
       if (add) {
@@ -186,40 +209,40 @@ class WeightProduct::PackedBfloat16 : public WeightProduct::Packed {
     }
   }
 
-  void sum(const Bfloat16* high, const Bfloat16* low, Index n_col, float* sums) const {
+  void sum(const Bfloat16* high, const Bfloat16* low, Index n_col, bool add, float* sums) const {
     // The small products first, so that little is rounded off.
     if (low_) {
-      high_->multiply(low, n_col, false, sums);
+      high_->multiply(low, n_col, add, sums);
       low_->multiply(high, n_col, true, sums);
     }
-    high_->multiply(high, n_col, low_ != nullptr, sums);
+    high_->multiply(high, n_col, add || low_ != nullptr, sums);
   }
 
-  Index n_in_, n_out_;
   std::unique_ptr<const Product> high_, low_;  // low_: none for one product
 };
 
 class WeightProduct::PackedInt8 : public WeightProduct::Packed {
  public:
   PackedInt8(blas::ConstView W, bool transposed, bool emulated)
-      : n_in_(transposed ? W.n_row : W.n_col),
-        n_out_(transposed ? W.n_col : W.n_row),
-        scales_(n_out_) {
-    std::vector<std::int8_t> high(n_in_ * n_out_), low(n_in_ * n_out_);
+      : Packed(W, transposed), outputs_(int8_outputs(n_in_, n_out_)), scales_(n_out_) {
     std::vector<std::int8_t> of_high(n_in_), of_low(n_in_);
-    for_each_output(W, transposed, [&](Index o, const std::vector<float>& weights) {
-      scales_[o] = 256 * split_int8(weights.data(), n_in_, of_high.data(), of_low.data());
-      for (Index i = 0; i < n_in_; ++i) {
-        high[i * n_out_ + o] = of_high[i];
-        low[i * n_out_ + o] = of_low[i];
-      }
-    });
-    high_ = std::make_unique<Product>(high, n_in_, n_out_, emulated);
-    low_ = std::make_unique<Product>(low, n_in_, n_out_, emulated);
+    for (Index first = 0; first < n_out_; first += outputs_) {
+      const Index n_out = std::min(outputs_, n_out_ - first);
+      std::vector<std::int8_t> high(n_in_ * n_out), low(n_in_ * n_out);
+      for_each_output(W, transposed, first, n_out, [&](Index o, const std::vector<float>& weights) {
+        scales_[first + o] = 256 * split_int8(weights.data(), n_in_, of_high.data(), of_low.data());
+        for (Index i = 0; i < n_in_; ++i) {
+          high[i * n_out + o] = of_high[i];
+          low[i * n_out + o] = of_low[i];
+        }
+      });
+      parts_.push_back({{high, n_in_, n_out, int8_columns, emulated},
+                        {low, n_in_, n_out, int8_columns, emulated}});
+    }
   }
 
   void multiply(blas::ConstView X, blas::View Y, bool add) const override {
-    auto& scratch = BlockScratch<std::int8_t, std::int32_t>::of_thread(n_in_, n_out_);
+    auto& scratch = scratch_of_thread();
     std::array<float, most_block_columns> scales;
     for (Index c = 0; c < X.n_col; ++c) {
       scales[c] = split_int8(X.data + c * X.stride, n_in_, scratch.high.data() + c * n_in_,
@@ -235,23 +258,43 @@ class WeightProduct::PackedInt8 : public WeightProduct::Packed {
 
  private:
   using Product = PartProduct<std::int8_t, std::int32_t>;
+  struct Parts {
+    Product high, low;
+  };
+
+  BlockScratch<std::int8_t, std::int32_t>& scratch_of_thread() const {
+    return BlockScratch<std::int8_t, std::int32_t>::of_thread(n_in_, outputs_ * int8_columns);
+  }
 
   void multiply_parts(const std::int8_t* high, const std::int8_t* low, const float* scales,
                       blas::View Y, bool add) const {
-    auto& scratch = BlockScratch<std::int8_t, std::int32_t>::of_thread(n_in_, n_out_);
-    high_->multiply(high, Y.n_col, false, scratch.sums.data());
-    high_->multiply(low, Y.n_col, false, scratch.cross.data());
-    low_->multiply(high, Y.n_col, true, scratch.cross.data());
-    const auto write = add ? add_fixed_point : write_fixed_point;
-    for (Index c = 0; c < Y.n_col; ++c) {
-      write(scratch.sums.data() + c * n_out_, scratch.cross.data() + c * n_out_, scales_.data(),
-            scales[c], n_out_, Y.data + c * Y.stride);
+    for (Index i = 0; i < parts_.size(); ++i) {
+      const Index first = i * outputs_, n_out = std::min(outputs_, n_out_ - first);
+      for (Index c = 0; c < Y.n_col; c += int8_columns) {
+        const Index n_col = std::min(int8_columns, Y.n_col - c);
+        multiply_outputs(parts_[i], high + c * n_in_, low + c * n_in_, scales_.data() + first,
+                         scales + c, Y.rows(first, n_out).cols(c, n_col), add);
+      }
     }
   }
 
-  Index n_in_, n_out_;
+  void multiply_outputs(const Parts& weights, const std::int8_t* high, const std::int8_t* low,
+                        const float* output_scales, const float* scales, blas::View Y,
+                        bool add) const {
+    auto& scratch = scratch_of_thread();
+    weights.high.multiply(high, Y.n_col, false, scratch.sums.data());
+    weights.high.multiply(low, Y.n_col, false, scratch.cross.data());
+    weights.low.multiply(high, Y.n_col, true, scratch.cross.data());
+    const auto write = add ? add_fixed_point : write_fixed_point;
+    for (Index c = 0; c < Y.n_col; ++c) {
+      write(scratch.sums.data() + c * Y.n_row, scratch.cross.data() + c * Y.n_row, output_scales,
+            scales[c], Y.n_row, Y.data + c * Y.stride);
+    }
+  }
+
+  Index outputs_;              // of one product; the last may have fewer
   std::vector<float> scales_;  // of the outputs, times 256
-  std::unique_ptr<const Product> high_, low_;
+  std::vector<Parts> parts_;
 };
 
 SplitColumns::SplitColumns(blas::ConstView X, Engine engine) : X_(X) {
@@ -364,8 +407,9 @@ std::uint64_t WeightProduct::bytes(std::uint64_t n_weight, Engine engine) {
 
 std::uint64_t WeightProduct::thread_bytes(Index n_out, Index n_in, Engine engine) {
   if (engine == Engine::float32) return 0;
-  const std::uint64_t part = engine == Engine::int8_three ? 1 : 2;
-  return std::uint64_t{most_block_columns} * (2 * part * n_in + 8 * n_out);
+  const std::uint64_t block = std::uint64_t{2} * most_block_columns;
+  if (engine == Engine::int8_three) return block * n_in + std::uint64_t{8} * int8_columns * n_out;
+  return block * 2 * n_in + block * sizeof(float) * n_out;
 }
 
 }  // namespace headscope

@@ -41,11 +41,14 @@ class WeightProductTest : public testing::TestWithParam<EngineCase> {
   }
 };
 
-// Odd sizes, more columns than a block, and a model's.
+// Odd sizes, more columns than a block, a model's, and more weights than one int8 product takes.
 TEST_P(WeightProductTest, EqualsDoublePrecisionWithinTheErrorOfItsEngine) {
   Normal normal(1);
-  for (const auto& [n_out, n_in, n] :
-       {std::array<Index, 3>{37, 61, 5}, {130, 96, 301}, {3, 7, 33}, {192, 64, 128}}) {
+  for (const auto& [n_out, n_in, n] : {std::array<Index, 3>{37, 61, 5},
+                                       {130, 96, 301},
+                                       {3, 7, 33},
+                                       {192, 64, 128},
+                                       {520, 1200, 70}}) {
     const Matrix W = normal.matrix(n_out, n_in), X = normal.matrix(n_in, n);
     const arma::mat expected = widen(W) * widen(X);
     for (const Means means : {Means::automatic, Means::emulated}) {
