@@ -132,7 +132,7 @@ TEST(Attend, RefusesASentenceLongerThanTheContext) {
   std::string text = "The";
   for (int i = 0; i < 2000; ++i) text += " cat";
   expect_attend_refused({text}, 2,
-                        "attend: expected at most 256 tokens, the model's context, got 2002");
+                        "attend: expected at most 192 tokens, the model's context, got 2002");
 }
 
 TEST(Attend, RefusesModelsThatCannotReadText) {
