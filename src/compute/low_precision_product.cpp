@@ -162,7 +162,7 @@ void LowPrecisionProduct<Part, Sum>::multiply(const Part* X, Index n_row, bool a
   const auto size = static_cast<std::size_t>(std::ranges::find(row_counts, padded_rows(n_row)) -
                                              row_counts.begin());
   const auto& [description, product] = primitives_->variants[size][add ? 1 : 0];
-  // Making oneDNN's objects anew for each product takes a tenth of its time.
+  // oneDNN's objects are kept, because to make them allocates several times.
   thread_local dnnl::stream stream(cpu());
   thread_local std::map<std::array<Index, 4>, Operands> operands_of_shape;
   const std::array<Index, 4> shape{row_counts[size], primitives_->n_in, primitives_->n_out, add};
