@@ -87,7 +87,7 @@ std::string leading_heads(const Array& values) {
   return list;
 }
 
-std::string quoted(const std::string& token) {
+std::string in_quotes(const std::string& token) {
   const std::size_t begin = token.find_first_not_of(' ');
   return "“" + (begin == token.npos ? token : token.substr(begin)) + "”";
 }
@@ -100,7 +100,7 @@ std::string leading_keys(const Array& weights, const Array& keys,
   for (std::size_t i = 0; i < std::min(units.size(), most_named); ++i) {
     const auto key = static_cast<std::size_t>(keys.values[units[i]]);
     list += (i == 0 ? "" : ", ") + unit_text(units[i], weights.shape[1]) + " to " +
-            quoted(tokens.at(key)) + " (" + std::to_string(key) + ") " +
+            in_quotes(tokens.at(key)) + " (" + std::to_string(key) + ") " +
             decimals(weights.values[units[i]], 2);
   }
   return list;
@@ -172,7 +172,7 @@ std::vector<ResultsGroup> Sentence::finish(const Statistics& statistics) const {
                              score.info.units, score.info.references));
     section.variables.push_back(score.info.name);
   }
-  add_finding(rank + 10, "From " + quoted(tokens.back()),
+  add_finding(rank + 10, "From " + in_quotes(tokens.back()),
               leading_keys(row(last_weight), row(last_key), tokens), part);
   group.add(Variable::real(last_weight, {"layer", "head"}, row(last_weight),
                            "Largest weight of the last token, sink excluded", "probability",
