@@ -1,7 +1,7 @@
 """Generate annotated English stories from a grammar.
 
     python3 make_stories.py --seed 7 --count 160 --tokens 192 --tokenizer tokenizer --output stories.conllu
-    python3 make_stories.py --seed 1000 --count 110000 --format text --output stories.txt
+    python3 make_stories.py --seed 1000 --count 150000 --format text --output stories.txt
 
 CoNLL-U (Universal Dependencies, CorefUD entities) or plain text with a blank line between stories. Story i of seed s
 depends on (s, i) alone, so the same seed and count always give the same bytes. With --tokens a story ends before the sentence

@@ -78,10 +78,8 @@ class Story(World):
         return self.rng.choices([self.hero, self.friend, self.group], [0.42, 0.36, 0.22])[0]
 
     def two_unlike(self):
-        """Two of the story's people that different pronouns stand for, or now and then the same."""
-        people = [self.hero, self.friend, self.group]
-        first, second = self.rng.sample(people, 2)
-        return first, second
+        """Two of the story's people or its group; different pronouns stand for most such pairs."""
+        return self.rng.sample([self.hero, self.friend, self.group], 2)
 
     def tell(self):
         rng = self.rng

@@ -27,6 +27,13 @@ struct HeadGradient::Workspace {
   Activations activations;
   Buffer dresid, dz, normalized, dnormalized, qkv, dqkv, hidden, dhidden;
 
+  // Those of a forward pass.
+  Activations& activations_of(const Pack& pack) {
+    LayerObserver* const observers[] = {&activations};
+    forward.run(pack, observers);
+    return activations;
+  }
+
   // Sets d to the gradient of the weighted losses with respect to the stream after the last layer.
   TokenLoss start(const Model& model, const Matrix& resid_final, const Pack& pack,
                   std::span<const float> weights, Matrix& d) {
@@ -85,9 +92,7 @@ HeadGradient::HeadGradient(const Model& model)
 HeadGradient::~HeadGradient() = default;
 
 TokenLoss HeadGradient::run(std::span<const TokenId> tokens, const LayerGradientObserver& observe) {
-  LayerObserver* const observers[] = {&workspace_->activations};
-  workspace_->forward.run(Pack::of_document(tokens), observers);
-  return run(workspace_->activations, tokens, observe);
+  return run(workspace_->activations_of(Pack::of_document(tokens)), tokens, observe);
 }
 
 TokenLoss HeadGradient::run(Activations& clean, std::span<const TokenId> tokens,
@@ -99,10 +104,7 @@ TokenLoss HeadGradient::run(Activations& clean, std::span<const TokenId> tokens,
 
 TokenLoss HeadGradient::run(const Pack& pack, std::span<const float> weights,
                             const LayerGradientObserver& observe) {
-  Workspace& w = *workspace_;
-  LayerObserver* const observers[] = {&w.activations};
-  w.forward.run(pack, observers);
-  return run(w.activations, pack, weights, observe);
+  return run(workspace_->activations_of(pack), pack, weights, observe);
 }
 
 TokenLoss HeadGradient::run(Activations& clean, const Pack& pack, std::span<const float> weights,

@@ -21,10 +21,15 @@ namespace {
 
 constexpr std::array<Index, 4> row_counts{32, 64, 128, most_low_precision_rows};
 
+// Which of row_counts a product of `n_row` rows takes.
+std::size_t row_count_of(Index n_row) {
+  return static_cast<std::size_t>(std::ranges::lower_bound(row_counts, n_row) - row_counts.begin());
+}
+
 }  // namespace
 
 Index padded_rows(Index n_row) {
-  return *std::ranges::lower_bound(row_counts, n_row);
+  return row_counts[row_count_of(n_row)];
 }
 
 #ifdef HEADSCOPE_WITH_ONEDNN
@@ -159,8 +164,7 @@ LowPrecisionProduct<Part, Sum>::LowPrecisionProduct(const Part* W, Index n_in, I
 template <typename Part, typename Sum>
 void LowPrecisionProduct<Part, Sum>::multiply(const Part* X, Index n_row, bool add,
                                               Sum* sums) const {
-  const auto size = static_cast<std::size_t>(std::ranges::find(row_counts, padded_rows(n_row)) -
-                                             row_counts.begin());
+  const std::size_t size = row_count_of(n_row);
   const auto& [description, product] = primitives_->variants[size][add ? 1 : 0];
   // oneDNN's objects are kept, because to make them allocates several times.
   thread_local dnnl::stream stream(cpu());
