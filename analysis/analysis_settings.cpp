@@ -9,6 +9,12 @@ Engine AnalysisSettings::engine() const {
   return fastest_engine(parse_precision(precision).value_or(Precision::float32), this_processor());
 }
 
+Engine AnalysisSettings::pass_engine() const {
+  if (!has_low_precision_products()) return Engine::float32;
+  return fastest_pass_engine(parse_precision(precision).value_or(Precision::float32),
+                             this_processor());
+}
+
 void AnalysisSettings::declare(OptionTable& option) {
   option(
       n_bootstrap,
@@ -19,8 +25,8 @@ void AnalysisSettings::declare(OptionTable& option) {
   option(seed, {"seed", "N", "seed of everything random"});
   option(precision,
          {"precision", "NAME",
-          "of the losses of ablated heads: float32, or the fastest way of this processor that is "
-          "within 0.1 % (high) or 1 % (fast) of a typical loss increase"})
+          "of products of weights: float32, or the fastest way of this processor whose losses of "
+          "ablated heads are within 0.1 % (high) or 1 % (fast) of a typical increase"})
       .choices = {"float32", "high", "fast"};
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
     if (!analysis.options) continue;

@@ -15,7 +15,7 @@ class AnalysisSettings {
  public:
   std::uint64_t seed = 0;             ///< of all random numbers
   std::uint64_t n_bootstrap = 1000;   ///< resamples of documents behind each interval
-  std::string precision = "float32";  ///< of the losses of ablated heads: a Precision's name
+  std::string precision = "float32";  ///< of products of weights: a Precision's name
   std::uint64_t n_null = 100;         ///< random draws behind each null of weights-only analyses
 
   /// An analysis's own options. `Options` has a field with a default for each, and a `declare`
@@ -33,6 +33,8 @@ class AnalysisSettings {
 
   /// The engine of the products behind the losses of ablated heads: float32 if none is faster.
   Engine engine() const;
+  /// The engine of forward and backward passes.
+  Engine pass_engine() const;
 
   /// Adds the shared options, then those of every registered analysis.
   void declare(OptionTable& option);

@@ -20,25 +20,26 @@ using nlohmann::json;
 struct Arguments {
   std::string model, tokens, which;
   int threads = 0, runs = 1;
-  Engine engine = Engine::float32;
+  Engine engine = Engine::float32, pass_engine = Engine::float32;
 };
 
-Engine engine_of(const std::string& name) {
+Precision precision_of(const std::string& name) {
   const std::optional<Precision> precision = parse_precision(name);
   if (!precision) throw OptionError("--precision", "expected float32, high or fast, got " + name);
-  return has_low_precision_products() ? fastest_engine(*precision, this_processor())
-                                      : Engine::float32;
+  return has_low_precision_products() ? *precision : Precision::float32;
 }
 
 Arguments parse(int argc, char** argv) {
   std::map<std::string, std::string> values;
   for (int i = 1; i + 1 < argc; i += 2) values[argv[i]] = argv[i + 1];
+  const Precision precision = precision_of(values.at("--precision"));
   return {values.at("--model"),
           values.at("--tokens"),
           values.at("--case"),
           std::stoi(values.at("--threads")),
           std::stoi(values.at("--runs")),
-          engine_of(values.at("--precision"))};
+          fastest_engine(precision, this_processor()),
+          fastest_pass_engine(precision, this_processor())};
 }
 
 TokenIds read_tokens(const std::string& path) {
@@ -100,7 +101,7 @@ double mean_loss(const TokenLoss& loss) {
 }
 
 json forward_patterns(const Model& model, const TokenIds& tokens, const Arguments& arguments) {
-  Forward forward(model);
+  Forward forward(model, arguments.pass_engine);
   Patterns patterns;
   LayerObserver* const observers[] = {&patterns};
   double loss = 0;
@@ -153,9 +154,9 @@ json zero_ablation_all(const Model& model, const TokenIds& tokens, const Argumen
   for (Index l = 0; l < config.n_layer; ++l) {
     for (Index h = 0; h < config.n_head; ++h) variants.push_back({l, {h}});
   }
-  Forward forward(model);
+  Forward forward(model, arguments.pass_engine);
   const PackedModel packed(model, arguments.engine);
-  HeadAblation ablation(model, &packed);
+  HeadAblation ablation(model, &packed, arguments.pass_engine);
   LayerObserver* const observers[] = {&ablation};
   double baseline = 0;
   json losses;
@@ -182,7 +183,7 @@ json zero_ablation_all(const Model& model, const TokenIds& tokens, const Argumen
 
 json importance(const Model& model, const TokenIds& tokens, const Arguments& arguments) {
   const ModelConfig& config = model.config;
-  HeadGradient gradient(model);
+  HeadGradient gradient(model, arguments.pass_engine);
   json per_token, sign;
   double loss = 0;
   const json seconds = seconds_of(arguments.runs, [&] {

@@ -135,7 +135,7 @@ void Classification::begin_pass(int pass, const Statistics& earlier) {
   pass_ = pass;
   const ModelConfig& config = model_.config;
   if (pass == 0) {
-    first_forward_ = std::make_unique<Forward>(model_);
+    first_forward_ = std::make_unique<Forward>(model_, settings_.pass_engine());
     return;
   }
   first_forward_.reset();

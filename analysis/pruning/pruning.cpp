@@ -55,10 +55,10 @@ class Pruning : public Analysis {
       : model_(context.model),
         corpus_(context.corpus),
         settings_(context.settings),
-        ablation_(context.model, context.packed),
-        gradient_(context.model),
+        ablation_(context.model, context.packed, settings_.pass_engine()),
+        gradient_(context.model, settings_.pass_engine()),
         direct_effects_(context.model),
-        donor_forward_(context.model) {
+        donor_forward_(context.model, settings_.pass_engine()) {
     const std::uint64_t n_document = corpus_->n_document();
     sample_ = spread_sample(n_document, settings_.own<PruningOptions>().n_document_used(n_document),
                             CounterRandom(settings_.seed, sample_stream));

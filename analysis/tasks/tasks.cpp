@@ -32,9 +32,9 @@ class Tasks : public Analysis {
         tasks_(context.tasks->tasks()),
         settings_(context.settings),
         batches_(pair_batches(tasks_)),
-        forward_(context.model),
-        ablation_(context.model, context.packed),
-        gradient_(context.model),
+        forward_(context.model, settings_.pass_engine()),
+        ablation_(context.model, context.packed, settings_.pass_engine()),
+        gradient_(context.model, settings_.pass_engine()),
         attribution_(context.model) {}
 
   std::uint64_t n_batch() const override { return batches_.size(); }

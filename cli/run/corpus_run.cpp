@@ -65,7 +65,10 @@ int pass_count(const std::vector<const RegisteredAnalysis*>& analyses) {
 
 CorpusRun::CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses,
                      const AnalysisContext& context)
-    : model_(context.model), corpus_(context.corpus), passes_(plan_passes(analyses)) {
+    : model_(context.model),
+      pass_engine_(context.settings.pass_engine()),
+      corpus_(context.corpus),
+      passes_(plan_passes(analyses)) {
   for (const RegisteredAnalysis* registered : analyses) {
     items_.push_back({registered, registered->make(context), &statistics_[registered->info.name]});
   }
@@ -132,8 +135,8 @@ void CorpusRun::begin_pass(int pass) {
     forward_.reset();
     end_forward_.reset();
   } else if (forward_ == nullptr) {
-    forward_ = std::make_unique<Forward>(model_);
-    end_forward_ = std::make_unique<Forward>(model_);
+    forward_ = std::make_unique<Forward>(model_, pass_engine_);
+    end_forward_ = std::make_unique<Forward>(model_, pass_engine_);
   }
 }
 

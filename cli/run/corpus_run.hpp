@@ -77,6 +77,7 @@ class CorpusRun {
   }
 
   const Model& model_;
+  Engine pass_engine_;
   const Corpus* corpus_;
   std::vector<PassPlan> passes_;
   double tokens_per_piece_ = 0;  // of a sample of the corpus

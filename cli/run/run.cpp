@@ -57,9 +57,12 @@ void say_finished(const RunOptions& options, const PassFolder& folder) {
 PassLabel pass_label(const RunSetup& setup) {
   PassLabel label;
   label.identity = run_identity(setup);
-  const Engine engine = setup.packed().engine();
-  label.arithmetic = {blas::arithmetic_in_use() +
-                      (engine == Engine::float32 ? "" : ", " + engine_name(engine))};
+  std::string arithmetic = blas::arithmetic_in_use();
+  const Engine engines[] = {setup.packed().engine(), setup.options().settings.pass_engine()};
+  for (const Engine engine : engines) {
+    if (engine != Engine::float32) arithmetic += ", " + engine_name(engine);
+  }
+  label.arithmetic = {arithmetic};
   label.mixed = setup.options().mixed;
   label.shard = setup.options().shard;
   label.n_shard = setup.options().n_shard;

@@ -51,6 +51,11 @@ std::vector<MemoryPart> run_memory(const RunShape& run, std::uint64_t weights,
     parts.push_back({"forward pass", forward_bytes(run.config, run.n_token, true) +
                                          loss_bytes(run.config, run.n_token, run.n_thread)});
   }
+  const Engine engine = run.settings.pass_engine();
+  if (!of_text.empty() && engine != Engine::float32) {
+    parts.push_back(
+        {"products", pass_product_bytes(run.config, run.n_token, run.n_thread, engine)});
+  }
   if (!of_control.empty()) parts.push_back({"control weights", model_bytes(run.config)});
   if (of_weights.bytes > 0) parts.push_back(of_weights);
   parts.insert(parts.end(), of_text.begin(), of_text.end());

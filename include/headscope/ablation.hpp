@@ -38,8 +38,10 @@ struct HeadVariant {
 class HeadAblation : public LayerObserver {
  public:
   /// @param packed  the model's weights for the engine to use; null: float32. Must outlive this.
+  /// @param passes  engine of the clean stream: the one of the forward pass that it watches.
   /// @throws ShapeError if the model is attention-only.
-  explicit HeadAblation(const Model& model, const PackedModel* packed = nullptr);
+  explicit HeadAblation(const Model& model, const PackedModel* packed = nullptr,
+                        Engine passes = Engine::float32);
   ~HeadAblation() override;
 
   /// Keeps the layer. All layers of one forward pass, in order, make its document or pack that of

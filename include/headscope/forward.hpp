@@ -7,6 +7,7 @@
 #include "headscope/model.hpp"
 #include "headscope/ops.hpp"
 #include "headscope/pack.hpp"
+#include "headscope/precision.hpp"
 #include "headscope/types.hpp"
 
 namespace headscope {
@@ -52,8 +53,10 @@ using HeadMask = arma::Mat<unsigned char>;
 /// Hugging Face's GPT-2.
 class Forward {
  public:
+  /// @param engine  of the products of weights: float32 or bfloat16_three, see
+  ///                fastest_pass_engine(). Sequences of few tokens go by float32.
   /// @throws ShapeError if the model is attention-only.
-  explicit Forward(const Model& model);
+  explicit Forward(const Model& model, Engine engine = Engine::float32);
   ~Forward();
   Forward(const Forward&) = delete;
   Forward& operator=(const Forward&) = delete;
@@ -117,6 +120,7 @@ class Forward {
                   Index n_sequence, std::span<const HeadMask> masks);
 
   const Model& model_;
+  Engine engine_;
   std::unique_ptr<Workspace> workspace_;
 };
 

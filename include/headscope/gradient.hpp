@@ -7,6 +7,7 @@
 #include "headscope/model.hpp"
 #include "headscope/ops.hpp"
 #include "headscope/pack.hpp"
+#include "headscope/precision.hpp"
 
 namespace headscope {
 
@@ -37,8 +38,9 @@ using LayerGradientObserver = std::function<void(const LayerGradient&)>;
 /// One?".
 class HeadGradient {
  public:
+  /// @param engine  as for Forward.
   /// @throws ShapeError if the model is attention-only.
-  explicit HeadGradient(const Model& model);
+  explicit HeadGradient(const Model& model, Engine engine = Engine::float32);
   ~HeadGradient();
   HeadGradient(const HeadGradient&) = delete;
   HeadGradient& operator=(const HeadGradient&) = delete;

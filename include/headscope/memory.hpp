@@ -19,6 +19,10 @@ std::uint64_t forward_bytes(const ModelConfig& config, Index n_token, bool with_
 /// What Forward::loss adds.
 std::uint64_t loss_bytes(const ModelConfig& config, Index n_token, int n_thread);
 
+/// Work space of the products of forward and backward passes.
+std::uint64_t pass_product_bytes(const ModelConfig& config, Index n_token, int n_thread,
+                                 Engine engine);
+
 /// One running HeadAblation, packed weights included.
 std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thread,
                              Engine engine = Engine::float32);

@@ -5,6 +5,7 @@
 
 #include "headscope/blas.hpp"
 #include "headscope/config.hpp"
+#include "headscope/precision.hpp"
 #include "headscope/types.hpp"
 
 /// Element-wise and per-token operations, vectorised for the machine at run time and threaded over
@@ -53,8 +54,9 @@ struct TokenLoss {
 /// @param unembedding  d_model x d_vocab.
 /// @param b_U          d_vocab, or empty.
 /// @param targets      n token ids.
+/// @param engine       of the logits: float32 or bfloat16_three.
 /// @throws ShapeError  if counts differ or a target is not below d_vocab.
 TokenLoss token_loss(blas::ConstView normalized, const Matrix& unembedding, const Vector& b_U,
-                     std::span<const TokenId> targets);
+                     std::span<const TokenId> targets, Engine engine = Engine::float32);
 
 }  // namespace headscope

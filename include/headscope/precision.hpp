@@ -7,8 +7,8 @@
 
 namespace headscope {
 
-/// How exact the products of weights and activations are where results allow a choice: the losses
-/// of ablated heads.
+/// How exact the products of weights and activations are, by their effect on the losses of ablated
+/// heads.
 enum class Precision {
   float32,
   high,  ///< within 0.1 % of a typical effect
@@ -19,7 +19,7 @@ enum class Precision {
 enum class Engine {
   float32,         ///< OpenBLAS
   bfloat16_three,  ///< both operands as the sum of two bfloat16, without the product of the low
-                   ///< parts: as exact as float32
+                   ///< parts: good to 1e-5
   int8_three,      ///< both operands in 16-bit fixed point, scaled by token and by output, as two
                    ///< int8, without the product of the low parts: good to 1e-4
   bfloat16_one,    ///< both operands rounded to bfloat16: good to 4e-3
@@ -39,5 +39,9 @@ bool has_low_precision_products();
 /// The fastest engine of a precision on a processor, for a build with low-precision products;
 /// float32 if no other is faster.
 Engine fastest_engine(Precision precision, const Processor& processor);
+
+/// The same for whole forward and backward passes, whose activations and gradients are then good to
+/// 5e-5 of the largest, 1e-5 typically, where float32's are to 5e-6.
+Engine fastest_pass_engine(Precision precision, const Processor& processor);
 
 }  // namespace headscope

@@ -11,6 +11,7 @@
 #include "compute/model_products.hpp"
 #include "compute/pack.hpp"
 #include "compute/packed_attention.hpp"
+#include "compute/streamed_product.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
@@ -57,15 +58,17 @@ void check_variant(const HeadVariant& variant, const ModelConfig& config, Index 
 }  // namespace
 
 struct HeadAblation::Workspace {
-  Workspace(const Model& model_given, const PackedModel* packed_given)
+  Workspace(const Model& model_given, const PackedModel* packed_given, Engine passes_given)
       : model(model_given),
         config(model.config),
+        passes(passes_given),
         float32(model),
         packed(packed_given == nullptr ? float32 : *packed_given),
         clean(config.n_layer) {}
 
   const Model& model;
   const ModelConfig& config;
+  const Engine passes;  // of the clean stream
   const PackedModel float32;
   const PackedModel& packed;
   const PackedModel::Products* products = nullptr;  // in use
@@ -101,7 +104,8 @@ struct HeadAblation::Workspace {
     const Matrix resid_final = clean.resid(config.n_layer);
     Matrix ln = final_norm();
     layer_norm_difference(resid_final, stream, model.ln_f_gain, config.layer_norm_epsilon, stream);
-    return losses_of_differences(model, *products, ln, stream, *clean_loss, pack.predictions);
+    return losses_of_differences(model, *products, passes, ln, stream, *clean_loss,
+                                 pack.predictions);
   }
 
   Matrix final_norm() {
@@ -121,7 +125,7 @@ struct HeadAblation::Workspace {
   void prepare_attention(Index l) {
     Matrix ln = clean_normalized.matrix(config.d_model, clean.n_token());
     Matrix projected = clean_qkv.matrix(3 * config.d_model, clean.n_token());
-    project_qkv(config, model.layers[l], clean.resid(l), ln, projected);
+    project_qkv(config, model.layers[l], clean.resid(l), ln, projected, passes);
   }
 
   void prepare_mlp(Index l) {
@@ -130,7 +134,7 @@ struct HeadAblation::Workspace {
     Matrix before = clean_hidden.matrix(config.d_mlp, clean.n_token());
     Matrix after = clean_activated.matrix(config.d_mlp, clean.n_token());
     layer_norm(clean.resid_mid(l), layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, ln);
-    blas::multiply(layer.W_in, ln, before);
+    multiply_streamed(passes, layer.W_in, blas::Transpose::no, ln, before);
     std::copy(before.begin(), before.end(), after.begin());
     add_bias(before, layer.b_in);
     add_bias_activate(after, layer.b_in, config.activation);
@@ -217,8 +221,8 @@ struct HeadAblation::Workspace {
   }
 };
 
-HeadAblation::HeadAblation(const Model& model, const PackedModel* packed)
-    : model_(model), workspace_(std::make_unique<Workspace>(model, packed)) {
+HeadAblation::HeadAblation(const Model& model, const PackedModel* packed, Engine passes)
+    : model_(model), workspace_(std::make_unique<Workspace>(model, packed, passes)) {
   if (!model.is_complete()) {
     throw ShapeError("model: expected token embedding and MLP weights, got attention weights only");
   }
@@ -244,7 +248,7 @@ const TokenLoss& HeadAblation::clean_loss(const Pack& pack) {
     Matrix ln = w.normalized.matrix(model_.config.d_model, pack.predictions.size());
     const TokenIds targets = final_norm_of_predictions(model_, w.clean.resid(model_.config.n_layer),
                                                        pack.predictions, ln);
-    w.clean_loss = token_loss(ln, model_.unembedding(), model_.b_U, targets);
+    w.clean_loss = token_loss(ln, model_.unembedding(), model_.b_U, targets, w.passes);
   }
   return *w.clean_loss;
 }

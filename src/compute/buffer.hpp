@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 
+#include "compute/cache_line.hpp"
 #include "headscope/types.hpp"
 
 namespace headscope {
@@ -26,7 +27,6 @@ class Buffer {
   };
 
   float* reserve(std::size_t size) {
-    constexpr std::size_t cache_line = 64;
     if (size > capacity_) {
       memory_.reset();
       capacity_ = 0;

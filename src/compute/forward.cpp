@@ -8,6 +8,7 @@
 #include "compute/layer.hpp"
 #include "compute/pack.hpp"
 #include "compute/packed_attention.hpp"
+#include "compute/streamed_product.hpp"
 #include "headscope/attention.hpp"
 #include "headscope/error.hpp"
 
@@ -74,14 +75,14 @@ struct Forward::Workspace {
   std::optional<Matrix> resid_final;
 
   // Attention and MLP of one layer on a few sequences, in place.
-  void run_layer(const ModelConfig& config, const LayerWeights& layer, bool with_attention,
-                 std::span<const Pack::Segment> segments, Index n_sequence,
+  void run_layer(Engine engine, const ModelConfig& config, const LayerWeights& layer,
+                 bool with_attention, std::span<const Pack::Segment> segments, Index n_sequence,
                  std::span<const HeadMask> masks, Index index, Matrix& stream) {
     Matrix ln = normalized.matrix(stream.n_rows, stream.n_cols);
     if (with_attention) {
       Matrix projected = qkv.matrix(3 * stream.n_rows, stream.n_cols);
       Matrix mixed = z.matrix(stream.n_rows, stream.n_cols);
-      project_qkv(config, layer, stream, ln, projected);
+      project_qkv(config, layer, stream, ln, projected, engine);
       packed_attention(projected, config.n_head, config.score_scale(index), segments, n_sequence,
                        mixed);
       for (Index s = 0; s < masks.size(); ++s) {
@@ -89,14 +90,15 @@ struct Forward::Workspace {
                    stream.n_cols / n_sequence);
       }
       add_bias(stream, layer.b_O);
-      blas::multiply(layer.W_O, blas::Transpose::no, mixed, blas::Transpose::no, stream, 1, 1);
+      multiply_streamed(engine, layer.W_O, blas::Transpose::no, mixed, stream, true);
     }
     Matrix activations = hidden.matrix(config.d_mlp, stream.n_cols);
-    add_mlp(config, layer, stream, ln, activations);
+    add_mlp(config, layer, stream, ln, activations, engine);
   }
 };
 
-Forward::Forward(const Model& model) : model_(model), workspace_(std::make_unique<Workspace>()) {
+Forward::Forward(const Model& model, Engine engine)
+    : model_(model), engine_(engine), workspace_(std::make_unique<Workspace>()) {
   if (!model.is_complete()) {
     throw ShapeError("model: expected token embedding and MLP weights, got attention weights only");
   }
@@ -142,18 +144,18 @@ const Matrix& Forward::run(const Pack& pack, std::span<LayerObserver* const> obs
                     [l](const LayerObserver* observer) { return observer->wants_pattern(l); });
     Cube pattern = with_pattern ? w.pattern.cube(n_token, n_token, config.n_head) : Cube();
 
-    project_qkv(config, layer, resid_pre, normalized, qkv);
+    project_qkv(config, layer, resid_pre, normalized, qkv, engine_);
     const double scale = config.score_scale(l);
     if (with_pattern) {
       causal_attention(qkv, config.n_head, scale, 1, z, &pattern);
     } else {
       packed_attention(qkv, config.n_head, scale, pack.segments, 1, z);
     }
-    blas::multiply(layer.W_O, z, attention_output);
+    multiply_streamed(engine_, layer.W_O, blas::Transpose::no, z, attention_output);
     add_bias(attention_output, layer.b_O);
     add(resid_pre, attention_output, resid_mid);
     std::copy(resid_mid.begin(), resid_mid.end(), resid_post.begin());
-    add_mlp(config, layer, resid_post, mlp_normalized, hidden);
+    add_mlp(config, layer, resid_post, mlp_normalized, hidden, engine_);
 
     const LayerView view{l,       n_token, resid_pre,        normalized, qkv,
                          pattern, z,       attention_output, resid_mid,  resid_post};
@@ -188,7 +190,7 @@ void Forward::run_layers(StartPoint start, Matrix& resid, std::span<const Pack::
     for (Index l = start.layer; l < config.n_layer; ++l) {
       const bool with_attention =
           l != start.layer || start.sublayer == StartPoint::Sublayer::attention;
-      workspace_->run_layer(config, model_.layers[l], with_attention, segments, count,
+      workspace_->run_layer(engine_, config, model_.layers[l], with_attention, segments, count,
                             masks.empty() ? masks : masks.subspan(first, count), l, group);
     }
   }
@@ -223,7 +225,8 @@ std::vector<TokenLoss> Forward::loss(blas::ConstView resid_final, const Pack& pa
           pack.predictions, blas::View(normalized).cols(s * n_predicted, n_predicted));
       group_targets.insert(group_targets.end(), targets.begin(), targets.end());
     }
-    const TokenLoss all = token_loss(normalized, model_.unembedding(), model_.b_U, group_targets);
+    const TokenLoss all =
+        token_loss(normalized, model_.unembedding(), model_.b_U, group_targets, engine_);
     for (Index s = 0; s < count; ++s) {
       const auto begin = static_cast<std::ptrdiff_t>(s * n_predicted);
       const auto end = begin + static_cast<std::ptrdiff_t>(n_predicted);
@@ -240,8 +243,7 @@ Matrix Forward::logits(const Matrix& resid_final) {
   layer_norm(resid_final, model_.ln_f_gain, model_.ln_f_bias, model_.config.layer_norm_epsilon,
              normalized);
   Matrix logits(model_.unembedding().n_cols, resid_final.n_cols, arma::fill::none);
-  blas::multiply(model_.unembedding(), blas::Transpose::yes, normalized, blas::Transpose::no,
-                 logits);
+  multiply_streamed(engine_, model_.unembedding(), blas::Transpose::yes, normalized, logits);
   add_bias(logits, model_.b_U);
   return logits;
 }

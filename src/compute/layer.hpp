@@ -3,18 +3,20 @@
 #include "headscope/blas.hpp"
 #include "headscope/model.hpp"
 #include "headscope/pack.hpp"
+#include "headscope/precision.hpp"
 
 namespace headscope {
 
 /// First half of a layer's attention: normalized = ln_1(resid), qkv = W_QKV normalized + b_QKV.
+/// @param engine  as multiply_streamed() takes it.
 void project_qkv(const ModelConfig& config, const LayerWeights& layer, blas::ConstView resid,
-                 blas::View normalized, blas::View qkv);
+                 blas::View normalized, blas::View qkv, Engine engine);
 
 /// The layer's MLP, in place: resid += W_out activation(W_in ln_2(resid) + b_in) + b_out.
 /// @param normalized  d_model x n, scratch; on return ln_2(resid).
 /// @param hidden      d_mlp x n, scratch; on return the activations.
 void add_mlp(const ModelConfig& config, const LayerWeights& layer, blas::View resid,
-             blas::View normalized, blas::View hidden);
+             blas::View normalized, blas::View hidden, Engine engine);
 
 /// normalized = ln_f of the columns that the predictions are made from, in their order.
 /// @param normalized  d_model x number of predictions, overwritten.

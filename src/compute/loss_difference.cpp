@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compute/buffer.hpp"
 #include "compute/softmax.hpp"
+#include "compute/streamed_product.hpp"
 #include "compute/vector_math.hpp"
 
 namespace headscope {
@@ -101,13 +103,15 @@ void add_entries(const float* logits, const float* p, const float* d, Index coun
 
 class LossDifference {
  public:
-  LossDifference(const Model& model, const PackedModel::Products& products,
+  LossDifference(const Model& model, const PackedModel::Products& products, Engine passes,
                  blas::ConstView normalized, blas::ConstView D, const TokenLoss& clean,
                  std::span<const Pack::Prediction> predictions)
       : model_(model),
         products_(products),
+        passes_(passes),
         normalized_(normalized),
         D_(D),
+        streamed_(normalized, passes),
         split_(D, products.engine),
         clean_(clean),
         predictions_(predictions),
@@ -170,7 +174,8 @@ class LossDifference {
     const Index block = std::clamp(D_.n_col / n_thread + 1, least_columns, most_columns);
 #pragma omp parallel
     {
-      Matrix d(count, std::min(block, D_.n_col), arma::fill::none);
+      thread_local Buffer buffer;
+      Matrix d = buffer.matrix(count, std::min(block, D_.n_col));
 #pragma omp for schedule(dynamic)
       for (Index column = 0; column < D_.n_col; column += block) {
         const Index n_column = std::min(block, D_.n_col - column);
@@ -188,7 +193,7 @@ class LossDifference {
     chunk_.logits.set_size(count, n_clean());
     chunk_.probabilities.set_size(count, n_clean());
     clean_sum_.set_size(n_clean());
-    blas::multiply(entries, blas::Transpose::yes, normalized_, blas::Transpose::no, chunk_.logits);
+    streamed_.multiply(entries, blas::Transpose::yes, chunk_.logits);
 #pragma omp parallel for schedule(static)
     for (Index t = 0; t < n_clean(); ++t) {
       float *const logits = chunk_.logits.colptr(t), *const p = chunk_.probabilities.colptr(t);
@@ -247,7 +252,7 @@ class LossDifference {
       std::transform(clean, clean + normalized_.n_row, d, changed.colptr(i), std::plus<>());
       targets.push_back(prediction.target);
     }
-    const TokenLoss anew = token_loss(changed, model_.unembedding(), model_.b_U, targets);
+    const TokenLoss anew = token_loss(changed, model_.unembedding(), model_.b_U, targets, passes_);
     for (Index i = 0; i < which.size(); ++i) {
       loss.nll[which[i]] = anew.nll[i];
       loss.correct[which[i]] = anew.correct[i];
@@ -256,8 +261,10 @@ class LossDifference {
 
   const Model& model_;
   const PackedModel::Products& products_;
+  Engine passes_;
   blas::ConstView normalized_, D_;
-  SplitColumns split_;  // of D
+  StreamedColumns streamed_;  // normalized
+  SplitColumns split_;        // of D
   const TokenLoss& clean_;
   std::span<const Pack::Prediction> predictions_;
   std::vector<std::vector<Index>> predictions_of_;  // by clean column
@@ -271,12 +278,12 @@ class LossDifference {
 }  // namespace
 
 std::vector<TokenLoss> losses_of_differences(const Model& model,
-                                             const PackedModel::Products& products,
+                                             const PackedModel::Products& products, Engine passes,
                                              blas::ConstView normalized, blas::ConstView D,
                                              const TokenLoss& clean,
                                              std::span<const Pack::Prediction> predictions) {
   if (predictions.empty()) return std::vector<TokenLoss>(D.n_col / normalized.n_col);
-  return LossDifference(model, products, normalized, D, clean, predictions).run();
+  return LossDifference(model, products, passes, normalized, D, clean, predictions).run();
 }
 
 std::uint64_t loss_difference_bytes(Index n_token, Index n_column, int n_thread) {

@@ -13,13 +13,14 @@ namespace headscope {
 /// The clean probabilities p are computed a chunk of the vocabulary at a time, once for all
 /// variants.
 ///
-/// @param products    the model's, of any engine.
-/// @param normalized        d_model x n_column, ln_f of the clean stream.
-/// @param D                 d_model x (n_column n_variant), differences of the same.
-/// @param clean             losses of the predictions.
-/// @return                  one per variant, in the order of the predictions.
+/// @param products    the model's, of any engine, for the differences.
+/// @param passes      engine of the clean logits, as multiply_streamed() takes it.
+/// @param normalized  d_model x n_column, ln_f of the clean stream.
+/// @param D           d_model x (n_column n_variant), differences of the same.
+/// @param clean       losses of the predictions.
+/// @return            one per variant, in the order of the predictions.
 std::vector<TokenLoss> losses_of_differences(const Model& model,
-                                             const PackedModel::Products& products,
+                                             const PackedModel::Products& products, Engine passes,
                                              blas::ConstView normalized, blas::ConstView D,
                                              const TokenLoss& clean,
                                              std::span<const Pack::Prediction> predictions);

@@ -9,6 +9,7 @@
 #include <omp.h>
 
 #include <map>
+#include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <unordered_map>
 
@@ -62,6 +63,11 @@ class OneThread {
   int before_;
 };
 
+dnnl::stream& thread_stream() {
+  thread_local dnnl::stream stream(cpu());
+  return stream;
+}
+
 dnnl::memory::dim dim(Index n) {
   return static_cast<dnnl::memory::dim>(n);
 }
@@ -97,35 +103,45 @@ class Operands {
 
 }  // namespace
 
+/// Code for products of one shape, for weights of any values.
 template <typename Part, typename Sum>
-struct LowPrecisionProduct<Part, Sum>::Primitives {
+struct LowPrecisionProduct<Part, Sum>::Shape {
   struct Variant {
     dnnl::matmul::primitive_desc description;
     dnnl::matmul product;
   };
 
-  Primitives(const Part* W, Index n_in_given, Index n_out_given, Index most_rows)
+  Shape(Index n_in_given, Index n_out_given, Index most_rows)
       : n_in(n_in_given), n_out(n_out_given) {
     const OneThread one_thread;
-    const auto weights = [&](Format format) {
-      return dnnl::memory::desc({dim(n_in), dim(n_out)}, data_type<Part>, format);
-    };
-    const Variant widest = make(most_rows, n_in, n_out, weights(Format::any), false);
-    packed = dnnl::memory(widest.description.weights_desc(), cpu());
-    // oneDNN takes no pointer to const; it only reads.
-    dnnl::memory plain(weights(Format::ab), cpu(), const_cast<Part*>(W));
-    dnnl::stream stream(cpu());
-    dnnl::reorder(plain, packed).execute(stream, plain, packed);
-    stream.wait();
+    packed = make(most_rows, plain(Format::any), false).description.weights_desc();
+    for (const WeightOrder order : {WeightOrder::by_input, WeightOrder::by_output}) {
+      reorders[index(order)] = dnnl::reorder({cpu(), plain(format(order)), cpu(), packed});
+    }
     for (std::size_t i = 0; i < row_counts.size() && row_counts[i] <= most_rows; ++i) {
       for (const bool add : {false, true}) {
-        variants[i][add ? 1 : 0] = make(row_counts[i], n_in, n_out, packed.get_desc(), add);
+        variants[i][add ? 1 : 0] = make(row_counts[i], packed, add);
       }
     }
   }
 
-  static Variant make(Index n_row, Index n_in, Index n_out, const dnnl::memory::desc& weights,
-                      bool add) {
+  // Made once for all weights of a shape.
+  static const Shape& of(Index n_in, Index n_out, Index most_rows) {
+    static std::mutex mutex;
+    static std::map<std::array<Index, 3>, Shape> shapes;
+    const std::lock_guard lock(mutex);
+    return shapes.try_emplace({n_in, n_out, most_rows}, n_in, n_out, most_rows).first->second;
+  }
+
+  static std::size_t index(WeightOrder order) { return order == WeightOrder::by_input ? 0 : 1; }
+  static Format format(WeightOrder order) {
+    return order == WeightOrder::by_input ? Format::ab : Format::ba;
+  }
+  dnnl::memory::desc plain(Format format) const {
+    return {{dim(n_in), dim(n_out)}, data_type<Part>, format};
+  }
+
+  Variant make(Index n_row, const dnnl::memory::desc& weights, bool add) const {
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     if (add) {
@@ -145,8 +161,14 @@ struct LowPrecisionProduct<Part, Sum>::Primitives {
   }
 
   Index n_in, n_out;
-  dnnl::memory packed;
+  dnnl::memory::desc packed;
+  std::array<dnnl::reorder, 2> reorders;  // by order
   std::array<std::array<Variant, 2>, row_counts.size()> variants;
+};
+
+template <typename Part, typename Sum>
+struct LowPrecisionProduct<Part, Sum>::Weights {
+  dnnl::memory packed;
 };
 
 template <typename Part, typename Sum>
@@ -157,28 +179,40 @@ bool LowPrecisionProduct<Part, Sum>::is_supported() {
 }
 
 template <typename Part, typename Sum>
-LowPrecisionProduct<Part, Sum>::LowPrecisionProduct(const Part* W, Index n_in, Index n_out,
-                                                    Index most_rows)
-    : primitives_(std::make_unique<const Primitives>(W, n_in, n_out, padded_rows(most_rows))) {}
+LowPrecisionProduct<Part, Sum>::LowPrecisionProduct(Index n_in, Index n_out, Index most_rows)
+    : shape_(Shape::of(n_in, n_out, padded_rows(most_rows))),
+      weights_(std::make_unique<Weights>(dnnl::memory(shape_.packed, cpu()))) {}
+
+template <typename Part, typename Sum>
+void LowPrecisionProduct<Part, Sum>::pack(const Part* W, WeightOrder order) {
+  const OneThread one_thread;
+  // oneDNN takes no pointer to const; it only reads.
+  dnnl::memory plain(shape_.plain(Shape::format(order)), cpu(), const_cast<Part*>(W));
+  dnnl::stream& stream = thread_stream();
+  shape_.reorders[Shape::index(order)].execute(stream, plain, weights_->packed);
+  stream.wait();
+}
 
 template <typename Part, typename Sum>
 void LowPrecisionProduct<Part, Sum>::multiply(const Part* X, Index n_row, bool add,
                                               Sum* sums) const {
   const std::size_t size = row_count_of(n_row);
-  const auto& [description, product] = primitives_->variants[size][add ? 1 : 0];
+  const auto& [description, product] = shape_.variants[size][add ? 1 : 0];
   // oneDNN's objects are kept, because to make them allocates several times.
-  thread_local dnnl::stream stream(cpu());
+  dnnl::stream& stream = thread_stream();
   thread_local std::map<std::array<Index, 4>, Operands> operands_of_shape;
-  const std::array<Index, 4> shape{row_counts[size], primitives_->n_in, primitives_->n_out, add};
+  const std::array<Index, 4> shape{row_counts[size], shape_.n_in, shape_.n_out, add};
   Operands& operands = operands_of_shape.try_emplace(shape, description).first->second;
-  product.execute(stream, operands.of(X, primitives_->packed, sums));
+  product.execute(stream, operands.of(X, weights_->packed, sums));
   stream.wait();
 }
 
 #else
 
 template <typename Part, typename Sum>
-struct LowPrecisionProduct<Part, Sum>::Primitives {};
+struct LowPrecisionProduct<Part, Sum>::Shape {};
+template <typename Part, typename Sum>
+struct LowPrecisionProduct<Part, Sum>::Weights {};
 
 template <typename Part, typename Sum>
 bool LowPrecisionProduct<Part, Sum>::is_supported() {
@@ -186,9 +220,13 @@ bool LowPrecisionProduct<Part, Sum>::is_supported() {
 }
 
 template <typename Part, typename Sum>
-LowPrecisionProduct<Part, Sum>::LowPrecisionProduct(const Part*, Index, Index, Index) {
-  throw Error("low-precision products: expected a build with oneDNN, got one without");
-}
+LowPrecisionProduct<Part, Sum>::LowPrecisionProduct(Index, Index, Index)
+    : shape_([]() -> const Shape& {
+        throw Error("low-precision products: expected a build with oneDNN, got one without");
+      }()) {}
+
+template <typename Part, typename Sum>
+void LowPrecisionProduct<Part, Sum>::pack(const Part*, WeightOrder) {}
 
 template <typename Part, typename Sum>
 void LowPrecisionProduct<Part, Sum>::multiply(const Part*, Index, bool, Sum*) const {}
@@ -197,6 +235,8 @@ void LowPrecisionProduct<Part, Sum>::multiply(const Part*, Index, bool, Sum*) co
 
 template <typename Part, typename Sum>
 LowPrecisionProduct<Part, Sum>::~LowPrecisionProduct() = default;
+template <typename Part, typename Sum>
+LowPrecisionProduct<Part, Sum>::LowPrecisionProduct(LowPrecisionProduct&&) noexcept = default;
 
 template class LowPrecisionProduct<Bfloat16, float>;
 template class LowPrecisionProduct<std::int8_t, std::int32_t>;

@@ -10,6 +10,12 @@ constexpr Index most_low_precision_rows = 256;
 /// Rows that a product of `n_row` rows writes: code is generated for few numbers of rows.
 Index padded_rows(Index n_row);
 
+/// How the weights of a product lie in memory.
+enum class WeightOrder {
+  by_input,   ///< all outputs of an input side by side
+  by_output,  ///< all inputs of an output side by side
+};
+
 /// Products of narrow numbers through oneDNN: Bfloat16 summed in float32, or int8 in int32. The
 /// only place that calls oneDNN.
 template <typename Part, typename Sum>
@@ -18,10 +24,14 @@ class LowPrecisionProduct {
   /// Whether this build has oneDNN and the processor the instructions.
   static bool is_supported();
 
-  /// @param W          in x out, row by row; copied into the layout of the instructions.
   /// @param most_rows  at most most_low_precision_rows.
-  LowPrecisionProduct(const Part* W, Index n_in, Index n_out, Index most_rows);
+  LowPrecisionProduct(Index n_in, Index n_out, Index most_rows);
   ~LowPrecisionProduct();
+  LowPrecisionProduct(LowPrecisionProduct&&) noexcept;
+
+  /// Takes the weights, in x out, into the layout of the instructions, on the calling thread. They
+  /// may be replaced, but not while a thread multiplies.
+  void pack(const Part* W, WeightOrder order);
 
   /// sums = X W, or sums += X W, on the calling thread; any number of threads at the same time.
   /// @param X      n_row x in, row by row; at most most_rows. Both have room for
@@ -30,8 +40,10 @@ class LowPrecisionProduct {
   void multiply(const Part* X, Index n_row, bool add, Sum* sums) const;
 
  private:
-  struct Primitives;
-  std::unique_ptr<const Primitives> primitives_;
+  struct Shape;
+  struct Weights;
+  const Shape& shape_;
+  std::unique_ptr<Weights> weights_;
 };
 
 extern template class LowPrecisionProduct<Bfloat16, float>;

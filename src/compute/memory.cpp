@@ -5,6 +5,7 @@
 #include "compute/layer.hpp"
 #include "compute/loss_difference.hpp"
 #include "compute/model_products.hpp"
+#include "compute/streamed_product.hpp"
 #include "compute/token_loss.hpp"
 #include "headscope/ablation.hpp"
 #include "headscope/parameters.hpp"
@@ -49,6 +50,12 @@ std::uint64_t forward_bytes(const ModelConfig& config, Index n_token, bool with_
 std::uint64_t loss_bytes(const ModelConfig& config, Index n_token, int n_thread) {
   return floats(config.d_model * n_token) +
          static_cast<std::uint64_t>(n_thread) * token_loss_thread_bytes(n_token);
+}
+
+std::uint64_t pass_product_bytes(const ModelConfig& config, Index n_token, int n_thread,
+                                 Engine engine) {
+  const Index widest = std::max(config.d_mlp, 3 * config.d_model);
+  return StreamedColumns::bytes(widest, n_token, n_thread, engine);
 }
 
 std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thread,

@@ -50,4 +50,9 @@ Engine fastest_engine(Precision precision, const Processor& processor) {
   return processor.amx_bf16 ? Engine::bfloat16_three : Engine::float32;
 }
 
+Engine fastest_pass_engine(Precision precision, const Processor& processor) {
+  const bool exact = precision == Precision::float32 || !processor.amx_bf16;
+  return exact ? Engine::float32 : Engine::bfloat16_three;
+}
+
 }  // namespace headscope

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "compute/vector_math.hpp"
 #include "headscope/ops.hpp"
 
 namespace headscope {
-namespace {}  // namespace
-
 HEADSCOPE_VECTORISED float maximum(const float* values, Index count) {
   float largest = -infinity;
 #pragma omp simd reduction(max : largest)
   for (Index i = 0; i < count; ++i) largest = values[i] > largest ? values[i] : largest;
-  return largest;
+  // OpenMP's reductions may start from the lowest finite number.
+  return largest == std::numeric_limits<float>::lowest() ? -infinity : largest;
 }
 
 HEADSCOPE_VECTORISED double exponentiate(float* values, Index count, float shift) {

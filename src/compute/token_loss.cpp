@@ -7,6 +7,7 @@
 #include <string>
 
 #include "compute/softmax.hpp"
+#include "compute/streamed_product.hpp"
 #include "compute/vector_math.hpp"
 #include "headscope/error.hpp"
 
@@ -41,6 +42,7 @@ struct LossInputs {
   const Matrix& unembedding;
   const Vector& b_U;
   std::span<const TokenId> targets;
+  Engine engine;
 };
 
 // One thread's share of the vocabulary for one block of tokens.
@@ -51,9 +53,10 @@ class VocabularyRange {
     if (with_gradient) weighted_.zeros(d_model, n_token);
   }
 
-  void run(const LossInputs& in, Index first, Index end) {
+  /// @param normalized  those of `in`.
+  void run(const LossInputs& in, const StreamedColumns& normalized, Index first, Index end) {
     for (Index chunk = first; chunk < end; chunk += chunk_size) {
-      run_chunk(in, chunk, std::min(chunk_size, end - chunk));
+      run_chunk(in, normalized, chunk, std::min(chunk_size, end - chunk));
     }
   }
 
@@ -62,19 +65,19 @@ class VocabularyRange {
   const float* weighted(Index t) const { return weighted_.colptr(t); }
 
  private:
-  void run_chunk(const LossInputs& in, Index first, Index count) {
+  void run_chunk(const LossInputs& in, const StreamedColumns& normalized, Index first,
+                 Index count) {
     const blas::ConstView entries = blas::ConstView(in.unembedding).cols(first, count);
     const blas::View logits = blas::View(logits_).rows(0, count);
-    blas::multiply_serial(entries, blas::Transpose::yes, in.normalized, blas::Transpose::no,
-                          logits);
+    normalized.multiply_serial(entries, blas::Transpose::yes, logits);
     for (Index t = 0; t < tokens_.size(); ++t) {
       float* const column = logits_.colptr(t);
       if (!in.b_U.is_empty()) add_to(in.b_U.memptr() + first, count, column);
       absorb(column, first, count, static_cast<Index>(in.targets[t]), t);
     }
     if (weighted_.is_empty()) return;
-    blas::multiply_serial(entries, blas::Transpose::no, logits, blas::Transpose::no, weighted_, 1,
-                          1);
+    StreamedColumns(logits, in.engine)
+        .multiply_serial(entries, blas::Transpose::no, weighted_, true);
   }
 
   void absorb(float* logits, Index first, Index count, Index target, Index t) {
@@ -153,9 +156,10 @@ void run_block(const LossInputs& in, blas::View gradient, double* nll, unsigned 
   for (Index r = 0; r < n_range; ++r) {
     ranges.emplace_back(in.normalized.n_row, n_token, with_gradient);
   }
+  const StreamedColumns normalized(in.normalized, in.engine);
 #pragma omp parallel for schedule(static, 1)
   for (Index r = 0; r < n_range; ++r) {
-    ranges[r].run(in, d_vocab * r / n_range, d_vocab * (r + 1) / n_range);
+    ranges[r].run(in, normalized, d_vocab * r / n_range, d_vocab * (r + 1) / n_range);
   }
 #pragma omp parallel for schedule(static)
   for (Index t = 0; t < n_token; ++t) {
@@ -182,7 +186,7 @@ TokenLoss run_blocks(const LossInputs& in, blas::View gradient) {
   for (Index first = 0; first < in.targets.size(); first += token_block) {
     const Index count = std::min<Index>(token_block, in.targets.size() - first);
     const LossInputs block{in.normalized.cols(first, count), in.unembedding, in.b_U,
-                           in.targets.subspan(first, count)};
+                           in.targets.subspan(first, count), in.engine};
     run_block(block, gradient.data == nullptr ? gradient : gradient.cols(first, count),
               loss.nll.data() + first, loss.correct.data() + first);
   }
@@ -196,8 +200,8 @@ double TokenLoss::sum() const {
 }
 
 TokenLoss token_loss(blas::ConstView normalized, const Matrix& unembedding, const Vector& b_U,
-                     std::span<const TokenId> targets) {
-  return run_blocks({normalized, unembedding, b_U, targets}, {});
+                     std::span<const TokenId> targets, Engine engine) {
+  return run_blocks({normalized, unembedding, b_U, targets, engine}, {});
 }
 
 std::uint64_t token_loss_thread_bytes(Index n_token) {
@@ -206,10 +210,10 @@ std::uint64_t token_loss_thread_bytes(Index n_token) {
 
 TokenLoss token_loss_with_gradient(blas::ConstView normalized, const Matrix& unembedding,
                                    const Vector& b_U, std::span<const TokenId> targets,
-                                   blas::View gradient) {
+                                   blas::View gradient, Engine engine) {
   check_count("gradient rows", normalized.n_row, gradient.n_row);
   check_count("gradient columns", normalized.n_col, gradient.n_col);
-  return run_blocks({normalized, unembedding, b_U, targets}, gradient);
+  return run_blocks({normalized, unembedding, b_U, targets, engine}, gradient);
 }
 
 }  // namespace headscope

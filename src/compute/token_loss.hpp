@@ -12,7 +12,7 @@ namespace headscope {
 /// time.
 TokenLoss token_loss_with_gradient(blas::ConstView normalized, const Matrix& unembedding,
                                    const Vector& b_U, std::span<const TokenId> targets,
-                                   blas::View gradient);
+                                   blas::View gradient, Engine engine = Engine::float32);
 
 /// Bytes of one thread's chunk of logits.
 std::uint64_t token_loss_thread_bytes(Index n_token);

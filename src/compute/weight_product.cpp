@@ -4,7 +4,9 @@
 #include <array>
 #include <vector>
 
-#include "compute/low_precision_product.hpp"
+#include "compute/bfloat16_weights.hpp"
+#include "compute/cache_line.hpp"
+#include "compute/part_product.hpp"
 #include "compute/rounded.hpp"
 #include "compute/vector_math.hpp"
 #include "headscope/error.hpp"
@@ -51,56 +53,11 @@ HEADSCOPE_VECTORISED void add_fixed_point(const std::int32_t* high, const std::i
   }
 }
 
-HEADSCOPE_VECTORISED void add_sums(const float* sums, Index n, float* y) {
-#pragma omp simd
-  for (Index i = 0; i < n; ++i) y[i] += sums[i];
-}
-
-}  // namespace
-
-// One part of the weights, to be multiplied by one part of the activations.
-template <typename Part, typename Sum>
-class PartProduct {
- public:
-  // @param W  in x out, row by row.
-  PartProduct(const std::vector<Part>& W, Index n_in, Index n_out, Index most_columns,
-              bool emulated) {
-    if (!emulated && LowPrecisionProduct<Part, Sum>::is_supported()) {
-      native_ =
-          std::make_unique<LowPrecisionProduct<Part, Sum>>(W.data(), n_in, n_out, most_columns);
-      return;
-    }
-    emulated_.set_size(n_out, n_in);
-    std::transform(W.begin(), W.end(), emulated_.begin(), [](Part w) { return widen(w); });
-  }
-
-  // sums = X W, or sums += X W, for n_row columns of activations. Both have room for
-  // padded_rows(n_row) columns.
-  void multiply(const Part* X, Index n_row, bool add, Sum* sums) const {
-    if (native_) {
-      native_->multiply(X, n_row, add, sums);
-      return;
-    }
-    Matrix x(emulated_.n_cols, n_row), y(emulated_.n_rows, n_row);
-    std::transform(X, X + x.n_elem, x.begin(), [](Part value) { return widen(value); });
-    blas::multiply_serial(emulated_, blas::Transpose::no, x, blas::Transpose::no, y);
-    for (Index i = 0; i < y.n_elem; ++i) {
-      sums[i] = static_cast<Sum>(y(i)) + (add ? sums[i] : Sum{0});
-    }
-  }
-
- private:
-  std::unique_ptr<LowPrecisionProduct<Part, Sum>> native_;
-  Matrix emulated_;  // out x in
-};
-
-namespace {
-
 // Work space of the calling thread.
 template <typename Part, typename Sum>
 struct BlockScratch {
-  std::vector<Part> high, low;   // of a block of activations
-  std::vector<Sum> sums, cross;  // high times high; high times low and low times high
+  CacheLines<Part> high, low;   // of a block of activations
+  CacheLines<Sum> sums, cross;  // high times high; high times low and low times high
 
   static BlockScratch& of_thread(Index n_in, Index n_sum) {
     thread_local BlockScratch scratch;
@@ -149,21 +106,9 @@ class WeightProduct::Packed {
 class WeightProduct::PackedBfloat16 : public WeightProduct::Packed {
  public:
   PackedBfloat16(blas::ConstView W, bool transposed, bool three, bool emulated)
-      : Packed(W, transposed) {
-    std::vector<Bfloat16> high(n_in_ * n_out_), low(three ? n_in_ * n_out_ : 0);
-    std::vector<Bfloat16> of_high(n_in_), of_low(n_in_);
-    for_each_output(W, transposed, 0, n_out_, [&](Index o, const std::vector<float>& weights) {
-      split_bfloat16(weights.data(), n_in_, of_high.data(), of_low.data());
-      for (Index i = 0; i < n_in_; ++i) {
-        high[i * n_out_ + o] = of_high[i];
-        if (three) low[i * n_out_ + o] = of_low[i];
-      }
-    });
-    const auto product = [&](const std::vector<Bfloat16>& part) {
-      return std::make_unique<Product>(part, n_in_, n_out_, most_block_columns, emulated);
-    };
-    high_ = product(high);
-    if (three) low_ = product(low);
+      : Packed(W, transposed), weights_(n_in_, n_out_, three, emulated) {
+    Bfloat16Weights::Scratch scratch;
+    weights_.pack(W, transposed, scratch);
   }
 
   void multiply(blas::ConstView X, blas::View Y, bool add) const override {
@@ -171,7 +116,7 @@ class WeightProduct::PackedBfloat16 : public WeightProduct::Packed {
     for (Index c = 0; c < X.n_col; ++c) {
       const float* const x = X.data + c * X.stride;
       Bfloat16* const high = scratch.high.data() + c * n_in_;
-      if (low_) {
+      if (weights_.is_split()) {
         split_bfloat16(x, n_in_, high, scratch.low.data() + c * n_in_);
       } else {
         round_bfloat16(x, n_in_, high);
@@ -181,63 +126,44 @@ class WeightProduct::PackedBfloat16 : public WeightProduct::Packed {
   }
 
   void multiply(const SplitColumns& X, Index first, blas::View Y, bool add) const override {
-    const Bfloat16* const low = low_ ? X.bfloat16_low_.data() + first * n_in_ : nullptr;
+    const Bfloat16* const low =
+        weights_.is_split() ? X.bfloat16_low_.data() + first * n_in_ : nullptr;
     multiply_parts(X.bfloat16_high_.data() + first * n_in_, low, Y, add);
   }
 
  private:
-  using Product = PartProduct<Bfloat16, float>;
-
   BlockScratch<Bfloat16, float>& scratch_of_thread() const {
     return BlockScratch<Bfloat16, float>::of_thread(n_in_, n_out_ * most_block_columns);
   }
 
   void multiply_parts(const Bfloat16* high, const Bfloat16* low, blas::View Y, bool add) const {
     if (Y.stride == n_out_ && Y.n_col == padded_rows(Y.n_col)) {
-      sum(high, low, Y.n_col, add, Y.data);
+      weights_.multiply(high, low, Y.n_col, add, Y.data);
       return;
     }
     float* const sums = scratch_of_thread().sums.data();
-    sum(high, low, Y.n_col, false, sums);
-    for (Index c = 0; c < Y.n_col; ++c) {
-      float* const y = Y.data + c * Y.stride;
-      if (add) {
-        add_sums(sums + c * n_out_, n_out_, y);
-      } else {
-        std::copy_n(sums + c * n_out_, n_out_, y);
-      }
-    }
+    weights_.multiply(high, low, Y.n_col, false, sums);
+    write_sums(sums, add, Y);
   }
 
-  void sum(const Bfloat16* high, const Bfloat16* low, Index n_col, bool add, float* sums) const {
-    // The small products first, so that little is rounded off.
-    if (low_) {
-      high_->multiply(low, n_col, add, sums);
-      low_->multiply(high, n_col, true, sums);
-    }
-    high_->multiply(high, n_col, add || low_ != nullptr, sums);
-  }
-
-  std::unique_ptr<const Product> high_, low_;  // low_: none for one product
+  Bfloat16Weights weights_;
 };
 
 class WeightProduct::PackedInt8 : public WeightProduct::Packed {
  public:
   PackedInt8(blas::ConstView W, bool transposed, bool emulated)
       : Packed(W, transposed), outputs_(int8_outputs(n_in_, n_out_)), scales_(n_out_) {
-    std::vector<std::int8_t> of_high(n_in_), of_low(n_in_);
     for (Index first = 0; first < n_out_; first += outputs_) {
       const Index n_out = std::min(outputs_, n_out_ - first);
-      std::vector<std::int8_t> high(n_in_ * n_out), low(n_in_ * n_out);
+      CacheLines<std::int8_t> high(n_in_ * n_out), low(n_in_ * n_out);
       for_each_output(W, transposed, first, n_out, [&](Index o, const std::vector<float>& weights) {
-        scales_[first + o] = 256 * split_int8(weights.data(), n_in_, of_high.data(), of_low.data());
-        for (Index i = 0; i < n_in_; ++i) {
-          high[i * n_out + o] = of_high[i];
-          low[i * n_out + o] = of_low[i];
-        }
+        scales_[first + o] = 256 * split_int8(weights.data(), n_in_, high.data() + o * n_in_,
+                                              low.data() + o * n_in_);
       });
-      parts_.push_back({{high, n_in_, n_out, int8_columns, emulated},
-                        {low, n_in_, n_out, int8_columns, emulated}});
+      Parts& parts = parts_.emplace_back(
+          Parts{{n_in_, n_out, int8_columns, emulated}, {n_in_, n_out, int8_columns, emulated}});
+      parts.high.pack(high.data(), WeightOrder::by_output);
+      parts.low.pack(low.data(), WeightOrder::by_output);
     }
   }
 
@@ -297,6 +223,14 @@ class WeightProduct::PackedInt8 : public WeightProduct::Packed {
   std::vector<Parts> parts_;
 };
 
+void check_product(blas::ConstView W, blas::Transpose transpose, blas::ConstView X,
+                   blas::ConstView Y) {
+  const bool transposed = transpose == blas::Transpose::yes;
+  check_count("rows of the activations", transposed ? W.n_row : W.n_col, X.n_row);
+  check_count("rows of the product", transposed ? W.n_col : W.n_row, Y.n_row);
+  check_count("columns of the product", X.n_col, Y.n_col);
+}
+
 SplitColumns::SplitColumns(blas::ConstView X, Engine engine) : X_(X) {
   if (engine == Engine::float32) return;
   // Products of the last columns may read up to a whole block.
@@ -350,7 +284,7 @@ void WeightProduct::multiply(blas::ConstView X, blas::View Y, bool add) const {
     blas::multiply(W_, transpose_, X, blas::Transpose::no, Y, 1, add ? 1 : 0);
     return;
   }
-  check_product(X, Y);
+  check_product(W_, transpose_, X, Y);
   const auto n_thread = static_cast<Index>(blas::thread_count());
   const Index block = std::clamp(rounded_up(X.n_col / n_thread, least_block_columns),
                                  least_block_columns, most_block_columns);
@@ -366,7 +300,7 @@ void WeightProduct::multiply_serial(blas::ConstView X, blas::View Y, bool add) c
     blas::multiply_serial(W_, transpose_, X, blas::Transpose::no, Y, 1, add ? 1 : 0);
     return;
   }
-  check_product(X, Y);
+  check_product(W_, transpose_, X, Y);
   for (Index first = 0; first < X.n_col; first += most_block_columns) {
     const Index count = std::min(most_block_columns, X.n_col - first);
     packed_->multiply(X.cols(first, count), Y.cols(first, count), add);
@@ -379,18 +313,11 @@ void WeightProduct::multiply_serial(const SplitColumns& X, Index first, blas::Vi
     multiply_serial(X.X_.cols(first, Y.n_col), Y, add);
     return;
   }
-  check_product(X.X_.cols(first, Y.n_col), Y);
+  check_product(W_, transpose_, X.X_.cols(first, Y.n_col), Y);
   for (Index c = 0; c < Y.n_col; c += most_block_columns) {
     const Index count = std::min(most_block_columns, Y.n_col - c);
     packed_->multiply(X, first + c, Y.cols(c, count), add);
   }
-}
-
-void WeightProduct::check_product(blas::ConstView X, blas::ConstView Y) const {
-  const bool transposed = transpose_ == blas::Transpose::yes;
-  check_count("rows of the activations", transposed ? W_.n_row : W_.n_col, X.n_row);
-  check_count("rows of the product", transposed ? W_.n_col : W_.n_row, Y.n_row);
-  check_count("columns of the product", X.n_col, Y.n_col);
 }
 
 std::uint64_t WeightProduct::bytes(std::uint64_t n_weight, Engine engine) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "compute/cache_line.hpp"
 #include "compute/rounded.hpp"
 #include "headscope/blas.hpp"
 #include "headscope/precision.hpp"
@@ -20,14 +21,19 @@ class SplitColumns {
 
  private:
   friend class WeightProduct;
+  friend class StreamedColumns;
   blas::ConstView X_;
-  std::vector<Bfloat16> bfloat16_high_, bfloat16_low_;
-  std::vector<std::int8_t> int8_high_, int8_low_;
+  CacheLines<Bfloat16> bfloat16_high_, bfloat16_low_;
+  CacheLines<std::int8_t> int8_high_, int8_low_;
   std::vector<float> scales_;  // of int8, by column
 };
 
-/// Weights made ready to multiply activations: Y = W X. The one place where low-precision products
-/// are computed. Any number of threads may multiply at the same time.
+/// @throws ShapeError unless W, or its transpose, times X has the shape of Y.
+void check_product(blas::ConstView W, blas::Transpose transpose, blas::ConstView X,
+                   blas::ConstView Y);
+
+/// Weights made ready to multiply activations: Y = W X. Any number of threads may multiply at the
+/// same time.
 class WeightProduct {
  public:
   /// `emulated` computes the same numbers, up to rounding, from rounded operands in float32; it
@@ -59,7 +65,6 @@ class WeightProduct {
   class Packed;
   class PackedBfloat16;
   class PackedInt8;
-  void check_product(blas::ConstView X, blas::ConstView Y) const;
 
   blas::ConstView W_;
   blas::Transpose transpose_;

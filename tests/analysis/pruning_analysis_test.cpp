@@ -243,6 +243,10 @@ TEST_P(PruningPrecision, IsRecordedWithItsMeasuredError) {
                             : Engine::float32;
   EXPECT_EQ(std::get<std::string>(results.attributes.at("precision")), name);
   EXPECT_EQ(std::get<std::string>(results.attributes.at("precision_engine")), engine_name(engine));
+  const Engine pass_engine = has_low_precision_products()
+                                 ? fastest_pass_engine(*parse_precision(name), this_processor())
+                                 : Engine::float32;
+  EXPECT_EQ(std::get<std::string>(results.attributes.at("pass_engine")), engine_name(pass_engine));
   const ResultsGroup& lower = results.group("pruning");
   ASSERT_EQ(lower.has("precision_error"), engine != Engine::float32);
   if (engine == Engine::float32) GTEST_SKIP() << "no engine of this precision is faster here";

@@ -18,13 +18,14 @@ using test::reference_run;
 // float32 against double precision: a few units in the last place of each layer's sums.
 
 /// Runs a document and shows its layers to an ablation. @return z of each layer.
-std::vector<Matrix> observe(HeadAblation& ablation, const Model& model, const TokenIds& tokens) {
+std::vector<Matrix> observe(HeadAblation& ablation, const Model& model, const TokenIds& tokens,
+                            Engine passes = Engine::float32) {
   class KeepZ : public LayerObserver {
    public:
     void observe_layer(const LayerView& view) override { z.push_back(view.z); }
     std::vector<Matrix> z;
   } kept;
-  Forward forward(model);
+  Forward forward(model, passes);
   LayerObserver* const observers[] = {&ablation, &kept};
   forward.run(tokens, observers);
   return kept.z;
@@ -78,11 +79,12 @@ double loss_increase(const TokenLoss& loss, const TokenLoss& clean) {
 /// the median increase plus the variant's own.
 void expect_increases_of_double_precision(const Model& model, const TokenIds& tokens,
                                           double relative_tolerance,
-                                          Engine engine = Engine::float32) {
+                                          Engine engine = Engine::float32,
+                                          Engine passes = Engine::float32) {
   const Matrix replacement = test::Normal(3).matrix(model.config.d_model, tokens.size());
   const PackedModel packed(model, engine);
-  HeadAblation ablation(model, &packed);
-  observe(ablation, model, tokens);
+  HeadAblation ablation(model, &packed, passes);
+  observe(ablation, model, tokens, passes);
   const std::vector<HeadVariant> variants = every_variant(model.config, replacement);
   const std::vector<TokenLoss> losses = ablation.losses(tokens, variants);
   ASSERT_EQ(losses.size(), variants.size());
@@ -143,6 +145,14 @@ TEST_P(HeadAblationEngine, GivesTheIncreasesOfDoublePrecisionWithinItsOwnError) 
   const Model model = load_model(std::string(HEADSCOPE_PROJECT_DIR) + "/data/default-model.h5");
   expect_increases_of_double_precision(model, test::Normal(5).tokens(40, model.config.d_vocab),
                                        GetParam().tolerance, GetParam().engine);
+}
+
+// Enough tokens for the clean stream to be computed by three bfloat16 products.
+TEST_P(HeadAblationEngine, GivesTheIncreasesOfDoublePrecisionWithPassesByThreeBfloat16) {
+  const Model model = test::random_weights(test::small_config(), 7);
+  expect_increases_of_double_precision(model, test::Normal(5).tokens(140, model.config.d_vocab),
+                                       std::max(GetParam().tolerance, 1e-4), GetParam().engine,
+                                       Engine::bfloat16_three);
 }
 
 TEST_P(HeadAblationEngine, GivesFloat32LossesWhenAskedTo) {

@@ -41,7 +41,7 @@ struct Recorder : LayerObserver {
   bool with_pattern_;
 };
 
-class ForwardOfEveryKind : public testing::TestWithParam<std::tuple<Activation, bool>> {};
+class ForwardOfEveryKind : public testing::TestWithParam<std::tuple<Activation, bool, Engine>> {};
 
 TEST_P(ForwardOfEveryKind, AgreesWithDoublePrecisionAtEachRung) {
   ModelConfig config = small_config();
@@ -50,35 +50,33 @@ TEST_P(ForwardOfEveryKind, AgreesWithDoublePrecisionAtEachRung) {
   const Model model = random_weights(config, 1);
   const TokenIds tokens = Normal(2).tokens(150, config.d_vocab);
   const auto reference = reference_run(model, tokens);
+  const Engine engine = std::get<2>(GetParam());
+  const double tolerance = engine == Engine::float32 ? test::float32_tolerance : 5e-5;
 
-  Forward forward(model);
+  Forward forward(model, engine);
   Recorder recorder;
   LayerObserver* const observers[] = {&recorder};
   const Matrix resid_final = forward.run(tokens, observers);
   for (Index l = 0; l < config.n_layer; ++l) {
-    EXPECT_LT(relative_error(recorder.resid_pre[l], reference.resid_pre[l]),
-              test::float32_tolerance)
-        << l;
-    EXPECT_LT(relative_error(recorder.z[l], reference.z[l]), test::float32_tolerance) << l;
-    EXPECT_LT(relative_error(recorder.resid_mid[l], reference.resid_mid[l]),
-              test::float32_tolerance)
-        << l;
+    EXPECT_LT(relative_error(recorder.resid_pre[l], reference.resid_pre[l]), tolerance) << l;
+    EXPECT_LT(relative_error(recorder.z[l], reference.z[l]), tolerance) << l;
+    EXPECT_LT(relative_error(recorder.resid_mid[l], reference.resid_mid[l]), tolerance) << l;
   }
-  EXPECT_LT(relative_error(resid_final, reference.resid_final), test::float32_tolerance);
-  EXPECT_LT(relative_error(forward.logits(resid_final), reference.logits), test::float32_tolerance);
+  EXPECT_LT(relative_error(resid_final, reference.resid_final), tolerance);
+  EXPECT_LT(relative_error(forward.logits(resid_final), reference.logits), tolerance);
   const TokenLoss loss = forward.loss(resid_final, tokens);
   ASSERT_EQ(loss.nll.size(), tokens.size() - 1);
   for (Index t = 0; t + 1 < tokens.size(); ++t) {
-    EXPECT_NEAR(loss.nll[t], reference.nll[t], test::float32_tolerance * reference.nll[t]) << t;
+    EXPECT_NEAR(loss.nll[t], reference.nll[t], tolerance * reference.nll[t]) << t;
     const bool correct = reference.logits.col(t).index_max() == static_cast<Index>(tokens[t + 1]);
     EXPECT_EQ(loss.correct[t] != 0, correct) << t;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, ForwardOfEveryKind,
-                         testing::Combine(testing::Values(Activation::gelu_new, Activation::gelu,
-                                                          Activation::relu),
-                                          testing::Bool()));
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, ForwardOfEveryKind,
+    testing::Combine(testing::Values(Activation::gelu_new, Activation::gelu, Activation::relu),
+                     testing::Bool(), testing::Values(Engine::float32, Engine::bfloat16_three)));
 
 TEST(Forward, ObserversSeeOneConsistentLayer) {
   const Model model = random_weights(small_config(), 3);

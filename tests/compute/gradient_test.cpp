@@ -41,7 +41,7 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-class GradientOfEveryKind : public testing::TestWithParam<std::tuple<Activation, bool>> {};
+class GradientOfEveryKind : public testing::TestWithParam<std::tuple<Activation, bool, Engine>> {};
 
 // Central differences of the double-precision loss along random directions in each layer's z.
 TEST_P(GradientOfEveryKind, AgreesWithFiniteDifferences) {
@@ -51,8 +51,8 @@ TEST_P(GradientOfEveryKind, AgreesWithFiniteDifferences) {
   config.activation = std::get<0>(GetParam());
   config.tied_unembedding = std::get<1>(GetParam());
   const Model model = random_weights(config, 21);
-  const TokenIds tokens = Normal(22).tokens(66, config.d_vocab);
-  HeadGradient gradient(model);
+  const TokenIds tokens = Normal(22).tokens(140, config.d_vocab);
+  HeadGradient gradient(model, std::get<2>(GetParam()));
   const Recorded recorded = record(gradient, config, tokens);
   EXPECT_EQ(recorded.order, (std::vector<Index>{2, 1, 0}));
 
@@ -80,10 +80,10 @@ TEST_P(GradientOfEveryKind, AgreesWithFiniteDifferences) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, GradientOfEveryKind,
-                         testing::Combine(testing::Values(Activation::gelu_new, Activation::gelu,
-                                                          Activation::relu),
-                                          testing::Bool()));
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, GradientOfEveryKind,
+    testing::Combine(testing::Values(Activation::gelu_new, Activation::gelu, Activation::relu),
+                     testing::Bool(), testing::Values(Engine::float32, Engine::bfloat16_three)));
 
 TEST(HeadGradient, ReturnsTheLossAndActivationsOfTheForwardPass) {
   const Model model = random_weights(small_config(), 23);

@@ -140,6 +140,18 @@ TEST(Precision, TakesTheFastestEngineThatIsExactEnough) {
   }
 }
 
+TEST(Precision, TakesForPassesTheFastestEngineAsExactAsFloat32) {
+  Processor bf16, amx;
+  bf16.avx512_bf16 = true;
+  amx = bf16;
+  amx.amx_bf16 = true;
+  for (const Precision precision : {Precision::high, Precision::fast}) {
+    EXPECT_EQ(fastest_pass_engine(precision, bf16), Engine::float32);
+    EXPECT_EQ(fastest_pass_engine(precision, amx), Engine::bfloat16_three);
+  }
+  EXPECT_EQ(fastest_pass_engine(Precision::float32, amx), Engine::float32);
+}
+
 TEST(Precision, NamesAreReadBack) {
   for (const Precision precision : {Precision::float32, Precision::high, Precision::fast}) {
     EXPECT_EQ(parse_precision(precision_name(precision)), precision);

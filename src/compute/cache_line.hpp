@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <vector>
+
+namespace headscope {
+
+constexpr std::size_t cache_line = 64;
+
+/// Allocates whole cache lines: a row of an AMX tile is one, and twice as slow to load from two.
+template <typename T>
+struct CacheLineAllocator {
+  using value_type = T;
+
+  CacheLineAllocator() = default;
+  template <typename Other>
+  CacheLineAllocator(const CacheLineAllocator<Other>& /*other*/) {}
+
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t{cache_line}));
+  }
+  void deallocate(T* memory, std::size_t /*count*/) {
+    ::operator delete(memory, std::align_val_t{cache_line});
+  }
+  /// Leaves new elements undefined: they are overwritten before they are read.
+  template <typename Element>
+  void construct(Element* element) {
+    ::new (static_cast<void*>(element)) Element;
+  }
+  friend bool operator==(const CacheLineAllocator&, const CacheLineAllocator&) { return true; }
+};
+
+template <typename T>
+using CacheLines = std::vector<T, CacheLineAllocator<T>>;
+
+}  // namespace headscope
