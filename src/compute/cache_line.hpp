@@ -18,10 +18,10 @@ struct CacheLineAllocator {
   CacheLineAllocator(const CacheLineAllocator<Other>& /*other*/) {}
 
   T* allocate(std::size_t count) {
-    return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t{cache_line}));
+    return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{cache_line}));
   }
   void deallocate(T* memory, std::size_t /*count*/) {
-    ::operator delete(memory, std::align_val_t{cache_line});
+    ::operator delete (memory, std::align_val_t{cache_line});
   }
   /// Leaves new elements undefined: they are overwritten before they are read.
   template <typename Element>

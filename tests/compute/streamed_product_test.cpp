@@ -21,9 +21,7 @@ struct StreamedShape {
 class StreamedProduct : public testing::TestWithParam<std::tuple<Engine, StreamedShape>> {
  protected:
   // float32 sums in another order, or what three bfloat16 products leave out.
-  static double error() {
-    return std::get<0>(GetParam()) == Engine::float32 ? 1e-6 : 1.5e-5;
-  }
+  static double error() { return std::get<0>(GetParam()) == Engine::float32 ? 1e-6 : 1.5e-5; }
 };
 
 TEST_P(StreamedProduct, EqualsDoublePrecision) {
@@ -60,13 +58,12 @@ TEST_P(StreamedProduct, WritesAView) {
 }
 
 // Few columns; odd sizes; one part and more of inputs, outputs and columns.
-INSTANTIATE_TEST_SUITE_P(Engines, StreamedProduct,
-                         testing::Combine(testing::Values(Engine::float32, Engine::bfloat16_three),
-                                          testing::Values(StreamedShape{40, 30, 5},
-                                                          StreamedShape{37, 61, 131},
-                                                          StreamedShape{3, 7, 300},
-                                                          StreamedShape{900, 64, 129},
-                                                          StreamedShape{130, 1700, 260})));
+INSTANTIATE_TEST_SUITE_P(
+    Engines, StreamedProduct,
+    testing::Combine(testing::Values(Engine::float32, Engine::bfloat16_three),
+                     testing::Values(StreamedShape{40, 30, 5}, StreamedShape{37, 61, 131},
+                                     StreamedShape{3, 7, 300}, StreamedShape{900, 64, 129},
+                                     StreamedShape{130, 1700, 260})));
 
 TEST(StreamedProduct, RefusesShapesThatDoNotFit) {
   for (const Engine engine : {Engine::float32, Engine::bfloat16_three}) {
