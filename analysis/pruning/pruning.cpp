@@ -56,9 +56,7 @@ class Pruning : public Analysis {
         corpus_(context.corpus),
         settings_(context.settings),
         ablation_(context.model, context.packed, settings_.pass_engine()),
-        gradient_(context.model, settings_.pass_engine()),
-        direct_effects_(context.model),
-        donor_forward_(context.model, settings_.pass_engine()) {
+        direct_effects_(context.model) {
     const std::uint64_t n_document = corpus_->n_document();
     sample_ = spread_sample(n_document, settings_.own<PruningOptions>().n_document_used(n_document),
                             CounterRandom(settings_.seed, sample_stream));
@@ -178,6 +176,7 @@ class Pruning : public Analysis {
     auto others = donors_;
     std::erase_if(others, [&](const Donor& other) { return other.document == piece.document; });
     const CounterRandom random(CounterRandom(settings_.seed, piece.document).value(piece.index));
+    Forward forward(model_, settings_.pass_engine());  // gives its memory back before the ablation
     for (const Index choice : permutation(others.size(), random)) {
       if (donor_length_ == n_token) break;
       const Donor& donor = others[choice];
@@ -189,7 +188,7 @@ class Pruning : public Analysis {
       const Index reach = std::min(n_token, donor.n_token);
       CopyZ copy(donor_z_, donor_length_, reach);
       LayerObserver* const observers[] = {&copy};
-      donor_forward_.run(corpus_->piece(donor.document, donor.index).tokens, observers);
+      forward.run(corpus_->piece(donor.document, donor.index).tokens, observers);
       donor_length_ = reach;
     }
   }
@@ -242,7 +241,8 @@ class Pruning : public Analysis {
     const Index d_head = config.d_head();
     Array& row = statistics.row("importance", {n_importance_row, config.n_layer, config.n_head});
     const auto n_predicted = static_cast<double>(tokens_.size() - 1);
-    gradient_.run(ablation_.activations(), tokens_, [&](const LayerGradient& view) {
+    HeadGradient gradient(model_, settings_.pass_engine());
+    gradient.run(ablation_.activations(), tokens_, [&](const LayerGradient& view) {
       for (Index h = 0; h < config.n_head; ++h) {
         double magnitude = 0, total = 0;
         for (Index t = 0; t < view.z.n_cols; ++t) {
@@ -315,9 +315,7 @@ class Pruning : public Analysis {
   const Corpus* corpus_;
   const AnalysisSettings& settings_;
   HeadAblation ablation_;
-  HeadGradient gradient_;
   DirectEffects direct_effects_;
-  Forward donor_forward_;
   std::set<Index> sample_;  // documents whose heads are ablated
 
   int pass_ = 0;
@@ -345,9 +343,10 @@ std::uint64_t memory(const RunShape& run) {
   const std::uint64_t direct =
       2 * values * sizeof(float) + (n_unit + config.n_layer) * run.n_token * sizeof(double);
   return ablation_bytes(config, run.n_token, run.n_thread, run.settings.engine()) +
-         gradient_bytes(config, run.n_token, run.n_thread) +
-         forward_bytes(config, run.n_token, false) + donors * sizeof(float) + direct +
-         n_curve_order * n_curve_step * n_unit + n_document * row * Statistics::row_bytes;
+         std::max(gradient_bytes(config, run.n_token, run.n_thread),
+                  forward_bytes(config, run.n_token, false)) +
+         donors * sizeof(float) + direct + n_curve_order * n_curve_step * n_unit +
+         n_document * row * Statistics::row_bytes;
 }
 
 }  // namespace

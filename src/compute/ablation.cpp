@@ -74,14 +74,14 @@ struct HeadAblation::Workspace {
   const PackedModel::Products* products = nullptr;  // in use
   Activations clean;
   std::optional<TokenLoss> clean_loss;
-  Buffer stack, normalized, qkv, z, hidden;                           // of the variants
+  Buffer normalized, qkv, z, hidden;                                  // of the variants
   Buffer clean_normalized, clean_qkv, clean_hidden, clean_activated;  // of one layer
 
   /// @param changes  in ascending order of first_layer, at most variants_at_once.
   std::vector<TokenLoss> losses(const Pack& pack, std::span<const Change> changes) {
     const Index n_token = clean.n_token(), d_model = config.d_model;
-    Matrix stream = stack.matrix(d_model, n_token * changes.size());
-    stream.zeros();
+    // Given back, because a gradient may come between two calls.
+    Matrix stream(d_model, n_token * changes.size(), arma::fill::zeros);
     Index n_begun = 0;
     for (Index layer = changes.front().first_layer; layer < config.n_layer; ++layer) {
       if (n_begun > 0) prepare_attention(layer);

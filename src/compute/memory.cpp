@@ -54,8 +54,8 @@ std::uint64_t loss_bytes(const ModelConfig& config, Index n_token, int n_thread)
 
 std::uint64_t pass_product_bytes(const ModelConfig& config, Index n_token, int n_thread,
                                  Engine engine) {
-  const Index widest = std::max(config.d_mlp, 3 * config.d_model);
-  return StreamedColumns::bytes(widest, n_token, n_thread, engine);
+  return StreamedColumns::bytes(std::max(config.d_model, PackedModel::Products::vocabulary_chunk),
+                                n_token, n_thread, engine);
 }
 
 std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thread,

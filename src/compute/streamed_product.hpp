@@ -1,22 +1,20 @@
 #pragma once
 
-#include <vector>
-
 #include "compute/weight_product.hpp"
 
 namespace headscope {
 
-/// Activations for products with weights that are not kept packed. X must outlive it.
+/// Activations for products with weights that are not kept packed. They must outlive it.
 class StreamedColumns {
  public:
   /// Splits the columns over the OpenMP threads.
   StreamedColumns(blas::ConstView X, Engine engine);
 
-  /// Y = W X, or Y += W X, on the calling thread. @param W  out x in, or its transpose.
+  /// Y = W X, or Y += W X, split over the OpenMP threads. @param W  out x in, or its transpose.
+  void multiply(blas::ConstView W, blas::Transpose transpose, blas::View Y, bool add = false) const;
+  /// The same on the calling thread alone.
   void multiply_serial(blas::ConstView W, blas::Transpose transpose, blas::View Y,
                        bool add = false) const;
-  /// The same split over the OpenMP threads.
-  void multiply(blas::ConstView W, blas::Transpose transpose, blas::View Y, bool add = false) const;
 
   /// Bytes of a product's work space.
   static std::uint64_t bytes(Index n_row, Index n_col, int n_thread, Engine engine);
@@ -24,8 +22,8 @@ class StreamedColumns {
  private:
   void multiply_outputs(blas::ConstView W, bool transposed, blas::View Y, bool add) const;
 
-  blas::ConstView X_;
-  std::vector<SplitColumns> parts_;  // of some rows each; none: by float32
+  SplitColumns X_;
+  bool is_split_;
 };
 
 /// Y = W X, or Y += W X, for weights that are not kept packed: by three bfloat16 products, the
@@ -33,6 +31,7 @@ class StreamedColumns {
 /// the products of 1024 columns. Few columns, and Engine::float32, go by OpenBLAS.
 /// @param engine  float32 or bfloat16_three.
 /// @param W       out x in, or its transpose.
+/// @throws ShapeError if the shapes do not fit.
 void multiply_streamed(Engine engine, blas::ConstView W, blas::Transpose transpose,
                        blas::ConstView X, blas::View Y, bool add = false);
 
