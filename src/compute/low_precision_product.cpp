@@ -168,6 +168,7 @@ struct LowPrecisionProduct<Part, Sum>::Shape {
 
 template <typename Part, typename Sum>
 struct LowPrecisionProduct<Part, Sum>::Weights {
+  explicit Weights(const Shape& shape) : packed(shape.packed, cpu()) {}
   dnnl::memory packed;
 };
 
@@ -181,7 +182,7 @@ bool LowPrecisionProduct<Part, Sum>::is_supported() {
 template <typename Part, typename Sum>
 LowPrecisionProduct<Part, Sum>::LowPrecisionProduct(Index n_in, Index n_out, Index most_rows)
     : shape_(Shape::of(n_in, n_out, padded_rows(most_rows))),
-      weights_(std::make_unique<Weights>(dnnl::memory(shape_.packed, cpu()))) {}
+      weights_(std::make_unique<Weights>(shape_)) {}
 
 template <typename Part, typename Sum>
 void LowPrecisionProduct<Part, Sum>::pack(const Part* W, WeightOrder order) {
