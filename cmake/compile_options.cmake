@@ -11,4 +11,5 @@ if(HEADSCOPE_SANITIZE)
   target_compile_options(headscope_compile_options INTERFACE
     -fsanitize=${HEADSCOPE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(headscope_compile_options INTERFACE -fsanitize=${HEADSCOPE_SANITIZE})
+  target_compile_definitions(headscope_compile_options INTERFACE HEADSCOPE_SANITIZED)
 endif()

@@ -38,7 +38,7 @@ double peak_memory(const std::string& n_document) {
 }
 
 // The address sanitizer keeps freed memory and shadows all memory.
-#ifdef __SANITIZE_ADDRESS__
+#ifdef HEADSCOPE_SANITIZED
 constexpr bool memory_can_be_measured = false;
 #else
 constexpr bool memory_can_be_measured = true;
