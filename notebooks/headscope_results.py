@@ -77,7 +77,7 @@ def heads(run):
             continue
         dataset = run[group]
         for name, variable in dataset.data_vars.items():
-            if name.endswith(("_ci_low", "_ci_high")) or variable.dtype == object:
+            if name.endswith(("_ci_low", "_ci_high")) or variable.dtype.kind in "OU":
                 continue
             further = [axis for axis in variable.dims if axis not in ("layer", "head")]
             if len(further) > 1 or not {"layer", "head"} <= set(variable.dims):

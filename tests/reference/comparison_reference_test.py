@@ -35,7 +35,7 @@ class Comparison(unittest.TestCase):
         for group in GROUPS:
             first, second = (dataset(run, group) for run in self.runs)
             for name, variable in first.data_vars.items():
-                if variable.dtype != object and {"layer", "head"} <= set(variable.dims) and name in second and not name.endswith(("_ci_low", "_ci_high")):
+                if variable.dtype.kind not in "OU" and {"layer", "head"} <= set(variable.dims) and name in second and not name.endswith(("_ci_low", "_ci_high")):
                     yield f"{group.replace('/', '_')}_{name}", first, second, name
 
     def test_every_variable_by_head_stands_side_by_side(self):
