@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "compute/activations.hpp"
 #include "compute/difference.hpp"
@@ -80,7 +81,7 @@ struct HeadAblation::Workspace {
   /// @param changes  in ascending order of first_layer, at most variants_at_once.
   std::vector<TokenLoss> losses(const Pack& pack, std::span<const Change> changes) {
     const Index n_token = clean.n_token(), d_model = config.d_model;
-    // Given back, because a gradient may come between two calls.
+    // Given back when it is no longer needed: there is not always memory for it.
     Matrix stream(d_model, n_token * changes.size(), arma::fill::zeros);
     Index n_begun = 0;
     for (Index layer = changes.front().first_layer; layer < config.n_layer; ++layer) {
@@ -104,7 +105,7 @@ struct HeadAblation::Workspace {
     const Matrix resid_final = clean.resid(config.n_layer);
     Matrix ln = final_norm();
     layer_norm_difference(resid_final, stream, model.ln_f_gain, config.layer_norm_epsilon, stream);
-    return losses_of_differences(model, *products, passes, ln, stream, *clean_loss,
+    return losses_of_differences(model, *products, passes, ln, std::move(stream), *clean_loss,
                                  pack.predictions);
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "compute/buffer.hpp"
 #include "compute/softmax.hpp"
@@ -104,19 +105,19 @@ void add_entries(const float* logits, const float* p, const float* d, Index coun
 class LossDifference {
  public:
   LossDifference(const Model& model, const PackedModel::Products& products, Engine passes,
-                 blas::ConstView normalized, blas::ConstView D, const TokenLoss& clean,
+                 blas::ConstView normalized, Matrix D, const TokenLoss& clean,
                  std::span<const Pack::Prediction> predictions)
       : model_(model),
         products_(products),
         passes_(passes),
         normalized_(normalized),
-        D_(D),
+        D_(std::move(D)),
         streamed_(normalized, passes),
-        split_(D, products.engine),
+        split_(D_, products.engine),
         clean_(clean),
         predictions_(predictions),
         predictions_of_(n_clean()),
-        sums_(D.n_col),
+        sums_(D_.n_cols),
         targets_(n_variant() * predictions.size()) {
     for (Index i = 0; i < predictions.size(); ++i) {
       predictions_of_[predictions[i].column].push_back(i);
@@ -126,6 +127,7 @@ class LossDifference {
   std::vector<TokenLoss> run() {
     const Index d_vocab = model_.unembedding().n_cols;
     find_shifts();
+    if (products_.engine != Engine::float32) D_.reset();  // split_ has it
     for (Index first = 0; first < d_vocab; first += vocabulary_chunk) {
       run_chunk(first, std::min(vocabulary_chunk, d_vocab - first));
     }
@@ -134,7 +136,8 @@ class LossDifference {
 
  private:
   Index n_clean() const { return normalized_.n_col; }
-  Index n_variant() const { return D_.n_col / n_clean(); }
+  Index n_column() const { return sums_.size(); }
+  Index n_variant() const { return n_column() / n_clean(); }
   Index target(Index prediction) const {
     return static_cast<Index>(predictions_[prediction].target);
   }
@@ -158,11 +161,11 @@ class LossDifference {
                                                     normalized_.data + column * normalized_.stride,
                                                     normalized_.n_row));
     }
-    mean_.set_size(D_.n_col);
+    mean_.set_size(n_column());
 #pragma omp parallel for schedule(static)
-    for (Index c = 0; c < D_.n_col; ++c) {
-      mean_(c) = static_cast<float>(
-          dot(products_.mean_unembedding.memptr(), D_.data + c * D_.stride, D_.n_row));
+    for (Index c = 0; c < n_column(); ++c) {
+      mean_(c) =
+          static_cast<float>(dot(products_.mean_unembedding.memptr(), D_.colptr(c), D_.n_rows));
     }
   }
 
@@ -171,19 +174,19 @@ class LossDifference {
     const WeightProduct& entries = products_.unembedding[first / vocabulary_chunk];
     const bool centred = products_.engine != Engine::float32;
     const auto n_thread = static_cast<Index>(blas::thread_count());
-    const Index block = std::clamp(D_.n_col / n_thread + 1, least_columns, most_columns);
+    const Index block = std::clamp(n_column() / n_thread + 1, least_columns, most_columns);
 #pragma omp parallel
     {
       thread_local Buffer buffer;
-      Matrix d = buffer.matrix(count, std::min(block, D_.n_col));
+      Matrix d = buffer.matrix(count, std::min(block, n_column()));
 #pragma omp for schedule(dynamic)
-      for (Index column = 0; column < D_.n_col; column += block) {
-        const Index n_column = std::min(block, D_.n_col - column);
-        for (Index c = 0; c < n_column && !centred; ++c) {
+      for (Index column = 0; column < n_column(); column += block) {
+        const Index n_here = std::min(block, n_column() - column);
+        for (Index c = 0; c < n_here && !centred; ++c) {
           std::fill_n(d.colptr(c), count, -mean_(column + c));
         }
-        entries.multiply_serial(split_, column, blas::View(d).cols(0, n_column), !centred);
-        for (Index c = 0; c < n_column; ++c) add_column(first, count, column + c, d.colptr(c));
+        entries.multiply_serial(split_, column, blas::View(d).cols(0, n_here), !centred);
+        for (Index c = 0; c < n_here; ++c) add_column(first, count, column + c, d.colptr(c));
       }
     }
   }
@@ -248,8 +251,9 @@ class LossDifference {
     for (Index i = 0; i < which.size(); ++i) {
       const Pack::Prediction& prediction = predictions_[which[i]];
       const float* const clean = normalized_.data + prediction.column * normalized_.stride;
-      const float* const d = D_.data + (variant * n_clean() + prediction.column) * D_.stride;
-      std::transform(clean, clean + normalized_.n_row, d, changed.colptr(i), std::plus<>());
+      float* const sum = changed.colptr(i);
+      split_.join(variant * n_clean() + prediction.column, sum);
+      std::transform(clean, clean + normalized_.n_row, sum, sum, std::plus<>());
       targets.push_back(prediction.target);
     }
     const TokenLoss anew = token_loss(changed, model_.unembedding(), model_.b_U, targets, passes_);
@@ -262,7 +266,8 @@ class LossDifference {
   const Model& model_;
   const PackedModel::Products& products_;
   Engine passes_;
-  blas::ConstView normalized_, D_;
+  blas::ConstView normalized_;
+  Matrix D_;
   StreamedColumns streamed_;  // normalized
   SplitColumns split_;        // of D
   const TokenLoss& clean_;
@@ -279,11 +284,12 @@ class LossDifference {
 
 std::vector<TokenLoss> losses_of_differences(const Model& model,
                                              const PackedModel::Products& products, Engine passes,
-                                             blas::ConstView normalized, blas::ConstView D,
+                                             blas::ConstView normalized, Matrix D,
                                              const TokenLoss& clean,
                                              std::span<const Pack::Prediction> predictions) {
-  if (predictions.empty()) return std::vector<TokenLoss>(D.n_col / normalized.n_col);
-  return LossDifference(model, products, passes, normalized, D, clean, predictions).run();
+  if (predictions.empty()) return std::vector<TokenLoss>(D.n_cols / normalized.n_col);
+  return LossDifference(model, products, passes, normalized, std::move(D), clean, predictions)
+      .run();
 }
 
 std::uint64_t loss_difference_bytes(Index n_token, Index n_column, int n_thread) {

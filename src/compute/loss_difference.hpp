@@ -16,12 +16,13 @@ namespace headscope {
 /// @param products    the model's, of any engine, for the differences.
 /// @param passes      engine of the clean logits, as multiply_streamed() takes it.
 /// @param normalized  d_model x n_column, ln_f of the clean stream.
-/// @param D           d_model x (n_column n_variant), differences of the same.
+/// @param D           d_model x (n_column n_variant), differences of the same; given back
+///                    once they are split for a low-precision engine.
 /// @param clean       losses of the predictions.
 /// @return            one per variant, in the order of the predictions.
 std::vector<TokenLoss> losses_of_differences(const Model& model,
                                              const PackedModel::Products& products, Engine passes,
-                                             blas::ConstView normalized, blas::ConstView D,
+                                             blas::ConstView normalized, Matrix D,
                                              const TokenLoss& clean,
                                              std::span<const Pack::Prediction> predictions);
 

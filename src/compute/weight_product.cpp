@@ -258,6 +258,20 @@ SplitColumns::SplitColumns(blas::ConstView X, Engine engine) : X_(X) {
   }
 }
 
+void SplitColumns::join(Index column, float* x) const {
+  const Index n = X_.n_row, begin = column * n;
+  for (Index i = 0; i < n; ++i) {
+    if (!int8_high_.empty()) {
+      x[i] = scales_[column] * (256 * widen(int8_high_[begin + i]) + widen(int8_low_[begin + i]));
+    } else if (!bfloat16_high_.empty()) {
+      x[i] = widen(bfloat16_high_[begin + i]);
+      if (!bfloat16_low_.empty()) x[i] += widen(bfloat16_low_[begin + i]);
+    } else {
+      x[i] = X_.data[column * X_.stride + i];
+    }
+  }
+}
+
 std::uint64_t SplitColumns::bytes(Index n_row, Index n_col, Engine engine) {
   return WeightProduct::bytes(static_cast<std::uint64_t>(n_row) * (n_col + most_block_columns),
                               engine);

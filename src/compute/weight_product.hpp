@@ -19,6 +19,9 @@ class SplitColumns {
   SplitColumns(blas::ConstView X, Engine engine);
   static std::uint64_t bytes(Index n_row, Index n_col, Engine engine);
 
+  /// One column as the products see it: the sum of its parts. @param x  n_row values, overwritten.
+  void join(Index column, float* x) const;
+
  private:
   friend class WeightProduct;
   friend class StreamedColumns;

@@ -106,6 +106,16 @@ TEST_P(WeightProductTest, AColumnDoesNotDependOnItsPlace) {
     ASSERT_TRUE(arma::approx_equal(Y.col(c), Y.col(0), "absdiff", 0));
 }
 
+TEST_P(WeightProductTest, SplitColumnsAddUpToTheirColumns) {
+  Normal normal(5);
+  const Matrix X = normal.matrix(70, 12);
+  const SplitColumns split(X, GetParam().engine);
+  Matrix joined(70, 12);
+  for (Index c = 0; c < X.n_cols; ++c) split.join(c, joined.colptr(c));
+  EXPECT_LT(relative_error(joined, X), GetParam().error);
+  EXPECT_EQ(relative_error(joined, X) == 0, GetParam().engine == Engine::float32);
+}
+
 TEST_P(WeightProductTest, RefusesShapesThatDoNotFit) {
   const Matrix W(10, 20, arma::fill::zeros), X(19, 3, arma::fill::zeros);
   Matrix Y(10, 3);
