@@ -147,11 +147,12 @@ TEST_P(HeadAblationEngine, GivesTheIncreasesOfDoublePrecisionWithinItsOwnError) 
                                        GetParam().tolerance, GetParam().engine);
 }
 
-// Enough tokens for the clean stream to be computed by three bfloat16 products.
+// Enough tokens for the clean stream to be computed by three bfloat16 products. The random model
+// has larger activations than the default one, and so has the engine larger errors.
 TEST_P(HeadAblationEngine, GivesTheIncreasesOfDoublePrecisionWithPassesByThreeBfloat16) {
   const Model model = test::random_weights(test::small_config(), 7);
   expect_increases_of_double_precision(model, test::Normal(5).tokens(140, model.config.d_vocab),
-                                       std::max(GetParam().tolerance, 1e-4), GetParam().engine,
+                                       2 * GetParam().tolerance + 1e-4, GetParam().engine,
                                        Engine::bfloat16_three);
 }
 
