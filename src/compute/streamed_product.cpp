@@ -26,10 +26,6 @@ Index part_size(Index count, Index most, Index n_thread = 1) {
   return std::min(most, quotient(quotient(count, n_part), part_multiple) * part_multiple);
 }
 
-blas::ConstView outputs_of(blas::ConstView W, bool transposed, Index first, Index count) {
-  return transposed ? W.cols(first, count) : W.rows(first, count);
-}
-
 // A thread's packed weights, by shape.
 Bfloat16Weights& weights_of_thread(Index n_in, Index n_out) {
   thread_local std::map<std::array<Index, 2>, Bfloat16Weights> weights;
@@ -39,55 +35,49 @@ Bfloat16Weights& weights_of_thread(Index n_in, Index n_out) {
 }  // namespace
 
 StreamedColumns::StreamedColumns(blas::ConstView X, Engine engine)
-    : X_(X, engine_for(engine, X.n_col)),
-      is_split_(engine_for(engine, X.n_col) != Engine::float32) {}
+    : X_(X, engine_for(engine, X.n_col)) {}
 
 void StreamedColumns::multiply(blas::ConstView W, blas::Transpose transpose, blas::View Y,
                                bool add) const {
-  if (!is_split_) {
+  if (!is_split()) {
     blas::multiply(W, transpose, X_.X_, blas::Transpose::no, Y, 1, add ? 1 : 0);
     return;
   }
   check_product(W, transpose, X_.X_, Y);
-  const bool transposed = transpose == blas::Transpose::yes;
   const Index at_once = part_size(Y.n_row, most_outputs, static_cast<Index>(blas::thread_count()));
 #pragma omp parallel for schedule(dynamic)
   for (Index first = 0; first < Y.n_row; first += at_once) {
-    const Index count = std::min(at_once, Y.n_row - first);
-    multiply_outputs(outputs_of(W, transposed, first, count), transposed, Y.rows(first, count),
-                     add);
+    multiply_outputs(W, transpose, first, std::min(at_once, Y.n_row - first), Y, add);
   }
 }
 
 void StreamedColumns::multiply_serial(blas::ConstView W, blas::Transpose transpose, blas::View Y,
                                       bool add) const {
-  if (!is_split_) {
+  if (!is_split()) {
     blas::multiply_serial(W, transpose, X_.X_, blas::Transpose::no, Y, 1, add ? 1 : 0);
     return;
   }
   check_product(W, transpose, X_.X_, Y);
-  const bool transposed = transpose == blas::Transpose::yes;
   const Index at_once = part_size(Y.n_row, most_outputs);
   for (Index first = 0; first < Y.n_row; first += at_once) {
-    const Index count = std::min(at_once, Y.n_row - first);
-    multiply_outputs(outputs_of(W, transposed, first, count), transposed, Y.rows(first, count),
-                     add);
+    multiply_outputs(W, transpose, first, std::min(at_once, Y.n_row - first), Y, add);
   }
 }
 
-void StreamedColumns::multiply_outputs(blas::ConstView W, bool transposed, blas::View Y,
-                                       bool add) const {
+void StreamedColumns::multiply_outputs(blas::ConstView W, blas::Transpose transpose, Index first,
+                                       Index count, blas::View Y, bool add) const {
   thread_local Bfloat16Weights::Scratch scratch;
   thread_local Buffer buffer;
-  Matrix sums = buffer.matrix(Y.n_row, most_low_precision_rows);
+  Matrix sums = buffer.matrix(count, most_low_precision_rows);
   const Index n_in = X_.X_.n_row;
-  Bfloat16Weights& weights = weights_of_thread(n_in, Y.n_row);
-  weights.pack(W, transposed, scratch);
+  const bool transposed = transpose == blas::Transpose::yes;
+  Bfloat16Weights& weights = weights_of_thread(n_in, count);
+  weights.pack(transposed ? W.cols(first, count) : W.rows(first, count), transposed, scratch);
   for (Index c = 0; c < Y.n_col; c += most_low_precision_rows) {
-    const Index count = std::min(most_low_precision_rows, Y.n_col - c);
-    weights.multiply(X_.bfloat16_high_.data() + c * n_in, X_.bfloat16_low_.data() + c * n_in, count,
-                     false, sums.memptr());
-    write_sums(sums.memptr(), add, Y.cols(c, count));
+    const Index n_column = std::min(most_low_precision_rows, Y.n_col - c);
+    weights.multiply(X_.bfloat16_high_.data() + c * n_in, X_.bfloat16_low_.data() + c * n_in,
+                     n_column, false, sums.memptr());
+    write_sums(sums.memptr(), add, Y.rows(first, count).cols(c, n_column));
   }
 }
 

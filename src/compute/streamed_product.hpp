@@ -20,10 +20,12 @@ class StreamedColumns {
   static std::uint64_t bytes(Index n_row, Index n_col, int n_thread, Engine engine);
 
  private:
-  void multiply_outputs(blas::ConstView W, bool transposed, blas::View Y, bool add) const;
+  bool is_split() const { return !X_.bfloat16_high_.empty(); }
+  // `count` outputs from `first` on.
+  void multiply_outputs(blas::ConstView W, blas::Transpose transpose, Index first, Index count,
+                        blas::View Y, bool add) const;
 
   SplitColumns X_;
-  bool is_split_;
 };
 
 /// Y = W X, or Y += W X, for weights that are not kept packed: by three bfloat16 products, the

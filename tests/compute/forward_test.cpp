@@ -78,6 +78,15 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(Activation::gelu_new, Activation::gelu, Activation::relu),
                      testing::Bool(), testing::Values(Engine::float32, Engine::bfloat16_three)));
 
+TEST(Forward, EngineIsThatOfManyTokensAlone) {
+  const Model model = random_weights(small_config(), 1);
+  for (const Index n_token : {40, 150}) {
+    const TokenIds tokens = Normal(2).tokens(n_token, model.config.d_vocab);
+    Forward exact(model), lower(model, Engine::bfloat16_three);
+    EXPECT_EQ(test::same_values(exact.run(tokens), lower.run(tokens)), n_token == 40);
+  }
+}
+
 TEST(Forward, ObserversSeeOneConsistentLayer) {
   const Model model = random_weights(small_config(), 3);
   const TokenIds tokens = Normal(4).tokens(130, model.config.d_vocab);
