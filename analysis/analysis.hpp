@@ -10,7 +10,6 @@
 #include "headscope/figure.hpp"
 #include "headscope/forward.hpp"
 #include "headscope/model.hpp"
-#include "headscope/packed_model.hpp"
 #include "headscope/results.hpp"
 #include "headscope/statistics.hpp"
 #include "headscope/tasks.hpp"
@@ -110,8 +109,6 @@ struct AnalysisContext {
   const Model& model;
   const Corpus* corpus;  ///< null if no analysis needs it
   const AnalysisSettings& settings;
-  const PackedModel* packed =
-      nullptr;                       ///< the model's weights for settings.engine(); null: float32
   const TaskFiles* tasks = nullptr;  ///< null if no analysis needs them
 };
 

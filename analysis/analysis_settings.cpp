@@ -4,22 +4,12 @@
 
 namespace headscope {
 
-namespace {
-
-/// float32 if this build has nothing else.
-Precision precision_of_build(const std::string& name) {
-  if (!has_low_precision_products()) return Precision::float32;
-  return parse_precision(name).value_or(Precision::float32);
-}
-
-}  // namespace
-
 Engine AnalysisSettings::engine() const {
-  return fastest_engine(precision_of_build(precision), this_processor());
+  return fastest_engine(parse_precision(precision).value_or(Precision::float32), this_processor());
 }
 
 Engine AnalysisSettings::pass_engine() const {
-  return fastest_pass_engine(precision_of_build(precision), this_processor());
+  return fastest_engine(Precision::float32, this_processor());
 }
 
 void AnalysisSettings::declare(OptionTable& option) {

@@ -31,9 +31,9 @@ class AnalysisSettings {
     return found == own_.end() ? defaults : *std::any_cast<Options>(&found->second);
   }
 
-  /// The engine of the products behind the losses of ablated heads: float32 if none is faster.
+  /// The engine of the products behind the losses of ablated heads, pass_engine() for float32.
   Engine engine() const;
-  /// The engine of forward and backward passes.
+  /// The engine of forward and backward passes: as exact as float32.
   Engine pass_engine() const;
 
   /// Adds the shared options, then those of every registered analysis.

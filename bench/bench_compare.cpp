@@ -26,7 +26,7 @@ struct Arguments {
 Precision precision_of(const std::string& name) {
   const std::optional<Precision> precision = parse_precision(name);
   if (!precision) throw OptionError("--precision", "expected float32, high or fast, got " + name);
-  return has_low_precision_products() ? *precision : Precision::float32;
+  return *precision;
 }
 
 Arguments parse(int argc, char** argv) {
@@ -39,7 +39,7 @@ Arguments parse(int argc, char** argv) {
           std::stoi(values.at("--threads")),
           std::stoi(values.at("--runs")),
           fastest_engine(precision, this_processor()),
-          fastest_pass_engine(precision, this_processor())};
+          fastest_engine(Precision::float32, this_processor())};
 }
 
 TokenIds read_tokens(const std::string& path) {
@@ -155,8 +155,7 @@ json zero_ablation_all(const Model& model, const TokenIds& tokens, const Argumen
     for (Index h = 0; h < config.n_head; ++h) variants.push_back({l, {h}});
   }
   Forward forward(model, arguments.pass_engine);
-  const PackedModel packed(model, arguments.engine);
-  HeadAblation ablation(model, &packed, arguments.pass_engine);
+  HeadAblation ablation(model, arguments.engine, arguments.pass_engine);
   LayerObserver* const observers[] = {&ablation};
   double baseline = 0;
   json losses;

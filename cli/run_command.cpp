@@ -23,7 +23,7 @@ class RunCommand : public Command {
     const RunSetup setup(run_);
     progress.clear();
     if (!run_.quiet && run_.settings.precision != "float32" &&
-        setup.packed().engine() == Engine::float32) {
+        run_.settings.engine() == Engine::float32) {
       std::cerr << "--precision " << run_.settings.precision
                 << ": float32, since nothing is faster on this processor\n";
     }

@@ -16,14 +16,6 @@ find_package(nlohmann_json 3.9 REQUIRED)
 find_package(ZLIB REQUIRED)
 pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(libcrypto REQUIRED IMPORTED_TARGET libcrypto)
-# Optional: low-precision matrix products. Debian's dnnl-config.cmake asks for OpenCL, which is not used here.
-find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
-find_library(DNNL_LIBRARY dnnl)
-if(DNNL_INCLUDE_DIR AND DNNL_LIBRARY AND NOT TARGET DNNL::dnnl)
-  add_library(DNNL::dnnl UNKNOWN IMPORTED)
-  set_target_properties(DNNL::dnnl PROPERTIES
-    IMPORTED_LOCATION ${DNNL_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${DNNL_INCLUDE_DIR})
-endif()
 include(${CMAKE_CURRENT_LIST_DIR}/armadillo.cmake)
 
 if(NOT TARGET hdf5::hdf5)

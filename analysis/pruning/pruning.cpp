@@ -55,7 +55,7 @@ class Pruning : public Analysis {
       : model_(context.model),
         corpus_(context.corpus),
         settings_(context.settings),
-        ablation_(context.model, context.packed, settings_.pass_engine()),
+        ablation_(context.model, settings_.engine(), settings_.pass_engine()),
         direct_effects_(context.model) {
     const std::uint64_t n_document = corpus_->n_document();
     sample_ = spread_sample(n_document, settings_.own<PruningOptions>().n_document_used(n_document),
@@ -211,7 +211,7 @@ class Pruning : public Analysis {
     }
     const std::vector<TokenLoss> losses = ablation_.losses(tokens_, variants);
     Array& rows = statistics.row("ablated", {n_ablation_row, config.n_layer, n_head});
-    if (settings_.engine() != Engine::float32) sample_float32(variants, statistics);
+    if (settings_.engine() != settings_.pass_engine()) sample_float32(variants, statistics);
     auto loss = losses.begin();
     for (Index l = 0; l < config.n_layer; ++l) {
       for (Index h = 0; h < n_head; ++h) {

@@ -33,7 +33,7 @@ class Tasks : public Analysis {
         settings_(context.settings),
         batches_(pair_batches(tasks_)),
         forward_(context.model, settings_.pass_engine()),
-        ablation_(context.model, context.packed, settings_.pass_engine()),
+        ablation_(context.model, settings_.engine(), settings_.pass_engine()),
         gradient_(context.model, settings_.pass_engine()),
         attribution_(context.model) {}
 

@@ -2,6 +2,7 @@
 
 #include <iostream>
 #include <memory>
+#include <set>
 
 #include "headscope/kernel.hpp"
 #include "run/run_passes.hpp"
@@ -11,8 +12,7 @@ namespace headscope {
 namespace {
 
 AnalysisContext context_of(const RunSetup& setup, const Model& model) {
-  return {model, setup.corpus(), setup.options().settings,
-          &model == &setup.model() ? &setup.packed() : nullptr, setup.tasks()};
+  return {model, setup.corpus(), setup.options().settings, setup.tasks()};
 }
 
 /// A run's control: an untrained model and the analyses that run on it.
@@ -58,8 +58,8 @@ PassLabel pass_label(const RunSetup& setup) {
   PassLabel label;
   label.identity = run_identity(setup);
   std::string arithmetic = blas::arithmetic_in_use();
-  const Engine engines[] = {setup.packed().engine(), setup.options().settings.pass_engine()};
-  for (const Engine engine : engines) {
+  const AnalysisSettings& settings = setup.options().settings;
+  for (const Engine engine : std::set{settings.engine(), settings.pass_engine()}) {
     if (engine != Engine::float32) arithmetic += ", " + engine_name(engine);
   }
   label.arithmetic = {arithmetic};

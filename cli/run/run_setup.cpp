@@ -20,16 +20,6 @@ const RunOptions& with_threads_set(const RunOptions& options) {
   return options;
 }
 
-/// @throws UsageError if this build lacks the products that the precision needs.
-Engine checked_engine(const RunOptions& options) {
-  const std::string& precision = options.settings.precision;
-  if (precision != "float32" && !has_low_precision_products()) {
-    throw UsageError("--precision " + precision +
-                     ": expected a build with oneDNN, got one without");
-  }
-  return options.settings.engine();
-}
-
 std::vector<std::string> find_corpus(const RunOptions& options) {
   if (!options.model.empty() || !options.corpus.empty()) return options.corpus;
   return {default_data_path("stories.conllu")};
@@ -165,7 +155,6 @@ RunSetup::RunSetup(const RunOptions& options)
       corpus_paths_(find_corpus(options)),
       task_paths_(find_tasks(options)),
       model_(load_checked_model(options_)),
-      packed_(model_, checked_engine(options_)),
       analyses_(choose_analyses(options_, !corpus_paths_.empty(), !task_paths_.empty(), model_)),
       tokenizer_(open_needed_tokenizer(options_, model_, analyses_)),
       corpus_(open_corpus(options_, corpus_paths_, model_, tokenizer_, analyses_)),

@@ -28,7 +28,6 @@ class RunSetup {
 
   const RunOptions& options() const { return options_; }
   const Model& model() const { return model_; }
-  const PackedModel& packed() const { return packed_; }
   /// The paths given, or the default stories with the default model.
   const std::vector<std::string>& corpus_paths() const { return corpus_paths_; }
   /// The task files given, or the default ones with the default model.
@@ -50,7 +49,6 @@ class RunSetup {
   const RunOptions& options_;
   std::vector<std::string> corpus_paths_, task_paths_;
   Model model_;
-  PackedModel packed_;
   std::vector<const RegisteredAnalysis*> analyses_;
   std::optional<Tokenizer> tokenizer_;
   std::optional<Corpus> corpus_;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "headscope/forward.hpp"
-#include "headscope/packed_model.hpp"
+#include "headscope/precision.hpp"
 
 namespace headscope {
 
@@ -37,10 +37,10 @@ struct HeadVariant {
 /// Better than One?" (zero ablation).
 class HeadAblation : public LayerObserver {
  public:
-  /// @param packed  the model's weights for the engine to use; null: float32. Must outlive this.
+  /// @param engine  of the differences.
   /// @param passes  engine of the clean stream: the one of the forward pass that it watches.
   /// @throws ShapeError if the model is attention-only.
-  explicit HeadAblation(const Model& model, const PackedModel* packed = nullptr,
+  explicit HeadAblation(const Model& model, Engine engine = Engine::float32,
                         Engine passes = Engine::float32);
   ~HeadAblation() override;
 
@@ -66,7 +66,7 @@ class HeadAblation : public LayerObserver {
     return losses(Pack::of_document(tokens), variants);
   }
 
-  /// `losses` by float32 products, whatever the engine: to measure its error.
+  /// `losses` by OpenBLAS's products, whatever the engine: to measure its error.
   std::vector<TokenLoss> float32_losses(const Pack& pack, std::span<const HeadVariant> variants);
 
   /// Losses with heads of any layers set to zero.
@@ -81,9 +81,10 @@ class HeadAblation : public LayerObserver {
  private:
   struct Workspace;
   std::vector<TokenLoss> losses(const Pack& pack, std::span<const HeadVariant> variants,
-                                const PackedModel& packed);
+                                Engine engine);
 
   const Model& model_;
+  Engine engine_;
   std::unique_ptr<Workspace> workspace_;
 };
 

@@ -54,7 +54,7 @@ struct TokenLoss {
 /// @param unembedding  d_model x d_vocab.
 /// @param b_U          d_vocab, or empty.
 /// @param targets      n token ids.
-/// @param engine       of the logits: float32 or bfloat16_three.
+/// @param engine       of the logits.
 /// @throws ShapeError  if counts differ or a target is not below d_vocab.
 TokenLoss token_loss(blas::ConstView normalized, const Matrix& unembedding, const Vector& b_U,
                      std::span<const TokenId> targets, Engine engine = Engine::float32);

@@ -2,6 +2,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdint>
@@ -43,6 +45,12 @@ std::uint64_t saved_states() {
   return std::uint64_t{high} << 32 | low;
 }
 
+// Linux gives tile registers only to a process that asks for them.
+bool may_use_tiles() {
+  constexpr int request_permission = 0x1023, tile_data = 18;  // asm/prctl.h, from Linux 5.16
+  return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+}
+
 std::string brand() {
   constexpr std::uint32_t first = 0x80000002;
   if (cpuid(0x80000000).eax < first + 2) return "";
@@ -65,7 +73,7 @@ Processor this_processor() {
   const std::uint64_t saved = saved_states();
   const bool avx = bit(saved, 1) && bit(saved, 2);
   const bool avx512 = avx && bit(saved, 5) && bit(saved, 6) && bit(saved, 7);
-  const bool tiles = bit(saved, 17) && bit(saved, 18) && bit(extended.edx, 24);
+  const bool tiles = bit(saved, 17) && bit(saved, 18) && bit(extended.edx, 24) && may_use_tiles();
   Processor processor;
   processor.name = brand();
   processor.avx2 = avx && bit(extended.ebx, 5) && bit(features.ecx, 12);

@@ -9,10 +9,9 @@
 #include "compute/difference.hpp"
 #include "compute/layer.hpp"
 #include "compute/loss_difference.hpp"
-#include "compute/model_products.hpp"
 #include "compute/pack.hpp"
 #include "compute/packed_attention.hpp"
-#include "compute/streamed_product.hpp"
+#include "compute/weight_product.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
@@ -59,20 +58,30 @@ void check_variant(const HeadVariant& variant, const ModelConfig& config, Index 
 }  // namespace
 
 struct HeadAblation::Workspace {
-  Workspace(const Model& model_given, const PackedModel* packed_given, Engine passes_given)
+  struct LayerProducts {
+    WeightProduct W_QKV, W_O, W_in, W_out;
+
+    void set(const LayerWeights& layer, Engine engine) {
+      W_QKV.set(layer.W_QKV, blas::Transpose::no, engine);
+      W_O.set(layer.W_O, blas::Transpose::no, engine);
+      W_in.set(layer.W_in, blas::Transpose::no, engine);
+      W_out.set(layer.W_out, blas::Transpose::no, engine);
+    }
+  };
+
+  Workspace(const Model& model_given, Engine passes_given)
       : model(model_given),
         config(model.config),
         passes(passes_given),
-        float32(model),
-        packed(packed_given == nullptr ? float32 : *packed_given),
+        mean_unembedding(arma::mean(model.unembedding(), 1)),
         clean(config.n_layer) {}
 
   const Model& model;
   const ModelConfig& config;
-  const Engine passes;  // of the clean stream
-  const PackedModel float32;
-  const PackedModel& packed;
-  const PackedModel::Products* products = nullptr;  // in use
+  const Engine passes;              // of the clean stream
+  Engine engine = Engine::float32;  // of the differences
+  LayerProducts products;           // of one layer
+  const Vector mean_unembedding;
   Activations clean;
   std::optional<TokenLoss> clean_loss;
   Buffer normalized, qkv, z, hidden;                                  // of the variants
@@ -81,10 +90,10 @@ struct HeadAblation::Workspace {
   /// @param changes  in ascending order of first_layer, at most variants_at_once.
   std::vector<TokenLoss> losses(const Pack& pack, std::span<const Change> changes) {
     const Index n_token = clean.n_token(), d_model = config.d_model;
-    // Given back when it is no longer needed: there is not always memory for it.
     Matrix stream(d_model, n_token * changes.size(), arma::fill::zeros);
     Index n_begun = 0;
     for (Index layer = changes.front().first_layer; layer < config.n_layer; ++layer) {
+      products.set(model.layers[layer], product_engine(engine, stream.n_cols));
       if (n_begun > 0) prepare_attention(layer);
       for_blocks(0, n_begun, [&](Index first, Index count) {
         add_attention(layer, pack, changes.subspan(first, count),
@@ -105,7 +114,7 @@ struct HeadAblation::Workspace {
     const Matrix resid_final = clean.resid(config.n_layer);
     Matrix ln = final_norm();
     layer_norm_difference(resid_final, stream, model.ln_f_gain, config.layer_norm_epsilon, stream);
-    return losses_of_differences(model, *products, passes, ln, std::move(stream), *clean_loss,
+    return losses_of_differences(model, mean_unembedding, {passes, engine}, ln, stream, *clean_loss,
                                  pack.predictions);
   }
 
@@ -135,7 +144,7 @@ struct HeadAblation::Workspace {
     Matrix before = clean_hidden.matrix(config.d_mlp, clean.n_token());
     Matrix after = clean_activated.matrix(config.d_mlp, clean.n_token());
     layer_norm(clean.resid_mid(l), layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, ln);
-    multiply_streamed(passes, layer.W_in, blas::Transpose::no, ln, before);
+    multiply_weights(passes, layer.W_in, blas::Transpose::no, ln, before);
     std::copy(before.begin(), before.end(), after.begin());
     add_bias(before, layer.b_in);
     add_bias_activate(after, layer.b_in, config.activation);
@@ -149,7 +158,7 @@ struct HeadAblation::Workspace {
     for (Index i = 0; i < changes.size(); ++i) {
       replace_heads(l, changes[i], blas::View(dz).cols(i * n_token, n_token));
     }
-    products->layers[l].W_O.multiply(dz, stream);
+    products.W_O.multiply(dz, stream);
   }
 
   void add_attention(Index l, const Pack& pack, std::span<const Change> changes,
@@ -160,7 +169,7 @@ struct HeadAblation::Workspace {
     Matrix projected = qkv.matrix(3 * config.d_model, stream.n_col);
     Matrix dz = z.matrix(config.d_model, stream.n_col);
     layer_norm_difference(clean.resid(l), stream, layer.ln_1_gain, config.layer_norm_epsilon, ln);
-    products->layers[l].W_QKV.multiply(ln, projected);
+    products.W_QKV.multiply(ln, projected);
     add_clean(clean_qkv.matrix(3 * config.d_model, n_token), 1, projected);
     packed_attention(projected, config.n_head, config.score_scale(l), pack.segments, changes.size(),
                      dz);
@@ -168,7 +177,7 @@ struct HeadAblation::Workspace {
     for (Index i = 0; i < changes.size(); ++i) {
       replace_heads(l, changes[i], blas::View(dz).cols(i * n_token, n_token));
     }
-    products->layers[l].W_O.multiply(dz, stream, true);
+    products.W_O.multiply(dz, stream, true);
   }
 
   /// dz = replacement - clean z in the rows of the heads replaced in this layer.
@@ -194,11 +203,11 @@ struct HeadAblation::Workspace {
     Matrix activated = hidden.matrix(config.d_mlp, stream.n_col);
     layer_norm_difference(clean.resid_mid(l), stream, layer.ln_2_gain, config.layer_norm_epsilon,
                           ln);
-    products->layers[l].W_in.multiply(ln, activated);
+    products.W_in.multiply(ln, activated);
     activation_difference(clean_hidden.matrix(config.d_mlp, n_token),
                           clean_activated.matrix(config.d_mlp, n_token), config.activation,
                           activated);
-    products->layers[l].W_out.multiply(activated, stream, true);
+    products.W_out.multiply(activated, stream, true);
   }
 
   /// Losses of any number of variants, in order.
@@ -222,8 +231,8 @@ struct HeadAblation::Workspace {
   }
 };
 
-HeadAblation::HeadAblation(const Model& model, const PackedModel* packed, Engine passes)
-    : model_(model), workspace_(std::make_unique<Workspace>(model, packed, passes)) {
+HeadAblation::HeadAblation(const Model& model, Engine engine, Engine passes)
+    : model_(model), engine_(engine), workspace_(std::make_unique<Workspace>(model, passes)) {
   if (!model.is_complete()) {
     throw ShapeError("model: expected token embedding and MLP weights, got attention weights only");
   }
@@ -256,23 +265,23 @@ const TokenLoss& HeadAblation::clean_loss(const Pack& pack) {
 
 std::vector<TokenLoss> HeadAblation::losses(const Pack& pack,
                                             std::span<const HeadVariant> variants) {
-  return losses(pack, variants, workspace_->packed);
+  return losses(pack, variants, engine_);
 }
 
 std::vector<TokenLoss> HeadAblation::float32_losses(const Pack& pack,
                                                     std::span<const HeadVariant> variants) {
-  return losses(pack, variants, workspace_->float32);
+  return losses(pack, variants, Engine::float32);
 }
 
 std::vector<TokenLoss> HeadAblation::losses(const Pack& pack, std::span<const HeadVariant> variants,
-                                            const PackedModel& packed) {
+                                            Engine engine) {
   clean_loss(pack);
   std::vector<Change> changes;
   for (const HeadVariant& variant : variants) {
     check_variant(variant, model_.config, pack.n_column());
     changes.push_back({variant.layer, &variant, nullptr});
   }
-  workspace_->products = &packed.products();
+  workspace_->engine = engine;
   return workspace_->all_losses(pack, changes);
 }
 
@@ -285,7 +294,7 @@ std::vector<TokenLoss> HeadAblation::masked_losses(const Pack& pack,
     check_count("columns of a head mask", model_.config.n_layer, mask.n_cols);
     changes.push_back({first_masked_layer(mask), nullptr, &mask});
   }
-  workspace_->products = &workspace_->packed.products();
+  workspace_->engine = engine_;
   return workspace_->all_losses(pack, changes);
 }
 

@@ -8,7 +8,7 @@
 #include "compute/layer.hpp"
 #include "compute/pack.hpp"
 #include "compute/packed_attention.hpp"
-#include "compute/streamed_product.hpp"
+#include "compute/weight_product.hpp"
 #include "headscope/attention.hpp"
 #include "headscope/error.hpp"
 
@@ -90,7 +90,7 @@ struct Forward::Workspace {
                    stream.n_cols / n_sequence);
       }
       add_bias(stream, layer.b_O);
-      multiply_streamed(engine, layer.W_O, blas::Transpose::no, mixed, stream, true);
+      multiply_weights(engine, layer.W_O, blas::Transpose::no, mixed, stream, true);
     }
     Matrix activations = hidden.matrix(config.d_mlp, stream.n_cols);
     add_mlp(config, layer, stream, ln, activations, engine);
@@ -151,7 +151,7 @@ const Matrix& Forward::run(const Pack& pack, std::span<LayerObserver* const> obs
     } else {
       packed_attention(qkv, config.n_head, scale, pack.segments, 1, z);
     }
-    multiply_streamed(engine_, layer.W_O, blas::Transpose::no, z, attention_output);
+    multiply_weights(engine_, layer.W_O, blas::Transpose::no, z, attention_output);
     add_bias(attention_output, layer.b_O);
     add(resid_pre, attention_output, resid_mid);
     std::copy(resid_mid.begin(), resid_mid.end(), resid_post.begin());
@@ -243,7 +243,7 @@ Matrix Forward::logits(const Matrix& resid_final) {
   layer_norm(resid_final, model_.ln_f_gain, model_.ln_f_bias, model_.config.layer_norm_epsilon,
              normalized);
   Matrix logits(model_.unembedding().n_cols, resid_final.n_cols, arma::fill::none);
-  multiply_streamed(engine_, model_.unembedding(), blas::Transpose::yes, normalized, logits);
+  multiply_weights(engine_, model_.unembedding(), blas::Transpose::yes, normalized, logits);
   add_bias(logits, model_.b_U);
   return logits;
 }

@@ -9,7 +9,7 @@
 #include "compute/layer.hpp"
 #include "compute/ops_gradient.hpp"
 #include "compute/pack.hpp"
-#include "compute/streamed_product.hpp"
+#include "compute/weight_product.hpp"
 #include "compute/token_loss.hpp"
 #include "headscope/error.hpp"
 #include "headscope/forward.hpp"
@@ -66,11 +66,11 @@ struct HeadGradient::Workspace {
     Matrix pre = hidden.matrix(config.d_mlp, d.n_cols);
     Matrix dpre = dhidden.matrix(config.d_mlp, d.n_cols);
     layer_norm(resid_mid, layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, ln);
-    multiply_streamed(engine, layer.W_in, Transpose::no, ln, pre);
-    multiply_streamed(engine, layer.W_out, Transpose::yes, d, dpre);
+    multiply_weights(engine, layer.W_in, Transpose::no, ln, pre);
+    multiply_weights(engine, layer.W_out, Transpose::yes, d, dpre);
     activation_gradient(pre, layer.b_in, config.activation, dpre, dpre);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
-    multiply_streamed(engine, layer.W_in, Transpose::yes, dpre, dln);
+    multiply_weights(engine, layer.W_in, Transpose::yes, dpre, dln);
     add_layer_norm_gradient(resid_mid, layer.ln_2_gain, config.layer_norm_epsilon, dln, d);
   }
 
@@ -86,7 +86,7 @@ struct HeadGradient::Workspace {
     causal_attention_gradient(projected, config.n_head, config.score_scale(index), segments, dmixed,
                               dprojected);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
-    multiply_streamed(engine, layer.W_QKV, Transpose::yes, dprojected, dln);
+    multiply_weights(engine, layer.W_QKV, Transpose::yes, dprojected, dln);
     add_layer_norm_gradient(resid_pre, layer.ln_1_gain, config.layer_norm_epsilon, dln, d);
   }
 };
@@ -125,7 +125,7 @@ TokenLoss HeadGradient::run(Activations& clean, const Pack& pack, std::span<cons
   for (Index l = config.n_layer; l-- > 0;) {
     const LayerWeights& layer = model_.layers[l];
     w.through_mlp(config, layer, clean.resid_mid(l), dresid);
-    multiply_streamed(w.engine, layer.W_O, Transpose::yes, dresid, dz);
+    multiply_weights(w.engine, layer.W_O, Transpose::yes, dresid, dz);
     observe({l, clean.z(l), dz});
     if (l == 0) continue;
     w.through_attention(model_, l, pack.segments, clean.resid(l), dz, dresid);

@@ -1,7 +1,7 @@
 #include "compute/layer.hpp"
 
 #include "compute/pack.hpp"
-#include "compute/streamed_product.hpp"
+#include "compute/weight_product.hpp"
 #include "headscope/ops.hpp"
 
 namespace headscope {
@@ -9,17 +9,17 @@ namespace headscope {
 void project_qkv(const ModelConfig& config, const LayerWeights& layer, blas::ConstView resid,
                  blas::View normalized, blas::View qkv, Engine engine) {
   layer_norm(resid, layer.ln_1_gain, layer.ln_1_bias, config.layer_norm_epsilon, normalized);
-  multiply_streamed(engine, layer.W_QKV, blas::Transpose::no, normalized, qkv);
+  multiply_weights(engine, layer.W_QKV, blas::Transpose::no, normalized, qkv);
   add_bias(qkv, layer.b_QKV);
 }
 
 void add_mlp(const ModelConfig& config, const LayerWeights& layer, blas::View resid,
              blas::View normalized, blas::View hidden, Engine engine) {
   layer_norm(resid, layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, normalized);
-  multiply_streamed(engine, layer.W_in, blas::Transpose::no, normalized, hidden);
+  multiply_weights(engine, layer.W_in, blas::Transpose::no, normalized, hidden);
   add_bias_activate(hidden, layer.b_in, config.activation);
   add_bias(resid, layer.b_out);
-  multiply_streamed(engine, layer.W_out, blas::Transpose::no, hidden, resid, true);
+  multiply_weights(engine, layer.W_out, blas::Transpose::no, hidden, resid, true);
 }
 
 TokenIds final_norm_of_predictions(const Model& model, blas::ConstView resid_final,

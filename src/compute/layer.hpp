@@ -8,7 +8,7 @@
 namespace headscope {
 
 /// First half of a layer's attention: normalized = ln_1(resid), qkv = W_QKV normalized + b_QKV.
-/// @param engine  as multiply_streamed() takes it.
+/// @param engine  of the products.
 void project_qkv(const ModelConfig& config, const LayerWeights& layer, blas::ConstView resid,
                  blas::View normalized, blas::View qkv, Engine engine);
 

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <functional>
 
 #include "compute/buffer.hpp"
 #include "compute/softmax.hpp"
-#include "compute/streamed_product.hpp"
+#include "compute/weight_product.hpp"
 #include "compute/vector_math.hpp"
 
 namespace headscope {
 namespace {
 
 // A thread's logits (vocabulary_chunk x most_columns) stay in its share of the cache.
-constexpr Index vocabulary_chunk = PackedModel::Products::vocabulary_chunk;
+constexpr Index vocabulary_chunk = 1024;
 constexpr Index most_columns = 512, least_columns = 64;
 
 // Beyond this difference of a logit, e^d times a vanishing clean probability can matter.
@@ -104,20 +104,19 @@ void add_entries(const float* logits, const float* p, const float* d, Index coun
 
 class LossDifference {
  public:
-  LossDifference(const Model& model, const PackedModel::Products& products, Engine passes,
-                 blas::ConstView normalized, Matrix D, const TokenLoss& clean,
+  LossDifference(const Model& model, const Vector& mean_unembedding, LossEngines engines,
+                 blas::ConstView normalized, blas::ConstView D, const TokenLoss& clean,
                  std::span<const Pack::Prediction> predictions)
       : model_(model),
-        products_(products),
-        passes_(passes),
+        mean_unembedding_(mean_unembedding),
+        engines_(engines),
         normalized_(normalized),
-        D_(std::move(D)),
-        streamed_(normalized, passes),
-        split_(D_, products.engine),
+        D_(D),
+        split_D_(D, product_engine(engines.difference, D.n_col)),
         clean_(clean),
         predictions_(predictions),
         predictions_of_(n_clean()),
-        sums_(D_.n_cols),
+        sums_(D.n_col),
         targets_(n_variant() * predictions.size()) {
     for (Index i = 0; i < predictions.size(); ++i) {
       predictions_of_[predictions[i].column].push_back(i);
@@ -126,8 +125,7 @@ class LossDifference {
 
   std::vector<TokenLoss> run() {
     const Index d_vocab = model_.unembedding().n_cols;
-    find_shifts();
-    if (products_.engine != Engine::float32) D_.reset();  // split_ has it
+    find_clean_shifts();
     for (Index first = 0; first < d_vocab; first += vocabulary_chunk) {
       run_chunk(first, std::min(vocabulary_chunk, d_vocab - first));
     }
@@ -148,9 +146,8 @@ class LossDifference {
     return sum;
   }
 
-  // Log sum exp of the clean logits; the mean of each column's differences over the vocabulary,
-  // which changes no loss and may be large.
-  void find_shifts() {
+  // Log sum exp of the clean logits.
+  void find_clean_shifts() {
     const Matrix& unembedding = model_.unembedding();
     clean_shift_.zeros(n_clean());
     for (Index i = 0; i < predictions_.size(); ++i) {
@@ -161,20 +158,14 @@ class LossDifference {
                                                     normalized_.data + column * normalized_.stride,
                                                     normalized_.n_row));
     }
-    mean_.set_size(n_column());
-#pragma omp parallel for schedule(static)
-    for (Index c = 0; c < n_column(); ++c) {
-      mean_(c) =
-          static_cast<float>(dot(products_.mean_unembedding.memptr(), D_.colptr(c), D_.n_rows));
-    }
   }
 
   void run_chunk(Index first, Index count) {
     compute_clean(first, count);
-    const WeightProduct& entries = products_.unembedding[first / vocabulary_chunk];
-    const bool centred = products_.engine != Engine::float32;
+    centre_entries(first, count);
     const auto n_thread = static_cast<Index>(blas::thread_count());
-    const Index block = std::clamp(n_column() / n_thread + 1, least_columns, most_columns);
+    const Index block = std::clamp((n_column() / n_thread + 1) / Tiles::block * Tiles::block,
+                                   least_columns, most_columns);
 #pragma omp parallel
     {
       thread_local Buffer buffer;
@@ -182,13 +173,20 @@ class LossDifference {
 #pragma omp for schedule(dynamic)
       for (Index column = 0; column < n_column(); column += block) {
         const Index n_here = std::min(block, n_column() - column);
-        for (Index c = 0; c < n_here && !centred; ++c) {
-          std::fill_n(d.colptr(c), count, -mean_(column + c));
-        }
-        entries.multiply_serial(split_, column, blas::View(d).cols(0, n_here), !centred);
+        entries_product_.multiply_serial(split_D_, column, blas::View(d).cols(0, n_here));
         for (Index c = 0; c < n_here; ++c) add_column(first, count, column + c, d.colptr(c));
       }
     }
+  }
+
+  // Without the mean over the vocabulary, which moves all logits alike and may be large.
+  void centre_entries(Index first, Index count) {
+    entries_.set_size(mean_unembedding_.n_elem, count);
+#pragma omp parallel for schedule(static)
+    for (Index v = 0; v < count; ++v) {
+      entries_.col(v) = model_.unembedding().col(first + v) - mean_unembedding_;
+    }
+    entries_product_.set(entries_, blas::Transpose::yes, split_D_.engine());
   }
 
   void compute_clean(Index first, Index count) {
@@ -196,7 +194,7 @@ class LossDifference {
     chunk_.logits.set_size(count, n_clean());
     chunk_.probabilities.set_size(count, n_clean());
     clean_sum_.set_size(n_clean());
-    streamed_.multiply(entries, blas::Transpose::yes, chunk_.logits);
+    multiply_weights(engines_.clean, entries, blas::Transpose::yes, normalized_, chunk_.logits);
 #pragma omp parallel for schedule(static)
     for (Index t = 0; t < n_clean(); ++t) {
       float *const logits = chunk_.logits.colptr(t), *const p = chunk_.probabilities.colptr(t);
@@ -252,11 +250,12 @@ class LossDifference {
       const Pack::Prediction& prediction = predictions_[which[i]];
       const float* const clean = normalized_.data + prediction.column * normalized_.stride;
       float* const sum = changed.colptr(i);
-      split_.join(variant * n_clean() + prediction.column, sum);
-      std::transform(clean, clean + normalized_.n_row, sum, sum, std::plus<>());
+      const float* const difference =
+          D_.data + (variant * n_clean() + prediction.column) * D_.stride;
+      std::transform(clean, clean + normalized_.n_row, difference, sum, std::plus<>());
       targets.push_back(prediction.target);
     }
-    const TokenLoss anew = token_loss(changed, model_.unembedding(), model_.b_U, targets, passes_);
+    const TokenLoss anew = token_loss(changed, model_.unembedding(), model_.b_U, targets, engines_.clean);
     for (Index i = 0; i < which.size(); ++i) {
       loss.nll[which[i]] = anew.nll[i];
       loss.correct[which[i]] = anew.correct[i];
@@ -264,17 +263,17 @@ class LossDifference {
   }
 
   const Model& model_;
-  const PackedModel::Products& products_;
-  Engine passes_;
-  blas::ConstView normalized_;
-  Matrix D_;
-  StreamedColumns streamed_;  // normalized
-  SplitColumns split_;        // of D
+  const Vector& mean_unembedding_;
+  LossEngines engines_;
+  blas::ConstView normalized_, D_;
+  SplitColumns split_D_;
   const TokenLoss& clean_;
   std::span<const Pack::Prediction> predictions_;
   std::vector<std::vector<Index>> predictions_of_;  // by clean column
-  Vector clean_shift_, mean_;
+  Vector clean_shift_;
   CleanChunk chunk_;
+  Matrix entries_;  // of the chunk, centred
+  WeightProduct entries_product_;
   arma::vec clean_sum_;  // of the chunk's probabilities
   std::vector<Sums> sums_;
   std::vector<Target> targets_;  // variant by variant
@@ -282,21 +281,21 @@ class LossDifference {
 
 }  // namespace
 
-std::vector<TokenLoss> losses_of_differences(const Model& model,
-                                             const PackedModel::Products& products, Engine passes,
-                                             blas::ConstView normalized, Matrix D,
-                                             const TokenLoss& clean,
+std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& mean_unembedding,
+                                             LossEngines engines, blas::ConstView normalized,
+                                             blas::ConstView D, const TokenLoss& clean,
                                              std::span<const Pack::Prediction> predictions) {
-  if (predictions.empty()) return std::vector<TokenLoss>(D.n_cols / normalized.n_col);
-  return LossDifference(model, products, passes, normalized, std::move(D), clean, predictions)
-      .run();
+  if (predictions.empty()) return std::vector<TokenLoss>(D.n_col / normalized.n_col);
+  return LossDifference(model, mean_unembedding, engines, normalized, D, clean, predictions).run();
 }
 
-std::uint64_t loss_difference_bytes(Index n_token, Index n_column, int n_thread) {
+std::uint64_t loss_difference_bytes(Index d_model, Index n_token, Index n_column, int n_thread,
+                                    Engine engine) {
   const std::uint64_t chunks =
-      2 * n_token + static_cast<std::uint64_t>(n_thread) * std::min(most_columns, n_column);
-  return vocabulary_chunk * chunks * sizeof(float) +
-         n_column * (sizeof(Sums) + sizeof(Target) + sizeof(float));
+      2 * n_token + d_model + static_cast<std::uint64_t>(n_thread) * std::min(most_columns, n_column);
+  return vocabulary_chunk * chunks * sizeof(float) + n_column * (sizeof(Sums) + sizeof(Target)) +
+         SplitColumns::bytes(d_model, n_column, engine) +
+         WeightProduct::bytes(d_model, vocabulary_chunk, engine);
 }
 
 }  // namespace headscope

@@ -1,10 +1,15 @@
 #pragma once
 
-#include "compute/model_products.hpp"
+#include "headscope/model.hpp"
 #include "headscope/ops.hpp"
 #include "headscope/pack.hpp"
 
 namespace headscope {
+
+/// Of the clean logits, and of their differences.
+struct LossEngines {
+  Engine clean, difference;
+};
 
 /// Losses of variants of one pack, from the difference of their normalized final stream.
 ///
@@ -13,20 +18,18 @@ namespace headscope {
 /// The clean probabilities p are computed a chunk of the vocabulary at a time, once for all
 /// variants.
 ///
-/// @param products    the model's, of any engine, for the differences.
-/// @param passes      engine of the clean logits, as multiply_streamed() takes it.
+/// @param mean_unembedding  d_model, the unembedding's mean over the vocabulary.
 /// @param normalized  d_model x n_column, ln_f of the clean stream.
-/// @param D           d_model x (n_column n_variant), differences of the same; given back
-///                    once they are split for a low-precision engine.
+/// @param D           d_model x (n_column n_variant), differences of the same.
 /// @param clean       losses of the predictions.
 /// @return            one per variant, in the order of the predictions.
-std::vector<TokenLoss> losses_of_differences(const Model& model,
-                                             const PackedModel::Products& products, Engine passes,
-                                             blas::ConstView normalized, Matrix D,
-                                             const TokenLoss& clean,
+std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& mean_unembedding,
+                                             LossEngines engines, blas::ConstView normalized,
+                                             blas::ConstView D, const TokenLoss& clean,
                                              std::span<const Pack::Prediction> predictions);
 
-/// Bytes of its work space for at most `n_column` columns of D.
-std::uint64_t loss_difference_bytes(Index n_token, Index n_column, int n_thread);
+/// Bytes of its work space for at most `n_column` columns of D. @param engine  of the differences.
+std::uint64_t loss_difference_bytes(Index d_model, Index n_token, Index n_column, int n_thread,
+                                    Engine engine);
 
 }  // namespace headscope

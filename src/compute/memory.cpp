@@ -4,8 +4,7 @@
 
 #include "compute/layer.hpp"
 #include "compute/loss_difference.hpp"
-#include "compute/model_products.hpp"
-#include "compute/streamed_product.hpp"
+#include "compute/weight_product.hpp"
 #include "compute/token_loss.hpp"
 #include "headscope/ablation.hpp"
 #include "headscope/parameters.hpp"
@@ -22,14 +21,10 @@ Index stacked_columns(Index at_once, Index n_token) {
   return std::max<Index>(1, at_once / std::max<Index>(1, n_token)) * n_token;
 }
 
-// Weights made ready for an engine, and the threads' work space.
-std::uint64_t packed_bytes(const ModelConfig& config, int n_thread, Engine engine) {
-  const std::uint64_t d_model = config.d_model;
-  const std::uint64_t of_layer = (4 * d_model + 2 * config.d_mlp) * d_model;
-  const Index widest =
-      std::max({config.d_mlp, 3 * config.d_model, PackedModel::Products::vocabulary_chunk});
-  return WeightProduct::bytes(config.n_layer * of_layer + config.d_vocab * d_model, engine) +
-         static_cast<std::uint64_t>(n_thread) * WeightProduct::thread_bytes(widest, widest, engine);
+// The largest weights, made ready for an engine, and the threads' work space.
+std::uint64_t widest_product_bytes(const ModelConfig& config, int n_thread, Engine engine) {
+  return WeightProduct::bytes(config.d_model, std::max(3 * config.d_model, config.d_mlp), engine) +
+         static_cast<std::uint64_t>(n_thread) * WeightProduct::thread_bytes(engine);
 }
 
 }  // namespace
@@ -54,8 +49,8 @@ std::uint64_t loss_bytes(const ModelConfig& config, Index n_token, int n_thread)
 
 std::uint64_t pass_product_bytes(const ModelConfig& config, Index n_token, int n_thread,
                                  Engine engine) {
-  return StreamedColumns::bytes(std::max(config.d_model, PackedModel::Products::vocabulary_chunk),
-                                n_token, n_thread, engine);
+  return widest_product_bytes(config, n_thread, engine) +
+         token_loss_product_bytes(config.d_model, n_token, n_thread, engine);
 }
 
 std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thread,
@@ -70,8 +65,9 @@ std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thr
   return floats(d_model * n_stacked) + floats(clean * n_token) +
          floats(variants * stacked_columns(Forward::columns_at_once, n_token)) +
          loss_bytes(config, n_token, n_thread) +
-         loss_difference_bytes(n_token, n_stacked, n_thread) +
-         SplitColumns::bytes(d_model, n_stacked, engine) + packed_bytes(config, n_thread, engine);
+         loss_difference_bytes(d_model, n_token, n_stacked, n_thread, engine) +
+         WeightProduct::bytes(config.d_model, 4 * config.d_model + 2 * config.d_mlp, engine) +
+         widest_product_bytes(config, n_thread, engine);
 }
 
 std::uint64_t gradient_bytes(const ModelConfig& config, Index n_token, int n_thread) {

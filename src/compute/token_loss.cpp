@@ -7,7 +7,7 @@
 #include <string>
 
 #include "compute/softmax.hpp"
-#include "compute/streamed_product.hpp"
+#include "compute/weight_product.hpp"
 #include "compute/vector_math.hpp"
 #include "headscope/error.hpp"
 
@@ -54,7 +54,7 @@ class VocabularyRange {
   }
 
   /// @param normalized  those of `in`.
-  void run(const LossInputs& in, const StreamedColumns& normalized, Index first, Index end) {
+  void run(const LossInputs& in, const SplitColumns& normalized, Index first, Index end) {
     for (Index chunk = first; chunk < end; chunk += chunk_size) {
       run_chunk(in, normalized, chunk, std::min(chunk_size, end - chunk));
     }
@@ -65,7 +65,7 @@ class VocabularyRange {
   const float* weighted(Index t) const { return weighted_.colptr(t); }
 
  private:
-  void run_chunk(const LossInputs& in, const StreamedColumns& normalized, Index first,
+  void run_chunk(const LossInputs& in, const SplitColumns& normalized, Index first,
                  Index count) {
     const blas::ConstView entries = blas::ConstView(in.unembedding).cols(first, count);
     const blas::View logits = blas::View(logits_).rows(0, count);
@@ -76,7 +76,7 @@ class VocabularyRange {
       absorb(column, first, count, static_cast<Index>(in.targets[t]), t);
     }
     if (weighted_.is_empty()) return;
-    StreamedColumns(logits, in.engine)
+    SplitColumns(logits, normalized.engine())
         .multiply_serial(entries, blas::Transpose::no, weighted_, true);
   }
 
@@ -156,7 +156,7 @@ void run_block(const LossInputs& in, blas::View gradient, double* nll, unsigned 
   for (Index r = 0; r < n_range; ++r) {
     ranges.emplace_back(in.normalized.n_row, n_token, with_gradient);
   }
-  const StreamedColumns normalized(in.normalized, in.engine);
+  const SplitColumns normalized(in.normalized, product_engine(in.engine, n_token));
 #pragma omp parallel for schedule(static, 1)
   for (Index r = 0; r < n_range; ++r) {
     ranges[r].run(in, normalized, d_vocab * r / n_range, d_vocab * (r + 1) / n_range);
@@ -206,6 +206,12 @@ TokenLoss token_loss(blas::ConstView normalized, const Matrix& unembedding, cons
 
 std::uint64_t token_loss_thread_bytes(Index n_token) {
   return chunk_size * std::min(token_block, n_token) * sizeof(float);
+}
+
+std::uint64_t token_loss_product_bytes(Index d_model, Index n_token, int n_thread, Engine engine) {
+  const Index n_column = std::min(token_block, n_token);
+  return SplitColumns::bytes(d_model, n_column, engine) +
+         static_cast<std::uint64_t>(n_thread) * SplitColumns::bytes(chunk_size, n_column, engine);
 }
 
 TokenLoss token_loss_with_gradient(blas::ConstView normalized, const Matrix& unembedding,

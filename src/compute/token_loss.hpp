@@ -16,5 +16,7 @@ TokenLoss token_loss_with_gradient(blas::ConstView normalized, const Matrix& une
 
 /// Bytes of one thread's chunk of logits.
 std::uint64_t token_loss_thread_bytes(Index n_token);
+/// Bytes of all threads' products, those of the gradient included.
+std::uint64_t token_loss_product_bytes(Index d_model, Index n_token, int n_thread, Engine engine);
 
 }  // namespace headscope

@@ -1,77 +1,75 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <vector>
-
-#include "compute/cache_line.hpp"
-#include "compute/rounded.hpp"
-#include "headscope/blas.hpp"
+#include "compute/tiles.hpp"
 #include "headscope/precision.hpp"
 
 namespace headscope {
 
-/// Activations in the parts that an engine multiplies, for several products of the same columns.
+/// The engine for products of so many columns: few do not repay the splitting of the weights.
+Engine product_engine(Engine engine, Index n_column);
+
+/// Activations made ready for an engine, for products with several weights.
 class SplitColumns {
  public:
-  /// Splits the columns over the OpenMP threads. @param X  Engine::float32 keeps no copy: X must
-  /// outlive this.
-  SplitColumns(blas::ConstView X, Engine engine);
-  static std::uint64_t bytes(Index n_row, Index n_col, Engine engine);
+  SplitColumns() = default;
+  SplitColumns(blas::ConstView X, Engine engine) { set(X, engine); }
+  /// Splits the columns over the OpenMP threads, and forgets those before, but keeps their memory.
+  /// @param X  must outlive its use.
+  void set(blas::ConstView X, Engine engine);
 
-  /// One column as the products see it: the sum of its parts. @param x  n_row values, overwritten.
-  void join(Index column, float* x) const;
+  Engine engine() const { return engine_; }
+
+  /// Y = W X, or Y += W X, on the calling thread. The weights are split a few outputs at a time
+  /// while these are used.
+  /// @param W  out x in, or its transpose.
+  /// @throws ShapeError if the shapes do not fit.
+  void multiply_serial(blas::ConstView W, blas::Transpose transpose, blas::View Y,
+                       bool add = false) const;
+
+  static std::uint64_t bytes(Index n_in, Index n_column, Engine engine);
 
  private:
   friend class WeightProduct;
-  friend class StreamedColumns;
   blas::ConstView X_;
-  CacheLines<Bfloat16> bfloat16_high_, bfloat16_low_;
-  CacheLines<std::int8_t> int8_high_, int8_low_;
-  std::vector<float> scales_;  // of int8, by column
+  Engine engine_ = Engine::float32;
+  Tiles tiles_;
 };
 
-/// @throws ShapeError unless W, or its transpose, times X has the shape of Y.
-void check_product(blas::ConstView W, blas::Transpose transpose, blas::ConstView X,
-                   blas::ConstView Y);
-
-/// Weights made ready to multiply activations: Y = W X. Any number of threads may multiply at the
-/// same time.
+/// Weights made ready for an engine, for products with several activations: Y = W X.
 class WeightProduct {
  public:
-  /// `emulated` computes the same numbers, up to rounding, from rounded operands in float32; it
-  /// needs no instructions of the processor. `automatic` emulates only where those, or oneDNN in
-  /// this build, are missing.
-  enum class Means { automatic, emulated };
-
-  /// @param W  out x in, or its transpose. Engine::float32 keeps no copy: W must outlive this.
-  WeightProduct(blas::ConstView W, blas::Transpose transpose, Engine engine,
-                Means means = Means::automatic);
-  ~WeightProduct();
-  WeightProduct(WeightProduct&&) noexcept;
+  /// Splits the outputs over the OpenMP threads, and forgets those before, but keeps their memory.
+  /// @param W  out x in, or its transpose. Must outlive its use.
+  void set(blas::ConstView W, blas::Transpose transpose, Engine engine);
 
   /// Y = W X, or Y += W X, split over the OpenMP threads.
-  /// @param X  in x n.
-  /// @param Y  out x n.
+  /// @throws ShapeError if the shapes do not fit.
   void multiply(blas::ConstView X, blas::View Y, bool add = false) const;
-  /// The same on the calling thread alone.
-  void multiply_serial(blas::ConstView X, blas::View Y, bool add = false) const;
-  /// The same for `Y.n_col` columns of X from `first` on. @param X  split for this engine.
-  void multiply_serial(const SplitColumns& X, Index first, blas::View Y, bool add = false) const;
+  /// Y = W X on the calling thread, for the Y.n_col columns of X from `first` on.
+  /// @param X      split for the engine of these weights.
+  /// @param first  a multiple of Tiles::block.
+  void multiply_serial(const SplitColumns& X, Index first, blas::View Y) const;
 
-  /// Bytes that `n_weight` weights take in addition to the float32 ones.
-  static std::uint64_t bytes(std::uint64_t n_weight, Engine engine);
-  /// Bytes of one thread's work space for products of at most n_out x n_in.
-  static std::uint64_t thread_bytes(Index n_out, Index n_in, Engine engine);
+  static std::uint64_t bytes(Index n_in, Index n_out, Engine engine);
+  /// Bytes of the work space that each thread keeps.
+  static std::uint64_t thread_bytes(Engine engine);
 
  private:
-  class Packed;
-  class PackedBfloat16;
-  class PackedInt8;
-
+  // All weights of some inputs and outputs; may stay in a core's cache.
+  struct Part {
+    Index first_in = 0, first_out = 0;
+    Tiles tiles;
+  };
   blas::ConstView W_;
-  blas::Transpose transpose_;
-  std::unique_ptr<const Packed> packed_;  // none for float32
+  blas::Transpose transpose_ = blas::Transpose::no;
+  Engine engine_ = Engine::float32;
+  std::vector<Part> parts_;  // in the order of their inputs
 };
+
+/// Y = W X, or Y += W X, split over the OpenMP threads, for weights that are used once.
+/// @param W  out x in, or its transpose.
+/// @throws ShapeError if the shapes do not fit.
+void multiply_weights(Engine engine, blas::ConstView W, blas::Transpose transpose,
+                      blas::ConstView X, blas::View Y, bool add = false);
 
 }  // namespace headscope

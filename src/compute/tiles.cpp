@@ -1,0 +1,358 @@
+#include "compute/tiles.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <span>
+
+#include "compute/vector_math.hpp"
+#include "headscope/processor.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace headscope {
+namespace {
+
+constexpr Index tile_rows = 16, tile_inputs = 32, pairs = tile_inputs / 2;
+constexpr Index tile_size = tile_rows * tile_inputs, part_size = 2 * tile_size;
+
+// The parts of X and of W that are multiplied, small products first, so that little is rounded off.
+// Neighbours share an operand where they can.
+struct Pair {
+  int x, w;
+};
+constexpr std::array<Pair, 1> one_product{{{0, 0}}};
+constexpr std::array<Pair, 3> three_products{{{1, 0}, {0, 1}, {0, 0}}};
+constexpr std::array<Pair, 6> six_products{{{2, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 2}, {0, 0}}};
+
+constexpr std::span<const Pair> products(int n_part) {
+  if (n_part == 1) return one_product;
+  if (n_part == 2) return three_products;
+  return six_products;
+}
+
+// Rounds to nearest, ties to even; the lower half is zero.
+[[gnu::always_inline]] inline std::uint32_t rounded_to_bfloat16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  return (bits + 0x7FFFU + (bits >> 16U & 1U)) & 0xFFFF0000U;
+}
+
+// One row of a tile of activations for each 32 of n values.
+HEADSCOPE_VECTORISED void split_column(const float* x, Index n, int n_part, Bfloat16* rows) {
+  float rest[tile_inputs];
+  for (Index first = 0; first < n; first += tile_inputs, rows += n_part * part_size) {
+    const Index count = n - first < tile_inputs ? n - first : tile_inputs;
+    if (count < tile_inputs) {
+      for (float& value : rest) value = 0;
+    }
+    for (Index i = 0; i < count; ++i) rest[i] = x[first + i];
+    for (int part = 0; part < n_part; ++part) {
+      Bfloat16* const row = rows + part * part_size;
+#pragma omp simd
+      for (Index i = 0; i < tile_inputs; ++i) {
+        const std::uint32_t rounded = rounded_to_bfloat16(rest[i]);
+        row[i] = static_cast<Bfloat16>(rounded >> 16U);
+        rest[i] -= std::bit_cast<float>(rounded);
+      }
+    }
+  }
+}
+
+// A tile of weights holds two inputs of an output side by side.
+// @param weights  tile_inputs x tile_rows, overwritten: all outputs of an input side by side.
+HEADSCOPE_VECTORISED void split_outputs(float* weights, int n_part, std::uint32_t* tiles) {
+  for (int part = 0; part < n_part; ++part, tiles += part_size / 2) {
+    for (Index pair = 0; pair < pairs; ++pair) {
+      float* const even = weights + 2 * pair * tile_rows;
+      float* const odd = even + tile_rows;
+#pragma omp simd
+      for (Index o = 0; o < tile_rows; ++o) {
+        const std::uint32_t low = rounded_to_bfloat16(even[o]), high = rounded_to_bfloat16(odd[o]);
+        tiles[pair * tile_rows + o] = low >> 16U | high;
+        even[o] -= std::bit_cast<float>(low);
+        odd[o] -= std::bit_cast<float>(high);
+      }
+    }
+  }
+}
+
+// A kernel multiplies a block of 32 columns by one of 32 outputs: y = w x, or y += w x.
+using Kernel = void (*)(const Bfloat16* x, const Bfloat16* w, Index n_step, float* y, Index stride,
+                        bool add);
+
+[[gnu::always_inline]] inline float widen(Bfloat16 x) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(x) << 16U);
+}
+
+// y of one column += 16 outputs of one tile times its row.
+HEADSCOPE_VECTORISED void multiply_row(const Bfloat16* x, const Bfloat16* w, float* y) {
+  float sums[tile_rows] = {};
+  for (Index pair = 0; pair < pairs; ++pair) {
+    const float even = widen(x[2 * pair]), odd = widen(x[2 * pair + 1]);
+    const Bfloat16* const weights = w + pair * tile_inputs;
+#pragma omp simd
+    for (Index o = 0; o < tile_rows; ++o) {
+      sums[o] += widen(weights[2 * o]) * even + widen(weights[2 * o + 1]) * odd;
+    }
+  }
+#pragma omp simd
+  for (Index o = 0; o < tile_rows; ++o) y[o] += sums[o];
+}
+
+template <int n_part>
+void multiply_portable(const Bfloat16* x, const Bfloat16* w, Index n_step, float* y, Index stride,
+                       bool add) {
+  for (Index column = 0; column < Tiles::block && !add; ++column) {
+    std::fill_n(y + column * stride, Tiles::block, 0.0F);
+  }
+  for (Index step = 0; step < n_step; ++step) {
+    for (const Pair pair : products(n_part)) {
+      const Bfloat16* const rows = x + pair.x * part_size;
+      const Bfloat16* const tiles = w + pair.w * part_size;
+      for (Index column = 0; column < Tiles::block; ++column) {
+        multiply_row(rows + column * tile_inputs, tiles, y + column * stride);
+        multiply_row(rows + column * tile_inputs, tiles + tile_size,
+                     y + column * stride + tile_rows);
+      }
+    }
+    x += n_part * part_size;
+    w += n_part * part_size;
+  }
+}
+
+#if defined(__x86_64__)
+
+#define HEADSCOPE_AVX512_BF16 gnu::target("avx512f,avx512bf16")
+#define HEADSCOPE_AMX gnu::target("amx-tile,amx-bf16")
+
+template <int n_part>
+[[HEADSCOPE_AVX512_BF16]] void multiply_avx512_bf16(const Bfloat16* x, const Bfloat16* w,
+                                                    Index n_step, float* y, Index stride,
+                                                    bool add) {
+  constexpr Index at_once = 8;
+  for (Index first = 0; first < Tiles::block; first += at_once) {
+    __m512 sums[at_once][2];
+    for (Index c = 0; c < at_once; ++c) {
+      const float* const from = y + (first + c) * stride;
+      sums[c][0] = add ? _mm512_loadu_ps(from) : _mm512_setzero_ps();
+      sums[c][1] = add ? _mm512_loadu_ps(from + tile_rows) : _mm512_setzero_ps();
+    }
+    for (Index step = 0; step < n_step; ++step) {
+      for (const Pair pair : products(n_part)) {
+        const Bfloat16* const rows =
+            x + (step * n_part + pair.x) * part_size + first * tile_inputs;
+        const Bfloat16* const tiles = w + (step * n_part + pair.w) * part_size;
+        for (Index p = 0; p < pairs; ++p) {
+          const auto w_0 = std::bit_cast<__m512bh>(_mm512_loadu_si512(tiles + p * tile_inputs));
+          const auto w_1 =
+              std::bit_cast<__m512bh>(_mm512_loadu_si512(tiles + tile_size + p * tile_inputs));
+          for (Index c = 0; c < at_once; ++c) {
+            std::int32_t word;
+            __builtin_memcpy(&word, rows + c * tile_inputs + 2 * p, sizeof word);
+            const auto both = std::bit_cast<__m512bh>(_mm512_set1_epi32(word));
+            sums[c][0] = _mm512_dpbf16_ps(sums[c][0], w_0, both);
+            sums[c][1] = _mm512_dpbf16_ps(sums[c][1], w_1, both);
+          }
+        }
+      }
+    }
+    for (Index c = 0; c < at_once; ++c) {
+      _mm512_storeu_ps(y + (first + c) * stride, sums[c][0]);
+      _mm512_storeu_ps(y + (first + c) * stride + tile_rows, sums[c][1]);
+    }
+  }
+}
+
+// Tile registers: 0 to 3 sums, 4 and 5 columns, 6 and 7 outputs. Loads go between the products, so
+// that neither wait long for the other.
+[[gnu::always_inline, HEADSCOPE_AMX]] inline void add_products(const Bfloat16* x, bool new_x,
+                                                               const Bfloat16* w, bool new_w) {
+  if (new_x) _tile_loadd(4, x, cache_line);
+  if (new_w) _tile_loadd(6, w, cache_line);
+  _tile_dpbf16ps(0, 4, 6);
+  if (new_w) _tile_loadd(7, w + tile_size, cache_line);
+  _tile_dpbf16ps(1, 4, 7);
+  if (new_x) _tile_loadd(5, x + tile_size, cache_line);
+  _tile_dpbf16ps(2, 5, 6);
+  _tile_dpbf16ps(3, 5, 7);
+}
+
+// Not inlined: the compiler does not see that tile instructions read memory.
+template <int n_part>
+[[gnu::noinline, HEADSCOPE_AMX]] void multiply_amx(const Bfloat16* x, const Bfloat16* w,
+                                                   Index n_step, float* y, Index stride, bool add) {
+  float* const lower = y + tile_rows * stride;
+  const Index bytes = stride * sizeof(float);
+  if (add) {
+    _tile_loadd(0, y, bytes);
+    _tile_loadd(1, y + tile_rows, bytes);
+    _tile_loadd(2, lower, bytes);
+    _tile_loadd(3, lower + tile_rows, bytes);
+  } else {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+  }
+  for (Index step = 0; step < n_step; ++step) {
+    Pair loaded{-1, -1};
+#pragma GCC unroll 6
+    for (const Pair pair : products(n_part)) {
+      add_products(x + pair.x * part_size, pair.x != loaded.x, w + pair.w * part_size,
+                   pair.w != loaded.w);
+      loaded = pair;
+    }
+    x += n_part * part_size;
+    w += n_part * part_size;
+  }
+  _tile_stored(0, y, bytes);
+  _tile_stored(1, y + tile_rows, bytes);
+  _tile_stored(2, lower, bytes);
+  _tile_stored(3, lower + tile_rows, bytes);
+}
+
+// Intel's Software Developer's Manual, volume 1, section 18.3: palette 1 has eight tiles.
+struct alignas(cache_line) TileConfiguration {
+  std::uint8_t palette = 1, start_row = 0;
+  std::uint8_t reserved[14] = {};
+  std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  std::uint8_t n_row[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+
+[[gnu::noinline, HEADSCOPE_AMX]] void begin_amx() {
+  static constexpr TileConfiguration configuration;
+  _tile_loadconfig(&configuration);
+}
+[[gnu::noinline, HEADSCOPE_AMX]] void end_amx() {
+  _tile_release();
+}
+
+#endif
+
+Kernel kernel_of(TileKernel kernel, int n_part) {
+  const auto of = [n_part](Kernel one, Kernel two, Kernel three) {
+    if (n_part == 1) return one;
+    return n_part == 2 ? two : three;
+  };
+#if defined(__x86_64__)
+  if (kernel == TileKernel::amx) return of(multiply_amx<1>, multiply_amx<2>, multiply_amx<3>);
+  if (kernel == TileKernel::avx512_bf16) {
+    return of(multiply_avx512_bf16<1>, multiply_avx512_bf16<2>, multiply_avx512_bf16<3>);
+  }
+#endif
+  return of(multiply_portable<1>, multiply_portable<2>, multiply_portable<3>);
+}
+
+// The tile registers of this thread, for as long as this lives.
+class TileRegisters {
+ public:
+  explicit TileRegisters(TileKernel kernel) : used_(kernel == TileKernel::amx) {
+#if defined(__x86_64__)
+    if (used_) begin_amx();
+#endif
+  }
+  ~TileRegisters() {
+#if defined(__x86_64__)
+    if (used_) end_amx();
+#endif
+  }
+  TileRegisters(const TileRegisters&) = delete;
+  TileRegisters& operator=(const TileRegisters&) = delete;
+
+ private:
+  bool used_;
+};
+
+// A block of Y that is not whole, or whose neighbours another thread writes.
+void multiply_edge(Kernel kernel, const Bfloat16* x, const Bfloat16* w, Index n_step, blas::View Y,
+                   bool add) {
+  alignas(cache_line) std::array<float, Tiles::block * Tiles::block> whole{};
+  for (Index c = 0; c < Y.n_col && add; ++c) {
+    std::copy_n(Y.data + c * Y.stride, Y.n_row, whole.data() + c * Tiles::block);
+  }
+  kernel(x, w, n_step, whole.data(), Tiles::block, add);
+  for (Index c = 0; c < Y.n_col; ++c) {
+    std::copy_n(whole.data() + c * Tiles::block, Y.n_row, Y.data + c * Y.stride);
+  }
+}
+
+}  // namespace
+
+const std::vector<TileKernel>& tile_kernels() {
+  static const std::vector<TileKernel> kernels = [] {
+    std::vector<TileKernel> found{TileKernel::portable};
+    const Processor processor = this_processor();
+    if (processor.avx512_bf16) found.push_back(TileKernel::avx512_bf16);
+    if (processor.amx_bf16) found.push_back(TileKernel::amx);
+    return found;
+  }();
+  return kernels;
+}
+
+std::size_t Tiles::step_size() const {
+  return static_cast<std::size_t>(n_part_) * part_size;
+}
+
+void Tiles::set_size(Index n_in, Index count, int n_part) {
+  n_in_ = n_in;
+  count_ = count;
+  n_part_ = n_part;
+  const std::size_t size = (count + block - 1) / block * block_size();
+  if (values_.size() < size) values_.resize(size);
+}
+
+void Tiles::set_column(Index index, const float* x) {
+  split_column(x, n_in_, n_part_, block_of(index) + index % block * tile_inputs);
+}
+
+void Tiles::set_outputs(Index first, blas::ConstView W, blas::Transpose transpose) {
+  const bool transposed = transpose == blas::Transpose::yes;
+  const Index n_out = transposed ? W.n_col : W.n_row;
+  Bfloat16* const tiles = block_of(first);
+  alignas(cache_line) std::array<float, tile_inputs * tile_rows> weights;
+  for (Index half = 0; half < 2; ++half) {
+    const Index first_out = std::min(n_out, half * tile_rows);
+    const Index n_here = std::min(tile_rows, n_out - first_out);
+    for (Index step = 0; step < n_step(); ++step) {
+      const Index first_in = step * tile_inputs, n_input = std::min(tile_inputs, n_in_ - first_in);
+      if (n_here < tile_rows || n_input < tile_inputs) weights.fill(0);
+      for (Index i = 0; i < n_input && !transposed; ++i) {
+        std::copy_n(W.data + first_out + (first_in + i) * W.stride, n_here, &weights[i * tile_rows]);
+      }
+      for (Index o = 0; o < n_here && transposed; ++o) {
+        const float* const w = W.data + (first_out + o) * W.stride + first_in;
+        for (Index i = 0; i < n_input; ++i) weights[i * tile_rows + o] = w[i];
+      }
+      Bfloat16* const tile = tiles + step * step_size() + half * tile_size;
+      split_outputs(weights.data(), n_part_, reinterpret_cast<std::uint32_t*>(tile));
+    }
+  }
+}
+
+std::uint64_t Tiles::bytes(Index n_in, Index count, int n_part) {
+  const auto whole = [](Index n) { return std::uint64_t{n + block - 1} / block * block; };
+  return whole(n_in) * whole(count) * static_cast<std::uint64_t>(n_part) * sizeof(Bfloat16);
+}
+
+void multiply_tiles(const Tiles& X, Index first, Index first_in, const Tiles& W, blas::View Y,
+                    bool add, TileKernel kernel) {
+  const Kernel multiply = kernel_of(kernel, W.n_part());
+  const TileRegisters registers(kernel);
+  for (Index c = 0; c < Y.n_col; c += Tiles::block) {
+    const Bfloat16* const x = X.block_of(first + c) + first_in / Tiles::block * X.step_size();
+    const Index n_col = std::min(Tiles::block, Y.n_col - c);
+    for (Index o = 0; o < Y.n_row; o += Tiles::block) {
+      const Index n_row = std::min(Tiles::block, Y.n_row - o);
+      const blas::View y = Y.rows(o, n_row).cols(c, n_col);
+      if (n_row == Tiles::block && n_col == Tiles::block) {
+        multiply(x, W.block_of(o), W.n_step(), y.data, y.stride, add);
+      } else {
+        multiply_edge(multiply, x, W.block_of(o), W.n_step(), y, add);
+      }
+    }
+  }
+}
+
+}  // namespace headscope
