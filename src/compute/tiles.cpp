@@ -60,6 +60,21 @@ HEADSCOPE_VECTORISED void split_column(const float* x, Index n, int n_part, Bflo
   }
 }
 
+// The weights of a tile, all outputs of an input side by side.
+HEADSCOPE_VECTORISED void copy_tile(const float* w, Index input_stride, float* weights) {
+  for (Index i = 0; i < tile_inputs; ++i) {
+#pragma omp simd
+    for (Index o = 0; o < tile_rows; ++o) weights[i * tile_rows + o] = w[i * input_stride + o];
+  }
+}
+
+HEADSCOPE_VECTORISED void transpose_tile(const float* w, Index output_stride, float* weights) {
+  for (Index i = 0; i < tile_inputs; ++i) {
+#pragma omp simd
+    for (Index o = 0; o < tile_rows; ++o) weights[i * tile_rows + o] = w[o * output_stride + i];
+  }
+}
+
 // A tile of weights holds two inputs of an output side by side.
 // @param weights  tile_inputs x tile_rows, overwritten: all outputs of an input side by side.
 HEADSCOPE_VECTORISED void split_outputs(float* weights, int n_part, std::uint32_t* tiles) {
@@ -310,6 +325,7 @@ void Tiles::set_column(Index index, const float* x) {
 void Tiles::set_outputs(Index first, blas::ConstView W, blas::Transpose transpose) {
   const bool transposed = transpose == blas::Transpose::yes;
   const Index n_out = transposed ? W.n_col : W.n_row;
+  const Index input_stride = transposed ? 1 : W.stride, output_stride = transposed ? W.stride : 1;
   Bfloat16* const tiles = block_of(first);
   alignas(cache_line) std::array<float, tile_inputs * tile_rows> weights;
   for (Index half = 0; half < 2; ++half) {
@@ -317,13 +333,18 @@ void Tiles::set_outputs(Index first, blas::ConstView W, blas::Transpose transpos
     const Index n_here = std::min(tile_rows, n_out - first_out);
     for (Index step = 0; step < n_step(); ++step) {
       const Index first_in = step * tile_inputs, n_input = std::min(tile_inputs, n_in_ - first_in);
-      if (n_here < tile_rows || n_input < tile_inputs) weights.fill(0);
-      for (Index i = 0; i < n_input && !transposed; ++i) {
-        std::copy_n(W.data + first_out + (first_in + i) * W.stride, n_here, &weights[i * tile_rows]);
-      }
-      for (Index o = 0; o < n_here && transposed; ++o) {
-        const float* const w = W.data + (first_out + o) * W.stride + first_in;
-        for (Index i = 0; i < n_input; ++i) weights[i * tile_rows + o] = w[i];
+      const float* const w = W.data + first_out * output_stride + first_in * input_stride;
+      if (n_here < tile_rows || n_input < tile_inputs) {
+        weights.fill(0);
+        for (Index i = 0; i < n_input; ++i) {
+          for (Index o = 0; o < n_here; ++o) {
+            weights[i * tile_rows + o] = w[o * output_stride + i * input_stride];
+          }
+        }
+      } else if (transposed) {
+        transpose_tile(w, output_stride, weights.data());
+      } else {
+        copy_tile(w, input_stride, weights.data());
       }
       Bfloat16* const tile = tiles + step * step_size() + half * tile_size;
       split_outputs(weights.data(), n_part_, reinterpret_cast<std::uint32_t*>(tile));

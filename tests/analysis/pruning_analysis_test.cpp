@@ -238,18 +238,14 @@ class PruningPrecision : public PruningAnalysis,
 TEST_P(PruningPrecision, IsRecordedWithItsMeasuredError) {
   const auto [name, bound] = GetParam();
   const Results results = run(name, {"--precision", name});
-  const Engine engine = has_low_precision_products()
-                            ? fastest_engine(*parse_precision(name), this_processor())
-                            : Engine::float32;
+  const Engine engine = fastest_engine(*parse_precision(name), this_processor()),
+               pass_engine = fastest_engine(Precision::float32, this_processor());
   EXPECT_EQ(std::get<std::string>(results.attributes.at("precision")), name);
   EXPECT_EQ(std::get<std::string>(results.attributes.at("precision_engine")), engine_name(engine));
-  const Engine pass_engine = has_low_precision_products()
-                                 ? fastest_pass_engine(*parse_precision(name), this_processor())
-                                 : Engine::float32;
   EXPECT_EQ(std::get<std::string>(results.attributes.at("pass_engine")), engine_name(pass_engine));
   const ResultsGroup& lower = results.group("pruning");
-  ASSERT_EQ(lower.has("precision_error"), engine != Engine::float32);
-  if (engine == Engine::float32) GTEST_SKIP() << "no engine of this precision is faster here";
+  ASSERT_EQ(lower.has("precision_error"), engine != pass_engine);
+  if (engine == pass_engine) GTEST_SKIP() << "no engine of this precision is faster here";
   const Array& error = lower.variable("precision_error").values;
   EXPECT_GT(error(0), 0);
   EXPECT_LT(error(0), bound);
