@@ -9,8 +9,8 @@
 #include "compute/layer.hpp"
 #include "compute/ops_gradient.hpp"
 #include "compute/pack.hpp"
-#include "compute/weight_product.hpp"
 #include "compute/token_loss.hpp"
+#include "compute/weight_product.hpp"
 #include "headscope/error.hpp"
 #include "headscope/forward.hpp"
 

@@ -6,8 +6,8 @@
 
 #include "compute/buffer.hpp"
 #include "compute/softmax.hpp"
-#include "compute/weight_product.hpp"
 #include "compute/vector_math.hpp"
+#include "compute/weight_product.hpp"
 
 namespace headscope {
 namespace {
@@ -255,7 +255,8 @@ class LossDifference {
       std::transform(clean, clean + normalized_.n_row, difference, sum, std::plus<>());
       targets.push_back(prediction.target);
     }
-    const TokenLoss anew = token_loss(changed, model_.unembedding(), model_.b_U, targets, engines_.clean);
+    const TokenLoss anew =
+        token_loss(changed, model_.unembedding(), model_.b_U, targets, engines_.clean);
     for (Index i = 0; i < which.size(); ++i) {
       loss.nll[which[i]] = anew.nll[i];
       loss.correct[which[i]] = anew.correct[i];
@@ -292,7 +293,8 @@ std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& m
 std::uint64_t loss_difference_bytes(Index d_model, Index n_token, Index n_column, int n_thread,
                                     Engine engine) {
   const std::uint64_t chunks =
-      2 * n_token + d_model + static_cast<std::uint64_t>(n_thread) * std::min(most_columns, n_column);
+      2 * n_token + d_model +
+      static_cast<std::uint64_t>(n_thread) * std::min(most_columns, n_column);
   return vocabulary_chunk * chunks * sizeof(float) + n_column * (sizeof(Sums) + sizeof(Target)) +
          SplitColumns::bytes(d_model, n_column, engine) +
          WeightProduct::bytes(d_model, vocabulary_chunk, engine);

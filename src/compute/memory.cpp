@@ -4,8 +4,8 @@
 
 #include "compute/layer.hpp"
 #include "compute/loss_difference.hpp"
-#include "compute/weight_product.hpp"
 #include "compute/token_loss.hpp"
+#include "compute/weight_product.hpp"
 #include "headscope/ablation.hpp"
 #include "headscope/parameters.hpp"
 

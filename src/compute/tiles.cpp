@@ -156,8 +156,7 @@ template <int n_part>
     }
     for (Index step = 0; step < n_step; ++step) {
       for (const Pair pair : products(n_part)) {
-        const Bfloat16* const rows =
-            x + (step * n_part + pair.x) * part_size + first * tile_inputs;
+        const Bfloat16* const rows = x + (step * n_part + pair.x) * part_size + first * tile_inputs;
         const Bfloat16* const tiles = w + (step * n_part + pair.w) * part_size;
         for (Index p = 0; p < pairs; ++p) {
           const auto w_0 = std::bit_cast<__m512bh>(_mm512_loadu_si512(tiles + p * tile_inputs));

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "compute/softmax.hpp"
-#include "compute/weight_product.hpp"
 #include "compute/vector_math.hpp"
+#include "compute/weight_product.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
@@ -65,8 +65,7 @@ class VocabularyRange {
   const float* weighted(Index t) const { return weighted_.colptr(t); }
 
  private:
-  void run_chunk(const LossInputs& in, const SplitColumns& normalized, Index first,
-                 Index count) {
+  void run_chunk(const LossInputs& in, const SplitColumns& normalized, Index first, Index count) {
     const blas::ConstView entries = blas::ConstView(in.unembedding).cols(first, count);
     const blas::View logits = blas::View(logits_).rows(0, count);
     normalized.multiply_serial(entries, blas::Transpose::yes, logits);

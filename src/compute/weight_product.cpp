@@ -59,10 +59,9 @@ void split_weights(blas::ConstView W, blas::Transpose transpose, Index first_out
                    Tiles& tiles) {
   for (Index o = 0; o < tiles.count(); o += Tiles::block) {
     const Index n_out = std::min(Tiles::block, tiles.count() - o);
-    const blas::ConstView here =
-        transpose == blas::Transpose::yes
-            ? W.rows(first_in, tiles.n_in()).cols(first_out + o, n_out)
-            : W.cols(first_in, tiles.n_in()).rows(first_out + o, n_out);
+    const blas::ConstView here = transpose == blas::Transpose::yes
+                                     ? W.rows(first_in, tiles.n_in()).cols(first_out + o, n_out)
+                                     : W.cols(first_in, tiles.n_in()).rows(first_out + o, n_out);
     tiles.set_outputs(o, here, transpose);
   }
 }
@@ -131,7 +130,8 @@ void WeightProduct::multiply(blas::ConstView X, blas::View Y, bool add) const {
     return;
   }
   check_product(W_, transpose_, X, Y);
-  const Index block = even_part(X.n_col, most_block_columns, static_cast<Index>(blas::thread_count()));
+  const Index block =
+      even_part(X.n_col, most_block_columns, static_cast<Index>(blas::thread_count()));
 #pragma omp parallel for schedule(dynamic)
   for (Index first = 0; first < X.n_col; first += block) {
     thread_local SplitColumns columns;

@@ -55,10 +55,8 @@ class TilesTest : public testing::TestWithParam<std::tuple<TileKernel, int>> {
 // Less than a block, whole blocks, and neither.
 TEST_P(TilesTest, ProductEqualsDoublePrecision) {
   Normal normal(1);
-  for (const auto& [n_out, n_in, n] : {std::array<Index, 3>{3, 7, 5},
-                                       {64, 96, 32},
-                                       {37, 61, 70},
-                                       {130, 800, 33}}) {
+  for (const auto& [n_out, n_in, n] :
+       {std::array<Index, 3>{3, 7, 5}, {64, 96, 32}, {37, 61, 70}, {130, 800, 33}}) {
     const Matrix W = normal.matrix(n_out, n_in), X = normal.matrix(n_in, n), W_t = W.t();
     const arma::mat expected = widen(W) * widen(X);
     const Tiles x = columns_of(X, n_part_);
@@ -119,16 +117,19 @@ TEST_P(TilesTest, HoldsLessAfterHoldingMore) {
   EXPECT_LT(relative_error(Y, arma::mat(widen(W) * widen(X))), error_of(n_part_));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Kernels, TilesTest,
-    testing::Combine(testing::Values(TileKernel::portable, TileKernel::avx512_bf16,
-                                     TileKernel::amx),
-                     testing::Values(1, 2, 3)),
-    [](const auto& test) {
-      constexpr const char* names[] = {"portable", "avx512_bf16", "amx"};
-      return std::string(names[static_cast<int>(std::get<0>(test.param))]) + "_of_" +
-             std::to_string(std::get<1>(test.param));
-    });
+std::string tiles_test_name(const testing::TestParamInfo<std::tuple<TileKernel, int>>& test) {
+  const auto& [kernel, n_part] = test.param;
+  std::string name = "portable";
+  if (kernel == TileKernel::avx512_bf16) name = "avx512_bf16";
+  if (kernel == TileKernel::amx) name = "amx";
+  return name + "_" + std::to_string(n_part);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, TilesTest,
+                         testing::Combine(testing::Values(TileKernel::portable,
+                                                          TileKernel::avx512_bf16, TileKernel::amx),
+                                          testing::Values(1, 2, 3)),
+                         tiles_test_name);
 
 }  // namespace
 }  // namespace headscope
