@@ -4,12 +4,24 @@
 
 namespace headscope {
 
+namespace {
+
+Precision precision_of(const AnalysisSettings& settings) {
+  return parse_precision(settings.precision).value_or(Precision::float32);
+}
+
+}  // namespace
+
 Engine AnalysisSettings::engine() const {
-  return fastest_engine(parse_precision(precision).value_or(Precision::float32), this_processor());
+  return fastest_engine(precision_of(*this), this_processor());
 }
 
 Engine AnalysisSettings::pass_engine() const {
   return fastest_engine(Precision::float32, this_processor());
+}
+
+Engine AnalysisSettings::gradient_engine() const {
+  return fastest_gradient_engine(precision_of(*this), this_processor());
 }
 
 void AnalysisSettings::declare(OptionTable& option) {

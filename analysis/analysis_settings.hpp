@@ -33,8 +33,10 @@ class AnalysisSettings {
 
   /// The engine of the products behind the losses of ablated heads, pass_engine() for float32.
   Engine engine() const;
-  /// The engine of forward and backward passes: as exact as float32.
+  /// The engine of forward passes: as exact as float32.
   Engine pass_engine() const;
+  /// The engine of gradients.
+  Engine gradient_engine() const;
 
   /// Adds the shared options, then those of every registered analysis.
   void declare(OptionTable& option);

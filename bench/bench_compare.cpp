@@ -20,7 +20,7 @@ using nlohmann::json;
 struct Arguments {
   std::string model, tokens, which;
   int threads = 0, runs = 1;
-  Engine engine = Engine::float32, pass_engine = Engine::float32;
+  Engine engine = Engine::float32, pass_engine = Engine::float32, gradient_engine = Engine::float32;
 };
 
 Precision precision_of(const std::string& name) {
@@ -39,7 +39,8 @@ Arguments parse(int argc, char** argv) {
           std::stoi(values.at("--threads")),
           std::stoi(values.at("--runs")),
           fastest_engine(precision, this_processor()),
-          fastest_engine(Precision::float32, this_processor())};
+          fastest_engine(Precision::float32, this_processor()),
+          fastest_gradient_engine(precision, this_processor())};
 }
 
 TokenIds read_tokens(const std::string& path) {
@@ -182,7 +183,7 @@ json zero_ablation_all(const Model& model, const TokenIds& tokens, const Argumen
 
 json importance(const Model& model, const TokenIds& tokens, const Arguments& arguments) {
   const ModelConfig& config = model.config;
-  HeadGradient gradient(model, arguments.pass_engine);
+  HeadGradient gradient(model, arguments.pass_engine, arguments.gradient_engine);
   json per_token, sign;
   double loss = 0;
   const json seconds = seconds_of(arguments.runs, [&] {

@@ -241,7 +241,7 @@ class Pruning : public Analysis {
     const Index d_head = config.d_head();
     Array& row = statistics.row("importance", {n_importance_row, config.n_layer, config.n_head});
     const auto n_predicted = static_cast<double>(tokens_.size() - 1);
-    HeadGradient gradient(model_, settings_.pass_engine());
+    HeadGradient gradient(model_, settings_.pass_engine(), settings_.gradient_engine());
     gradient.run(ablation_.activations(), tokens_, [&](const LayerGradient& view) {
       for (Index h = 0; h < config.n_head; ++h) {
         double magnitude = 0, total = 0;

@@ -34,7 +34,7 @@ class Tasks : public Analysis {
         batches_(pair_batches(tasks_)),
         forward_(context.model, settings_.pass_engine()),
         ablation_(context.model, settings_.engine(), settings_.pass_engine()),
-        gradient_(context.model, settings_.pass_engine()),
+        gradient_(context.model, settings_.pass_engine(), settings_.gradient_engine()),
         attribution_(context.model) {}
 
   std::uint64_t n_batch() const override { return batches_.size(); }

@@ -59,7 +59,8 @@ PassLabel pass_label(const RunSetup& setup) {
   label.identity = run_identity(setup);
   std::string arithmetic = blas::arithmetic_in_use();
   const AnalysisSettings& settings = setup.options().settings;
-  for (const Engine engine : std::set{settings.engine(), settings.pass_engine()}) {
+  for (const Engine engine :
+       std::set{settings.engine(), settings.pass_engine(), settings.gradient_engine()}) {
     if (engine != Engine::float32) arithmetic += ", " + engine_name(engine);
   }
   label.arithmetic = {arithmetic};

@@ -76,7 +76,7 @@ class HeadAblation : public LayerObserver {
   /// What is kept of the observed forward pass, for HeadGradient.
   Activations& activations();
 
-  static constexpr Index columns_at_once = 16384;
+  static constexpr Index columns_at_once = 32768;
 
  private:
   struct Workspace;

@@ -38,9 +38,11 @@ using LayerGradientObserver = std::function<void(const LayerGradient&)>;
 /// One?".
 class HeadGradient {
  public:
-  /// @param engine  as for Forward.
+  /// @param engine    of the forward pass and the losses.
+  /// @param backward  of the gradient.
   /// @throws ShapeError if the model is attention-only.
-  explicit HeadGradient(const Model& model, Engine engine = Engine::float32);
+  explicit HeadGradient(const Model& model, Engine engine = Engine::float32,
+                        Engine backward = Engine::float32);
   ~HeadGradient();
   HeadGradient(const HeadGradient&) = delete;
   HeadGradient& operator=(const HeadGradient&) = delete;

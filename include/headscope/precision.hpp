@@ -36,4 +36,7 @@ std::string engine_name(Engine engine);
 /// The fastest engine of a precision on a processor; float32 if no other is faster.
 Engine fastest_engine(Precision precision, const Processor& processor);
 
+/// The same for gradients: for high and fast good to about 1e-5.
+Engine fastest_gradient_engine(Precision precision, const Processor& processor);
+
 }  // namespace headscope

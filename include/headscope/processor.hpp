@@ -12,7 +12,6 @@ struct Processor {
   bool avx512 = false;       ///< F, DQ, BW and VL: 16 float32 at a time
   bool avx512_bf16 = false;  ///< products of bfloat16 in AVX-512 registers
   bool amx_bf16 = false;     ///< products of bfloat16 in tile registers
-  bool amx_int8 = false;     ///< products of int8 in tile registers
 
   /// The widest of them: `AMX`, `AVX512-BF16`, `AVX-512`, `AVX2`, or `SSE` for none.
   const char* widest() const;

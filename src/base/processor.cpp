@@ -13,7 +13,7 @@
 namespace headscope {
 
 const char* Processor::widest() const {
-  if (amx_bf16 || amx_int8) return "AMX";
+  if (amx_bf16) return "AMX";
   if (avx512_bf16) return "AVX512-BF16";
   if (avx512) return "AVX-512";
   return avx2 ? "AVX2" : "SSE";
@@ -73,15 +73,14 @@ Processor this_processor() {
   const std::uint64_t saved = saved_states();
   const bool avx = bit(saved, 1) && bit(saved, 2);
   const bool avx512 = avx && bit(saved, 5) && bit(saved, 6) && bit(saved, 7);
-  const bool tiles = bit(saved, 17) && bit(saved, 18) && bit(extended.edx, 24) && may_use_tiles();
+  const bool tiles = bit(saved, 17) && bit(saved, 18) && bit(extended.edx, 24);
   Processor processor;
   processor.name = brand();
   processor.avx2 = avx && bit(extended.ebx, 5) && bit(features.ecx, 12);
   processor.avx512 = avx512 && bit(extended.ebx, 16) && bit(extended.ebx, 17) &&
                      bit(extended.ebx, 30) && bit(extended.ebx, 31);
   processor.avx512_bf16 = processor.avx512 && bit(extended_1.eax, 5);
-  processor.amx_bf16 = tiles && bit(extended.edx, 22);
-  processor.amx_int8 = tiles && bit(extended.edx, 25);
+  processor.amx_bf16 = tiles && bit(extended.edx, 22) && may_use_tiles();
   return processor;
 }
 

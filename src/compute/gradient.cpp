@@ -22,11 +22,13 @@ using blas::Transpose;
 }  // namespace
 
 struct HeadGradient::Workspace {
-  Workspace(const Model& model, Engine engine_given)
-      : engine(engine_given), forward(model, engine_given), activations(model.config.n_layer) {}
+  Workspace(const Model& model, Engine engine_given, Engine backward_given)
+      : engine(engine_given),
+        backward(backward_given),
+        forward(model, engine_given),
+        activations(model.config.n_layer) {}
 
-  Engine engine;
-
+  Engine engine, backward;
   Forward forward;
   Activations activations;
   Buffer dresid, dz, normalized, dnormalized, qkv, dqkv, hidden, dhidden;
@@ -47,8 +49,8 @@ struct HeadGradient::Workspace {
     Matrix ln = normalized.matrix(d.n_rows, n_predicted);
     Matrix dln = dnormalized.matrix(d.n_rows, n_predicted);
     const TokenIds targets = final_norm_of_predictions(model, resid_final, pack.predictions, ln);
-    TokenLoss loss =
-        token_loss_with_gradient(ln, model.unembedding(), model.b_U, targets, dln, engine);
+    TokenLoss loss = token_loss_with_gradient(ln, model.unembedding(), model.b_U, targets, dln,
+                                              {engine, backward});
     for (Index i = 0; i < n_predicted; ++i) dln.col(i) *= weights[i];
     for_each_run(pack.predictions, [&](Index first, Index column, Index count) {
       add_layer_norm_gradient(blas::ConstView(resid_final).cols(column, count), model.ln_f_gain,
@@ -66,11 +68,11 @@ struct HeadGradient::Workspace {
     Matrix pre = hidden.matrix(config.d_mlp, d.n_cols);
     Matrix dpre = dhidden.matrix(config.d_mlp, d.n_cols);
     layer_norm(resid_mid, layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, ln);
-    multiply_weights(engine, layer.W_in, Transpose::no, ln, pre);
-    multiply_weights(engine, layer.W_out, Transpose::yes, d, dpre);
+    multiply_weights(backward, layer.W_in, Transpose::no, ln, pre);
+    multiply_weights(backward, layer.W_out, Transpose::yes, d, dpre);
     activation_gradient(pre, layer.b_in, config.activation, dpre, dpre);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
-    multiply_weights(engine, layer.W_in, Transpose::yes, dpre, dln);
+    multiply_weights(backward, layer.W_in, Transpose::yes, dpre, dln);
     add_layer_norm_gradient(resid_mid, layer.ln_2_gain, config.layer_norm_epsilon, dln, d);
   }
 
@@ -82,17 +84,17 @@ struct HeadGradient::Workspace {
     Matrix ln = normalized.matrix(d.n_rows, d.n_cols);
     Matrix projected = qkv.matrix(3 * d.n_rows, d.n_cols);
     Matrix dprojected = dqkv.matrix(3 * d.n_rows, d.n_cols);
-    project_qkv(config, layer, resid_pre, ln, projected, engine);
+    project_qkv(config, layer, resid_pre, ln, projected, backward);
     causal_attention_gradient(projected, config.n_head, config.score_scale(index), segments, dmixed,
                               dprojected);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
-    multiply_weights(engine, layer.W_QKV, Transpose::yes, dprojected, dln);
+    multiply_weights(backward, layer.W_QKV, Transpose::yes, dprojected, dln);
     add_layer_norm_gradient(resid_pre, layer.ln_1_gain, config.layer_norm_epsilon, dln, d);
   }
 };
 
-HeadGradient::HeadGradient(const Model& model, Engine engine)
-    : model_(model), workspace_(std::make_unique<Workspace>(model, engine)) {}
+HeadGradient::HeadGradient(const Model& model, Engine engine, Engine backward)
+    : model_(model), workspace_(std::make_unique<Workspace>(model, engine, backward)) {}
 
 HeadGradient::~HeadGradient() = default;
 
@@ -125,7 +127,7 @@ TokenLoss HeadGradient::run(Activations& clean, const Pack& pack, std::span<cons
   for (Index l = config.n_layer; l-- > 0;) {
     const LayerWeights& layer = model_.layers[l];
     w.through_mlp(config, layer, clean.resid_mid(l), dresid);
-    multiply_weights(w.engine, layer.W_O, Transpose::yes, dresid, dz);
+    multiply_weights(w.backward, layer.W_O, Transpose::yes, dresid, dz);
     observe({l, clean.z(l), dz});
     if (l == 0) continue;
     w.through_attention(model_, l, pack.segments, clean.resid(l), dz, dresid);

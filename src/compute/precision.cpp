@@ -43,4 +43,8 @@ Engine fastest_engine(Precision precision, const Processor& processor) {
   return precision == Precision::float32 ? Engine::bfloat16_six : Engine::bfloat16_three;
 }
 
+Engine fastest_gradient_engine(Precision precision, const Processor& processor) {
+  return fastest_engine(precision == Precision::fast ? Precision::high : precision, processor);
+}
+
 }  // namespace headscope

@@ -4,6 +4,10 @@
 
 namespace headscope {
 
+struct LossGradientEngines {
+  Engine loss = Engine::float32, gradient = Engine::float32;
+};
+
 /// token_loss and its gradient, in one sweep over the vocabulary.
 ///
 /// @param gradient  d_model x n, overwritten: d nll[t] / d normalized[:, t] for each token
@@ -12,7 +16,7 @@ namespace headscope {
 /// time.
 TokenLoss token_loss_with_gradient(blas::ConstView normalized, const Matrix& unembedding,
                                    const Vector& b_U, std::span<const TokenId> targets,
-                                   blas::View gradient, Engine engine = Engine::float32);
+                                   blas::View gradient, LossGradientEngines engines = {});
 
 /// Bytes of one thread's chunk of logits.
 std::uint64_t token_loss_thread_bytes(Index n_token);

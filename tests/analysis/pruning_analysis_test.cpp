@@ -243,6 +243,8 @@ TEST_P(PruningPrecision, IsRecordedWithItsMeasuredError) {
   EXPECT_EQ(std::get<std::string>(results.attributes.at("precision")), name);
   EXPECT_EQ(std::get<std::string>(results.attributes.at("precision_engine")), engine_name(engine));
   EXPECT_EQ(std::get<std::string>(results.attributes.at("pass_engine")), engine_name(pass_engine));
+  EXPECT_EQ(std::get<std::string>(results.attributes.at("gradient_engine")),
+            engine_name(fastest_gradient_engine(*parse_precision(name), this_processor())));
   const ResultsGroup& lower = results.group("pruning");
   ASSERT_EQ(lower.has("precision_error"), engine != pass_engine);
   if (engine == pass_engine) GTEST_SKIP() << "no engine of this precision is faster here";

@@ -295,7 +295,7 @@ TEST_F(HeadAblationTest, MaskingHeadsOfSeveralLayersEqualsZeroingTheirOutputColu
 // Enough variants for several groups of several stacks each.
 class ManyVariants : public HeadAblationTest {
  protected:
-  static constexpr Index n_variant = 150;
+  static constexpr Index n_variant = 250;
   static_assert(n_variant * 160 > HeadAblation::columns_at_once);
   const TokenIds document_ = test::Normal(6).tokens(160, model_.config.d_vocab);
 

@@ -41,6 +41,10 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+Engine pass_engine_of(Engine backward) {
+  return backward == Engine::float32 ? Engine::float32 : Engine::bfloat16_six;
+}
+
 class GradientOfEveryKind : public testing::TestWithParam<std::tuple<Activation, bool, Engine>> {};
 
 // Central differences of the double-precision loss along random directions in each layer's z.
@@ -52,7 +56,8 @@ TEST_P(GradientOfEveryKind, AgreesWithFiniteDifferences) {
   config.tied_unembedding = std::get<1>(GetParam());
   const Model model = random_weights(config, 21);
   const TokenIds tokens = Normal(22).tokens(140, config.d_vocab);
-  HeadGradient gradient(model, std::get<2>(GetParam()));
+  const Engine backward = std::get<2>(GetParam());
+  HeadGradient gradient(model, pass_engine_of(backward), backward);
   const Recorded recorded = record(gradient, config, tokens);
   EXPECT_EQ(recorded.order, (std::vector<Index>{2, 1, 0}));
 
@@ -80,19 +85,36 @@ TEST_P(GradientOfEveryKind, AgreesWithFiniteDifferences) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, GradientOfEveryKind,
-    testing::Combine(testing::Values(Activation::gelu_new, Activation::gelu, Activation::relu),
-                     testing::Bool(), testing::Values(Engine::float32, Engine::bfloat16_six)));
+INSTANTIATE_TEST_SUITE_P(Kinds, GradientOfEveryKind,
+                         testing::Combine(testing::Values(Activation::gelu_new, Activation::gelu,
+                                                          Activation::relu),
+                                          testing::Bool(),
+                                          testing::Values(Engine::float32, Engine::bfloat16_six,
+                                                          Engine::bfloat16_three)));
 
 TEST(HeadGradient, EngineIsThatOfManyTokensAlone) {
   const Model model = random_weights(small_config(), 23);
   for (const Index n_token : {40, 150}) {
     const TokenIds tokens = Normal(24).tokens(n_token, model.config.d_vocab);
-    HeadGradient sgemm(model), tiles(model, Engine::bfloat16_six);
+    HeadGradient sgemm(model), tiles(model, Engine::bfloat16_six, Engine::bfloat16_six);
     const Recorded expected = record(sgemm, model.config, tokens),
                    got = record(tiles, model.config, tokens);
     EXPECT_EQ(test::same_values(expected.dz[0], got.dz[0]), n_token == 40);
+  }
+}
+
+TEST(HeadGradient, EngineOfTheGradientLeavesTheForwardPassAsItIs) {
+  const Model model = random_weights(small_config(), 23);
+  const TokenIds tokens = Normal(24).tokens(150, model.config.d_vocab);
+  HeadGradient six(model, Engine::bfloat16_six, Engine::bfloat16_six),
+      three(model, Engine::bfloat16_six, Engine::bfloat16_three);
+  const Recorded expected = record(six, model.config, tokens),
+                 got = record(three, model.config, tokens);
+  EXPECT_EQ(got.loss.nll, expected.loss.nll);
+  for (Index l = 0; l < model.config.n_layer; ++l) {
+    EXPECT_TRUE(test::same_values(got.z[l], expected.z[l]));
+    EXPECT_FALSE(test::same_values(got.dz[l], expected.dz[l]));
+    EXPECT_LT(test::relative_error(got.dz[l], test::widen(expected.dz[l])), 5e-5);
   }
 }
 

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 Processor with(bool avx2, bool avx512 = false, bool avx512_bf16 = false, bool amx = false) {
-  return {"", avx2, avx512, avx512_bf16, amx, amx};
+  return {"", avx2, avx512, avx512_bf16, amx};
 }
 
 // `own` is the kernel that OpenBLAS 0.3.21 chooses; `better` is the one it should have chosen.
@@ -76,7 +76,6 @@ TEST(Processor, HasWhatLinuxSaysOfIt) {
             has("avx512f") && has("avx512dq") && has("avx512bw") && has("avx512vl"));
   EXPECT_EQ(processor.avx512_bf16, has("avx512_bf16"));
   EXPECT_EQ(processor.amx_bf16, has("amx_bf16"));
-  EXPECT_EQ(processor.amx_int8, has("amx_int8"));
   EXPECT_THAT(text, HasSubstr(processor.name));
 }
 

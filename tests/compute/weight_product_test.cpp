@@ -172,6 +172,16 @@ TEST(Precision, TakesTheFastestEngineThatIsExactEnough) {
   EXPECT_EQ(fastest_engine(Precision::fast, amx), Engine::bfloat16_one);
 }
 
+TEST(Precision, TakesForGradientsOfFastThoseOfHigh) {
+  Processor bf16, amx;
+  bf16.avx512_bf16 = amx.avx512_bf16 = amx.amx_bf16 = true;
+  EXPECT_EQ(fastest_gradient_engine(Precision::fast, bf16), Engine::float32);
+  EXPECT_EQ(fastest_gradient_engine(Precision::float32, amx), Engine::bfloat16_six);
+  for (const Precision precision : {Precision::high, Precision::fast}) {
+    EXPECT_EQ(fastest_gradient_engine(precision, amx), Engine::bfloat16_three);
+  }
+}
+
 TEST(Precision, NamesAreReadBack) {
   for (const Precision precision : {Precision::float32, Precision::high, Precision::fast}) {
     EXPECT_EQ(parse_precision(precision_name(precision)), precision);
