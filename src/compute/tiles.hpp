@@ -9,6 +9,10 @@
 /// Products of numbers that are held as sums of bfloat16, a type that AMX multiplies many times as
 /// fast as float32: x = high + middle + low, each the rest rounded to nearest: the first is within
 /// 2^-9 of x, two are within 2^-18, three are x. All sums are float32.
+///
+/// Loading tiles takes longer than multiplying them. Here a part that is loaded meets all parts of
+/// the other operand that it has to; a library's products of bfloat16, one for each pair of parts,
+/// would load both anew each time (bench/README.md has the speeds).
 namespace headscope {
 
 /// The bits of a bfloat16: the upper half of a float32.

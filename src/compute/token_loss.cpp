@@ -75,8 +75,8 @@ class VocabularyRange {
       absorb(column, first, count, static_cast<Index>(in.targets[t]), t);
     }
     if (weighted_.is_empty()) return;
-    SplitColumns(logits, product_engine(in.engines.gradient, logits.n_col))
-        .multiply_serial(entries, blas::Transpose::no, weighted_, true);
+    split_logits_.set(logits, product_engine(in.engines.gradient, logits.n_col));
+    split_logits_.multiply_serial(entries, blas::Transpose::no, weighted_, true);
   }
 
   void absorb(float* logits, Index first, Index count, Index target, Index t) {
@@ -99,6 +99,7 @@ class VocabularyRange {
 
   std::vector<RunningSoftmax> tokens_;
   Matrix logits_;
+  SplitColumns split_logits_;
   Matrix weighted_;
 };
 
