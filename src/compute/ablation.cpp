@@ -61,11 +61,11 @@ struct HeadAblation::Workspace {
   struct LayerProducts {
     WeightProduct W_QKV, W_O, W_in, W_out;
 
-    void set(const LayerWeights& layer, Engine engine) {
-      W_QKV.set(layer.W_QKV, blas::Transpose::no, engine);
-      W_O.set(layer.W_O, blas::Transpose::no, engine);
-      W_in.set(layer.W_in, blas::Transpose::no, engine);
-      W_out.set(layer.W_out, blas::Transpose::no, engine);
+    void set(const LayerWeights& layer, Engine chosen) {
+      W_QKV.set(layer.W_QKV, blas::Transpose::no, chosen);
+      W_O.set(layer.W_O, blas::Transpose::no, chosen);
+      W_in.set(layer.W_in, blas::Transpose::no, chosen);
+      W_out.set(layer.W_out, blas::Transpose::no, chosen);
     }
   };
 

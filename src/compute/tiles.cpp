@@ -159,13 +159,12 @@ template <int n_part>
         const Bfloat16* const rows = x + (step * n_part + pair.x) * part_size + first * tile_inputs;
         const Bfloat16* const tiles = w + (step * n_part + pair.w) * part_size;
         for (Index p = 0; p < pairs; ++p) {
-          const auto w_0 = std::bit_cast<__m512bh>(_mm512_loadu_si512(tiles + p * tile_inputs));
-          const auto w_1 =
-              std::bit_cast<__m512bh>(_mm512_loadu_si512(tiles + tile_size + p * tile_inputs));
+          const auto w_0 = (__m512bh)_mm512_loadu_si512(tiles + p * tile_inputs);
+          const auto w_1 = (__m512bh)_mm512_loadu_si512(tiles + tile_size + p * tile_inputs);
           for (Index c = 0; c < at_once; ++c) {
             std::int32_t word;
             __builtin_memcpy(&word, rows + c * tile_inputs + 2 * p, sizeof word);
-            const auto both = std::bit_cast<__m512bh>(_mm512_set1_epi32(word));
+            const auto both = (__m512bh)_mm512_set1_epi32(word);
             sums[c][0] = _mm512_dpbf16_ps(sums[c][0], w_0, both);
             sums[c][1] = _mm512_dpbf16_ps(sums[c][1], w_1, both);
           }
