@@ -33,7 +33,7 @@ class AnalysisSettings {
 
   /// The engine of the products behind the losses of ablated heads, pass_engine() for float32.
   Engine engine() const;
-  /// The engine of forward passes: as exact as float32.
+  /// The engine of forward passes over text: as exact as float32.
   Engine pass_engine() const;
   /// The engine of gradients.
   Engine gradient_engine() const;

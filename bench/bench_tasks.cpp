@@ -35,8 +35,9 @@ void measure(int argc, char** argv) {
   const json pairs = json::parse(file);
 
   const auto start = std::chrono::steady_clock::now();
-  Forward forward(model);
-  HeadAblation ablation(model);
+  const Engine engine = fastest_engine(Precision::float32, this_processor());
+  Forward forward(model, engine);
+  HeadAblation ablation(model, engine, engine);
   LayerObserver* const observers[] = {&ablation};
   std::vector<HeadVariant> variants;
   for (Index l = 0; l < model.config.n_layer; ++l) {

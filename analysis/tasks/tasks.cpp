@@ -281,6 +281,7 @@ std::uint64_t memory(const RunShape& run) {
   return forward_bytes(config, n_column, false) + loss_bytes(config, n_column, run.n_thread) +
          ablation_bytes(config, n_column, run.n_thread, run.settings.engine()) +
          gradient_bytes(config, n_column, run.n_thread) +
+         pass_product_bytes(config, n_column, run.n_thread, run.settings.pass_engine()) +
          // The last shared tokens' z; losses and margins of a batch.
          config.d_model * n_column * sizeof(float) + 3 * effects * n_column * sizeof(double) +
          run.n_task *

@@ -66,7 +66,7 @@ class HeadAblation : public LayerObserver {
     return losses(Pack::of_document(tokens), variants);
   }
 
-  /// `losses` by OpenBLAS's products, whatever the engine: to measure its error.
+  /// `losses` with differences by OpenBLAS's products, whatever the engine: to measure its error.
   std::vector<TokenLoss> float32_losses(const Pack& pack, std::span<const HeadVariant> variants);
 
   /// Losses with heads of any layers set to zero.

@@ -19,11 +19,11 @@ std::uint64_t forward_bytes(const ModelConfig& config, Index n_token, bool with_
 /// What Forward::loss adds.
 std::uint64_t loss_bytes(const ModelConfig& config, Index n_token, int n_thread);
 
-/// Work space of the products of forward and backward passes.
+/// Work space of the products of forward and backward passes over `n_token` columns.
 std::uint64_t pass_product_bytes(const ModelConfig& config, Index n_token, int n_thread,
                                  Engine engine);
 
-/// One running HeadAblation, packed weights included.
+/// One running HeadAblation, the weights that it makes ready included.
 std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thread,
                              Engine engine = Engine::float32);
 

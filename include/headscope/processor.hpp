@@ -17,7 +17,8 @@ struct Processor {
   const char* widest() const;
 };
 
-/// The current processor; without name and instructions if it is not x86-64.
+/// The current processor; without name and instructions if it is not x86-64. Asks Linux for the
+/// tile registers of AMX, for the whole process.
 Processor this_processor();
 
 }  // namespace headscope

@@ -2,12 +2,14 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdint>
 #include <cstring>
+#endif
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 namespace headscope {
@@ -47,8 +49,12 @@ std::uint64_t saved_states() {
 
 // Linux gives tile registers only to a process that asks for them.
 bool may_use_tiles() {
+#if defined(__linux__)
   constexpr int request_permission = 0x1023, tile_data = 18;  // asm/prctl.h, from Linux 5.16
   return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+#else
+  return false;
+#endif
 }
 
 std::string brand() {

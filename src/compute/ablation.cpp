@@ -61,8 +61,8 @@ struct HeadAblation::Workspace {
   struct LayerProducts {
     WeightProduct W_QKV, W_O, W_in, W_out;
 
-    void set(const LayerWeights& layer, Engine chosen) {
-      W_QKV.set(layer.W_QKV, blas::Transpose::no, chosen);
+    void set(const LayerWeights& layer, bool with_queries, Engine chosen) {
+      if (with_queries) W_QKV.set(layer.W_QKV, blas::Transpose::no, chosen);
       W_O.set(layer.W_O, blas::Transpose::no, chosen);
       W_in.set(layer.W_in, blas::Transpose::no, chosen);
       W_out.set(layer.W_out, blas::Transpose::no, chosen);
@@ -93,7 +93,7 @@ struct HeadAblation::Workspace {
     Matrix stream(d_model, n_token * changes.size(), arma::fill::zeros);
     Index n_begun = 0;
     for (Index layer = changes.front().first_layer; layer < config.n_layer; ++layer) {
-      products.set(model.layers[layer], product_engine(engine, stream.n_cols));
+      products.set(model.layers[layer], n_begun > 0, product_engine(engine, stream.n_cols));
       if (n_begun > 0) prepare_attention(layer);
       for_blocks(0, n_begun, [&](Index first, Index count) {
         add_attention(layer, pack, changes.subspan(first, count),

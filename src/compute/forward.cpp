@@ -243,7 +243,14 @@ Matrix Forward::logits(const Matrix& resid_final) {
   layer_norm(resid_final, model_.ln_f_gain, model_.ln_f_bias, model_.config.layer_norm_epsilon,
              normalized);
   Matrix logits(model_.unembedding().n_cols, resid_final.n_cols, arma::fill::none);
-  multiply_weights(engine_, model_.unembedding(), blas::Transpose::yes, normalized, logits);
+  // A part of the vocabulary at a time, so that not all of it is split at once.
+  constexpr Index at_once = 4096;
+  const blas::ConstView unembedding = model_.unembedding();
+  for (Index first = 0; first < unembedding.n_col; first += at_once) {
+    const Index count = std::min(at_once, unembedding.n_col - first);
+    multiply_weights(engine_, unembedding.cols(first, count), blas::Transpose::yes, normalized,
+                     blas::View(logits).rows(first, count));
+  }
   add_bias(logits, model_.b_U);
   return logits;
 }

@@ -13,7 +13,6 @@ namespace headscope {
 namespace {
 
 // A thread's logits (vocabulary_chunk x most_columns) stay in its share of the cache.
-constexpr Index vocabulary_chunk = 1024;
 constexpr Index most_columns = 512, least_columns = 64;
 
 // Beyond this difference of a logit, e^d times a vanishing clean probability can matter.

@@ -6,6 +6,9 @@
 
 namespace headscope {
 
+/// Entries of the vocabulary whose logits are computed at once.
+inline constexpr Index vocabulary_chunk = 1024;
+
 /// Of the clean logits, and of their differences.
 struct LossEngines {
   Engine clean, difference;

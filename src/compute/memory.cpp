@@ -23,7 +23,8 @@ Index stacked_columns(Index at_once, Index n_token) {
 
 // The largest weights, made ready for an engine, and the threads' work space.
 std::uint64_t widest_product_bytes(const ModelConfig& config, int n_thread, Engine engine) {
-  return WeightProduct::bytes(config.d_model, std::max(3 * config.d_model, config.d_mlp), engine) +
+  const Index widest = std::max({3 * config.d_model, config.d_mlp, vocabulary_chunk});
+  return WeightProduct::bytes(config.d_model, widest, engine) +
          static_cast<std::uint64_t>(n_thread) * WeightProduct::thread_bytes(engine);
 }
 

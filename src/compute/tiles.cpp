@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <span>
 
 #include "compute/vector_math.hpp"
@@ -18,8 +19,7 @@ namespace {
 constexpr Index tile_rows = 16, tile_inputs = 32, pairs = tile_inputs / 2;
 constexpr Index tile_size = tile_rows * tile_inputs, part_size = 2 * tile_size;
 
-// The parts of X and of W that are multiplied, small products first, so that little is rounded off.
-// Neighbours share an operand where they can.
+// The parts of X and of W that are multiplied. Neighbours share an operand where they can.
 struct Pair {
   int x, w;
 };
@@ -33,10 +33,12 @@ constexpr std::span<const Pair> products(int n_part) {
   return six_products;
 }
 
-// Rounds to nearest, ties to even; the lower half is zero.
+// Rounds to nearest, ties to even; the lower half is zero. NaN stays NaN, whose bits may be all
+// ones.
 [[gnu::always_inline]] inline std::uint32_t rounded_to_bfloat16(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
-  return (bits + 0x7FFFU + (bits >> 16U & 1U)) & 0xFFFF0000U;
+  const std::uint32_t rounded = (bits + 0x7FFFU + (bits >> 16U & 1U)) & 0xFFFF0000U;
+  return x != x ? 0x7FC00000U : rounded;
 }
 
 // One row of a tile of activations for each 32 of n values.
@@ -77,15 +79,16 @@ HEADSCOPE_VECTORISED void transpose_tile(const float* w, Index output_stride, fl
 
 // A tile of weights holds two inputs of an output side by side.
 // @param weights  tile_inputs x tile_rows, overwritten: all outputs of an input side by side.
-HEADSCOPE_VECTORISED void split_outputs(float* weights, int n_part, std::uint32_t* tiles) {
-  for (int part = 0; part < n_part; ++part, tiles += part_size / 2) {
+HEADSCOPE_VECTORISED void split_outputs(float* weights, int n_part, Bfloat16* tiles) {
+  for (int part = 0; part < n_part; ++part, tiles += part_size) {
     for (Index pair = 0; pair < pairs; ++pair) {
       float* const even = weights + 2 * pair * tile_rows;
       float* const odd = even + tile_rows;
 #pragma omp simd
       for (Index o = 0; o < tile_rows; ++o) {
         const std::uint32_t low = rounded_to_bfloat16(even[o]), high = rounded_to_bfloat16(odd[o]);
-        tiles[pair * tile_rows + o] = low >> 16U | high;
+        const std::uint32_t both = low >> 16U | high;
+        std::memcpy(tiles + 2 * (pair * tile_rows + o), &both, sizeof both);
         even[o] -= std::bit_cast<float>(low);
         odd[o] -= std::bit_cast<float>(high);
       }
@@ -109,7 +112,10 @@ HEADSCOPE_VECTORISED void multiply_row(const Bfloat16* x, const Bfloat16* w, flo
     const Bfloat16* const weights = w + pair * tile_inputs;
 #pragma omp simd
     for (Index o = 0; o < tile_rows; ++o) {
-      sums[o] += widen(weights[2 * o]) * even + widen(weights[2 * o + 1]) * odd;
+      std::uint32_t both = 0;
+      std::memcpy(&both, weights + 2 * o, sizeof both);
+      sums[o] +=
+          std::bit_cast<float>(both << 16U) * even + std::bit_cast<float>(both & 0xFFFF0000U) * odd;
     }
   }
 #pragma omp simd
@@ -162,8 +168,8 @@ template <int n_part>
           const auto w_0 = (__m512bh)_mm512_loadu_si512(tiles + p * tile_inputs);
           const auto w_1 = (__m512bh)_mm512_loadu_si512(tiles + tile_size + p * tile_inputs);
           for (Index c = 0; c < at_once; ++c) {
-            std::int32_t word;
-            __builtin_memcpy(&word, rows + c * tile_inputs + 2 * p, sizeof word);
+            std::int32_t word = 0;
+            std::memcpy(&word, rows + c * tile_inputs + 2 * p, sizeof word);
             const auto both = (__m512bh)_mm512_set1_epi32(word);
             sums[c][0] = _mm512_dpbf16_ps(sums[c][0], w_0, both);
             sums[c][1] = _mm512_dpbf16_ps(sums[c][1], w_1, both);
@@ -275,7 +281,7 @@ class TileRegisters {
   TileRegisters& operator=(const TileRegisters&) = delete;
 
  private:
-  bool used_;
+  [[maybe_unused]] bool used_;
 };
 
 // A block of Y that is not whole, or whose neighbours another thread writes.
@@ -313,7 +319,9 @@ void Tiles::set_size(Index n_in, Index count, int n_part) {
   count_ = count;
   n_part_ = n_part;
   const std::size_t size = (count + block - 1) / block * block_size();
-  if (values_.size() < size) values_.resize(size);
+  if (values_.size() >= size) return;
+  values_ = {};  // not copied, and given back before more is taken
+  values_ = CacheLines<Bfloat16>(size);
 }
 
 void Tiles::set_column(Index index, const float* x) {
@@ -345,7 +353,7 @@ void Tiles::set_outputs(Index first, blas::ConstView W, blas::Transpose transpos
         copy_tile(w, input_stride, weights.data());
       }
       Bfloat16* const tile = tiles + step * step_size() + half * tile_size;
-      split_outputs(weights.data(), n_part_, reinterpret_cast<std::uint32_t*>(tile));
+      split_outputs(weights.data(), n_part_, tile);
     }
   }
 }
@@ -355,20 +363,27 @@ std::uint64_t Tiles::bytes(Index n_in, Index count, int n_part) {
   return whole(n_in) * whole(count) * static_cast<std::uint64_t>(n_part) * sizeof(Bfloat16);
 }
 
-void multiply_tiles(const Tiles& X, Index first, Index first_in, const Tiles& W, blas::View Y,
-                    bool add, TileKernel kernel) {
-  const Kernel multiply = kernel_of(kernel, W.n_part());
+const Bfloat16* TileRange::block_of(Index index) const {
+  return tiles.values_.data() + (first + index) / Tiles::block * tiles.block_size() +
+         first_in / Tiles::block * tiles.step_size();
+}
+
+void multiply_tiles(TileRange X, TileRange W, Index n_in, blas::View Y, bool add,
+                    TileKernel kernel) {
+  const Kernel multiply = kernel_of(kernel, W.tiles.n_part());
   const TileRegisters registers(kernel);
+  const Index n_step = (n_in + tile_inputs - 1) / tile_inputs;
   for (Index c = 0; c < Y.n_col; c += Tiles::block) {
-    const Bfloat16* const x = X.block_of(first + c) + first_in / Tiles::block * X.step_size();
+    const Bfloat16* const x = X.block_of(c);
     const Index n_col = std::min(Tiles::block, Y.n_col - c);
     for (Index o = 0; o < Y.n_row; o += Tiles::block) {
+      const Bfloat16* const w = W.block_of(o);
       const Index n_row = std::min(Tiles::block, Y.n_row - o);
       const blas::View y = Y.rows(o, n_row).cols(c, n_col);
       if (n_row == Tiles::block && n_col == Tiles::block) {
-        multiply(x, W.block_of(o), W.n_step(), y.data, y.stride, add);
+        multiply(x, w, n_step, y.data, y.stride, add);
       } else {
-        multiply_edge(multiply, x, W.block_of(o), W.n_step(), y, add);
+        multiply_edge(multiply, x, w, n_step, y, add);
       }
     }
   }

@@ -8,7 +8,9 @@
 
 /// Products of numbers that are held as sums of bfloat16, a type that AMX multiplies many times as
 /// fast as float32: x = high + middle + low, each the rest rounded to nearest: the first is within
-/// 2^-9 of x, two are within 2^-18, three are x. All sums are float32.
+/// 2^-9 of x, two are within 2^-18, three are x. All sums are float32. The instructions take
+/// denormal parts for zero, so that numbers below 2^-110 lose their low parts; an infinite number
+/// gives NaN.
 ///
 /// Loading tiles takes longer than multiplying them. Here a part that is loaded meets all parts of
 /// the other operand that it has to; a library's products of bfloat16, one for each pair of parts,
@@ -32,12 +34,12 @@ const std::vector<TileKernel>& tile_kernels();
 ///
 /// Laid out in the order in which a product reads it: blocks of 32 columns or outputs; of a block
 /// 32 inputs at a time; of these the parts, largest first; of a part two tiles of AMX, 1 KB each.
-/// What is missing of the last block and inputs is zero.
+/// What is missing of the last outputs and inputs is zero; missing columns are undefined.
 class Tiles {
  public:
   static constexpr Index block = 32;
 
-  /// Makes room, and keeps it when it shrinks. Contents become undefined.
+  /// Makes room, and keeps it for smaller sizes. Contents become undefined.
   void set_size(Index n_in, Index count, int n_part);
 
   /// Takes one column as number `index`. @param x  n_in values.
@@ -53,31 +55,34 @@ class Tiles {
   static std::uint64_t bytes(Index n_in, Index count, int n_part);
 
  private:
-  friend void multiply_tiles(const Tiles& X, Index first, Index first_in, const Tiles& W,
-                             blas::View Y, bool add, TileKernel kernel);
+  friend struct TileRange;
   Index n_step() const { return (n_in_ + block - 1) / block; }
   std::size_t block_size() const { return n_step() * step_size(); }
   std::size_t step_size() const;
   Bfloat16* block_of(Index index) { return values_.data() + index / block * block_size(); }
-  const Bfloat16* block_of(Index index) const {
-    return values_.data() + index / block * block_size();
-  }
 
   Index n_in_ = 0, count_ = 0;
   int n_part_ = 0;
   CacheLines<Bfloat16> values_;
 };
 
-/// Y = W X, or Y += W X, on the calling thread, for the Y.n_col columns of X from `first` on and
-/// their inputs from `first_in` on.
+/// Columns or outputs from one on, and their inputs from one on: multiples of Tiles::block.
+struct TileRange {
+  const Tiles& tiles;
+  Index first = 0, first_in = 0;
+
+  /// The block of the column or output `index` of this range.
+  const Bfloat16* block_of(Index index) const;
+};
+
+/// Y = W X, or Y += W X, on the calling thread, for Y.n_col columns, Y.n_row outputs and `n_in`
+/// inputs.
 ///
 /// With one part, the product of the parts; with two, without the product of the low parts: within
 /// 3 * 2^-18 of |W| |X|; with three, the six products that matter: as exact as float32.
 ///
-/// @param X, W             of the same n_part.
-/// @param first, first_in  multiples of Tiles::block.
-/// @param Y                W.count() x n.
-void multiply_tiles(const Tiles& X, Index first, Index first_in, const Tiles& W, blas::View Y,
-                    bool add, TileKernel kernel = tile_kernels().back());
+/// @param X, W  of the same n_part.
+void multiply_tiles(TileRange X, TileRange W, Index n_in, blas::View Y, bool add,
+                    TileKernel kernel = tile_kernels().back());
 
 }  // namespace headscope

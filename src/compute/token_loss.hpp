@@ -4,6 +4,7 @@
 
 namespace headscope {
 
+/// Of the logits, and of the gradient.
 struct LossGradientEngines {
   Engine loss = Engine::float32, gradient = Engine::float32;
 };

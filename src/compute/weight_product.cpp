@@ -1,5 +1,7 @@
 #include "compute/weight_product.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 
 #include "headscope/error.hpp"
@@ -10,10 +12,10 @@ namespace {
 // Fewer columns do not repay the splitting of the weights.
 constexpr Index least_split_columns = 128;
 // So many split weights stay in a core's cache while columns go by, a block of them at a time.
-constexpr std::uint64_t most_weight_bytes = 1 << 20;
+constexpr std::uint64_t most_weight_bytes = 900'000;
 constexpr Index most_inputs = 768, most_block_columns = 256;
 
-int n_part(Engine engine) {
+int part_count(Engine engine) {
   switch (engine) {
     case Engine::bfloat16_one:
       return 1;
@@ -26,17 +28,17 @@ int n_part(Engine engine) {
   }
 }
 
-// The size of each but the last of nearly equal parts of at most `most`, as many for each thread.
-Index even_part(Index count, Index most, Index n_thread = 1) {
+// The size of each but the last of nearly equal pieces of at most `most`, as many for each thread.
+Index even_piece(Index count, Index most, Index n_thread = 1) {
   const auto quotient = [](Index a, Index b) { return (a + b - 1) / b; };
-  const Index n_part = quotient(quotient(count, most), n_thread) * n_thread;
-  return std::min(most, quotient(quotient(count, n_part), Tiles::block) * Tiles::block);
+  const Index n_piece = quotient(quotient(count, most), n_thread) * n_thread;
+  return std::min(most, quotient(quotient(count, n_piece), Tiles::block) * Tiles::block);
 }
 
-// Outputs that are split at once.
-Index output_part(Index n_in, Index n_out, Engine engine, Index n_thread = 1) {
-  const std::uint64_t bytes = Tiles::bytes(n_in, Tiles::block, n_part(engine));
-  return even_part(n_out, std::max<Index>(1, most_weight_bytes / bytes) * Tiles::block, n_thread);
+// Outputs whose weights stay in a core's cache.
+Index output_piece(Index n_in, Index n_out, Engine engine) {
+  const std::uint64_t bytes = Tiles::bytes(n_in, Tiles::block, part_count(engine));
+  return even_piece(n_out, std::max<Index>(1, most_weight_bytes / bytes) * Tiles::block);
 }
 
 Index input_count(blas::ConstView W, blas::Transpose transpose) {
@@ -54,16 +56,13 @@ void check_product(blas::ConstView W, blas::Transpose transpose, blas::ConstView
   check_count("columns of the product", X.n_col, Y.n_col);
 }
 
-// Some outputs and inputs, of which `tiles` has the size.
-void split_weights(blas::ConstView W, blas::Transpose transpose, Index first_out, Index first_in,
-                   Tiles& tiles) {
-  for (Index o = 0; o < tiles.count(); o += Tiles::block) {
-    const Index n_out = std::min(Tiles::block, tiles.count() - o);
-    const blas::ConstView here = transpose == blas::Transpose::yes
-                                     ? W.rows(first_in, tiles.n_in()).cols(first_out + o, n_out)
-                                     : W.cols(first_in, tiles.n_in()).rows(first_out + o, n_out);
-    tiles.set_outputs(o, here, transpose);
-  }
+// Up to Tiles::block outputs from `first` on, as number `place` on of `tiles`.
+void split_outputs(blas::ConstView W, blas::Transpose transpose, Index first, Tiles& tiles,
+                   Index place) {
+  const Index count = std::min(Tiles::block, tiles.count() - place);
+  tiles.set_outputs(place,
+                    transpose == blas::Transpose::yes ? W.cols(first, count) : W.rows(first, count),
+                    transpose);
 }
 
 }  // namespace
@@ -76,8 +75,8 @@ void SplitColumns::set(blas::ConstView X, Engine engine) {
   X_ = X;
   engine_ = engine;
   if (engine == Engine::float32) return;
-  tiles_.set_size(X.n_row, X.n_col, n_part(engine));
-#pragma omp parallel for schedule(static)
+  tiles_.set_size(X.n_row, X.n_col, part_count(engine));
+#pragma omp parallel for schedule(static) if (omp_in_parallel() == 0)
   for (Index c = 0; c < X.n_col; ++c) tiles_.set_column(c, X.data + c * X.stride);
 }
 
@@ -89,17 +88,19 @@ void SplitColumns::multiply_serial(blas::ConstView W, blas::Transpose transpose,
   }
   check_product(W, transpose, X_, Y);
   thread_local Tiles weights;
-  const Index at_once = output_part(X_.n_row, Y.n_row, engine_);
+  const Index at_once = output_piece(X_.n_row, Y.n_row, engine_);
   for (Index first = 0; first < Y.n_row; first += at_once) {
     const Index count = std::min(at_once, Y.n_row - first);
-    weights.set_size(X_.n_row, count, n_part(engine_));
-    split_weights(W, transpose, first, 0, weights);
-    multiply_tiles(tiles_, 0, 0, weights, Y.rows(first, count), add);
+    weights.set_size(X_.n_row, count, part_count(engine_));
+    for (Index o = 0; o < count; o += Tiles::block) {
+      split_outputs(W, transpose, first + o, weights, o);
+    }
+    multiply_tiles({tiles_}, {weights}, X_.n_row, Y.rows(first, count), add);
   }
 }
 
 std::uint64_t SplitColumns::bytes(Index n_in, Index n_column, Engine engine) {
-  return Tiles::bytes(n_in, n_column, n_part(engine));
+  return Tiles::bytes(n_in, n_column, part_count(engine));
 }
 
 void WeightProduct::set(blas::ConstView W, blas::Transpose transpose, Engine engine) {
@@ -107,21 +108,10 @@ void WeightProduct::set(blas::ConstView W, blas::Transpose transpose, Engine eng
   transpose_ = transpose;
   engine_ = engine;
   if (engine == Engine::float32) return;
-  const Index n_in = input_count(W, transpose), n_out = output_count(W, transpose);
-  const Index n_input = even_part(n_in, most_inputs);
-  const Index n_output =
-      output_part(n_input, n_out, engine, static_cast<Index>(blas::thread_count()));
-  const Index n_output_part = (n_out + n_output - 1) / n_output;
-  parts_.resize((n_in + n_input - 1) / n_input * n_output_part);
+  const Index n_out = output_count(W, transpose);
+  tiles_.set_size(input_count(W, transpose), n_out, part_count(engine));
 #pragma omp parallel for schedule(static)
-  for (Index i = 0; i < parts_.size(); ++i) {
-    Part& part = parts_[i];
-    part.first_in = i / n_output_part * n_input;
-    part.first_out = i % n_output_part * n_output;
-    part.tiles.set_size(std::min(n_input, n_in - part.first_in),
-                        std::min(n_output, n_out - part.first_out), n_part(engine));
-    split_weights(W, transpose, part.first_out, part.first_in, part.tiles);
-  }
+  for (Index o = 0; o < n_out; o += Tiles::block) split_outputs(W, transpose, o, tiles_, o);
 }
 
 void WeightProduct::multiply(blas::ConstView X, blas::View Y, bool add) const {
@@ -131,21 +121,21 @@ void WeightProduct::multiply(blas::ConstView X, blas::View Y, bool add) const {
   }
   check_product(W_, transpose_, X, Y);
   const Index block =
-      even_part(X.n_col, most_block_columns, static_cast<Index>(blas::thread_count()));
+      even_piece(X.n_col, most_block_columns, static_cast<Index>(blas::thread_count()));
+  const Index n_input = even_piece(X.n_row, most_inputs);
+  const Index n_output = output_piece(n_input, Y.n_row, engine_);
 #pragma omp parallel for schedule(dynamic)
   for (Index first = 0; first < X.n_col; first += block) {
     thread_local SplitColumns columns;
     const Index n_column = std::min(block, X.n_col - first);
-    const blas::ConstView x = X.cols(first, n_column);
-    const Part* last = nullptr;
-    for (const Part& part : parts_) {
-      if (last == nullptr || part.first_in != last->first_in) {
-        columns.set(x.rows(part.first_in, part.tiles.n_in()), engine_);
+    for (Index input = 0; input < X.n_row; input += n_input) {
+      const Index n_in = std::min(n_input, X.n_row - input);
+      columns.set(X.rows(input, n_in).cols(first, n_column), engine_);
+      for (Index output = 0; output < Y.n_row; output += n_output) {
+        const Index n_out = std::min(n_output, Y.n_row - output);
+        multiply_tiles({columns.tiles_}, {tiles_, output, input}, n_in,
+                       Y.rows(output, n_out).cols(first, n_column), add || input > 0);
       }
-      multiply_tiles(columns.tiles_, 0, 0, part.tiles,
-                     Y.rows(part.first_out, part.tiles.count()).cols(first, n_column),
-                     add || part.first_in > 0);
-      last = &part;
     }
   }
 }
@@ -157,14 +147,15 @@ void WeightProduct::multiply_serial(const SplitColumns& X, Index first, blas::Vi
     return;
   }
   check_product(W_, transpose_, columns, Y);
-  for (const Part& part : parts_) {
-    multiply_tiles(X.tiles_, first, part.first_in, part.tiles,
-                   Y.rows(part.first_out, part.tiles.count()), part.first_in > 0);
+  const Index at_once = output_piece(columns.n_row, Y.n_row, engine_);
+  for (Index output = 0; output < Y.n_row; output += at_once) {
+    multiply_tiles({X.tiles_, first}, {tiles_, output}, columns.n_row,
+                   Y.rows(output, std::min(at_once, Y.n_row - output)), false);
   }
 }
 
 std::uint64_t WeightProduct::bytes(Index n_in, Index n_out, Engine engine) {
-  return Tiles::bytes(n_in, n_out, n_part(engine));
+  return Tiles::bytes(n_in, n_out, part_count(engine));
 }
 
 std::uint64_t WeightProduct::thread_bytes(Engine engine) {
@@ -174,7 +165,7 @@ std::uint64_t WeightProduct::thread_bytes(Engine engine) {
 
 void multiply_weights(Engine engine, blas::ConstView W, blas::Transpose transpose,
                       blas::ConstView X, blas::View Y, bool add) {
-  // Fresh pages would cost as much as the splitting.
+  // Kept, because fresh pages would cost as much as the splitting.
   thread_local WeightProduct product;
   product.set(W, transpose, product_engine(engine, X.n_col));
   product.multiply(X, Y, add);

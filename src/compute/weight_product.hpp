@@ -13,7 +13,8 @@ class SplitColumns {
  public:
   SplitColumns() = default;
   SplitColumns(blas::ConstView X, Engine engine) { set(X, engine); }
-  /// Splits the columns over the OpenMP threads, and forgets those before, but keeps their memory.
+  /// Splits the columns over the OpenMP threads unless they are at work, and forgets those before,
+  /// but keeps their memory.
   /// @param X  must outlive its use.
   void set(blas::ConstView X, Engine engine);
 
@@ -55,15 +56,10 @@ class WeightProduct {
   static std::uint64_t thread_bytes(Engine engine);
 
  private:
-  // All weights of some inputs and outputs; may stay in a core's cache.
-  struct Part {
-    Index first_in = 0, first_out = 0;
-    Tiles tiles;
-  };
   blas::ConstView W_;
   blas::Transpose transpose_ = blas::Transpose::no;
   Engine engine_ = Engine::float32;
-  std::vector<Part> parts_;  // in the order of their inputs
+  Tiles tiles_;
 };
 
 /// Y = W X, or Y += W X, split over the OpenMP threads, for weights that are used once.

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "headscope/error.hpp"
+#include <algorithm>
+#include <array>
+#include <tuple>
+
 #include "support/double_reference.hpp"
 #include "support/random_weights.hpp"
 
@@ -61,9 +64,9 @@ TEST_P(TilesTest, ProductEqualsDoublePrecision) {
     const arma::mat expected = widen(W) * widen(X);
     const Tiles x = columns_of(X, n_part_);
     Matrix Y(n_out, n, arma::fill::value(7));
-    multiply_tiles(x, 0, 0, outputs_of(W, Transpose::no, n_part_), Y, false, kernel_);
+    multiply_tiles({x}, {outputs_of(W, Transpose::no, n_part_)}, n_in, Y, false, kernel_);
     EXPECT_LT(relative_error(Y, expected), error_of(n_part_));
-    multiply_tiles(x, 0, 0, outputs_of(W_t, Transpose::yes, n_part_), Y, true, kernel_);
+    multiply_tiles({x}, {outputs_of(W_t, Transpose::yes, n_part_)}, n_in, Y, true, kernel_);
     EXPECT_LT(relative_error(Y, arma::mat(2 * expected)), error_of(n_part_));
   }
 }
@@ -73,22 +76,23 @@ TEST_P(TilesTest, KernelsDifferByTheOrderOfSumsAlone) {
   const Tiles x = columns_of(normal.matrix(200, 90), n_part_),
               w = outputs_of(normal.matrix(150, 200), Transpose::no, n_part_);
   Matrix own(150, 90), portable(150, 90);
-  multiply_tiles(x, 0, 0, w, own, false, kernel_);
-  multiply_tiles(x, 0, 0, w, portable, false, TileKernel::portable);
+  multiply_tiles({x}, {w}, 200, own, false, kernel_);
+  multiply_tiles({x}, {w}, 200, portable, false, TileKernel::portable);
   EXPECT_LT(relative_error(own, widen(portable)), 1e-6);
 }
 
-TEST_P(TilesTest, SomeColumnsAndInputsMakeUpTheWhole) {
+TEST_P(TilesTest, RangesMakeUpTheWhole) {
   Normal normal(3);
   const Matrix W = normal.matrix(40, 100), X = normal.matrix(100, 80);
-  const Tiles x = columns_of(X, n_part_),
-              first = outputs_of(W.head_cols(64), Transpose::no, n_part_),
-              second = outputs_of(W.tail_cols(36), Transpose::no, n_part_);
+  const Tiles x = columns_of(X, n_part_), w = outputs_of(W, Transpose::no, n_part_);
   Matrix Y(40, 80);
   for (const Index column : {0, 32}) {
-    const blas::View y = blas::View(Y).cols(column, column == 0 ? 32 : 48);
-    multiply_tiles(x, column, 0, first, y, false, kernel_);
-    multiply_tiles(x, column, 64, second, y, true, kernel_);
+    for (const Index output : {0, 32}) {
+      const blas::View y =
+          blas::View(Y).rows(output, output == 0 ? 32 : 8).cols(column, column == 0 ? 32 : 48);
+      multiply_tiles({x, column}, {w, output}, 64, y, false, kernel_);
+      multiply_tiles({x, column, 64}, {w, output, 64}, 36, y, true, kernel_);
+    }
   }
   EXPECT_LT(relative_error(Y, arma::mat(widen(W) * widen(X))), error_of(n_part_));
 }
@@ -99,8 +103,8 @@ TEST_P(TilesTest, WritesAView) {
   const Tiles x = columns_of(normal.matrix(40, 50), n_part_),
               w = outputs_of(normal.matrix(45, 40), Transpose::no, n_part_);
   Matrix around(47, 52, arma::fill::value(7)), expected(45, 50);
-  multiply_tiles(x, 0, 0, w, blas::View(around).rows(1, 45).cols(1, 50), false, kernel_);
-  multiply_tiles(x, 0, 0, w, expected, false, kernel_);
+  multiply_tiles({x}, {w}, 40, blas::View(around).rows(1, 45).cols(1, 50), false, kernel_);
+  multiply_tiles({x}, {w}, 40, expected, false, kernel_);
   EXPECT_TRUE(test::same_values(Matrix(around.submat(1, 1, 45, 50)), expected));
   around.submat(1, 1, 45, 50).fill(7);
   EXPECT_TRUE(arma::all(arma::vectorise(around) == 7));
@@ -113,7 +117,7 @@ TEST_P(TilesTest, HoldsLessAfterHoldingMore) {
   x.set_size(33, 40, n_part_);
   for (Index c = 0; c < X.n_cols; ++c) x.set_column(c, X.colptr(c));
   Matrix Y(20, 40);
-  multiply_tiles(x, 0, 0, outputs_of(W, Transpose::no, n_part_), Y, false, kernel_);
+  multiply_tiles({x}, {outputs_of(W, Transpose::no, n_part_)}, 33, Y, false, kernel_);
   EXPECT_LT(relative_error(Y, arma::mat(widen(W) * widen(X))), error_of(n_part_));
 }
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <limits>
+
 #include "headscope/error.hpp"
 #include "support/double_reference.hpp"
 #include "support/random_weights.hpp"
@@ -16,7 +19,7 @@ using test::widen;
 
 struct EngineCase {
   Engine engine;
-  double error;  // of a product, relative to its largest element; tiles_test.cpp says why
+  double error;  // of a product, relative to its largest element; see tiles_test.cpp
 };
 
 constexpr EngineCase engine_cases[] = {{Engine::float32, 1e-6},
@@ -117,11 +120,15 @@ TEST_P(WeightProductTest, InfinityAndNaNStayVisible) {
   Matrix X = normal.matrix(64, 140);
   X(5, 7) = std::numeric_limits<float>::infinity();
   X(6, 8) = std::numeric_limits<float>::quiet_NaN();
+  X(6, 9) = std::bit_cast<float>(0x7FFFFFFFU);
+  X(6, 10) = std::bit_cast<float>(0xFFFFFFFFU);
   Matrix Y(40, 140);
   multiply_weights(engine_, W, Transpose::no, X, Y);
   EXPECT_FALSE(std::isfinite(Y(0, 7)));
   EXPECT_TRUE(std::isnan(Y(0, 8)));
-  EXPECT_TRUE(std::isfinite(Y(0, 9)));
+  EXPECT_TRUE(std::isnan(Y(0, 9)));
+  EXPECT_TRUE(std::isnan(Y(0, 10)));
+  EXPECT_TRUE(std::isfinite(Y(0, 11)));
 }
 
 TEST_P(WeightProductTest, RefusesShapesThatDoNotFit) {
