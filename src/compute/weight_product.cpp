@@ -56,6 +56,10 @@ void check_product(blas::ConstView W, blas::Transpose transpose, blas::ConstView
   check_count("columns of the product", X.n_col, Y.n_col);
 }
 
+blas::ConstView inputs_of(blas::ConstView W, blas::Transpose transpose, Index first, Index count) {
+  return transpose == blas::Transpose::yes ? W.rows(first, count) : W.cols(first, count);
+}
+
 // Up to Tiles::block outputs from `first` on, as number `place` on of `tiles`.
 void split_outputs(blas::ConstView W, blas::Transpose transpose, Index first, Tiles& tiles,
                    Index place) {
@@ -108,10 +112,19 @@ void WeightProduct::set(blas::ConstView W, blas::Transpose transpose, Engine eng
   transpose_ = transpose;
   engine_ = engine;
   if (engine == Engine::float32) return;
-  const Index n_out = output_count(W, transpose);
-  tiles_.set_size(input_count(W, transpose), n_out, part_count(engine));
+  const Index n_in = input_count(W, transpose), n_out = output_count(W, transpose);
+  const Index n_input = even_piece(n_in, most_inputs), n_piece = (n_in + n_input - 1) / n_input;
+  if (pieces_.size() < n_piece) pieces_.resize(n_piece);
+  for (Index i = 0; i < n_piece; ++i) {
+    pieces_[i].set_size(std::min(n_input, n_in - i * n_input), n_out, part_count(engine));
+  }
 #pragma omp parallel for schedule(static)
-  for (Index o = 0; o < n_out; o += Tiles::block) split_outputs(W, transpose, o, tiles_, o);
+  for (Index o = 0; o < n_out; o += Tiles::block) {
+    for (Index i = 0; i < n_piece; ++i) {
+      split_outputs(inputs_of(W, transpose, i * n_input, pieces_[i].n_in()), transpose, o,
+                    pieces_[i], o);
+    }
+  }
 }
 
 void WeightProduct::multiply(blas::ConstView X, blas::View Y, bool add) const {
@@ -122,18 +135,17 @@ void WeightProduct::multiply(blas::ConstView X, blas::View Y, bool add) const {
   check_product(W_, transpose_, X, Y);
   const Index block =
       even_piece(X.n_col, most_block_columns, static_cast<Index>(blas::thread_count()));
-  const Index n_input = even_piece(X.n_row, most_inputs);
-  const Index n_output = output_piece(n_input, Y.n_row, engine_);
+  const Index n_output = output_piece(pieces_.front().n_in(), Y.n_row, engine_);
 #pragma omp parallel for schedule(dynamic)
   for (Index first = 0; first < X.n_col; first += block) {
     thread_local SplitColumns columns;
     const Index n_column = std::min(block, X.n_col - first);
-    for (Index input = 0; input < X.n_row; input += n_input) {
-      const Index n_in = std::min(n_input, X.n_row - input);
-      columns.set(X.rows(input, n_in).cols(first, n_column), engine_);
+    Index input = 0;
+    for (auto piece = pieces_.begin(); input < X.n_row; input += piece++->n_in()) {
+      columns.set(X.rows(input, piece->n_in()).cols(first, n_column), engine_);
       for (Index output = 0; output < Y.n_row; output += n_output) {
         const Index n_out = std::min(n_output, Y.n_row - output);
-        multiply_tiles({columns.tiles_}, {tiles_, output, input}, n_in,
+        multiply_tiles({columns.tiles_}, {*piece, output}, piece->n_in(),
                        Y.rows(output, n_out).cols(first, n_column), add || input > 0);
       }
     }
@@ -147,10 +159,13 @@ void WeightProduct::multiply_serial(const SplitColumns& X, Index first, blas::Vi
     return;
   }
   check_product(W_, transpose_, columns, Y);
-  const Index at_once = output_piece(columns.n_row, Y.n_row, engine_);
-  for (Index output = 0; output < Y.n_row; output += at_once) {
-    multiply_tiles({X.tiles_, first}, {tiles_, output}, columns.n_row,
-                   Y.rows(output, std::min(at_once, Y.n_row - output)), false);
+  const Index n_output = output_piece(pieces_.front().n_in(), Y.n_row, engine_);
+  Index input = 0;
+  for (auto piece = pieces_.begin(); input < columns.n_row; input += piece++->n_in()) {
+    for (Index output = 0; output < Y.n_row; output += n_output) {
+      multiply_tiles({X.tiles_, first, input}, {*piece, output}, piece->n_in(),
+                     Y.rows(output, std::min(n_output, Y.n_row - output)), input > 0);
+    }
   }
 }
 

@@ -59,7 +59,7 @@ class WeightProduct {
   blas::ConstView W_;
   blas::Transpose transpose_ = blas::Transpose::no;
   Engine engine_ = Engine::float32;
-  Tiles tiles_;
+  std::vector<Tiles> pieces_;  // some inputs of all outputs each; may be more than are in use
 };
 
 /// Y = W X, or Y += W X, split over the OpenMP threads, for weights that are used once.
