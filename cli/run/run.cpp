@@ -2,7 +2,6 @@
 
 #include <iostream>
 #include <memory>
-#include <set>
 
 #include "headscope/kernel.hpp"
 #include "run/run_passes.hpp"
@@ -57,13 +56,9 @@ void say_finished(const RunOptions& options, const PassFolder& folder) {
 PassLabel pass_label(const RunSetup& setup) {
   PassLabel label;
   label.identity = run_identity(setup);
-  std::string arithmetic = blas::arithmetic_in_use();
   const AnalysisSettings& settings = setup.options().settings;
-  for (const Engine engine :
-       std::set{settings.engine(), settings.pass_engine(), settings.gradient_engine()}) {
-    if (engine != Engine::float32) arithmetic += ", " + engine_name(engine);
-  }
-  label.arithmetic = {arithmetic};
+  label.arithmetic = {blas::arithmetic_in_use(
+      {settings.engine(), settings.pass_engine(), settings.gradient_engine()})};
   label.mixed = setup.options().mixed;
   label.shard = setup.options().shard;
   label.n_shard = setup.options().n_shard;

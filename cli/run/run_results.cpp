@@ -37,7 +37,7 @@ void add_provenance(Results& results, const RunSetup& setup, std::uint64_t n_tok
   attributes["seed"] = as_count(options.settings.seed);
   attributes["blas"] = blas::library_description();
   attributes["precision"] = options.settings.precision;
-  attributes["precision_engine"] = engine_name(setup.options().settings.engine());
+  attributes["precision_engine"] = engine_name(options.settings.engine());
   attributes["pass_engine"] = engine_name(options.settings.pass_engine());
   attributes["gradient_engine"] = engine_name(options.settings.gradient_engine());
   attributes["threads"] = std::int64_t{blas::thread_count()};

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 
+#include "headscope/precision.hpp"
 #include "headscope/processor.hpp"
 
 /// The choice of OpenBLAS's matrix-product kernel.
@@ -21,9 +23,9 @@ std::optional<std::string> better_kernel(const Processor& processor, const std::
 std::string kernel_in_use();
 
 /// What the rounding of float32 sums depends on besides the inputs and options: OpenBLAS's version
-/// and kernel, the widest vectors of this library's own loops, and the number of threads:
-/// `OpenBLAS 0.3.21 SkylakeX, AVX-512, 2 threads`.
-std::string arithmetic_in_use();
+/// and kernel, the widest vectors of this library's own loops, the engines used besides OpenBLAS,
+/// and the number of threads: `OpenBLAS 0.3.21 SkylakeX, AVX-512, bfloat16 x 6, 2 threads`.
+std::string arithmetic_in_use(const std::set<Engine>& engines);
 
 /// A one-sentence warning if the kernel in use has narrower vectors than the processor, else empty.
 /// A program that links the library needs OPENBLAS_CORETYPE set before it starts, or calls

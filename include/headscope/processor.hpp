@@ -19,6 +19,6 @@ struct Processor {
 
 /// The current processor; without name and instructions if it is not x86-64. Asks Linux for the
 /// tile registers of AMX, for the whole process.
-Processor this_processor();
+const Processor& this_processor();
 
 }  // namespace headscope

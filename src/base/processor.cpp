@@ -71,10 +71,8 @@ std::string brand() {
                                     : name.substr(start, name.find_last_not_of(' ') - start + 1);
 }
 
-}  // namespace
-
 // Bits from Intel's Software Developer's Manual, volume 2A, CPUID, and volume 1, section 13.
-Processor this_processor() {
+Processor detected() {
   const Registers features = cpuid(1), extended = cpuid(7), extended_1 = cpuid(7, 1);
   const std::uint64_t saved = saved_states();
   const bool avx = bit(saved, 1) && bit(saved, 2);
@@ -90,12 +88,21 @@ Processor this_processor() {
   return processor;
 }
 
-#else
+}  // namespace
 
-Processor this_processor() {
+#else
+namespace {
+
+Processor detected() {
   return {};
 }
 
+}  // namespace
 #endif
+
+const Processor& this_processor() {
+  static const Processor processor = detected();
+  return processor;
+}
 
 }  // namespace headscope

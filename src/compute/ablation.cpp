@@ -70,18 +70,14 @@ struct HeadAblation::Workspace {
   };
 
   Workspace(const Model& model_given, Engine passes_given)
-      : model(model_given),
-        config(model.config),
-        passes(passes_given),
-        mean_unembedding(arma::mean(model.unembedding(), 1)),
-        clean(config.n_layer) {}
+      : model(model_given), config(model.config), passes(passes_given), clean(config.n_layer) {}
 
   const Model& model;
   const ModelConfig& config;
   const Engine passes;              // of the clean stream
   Engine engine = Engine::float32;  // of the differences
   LayerProducts products;           // of one layer
-  const Vector mean_unembedding;
+  Vector mean_unembedding;          // empty until it is needed
   Activations clean;
   std::optional<TokenLoss> clean_loss;
   Buffer normalized, qkv, z, hidden;                                  // of the variants
@@ -114,7 +110,8 @@ struct HeadAblation::Workspace {
     const Matrix resid_final = clean.resid(config.n_layer);
     Matrix ln = final_norm();
     layer_norm_difference(resid_final, stream, model.ln_f_gain, config.layer_norm_epsilon, stream);
-    return losses_of_differences(model, mean_unembedding, {passes, engine}, ln, stream, *clean_loss,
+    if (mean_unembedding.is_empty()) mean_unembedding = arma::mean(model.unembedding(), 1);
+    return losses_of_differences(model, mean_unembedding, engine, passes, ln, stream, *clean_loss,
                                  pack.predictions);
   }
 

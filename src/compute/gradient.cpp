@@ -50,7 +50,7 @@ struct HeadGradient::Workspace {
     Matrix dln = dnormalized.matrix(d.n_rows, n_predicted);
     const TokenIds targets = final_norm_of_predictions(model, resid_final, pack.predictions, ln);
     TokenLoss loss = token_loss_with_gradient(ln, model.unembedding(), model.b_U, targets, dln,
-                                              {engine, backward});
+                                              engine, backward);
     for (Index i = 0; i < n_predicted; ++i) dln.col(i) *= weights[i];
     for_each_run(pack.predictions, [&](Index first, Index column, Index count) {
       add_layer_norm_gradient(blas::ConstView(resid_final).cols(column, count), model.ln_f_gain,

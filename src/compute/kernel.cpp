@@ -57,16 +57,19 @@ std::string kernel_in_use() {
   return openblas_get_corename();
 }
 
-std::string arithmetic_in_use() {
-  const Processor processor = this_processor();
+std::string arithmetic_in_use(const std::set<Engine>& engines) {
+  const Processor& processor = this_processor();
   const char* const vectors = processor.avx512 ? "AVX-512" : processor.avx2 ? "AVX2" : "SSE";
+  std::string text = library_description() + ", " + vectors;
+  for (const Engine engine : engines) {
+    if (engine != Engine::float32) text += ", " + engine_name(engine);
+  }
   const int n_thread = thread_count();
-  return library_description() + ", " + vectors + ", " + std::to_string(n_thread) +
-         (n_thread == 1 ? " thread" : " threads");
+  return text + ", " + std::to_string(n_thread) + (n_thread == 1 ? " thread" : " threads");
 }
 
 std::string kernel_warning() {
-  const Processor processor = this_processor();
+  const Processor& processor = this_processor();
   const std::optional<std::string> better = better_kernel(processor, kernel_in_use());
   if (!better) return "";
   return "OpenBLAS multiplies matrices with its kernel " + kernel_in_use() +

@@ -103,15 +103,15 @@ void add_entries(const float* logits, const float* p, const float* d, Index coun
 
 class LossDifference {
  public:
-  LossDifference(const Model& model, const Vector& mean_unembedding, LossEngines engines,
+  LossDifference(const Model& model, const Vector& mean_unembedding, Engine engine, Engine passes,
                  blas::ConstView normalized, blas::ConstView D, const TokenLoss& clean,
                  std::span<const Pack::Prediction> predictions)
       : model_(model),
         mean_unembedding_(mean_unembedding),
-        engines_(engines),
+        passes_(passes),
         normalized_(normalized),
         D_(D),
-        split_D_(D, product_engine(engines.difference, D.n_col)),
+        split_D_(D, product_engine(engine, D.n_col)),
         clean_(clean),
         predictions_(predictions),
         predictions_of_(n_clean()),
@@ -193,7 +193,7 @@ class LossDifference {
     chunk_.logits.set_size(count, n_clean());
     chunk_.probabilities.set_size(count, n_clean());
     clean_sum_.set_size(n_clean());
-    multiply_weights(engines_.clean, entries, blas::Transpose::yes, normalized_, chunk_.logits);
+    multiply_weights(passes_, entries, blas::Transpose::yes, normalized_, chunk_.logits);
 #pragma omp parallel for schedule(static)
     for (Index t = 0; t < n_clean(); ++t) {
       float *const logits = chunk_.logits.colptr(t), *const p = chunk_.probabilities.colptr(t);
@@ -254,8 +254,7 @@ class LossDifference {
       std::transform(clean, clean + normalized_.n_row, difference, sum, std::plus<>());
       targets.push_back(prediction.target);
     }
-    const TokenLoss anew =
-        token_loss(changed, model_.unembedding(), model_.b_U, targets, engines_.clean);
+    const TokenLoss anew = token_loss(changed, model_.unembedding(), model_.b_U, targets, passes_);
     for (Index i = 0; i < which.size(); ++i) {
       loss.nll[which[i]] = anew.nll[i];
       loss.correct[which[i]] = anew.correct[i];
@@ -264,7 +263,7 @@ class LossDifference {
 
   const Model& model_;
   const Vector& mean_unembedding_;
-  LossEngines engines_;
+  Engine passes_;
   blas::ConstView normalized_, D_;
   SplitColumns split_D_;
   const TokenLoss& clean_;
@@ -282,11 +281,13 @@ class LossDifference {
 }  // namespace
 
 std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& mean_unembedding,
-                                             LossEngines engines, blas::ConstView normalized,
-                                             blas::ConstView D, const TokenLoss& clean,
+                                             Engine engine, Engine passes,
+                                             blas::ConstView normalized, blas::ConstView D,
+                                             const TokenLoss& clean,
                                              std::span<const Pack::Prediction> predictions) {
   if (predictions.empty()) return std::vector<TokenLoss>(D.n_col / normalized.n_col);
-  return LossDifference(model, mean_unembedding, engines, normalized, D, clean, predictions).run();
+  return LossDifference(model, mean_unembedding, engine, passes, normalized, D, clean, predictions)
+      .run();
 }
 
 std::uint64_t loss_difference_bytes(Index d_model, Index n_token, Index n_column, int n_thread,

@@ -9,11 +9,6 @@ namespace headscope {
 /// Entries of the vocabulary whose logits are computed at once.
 inline constexpr Index vocabulary_chunk = 1024;
 
-/// Of the clean logits, and of their differences.
-struct LossEngines {
-  Engine clean, difference;
-};
-
 /// Losses of variants of one pack, from the difference of their normalized final stream.
 ///
 ///   nll' - nll = log(sum over v of p_v exp(d_v)) - d_target,   d = W_U D
@@ -22,13 +17,16 @@ struct LossEngines {
 /// variants.
 ///
 /// @param mean_unembedding  d_model, the unembedding's mean over the vocabulary.
+/// @param engine      of the differences of logits.
+/// @param passes      of the clean logits.
 /// @param normalized  d_model x n_column, ln_f of the clean stream.
 /// @param D           d_model x (n_column n_variant), differences of the same.
 /// @param clean       losses of the predictions.
 /// @return            one per variant, in the order of the predictions.
 std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& mean_unembedding,
-                                             LossEngines engines, blas::ConstView normalized,
-                                             blas::ConstView D, const TokenLoss& clean,
+                                             Engine engine, Engine passes,
+                                             blas::ConstView normalized, blas::ConstView D,
+                                             const TokenLoss& clean,
                                              std::span<const Pack::Prediction> predictions);
 
 /// Bytes of its work space for at most `n_column` columns of D. @param engine  of the differences.

@@ -284,7 +284,7 @@ class TileRegisters {
   [[maybe_unused]] bool used_;
 };
 
-// A block of Y that is not whole, or whose neighbours another thread writes.
+// A block of Y that is not whole.
 void multiply_edge(Kernel kernel, const Bfloat16* x, const Bfloat16* w, Index n_step, blas::View Y,
                    bool add) {
   alignas(cache_line) std::array<float, Tiles::block * Tiles::block> whole{};
@@ -302,7 +302,7 @@ void multiply_edge(Kernel kernel, const Bfloat16* x, const Bfloat16* w, Index n_
 const std::vector<TileKernel>& tile_kernels() {
   static const std::vector<TileKernel> kernels = [] {
     std::vector<TileKernel> found{TileKernel::portable};
-    const Processor processor = this_processor();
+    const Processor& processor = this_processor();
     if (processor.avx512_bf16) found.push_back(TileKernel::avx512_bf16);
     if (processor.amx_bf16) found.push_back(TileKernel::amx);
     return found;

@@ -42,7 +42,7 @@ struct LossInputs {
   const Matrix& unembedding;
   const Vector& b_U;
   std::span<const TokenId> targets;
-  LossGradientEngines engines;
+  Engine engine, backward;
 };
 
 // One thread's share of the vocabulary for one block of tokens.
@@ -75,7 +75,7 @@ class VocabularyRange {
       absorb(column, first, count, static_cast<Index>(in.targets[t]), t);
     }
     if (weighted_.is_empty()) return;
-    split_logits_.set(logits, product_engine(in.engines.gradient, logits.n_col));
+    split_logits_.set(logits, product_engine(in.backward, logits.n_col));
     split_logits_.multiply_serial(entries, blas::Transpose::no, weighted_, true);
   }
 
@@ -156,7 +156,7 @@ void run_block(const LossInputs& in, blas::View gradient, double* nll, unsigned 
   for (Index r = 0; r < n_range; ++r) {
     ranges.emplace_back(in.normalized.n_row, n_token, with_gradient);
   }
-  const SplitColumns normalized(in.normalized, product_engine(in.engines.loss, n_token));
+  const SplitColumns normalized(in.normalized, product_engine(in.engine, n_token));
 #pragma omp parallel for schedule(static, 1)
   for (Index r = 0; r < n_range; ++r) {
     ranges[r].run(in, normalized, d_vocab * r / n_range, d_vocab * (r + 1) / n_range);
@@ -186,7 +186,7 @@ TokenLoss run_blocks(const LossInputs& in, blas::View gradient) {
   for (Index first = 0; first < in.targets.size(); first += token_block) {
     const Index count = std::min<Index>(token_block, in.targets.size() - first);
     const LossInputs block{in.normalized.cols(first, count), in.unembedding, in.b_U,
-                           in.targets.subspan(first, count), in.engines};
+                           in.targets.subspan(first, count), in.engine,      in.backward};
     run_block(block, gradient.data == nullptr ? gradient : gradient.cols(first, count),
               loss.nll.data() + first, loss.correct.data() + first);
   }
@@ -201,7 +201,7 @@ double TokenLoss::sum() const {
 
 TokenLoss token_loss(blas::ConstView normalized, const Matrix& unembedding, const Vector& b_U,
                      std::span<const TokenId> targets, Engine engine) {
-  return run_blocks({normalized, unembedding, b_U, targets, {engine, engine}}, {});
+  return run_blocks({normalized, unembedding, b_U, targets, engine, engine}, {});
 }
 
 std::uint64_t token_loss_thread_bytes(Index n_token) {
@@ -216,10 +216,10 @@ std::uint64_t token_loss_product_bytes(Index d_model, Index n_token, int n_threa
 
 TokenLoss token_loss_with_gradient(blas::ConstView normalized, const Matrix& unembedding,
                                    const Vector& b_U, std::span<const TokenId> targets,
-                                   blas::View gradient, LossGradientEngines engines) {
+                                   blas::View gradient, Engine engine, Engine backward) {
   check_count("gradient rows", normalized.n_row, gradient.n_row);
   check_count("gradient columns", normalized.n_col, gradient.n_col);
-  return run_blocks({normalized, unembedding, b_U, targets, engines}, gradient);
+  return run_blocks({normalized, unembedding, b_U, targets, engine, backward}, gradient);
 }
 
 }  // namespace headscope

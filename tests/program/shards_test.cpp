@@ -215,11 +215,10 @@ TEST_F(MergeRefusal, NamesTheShardMadeWithOtherThreadsUnlessMixingIsAllowed) {
   const Words shards{shard("h", 1), shard("h", 2)};
   EXPECT_THAT(error_of_merging(shards),
               AllOf(HasSubstr(shard("h", 2) + ": the arithmetic is OpenBLAS "),
-                    HasSubstr(", 2 threads"), HasSubstr(", but OpenBLAS "), HasSubstr(", 1 thread"),
-                    HasSubstr(" in " + shard("h", 1) + "; ")));
+                    HasSubstr(", 2 threads, but OpenBLAS "),
+                    HasSubstr(", 1 thread in " + shard("h", 1) + "; ")));
   const auto arithmetic = std::get<std::string>(merge(shards, true).attributes.at("arithmetic"));
-  EXPECT_THAT(arithmetic,
-              AllOf(HasSubstr(", 1 thread"), HasSubstr("; OpenBLAS "), HasSubstr(", 2 threads")));
+  EXPECT_THAT(arithmetic, AllOf(HasSubstr(", 1 thread; OpenBLAS "), EndsWith(", 2 threads")));
 }
 
 TEST_F(MergeRefusal, TakesTheThreadsOfTheShards) {
@@ -227,7 +226,7 @@ TEST_F(MergeRefusal, TakesTheThreadsOfTheShards) {
   run_shards(output, 2, one_pass({"--threads", "2"}));
   blas::set_thread_count(1);
   const auto arithmetic = std::get<std::string>(merge({output}).attributes.at("arithmetic"));
-  EXPECT_THAT(arithmetic, HasSubstr(", 2 threads"));
+  EXPECT_THAT(arithmetic, EndsWith(", 2 threads"));
 }
 
 TEST_F(MergeRefusal, NamesTheShardMadeWithAnotherKernel) {
