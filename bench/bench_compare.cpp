@@ -130,7 +130,8 @@ json attention_patterns(const Model& model, const TokenIds& tokens, const Argume
   std::vector<Matrix> z(config.n_layer, Matrix(config.d_model, n_token, arma::fill::zeros));
   const json seconds = seconds_of(arguments.runs, [&] {
     for (Index l = 0; l < config.n_layer; ++l)
-      causal_attention(inputs.qkv[l], config.n_head, config.score_scale(l), 1, z[l], &patterns[l]);
+      causal_attention(inputs.qkv[l], config.n_head, config.score_scale(l), 1, z[l], &patterns[l],
+                       arguments.pass_engine);
   });
   const double peak = peak_resident_mb();
   json pattern_sums = json::array(), z_sums = json::array();
@@ -194,18 +195,10 @@ json importance(const Model& model, const TokenIds& tokens, const Arguments& arg
       sign.push_back(std::vector<double>(config.n_head));
     }
     loss = mean_loss(gradient.run(tokens, [&](const LayerGradient& view) {
+      const arma::mat products = z_dot_gradient(view, config.n_head);
       for (Index h = 0; h < config.n_head; ++h) {
-        double magnitude = 0, total = 0;
-        for (Index t = 0; t < view.z.n_cols; ++t) {
-          double product = 0;
-          for (Index i = h * config.d_head(); i < (h + 1) * config.d_head(); ++i) {
-            product += static_cast<double>(view.z(i, t)) * view.dz(i, t);
-          }
-          magnitude += std::abs(product);
-          total += product;
-        }
-        per_token[view.layer][h] = magnitude;
-        sign[view.layer][h] = -total;
+        per_token[view.layer][h] = arma::accu(arma::abs(products.row(h)));
+        sign[view.layer][h] = -arma::accu(products.row(h));
       }
     }));
   });

@@ -238,23 +238,14 @@ class Pruning : public Analysis {
 
   void add_importance(DocumentStatistics& statistics) {
     const ModelConfig& config = model_.config;
-    const Index d_head = config.d_head();
     Array& row = statistics.row("importance", {n_importance_row, config.n_layer, config.n_head});
     const auto n_predicted = static_cast<double>(tokens_.size() - 1);
     HeadGradient gradient(model_, settings_.pass_engine(), settings_.gradient_engine());
     gradient.run(ablation_.activations(), tokens_, [&](const LayerGradient& view) {
+      const arma::mat products = z_dot_gradient(view, config.n_head);
       for (Index h = 0; h < config.n_head; ++h) {
-        double magnitude = 0, total = 0;
-        for (Index t = 0; t < view.z.n_cols; ++t) {
-          double product = 0;
-          for (Index i = h * d_head; i < (h + 1) * d_head; ++i) {
-            product += static_cast<double>(view.z(i, t)) * view.dz(i, t);
-          }
-          magnitude += std::abs(product);
-          total += product;
-        }
-        row(0, view.layer, h) += n_predicted * magnitude;
-        row(1, view.layer, h) += n_predicted * total;
+        row(0, view.layer, h) += n_predicted * arma::accu(arma::abs(products.row(h)));
+        row(1, view.layer, h) += n_predicted * arma::accu(products.row(h));
       }
     });
   }
@@ -343,7 +334,7 @@ std::uint64_t memory(const RunShape& run) {
   const std::uint64_t direct =
       2 * values * sizeof(float) + (n_unit + config.n_layer) * run.n_token * sizeof(double);
   return ablation_bytes(config, run.n_token, run.n_thread, run.settings.engine()) +
-         std::max(gradient_bytes(config, run.n_token, run.n_thread),
+         std::max(gradient_bytes(config, run.n_token, run.n_thread, run.settings.gradient_engine()),
                   forward_bytes(config, run.n_token, false)) +
          donors * sizeof(float) + direct + n_curve_order * n_curve_step * n_unit +
          n_document * row * Statistics::row_bytes;

@@ -248,12 +248,10 @@ class Tasks : public Analysis {
       weights.insert(weights.end(), pair.bad.size() - pair.n_shared, 1.0F);
     }
     Array& sum = statistics.sum(TaskSums(batch.task).first_order, {config.n_layer, config.n_head});
-    const Index d_head = config.d_head();
     gradient_.run(ablation_.activations(), pack, weights, [&](const LayerGradient& view) {
-      for (Index t = 0; t < view.z.n_cols; ++t) {
-        for (Index i = 0; i < config.d_model; ++i) {
-          sum(view.layer, i / d_head) -= static_cast<double>(view.z(i, t)) * view.dz(i, t);
-        }
+      const arma::mat products = z_dot_gradient(view, config.n_head);
+      for (Index h = 0; h < config.n_head; ++h) {
+        sum(view.layer, h) -= arma::accu(products.row(h));
       }
     });
   }
@@ -280,7 +278,7 @@ std::uint64_t memory(const RunShape& run) {
                              config.n_layer * config.d_model + 3 * n_document_block;
   return forward_bytes(config, n_column, false) + loss_bytes(config, n_column, run.n_thread) +
          ablation_bytes(config, n_column, run.n_thread, run.settings.engine()) +
-         gradient_bytes(config, n_column, run.n_thread) +
+         gradient_bytes(config, n_column, run.n_thread, run.settings.gradient_engine()) +
          pass_product_bytes(config, n_column, run.n_thread, run.settings.pass_engine()) +
          // The last shared tokens' z; losses and margins of a batch.
          config.d_model * n_column * sizeof(float) + 3 * effects * n_column * sizeof(double) +

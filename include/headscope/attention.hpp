@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "headscope/blas.hpp"
+#include "headscope/precision.hpp"
 #include "headscope/types.hpp"
 
 namespace headscope {
@@ -92,7 +93,8 @@ Cube head_outputs(const Matrix& z, const Matrix& W_O, Index n_head);
 /// @param z           (n_head d_head) x (n_token n_sequence), overwritten.
 /// @param pattern     n_token x n_token x (n_head n_sequence), overwritten, zero for keys after the
 ///                    query; null if not wanted, and then no n_token x n_token matrix is allocated.
+/// @param engine      of the products with keys and values. Few queries go by Engine::float32.
 void causal_attention(const Matrix& qkv, Index n_head, double scale, Index n_sequence, blas::View z,
-                      Cube* pattern = nullptr);
+                      Cube* pattern = nullptr, Engine engine = Engine::float32);
 
 }  // namespace headscope

@@ -21,6 +21,10 @@ struct LayerGradient {
                      ///< the mean loss over its predicted tokens
 };
 
+/// z[h, t] . g[h, t] of each head and token, n_head x n_token, in nats: to first order, what L
+/// loses when z is set to zero there. Threads over tokens.
+arma::mat z_dot_gradient(const LayerGradient& gradient, Index n_head);
+
 using LayerGradientObserver = std::function<void(const LayerGradient&)>;
 
 /// The importance of all heads from one forward and one backward pass:

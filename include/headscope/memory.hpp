@@ -19,7 +19,8 @@ std::uint64_t forward_bytes(const ModelConfig& config, Index n_token, bool with_
 /// What Forward::loss adds.
 std::uint64_t loss_bytes(const ModelConfig& config, Index n_token, int n_thread);
 
-/// Work space of the products of forward and backward passes over `n_token` columns.
+/// Work space of the products of forward passes over `n_token` columns, attention included, and of
+/// those of backward passes without it.
 std::uint64_t pass_product_bytes(const ModelConfig& config, Index n_token, int n_thread,
                                  Engine engine);
 
@@ -27,7 +28,8 @@ std::uint64_t pass_product_bytes(const ModelConfig& config, Index n_token, int n
 std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thread,
                              Engine engine = Engine::float32);
 
-/// One HeadGradient that runs on the activations of a HeadAblation.
-std::uint64_t gradient_bytes(const ModelConfig& config, Index n_token, int n_thread);
+/// One HeadGradient that runs on the activations of a HeadAblation. @param engine  of the gradient.
+std::uint64_t gradient_bytes(const ModelConfig& config, Index n_token, int n_thread,
+                             Engine engine);
 
 }  // namespace headscope

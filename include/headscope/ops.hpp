@@ -29,6 +29,9 @@ void add_bias(blas::View X, const Vector& bias);
 /// @throws ShapeError
 void add(blas::ConstView X, blas::ConstView Y, blas::View sum);
 
+/// Y = X. @throws ShapeError
+void copy(blas::ConstView X, blas::View Y);
+
 /// Turns `count` scores into probabilities, in place: exp(x - max) / sum.
 ///
 /// Relative error below 5e-7 + 6e-8 |x - max|, the second part being the rounding of the

@@ -15,7 +15,7 @@ enum class Precision {
   fast,     ///< within 1 % of a typical effect
 };
 
-/// A way to multiply weights by activations. All add up in float32.
+/// A way to multiply weights, keys and values by activations. All add up in float32.
 enum class Engine {
   float32,         ///< OpenBLAS
   bfloat16_six,    ///< both operands as the sum of three bfloat16, without the products below

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "compute/activations.hpp"
+#include "compute/causal_attention.hpp"
 #include "compute/difference.hpp"
 #include "compute/layer.hpp"
 #include "compute/loss_difference.hpp"
 #include "compute/pack.hpp"
-#include "compute/packed_attention.hpp"
 #include "compute/weight_product.hpp"
 #include "headscope/error.hpp"
 
@@ -142,7 +142,7 @@ struct HeadAblation::Workspace {
     Matrix after = clean_activated.matrix(config.d_mlp, clean.n_token());
     layer_norm(clean.resid_mid(l), layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, ln);
     multiply_weights(passes, layer.W_in, blas::Transpose::no, ln, before);
-    std::copy(before.begin(), before.end(), after.begin());
+    copy(before, after);
     add_bias(before, layer.b_in);
     add_bias_activate(after, layer.b_in, config.activation);
   }
@@ -169,7 +169,7 @@ struct HeadAblation::Workspace {
     products.W_QKV.multiply(ln, projected);
     add_clean(clean_qkv.matrix(3 * config.d_model, n_token), 1, projected);
     packed_attention(projected, config.n_head, config.score_scale(l), pack.segments, changes.size(),
-                     dz);
+                     dz, passes);
     add_clean(clean.z(l), -1, dz);
     for (Index i = 0; i < changes.size(); ++i) {
       replace_heads(l, changes[i], blas::View(dz).cols(i * n_token, n_token));

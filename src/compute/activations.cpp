@@ -1,6 +1,6 @@
 #include "compute/activations.hpp"
 
-#include <algorithm>
+#include "headscope/ops.hpp"
 
 namespace headscope {
 
@@ -15,8 +15,8 @@ void Activations::observe_layer(const LayerView& view) {
 }
 
 void Activations::keep(const Matrix& values, Buffer& buffer) {
-  Matrix copy = buffer.matrix(values.n_rows, values.n_cols);
-  std::copy(values.begin(), values.end(), copy.begin());
+  Matrix kept = buffer.matrix(values.n_rows, values.n_cols);
+  copy(values, kept);
 }
 
 }  // namespace headscope

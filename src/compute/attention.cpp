@@ -1,10 +1,12 @@
 #include "headscope/attention.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string>
 
-#include "compute/attention_block.hpp"
+#include "compute/scratch.hpp"
 #include "headscope/error.hpp"
 #include "headscope/ops.hpp"
 
@@ -54,6 +56,48 @@ float score_scale(const AttentionWeights& w) {
   return 1.0F / std::sqrt(static_cast<float>(d_head));
 }
 
+// One head's queries, keys and values, feature x position: row blocks of larger matrices.
+struct HeadInputs {
+  blas::ConstView Q;  // d_head x n_query
+  blas::ConstView K;  // d_head x n_key
+  blas::ConstView V;  // d_value x n_key
+  float scale = 1;
+};
+
+// Column `query` of scores becomes a distribution over the keys that the mask allows.
+void normalize_query(const AttentionMask& mask, Index query, float* scores, Index n_key) {
+  Index n_seen = n_key;
+  if (mask.kind == MaskKind::causal) {
+    n_seen = std::min(query + 1, n_key);
+    std::fill(scores + n_seen, scores + n_key, 0.0F);
+  } else if (mask.kind == MaskKind::custom) {
+    const unsigned char* const allowed = mask.allowed.colptr(query);
+    for (Index k = 0; k < n_key; ++k) {
+      if (allowed[k] == 0) scores[k] = -std::numeric_limits<float>::infinity();
+    }
+  }
+  softmax(scores, n_seen);
+}
+
+// Queries first .. first + count - 1: their pattern, softmax(mask(K' Q scale)), then z = V pattern.
+// @param pattern  n_key x count, overwritten.
+// @param z        d_value x count, overwritten.
+void attend_block(const HeadInputs& head, const AttentionMask& mask, Index first, Index count,
+                  blas::View pattern, blas::View z) {
+  // Keys that any of these queries may see; the pattern is zero for later ones.
+  const Index n_key =
+      mask.kind == MaskKind::causal ? std::min(first + count, head.K.n_col) : head.K.n_col;
+  blas::multiply_serial(head.K.cols(0, n_key), blas::Transpose::yes, head.Q.cols(first, count),
+                        blas::Transpose::no, pattern.rows(0, n_key), head.scale);
+  for (Index q = 0; q < count; ++q) {
+    float* const scores = pattern.data + q * pattern.stride;
+    normalize_query(mask, first + q, scores, n_key);
+    std::fill(scores + n_key, scores + pattern.n_row, 0.0F);
+  }
+  blas::multiply_serial(head.V.cols(0, n_key), blas::Transpose::no, pattern.rows(0, n_key),
+                        blas::Transpose::no, z);
+}
+
 // Where one head's patterns go; scratch if nobody asked for them.
 blas::View pattern_columns(Cube& pattern, Index head, Index n_key, Index first, Index count) {
   if (pattern.is_empty()) return {thread_scratch(n_key * count), n_key, count, n_key};
@@ -62,8 +106,9 @@ blas::View pattern_columns(Cube& pattern, Index head, Index n_key, Index first, 
 
 void attend(const HeadInputs& inputs, const AttentionMask& mask, Index head, Cube& pattern,
             blas::View z) {
-  for (Index first = 0; first < inputs.Q.n_col; first += query_block) {
-    const Index count = std::min(query_block, inputs.Q.n_col - first);
+  constexpr Index block = 64;  // whose scores stay in the second-level cache
+  for (Index first = 0; first < inputs.Q.n_col; first += block) {
+    const Index count = std::min(block, inputs.Q.n_col - first);
     attend_block(inputs, mask, first, count,
                  pattern_columns(pattern, head, inputs.K.n_col, first, count),
                  z.cols(first, count));

@@ -4,6 +4,7 @@
 
 #include "headscope/blas.hpp"
 #include "headscope/pack.hpp"
+#include "headscope/precision.hpp"
 
 namespace headscope {
 
@@ -14,8 +15,12 @@ namespace headscope {
 /// @param scale the forward pass's.
 /// @param dz    (n_head d_head) x n_column.
 /// @param dqkv  shaped as qkv, overwritten.
+/// @param engine  of all products. Segments of few queries go by Engine::float32.
 void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale,
                                std::span<const Pack::Segment> segments, blas::ConstView dz,
-                               blas::View dqkv);
+                               blas::View dqkv, Engine engine);
+
+/// Bytes of the work space that each thread keeps for packs of at most n_column columns.
+std::uint64_t attention_gradient_thread_bytes(Index d_head, Index n_column, Engine engine);
 
 }  // namespace headscope

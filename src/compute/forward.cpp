@@ -5,9 +5,9 @@
 #include <string>
 
 #include "compute/buffer.hpp"
+#include "compute/causal_attention.hpp"
 #include "compute/layer.hpp"
 #include "compute/pack.hpp"
-#include "compute/packed_attention.hpp"
 #include "compute/weight_product.hpp"
 #include "headscope/attention.hpp"
 #include "headscope/error.hpp"
@@ -84,7 +84,7 @@ struct Forward::Workspace {
       Matrix mixed = z.matrix(stream.n_rows, stream.n_cols);
       project_qkv(config, layer, stream, ln, projected, engine);
       packed_attention(projected, config.n_head, config.score_scale(index), segments, n_sequence,
-                       mixed);
+                       mixed, engine);
       for (Index s = 0; s < masks.size(); ++s) {
         mask_heads(masks[s].col(index), mixed, s * stream.n_cols / n_sequence,
                    stream.n_cols / n_sequence);
@@ -147,14 +147,14 @@ const Matrix& Forward::run(const Pack& pack, std::span<LayerObserver* const> obs
     project_qkv(config, layer, resid_pre, normalized, qkv, engine_);
     const double scale = config.score_scale(l);
     if (with_pattern) {
-      causal_attention(qkv, config.n_head, scale, 1, z, &pattern);
+      causal_attention(qkv, config.n_head, scale, 1, z, &pattern, engine_);
     } else {
-      packed_attention(qkv, config.n_head, scale, pack.segments, 1, z);
+      packed_attention(qkv, config.n_head, scale, pack.segments, 1, z, engine_);
     }
     multiply_weights(engine_, layer.W_O, blas::Transpose::no, z, attention_output);
     add_bias(attention_output, layer.b_O);
     add(resid_pre, attention_output, resid_mid);
-    std::copy(resid_mid.begin(), resid_mid.end(), resid_post.begin());
+    copy(resid_mid, resid_post);
     add_mlp(config, layer, resid_post, mlp_normalized, hidden, engine_);
 
     const LayerView view{l,       n_token, resid_pre,        normalized, qkv,

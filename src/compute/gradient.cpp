@@ -10,6 +10,7 @@
 #include "compute/ops_gradient.hpp"
 #include "compute/pack.hpp"
 #include "compute/token_loss.hpp"
+#include "compute/vector_math.hpp"
 #include "compute/weight_product.hpp"
 #include "headscope/error.hpp"
 #include "headscope/forward.hpp"
@@ -19,7 +20,27 @@ namespace {
 
 using blas::Transpose;
 
+HEADSCOPE_VECTORISED double dot(const float* a, const float* b, Index n) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (Index i = 0; i < n; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  return sum;
+}
+
 }  // namespace
+
+arma::mat z_dot_gradient(const LayerGradient& gradient, Index n_head) {
+  const Index d_head = gradient.z.n_rows / n_head;
+  arma::mat products(n_head, gradient.z.n_cols, arma::fill::none);
+#pragma omp parallel for schedule(static)
+  for (Index t = 0; t < products.n_cols; ++t) {
+    for (Index h = 0; h < n_head; ++h) {
+      products(h, t) =
+          dot(gradient.z.colptr(t) + h * d_head, gradient.dz.colptr(t) + h * d_head, d_head);
+    }
+  }
+  return products;
+}
 
 struct HeadGradient::Workspace {
   Workspace(const Model& model, Engine engine_given, Engine backward_given)
@@ -86,7 +107,7 @@ struct HeadGradient::Workspace {
     Matrix dprojected = dqkv.matrix(3 * d.n_rows, d.n_cols);
     project_qkv(config, layer, resid_pre, ln, projected, backward);
     causal_attention_gradient(projected, config.n_head, config.score_scale(index), segments, dmixed,
-                              dprojected);
+                              dprojected, backward);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
     multiply_weights(backward, layer.W_QKV, Transpose::yes, dprojected, dln);
     add_layer_norm_gradient(resid_pre, layer.ln_1_gain, config.layer_norm_epsilon, dln, d);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compute/attention_gradient.hpp"
+#include "compute/causal_attention.hpp"
 #include "compute/layer.hpp"
 #include "compute/loss_difference.hpp"
 #include "compute/token_loss.hpp"
@@ -51,7 +53,9 @@ std::uint64_t loss_bytes(const ModelConfig& config, Index n_token, int n_thread)
 std::uint64_t pass_product_bytes(const ModelConfig& config, Index n_token, int n_thread,
                                  Engine engine) {
   return widest_product_bytes(config, n_thread, engine) +
-         token_loss_product_bytes(config.d_model, n_token, n_thread, engine);
+         token_loss_product_bytes(config.d_model, n_token, n_thread, engine) +
+         static_cast<std::uint64_t>(n_thread) *
+             attention_thread_bytes(config.d_head(), n_token, engine);
 }
 
 std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thread,
@@ -71,12 +75,15 @@ std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thr
          widest_product_bytes(config, n_thread, engine);
 }
 
-std::uint64_t gradient_bytes(const ModelConfig& config, Index n_token, int n_thread) {
+std::uint64_t gradient_bytes(const ModelConfig& config, Index n_token, int n_thread,
+                             Engine engine) {
   // Gradients of the residual stream and z; the normalized stream, queries, keys, values and hidden
   // units, each with its gradient; each thread's sum over the unembedding.
   const std::uint64_t columns = 10 * config.d_model + 2 * config.d_mlp +
                                 static_cast<std::uint64_t>(n_thread) * config.d_model;
-  return loss_bytes(config, n_token, n_thread) + floats(columns * n_token);
+  return loss_bytes(config, n_token, n_thread) + floats(columns * n_token) +
+         static_cast<std::uint64_t>(n_thread) *
+             attention_gradient_thread_bytes(config.d_head(), n_token, engine);
 }
 
 }  // namespace headscope

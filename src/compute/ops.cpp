@@ -104,4 +104,12 @@ void add(blas::ConstView X, blas::ConstView Y, blas::View sum) {
   });
 }
 
+void copy(blas::ConstView X, blas::View Y) {
+  check_count("rows to copy", X.n_row, Y.n_row);
+  check_count("columns to copy", X.n_col, Y.n_col);
+  for_each_column(X.n_row, X.n_col, [&](Index t) {
+    std::copy_n(X.data + t * X.stride, X.n_row, Y.data + t * Y.stride);
+  });
+}
+
 }  // namespace headscope

@@ -8,7 +8,6 @@ namespace headscope {
 namespace {
 
 using vector_math::gaussian;
-using vector_math::logistic;
 using vector_math::normal_cdf;
 
 HEADSCOPE_VECTORISED void layer_norm_gradient_column(const float* x, const float* gain,
@@ -41,14 +40,14 @@ HEADSCOPE_VECTORISED void layer_norm_gradient_column(const float* x, const float
 
 HEADSCOPE_VECTORISED void gelu_new_gradient_column(const float* x, const float* bias,
                                                    const float* dy, Index n, float* dx) {
-  // y = v s with s = logistic(w(v)), so y' = s + v s (1 - s) w'; 1 - s itself would cancel.
+  // y = v s with s = logistic(w(v)), so y' = s + v s (1 - s) w'.
   constexpr float slope = 1.5957691216F, cubic = slope * 0.044715F;
 #pragma omp simd
   for (Index i = 0; i < n; ++i) {
     const float v = x[i] + bias[i];
     const float w = v * (slope + cubic * v * v);
-    const float s = logistic(w), rest = logistic(-w);
-    dx[i] = dy[i] * (s + v * s * rest * (slope + 3.0F * cubic * v * v));
+    const vector_math::LogisticSlope s = vector_math::logistic_and_slope(w);
+    dx[i] = dy[i] * (s.value + v * s.slope * (slope + 3.0F * cubic * v * v));
   }
 }
 

@@ -24,7 +24,7 @@ struct Pair {
   int x, w;
 };
 constexpr std::array<Pair, 1> one_product{{{0, 0}}};
-constexpr std::array<Pair, 3> three_products{{{1, 0}, {0, 1}, {0, 0}}};
+constexpr std::array<Pair, 3> three_products{{{1, 0}, {0, 0}, {0, 1}}};
 constexpr std::array<Pair, 6> six_products{{{2, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 2}, {0, 0}}};
 
 constexpr std::span<const Pair> products(int n_part) {
@@ -33,33 +33,50 @@ constexpr std::span<const Pair> products(int n_part) {
   return six_products;
 }
 
-// Rounds to nearest, ties to even; the lower half is zero. NaN stays NaN, whose bits may be all
+// The next part of a number, whose lower half is zero: it is rounded to nearest, ties to even, and
+// taken from the rest. The last of three is all that is left. NaN stays NaN, whose bits may be all
 // ones.
-[[gnu::always_inline]] inline std::uint32_t rounded_to_bfloat16(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  const std::uint32_t rounded = (bits + 0x7FFFU + (bits >> 16U & 1U)) & 0xFFFF0000U;
-  return x != x ? 0x7FC00000U : rounded;
+template <int n_part>
+[[gnu::always_inline]] inline std::uint32_t take_part(int part, float& rest) {
+  const auto bits = std::bit_cast<std::uint32_t>(rest);
+  if (part == 2) return bits & 0xFFFF0000U;
+  std::uint32_t rounded = (bits + 0x7FFFU + (bits >> 16U & 1U)) & 0xFFFF0000U;
+  if (part == 0) rounded = rest != rest ? 0x7FC00000U : rounded;
+  if (part + 1 < n_part) rest -= std::bit_cast<float>(rounded);
+  return rounded;
 }
 
-// One row of a tile of activations for each 32 of n values.
-HEADSCOPE_VECTORISED void split_column(const float* x, Index n, int n_part, Bfloat16* rows) {
-  float rest[tile_inputs];
-  for (Index first = 0; first < n; first += tile_inputs, rows += n_part * part_size) {
-    const Index count = n - first < tile_inputs ? n - first : tile_inputs;
-    if (count < tile_inputs) {
-      for (float& value : rest) value = 0;
-    }
-    for (Index i = 0; i < count; ++i) rest[i] = x[first + i];
-    for (int part = 0; part < n_part; ++part) {
-      Bfloat16* const row = rows + part * part_size;
+// 32 values, times `scale`, as a row of each part's tile.
+template <int n_part>
+[[gnu::always_inline]] inline void split_row(const float* x, float scale, Bfloat16* rows) {
 #pragma omp simd
-      for (Index i = 0; i < tile_inputs; ++i) {
-        const std::uint32_t rounded = rounded_to_bfloat16(rest[i]);
-        row[i] = static_cast<Bfloat16>(rounded >> 16U);
-        rest[i] -= std::bit_cast<float>(rounded);
-      }
+  for (Index i = 0; i < tile_inputs; ++i) {
+    float rest = x[i] * scale;
+#pragma GCC unroll 3
+    for (int part = 0; part < n_part; ++part) {
+      rows[part * part_size + i] = static_cast<Bfloat16>(take_part<n_part>(part, rest) >> 16U);
     }
   }
+}
+
+template <int n_part>
+[[gnu::always_inline]] inline void split_column(const float* x, Index n, float scale,
+                                                Bfloat16* rows) {
+  for (; n >= tile_inputs; n -= tile_inputs, x += tile_inputs, rows += n_part * part_size) {
+    split_row<n_part>(x, scale, rows);
+  }
+  if (n == 0) return;
+  float last[tile_inputs] = {};
+  for (Index i = 0; i < n; ++i) last[i] = x[i];
+  split_row<n_part>(last, scale, rows);
+}
+
+// n values, 32 at a time.
+HEADSCOPE_VECTORISED void split_column(const float* x, Index n, float scale, int n_part,
+                                       Bfloat16* rows) {
+  if (n_part == 1) split_column<1>(x, n, scale, rows);
+  if (n_part == 2) split_column<2>(x, n, scale, rows);
+  if (n_part == 3) split_column<3>(x, n, scale, rows);
 }
 
 // The weights of a tile, all outputs of an input side by side.
@@ -70,30 +87,64 @@ HEADSCOPE_VECTORISED void copy_tile(const float* w, Index input_stride, float* w
   }
 }
 
+// Sixteen floats; a type of the compiler's, because loops that transpose do not become vector code.
+using Row [[gnu::vector_size(64)]] = float;
+
+// Four rounds of interleaving rows eight apart transpose a square.
 HEADSCOPE_VECTORISED void transpose_tile(const float* w, Index output_stride, float* weights) {
-  for (Index i = 0; i < tile_inputs; ++i) {
-#pragma omp simd
-    for (Index o = 0; o < tile_rows; ++o) weights[i * tile_rows + o] = w[o * output_stride + i];
+  for (Index half = 0; half < 2; ++half) {
+    Row rows[2][tile_rows];
+    for (Index o = 0; o < tile_rows; ++o) {
+      std::memcpy(&rows[0][o], w + o * output_stride + half * tile_rows, sizeof(Row));
+    }
+    for (int round = 0; round < 4; ++round) {
+      const Row* const from = rows[round % 2];
+      Row* const to = rows[1 - round % 2];
+      for (Index o = 0; o < tile_rows / 2; ++o) {
+        to[2 * o] = __builtin_shufflevector(from[o], from[o + 8], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20,
+                                            5, 21, 6, 22, 7, 23);
+        to[2 * o + 1] = __builtin_shufflevector(from[o], from[o + 8], 8, 24, 9, 25, 10, 26, 11, 27,
+                                                12, 28, 13, 29, 14, 30, 15, 31);
+      }
+    }
+    std::memcpy(weights + half * tile_size / 2, rows[0], sizeof rows[0]);
+  }
+}
+
+// Asks for a block's weights of the inputs from `first` on: they lie too far apart for the
+// processor to foresee them.
+void prefetch_inputs(blas::ConstView W, Index first) {
+  const Index end = std::min(first + tile_inputs, W.n_col);
+  for (Index i = first; i < end; ++i) {
+    __builtin_prefetch(W.data + i * W.stride);
+    __builtin_prefetch(W.data + i * W.stride + tile_rows);
   }
 }
 
 // A tile of weights holds two inputs of an output side by side.
-// @param weights  tile_inputs x tile_rows, overwritten: all outputs of an input side by side.
-HEADSCOPE_VECTORISED void split_outputs(float* weights, int n_part, Bfloat16* tiles) {
-  for (int part = 0; part < n_part; ++part, tiles += part_size) {
-    for (Index pair = 0; pair < pairs; ++pair) {
-      float* const even = weights + 2 * pair * tile_rows;
-      float* const odd = even + tile_rows;
+template <int n_part>
+[[gnu::always_inline]] inline void split_outputs(const float* weights, Bfloat16* tiles) {
+  for (Index pair = 0; pair < pairs; ++pair) {
+    const float* const even = weights + 2 * pair * tile_rows;
 #pragma omp simd
-      for (Index o = 0; o < tile_rows; ++o) {
-        const std::uint32_t low = rounded_to_bfloat16(even[o]), high = rounded_to_bfloat16(odd[o]);
+    for (Index o = 0; o < tile_rows; ++o) {
+      float even_rest = even[o], odd_rest = even[tile_rows + o];
+#pragma GCC unroll 3
+      for (int part = 0; part < n_part; ++part) {
+        const std::uint32_t low = take_part<n_part>(part, even_rest);
+        const std::uint32_t high = take_part<n_part>(part, odd_rest);
         const std::uint32_t both = low >> 16U | high;
-        std::memcpy(tiles + 2 * (pair * tile_rows + o), &both, sizeof both);
-        even[o] -= std::bit_cast<float>(low);
-        odd[o] -= std::bit_cast<float>(high);
+        std::memcpy(tiles + part * part_size + 2 * (pair * tile_rows + o), &both, sizeof both);
       }
     }
   }
+}
+
+// @param weights  tile_inputs x tile_rows: all outputs of an input side by side.
+HEADSCOPE_VECTORISED void split_outputs(const float* weights, int n_part, Bfloat16* tiles) {
+  if (n_part == 1) split_outputs<1>(weights, tiles);
+  if (n_part == 2) split_outputs<2>(weights, tiles);
+  if (n_part == 3) split_outputs<3>(weights, tiles);
 }
 
 // A kernel multiplies a block of 32 columns by one of 32 outputs: y = w x, or y += w x.
@@ -324,8 +375,8 @@ void Tiles::set_size(Index n_in, Index count, int n_part) {
   values_ = CacheLines<Bfloat16>(size);
 }
 
-void Tiles::set_column(Index index, const float* x) {
-  split_column(x, n_in_, n_part_, block_of(index) + index % block * tile_inputs);
+void Tiles::set_column(Index index, const float* x, float scale) {
+  split_column(x, n_in_, scale, n_part_, block_of(index) + index % block * tile_inputs);
 }
 
 void Tiles::set_outputs(Index first, blas::ConstView W, blas::Transpose transpose) {
@@ -334,11 +385,12 @@ void Tiles::set_outputs(Index first, blas::ConstView W, blas::Transpose transpos
   const Index input_stride = transposed ? 1 : W.stride, output_stride = transposed ? W.stride : 1;
   Bfloat16* const tiles = block_of(first);
   alignas(cache_line) std::array<float, tile_inputs * tile_rows> weights;
-  for (Index half = 0; half < 2; ++half) {
-    const Index first_out = std::min(n_out, half * tile_rows);
-    const Index n_here = std::min(tile_rows, n_out - first_out);
-    for (Index step = 0; step < n_step(); ++step) {
-      const Index first_in = step * tile_inputs, n_input = std::min(tile_inputs, n_in_ - first_in);
+  for (Index step = 0; step < n_step(); ++step) {
+    const Index first_in = step * tile_inputs, n_input = std::min(tile_inputs, n_in_ - first_in);
+    if (!transposed) prefetch_inputs(W, first_in + tile_inputs);
+    for (Index half = 0; half < 2; ++half) {
+      const Index first_out = std::min(n_out, half * tile_rows);
+      const Index n_here = std::min(tile_rows, n_out - first_out);
       const float* const w = W.data + first_out * output_stride + first_in * input_stride;
       if (n_here < tile_rows || n_input < tile_inputs) {
         weights.fill(0);

@@ -42,8 +42,8 @@ class Tiles {
   /// Makes room, and keeps it for smaller sizes. Contents become undefined.
   void set_size(Index n_in, Index count, int n_part);
 
-  /// Takes one column as number `index`. @param x  n_in values.
-  void set_column(Index index, const float* x);
+  /// Takes one column, times `scale`, as number `index`. @param x  n_in values.
+  void set_column(Index index, const float* x, float scale = 1);
   /// Takes `block` outputs, or as many as there are, from number `first` on, a multiple of `block`.
   /// @param W  outputs x n_in, or its transpose, of these outputs.
   void set_outputs(Index first, blas::ConstView W, blas::Transpose transpose);

@@ -60,6 +60,13 @@ blas::ConstView inputs_of(blas::ConstView W, blas::Transpose transpose, Index fi
   return transpose == blas::Transpose::yes ? W.rows(first, count) : W.cols(first, count);
 }
 
+// As many outputs and inputs, if there are.
+blas::ConstView first_of(blas::ConstView W, blas::Transpose transpose, Index n_in, Index n_out) {
+  const bool transposed = transpose == blas::Transpose::yes;
+  return W.rows(0, std::min(W.n_row, transposed ? n_in : n_out))
+      .cols(0, std::min(W.n_col, transposed ? n_out : n_in));
+}
+
 // Up to Tiles::block outputs from `first` on, as number `place` on of `tiles`.
 void split_outputs(blas::ConstView W, blas::Transpose transpose, Index first, Tiles& tiles,
                    Index place) {
@@ -75,19 +82,20 @@ Engine product_engine(Engine engine, Index n_column) {
   return n_column < least_split_columns ? Engine::float32 : engine;
 }
 
-void SplitColumns::set(blas::ConstView X, Engine engine) {
+void SplitColumns::set(blas::ConstView X, Engine engine, float scale) {
   X_ = X;
   engine_ = engine;
+  scale_ = scale;
   if (engine == Engine::float32) return;
   tiles_.set_size(X.n_row, X.n_col, part_count(engine));
 #pragma omp parallel for schedule(static) if (omp_in_parallel() == 0)
-  for (Index c = 0; c < X.n_col; ++c) tiles_.set_column(c, X.data + c * X.stride);
+  for (Index c = 0; c < X.n_col; ++c) tiles_.set_column(c, X.data + c * X.stride, scale);
 }
 
 void SplitColumns::multiply_serial(blas::ConstView W, blas::Transpose transpose, blas::View Y,
                                    bool add) const {
   if (engine_ == Engine::float32) {
-    blas::multiply_serial(W, transpose, X_, blas::Transpose::no, Y, 1, add ? 1 : 0);
+    blas::multiply_serial(W, transpose, X_, blas::Transpose::no, Y, scale_, add ? 1 : 0);
     return;
   }
   check_product(W, transpose, X_, Y);
@@ -105,6 +113,31 @@ void SplitColumns::multiply_serial(blas::ConstView W, blas::Transpose transpose,
 
 std::uint64_t SplitColumns::bytes(Index n_in, Index n_column, Engine engine) {
   return Tiles::bytes(n_in, n_column, part_count(engine));
+}
+
+void SplitWeights::set(blas::ConstView W, blas::Transpose transpose, Engine engine) {
+  W_ = W;
+  transpose_ = transpose;
+  engine_ = engine;
+  if (engine == Engine::float32) return;
+  tiles_.set_size(input_count(W, transpose), output_count(W, transpose), part_count(engine));
+  for (Index o = 0; o < tiles_.count(); o += Tiles::block) {
+    split_outputs(W, transpose, o, tiles_, o);
+  }
+}
+
+void SplitWeights::multiply(const SplitColumns& X, blas::View Y, bool add) const {
+  const blas::ConstView W = first_of(W_, transpose_, X.X_.n_row, Y.n_row);
+  check_product(W, transpose_, X.X_, Y);
+  if (engine_ == Engine::float32) {
+    blas::multiply_serial(W, transpose_, X.X_, blas::Transpose::no, Y, X.scale_, add ? 1 : 0);
+    return;
+  }
+  multiply_tiles({X.tiles_}, {tiles_}, X.X_.n_row, Y, add);
+}
+
+std::uint64_t SplitWeights::bytes(Index n_in, Index n_out, Engine engine) {
+  return Tiles::bytes(n_in, n_out, part_count(engine));
 }
 
 void WeightProduct::set(blas::ConstView W, blas::Transpose transpose, Engine engine) {
@@ -155,7 +188,7 @@ void WeightProduct::multiply(blas::ConstView X, blas::View Y, bool add) const {
 void WeightProduct::multiply_serial(const SplitColumns& X, Index first, blas::View Y) const {
   const blas::ConstView columns = X.X_.cols(first, Y.n_col);
   if (engine_ == Engine::float32) {
-    blas::multiply_serial(W_, transpose_, columns, blas::Transpose::no, Y);
+    blas::multiply_serial(W_, transpose_, columns, blas::Transpose::no, Y, X.scale_);
     return;
   }
   check_product(W_, transpose_, columns, Y);

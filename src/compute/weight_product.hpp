@@ -15,8 +15,9 @@ class SplitColumns {
   SplitColumns(blas::ConstView X, Engine engine) { set(X, engine); }
   /// Splits the columns over the OpenMP threads unless they are at work, and forgets those before,
   /// but keeps their memory.
-  /// @param X  must outlive its use.
-  void set(blas::ConstView X, Engine engine);
+  /// @param X      must outlive its use.
+  /// @param scale  X is multiplied by it.
+  void set(blas::ConstView X, Engine engine, float scale = 1);
 
   Engine engine() const { return engine_; }
 
@@ -30,8 +31,33 @@ class SplitColumns {
   static std::uint64_t bytes(Index n_in, Index n_column, Engine engine);
 
  private:
+  friend class SplitWeights;
   friend class WeightProduct;
   blas::ConstView X_;
+  Engine engine_ = Engine::float32;
+  float scale_ = 1;
+  Tiles tiles_;
+};
+
+/// Weights made ready for an engine on the calling thread, for products with their first outputs
+/// and inputs.
+class SplitWeights {
+ public:
+  /// Forgets those before, but keeps their memory.
+  /// @param W  out x in, or its transpose. Must outlive its use.
+  void set(blas::ConstView W, blas::Transpose transpose, Engine engine);
+
+  /// Y = W X, or Y += W X, for the first Y.n_row outputs and the first inputs, as many as X has
+  /// rows.
+  /// @param X  split for the engine of these weights.
+  /// @throws ShapeError if there are fewer, or X and Y differ in columns.
+  void multiply(const SplitColumns& X, blas::View Y, bool add = false) const;
+
+  static std::uint64_t bytes(Index n_in, Index n_out, Engine engine);
+
+ private:
+  blas::ConstView W_;
+  blas::Transpose transpose_ = blas::Transpose::no;
   Engine engine_ = Engine::float32;
   Tiles tiles_;
 };

@@ -222,35 +222,64 @@ double usual_scale(const Matrix& qkv, Index n_head) {
   return 1 / std::sqrt(static_cast<double>(qkv.n_rows / 3 / n_head));
 }
 
-CausalCase run_causal(const Matrix& qkv, Index n_head, Index n_sequence) {
+CausalCase run_causal(const Matrix& qkv, Index n_head, Index n_sequence,
+                      Engine engine = Engine::float32) {
   const Index n_token = qkv.n_cols / n_sequence;
   CausalCase c{qkv, Matrix(qkv.n_rows / 3, qkv.n_cols),
                Cube(n_token, n_token, n_head * n_sequence)};
   // Old contents must not affect the result.
   c.z.fill(arma::fdatum::nan);
   c.pattern.fill(arma::fdatum::nan);
-  causal_attention(qkv, n_head, usual_scale(qkv, n_head), n_sequence, c.z, &c.pattern);
+  causal_attention(qkv, n_head, usual_scale(qkv, n_head), n_sequence, c.z, &c.pattern, engine);
   return c;
+}
+
+// Every head of the first sequence against double precision.
+void expect_exact(const CausalCase& c, Index n_head, double error) {
+  const Index d_head = c.z.n_rows / n_head, n_token = c.pattern.n_cols;
+  for (Index h = 0; h < n_head; ++h) {
+    const auto rows = [&](Index part) {
+      const Index first = part * c.z.n_rows + h * d_head;
+      return widen(Matrix(c.qkv.submat(first, 0, arma::size(d_head, n_token))));
+    };
+    arma::mat pattern;
+    const arma::mat z = reference_attention(
+        rows(0), rows(1), rows(2), usual_scale(c.qkv, n_head),
+        [](Index q, Index k) { return k <= q; }, &pattern);
+    EXPECT_LT(relative_error(c.pattern.slice(h), pattern), error) << n_token;
+    EXPECT_LT(relative_error(Matrix(c.z.submat(h * d_head, 0, arma::size(d_head, n_token))), z),
+              error)
+        << n_token;
+  }
 }
 
 // Lengths around the block of 64 queries.
 TEST(CausalAttention, AgreesWithDoublePrecisionAtEveryLength) {
   for (const Index n_token : {1, 2, 63, 64, 65, 128, 200}) {
-    const Index n_head = 3, d_head = 8;
-    const CausalCase c = run_causal(Normal(n_token).matrix(72, n_token), n_head, 1);
-    for (Index h = 0; h < n_head; ++h) {
-      const auto rows = [&](Index part) {
-        const Index first = part * 24 + h * d_head;
-        return widen(Matrix(c.qkv.rows(first, first + d_head - 1)));
-      };
-      arma::mat pattern;
-      const arma::mat z = reference_attention(
-          rows(0), rows(1), rows(2), 1 / std::sqrt(8.0), [](Index q, Index k) { return k <= q; },
-          &pattern);
-      EXPECT_LT(relative_error(c.pattern.slice(h), pattern), 1e-6) << n_token;
-      EXPECT_LT(relative_error(Matrix(c.z.rows(h * d_head, (h + 1) * d_head - 1)), z), 1e-6)
-          << n_token;
+    expect_exact(run_causal(Normal(n_token).matrix(72, n_token), 3, 1), 3, 1e-6);
+  }
+}
+
+// Lengths around whole tiles, and heads of less and more than one.
+TEST(CausalAttention, AgreesWithDoublePrecisionByEveryEngine) {
+  for (const auto& [engine, error] : {std::pair{Engine::bfloat16_six, 1e-6},
+                                      {Engine::bfloat16_three, 3e-5},
+                                      {Engine::bfloat16_one, 1e-2}}) {
+    for (const Index d_head : {8, 40}) {
+      for (const Index n_token : {128, 145, 160, 300}) {
+        const Matrix qkv = Normal(n_token).matrix(6 * d_head, 2 * n_token);
+        expect_exact(run_causal(qkv, 2, 2, engine), 2, error);
+      }
     }
+  }
+}
+
+TEST(CausalAttention, FewQueriesGoBySgemmWhateverTheEngine) {
+  for (const Index n_token : {127, 128}) {
+    const Matrix qkv = Normal(24).matrix(48, n_token);
+    EXPECT_EQ(
+        test::same_values(run_causal(qkv, 2, 1).z, run_causal(qkv, 2, 1, Engine::bfloat16_six).z),
+        n_token == 127);
   }
 }
 

@@ -134,6 +134,21 @@ TEST(HeadGradient, ReturnsTheLossAndActivationsOfTheForwardPass) {
 }
 
 // The last position predicts no token, and no later position attends to it.
+TEST(HeadGradient, DotProductsWithZAreThoseOfEachHeadAndToken) {
+  Normal normal(25);
+  const Matrix z = normal.matrix(21, 11), dz = normal.matrix(21, 11);
+  const arma::mat products = z_dot_gradient({0, z, dz}, 3);
+  ASSERT_EQ(arma::size(products), arma::size(3, 11));
+  for (Index h = 0; h < 3; ++h) {
+    for (Index t = 0; t < 11; ++t) {
+      const auto part = [&](const Matrix& of) {
+        return test::widen(Matrix(of.submat(h * 7, t, arma::size(7, 1))));
+      };
+      EXPECT_NEAR(products(h, t), arma::dot(part(z), part(dz)), 1e-12);
+    }
+  }
+}
+
 TEST(HeadGradient, IsZeroAtTheLastToken) {
   const Model model = random_weights(small_config(), 25);
   HeadGradient gradient(model);

@@ -163,6 +163,65 @@ TEST_P(PackTest, GradientOfASharedColumnIsTheSumOverItsSequences) {
   }
 }
 
+/// Pairs whose stems and segments are long enough for the engines of tiles, and one that is not.
+class LongPackTest : public testing::Test {
+ protected:
+  LongPackTest() {
+    Normal random(41);
+    const auto tokens = [&](Index count) { return random.tokens(count, model_.config.d_vocab); };
+    for (const auto& [n_shared, n_a, n_b] :
+         {std::array<Index, 3>{140, 131, 170}, {3, 129, 2}, {150, 5, 140}}) {
+      TokenIds a = tokens(n_shared), b = a;
+      for (const TokenId id : tokens(n_a)) a.push_back(id);
+      for (const TokenId id : tokens(n_b)) b.push_back(id);
+      pack_.add_pair(a, b, n_shared, true);
+      for (const TokenIds& sequence : {a, b}) {
+        const std::vector<double> nll = reference_run(model_, sequence).nll;
+        nll_.insert(nll_.end(), nll.begin() + static_cast<std::ptrdiff_t>(n_shared - 1), nll.end());
+      }
+    }
+  }
+
+  std::vector<Matrix> gradients(Engine forward, Engine backward) {
+    HeadGradient gradient(model_, forward, backward);
+    const std::vector<float> weights(pack_.predictions.size(), 0.5F);
+    std::vector<Matrix> dz(model_.config.n_layer);
+    gradient.run(pack_, weights, [&](const LayerGradient& layer) { dz[layer.layer] = layer.dz; });
+    return dz;
+  }
+
+  const Model model_ = [] {
+    ModelConfig config = scaled_config();
+    config.n_ctx = 320;
+    return test::random_weights(config, 40);
+  }();
+  Pack pack_;
+  std::vector<double> nll_;  // of the predictions, in double precision
+};
+
+TEST_F(LongPackTest, PredictsEachTokenAsItsSequenceByItselfByEveryEngine) {
+  for (const Engine engine : {Engine::float32, Engine::bfloat16_six}) {
+    Forward forward(model_, engine);
+    const Matrix resid_final = forward.run(pack_);
+    const TokenLoss loss = forward.loss(resid_final, pack_, 1).front();
+    ASSERT_EQ(loss.nll.size(), nll_.size());
+    for (std::size_t i = 0; i < nll_.size(); ++i) {
+      EXPECT_NEAR(loss.nll[i], nll_[i], test::float32_tolerance * nll_[i]) << "prediction " << i;
+    }
+  }
+}
+
+TEST_F(LongPackTest, GradientIsTheSameByEveryEngine) {
+  const std::vector<Matrix> expected = gradients(Engine::float32, Engine::float32);
+  for (const auto& [engine, error] :
+       {std::pair{Engine::bfloat16_six, test::float32_tolerance}, {Engine::bfloat16_three, 5e-5}}) {
+    const std::vector<Matrix> got = gradients(Engine::bfloat16_six, engine);
+    for (Index l = 0; l < model_.config.n_layer; ++l) {
+      EXPECT_LT(test::relative_error(got[l], test::widen(expected[l])), error);
+    }
+  }
+}
+
 TEST(Pack, PartsThatDoNotFitTogetherAreRefused) {
   const Model model = test::random_weights(test::small_config(), 33);
   Forward forward(model);

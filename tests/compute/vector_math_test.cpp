@@ -18,6 +18,12 @@ HEADSCOPE_VECTORISED void exponentials(const float* x, std::size_t n, float* y) 
 HEADSCOPE_VECTORISED void logistics(const float* x, std::size_t n, float* y) {
   for (std::size_t i = 0; i < n; ++i) y[i] = vector_math::logistic(x[i]);
 }
+HEADSCOPE_VECTORISED void logistic_values(const float* x, std::size_t n, float* y) {
+  for (std::size_t i = 0; i < n; ++i) y[i] = vector_math::logistic_and_slope(x[i]).value;
+}
+HEADSCOPE_VECTORISED void logistic_slopes(const float* x, std::size_t n, float* y) {
+  for (std::size_t i = 0; i < n; ++i) y[i] = vector_math::logistic_and_slope(x[i]).slope;
+}
 HEADSCOPE_VECTORISED void gaussians(const float* x, std::size_t n, float* y) {
   for (std::size_t i = 0; i < n; ++i) y[i] = vector_math::gaussian(x[i]);
 }
@@ -27,6 +33,9 @@ HEADSCOPE_VECTORISED void normal_cdfs(const float* x, std::size_t n, float* y) {
 
 double exact_logistic(double x) {
   return 1 / (1 + std::exp(-x));
+}
+double exact_logistic_slope(double x) {
+  return exact_logistic(x) * exact_logistic(-x);
 }
 double exact_gaussian(double x) {
   return std::exp(-x * x / 2);
@@ -97,6 +106,10 @@ TEST(VectorMath, ExponentialIsWithinTwoUnitsOverAllFloats) {
 TEST(VectorMath, LogisticIsWithinFourUnitsOverAllFloats) {
   EXPECT_LE(largest_error(logistics, exact_logistic), 4);
 }
+TEST(VectorMath, LogisticAndSlopeAreWithinFiveAndTenUnitsOverAllFloats) {
+  EXPECT_LE(largest_error(logistic_values, exact_logistic), 5);
+  EXPECT_LE(largest_error(logistic_slopes, exact_logistic_slope), 10);
+}
 TEST(VectorMath, GaussianIsWithinSixUnitsOverAllFloats) {
   EXPECT_LE(largest_error(gaussians, exact_gaussian), 6);
 }
@@ -113,7 +126,8 @@ TEST(VectorMath, ExponentialReachesDenormalsZeroAndInfinity) {
 
 TEST(VectorMath, NaNGoesInAndNaNComesOut) {
   std::vector<float> x(19, nan), y(19);
-  for (const auto function : {exponentials, logistics, gaussians, normal_cdfs}) {
+  for (const auto function :
+       {exponentials, logistics, logistic_values, logistic_slopes, gaussians, normal_cdfs}) {
     function(x.data(), x.size(), y.data());
     for (const float value : y) EXPECT_TRUE(std::isnan(value));
   }
@@ -122,7 +136,8 @@ TEST(VectorMath, NaNGoesInAndNaNComesOut) {
 // The vector body and the scalar remainder of a loop must agree.
 TEST(VectorMath, ResultsDoNotDependOnThePositionInTheLoop) {
   const float x = -1.2345F;
-  for (const auto function : {exponentials, logistics, gaussians, normal_cdfs}) {
+  for (const auto function :
+       {exponentials, logistics, logistic_values, logistic_slopes, gaussians, normal_cdfs}) {
     std::vector<float> values(37, x), y(37);
     function(values.data(), values.size(), y.data());
     for (const float value : y) EXPECT_NEAR(value, y[0], 2e-7F * std::abs(y[0]));

@@ -85,6 +85,27 @@ TEST_P(WeightProductTest, KeepsWeightsForSeveralActivations) {
   }
 }
 
+TEST_P(WeightProductTest, FirstOutputsAndInputsOfSplitWeights) {
+  Normal normal(8);
+  const Matrix W = normal.matrix(70, 130), W_t = W.t();
+  SplitWeights weights, transposed;
+  weights.set(W, Transpose::no, engine_);
+  transposed.set(W_t, Transpose::yes, engine_);
+  for (const auto& [n_out, n_in, n] :
+       {std::array<Index, 3>{70, 130, 40}, {70, 64, 40}, {33, 33, 5}, {1, 1, 1}}) {
+    const Matrix X = normal.matrix(n_in, n);
+    const arma::mat expected =
+        -0.5 * widen(Matrix(W.submat(0, 0, arma::size(n_out, n_in)))) * widen(X);
+    SplitColumns columns;
+    columns.set(X, engine_, -0.5F);
+    Matrix Y(n_out, n, arma::fill::value(7));
+    weights.multiply(columns, Y);
+    EXPECT_LT(relative_error(Y, expected), error_);
+    transposed.multiply(columns, Y, true);
+    EXPECT_LT(relative_error(Y, arma::mat(2 * expected)), error_);
+  }
+}
+
 // Tokens and outputs differ in size: each number has an exponent of its own.
 TEST_P(WeightProductTest, KeepsSmallColumnsAndOutputsBesideLargeOnes) {
   Normal normal(3);
@@ -140,6 +161,10 @@ TEST_P(WeightProductTest, RefusesShapesThatDoNotFit) {
     WeightProduct product;
     product.set(W, Transpose::no, engine_);
     EXPECT_THROW(product.multiply_serial(SplitColumns(X, engine_), 0, Y), ShapeError);
+    SplitWeights weights;
+    const Matrix fewer = W.cols(0, 17);
+    weights.set(fewer, Transpose::no, engine_);
+    EXPECT_THROW(weights.multiply(SplitColumns(X, engine_), Y), ShapeError);
   }
 }
 

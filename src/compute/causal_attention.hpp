@@ -1,0 +1,65 @@
+#pragma once
+
+#include <span>
+
+#include "compute/weight_product.hpp"
+#include "headscope/pack.hpp"
+
+namespace headscope {
+
+/// One head's queries, keys and values of a segment, and the keys and values of its stem.
+struct SegmentInputs {
+  blas::ConstView Q, K, V;         ///< d_head x count
+  blas::ConstView stem_K, stem_V;  ///< d_head x stem_count
+  float scale = 1;
+
+  Index n_stem() const { return stem_K.n_col; }
+};
+
+/// @param scale    scores are q.k * scale (ModelConfig::score_scale).
+/// @param columns  3 (n_head d_head) x n_column of one pack: rows Q | K | V.
+SegmentInputs segment_inputs(blas::ConstView columns, Index n_head, double scale, Index head,
+                             const Pack::Segment& segment);
+
+/// The engine for the attention of a segment of so many queries: few do not repay the splitting of
+/// the keys.
+Engine attention_engine(Engine engine, Index n_query);
+
+/// Queries processed together: their scores for all keys stay in the second-level cache, and a
+/// causal mask wastes only half a block.
+Index queries_at_once(Engine engine);
+
+/// Patterns of one head and segment, whose keys are made ready once. Works on the calling thread
+/// and keeps its memory for the next head.
+class SegmentPattern {
+ public:
+  /// @param inputs  must outlive the use of their patterns.
+  void set(const SegmentInputs& inputs, Engine engine);
+
+  /// The pattern of queries first .. first + count - 1.
+  /// @param pattern  (n_stem + first + count) x count, overwritten: keys of the stem, then those of
+  ///                 the segment; zero for keys after the query.
+  void compute(Index first, Index count, blas::View pattern);
+
+ private:
+  SegmentInputs inputs_;
+  Engine engine_ = Engine::float32;
+  SplitWeights keys_, stem_keys_;
+  SplitColumns queries_;
+};
+
+/// Causal self-attention of the sequences of a pack; threads over heads and segments.
+///
+/// @param qkv         3 (n_head d_head) x (n_column n_sequence): rows Q | K | V; copies of the pack
+///                    side by side.
+/// @param scale       scores are q.k * scale (ModelConfig::score_scale).
+/// @param z           (n_head d_head) x (n_column n_sequence), overwritten.
+/// @param engine      of the products with keys and values.
+void packed_attention(const Matrix& qkv, Index n_head, double scale,
+                      std::span<const Pack::Segment> segments, Index n_sequence, blas::View z,
+                      Engine engine);
+
+/// Bytes of the work space that each thread keeps for segments of at most n_token tokens.
+std::uint64_t attention_thread_bytes(Index d_head, Index n_token, Engine engine);
+
+}  // namespace headscope
