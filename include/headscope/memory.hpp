@@ -29,7 +29,6 @@ std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thr
                              Engine engine = Engine::float32);
 
 /// One HeadGradient that runs on the activations of a HeadAblation. @param engine  of the gradient.
-std::uint64_t gradient_bytes(const ModelConfig& config, Index n_token, int n_thread,
-                             Engine engine);
+std::uint64_t gradient_bytes(const ModelConfig& config, Index n_token, int n_thread, Engine engine);
 
 }  // namespace headscope
