@@ -160,7 +160,7 @@ void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale,
     gradient.start(qkv.n_cols, d_head);
     for (const Pack::Segment& segment : segments) {
       gradient.add(segment_inputs(qkv, n_head, scale, h, segment), segment,
-                   dz.rows(h * d_head, d_head), out(0), attention_engine(engine, segment.count));
+                   dz.rows(h * d_head, d_head), out(0), product_engine(engine, segment.count));
     }
     gradient.finish(out(1), out(2));
   }

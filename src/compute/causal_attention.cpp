@@ -58,11 +58,11 @@ struct Heads {
   Index n_slice() const { return n_head * n_sequence; }
   Index n_column() const { return qkv.n_col / n_sequence; }
 
-  // Every n_piece-th block of queries of one head, sequence and segment, the last one first.
+  // Every n_piece-th block of queries of one head, sequence and segment, from number `piece` on.
   void attend(const Pack::Segment& segment, Index slice, Index piece, Index n_piece) const {
     thread_local SegmentAttention attention;
     const Index head = slice % n_head, first_column = slice / n_head * n_column();
-    const Engine chosen = attention_engine(engine, segment.count);
+    const Engine chosen = product_engine(engine, segment.count);
     attention.set(segment_inputs(qkv.cols(first_column, n_column()), n_head, scale, head, segment),
                   chosen);
     const Index d_head = z.n_row / n_head, block = queries_at_once(chosen);
@@ -106,7 +106,7 @@ void attend(const Heads& heads, std::span<const Pack::Segment> segments) {
   const bool alone = segments.size() == 1;
   const Index first_count = segments.front().count;
   const Index n_piece =
-      alone ? piece_count(first_count, n_slice, attention_engine(heads.engine, first_count)) : 1;
+      alone ? piece_count(first_count, n_slice, product_engine(heads.engine, first_count)) : 1;
   const Index n_task = n_piece * n_slice * segments.size();
 #pragma omp parallel for schedule(dynamic, alone ? 1 : 8) if (work >= least_parallel_work)
   for (Index task = 0; task < n_task; ++task) {
@@ -129,10 +129,6 @@ SegmentInputs segment_inputs(blas::ConstView columns, Index n_head, double scale
     return part(which, segment.stem_first, segment.stem_count);
   };
   return {own(0), own(1), own(2), stem(1), stem(2), static_cast<float>(scale)};
-}
-
-Engine attention_engine(Engine engine, Index n_query) {
-  return product_engine(engine, n_query);
 }
 
 Index queries_at_once(Engine engine) {

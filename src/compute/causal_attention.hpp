@@ -21,10 +21,6 @@ struct SegmentInputs {
 SegmentInputs segment_inputs(blas::ConstView columns, Index n_head, double scale, Index head,
                              const Pack::Segment& segment);
 
-/// The engine for the attention of a segment of so many queries: few do not repay the splitting of
-/// the keys.
-Engine attention_engine(Engine engine, Index n_query);
-
 /// Queries processed together: their scores for all keys stay in the second-level cache, and a
 /// causal mask wastes only half a block.
 Index queries_at_once(Engine engine);

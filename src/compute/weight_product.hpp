@@ -5,7 +5,8 @@
 
 namespace headscope {
 
-/// The engine for products of so many columns: few do not repay the splitting of the weights.
+/// The engine for products of so many columns: few do not repay the splitting of the weights, or of
+/// keys and values.
 Engine product_engine(Engine engine, Index n_column);
 
 /// Activations made ready for an engine, for products with several weights.
