@@ -38,7 +38,8 @@ struct HeadVariant {
 class HeadAblation : public LayerObserver {
  public:
   /// @param engine  of the differences.
-  /// @param passes  engine of the clean stream: the one of the forward pass that it watches.
+  /// @param passes  engine of the clean stream, and of attention with and without the variants'
+  ///                changes: the one of the forward pass that it watches.
   /// @throws ShapeError if the model is attention-only.
   explicit HeadAblation(const Model& model, Engine engine = Engine::float32,
                         Engine passes = Engine::float32);

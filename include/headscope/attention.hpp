@@ -84,7 +84,7 @@ Cube head_outputs(const Matrix& z, const Matrix& W_O, Index n_head);
 
 /// Causal self-attention from projected queries, keys and values, as GPT-2 needs it: the hot path.
 ///
-/// Computes only the causal half, in blocks of queries; threads over heads and sequences.
+/// Computes only the causal half, in blocks of queries; threads over heads, sequences and blocks.
 ///
 /// @param qkv         3 (n_head d_head) x (n_token n_sequence): rows Q | K | V; sequences of
 /// n_token columns each.
@@ -93,7 +93,8 @@ Cube head_outputs(const Matrix& z, const Matrix& W_O, Index n_head);
 /// @param z           (n_head d_head) x (n_token n_sequence), overwritten.
 /// @param pattern     n_token x n_token x (n_head n_sequence), overwritten, zero for keys after the
 ///                    query; null if not wanted, and then no n_token x n_token matrix is allocated.
-/// @param engine      of the products with keys and values. Few queries go by Engine::float32.
+/// @param engine      of the products with keys and values; fewer than 128 queries go by
+///                    Engine::float32.
 void causal_attention(const Matrix& qkv, Index n_head, double scale, Index n_sequence, blas::View z,
                       Cube* pattern = nullptr, Engine engine = Engine::float32);
 

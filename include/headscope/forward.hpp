@@ -53,7 +53,8 @@ using HeadMask = arma::Mat<unsigned char>;
 /// Hugging Face's GPT-2.
 class Forward {
  public:
-  /// @param engine  of the products of weights. Sequences of few tokens go by Engine::float32.
+  /// @param engine  of the products of weights, keys and values. Sequences of few tokens go by
+  ///                Engine::float32.
   /// @throws ShapeError if the model is attention-only.
   explicit Forward(const Model& model, Engine engine = Engine::float32);
   ~Forward();

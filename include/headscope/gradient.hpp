@@ -21,8 +21,9 @@ struct LayerGradient {
                      ///< the mean loss over its predicted tokens
 };
 
-/// z[h, t] . g[h, t] of each head and token, n_head x n_token, in nats: to first order, what L
-/// loses when z is set to zero there. Threads over tokens.
+/// z[h, t] . g[h, t] of each head and token, n_head x n_token, in nats: to first order, by how much
+/// L decreases when z is set to zero there.
+/// @throws ShapeError if z and dz differ in shape or n_head does not divide their rows.
 arma::mat z_dot_gradient(const LayerGradient& gradient, Index n_head);
 
 using LayerGradientObserver = std::function<void(const LayerGradient&)>;

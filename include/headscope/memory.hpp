@@ -19,8 +19,8 @@ std::uint64_t forward_bytes(const ModelConfig& config, Index n_token, bool with_
 /// What Forward::loss adds.
 std::uint64_t loss_bytes(const ModelConfig& config, Index n_token, int n_thread);
 
-/// Work space of the products of forward passes over `n_token` columns, attention included, and of
-/// those of backward passes without it.
+/// Work space of the products of forward and backward passes over `n_token` columns; that of
+/// attention's backward pass is in gradient_bytes.
 std::uint64_t pass_product_bytes(const ModelConfig& config, Index n_token, int n_thread,
                                  Engine engine);
 

@@ -7,8 +7,8 @@
 
 namespace headscope {
 
-/// How exact the products of weights and activations are, by their effect on the losses of ablated
-/// heads.
+/// How exact the products of weights, keys and values with activations are, by their effect on the
+/// losses of ablated heads.
 enum class Precision {
   float32,  ///< as exact as products and sums of float32
   high,     ///< within 0.1 % of a typical effect

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compute/buffer.hpp"
 #include "compute/causal_attention.hpp"
 #include "compute/scratch.hpp"
 #include "compute/vector_math.hpp"
@@ -25,49 +26,28 @@ HEADSCOPE_VECTORISED void softmax_gradient(const float* A, Index n_key, float sc
 // to = from', in squares that stay in the first-level cache. @param to  from.n_col x from.n_row.
 HEADSCOPE_VECTORISED void transpose(blas::ConstView from, blas::View to) {
   constexpr Index square = 16;
-  for (Index first = 0; first < from.n_col; first += square) {
-    const Index end = first + square < from.n_col ? first + square : from.n_col;
-    for (Index row = 0; row < from.n_row; ++row) {
-      for (Index column = first; column < end; ++column) {
-        to.data[row * to.stride + column] = from.data[column * from.stride + row];
+  const auto end = [](Index first, Index all) {
+    return first + square < all ? first + square : all;
+  };
+  for (Index column = 0; column < from.n_col; column += square) {
+    for (Index row = 0; row < from.n_row; row += square) {
+      for (Index i = row; i < end(row, from.n_row); ++i) {
+        for (Index j = column; j < end(column, from.n_col); ++j) {
+          to.data[i * to.stride + j] = from.data[j * from.stride + i];
+        }
       }
     }
   }
 }
 
-// A matrix that keeps its memory.
-class Transposed {
- public:
-  void set_zero(Index n_row, Index n_col) {
-    set_size(n_row, n_col);
-    std::fill_n(values_.begin(), n_row * n_col, 0.0F);
-  }
-  void set(blas::ConstView X) {
-    set_size(X.n_col, X.n_row);
-    transpose(X, view());
-  }
-  blas::View view() { return {values_.data(), n_row_, n_col_, n_row_}; }
-
- private:
-  void set_size(Index n_row, Index n_col) {
-    n_row_ = n_row;
-    n_col_ = n_col;
-    if (values_.size() < n_row * n_col) values_ = CacheLines<float>(n_row * n_col);
-  }
-
-  CacheLines<float> values_;
-  Index n_row_ = 0, n_col_ = 0;
-};
-
 // The keys and values of a segment, or of its stem, made ready for backpropagation.
-struct Keys {
-  Index first_column = 0, n_key = 0;
+struct KeysAndValues {
+  Index first_column = 0;
   SplitWeights K, V_transposed;
 
   void set(blas::ConstView K_given, blas::ConstView V, Index first, Engine engine) {
     first_column = first;
-    n_key = K_given.n_col;
-    if (n_key == 0) return;
+    if (K_given.n_col == 0) return;
     K.set(K_given, Transpose::no, engine);
     V_transposed.set(V, Transpose::yes, engine);
   }
@@ -77,8 +57,10 @@ struct Keys {
 class AttentionGradient {
  public:
   void start(Index n_column, Index d_head) {
-    dK_.set_zero(n_column, d_head);
-    dV_.set_zero(n_column, d_head);
+    n_column_ = n_column;
+    d_head_ = d_head;
+    sum(dK_transposed_).zeros();
+    sum(dV_transposed_).zeros();
   }
 
   // Overwrites the segment's columns of dQ, adds to dK and dV of the segment and its stem.
@@ -99,8 +81,8 @@ class AttentionGradient {
 
   // The sums over all segments. @param dK, dV  d_head x n_column, overwritten.
   void finish(blas::View dK, blas::View dV) {
-    transpose(dK_.view(), dK);
-    transpose(dV_.view(), dV);
+    transpose(sum(dK_transposed_), dK);
+    transpose(sum(dV_transposed_), dV);
   }
 
  private:
@@ -117,34 +99,39 @@ class AttentionGradient {
     };
     pattern_.compute(first, count, A);
     columns_.set(dz, engine_);
-    for_keys([&](const Keys& keys, Index row, Index n_row) {
+    for_keys([&](const KeysAndValues& keys, Index row, Index n_row) {
       keys.V_transposed.multiply(columns_, dS.rows(row, n_row));
     });
     for (Index q = 0; q < count; ++q) {
       softmax_gradient(A.data + q * n_key, n_key, inputs.scale, dS.data + q * n_key);
     }
-    for_keys([&](const Keys& keys, Index row, Index n_row) {
+    for_keys([&](const KeysAndValues& keys, Index row, Index n_row) {
       columns_.set(dS.rows(row, n_row), engine_);
       keys.K.multiply(columns_, dQ, &keys == &stem_);
     });
     // dK' = dS Q', dV' = A dz'.
-    const auto add_products = [&](blas::ConstView left, blas::ConstView right, Transposed& sum) {
-      right_.set(right);
-      columns_.set(right_.view(), engine_);
-      for_keys([&](const Keys& keys, Index row, Index n_row) {
+    const auto add_products = [&](blas::ConstView left, blas::ConstView right, blas::View sum) {
+      Matrix right_transposed = right_transposed_.matrix(right.n_col, right.n_row);
+      transpose(right, right_transposed);
+      columns_.set(right_transposed, engine_);
+      for_keys([&](const KeysAndValues& keys, Index row, Index n_row) {
         columns_.multiply_serial(left.rows(row, n_row), Transpose::no,
-                                 sum.view().rows(keys.first_column, n_row), true);
+                                 sum.rows(keys.first_column, n_row), true);
       });
     };
-    add_products(dS, Q, dK_);
-    add_products(A, dz, dV_);
+    Matrix dK = sum(dK_transposed_), dV = sum(dV_transposed_);
+    add_products(dS, Q, dK);
+    add_products(A, dz, dV);
   }
+
+  Matrix sum(Buffer& buffer) { return buffer.matrix(n_column_, d_head_); }
 
   Engine engine_ = Engine::float32;
   SegmentPattern pattern_;
-  Keys own_, stem_;
+  KeysAndValues own_, stem_;
   SplitColumns columns_;
-  Transposed right_, dK_, dV_;  // the sums: n_column x d_head
+  Index n_column_ = 0, d_head_ = 0;
+  Buffer right_transposed_, dK_transposed_, dV_transposed_;
 };
 
 }  // namespace

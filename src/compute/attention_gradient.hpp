@@ -15,7 +15,7 @@ namespace headscope {
 /// @param scale the forward pass's.
 /// @param dz    (n_head d_head) x n_column.
 /// @param dqkv  shaped as qkv, overwritten.
-/// @param engine  of all products. Segments of few queries go by Engine::float32.
+/// @param engine  of all products. Segments of fewer than 128 queries go by Engine::float32.
 void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale,
                                std::span<const Pack::Segment> segments, blas::ConstView dz,
                                blas::View dqkv, Engine engine);

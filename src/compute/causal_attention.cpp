@@ -30,11 +30,11 @@ class SegmentAttention {
   // @param z        d_head x count, overwritten.
   void compute(Index first, Index count, blas::View pattern, blas::View z) {
     pattern_.compute(first, count, pattern);
-    weights_.set(pattern.rows(n_stem_, first + count), engine_);
-    values_.multiply(weights_, z);
+    split_pattern_.set(pattern.rows(n_stem_, first + count), engine_);
+    values_.multiply(split_pattern_, z);
     if (n_stem_ == 0) return;
-    weights_.set(pattern.rows(0, n_stem_), engine_);
-    stem_values_.multiply(weights_, z, true);
+    split_pattern_.set(pattern.rows(0, n_stem_), engine_);
+    stem_values_.multiply(split_pattern_, z, true);
   }
 
  private:
@@ -42,11 +42,11 @@ class SegmentAttention {
   Index n_stem_ = 0;
   SegmentPattern pattern_;
   SplitWeights values_, stem_values_;
-  SplitColumns weights_;
+  SplitColumns split_pattern_;
 };
 
-// Some heads' attention over copies of a pack.
-struct Heads {
+// The attention of all heads to copies of a pack.
+struct PackAttention {
   blas::ConstView qkv;
   Index n_head;
   double scale;
@@ -59,7 +59,7 @@ struct Heads {
   Index n_column() const { return qkv.n_col / n_sequence; }
 
   // Every n_piece-th block of queries of one head, sequence and segment, from number `piece` on.
-  void attend(const Pack::Segment& segment, Index slice, Index piece, Index n_piece) const {
+  void run(const Pack::Segment& segment, Index slice, Index piece, Index n_piece) const {
     thread_local SegmentAttention attention;
     const Index head = slice % n_head, first_column = slice / n_head * n_column();
     const Engine chosen = product_engine(engine, segment.count);
@@ -72,13 +72,13 @@ struct Heads {
       const Index n_key = segment.stem_count + first + count;
       const blas::View scores = pattern == nullptr
                                     ? blas::View(thread_scratch(n_key * count), n_key, count, n_key)
-                                    : kept(slice, first, n_key, count);
+                                    : pattern_columns(slice, first, n_key, count);
       attention.compute(first, count, scores, z_head.cols(segment.first + first, count));
     }
   }
 
-  // Where a block's pattern is kept; zero for the keys after the block.
-  blas::View kept(Index slice, Index first, Index n_key, Index count) const {
+  // Where the caller wants a block's pattern; zero for the keys after the block.
+  blas::View pattern_columns(Index slice, Index first, Index n_key, Index count) const {
     for (Index q = first; q < first + count; ++q) {
       float* const column = pattern->slice_colptr(slice, q);
       std::fill(column + n_key, column + pattern->n_rows, 0.0F);
@@ -87,32 +87,33 @@ struct Heads {
   }
 };
 
-// Pieces of a lone segment's queries that go to threads by themselves. Keys and values are made
-// ready for each piece anew.
+// Pieces of a lone segment's queries that go to threads by themselves: a block each, but for the
+// engines of tiles no more than keep the threads busy, because keys and values are made ready for
+// each piece anew.
 Index piece_count(Index n_query, Index n_slice, Engine engine) {
   const Index n_block = (n_query + queries_at_once(engine) - 1) / queries_at_once(engine);
   if (engine == Engine::float32) return n_block;
-  const Index wanted = 4 * static_cast<Index>(blas::thread_count());
+  const Index wanted = 2 * static_cast<Index>(blas::thread_count());
   return std::min(n_block, (wanted + n_slice - 1) / n_slice);
 }
 
-void attend(const Heads& heads, std::span<const Pack::Segment> segments) {
-  const Index n_slice = heads.n_slice();
+void run(const PackAttention& attention, std::span<const Pack::Segment> segments) {
+  const Index n_slice = attention.n_slice();
   Index work = 0;
   for (const Pack::Segment& segment : segments) {
-    work += heads.qkv.n_row * heads.n_sequence * segment.count *
+    work += attention.qkv.n_row * attention.n_sequence * segment.count *
             (segment.stem_count + segment.count) / 3;
   }
   const bool alone = segments.size() == 1;
   const Index first_count = segments.front().count;
   const Index n_piece =
-      alone ? piece_count(first_count, n_slice, product_engine(heads.engine, first_count)) : 1;
+      alone ? piece_count(first_count, n_slice, product_engine(attention.engine, first_count)) : 1;
   const Index n_task = n_piece * n_slice * segments.size();
 #pragma omp parallel for schedule(dynamic, alone ? 1 : 8) if (work >= least_parallel_work)
   for (Index task = 0; task < n_task; ++task) {
-    // The last blocks have the most keys: they go first, so that the threads finish together.
+    // The last pieces have the most keys: they go first, so that the threads finish together.
     const Index piece = n_piece - 1 - task / n_slice % n_piece;
-    heads.attend(segments[task / n_slice / n_piece], task % n_slice, piece, n_piece);
+    attention.run(segments[task / n_slice / n_piece], task % n_slice, piece, n_piece);
   }
 }
 
@@ -158,7 +159,7 @@ void SegmentPattern::compute(Index first, Index count, blas::View pattern) {
 void packed_attention(const Matrix& qkv, Index n_head, double scale,
                       std::span<const Pack::Segment> segments, Index n_sequence, blas::View z,
                       Engine engine) {
-  attend({qkv, n_head, scale, n_sequence, z, engine, nullptr}, segments);
+  run({qkv, n_head, scale, n_sequence, z, engine, nullptr}, segments);
 }
 
 void causal_attention(const Matrix& qkv, Index n_head, double scale, Index n_sequence, blas::View z,
@@ -179,7 +180,7 @@ void causal_attention(const Matrix& qkv, Index n_head, double scale, Index n_seq
     check_count("pattern queries", whole.count, pattern->n_cols);
     check_count("pattern slices", n_head * n_sequence, pattern->n_slices);
   }
-  attend({qkv, n_head, scale, n_sequence, z, engine, pattern}, {&whole, 1});
+  run({qkv, n_head, scale, n_sequence, z, engine, pattern}, {&whole, 1});
 }
 
 std::uint64_t attention_thread_bytes(Index d_head, Index n_token, Engine engine) {

@@ -44,18 +44,23 @@ class SegmentPattern {
   SplitColumns queries_;
 };
 
-/// Causal self-attention of the sequences of a pack; threads over heads and segments.
+/// Causal self-attention of the sequences of a pack; threads over heads and segments. That of
+/// documents is causal_attention of headscope/attention.hpp.
 ///
 /// @param qkv         3 (n_head d_head) x (n_column n_sequence): rows Q | K | V; copies of the pack
 ///                    side by side.
 /// @param scale       scores are q.k * scale (ModelConfig::score_scale).
+/// @param segments    of the pack.
+/// @param n_sequence  copies.
 /// @param z           (n_head d_head) x (n_column n_sequence), overwritten.
-/// @param engine      of the products with keys and values.
+/// @param engine      of the products with keys and values; segments of fewer than 128 queries go
+///                    by Engine::float32.
 void packed_attention(const Matrix& qkv, Index n_head, double scale,
                       std::span<const Pack::Segment> segments, Index n_sequence, blas::View z,
                       Engine engine);
 
-/// Bytes of the work space that each thread keeps for segments of at most n_token tokens.
+/// Bytes of the work space that each thread keeps for segments that have at most n_token tokens
+/// with their stems.
 std::uint64_t attention_thread_bytes(Index d_head, Index n_token, Engine engine);
 
 }  // namespace headscope

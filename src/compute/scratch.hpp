@@ -8,7 +8,10 @@ namespace headscope {
 /// next call.
 inline float* thread_scratch(std::size_t size) {
   thread_local CacheLines<float> scratch;
-  if (scratch.size() < size) scratch = CacheLines<float>(size);
+  if (scratch.size() < size) {
+    scratch = {};  // given back before more is taken
+    scratch = CacheLines<float>(size);
+  }
   return scratch.data();
 }
 

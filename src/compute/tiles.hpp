@@ -10,7 +10,7 @@
 /// fast as float32: x = high + middle + low, each the rest rounded to nearest: the first is within
 /// 2^-9 of x, two are within 2^-18, three are x. All sums are float32. The instructions take
 /// denormal parts for zero, so that numbers below 2^-110 lose their low parts; an infinite number
-/// gives NaN.
+/// of several parts gives NaN.
 ///
 /// Loading tiles takes longer than multiplying them. Here a part that is loaded meets all parts of
 /// the other operand that it has to; a library's products of bfloat16, one for each pair of parts,

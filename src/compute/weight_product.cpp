@@ -9,6 +9,8 @@
 namespace headscope {
 namespace {
 
+// Below this many elements, waking the threads takes longer than the work.
+constexpr Index least_threaded_size = 1 << 16;
 // Fewer columns do not repay the splitting of the weights.
 constexpr Index least_split_columns = 128;
 // So many split weights stay in a core's cache while columns go by, a block of them at a time.
@@ -88,7 +90,8 @@ void SplitColumns::set(blas::ConstView X, Engine engine, float scale) {
   scale_ = scale;
   if (engine == Engine::float32) return;
   tiles_.set_size(X.n_row, X.n_col, part_count(engine));
-#pragma omp parallel for schedule(static) if (omp_in_parallel() == 0)
+  const bool in_parallel = omp_in_parallel() == 0 && X.n_row * X.n_col >= least_threaded_size;
+#pragma omp parallel for schedule(static) if (in_parallel)
   for (Index c = 0; c < X.n_col; ++c) tiles_.set_column(c, X.data + c * X.stride, scale);
 }
 

@@ -14,8 +14,8 @@ class SplitColumns {
  public:
   SplitColumns() = default;
   SplitColumns(blas::ConstView X, Engine engine) { set(X, engine); }
-  /// Splits the columns over the OpenMP threads unless they are at work, and forgets those before,
-  /// but keeps their memory.
+  /// Splits the columns, over the OpenMP threads if these are many and the threads not at work.
+  /// Forgets those before, but keeps their memory.
   /// @param X      must outlive its use.
   /// @param scale  X is multiplied by it.
   void set(blas::ConstView X, Engine engine, float scale = 1);
@@ -41,7 +41,7 @@ class SplitColumns {
 };
 
 /// Weights made ready for an engine on the calling thread, for products with their first outputs
-/// and inputs.
+/// and inputs. A head's keys and values count as weights, which queries and patterns meet.
 class SplitWeights {
  public:
   /// Forgets those before, but keeps their memory.

@@ -234,22 +234,22 @@ CausalCase run_causal(const Matrix& qkv, Index n_head, Index n_sequence,
   return c;
 }
 
-// Every head of the first sequence against double precision.
+// Every head of every sequence against double precision.
 void expect_exact(const CausalCase& c, Index n_head, double error) {
   const Index d_head = c.z.n_rows / n_head, n_token = c.pattern.n_cols;
-  for (Index h = 0; h < n_head; ++h) {
-    const auto rows = [&](Index part) {
-      const Index first = part * c.z.n_rows + h * d_head;
-      return widen(Matrix(c.qkv.submat(first, 0, arma::size(d_head, n_token))));
+  for (Index slice = 0; slice < c.pattern.n_slices; ++slice) {
+    const Index head = slice % n_head, first_column = slice / n_head * n_token;
+    const auto part = [&](const Matrix& of, Index which) {
+      return Matrix(
+          of.submat(which * c.z.n_rows + head * d_head, first_column, arma::size(d_head, n_token)));
     };
+    const auto input = [&](Index which) { return widen(part(c.qkv, which)); };
     arma::mat pattern;
     const arma::mat z = reference_attention(
-        rows(0), rows(1), rows(2), usual_scale(c.qkv, n_head),
+        input(0), input(1), input(2), usual_scale(c.qkv, n_head),
         [](Index q, Index k) { return k <= q; }, &pattern);
-    EXPECT_LT(relative_error(c.pattern.slice(h), pattern), error) << n_token;
-    EXPECT_LT(relative_error(Matrix(c.z.submat(h * d_head, 0, arma::size(d_head, n_token))), z),
-              error)
-        << n_token;
+    EXPECT_LT(relative_error(c.pattern.slice(slice), pattern), error) << n_token;
+    EXPECT_LT(relative_error(part(c.z, 0), z), error) << n_token;
   }
 }
 

@@ -133,7 +133,6 @@ TEST(HeadGradient, ReturnsTheLossAndActivationsOfTheForwardPass) {
   }
 }
 
-// The last position predicts no token, and no later position attends to it.
 TEST(HeadGradient, DotProductsWithZAreThoseOfEachHeadAndToken) {
   Normal normal(25);
   const Matrix z = normal.matrix(21, 11), dz = normal.matrix(21, 11);
@@ -147,8 +146,13 @@ TEST(HeadGradient, DotProductsWithZAreThoseOfEachHeadAndToken) {
       EXPECT_NEAR(products(h, t), arma::dot(part(z), part(dz)), 1e-12);
     }
   }
+  EXPECT_THROW(z_dot_gradient({0, z, dz}, 2), ShapeError);
+  EXPECT_THROW(z_dot_gradient({0, z, dz}, 0), ShapeError);
+  const Matrix shorter = dz.cols(0, 9);
+  EXPECT_THROW(z_dot_gradient({0, z, shorter}, 3), ShapeError);
 }
 
+// The last position predicts no token, and no later position attends to it.
 TEST(HeadGradient, IsZeroAtTheLastToken) {
   const Model model = random_weights(small_config(), 25);
   HeadGradient gradient(model);

@@ -102,6 +102,16 @@ TEST(AddBias, AddsToEveryColumnAndAnEmptyBiasAddsNothing) {
   EXPECT_TRUE(arma::approx_equal(X, Matrix{{11, 12}, {23, 24}}, "absdiff", 0));
 }
 
+TEST(Copy, CopiesPartsOfLargerMatrices) {
+  const Matrix X = Normal(9).matrix(30, 40);
+  Matrix Y(50, 60, arma::fill::zeros);
+  copy(blas::ConstView(X).rows(3, 20).cols(5, 30), blas::View(Y).rows(1, 20).cols(2, 30));
+  EXPECT_TRUE(
+      test::same_values(Y.submat(1, 2, arma::size(20, 30)), X.submat(3, 5, arma::size(20, 30))));
+  EXPECT_EQ(arma::accu(Y != 0), 600U);
+  EXPECT_THROW(copy(X, Y), ShapeError);
+}
+
 TEST(Add, SumsElementByElementAlsoInPlace) {
   Matrix X = {{1, 2}, {3, 4}};
   const Matrix Y = {{10, 20}, {30, 40}};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include "headscope/error.hpp"
@@ -85,7 +86,7 @@ TEST_P(WeightProductTest, KeepsWeightsForSeveralActivations) {
   }
 }
 
-TEST_P(WeightProductTest, FirstOutputsAndInputsOfSplitWeights) {
+TEST_P(WeightProductTest, SplitWeightsMultiplyByTheirFirstOutputsAndInputs) {
   Normal normal(8);
   const Matrix W = normal.matrix(70, 130), W_t = W.t();
   SplitWeights weights, transposed;
@@ -152,6 +153,19 @@ TEST_P(WeightProductTest, InfinityAndNaNStayVisible) {
   EXPECT_TRUE(std::isfinite(Y(0, 11)));
 }
 
+TEST_P(WeightProductTest, NaNAmongTheWeightsStaysVisible) {
+  Normal normal(6);
+  Matrix W = normal.matrix(40, 64);
+  W(3, 5) = std::numeric_limits<float>::quiet_NaN();
+  W(4, 6) = std::bit_cast<float>(0x7FFFFFFFU);
+  W(5, 7) = std::bit_cast<float>(0xFFFFFFFFU);
+  const Matrix X = normal.matrix(64, 140);
+  Matrix Y(40, 140);
+  multiply_weights(engine_, W, Transpose::no, X, Y);
+  for (const Index o : {3, 4, 5}) EXPECT_TRUE(std::isnan(Y(o, 7)));
+  EXPECT_TRUE(std::isfinite(Y(6, 7)));
+}
+
 TEST_P(WeightProductTest, RefusesShapesThatDoNotFit) {
   for (const Index n : {3, 200}) {
     const Matrix W(10, 20, arma::fill::zeros), X(19, n, arma::fill::zeros);
@@ -170,6 +184,22 @@ TEST_P(WeightProductTest, RefusesShapesThatDoNotFit) {
 
 INSTANTIATE_TEST_SUITE_P(Engines, WeightProductTest, testing::ValuesIn(engine_cases),
                          engine_case_name);
+
+// Of numbers of all sizes; as activations, as weights and as their transpose.
+TEST(WeightProduct, SixProductsWithTheIdentityChangeNoBit) {
+  constexpr Index n = 150;
+  Normal normal(9);
+  Matrix X = normal.matrix(n, n);
+  X.for_each([&](float& x) { x = std::ldexp(x, static_cast<int>(normal.vector(1, 20)(0))); });
+  const Matrix identity(n, n, arma::fill::eye), X_t = X.t();
+  Matrix Y(n, n);
+  multiply_weights(Engine::bfloat16_six, identity, Transpose::no, X, Y);
+  EXPECT_TRUE(test::same_values(Y, X));
+  multiply_weights(Engine::bfloat16_six, X, Transpose::no, identity, Y);
+  EXPECT_TRUE(test::same_values(Y, X));
+  multiply_weights(Engine::bfloat16_six, X_t, Transpose::yes, identity, Y);
+  EXPECT_TRUE(test::same_values(Y, X));
+}
 
 // The claim behind bfloat16_six, at the shapes of GPT-2 small.
 TEST(WeightProduct, SixProductsAreAsExactAsOpenBlas) {
