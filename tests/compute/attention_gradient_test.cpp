@@ -39,8 +39,9 @@ arma::mat reference_gradient(const Matrix& qkv, Index n_head,
       const arma::mat Q = part(qkv, 0, own), K = part(qkv, 1, keys), V = part(qkv, 2, keys),
                       d = part(dz, 0, own);
       arma::mat A;
-      test::reference_attention(Q, K, V, gradient_scale,
-                                [&](Index q, Index k) { return k <= segment.stem_count + q; }, &A);
+      test::reference_attention(
+          Q, K, V, gradient_scale, [&](Index q, Index k) { return k <= segment.stem_count + q; },
+          &A);
       arma::mat dS = V.t() * d;
       dS.each_row() -= arma::sum(A % dS, 0);
       dS = A % dS * gradient_scale;
@@ -80,9 +81,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, AttentionGradient,
 // and long ones that share a long stem.
 TEST_P(AttentionGradient, AgreesWithDoublePrecision) {
   const std::vector<std::vector<Pack::Segment>> packs{
-      {{0, 160}},
-      {{0, 301}},
-      {{0, 140}, {140, 130, 0, 140}, {270, 5, 0, 140}, {275, 129, 0, 139}}};
+      {{0, 160}}, {{0, 301}}, {{0, 140}, {140, 130, 0, 140}, {270, 5, 0, 140}, {275, 129, 0, 139}}};
   for (const Index d_head : {8, 40, 64}) {
     for (const auto& segments : packs) {
       const Index n_column = segments.back().first + segments.back().count;
