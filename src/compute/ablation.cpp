@@ -74,7 +74,7 @@ struct HeadAblation::Workspace {
 
   const Model& model;
   const ModelConfig& config;
-  const Engine passes;              // of the clean stream
+  const Engine passes;              // of the clean stream and of attention
   Engine engine = Engine::float32;  // of the differences
   LayerProducts products;           // of one layer
   Vector mean_unembedding;          // empty until it is needed

@@ -69,13 +69,14 @@ blas::ConstView first_of(blas::ConstView W, blas::Transpose transpose, Index n_i
       .cols(0, std::min(W.n_col, transposed ? n_out : n_in));
 }
 
-// Up to Tiles::block outputs from `first` on, as number `place` on of `tiles`.
-void split_outputs(blas::ConstView W, blas::Transpose transpose, Index first, Tiles& tiles,
-                   Index place) {
-  const Index count = std::min(Tiles::block, tiles.count() - place);
-  tiles.set_outputs(place,
-                    transpose == blas::Transpose::yes ? W.cols(first, count) : W.rows(first, count),
-                    transpose);
+blas::ConstView outputs_of(blas::ConstView W, blas::Transpose transpose, Index first, Index count) {
+  return transpose == blas::Transpose::yes ? W.cols(first, count) : W.rows(first, count);
+}
+
+// Up to Tiles::block outputs from `first` on.
+void split_outputs(blas::ConstView W, blas::Transpose transpose, Index first, Tiles& tiles) {
+  const Index count = std::min(Tiles::block, tiles.count() - first);
+  tiles.set_outputs(first, outputs_of(W, transpose, first, count), transpose);
 }
 
 }  // namespace
@@ -102,15 +103,12 @@ void SplitColumns::multiply_serial(blas::ConstView W, blas::Transpose transpose,
     return;
   }
   check_product(W, transpose, X_, Y);
-  thread_local Tiles weights;
+  thread_local SplitWeights weights;
   const Index at_once = output_piece(X_.n_row, Y.n_row, engine_);
   for (Index first = 0; first < Y.n_row; first += at_once) {
     const Index count = std::min(at_once, Y.n_row - first);
-    weights.set_size(X_.n_row, count, part_count(engine_));
-    for (Index o = 0; o < count; o += Tiles::block) {
-      split_outputs(W, transpose, first + o, weights, o);
-    }
-    multiply_tiles({tiles_}, {weights}, X_.n_row, Y.rows(first, count), add);
+    weights.set(outputs_of(W, transpose, first, count), transpose, engine_);
+    weights.multiply(*this, Y.rows(first, count), add);
   }
 }
 
@@ -125,7 +123,7 @@ void SplitWeights::set(blas::ConstView W, blas::Transpose transpose, Engine engi
   if (engine == Engine::float32) return;
   tiles_.set_size(input_count(W, transpose), output_count(W, transpose), part_count(engine));
   for (Index o = 0; o < tiles_.count(); o += Tiles::block) {
-    split_outputs(W, transpose, o, tiles_, o);
+    split_outputs(W, transpose, o, tiles_);
   }
 }
 
@@ -158,7 +156,7 @@ void WeightProduct::set(blas::ConstView W, blas::Transpose transpose, Engine eng
   for (Index o = 0; o < n_out; o += Tiles::block) {
     for (Index i = 0; i < n_piece; ++i) {
       split_outputs(inputs_of(W, transpose, i * n_input, pieces_[i].n_in()), transpose, o,
-                    pieces_[i], o);
+                    pieces_[i]);
     }
   }
 }
