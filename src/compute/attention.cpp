@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "compute/divisor.hpp"
 #include "compute/scratch.hpp"
 #include "headscope/error.hpp"
 #include "headscope/ops.hpp"
@@ -188,10 +189,7 @@ AttentionOutput multi_head_attention_per_head(const Matrix& queries, const Matri
 
 Cube head_outputs(const Matrix& z, const Matrix& W_O, Index n_head) {
   check_count("W_O columns", z.n_rows, W_O.n_cols);
-  if (n_head == 0 || z.n_rows % n_head != 0) {
-    throw ShapeError("heads: expected a divisor of " + std::to_string(z.n_rows) + ", got " +
-                     std::to_string(n_head));
-  }
+  check_divisor("heads", z.n_rows, n_head);
   const Index d_value = z.n_rows / n_head;
   Cube output(W_O.n_rows, z.n_cols, n_head, arma::fill::none);
   for (Index h = 0; h < n_head; ++h) {

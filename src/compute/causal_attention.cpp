@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compute/divisor.hpp"
 #include "compute/scratch.hpp"
 #include "headscope/attention.hpp"
 #include "headscope/error.hpp"
@@ -166,14 +167,8 @@ void causal_attention(const Matrix& qkv, Index n_head, double scale, Index n_seq
                       Cube* pattern, Engine engine) {
   check_count("attention output columns", qkv.n_cols, z.n_col);
   check_count("query, key and value rows", 3 * z.n_row, qkv.n_rows);
-  if (n_head == 0 || z.n_row % n_head != 0) {
-    throw ShapeError("heads: expected a divisor of " + std::to_string(z.n_row) + ", got " +
-                     std::to_string(n_head));
-  }
-  if (n_sequence == 0 || qkv.n_cols % n_sequence != 0) {
-    throw ShapeError("sequences: expected a divisor of " + std::to_string(qkv.n_cols) + ", got " +
-                     std::to_string(n_sequence));
-  }
+  check_divisor("heads", z.n_row, n_head);
+  check_divisor("sequences", qkv.n_cols, n_sequence);
   const Pack::Segment whole{0, qkv.n_cols / n_sequence};
   if (pattern != nullptr) {
     check_count("pattern keys", whole.count, pattern->n_rows);

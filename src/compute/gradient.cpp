@@ -1,12 +1,12 @@
 #include "headscope/gradient.hpp"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "compute/activations.hpp"
 #include "compute/attention_gradient.hpp"
 #include "compute/buffer.hpp"
+#include "compute/divisor.hpp"
 #include "compute/layer.hpp"
 #include "compute/ops_gradient.hpp"
 #include "compute/pack.hpp"
@@ -33,10 +33,7 @@ HEADSCOPE_VECTORISED double dot(const float* a, const float* b, Index n) {
 arma::mat z_dot_gradient(const LayerGradient& gradient, Index n_head) {
   check_count("rows of dz", gradient.z.n_rows, gradient.dz.n_rows);
   check_count("columns of dz", gradient.z.n_cols, gradient.dz.n_cols);
-  if (n_head == 0 || gradient.z.n_rows % n_head != 0) {
-    throw ShapeError("heads: expected a divisor of " + std::to_string(gradient.z.n_rows) +
-                     ", got " + std::to_string(n_head));
-  }
+  check_divisor("heads", gradient.z.n_rows, n_head);
   const Index d_head = gradient.z.n_rows / n_head;
   arma::mat products(n_head, gradient.z.n_cols, arma::fill::none);
 #pragma omp parallel for schedule(static)
