@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""Draw the study's figures from results.h5; ../../notebooks/08_why_many_heads.ipynb shows them.
+"""Draw the study's figures from results.h5.
 
     figures.py --results results.h5 --output figures
 
-A figure is left out where nothing of it was measured. A small dot is a seed; a large one with a bar the mean over seeds and its 95 % interval (Student's t).
+A figure is left out where nothing of it was measured. A small dot is a seed; a large one with a bar the mean over seeds and its interval
+(Student's t, of the level of the study).
 """
 
 import argparse
@@ -19,40 +20,54 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from summarise import T_975
+from summarise import DOES_NOT_HOLD, EQUIVALENT, HOLDS, UNDECIDED, over_seeds
 
-COLOURS = {"random": "#0072B2", "equal": "#D55E00", "other": "#009E73"}  # Okabe and Ito's
+BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "0.5"  # Okabe and Ito's
+VERDICT_COLOURS = {HOLDS: BLUE, DOES_NOT_HOLD: ORANGE, EQUIVALENT: GREEN, UNDECIDED: GREY}
 
 
 def load(path):
     return xr.open_dataset(path, engine="h5netcdf")
 
 
-def effects(study):
-    """A row per effect: claim, verdict, effect, value and 95 % interval."""
-    words = study["verdict"].attrs["flag_meanings"].split()
-    word = {int(claim): words[int(number)].replace("_", " ") for claim, number in zip(study["claim"].values, study["verdict"].values)}
-    claims = study["effect_claim"].values
-    return pd.DataFrame({
-        "claim": claims, "verdict": [word[int(claim)] for claim in claims], "effect": study["effect"].values,
-        "value": study["effect_value"].values, "low": study["effect_value_ci_low"].values, "high": study["effect_value_ci_high"].values,
-    })
+def words(study, name):
+    """The verdicts of a variable in words."""
+    meanings = study[name].attrs["flag_meanings"].split()
+    return [meanings[int(number)].replace("_", " ") for number in study[name].values]
+
+
+def effects(study, decides=1):
+    """A row per effect: claim, verdict of the part, effect, value, interval, bound, seeds, and seeds that would decide."""
+    chosen = study["effect_decides"].values == decides
+    columns = {"claim": study["effect_claim"].values, "part": words(study, "effect_verdict"), "effect": study["effect"].values}
+    columns |= {name: study["effect_" + variable].values for name, variable in (
+        ("value", "value"), ("low", "value_ci_low"), ("high", "value_ci_high"), ("bound", "bound"), ("seeds", "n_seed"), ("to decide", "seeds_to_decide"))}
+    return pd.DataFrame(columns)[chosen].reset_index(drop=True)
+
+
+def claims(study):
+    """A row per claim: its text and verdict."""
+    return pd.DataFrame({"claim": study["claim_text"].values, "verdict": words(study, "verdict")}, index=study["claim"].values)
 
 
 def dots(axis, x, values, colour, label=None):
-    """A variable by seed (last axis) at the places `x`: seeds, their mean and its interval."""
+    """A variable [place, seed] at the places `x`: seeds, their mean and its interval."""
     values = np.asarray(values, dtype=float)
-    known = np.isfinite(values).all(axis=tuple(range(values.ndim - 1)))
-    values = values[..., known]
-    count = values.shape[-1]
-    if count > 1:
-        mean, half = values.mean(axis=-1), T_975[count - 1] * values.std(axis=-1, ddof=1) / np.sqrt(count)
-        axis.errorbar(x, mean, half, color=colour, marker="o", markersize=6, linewidth=1.4, elinewidth=1.2, capsize=3, label=label)
-    axis.plot(np.repeat(x, count), values.ravel(), "o", color=colour, markersize=3, alpha=0.5, markeredgewidth=0)
+    summary = np.array([over_seeds(row)[:3] for row in values])
+    measured = np.isfinite(summary[:, 0])
+    if measured.any():
+        mean, low, high = summary[measured].T
+        axis.errorbar(np.asarray(x)[measured], mean, [mean - low, high - mean], color=colour, marker="o", markersize=5, linewidth=1.4, elinewidth=1.2, capsize=3, label=label)
+    axis.plot(np.repeat(x, values.shape[1]), values.ravel(), "o", color=colour, markersize=3, alpha=0.4, markeredgewidth=0)
 
 
-def panels(count, width=3.5):
-    return plt.subplots(1, count, figsize=(width * count, 3.1), layout="constrained", squeeze=False)
+def panels(count, width=3.5, height=3.1):
+    return plt.subplots(1, count, figsize=(width * count, height), layout="constrained", squeeze=False)
+
+
+def bound_band(axis, bound):
+    axis.axhspan(-bound, bound, color="0.9", zorder=0)
+    axis.axhline(0, color="0.5", linewidth=0.8)
 
 
 def heads_axis(axis, study):
@@ -70,67 +85,162 @@ def training_axis(axis, study):
     return places
 
 
+def shades(study):
+    return plt.get_cmap("viridis")(np.linspace(0, 0.9, study.sizes["n_head"]))
+
+
+def effects_and_bounds(study):
+    """Every part in units of its bound; the grey band counts as no effect."""
+    table = effects(study)
+    table = table[np.isfinite(table["value"])]
+    figure, axis = plt.subplots(figsize=(9, 0.42 * len(table) + 1.1), layout="constrained")
+    verdicts = {word: number for number, word in enumerate(("undecided", "holds", "does not hold", "equivalent"))}
+    axis.axvspan(-1, 1, color="0.9", zorder=0)
+    axis.axvline(0, color="0.5", linewidth=0.8)
+    for place, (_, row) in enumerate(table.iterrows()):
+        value, low, high = (row[name] / row["bound"] for name in ("value", "low", "high"))
+        axis.errorbar(value, -place, xerr=[[value - low], [high - value]], color=VERDICT_COLOURS[verdicts[row["part"]]], marker="o", capsize=3)
+    axis.set_yticks(-np.arange(len(table)), [f"{row['claim']}  {row['effect']}: {row['part']}" for _, row in table.iterrows()], fontsize=8)
+    axis.set_xscale("symlog", linthresh=2)
+    largest = max(2, np.ceil(np.nanmax(np.abs(table[["low", "high"]].values) / table["bound"].values[:, None])))
+    ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100) if tick <= largest]
+    axis.set_xticks([-tick for tick in ticks[::-1]] + [0] + ticks, [f"−{tick}" for tick in ticks[::-1]] + ["0"] + [str(tick) for tick in ticks])
+    axis.minorticks_off()
+    axis.set_xlabel("effect / equivalence bound")
+    return figure
+
+
 def loss_by_heads(study):
     figure, ((loss, against),) = panels(2)
-    dots(loss, study["n_head"].values, study["loss"].transpose("n_head", "seed"), COLOURS["random"])
+    values = study["loss"].transpose("n_head", "seed")
+    dots(loss, study["n_head"].values, values, BLUE)
     loss.set_ylabel("loss, nats per token")
-    differences = (study["loss"] - study["loss"].sel(n_head=[4, 8, 16]).mean("n_head")).transpose("n_head", "seed")
-    dots(against, study["n_head"].values, differences, COLOURS["random"])
-    against.axhline(0, color="0.5", linewidth=0.8)
-    against.set_ylabel("loss − mean of 4, 8, 16 heads, nats")
+    if np.isfinite(study["long_loss"]).any():
+        loss.plot(study["n_head"], study["long_loss"], "s", color=ORANGE, markersize=5, label="7 times as long, one seed")
+        loss.legend(frameon=False, fontsize=7)
+    bound_band(against, float(study["effect_bound"].values[0]))
+    dots(against, study["n_head"].values, values - values.sel(n_head=8), BLUE)
+    against.set_ylabel("loss − loss with 8 heads, nats")
     for axis in (loss, against):
         heads_axis(axis, study)
     return figure
 
 
+def rates(study):
+    figure, ((axis,),) = panels(1, width=4.5)
+    for n_head, shade in zip(study["n_head"].values, shades(study)):
+        loss = study["validation_loss"].sel(n_head=n_head)
+        if np.isfinite(loss).any():
+            axis.plot(study["rate"], loss, "o-", color=shade, markersize=4, linewidth=1, label=str(n_head))
+    axis.set_xscale("log", base=2)
+    axis.set_xticks(study["rate"].values, [f"{rate:g}" for rate in study["rate"].values])
+    axis.minorticks_off()
+    axis.set(xlabel="peak of the learning rate", ylabel="validation loss, nats")
+    axis.legend(frameon=False, fontsize=7, title="heads", title_fontsize=7, ncol=2)
+    return figure
+
+
+def learning_curves(study):
+    figure, ((loss, norm),) = panels(2, width=4.5)
+    for n_head, shade in zip(study["n_head"].values, shades(study)):
+        for axis, name in ((loss, "training_loss"), (norm, "ln_gradient_norm")):
+            curves = study[name].sel(n_head=n_head).transpose("seed", "step").values
+            curves = curves[np.isfinite(curves).all(axis=1)]
+            if len(curves):
+                axis.plot(study["step"], curves.T, color=shade, linewidth=0.4, alpha=0.35)
+                axis.plot(study["step"], curves.mean(axis=0), color=shade, linewidth=1.3, label=str(n_head))
+    loss.set(ylabel="training loss, nats", xlabel="step")
+    loss.set_ylim(top=5)
+    norm.set(ylabel="ln(norm of the gradient)", xlabel="step")
+    norm.axhline(0, color="0.5", linewidth=0.8)
+    norm.annotate("clipped above", (0.99, 0), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7, color="0.4")
+    loss.legend(frameon=False, fontsize=7, title="heads", title_fontsize=7, ncol=2)
+    return figure
+
+
+def accident(first, study):
+    """The first study's training losses beside this one's, seeds of one number of heads in one colour."""
+    figure, axes = panels(2, width=4.5)
+    for axis, data, title in ((axes[0][0], first, "first study: no clipping, warm-up of 25 steps"), (axes[0][1], study, "this study")):
+        for n_head, colour in ((1, ORANGE), (8, BLUE)):
+            curves = data["training_loss"].sel(n_head=n_head).transpose("seed", "step").values
+            curves = curves[np.isfinite(curves).all(axis=1)]
+            if len(curves):
+                lines = axis.plot(data["step"], curves.T, color=colour, linewidth=0.9, alpha=0.7)
+                lines[0].set_label(f"{n_head} head" + "s" * (n_head > 1))
+        axis.set(title=title, xlabel="step", ylabel="training loss, nats", xlim=(0, 500), ylim=(2, 8))
+        axis.title.set_fontsize(9)
+        if axis.lines:
+            axis.legend(frameon=False, fontsize=8)
+    return figure
+
+
 def equal_start(study):
-    figure, ((apart, alike, loss),) = panels(3)
-    places = training_axis(apart, study)
-    for start in ("random", "equal"):
-        dots(apart, places, study["head_distance"].sel(start=start).transpose("percent", "seed"), COLOURS[start], f"{start} start")
-    apart.set(ylabel="distance between a layer's heads", ylim=(-0.05, 1.05))
-    apart.legend(frameon=False, loc="center")
-    for axis, name, label in ((alike, "start_mean_abs_cosine", "mean |cosine| of heads' outputs"), (loss, "start_loss", "loss, nats per token")):
-        for place, start in enumerate(("random", "equal")):
-            dots(axis, [place], study[name].sel(start=[start]).transpose("start", "seed"), COLOURS[start])
-        axis.set_xticks([0, 1], ["random", "equal"])
-        axis.set(xlabel="start of the heads", ylabel=label, xlim=(-0.5, 1.5))
-    alike.set_ylim(bottom=0)
+    figure, ((apart, near, alike),) = panels(3, width=3.8)
+    colours = [GREY, BLUE, GREEN, PURPLE, ORANGE][-study.sizes["start"]:]
+    names = study["start"].values
+    for name, colour in zip(names, colours):
+        curves = study["head_distance"].sel(start=name).transpose("seed", "percent_of_training").values
+        curves = curves[np.isfinite(curves).all(axis=1)]
+        if not len(curves):
+            continue
+        for axis in (apart, near):
+            if axis is apart or curves.min() > 0:
+                axis.plot(study["percent_of_training"], curves.T, color=colour, linewidth=0.9, alpha=0.7)
+                axis.lines[-1].set_label(name)
+    for axis in (apart, near):
+        axis.set(xlabel="% of training", ylabel="distance between a layer's heads")
+    near.set_yscale("log")
+    if apart.lines:
+        apart.legend(frameon=False, fontsize=7)
+    for place, (name, colour) in enumerate(zip(names, colours)):
+        dots(alike, [place], study["start_unlikeness"].sel(start=[name]).transpose("start", "seed"), colour)
+    alike.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=7)
+    alike.set(ylabel="1 − CKA of heads' outputs at the end")
     return figure
 
 
 def growth(study):
-    figure, ((typed, alike, kinds),) = panels(3)
-    for axis, name, label in ((typed, "series_typed_share", "share of heads with a type"), (alike, "series_mean_abs_cosine", "mean |cosine| of heads' outputs")):
-        dots(axis, training_axis(axis, study), study[name].transpose("percent", "seed"), COLOURS["random"])
-        axis.set_ylabel(label)
-    typed.set_ylim(bottom=0)
-    share = study["series_type_share"].mean("seed")
+    figure, ((typed, unlike, kinds),) = panels(3)
+    for axis, name, label in ((typed, "growth_typed_share", "share of heads with a type"), (unlike, "growth_unlikeness", "1 − CKA of heads' outputs")):
+        dots(axis, training_axis(axis, study), study[name].transpose("percent", "seed"), BLUE)
+        axis.set(ylabel=label, ylim=(0, None))
+    share = study["growth_type_share"].mean("seed")
     share = share.sel(head_type=share.max("percent") > 0)
     places = training_axis(kinds, study)
-    colours = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000"]
+    colours = [BLUE, "#E69F00", GREEN, PURPLE, ORANGE, "#56B4E9", "#000000"]
     for number, name in enumerate(share["head_type"].values):
         kinds.plot(places, share.sel(head_type=name), color=colours[number % len(colours)], marker="osD^vP"[number % 6], markersize=4,
                    linestyle=("-", "--")[number >= len(colours)], label=str(name).replace("_", " "))
     kinds.set_ylabel("share of heads, mean of seeds")
-    kinds.legend(frameon=False, fontsize=7)
+    if kinds.lines:
+        kinds.legend(frameon=False, fontsize=7)
+    return figure
+
+
+def what_heads_buy(study):
+    """Types and unlikeness by number of heads: at the end over seeds, and along the training of one seed."""
+    figure, axes = plt.subplots(2, 2, figsize=(8, 6), layout="constrained")
+    for row, (name, label) in enumerate((("typed_share", "share of heads with a type"), ("unlikeness", "1 − CKA of heads' outputs"))):
+        dots(axes[row][0], study["n_head"].values, study[name].transpose("n_head", "seed"), BLUE)
+        heads_axis(axes[row][0], study)
+        places = training_axis(axes[row][1], study)
+        for n_head, shade in zip(study["n_head"].values, shades(study)):
+            along = study["along_" + name].sel(n_head=n_head)
+            if np.isfinite(along).any():
+                axes[row][1].plot(places, along, "o-", color=shade, markersize=3, linewidth=1, label=str(n_head))
+        for axis in axes[row]:
+            axis.set(ylabel=label, ylim=(0, None))
+    if axes[0][1].lines:
+        axes[0][1].legend(frameon=False, fontsize=7, title="heads, one seed", title_fontsize=7, ncol=2)
     return figure
 
 
 def gradients(study):
-    figure, ((norm, steps, seeds),) = panels(3)
-    shades = plt.get_cmap("viridis")(np.linspace(0, 0.9, study.sizes["n_head"]))
-    for n_head, shade in zip(study["n_head"].values, shades):
-        norm.plot(study["step"], study["training_gradient_norm"].sel(n_head=n_head).mean("seed"), color=shade, linewidth=1, label=str(n_head))
-    norm.set(xlabel="step", ylabel="norm of the gradient")
-    norm.margins(y=0.25)
-    norm.legend(frameon=False, fontsize=7, title="heads", title_fontsize=7, ncol=4, loc="upper right")
-    dots(steps, study["n_head"].values, study["gradient_variation"].transpose("n_head", "seed"), COLOURS["random"])
-    steps.set_ylabel("s.d. of ln(norm) over steps")
-    value, low, high = (study["gradient_variation_over_seeds" + end] for end in ("", "_ci_low", "_ci_high"))
-    seeds.errorbar(study["n_head"], value, np.abs(np.stack([value - low, high - value])), color=COLOURS["other"], marker="o", capsize=3)
-    seeds.set_ylabel("s.d. of ln(norm) over seeds")
-    for axis in (steps, seeds):
+    figure, axes = panels(2)
+    for axis, name, label in zip(axes[0], ("variation_over_steps", "variation_over_seeds"), ("steps", "seeds")):
+        dots(axis, study["n_head"].values, study[name].transpose("n_head", "seed"), BLUE)
+        axis.set(ylabel=f"variation of ln(gradient norm) over {label}", ylim=(0, None))
         heads_axis(axis, study)
     return figure
 
@@ -138,14 +248,15 @@ def gradients(study):
 def noise(study):
     figure, axes = panels(2)
     places = np.arange(study.sizes["kept"])
-    for axis, name, label in zip(axes[0], ("noise_added", "pruned_loss"), ("loss added by noise, nats", "loss without noise, nats")):
-        dots(axis, places, study[name].transpose("kept", "seed"), COLOURS["random"])
-        axis.set_xticks(places, [f"{100 * share:.0f}" for share in study["kept"].values])
+    for axis, name, label in zip(axes[0], ("noise_added", "retrained_loss"), ("loss added by noise, nats", "loss without noise, retrained, nats")):
+        dots(axis, places, study[name].transpose("kept", "seed"), BLUE)
+        axis.set_xticks(places, [str(percent) for percent in study["kept"].values])
         axis.set(xlabel="% of the heads kept (of 8 per layer)", ylabel=label)
     return figure
 
 
-FIGURES = {loss_by_heads: "loss", equal_start: "head_distance", growth: "series_mean_abs_cosine", gradients: "gradient_variation", noise: "noise_added"}
+FIGURES = {effects_and_bounds: "effect_value", loss_by_heads: "loss", rates: "validation_loss", learning_curves: "training_loss", equal_start: "head_distance",
+           growth: "growth_unlikeness", what_heads_buy: "unlikeness", gradients: "variation_over_steps", noise: "noise_added"}
 
 
 def main():
@@ -157,7 +268,9 @@ def main():
     arguments.output.mkdir(parents=True, exist_ok=True)
     for draw, variable in FIGURES.items():
         if study[variable].notnull().any():
-            draw(study).savefig(arguments.output / f"{draw.__name__}.png", dpi=130)
+            figure = draw(study)
+            figure.savefig(arguments.output / f"{draw.__name__}.png", dpi=130)
+            plt.close(figure)
 
 
 if __name__ == "__main__":
