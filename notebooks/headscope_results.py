@@ -5,6 +5,8 @@
     heads(run)                      # a DataFrame, a row per head
     head_view(run, ["L1H2"])        # lines between tokens
 """
+from __future__ import annotations
+
 from pathlib import Path
 
 import h5py
@@ -36,7 +38,7 @@ class Run:
         self.attrs = xr.open_dataset(self.path, engine="h5netcdf").attrs
         self.n_layer, self.n_head = int(self.attrs["n_layer"]), int(self.attrs["n_head"])
 
-    def groups(self):
+    def groups(self) -> list[str]:
         """Names of the groups in the file, such as "pruning" and "attention/0"."""
         names = []
         with h5py.File(self.path) as file:
@@ -46,14 +48,14 @@ class Run:
     def __contains__(self, group):
         return group in self.groups()
 
-    def __getitem__(self, group):
+    def __getitem__(self, group: str) -> xr.Dataset:
         if group not in self:
             raise NotInRun(f"{self.path}: no group \"{group}\". Run the analysis that writes it; "
                            f"the file has {', '.join(name for name in self.groups() if '/' not in name)}.")
         return xr.open_dataset(self.path, group=group, engine="h5netcdf")
 
 
-def load(path):
+def load(path: str | Path) -> Run:
     """The run in a folder or results file."""
     return Run(path)
 
@@ -65,7 +67,14 @@ def flag_names(variable, values=None):
     return [number[int(value)] for value in (variable.values if values is None else values).ravel()]
 
 
-def heads(run):
+def words(variable: xr.DataArray) -> xr.DataArray:
+    """A variable of flags with the words that its numbers stand for; any other variable as it is."""
+    if "flag_meanings" not in variable.attrs:
+        return variable
+    return variable.copy(data=np.array(flag_names(variable), dtype=object).reshape(variable.shape))
+
+
+def heads(run: Run) -> pd.DataFrame:
     """A row per head ("L1H2"), a column per variable by layer and head, of all groups ("pruning.loss_all_but_one").
 
     Variables with one further axis have a column per label ("pruning.loss_increase[zero]"). Intervals are left out.
@@ -77,7 +86,7 @@ def heads(run):
             continue
         dataset = run[group]
         for name, variable in dataset.data_vars.items():
-            if name.endswith(("_ci_low", "_ci_high")) or variable.dtype.kind in "OU":
+            if name.endswith(("_ci_low", "_ci_high", "_resamples")) or variable.dtype.kind in "OU":
                 continue
             further = [axis for axis in variable.dims if axis not in ("layer", "head")]
             if len(further) > 1 or not {"layer", "head"} <= set(variable.dims):
@@ -121,9 +130,15 @@ def head_map(values, label, axis=None):
     return axis
 
 
-def shown(token):
-    """A token's text as it can be read: a leading space as a middle dot, a line break as an arrow."""
-    return token.replace(" ", "·").replace("\n", "↵")
+def shown(tokens):
+    """Tokens as they can be read, as the report shows them: `‿ing` continues the word before; blanks alone are `␣` or `↵`."""
+    labels = []
+    for number, token in enumerate(tokens):
+        text, before = token.strip(), tokens[number - 1] if number else ""
+        apart = token[:1].isspace() or before in ("", "<|endoftext|>") or before[-1:].isspace()
+        word = text[:1].isalnum() or (text[:1] == "'" and text[1:2].isalnum())
+        labels.append(("‿" if word and not apart else "") + text if text else "↵" if "\n" in token else "␣")
+    return labels
 
 
 def layer_and_head(name):
@@ -132,14 +147,15 @@ def layer_and_head(name):
     return int(layer), int(head)
 
 
-def head_view(run, names, document=0, tokens=slice(0, 24), weights="pattern", least=0.05):
+def head_view(run: Run, names: list[str], document: int = 0, tokens: slice = slice(0, 24), weights: str = "pattern",
+              least: float = 0.05) -> plt.Axes:
     """Lines from each token to those it attends to; the wider, the more weight. A colour per head.
 
     weights: "pattern" (probability) or "value_weighted" (the norm of what is moved, by its largest).
     tokens: the part of the document that is drawn. Weights below `least` are left out.
     """
     kept = run[f"attention/{document}"]
-    text = [shown(str(token)) for token in kept["token_text"].values[tokens]]
+    text = shown([str(token) for token in kept["token_text"].values])[tokens]
     figure, axis = plt.subplots(figsize=(6, 0.24 * len(text) + 0.8), layout="constrained")
     for number, name in enumerate(names):
         layer, head = layer_and_head(name)
@@ -160,7 +176,7 @@ def head_view(run, names, document=0, tokens=slice(0, 24), weights="pattern", le
     return axis
 
 
-def compare(first, second, group, variable, **labels):
+def compare(first: Run, second: Run, group: str, variable: str, **labels: str) -> pd.DataFrame:
     """A variable by layer and head in two runs of one shape, a row per head, largest difference first."""
     values = {}
     for label, run in (("first", first), ("second", second)):
