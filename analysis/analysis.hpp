@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,7 +30,8 @@ struct AnalysisInfo {
   /// What each pass over its input does: `ablating heads`. None: it reads the weights alone.
   std::vector<std::string> passes = {};
   AnalysisInput input = AnalysisInput::corpus;
-  bool has_control = false;  ///< `--control random` runs it again on an untrained model
+  int control_pass =
+      -1;  ///< the pass that `--control random` repeats on untrained models; -1: none
 
   int n_pass() const { return static_cast<int>(passes.size()); }
   bool needs_complete_model() const { return !passes.empty(); }
@@ -48,6 +50,12 @@ struct PieceEnd {
   const Matrix& resid_final;  ///< d_model x n_token, after the last layer
   Forward& forward;           ///< computes losses; another object than the one running the pass
 };
+
+/// Untrained models that a control takes: fewer do not show what chance gives.
+inline constexpr std::size_t least_controls = 5;
+
+/// What `Analysis::compare` needs of a control model, by name.
+using ControlValues = std::map<std::string, Array>;
 
 class Analysis {
  public:
@@ -95,8 +103,17 @@ class Analysis {
   /// their work here.
   virtual std::vector<ResultsGroup> finish(const Statistics& statistics) const = 0;
 
-  /// Adds to this analysis's `group` the comparison with the same analysis of a control model.
-  virtual void compare(const Statistics& /*statistics*/, const Statistics& /*control*/,
+  /// The groups that the results hold of a control model, below `control/`.
+  virtual std::vector<ResultsGroup> control_results(const Statistics& /*statistics*/) const {
+    return {};
+  }
+  /// What `compare` needs of a control model; this analysis is the control's.
+  /// @param statistics  of the control's documents, those of the last pass alone.
+  virtual ControlValues control_values(const Statistics& /*statistics*/) const { return {}; }
+  /// Adds to this analysis's `group` the comparison with the same analysis of untrained models.
+  /// @param controls  at least one.
+  virtual void compare(const Statistics& /*statistics*/,
+                       const std::vector<ControlValues>& /*controls*/,
                        ResultsGroup& /*group*/) const {}
 
   /// Adds to this analysis's `group` what other analyses' groups contribute to it.

@@ -16,6 +16,12 @@ Engine AnalysisSettings::engine() const {
   return fastest_engine(precision_of(*this), this_processor());
 }
 
+VocabularySample AnalysisSettings::vocabulary(Index d_vocab) const {
+  VocabularySample sample = vocabulary_sample(precision_of(*this), d_vocab);
+  sample.seed = seed;
+  return sample;
+}
+
 Engine AnalysisSettings::pass_engine() const {
   return fastest_engine(Precision::float32, this_processor());
 }

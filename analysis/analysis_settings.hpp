@@ -33,6 +33,8 @@ class AnalysisSettings {
 
   /// The engine of the products behind the losses of ablated heads, pass_engine() for float32.
   Engine engine() const;
+  /// Of the entries of a vocabulary, those behind the losses of ablated heads.
+  VocabularySample vocabulary(Index d_vocab) const;
   /// The engine of forward passes over text: as exact as float32.
   Engine pass_engine() const;
   /// The engine of gradients.

@@ -4,6 +4,7 @@
 
 #include "headscope/error.hpp"
 #include "headscope/number_text.hpp"
+#include "nearest_name.hpp"
 
 namespace headscope {
 namespace {
@@ -19,7 +20,8 @@ std::string joined(const Words& words, const char* separator) {
 void check_choice(const Option& option, const std::string& value) {
   const Words& choices = option.choices;
   if (choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end()) return;
-  option.refuse("one of " + joined(choices, ", ") + ";", value);
+  throw OptionError("--" + option.name, "expected one of " + joined(choices, ", ") + "; got \"" +
+                                            value + "\"" + suggestion(value, choices));
 }
 
 Words split_at_commas(const std::string& text) {

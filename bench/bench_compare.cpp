@@ -20,6 +20,7 @@ using nlohmann::json;
 struct Arguments {
   std::string model, tokens, which;
   int threads = 0, runs = 1;
+  Precision precision = Precision::float32;
   Engine engine = Engine::float32, pass_engine = Engine::float32, gradient_engine = Engine::float32;
 };
 
@@ -38,6 +39,7 @@ Arguments parse(int argc, char** argv) {
           values.at("--case"),
           std::stoi(values.at("--threads")),
           std::stoi(values.at("--runs")),
+          precision,
           fastest_engine(precision, this_processor()),
           fastest_engine(Precision::float32, this_processor()),
           fastest_gradient_engine(precision, this_processor())};
@@ -157,7 +159,8 @@ json zero_ablation_all(const Model& model, const TokenIds& tokens, const Argumen
     for (Index h = 0; h < config.n_head; ++h) variants.push_back({l, {h}});
   }
   Forward forward(model, arguments.pass_engine);
-  HeadAblation ablation(model, arguments.engine, arguments.pass_engine);
+  HeadAblation ablation(model, arguments.engine, arguments.pass_engine,
+                        vocabulary_sample(arguments.precision, config.d_vocab));
   LayerObserver* const observers[] = {&ablation};
   double baseline = 0;
   json losses;

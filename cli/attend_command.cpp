@@ -1,3 +1,4 @@
+#include <cctype>
 #include <iostream>
 #include <iterator>
 
@@ -34,23 +35,35 @@ std::string sentence_of(const std::vector<std::string>& words) {
 }
 
 /// @throws DataError if the model cannot read text.
-Piece read_sentence(const std::string& text, const RunOptions& options, const Model& model) {
+Tokenizer tokenizer_of(const RunOptions& options, const Model& model) {
   if (!model.is_complete()) {
     throw DataError(model.path, "",
                     "expected a complete model, got attention weights only (no token embedding or "
                     "MLP)");
   }
-  const std::optional<Tokenizer> tokenizer = open_tokenizer(options, model);
+  std::optional<Tokenizer> tokenizer = open_tokenizer(options, model);
   if (!tokenizer) {
     throw DataError(model.path, "",
                     "expected a tokenizer with the model or as --tokenizer, got none");
   }
-  Piece piece = text_piece(*tokenizer, text, options.prepend_bos);
+  return std::move(*tokenizer);
+}
+
+Piece read_sentence(const std::string& text, const RunOptions& options, const Model& model,
+                    const Tokenizer& tokenizer) {
+  Piece piece = text_piece(tokenizer, text, options.prepend_bos);
   if (piece.tokens.size() > model.config.n_ctx) {
     throw UsageError("attend: expected at most " + std::to_string(model.config.n_ctx) +
                      " tokens, the model's context, got " + std::to_string(piece.tokens.size()));
   }
   return piece;
+}
+
+/// The first token of a word that is to follow a text; a word is written after a blank.
+std::optional<TokenId> first_token(const Tokenizer& tokenizer, const std::string& word) {
+  if (word.empty()) return std::nullopt;
+  const bool is_word = std::isalnum(static_cast<unsigned char>(word[0])) != 0 || word[0] < 0;
+  return tokenizer.encode((is_word ? " " : "") + word).ids.front();
 }
 
 class AttendCommand : public Command {
@@ -66,6 +79,8 @@ class AttendCommand : public Command {
     options_.add(std::move(model));
     for (const char* const name : {"n-head", "tokenizer"}) options_.add(run_.table.at(name));
     options_(run_.prepend_bos, {"no-bos", "", "do not put <|endoftext|> before the sentence"});
+    options_(next_, {"next", "WORD",
+                     "also say which heads raise and lower this word after the sentence", "none"});
     options_(output_, {"output,o", "FILE", "the page to write"});
     options_.add(run_.table.at("threads"));
     options_(run_.quiet, {"quiet,q", "", "print the page's path alone"});
@@ -76,18 +91,20 @@ class AttendCommand : public Command {
     blas::set_thread_count(static_cast<int>(run_.threads));
     const Model model = load_model(model_path(run_), {run_.n_head});
     const std::string title = "“" + one_line(shortened(text, most_title_bytes)) + "”";
-    Piece piece = read_sentence(text, run_, model);
+    const Tokenizer tokenizer = tokenizer_of(run_, model);
+    Piece piece = read_sentence(text, run_, model, tokenizer);
     piece.id = title;
-    const Results results = attend(model, piece, command_line);
+    const Results results = attend(
+        model, piece, sentence_analysis(tokenizer, first_token(tokenizer, next_)), command_line);
     write_head_page(results, title, previous_token_head(results.group("sentence")), output_);
     if (!run_.quiet) print_findings(results);
     std::cout << one_line(output_) << "\n";
   }
 
  private:
-  Results attend(const Model& model, const Piece& piece, const std::string& command_line) const {
-    const RegisteredAnalysis sentence = sentence_analysis(),
-                             patterns = attention_patterns_analysis();
+  Results attend(const Model& model, const Piece& piece, const RegisteredAnalysis& sentence,
+                 const std::string& command_line) const {
+    const RegisteredAnalysis patterns = attention_patterns_analysis();
     CorpusRun corpus_run({&sentence, &patterns}, {model, nullptr, run_.settings});
     corpus_run.begin_pass(0);
     corpus_run.observe(piece);
@@ -114,6 +131,7 @@ class AttendCommand : public Command {
   }
 
   std::vector<std::string> words_;
+  std::string next_;
   std::string output_ = "attention.html";
   RunOptions run_;  // source of the shared options
 };
@@ -121,13 +139,13 @@ class AttendCommand : public Command {
 }  // namespace
 
 RegisteredCommand attend_command() {
-  return {
-      "attend",
-      "show where the heads look in one sentence",
-      std::make_unique<AttendCommand>,
-      "Analyse",
-      {"attend \"The cat sat on the mat\"", "attend - --model gpt2 --output cat.html < cat.txt"},
-      true};
+  return {"attend",
+          "show where the heads look in one sentence",
+          std::make_unique<AttendCommand>,
+          "Analyse",
+          {"attend \"When Mary and John went to the store, John gave a drink to\"",
+           "attend - --model gpt2 --output cat.html < cat.txt"},
+          true};
 }
 
 }  // namespace headscope

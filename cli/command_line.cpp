@@ -93,13 +93,18 @@ void run_first(const Arguments& arguments) {
       std::cout << man_page();
     } else if (about == "--bash-completion") {
       std::cout << bash_completion();
+    } else if (about == "--zsh-completion") {
+      std::cout << zsh_completion();
+    } else if (about == "--fish-completion") {
+      std::cout << fish_completion();
     } else {
       print_help(find_command(about));
     }
     return;
   }
   if (name == "--version" || name == "-V") {
-    std::cout << "headscope " << version() << "\n" << blas::library_description() << "\n";
+    std::cout << "headscope " << version() << "\n"
+              << precision_summary(this_processor()) << blas::library_description() << "\n";
     return;
   }
   const RegisteredCommand& registered = find_command(name);

@@ -89,6 +89,7 @@ class CompareCommand : public Command {
     results.groups.push_back(std::move(comparison.group));
     const OutputLock lock(run_.output);
     if (!run_.quiet) announce_replacement(run_.output);
+    if (!run_.quiet) say_if_no_figures(run_.output);
     Progress progress(run_.quiet);
     write_run(results, run_, progress);
   }

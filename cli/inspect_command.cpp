@@ -2,7 +2,9 @@
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "analysis.hpp"
 #include "commands.hpp"
@@ -12,10 +14,13 @@
 #include "headscope/number_text.hpp"
 #include "headscope/report.hpp"
 #include "headscope/results.hpp"
+#include "headscope/tasks.hpp"
 #include "headscope/utf8.hpp"
 #include "option_parser.hpp"
 #include "run/corpus_folders.hpp"
 #include "run/default_data.hpp"
+#include "run/output_folder.hpp"
+#include "run/pass_files.hpp"
 #include "run/run_memory.hpp"
 #include "run/run_options.hpp"
 #include "run/run_results.hpp"
@@ -148,20 +153,19 @@ void print_description(const std::string& path, Index n_head, bool with_arrays) 
   }
 }
 
+/// The tokenizer in the folder, else that of the default model; and where it is.
+std::pair<Tokenizer, std::string> tokenizer_for_counting(const std::string& directory) {
+  if (!directory.empty()) return {Tokenizer::from_directory(directory), directory};
+  const std::string model = default_data_path("default-model.h5");
+  return {Tokenizer(tokenizer_files_of(load_model(model)).value()), model};
+}
+
 void print_corpus(const std::string& path, const std::string& tokenizer_directory,
                   const std::string& encoding) {
-  std::optional<Tokenizer> tokenizer;
-  std::string tokenizer_name = tokenizer_directory;
-  if (tokenizer_directory.empty()) {
-    tokenizer_name = default_data_path("default-model.h5");
-    const Model model = load_model(tokenizer_name);
-    tokenizer.emplace(tokenizer_files_of(model).value());
-  } else {
-    tokenizer.emplace(Tokenizer::from_directory(tokenizer_directory));
-  }
+  const auto [tokenizer, tokenizer_name] = tokenizer_for_counting(tokenizer_directory);
   CorpusOptions options;
   options.encoding = encoding;
-  const Corpus corpus({path}, &*tokenizer, options);
+  const Corpus corpus({path}, &tokenizer, options);
   std::uint64_t n_token = 0, longest = 0, n_word = 0, n_arc = 0, n_mention = 0;
   std::set<std::string> relations;
   for (std::uint64_t document = 0; document < corpus.n_document(); ++document) {
@@ -184,6 +188,9 @@ void print_corpus(const std::string& path, const std::string& tokenizer_director
   for (const CorpusFolder& folder : corpus.folders()) {
     std::cout << "  " << one_line(corpus_folder_text(folder)) << "\n";
   }
+  for (const UndividedFile& file : corpus.undivided_files()) {
+    std::cout << "  " << one_line(undivided_file_text(file)) << "\n";
+  }
   print_line("tokenizer", tokenizer_name);
   print_line("documents", corpus.n_document());
   print_line("pieces", std::to_string(corpus.n_piece()) + ", of at most " +
@@ -194,6 +201,55 @@ void print_corpus(const std::string& path, const std::string& tokenizer_director
   print_line("dependency arcs",
              std::to_string(n_arc) + " of " + std::to_string(relations.size()) + " relations");
   print_line("mentions of entities", n_mention);
+}
+
+/// What is done of a run, and the command that continues it.
+void print_unfinished(const std::string& path, const std::vector<std::string>& pass_files) {
+  std::map<int, PassLabel> last;  // by shard
+  for (const std::string& file : pass_files) {
+    const PassLabel label = read_pass_label(file);
+    const auto [place, added] = last.try_emplace(label.shard, label);
+    if (!added && label.pass > place->second.pass) place->second = label;
+  }
+  std::cout << one_line(path) << ": unfinished run\n";
+  for (const auto& [shard, label] : last) {
+    const bool is_whole = label.n_shard == 1;
+    const PassFolder folder(path, label);
+    const std::string lock =
+        is_whole ? path + "/.lock" : folder.folder() + "/" + folder.lock_name(shard);
+    print_line(is_whole ? "done"
+                        : "shard " + std::to_string(shard) + " of " + std::to_string(label.n_shard),
+               "pass " + std::to_string(label.pass) + " of " + std::to_string(label.n_pass) + ", " +
+                   label.place);
+    if (lock_state(lock) == LockState::held) {
+      print_line("", "a process continues it now");
+    } else {
+      print_line("continue with", "headscope run --output " + path +
+                                      (is_whole ? ""
+                                                : " --shard " + std::to_string(shard) + "/" +
+                                                      std::to_string(label.n_shard)) +
+                                      " --resume");
+    }
+  }
+  const PassLabel& any = last.begin()->second;
+  for (const auto& [name, value] : any.identity) {
+    if (name == "analyses" || name == "version") print_line(name, value);
+  }
+}
+
+/// The pairs of each task.
+void print_tasks(const std::string& path, const std::string& tokenizer_directory) {
+  const auto [tokenizer, name] = tokenizer_for_counting(tokenizer_directory);
+  const TaskFiles files({path}, tokenizer, {});
+  std::cout << one_line(path) << ": " << count_text(files.tasks().size(), "task") << "\n";
+  print_line("tokenizer", name);
+  for (const Task& task : files.tasks()) {
+    std::string text = count_text(task.pairs.size(), "pair");
+    if (!task.relation.empty()) text += " about " + task.relation;
+    if (task.n_same > 0) text += "; " + std::to_string(task.n_same) + " with equal sides left out";
+    if (task.n_too_long > 0) text += "; " + std::to_string(task.n_too_long) + " too long";
+    print_line(task.name, text);
+  }
 }
 
 bool is_text_corpus(const fs::path& path) {
@@ -215,7 +271,7 @@ class InspectCommand : public Command {
                       .positional = true});
     options_(tokenizer_, {"tokenizer", "DIR",
                           "folder with the tokenizer.json, or vocab.json and merges.txt, for "
-                          "counting a corpus's tokens",
+                          "counting the tokens of a corpus or tasks",
                           "the tokenizer of the model in data/"});
     options_.add(run_.table.at("encoding"));
     options_.add(run_.table.at("n-head"));
@@ -223,8 +279,14 @@ class InspectCommand : public Command {
   }
 
   void run(const std::string& /*command_line*/) override {
+    blas::set_thread_count(0);
     for (const std::string& path : files_) {
-      if (is_text_corpus(path)) {
+      const std::vector<std::string> passes = find_pass_files(path);
+      if (!passes.empty() && !fs::exists(results_file(path))) {
+        print_unfinished(path, passes);
+      } else if (fs::path(path).extension() == ".jsonl") {
+        print_tasks(path, tokenizer_);
+      } else if (is_text_corpus(path)) {
         print_corpus(path, tokenizer_, run_.encoding);
       } else {
         const std::string results = results_file(path);
@@ -244,7 +306,7 @@ class InspectCommand : public Command {
 
 RegisteredCommand inspect_command() {
   return {"inspect",
-          "show what a model, corpus or results file holds",
+          "show what a model, corpus, task or results file holds, or an unfinished run",
           std::make_unique<InspectCommand>,
           "Results",
           {"inspect gpt2.h5", "inspect out"}};

@@ -40,6 +40,34 @@ std::string man_command(const RegisteredCommand& command) {
   return text;
 }
 
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const RegisteredCommand& command : commands()) names.push_back(command.name);
+  return names;
+}
+
+/// Whether the value is several choices with commas between them: `A,B`, `FORMATS`.
+bool takes_list(const Option& option) {
+  return !option.several &&
+         (option.value.find(',') != std::string::npos || option.value == "FORMATS");
+}
+
+/// Text in which characters that have a meaning within quotes in zsh's or fish's completion are
+/// replaced or left out.
+std::string quotable(const std::string& text) {
+  std::string plain;
+  for (const char c : text) {
+    if (c == '\'') {
+      plain += "’";
+    } else if (c == ':') {
+      plain += ",";
+    } else if (std::string_view("`[]\\$").find(c) == std::string_view::npos) {
+      plain += c;
+    }
+  }
+  return plain;
+}
+
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
@@ -49,45 +77,130 @@ std::string joined(const std::vector<std::string>& words) {
 }  // namespace
 
 std::string man_page() {
-  std::string text = ".TH HEADSCOPE 1 \"\" \"headscope " + version() +
-                     "\"\n.SH NAME\nheadscope \\- what the attention heads of a GPT\\-2 model do\n"
-                     ".SH SYNOPSIS\n.B headscope\n.I COMMAND\n[\n.I OPTION\n\\&... ]\n"
-                     ".SH COMMANDS\n";
+  std::string text =
+      ".TH HEADSCOPE 1 \"\" \"headscope " + version() +
+      "\"\n.SH NAME\nheadscope \\- what the attention heads of a GPT\\-2 model do\n"
+      ".SH SYNOPSIS\n.B headscope\n.I COMMAND\n[\n.I OPTION\n\\&... ]\n.SH DESCRIPTION\n" +
+      roff(
+          "headscope scores, ablates and classifies every attention head of a GPT-2 model on a "
+          "corpus, and writes a report, figures, tables and one HDF5 file of results. The model "
+          "is a folder as on the Hugging Face hub, a safetensors file or an HDF5 file; the corpus "
+          "is plain text, CoNLL-U or token ids. Without a model and a corpus, run takes the small "
+          "model and the stories that are installed with the program. A run that was interrupted "
+          "continues with --resume.") +
+      "\n.SH COMMANDS\n";
   for (const RegisteredCommand& command : commands()) text += man_command(command);
+  text += ".SH ENVIRONMENT\n";
+  for (const auto& [name, meaning] :
+       {std::pair{"HEADSCOPE_DATA", "folder of the default model and stories"},
+        {"OMP_NUM_THREADS", "number of threads where --threads is not given"},
+        {"OPENBLAS_CORETYPE", "kernel of OpenBLAS; chosen by headscope if not set"}}) {
+    text += std::string(".TP\n.B ") + name + "\n" + roff(meaning) + "\n";
+  }
+  text += ".SH FILES\nBelow the folder of a run:\n";
+  for (const auto& [name, content] :
+       {std::pair{"results.h5", "all results, for xarray, h5py or R"},
+        {"report.html", "the report, in one file"},
+        {"report.md", "its text"},
+        {"tables/", "the results as CSV"},
+        {"figures/", "figures, each with its gnuplot script and data"},
+        {"shards/", "the state of a run that is not finished"}}) {
+    text += std::string(".TP\n.I ") + roff(name) + "\n" + roff(content) + "\n";
+  }
+  text += ".SH EXAMPLES\n";
+  for (const RegisteredCommand& command : commands()) {
+    for (const std::string& example : command.examples) {
+      text += ".P\n.nf\n" + roff("    headscope " + example) + "\n.fi\n";
+    }
+  }
   return text +
-         ".SH ENVIRONMENT\n.TP\n.B HEADSCOPE_DATA\nfolder of the default model and stories\n"
-         ".TP\n.B OPENBLAS_CORETYPE\nkernel of OpenBLAS; chosen by headscope if not set\n"
          ".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage, 130 or 143 stopped by SIGINT or "
          "SIGTERM.\n";
 }
 
 std::string bash_completion() {
-  std::vector<std::string> names;
-  std::string values, options;
+  std::string values, lists, options;
   for (const RegisteredCommand& command : commands()) {
-    names.push_back(command.name);
     const std::unique_ptr<Command> made = command.make();
     std::vector<std::string> own;
     for (const Option& option : made->options().options()) {
       if (option.positional) continue;
       own.push_back("--" + option.name);
       if (option.choices.empty()) continue;
-      values += "    '" + command.name + " --" + option.name + "') words='" +
-                joined(option.choices) + "' ;;\n";
+      const std::string key = "    '" + command.name + " --" + option.name + "') words='" +
+                              joined(option.choices) + "' ";
+      values += key + (takes_list(option) ? "list=1 ;;\n" : ";;\n");
     }
     own.push_back("--help");
     options += "    " + command.name + ") words='" + joined(own) + "' ;;\n";
   }
+  const std::string names = joined(command_names());
+  // In a list, what stands before the last comma is kept.
   return "_headscope() {\n"
-         "  local current=${COMP_WORDS[COMP_CWORD]} words=\n"
+         "  local current=${COMP_WORDS[COMP_CWORD]} words= list= before=\n"
          "  case \"${COMP_WORDS[1]} ${COMP_WORDS[COMP_CWORD-1]}\" in\n" +
          values +
          "  esac\n"
+         "  [[ $list && $current == *,* ]] && before=${current%,*},\n"
          "  if [[ -z $words && $current == -* ]]; then case ${COMP_WORDS[1]} in\n" +
-         options + "  esac; fi\n  [[ $COMP_CWORD == 1 ]] && words='" + joined(names) +
-         " help'\n  [[ $COMP_CWORD == 2 && ${COMP_WORDS[1]} == help ]] && words='" + joined(names) +
-         "'\n  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n}\n"
+         options + "  esac; fi\n  [[ $COMP_CWORD == 1 ]] && words='" + names +
+         " help'\n  [[ $COMP_CWORD == 2 && ${COMP_WORDS[1]} == help ]] && words='" + names +
+         "'\n  mapfile -t COMPREPLY < <(compgen -P \"$before\" -W \"$words\" -- "
+         "\"${current##*,}\")\n}\n"
          "complete -o default -F _headscope headscope\n";
+}
+
+std::string zsh_completion() {
+  std::string cases;
+  for (const RegisteredCommand& command : commands()) {
+    const std::unique_ptr<Command> made = command.make();
+    cases += "    " + command.name + ") _arguments -s";
+    for (const Option& option : made->options().options()) {
+      if (option.positional) continue;
+      std::string action = option.is_path() ? "_files" : " ";
+      if (!option.choices.empty()) {
+        action = takes_list(option) ? "_values -s , " + option.name + " " + joined(option.choices)
+                                    : "(" + joined(option.choices) + ")";
+      }
+      cases += " \\\n      '--" + option.name + "[" + quotable(option.help) + "]" +
+               (option.is_switch() ? "" : ":" + quotable(option.value) + ":" + action) + "'";
+    }
+    cases += " \\\n      '--help[show the options]' '*:file:_files' ;;\n";
+  }
+  std::string names;
+  for (const RegisteredCommand& command : commands()) {
+    names += "    '" + command.name + ":" + quotable(command.purpose) + "'\n";
+  }
+  return "#compdef headscope\n_headscope() {\n  local -a names=(\n" + names +
+         "    'help:show a command'\\''s options'\n  )\n"
+         "  if (( CURRENT == 2 )); then _describe command names; return; fi\n"
+         "  local name=$words[2]\n  shift words\n  (( CURRENT-- ))\n  case $name in\n" +
+         cases + "    help) _describe command names ;;\n  esac\n}\n_headscope \"$@\"\n";
+}
+
+std::string fish_completion() {
+  std::string text =
+      "complete -c headscope -n __fish_use_subcommand -f -a help -d 'show options'\n";
+  for (const RegisteredCommand& command : commands()) {
+    text += "complete -c headscope -n __fish_use_subcommand -f -a " + command.name + " -d '" +
+            quotable(command.purpose) + "'\n";
+    const std::unique_ptr<Command> made = command.make();
+    for (const Option& option : made->options().options()) {
+      if (option.positional) continue;
+      text += "complete -c headscope -n '__fish_seen_subcommand_from " + command.name + "' -l " +
+              option.name;
+      if (option.letter != 0) text += std::string(" -s ") + option.letter;
+      if (!option.is_switch()) text += " -r";
+      if (!option.choices.empty()) {
+        // fish completes after the last comma of a list given by __fish_append.
+        const std::string words = joined(option.choices);
+        text += takes_list(option) ? " -f -a \"(__fish_append , " + words + ")\""
+                                   : " -f -a '" + words + "'";
+      }
+      text += " -d '" + quotable(option.help) + "'\n";
+    }
+  }
+  return text;
 }
 
 }  // namespace headscope

@@ -17,6 +17,8 @@ class ReportCommand : public Command {
                         .required = "a results folder or file",
                         .positional = true});
     options_.add(run_.table.at("figures"));
+    options_(pattern_tables_, {"pattern-tables", "",
+                               "also write attention patterns as CSV tables, which are large"});
   }
 
   void run(const std::string& /*command_line*/) override {
@@ -25,11 +27,14 @@ class ReportCommand : public Command {
     const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
     check_output_folder(directory.string());
     const OutputLock lock(directory.string());
+    say_if_no_figures(directory.string());
     draw_results(results, directory.string(), run_.figures);
+    if (pattern_tables_) write_pattern_tables(results, (directory / "tables").string());
   }
 
  private:
   std::string results_;
+  bool pattern_tables_ = false;
   RunOptions run_;  // source of the shared options
 };
 

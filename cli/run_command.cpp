@@ -18,12 +18,14 @@ class RunCommand : public Command {
   void run(const std::string& command_line) override {
     run_.command_line = command_line;
     check_output_folder(run_.output);
+    if (run_.resume && !run_.any_of_run_given()) restore_options();
+    if (run_.n_shard == 1 && !run_.force && !run_.resume) refuse_replacement(run_.output);
     Progress progress(run_.quiet);
     progress.phase("loading model and corpus");
     const RunSetup setup(run_);
     progress.clear();
     if (!run_.quiet && run_.settings.precision != "float32" &&
-        run_.settings.engine() == Engine::float32) {
+        run_.settings.engine() == run_.settings.pass_engine()) {
       std::cerr << "--precision " << run_.settings.precision
                 << ": float32, since nothing is faster on this processor\n";
     }
@@ -40,8 +42,9 @@ class RunCommand : public Command {
     const PassFolder folder(run_.output, label);
     const bool whole = label.n_shard == 1;
     const OutputLock lock(whole ? run_.output : folder.folder(),
-                          (whole ? "" : folder.name_of_shard(label.shard)) + ".lock");
+                          whole ? ".lock" : folder.lock_name(label.shard));
     if (whole && !run_.quiet) announce_replacement(run_.output);
+    if (whole && !run_.quiet) say_if_no_figures(run_.output);
     const std::optional<Results> results = run_shard(setup, folder, progress);
     if (!results) return;
     write_run(*results, run_, progress);
@@ -49,6 +52,16 @@ class RunCommand : public Command {
   }
 
  private:
+  /// Takes the options of the unfinished run in the output folder, if there is one.
+  void restore_options() {
+    const std::vector<std::string> files = find_pass_files(run_.output);
+    if (files.empty()) return;
+    // The folder may have been moved since.
+    const std::string output = run_.output;
+    run_.restore(read_pass_label(files.front()).options);
+    run_.table.at("output").set({output});
+  }
+
   RunOptions run_;
 };
 

@@ -1,4 +1,11 @@
 include(CMakePackageConfigHelpers)
+if(SKBUILD)
+  # A Python wheel: all below the package's folder, where the program finds its data, and the notebooks' helper as a module.
+  set(CMAKE_INSTALL_BINDIR bin)
+  set(CMAKE_INSTALL_DATADIR share)
+  set(CMAKE_INSTALL_MANDIR share/man)
+  install(FILES notebooks/headscope_results.py RENAME results.py DESTINATION . COMPONENT python)
+endif()
 set(headscope_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/headscope)
 
 # Component program: the command line, with the default model and stories. Component development: the library.

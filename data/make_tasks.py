@@ -49,7 +49,7 @@ def agreement(rng, index, n_attractor):
 
 
 def pronoun_gender(rng, index):
-    """The subject of the sentence before, whose object is of the other gender."""
+    """The subject of the sentence before, whose object is of the other gender; a third person opens the story."""
     lists = rng.choice([(lexicon.FEMALE_NAMES, lexicon.MALE_NAMES), (lexicon.FEMALE_NOUNS, lexicon.MALE_NOUNS)])
     people = [word if word[0].isupper() else "the " + word for word in map(rng.choice, lists)]
     pronouns = [" She", " He"]

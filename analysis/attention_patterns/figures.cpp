@@ -9,12 +9,8 @@
 namespace headscope {
 namespace {
 
-constexpr std::size_t most_tokens = 32;
-
-std::string shown(std::string token) {
-  std::ranges::replace(token, '\n', ' ');
-  return token == " " || token.empty() ? "␣" : token;
-}
+constexpr std::size_t most_tokens = 15;  // each has a label
+constexpr std::size_t panels_in_a_row = 3;
 
 // Mean largest weight of the queries after the first.
 double sharpness(const Array& pattern, std::size_t n_token) {
@@ -31,17 +27,30 @@ Figure type_patterns_figure(const ResultsGroup& document, const HeadTypes& types
   const Array& patterns = document.variable("pattern").values;
   const std::vector<std::string>& text = document.variable("token_text").text;
   const std::size_t n_head = patterns.shape[1], n_token = std::min(text.size(), most_tokens);
-  std::map<std::size_t, std::pair<double, HeadIndex>> sharpest;  // of each type, none last
+  // Of each type, none last, the sharpest first.
+  std::map<std::size_t, std::vector<std::pair<double, HeadIndex>>> sharpest;
   for (std::size_t unit = 0; unit < types.primary.size(); ++unit) {
     const std::size_t type = types.primary[unit].value_or(types.names.size());
     const HeadIndex head{unit / n_head, unit % n_head};
     const double sharp = sharpness(patterns.part(head.layer).part(head.head), n_token);
-    auto& best = sharpest.try_emplace(type, -1.0, head).first->second;
-    if (sharp > best.first) best = {sharp, head};
+    sharpest[type].emplace_back(sharp, head);
   }
+  std::vector<std::pair<std::size_t, HeadIndex>> shown_heads;
+  std::size_t n_of_type = 0, n_before = 0;
+  // Further heads fill the last row.
+  do {
+    n_before = shown_heads.size();
+    for (auto& [type, heads] : sharpest) {
+      if (n_of_type >= heads.size()) continue;
+      if (n_of_type > 0 && shown_heads.size() % panels_in_a_row == 0) break;
+      std::ranges::stable_sort(heads, std::greater(), [](const auto& each) { return each.first; });
+      shown_heads.emplace_back(type, heads[n_of_type].second);
+    }
+    ++n_of_type;
+  } while (shown_heads.size() % panels_in_a_row != 0 && shown_heads.size() > n_before);
+  std::ranges::stable_sort(shown_heads, {}, [](const auto& each) { return each.first; });
   Heatmap map;
-  for (const auto& [type, best] : sharpest) {
-    const HeadIndex head = best.second;
+  for (const auto& [type, head] : shown_heads) {
     const Array pattern = patterns.part(head.layer).part(head.head);
     Array panel({n_token, n_token});
     for (std::size_t query = 0; query < n_token; ++query) {
@@ -53,8 +62,8 @@ Figure type_patterns_figure(const ResultsGroup& document, const HeadTypes& types
         {head.text() + ", " + (type < types.names.size() ? spaced(types.names[type]) : "no type"),
          std::move(panel)});
   }
-  for (std::size_t token = 0; token < n_token; ++token)
-    map.row_labels.push_back(shown(text[token]));
+  map.row_labels =
+      token_labels({text.begin(), text.begin() + static_cast<std::ptrdiff_t>(n_token)});
   map.column_labels = map.row_labels;
   map.row_title = "from";
   map.column_title = "to";
@@ -65,9 +74,10 @@ Figure type_patterns_figure(const ResultsGroup& document, const HeadTypes& types
           .group = document.name,
           .title = "What a head of each type looks at",
           .caption = "Attention in the first " + std::to_string(n_token) +
-                     " tokens of the first document, of the head of each type with the sharpest "
-                     "pattern there (largest mean of the queries' largest weights). Each row is "
-                     "a query and sums to 1.",
+                     " tokens of the first document, of the heads of each type with the sharpest "
+                     "pattern there (largest mean of the queries' largest weights): one of each, "
+                     "and more where a row has room. Each row is a query and sums to 1."
+                     " ‿ joins a token to the word before.",
           .source = "Clark et al. 2019, figure 1",
           .content = std::move(map)};
 }

@@ -265,6 +265,10 @@ class CircuitsAnalysis : public Analysis {
     return {std::move(group)};
   }
 
+  void relate(const Results& all, ResultsGroup& group) const override {
+    quote_measured_copying(all, group);
+  }
+
  private:
   /// The induction heads of a complete model.
   std::vector<std::size_t> induction_units() const {

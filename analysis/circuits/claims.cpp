@@ -37,7 +37,7 @@ Estimate mean_over_layers(const std::vector<double>& layer_means,
   const Bootstrap bootstrap(layer_means.size(), settings.n_bootstrap, settings.seed);
   const auto weighted_mean = [&](const Weights& weights) {
     const double sum = std::inner_product(weights.begin(), weights.end(), layer_means.begin(), 0.0);
-    return std::vector<double>{sum / static_cast<double>(layer_means.size())};
+    return std::vector<double>{sum / std::accumulate(weights.begin(), weights.end(), 0.0)};
   };
   Estimate estimate = bootstrap.estimates(weighted_mean).front();
   estimate.value = mean(layer_means);
@@ -48,6 +48,8 @@ Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings
                      std::size_t projection) {
   Claim claim;
   claim.number = 5;
+  claim.rank = 60;
+  claim.source = "Li et al. 2018; Cordonnier et al. 2020";
   claim.statement = "Heads' subspaces are orthogonal, or overlap no more than chance: W_" +
                     std::string(1, "QKVO"[projection]) + ".";
   claim.effect_name =

@@ -17,4 +17,8 @@ std::string circuit_summary(const ResultsGroup& group, const std::vector<std::si
 /// The part of the report about circuits.
 ReportPart circuit_report(const ResultsGroup& group);
 
+/// Replaces the report's line on copying, which weights alone give, by the effect that analysis
+/// `classification` measured on text, if it is among `all`.
+void quote_measured_copying(const Results& all, ResultsGroup& group);
+
 }  // namespace headscope

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "circuits/circuits.hpp"
+#include "layer_pairs.hpp"
 
 namespace headscope {
 namespace {
@@ -62,18 +63,34 @@ Figure composition_figure(const ResultsGroup& group) {
   const Array& scores = group.variable("composition").values;
   const Array& null = group.variable("composition_null").values;
   const Shape& heads = group.variable("ov_copying").values.shape;
+  const bool by_layer = heads[0] * heads[1] > most_units_by_pair;
+  constexpr std::size_t n_named = 3;
   Heatmap map;
-  map.row_labels = map.column_labels = layer_labels(heads[0], heads[1]);
-  map.group = heads[1];
-  for (std::size_t kind = 0; kind < scores.shape[0]; ++kind) {
-    Array above = scores.part(kind);
-    for (double& value : above.values) value -= null(kind);
-    map.panels.push_back({std::string(1, "QKV"[kind]) + "-composition", std::move(above)});
-  }
   map.row_title = "earlier head (layer)";
   map.column_title = "later head (layer)";
   map.value_title = "composition - random baseline";
   map.scale = ColourScale::diverging;
+  std::string strongest;
+  for (std::size_t kind = 0; kind < scores.shape[0]; ++kind) {
+    Array above = scores.part(kind);
+    for (double& value : above.values) value -= null(kind);
+    const char letter = "QKV"[kind];
+    const LayerPairs pairs = layer_pairs(above, heads[1], false, n_named);
+    strongest += std::string(kind == 0 ? " Strongest: " : "; ") + letter + " " + pairs.named;
+    HeatmapPanel panel{std::string(1, letter) + "-composition", std::move(above)};
+    if (by_layer) {
+      panel.values = pairs.largest;
+      panel.marked = pairs.marked;
+    }
+    map.panels.push_back(std::move(panel));
+  }
+  if (by_layer) {
+    map.row_title = "layer of the earlier head";
+    map.column_title = "layer of the later head";
+  } else {
+    map.row_labels = map.column_labels = layer_labels(heads[0], heads[1]);
+    map.group = heads[1];
+  }
   if (const double size = common_size(map.panels); size > 0) {
     map.low = -size;
     map.high = size;
@@ -85,7 +102,11 @@ Figure composition_figure(const ResultsGroup& group) {
               "|OV_1 X_2| / (|OV_1| |X_2|) for every earlier and later head, X_2 being QK "
               "(Q), its transpose (K) or OV (V), minus the mean of random Gaussian matrices "
               "of the same shapes. From the weights alone; empty where the second head is "
-              "not in a later layer. The largest 0.5 % lie beyond the ends of the scale.",
+              "not in a later layer. The largest 0.5 % lie beyond the ends of the scale." +
+              std::string(by_layer ? " A cell is the largest by size of all pairs of heads of two "
+                                     "layers; dots mark the pairs named here."
+                                   : "") +
+              strongest + ".",
           .source = "Elhage et al. 2021",
           .content = map};
 }

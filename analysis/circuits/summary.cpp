@@ -45,7 +45,8 @@ std::string copying_text(const ResultsGroup& group) {
          " copy (OV copying above " + number_text(least_copying, 2) + ") and " +
          count_of(group, "n_opposite") + " write the opposite (below -" +
          number_text(least_copying, 2) +
-         "); strongest: " + largest_heads(copying.values, copying.shape[1], 5) + ".";
+         ") by weights alone, as if they read raw embeddings; strongest: " +
+         largest_heads(copying.values, copying.shape[1], 5) + ".";
 }
 
 std::string rank_text(const ResultsGroup& group) {
@@ -152,14 +153,37 @@ std::string position_text(const ResultsGroup& group) {
          largest_heads(previous, n_head, 3) + ".";
 }
 
+constexpr const char* copying_about = "Weights";
+
 std::string copying_finding(const ResultsGroup& group) {
   const Array& copying = group.variable("ov_copying").values;
   const std::optional<std::size_t> most = largest(copying.values);
   if (!most) return "";
-  return "Heads whose weights copy what they attend to: " + count_of(group, "n_copying") +
-         "; that write the opposite: " + count_of(group, "n_opposite") + ". " +
+  return "As if heads read raw embeddings, which deep heads do not, the weights of " +
+         count_of(group, "n_copying") + " copy what they attend to and those of " +
+         count_of(group, "n_opposite") + " write the opposite; " +
          unit_text(*most, copying.shape[1]) + " copies most (" +
-         number_text(copying.values[*most], 2) + ").";
+         number_text(copying.values[*most], 2) +
+         "). What heads do on text is measured by the analysis classification.";
+}
+
+/// `3 heads raise it by at least 0.1 logits; most: L3H1 (0.65)`: heads of a type by their effect.
+std::string measured_text(const ResultsGroup& classification, const std::string& type,
+                          const std::string& effect, double sign) {
+  const std::vector<std::string>& names = classification.dimensions.at("head_type").text;
+  const auto place = static_cast<std::size_t>(std::ranges::find(names, type) - names.begin());
+  const Array &types = classification.variable("type").values,
+              &effects = classification.variable(effect).values;
+  if (place == names.size()) return "";
+  std::vector<double> of_type(effects.size(), std::nan(""));
+  for (std::size_t unit = 0; unit < of_type.size(); ++unit) {
+    if (types.values[place * of_type.size() + unit] == 1)
+      of_type[unit] = sign * effects.values[unit];
+  }
+  const std::vector<std::size_t> order = ranking(of_type);
+  if (order.empty()) return "no head";
+  return count_text(order.size(), "head") + " (most " + unit_text(order[0], effects.shape[1]) +
+         ", by " + number_text(of_type[order[0]], 2) + " logits)";
 }
 
 }  // namespace
@@ -170,9 +194,22 @@ std::string circuit_summary(const ResultsGroup& group, const std::vector<std::si
          composition_text(excess) + induction_text(excess, induction) + position_text(group);
 }
 
+void quote_measured_copying(const Results& all, ResultsGroup& group) {
+  if (!all.has("classification") || !all.group("classification").has("copy_effect")) return;
+  const ResultsGroup& classification = all.group("classification");
+  for (Finding& finding : group.report.findings) {
+    if (finding.about != copying_about) continue;
+    finding.about = "Copying";
+    finding.text = "Measured on the text, attending raises the attended token's logit in " +
+                   measured_text(classification, "copying", "copy_effect", 1) +
+                   "; it lowers the logit of attended tokens that were already predicted in " +
+                   measured_text(classification, "suppressing", "suppression_effect", -1) + ".";
+  }
+}
+
 ReportPart circuit_report(const ResultsGroup& group) {
   ReportPart part;
-  add_finding(40, "Weights", copying_finding(group), part);
+  add_finding(40, copying_about, copying_finding(group), part);
   part.scores = {{30,
                   "OV and QK circuits",
                   {"ov_copying", "ov_copying_full", "qk_rank90", "position_only_sink"}}};

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "analysis.hpp"
+#include "classification/evidence.hpp"
 #include "headscope/number_text.hpp"
 
 namespace headscope {
@@ -30,7 +32,8 @@ std::string carriers_text(const ResultsGroup& group, HeadType type, const std::v
     const std::string carrier = type_carrier(group, type, unit);
     list += (list.empty() ? "" : ", ") + HeadIndex{unit / n_head, unit % n_head}.text() +
             (carrier.empty() ? "" : " " + carrier);
-    ++count[carrier];
+    // Of several relations only the claimed one is counted.
+    ++count[carrier.substr(0, carrier.find(" and "))];
   }
   if (units.size() <= few) return list;
   count.erase("");
@@ -63,12 +66,41 @@ std::string untested_types(const TypeMargins& margins, const std::vector<HeadTyp
   return list;
 }
 
-Claim type_claim(HeadType type, const TypeMargins& margins) {
-  const std::string heads = head_type_name(type) + std::string(" heads");
+constexpr std::array named_types{HeadType::positional, HeadType::syntactic, HeadType::semantic,
+                                 HeadType::coreference, HeadType::delimiter};
+
+const char* const claimed_by = "Voita et al. 2019; Clark et al. 2019";
+
+std::string type_statement(HeadType type) {
+  return "Some heads are " + std::string(head_type_name(type)) + " heads.";
+}
+
+/// Whether that no head was found says that there is none, and why.
+Verdict verdict_of_none(const arma::mat& margin, double power, std::string& evidence) {
+  if (!std::isnan(power)) {
+    evidence += " The test would find one head at the threshold with a probability of " +
+                percent(power) + ".";
+    return power >= least_power ? Verdict::does_not_hold : Verdict::undecided;
+  }
+  Index n_near = 0;
+  for (Index unit = 0; unit < margin.n_rows; ++unit) {
+    n_near += row_estimate(margin, unit).high >= 0 ? 1 : 0;
+  }
+  if (n_near == 0) {
+    evidence += " No head's interval reaches the threshold.";
+    return Verdict::does_not_hold;
+  }
+  evidence += " The interval of " + count_text(n_near, "head") + " reaches the threshold.";
+  return Verdict::undecided;
+}
+
+Claim type_claim(HeadType type, const TypeMargins& margins, double power) {
   Claim claim;
   claim.number = 7;
-  claim.statement = "Some heads are " + heads + ".";
-  claim.effect_name = "share of heads that are " + heads;
+  claim.rank = 10;
+  claim.source = claimed_by;
+  claim.statement = type_statement(type);
+  claim.effect_name = "share of heads that are " + std::string(head_type_name(type)) + " heads";
   const std::string& untested = margins.untested_reason(type);
   if (!untested.empty()) {
     claim.evidence = "Cannot be told: " + untested + ".";
@@ -81,10 +113,8 @@ Claim type_claim(HeadType type, const TypeMargins& margins) {
   if (!claim.effect.has_interval()) {
     claim.evidence += " There is no interval to settle it.";
   } else if (n == 0) {
-    claim.verdict = Verdict::does_not_hold;
-  } else if (claim.effect.low > 0) {
-    claim.verdict = Verdict::holds;
-  } else {
+    claim.verdict = verdict_of_none(margins.of(type), power, claim.evidence);
+  } else if (claim.effect.low == 0) {
     claim.evidence += " Not every resample of the documents keeps one.";
   }
   return claim;
@@ -92,11 +122,13 @@ Claim type_claim(HeadType type, const TypeMargins& margins) {
 
 }  // namespace
 
-std::vector<Claim> specialisation_claims(const TypeMargins& margins) {
-  const std::vector<HeadType> named{HeadType::positional, HeadType::syntactic, HeadType::semantic,
-                                    HeadType::coreference, HeadType::delimiter};
+std::vector<Claim> specialisation_claims(const TypeMargins& margins,
+                                         const std::array<double, n_head_type>& powers) {
+  const std::vector<HeadType> named(named_types.begin(), named_types.end());
   Claim any;
   any.number = 7;
+  any.rank = 10;
+  any.source = claimed_by;
   any.statement =
       "Heads specialise: most are positional, syntactic, semantic, coreference or delimiter heads.";
   any.effect_name = "share of heads of at least one of the five types";
@@ -113,8 +145,35 @@ std::vector<Claim> specialisation_claims(const TypeMargins& margins) {
         " The share is the least it can be, since there was no looking for " + untested + ".";
   }
   std::vector<Claim> claims{any};
-  for (const HeadType type : named) claims.push_back(type_claim(type, margins));
+  for (const HeadType type : named) {
+    claims.push_back(type_claim(type, margins, powers[static_cast<std::size_t>(type)]));
+  }
   return claims;
+}
+
+void settle_by_controls(const std::vector<ControlHeads>& controls, Index n_unit,
+                        std::vector<Claim>& claims) {
+  for (const HeadType type : named_types) {
+    const auto claim = std::ranges::find(claims, type_statement(type), &Claim::statement);
+    if (claim == claims.end() || !(claim->effect.value > 0)) continue;
+    double most = 0;
+    std::string counts;
+    for (const ControlHeads& control : controls) {
+      const double n = control[static_cast<std::size_t>(type)];
+      most = std::isnan(n) ? n : std::max(most, n);
+      counts += (counts.empty() ? "" : ", ") + number_text(n, 3);
+      if (std::isnan(most)) break;
+    }
+    if (std::isnan(most)) {
+      claim->evidence += " The documents of the untrained models do not suffice to test them.";
+      continue;
+    }
+    claim->evidence += " Untrained models have " + counts + ".";
+    if (controls.size() >= least_controls && claim->effect.has_interval() &&
+        claim->effect.low * static_cast<double>(n_unit) > most) {
+      claim->verdict = Verdict::holds;
+    }
+  }
 }
 
 std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& sums, Index n_head) {
@@ -123,6 +182,8 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
                             const std::string& quantity, const std::string& units, Side side) {
     Claim claim;
     claim.number = 8;
+    claim.rank = 16;
+    claim.source = "Clark et al. 2019; Vig & Belinkov 2019";
     claim.statement = statement;
     claim.effect_name = quantity + " without a pronoun minus with one, " + units;
     if (heads.empty()) {
@@ -134,9 +195,13 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
     arma::mat difference(1, means.n_cols, arma::fill::zeros);
     double without = 0;
     double with = 0;
+    std::size_t n_rest = 0, n_opposite = 0;
     for (const Index unit : heads) {
-      difference +=
-          (means.row(unit) - means.row(n_unit + unit)) / static_cast<double>(heads.size());
+      const arma::mat of_head = means.row(unit) - means.row(n_unit + unit);
+      const Verdict verdict = verdict_of(row_estimate(of_head, 0), side, 0);
+      n_rest += verdict == Verdict::holds ? 1 : 0;
+      n_opposite += verdict == Verdict::does_not_hold ? 1 : 0;
+      difference += of_head / static_cast<double>(heads.size());
       without += means(unit, 0) / static_cast<double>(heads.size());
       with += means(n_unit + unit, 0) / static_cast<double>(heads.size());
     }
@@ -145,10 +210,13 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
       claim.evidence = "Cannot be told: the corpus lacks sentences of one of the two kinds.";
       return claim;
     }
-    claim.verdict = verdict_of(claim.effect, side, 0);
+    if (n_rest == heads.size()) claim.verdict = Verdict::holds;
+    if (n_opposite == heads.size()) claim.verdict = Verdict::does_not_hold;
     claim.evidence = "Coreference heads (" + head_list(heads, n_head) + "): " + quantity + " " +
                      number_text(without, 3) + " on sentences without a pronoun, " +
-                     number_text(with, 3) + " on those with one.";
+                     number_text(with, 3) + " on those with one, on average. By their intervals " +
+                     std::to_string(n_rest) + " of " + std::to_string(heads.size()) + " rest and " +
+                     std::to_string(n_opposite) + " do the opposite; it holds if all rest.";
     return claim;
   };
   return {claim_of("sentence_sink",
@@ -166,14 +234,14 @@ std::string type_carrier(const ResultsGroup& group, HeadType type, Index unit) {
   if (type == HeadType::positional && value("positional_offset") > 0) {
     return "at offset " + number_text(value("positional_offset"), 0);
   }
-  if (type == HeadType::syntactic && group.has("syntactic_relation") &&
-      value("syntactic_relation") >= 0) {
-    const auto relation = static_cast<std::size_t>(value("syntactic_relation"));
-    const auto direction = static_cast<ArcDirection>(value("syntactic_direction"));
-    return "by " + arc_text(group.dimensions.at("relation").text[relation], direction) + " (" +
-           count_text(static_cast<std::size_t>(value("syntactic_arcs")), "held-out arc") + ")";
+  if (type != HeadType::syntactic) return "";
+  std::string carrier;
+  for (const std::size_t position : passed_relations(group, unit)) {
+    const double count = group.variable("relation_count_heldout").values.values[position];
+    carrier += (carrier.empty() ? "by " : " and ") + relation_text(group, position) + " (" +
+               count_text(static_cast<std::size_t>(count), "held-out arc") + ")";
   }
-  return "";
+  return carrier;
 }
 
 std::string type_summary(const TypeMargins& margins, const ResultsGroup& group, Index n_head) {

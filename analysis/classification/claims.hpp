@@ -1,22 +1,41 @@
 #pragma once
 
+#include <array>
 #include <vector>
 
+#include "classification/power.hpp"
 #include "classification/types.hpp"
 #include "headscope/results.hpp"
 
 namespace headscope {
 
 /// Claim 7, heads specialise: the share of heads of each type, with intervals from resampling
-/// documents or, for induction, sequences. Undecided for a type that the corpus cannot test.
-std::vector<Claim> specialisation_claims(const TypeMargins& margins);
+/// documents or, for induction, sequences. Undecided for a type that the corpus cannot test. That
+/// some heads are of a type does not hold if none is found where one at the threshold would be:
+/// with a power of at least least_power or, of a type without a test, if no head's interval reaches
+/// the threshold. That it holds only untrained models can show (settle_by_controls).
+/// @param powers  from type_powers.
+std::vector<Claim> specialisation_claims(const TypeMargins& margins,
+                                         const std::array<double, n_head_type>& powers);
+
+/// Heads of each type in one untrained model, by type; NaN where its documents cannot test the
+/// type.
+using ControlHeads = std::array<double, n_head_type>;
+
+/// Decides that some heads are of a type: holds if the interval of their number lies above the
+/// largest number in an untrained model. Fewer than five untrained models decide nothing.
+/// @param n_unit  heads of the model.
+void settle_by_controls(const std::vector<ControlHeads>& controls, Index n_unit,
+                        std::vector<Claim>& claims);
 
 /// Claim 8, a coreference head rests on sentences without pronouns: it attends more to the sink and
-/// has lower entropy there than on sentences with a pronoun.
+/// has lower entropy there than on sentences with a pronoun. Holds if each coreference head does,
+/// does not hold if each does the opposite.
 std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& sums, Index n_head);
 
 /// What makes a head positional or syntactic, from the finished group: `at offset 1`, `by det →
-/// head (45 held-out arcs)`; empty for other heads and types.
+/// head (45 held-out arcs) and case → head (31 held-out arcs)`, the claimed relation first; empty
+/// for other heads and types.
 std::string type_carrier(const ResultsGroup& group, HeadType type, Index unit);
 
 /// One or two sentences: how many heads are of each type, and what makes them positional or

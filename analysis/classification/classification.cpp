@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "classification/copy_effect.hpp"
 #include "classification/examples.hpp"
+#include "classification/explained.hpp"
+#include "classification/paired.hpp"
 #include "classification/pattern.hpp"
 #include "classification/results.hpp"
 #include "classification/semantic.hpp"
@@ -12,6 +15,7 @@
 #include "classification/words.hpp"
 #include "headscope/error.hpp"
 #include "headscope/random.hpp"
+#include "headscope/resampling.hpp"
 #include "induction.hpp"
 #include "parallel.hpp"
 #include "report_text.hpp"
@@ -30,7 +34,8 @@ const AnalysisInfo classification_info{
     .source =
         "Voita et al. 2019; Clark et al. 2019; Vig & Belinkov 2019; Olsson et al. 2022; "
         "TransformerLens",
-    .passes = {"counting tokens", "scoring heads"},
+    .passes = {"counting tokens", "scoring heads", "averaging attention", "replacing attention"},
+    .control_pass = 1,
 };
 
 /// Sums the patterns of the first positions; variability is measured from their mean.
@@ -86,31 +91,67 @@ struct PieceTraits {
   std::vector<std::optional<TokenId>> rarest;
   WordStructure words;
   std::vector<Arc> scored_arcs;
+  /// Of odd documents, in document_counts_: of each scored arc, and of pronouns.
+  std::vector<PairedCounts*> arc_counts;
+  PairedCounts* pronoun_counts = nullptr;
   std::optional<TokenSimilarity> similarity;
   std::uint64_t document = 0;
+  bool is_last = false;                    ///< piece of its document
   std::vector<ExampleCase> example_cases;  ///< empty if examples are not chosen from it
 };
 
 class Classification : public Analysis {
  public:
   explicit Classification(const AnalysisContext& context)
-      : model_(context.model), corpus_(context.corpus), settings_(context.settings) {}
+      : model_(context.model),
+        corpus_(context.corpus),
+        settings_(context.settings),
+        copy_effects_(context.model) {
+    if (corpus_ == nullptr) return;
+    explained_documents_ = explained_sample(
+        corpus_->n_document(), settings_.own<ClassificationOptions>().n_explain, settings_.seed);
+  }
 
   /// First pass: token counts and the mean pattern of the first positions. Second: the scores.
+  /// Third and fourth, on a sample of documents: those of Explanation.
   void begin_pass(int pass, const Statistics& earlier) override;
   bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override;
-  PieceCost piece_cost(int pass, std::uint64_t /*document*/) const override {
-    // The first pass runs the first positions alone.
-    return pass == 0 ? PieceCost{.observes = false, .forward_passes = 0.1} : PieceCost{};
-  }
-  bool wants_pattern(Index /*layer*/) const override { return true; }
+  PieceCost piece_cost(int pass, std::uint64_t document) const override;
+  bool wants_pattern(Index /*layer*/) const override { return pass_ < 3; }
   void observe_layer(const LayerView& view, DocumentStatistics& statistics) override;
+  void end_piece(const PieceEnd& end, DocumentStatistics& statistics) override;
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
+  ControlValues control_values(const Statistics& statistics) const override {
+    return {{"heads", heads_by_type(statistics, induction(), model_.config.pruned_heads,
+                                    settings_.n_bootstrap, settings_.seed)}};
+  }
+  void compare(const Statistics& /*statistics*/, const std::vector<ControlValues>& controls,
+               ResultsGroup& group) const override {
+    std::vector<Array> heads;
+    for (const ControlValues& control : controls) heads.push_back(control.at("heads"));
+    add_control_types(heads, group);
+  }
 
  private:
+  class HitCounter;
+
+  /// Scores on repeated random sequences: sequence x layer x head.
+  Array induction() const {
+    return induction_scores(model_, induction_first_token(model_, corpus_), settings_.seed);
+  }
+  /// From the sums of the first two passes.
+  ResultsGroup results(const Statistics& statistics) const;
+  void read_traits(const Piece& piece);
   void count_tokens(const Piece& piece, DocumentStatistics& statistics);
   void add_baselines(const Piece& piece, DocumentStatistics& statistics) const;
   void add_arcs(DocumentStatistics& statistics);
+  void add_references(DocumentStatistics& statistics);
+  /// Adds the piece's cases and the rules' hits to document_counts_.
+  void start_counts();
+  void count_hits(const std::vector<Index>& largest, Index unit) const;
+  /// Makes document_counts_ that of the document's earlier pieces; runs these again if a run was
+  /// resumed between pieces.
+  void count_earlier_pieces(const Piece& piece);
   void add_example(const Piece& piece, DocumentStatistics& statistics);
   HeadSums head_sums(DocumentStatistics& statistics) const;
   void observe_head(const LayerView& view, Index head, arma::mat& word_buffer,
@@ -121,6 +162,8 @@ class Classification : public Analysis {
   void observe_sentences(const Matrix& pattern, const std::vector<double>& entropy, Index layer,
                          Index head, const HeadSums& sums) const;
 
+  Index n_unit() const { return model_.config.n_layer * model_.config.n_head; }
+
   const Model& model_;
   const Corpus* corpus_;
   const AnalysisSettings& settings_;
@@ -129,7 +172,30 @@ class Classification : public Analysis {
   std::vector<double> token_counts_;
   std::vector<arma::mat> mean_first_;  // by unit, key x query
   PieceTraits piece_;
+  /// Counts of an odd document's pieces so far, by test.
+  std::map<std::string, PairedCounts> document_counts_;
+  std::optional<std::uint64_t> counted_document_;
+  CopyEffects copy_effects_;
+  std::set<Index> explained_documents_;
+  std::unique_ptr<Explanation> explanation_;  // of the third and fourth pass
 };
+
+PieceCost Classification::piece_cost(int pass, std::uint64_t document) const {
+  const ModelConfig& config = model_.config;
+  const double n_unit = static_cast<double>(config.n_layer * config.n_head);
+  // The first pass runs the first positions alone.
+  if (pass == 0) return {.observes = false, .forward_passes = 0.1};
+  // The logit lens unembeds every layer.
+  if (pass == 1) {
+    return {.forward_passes =
+                1 + static_cast<double>(config.d_vocab) / static_cast<double>(12 * config.d_model)};
+  }
+  if (!explained_documents_.contains(document)) return {.observes = false, .forward_passes = 0};
+  if (pass == 2) return {.forward_passes = 0.1};
+  const double n_variant =
+      explanation_ == nullptr ? 3 * n_unit : static_cast<double>(explanation_->n_variant());
+  return {.forward_passes = 0.5 * n_variant};
+}
 
 void Classification::begin_pass(int pass, const Statistics& earlier) {
   pass_ = pass;
@@ -140,6 +206,13 @@ void Classification::begin_pass(int pass, const Statistics& earlier) {
   }
   first_forward_.reset();
   token_counts_ = earlier.total("token_count").values;
+  if (pass >= 2) {
+    explanation_ = std::make_unique<Explanation>(model_, results(earlier));
+    if (pass == 3) {
+      explanation_->begin_losses(earlier, settings_.engine(), settings_.pass_engine());
+    }
+    return;
+  }
   const Array first = earlier.total("first_pattern");
   const Array first_count = earlier.total("first_pattern_count");
   mean_first_.clear();
@@ -180,23 +253,42 @@ bool Classification::begin_piece(const Piece& piece, DocumentStatistics& statist
     count_tokens(piece, statistics);
     return false;
   }
-  piece_.tokens = piece.tokens;
-  piece_.block = piece.document % n_block;
-  piece_.is_punctuation = punctuation_tokens(piece);
-  piece_.copies = earlier_copies(piece.tokens);
-  piece_.rarest = rarest_tokens(piece.tokens, token_counts_);
-  piece_.words = word_structure(piece);
+  if (pass_ == 1) count_earlier_pieces(piece);
+  if (pass_ >= 2 && !explained_documents_.contains(piece.document)) return false;
+  read_traits(piece);
+  if (pass_ >= 2) {
+    if (pass_ == 3 && piece.index == 0) {
+      ++statistics.sum(explained_document_count, {n_block})(piece_.block);
+    }
+    if (explanation_->is_empty() || piece.tokens.size() < 2) return false;
+    explanation_->begin_piece(
+        {piece_.tokens, piece_.is_punctuation, piece_.copies, piece_.rarest, piece_.words});
+    return true;
+  }
   piece_.similarity.emplace(piece.tokens, model_.W_E, n_semantic_permutation,
                             CounterRandom(settings_.seed, piece.document).value(piece.index), 0);
+  copy_effects_.begin_piece(piece.tokens);
+  start_counts();
   add_baselines(piece, statistics);
   add_arcs(statistics);
+  add_references(statistics);
   add_example(piece, statistics);
   return true;
 }
 
+void Classification::read_traits(const Piece& piece) {
+  piece_.document = piece.document;
+  piece_.is_last = piece.index + 1 == piece.n_piece;
+  piece_.tokens = piece.tokens;
+  piece_.block = document_block(piece.document, corpus_->n_document());
+  piece_.is_punctuation = punctuation_tokens(piece);
+  piece_.copies = earlier_copies(piece.tokens);
+  piece_.rarest = rarest_tokens(piece.tokens, token_counts_);
+  piece_.words = word_structure(piece);
+}
+
 void Classification::add_baselines(const Piece& piece, DocumentStatistics& statistics) const {
   const Index n_token = piece.tokens.size();
-  const auto& references = piece_.words.references;
   const auto add = [&](Baseline baseline, const Ratio& ratio) {
     ratio_sum(statistics, baseline_info(baseline).name, {n_block}).add(ratio, piece_.block);
   };
@@ -204,14 +296,7 @@ void Classification::add_baselines(const Piece& piece, DocumentStatistics& stati
   add(Baseline::distance_uniform, uniform_attention_distance(n_token));
   add(Baseline::distance_furthest, furthest_attention_distance(n_token));
   add(Baseline::dependency_alignment_baseline,
-      piece.has_dependencies ? dependency_alignment_baseline(piece_.words) : Ratio());
-  for (const bool pronouns_only : {false, true}) {
-    add(pronouns_only ? Baseline::coreference_pronoun_baseline : Baseline::coreference_baseline,
-        nearest_mention_accuracy(references, pronouns_only));
-    add(pronouns_only ? Baseline::coreference_pronoun_baseline_completed
-                      : Baseline::coreference_baseline_completed,
-        completed_mention_accuracy(references, pronouns_only));
-  }
+      piece_.words.has_dependencies ? dependency_alignment_baseline(piece_.words) : Ratio());
   const auto count = [&](const char* name, Index n) {
     statistics.sum(name, {n_block})(piece_.block) += static_cast<double>(n);
   };
@@ -222,28 +307,112 @@ void Classification::add_baselines(const Piece& piece, DocumentStatistics& stati
 }
 
 void Classification::add_arcs(DocumentStatistics& statistics) {
-  piece_.scored_arcs.clear();
-  for (const Arc& arc : piece_.words.arcs) {
-    if (!is_scored_relation(arc.relation)) continue;
+  for (const Arc& arc : piece_.scored_arcs) {
     const auto direction = static_cast<Index>(arc.direction);
     ++statistics.sum(relation_count_name(arc.relation), {n_block, 2})(piece_.block, direction);
     Array& offsets =
         statistics.sum(relation_offsets_name(arc.relation), {n_block, 2, longest_offset + 1});
     const Index offset = arc.later - arc.earlier;
     if (offset <= longest_offset) ++offsets(piece_.block, direction, offset);
-    piece_.scored_arcs.push_back(arc);
+  }
+}
+
+void Classification::add_references(DocumentStatistics& statistics) {
+  const RatioSum sums =
+      ratio_sum(statistics, coreference_baseline_name, {n_block, n_coreference_rule, 2});
+  for (std::size_t rule = 0; rule < n_coreference_rule; ++rule) {
+    for (const bool pronouns_only : {false, true}) {
+      sums.add(coreference_rule_accuracy(piece_.words.references,
+                                         static_cast<CoreferenceRule>(rule), pronouns_only),
+               piece_.block, rule, Index{pronouns_only});
+    }
+  }
+}
+
+void Classification::start_counts() {
+  piece_.scored_arcs.clear();
+  std::ranges::copy_if(piece_.words.arcs, std::back_inserter(piece_.scored_arcs),
+                       [](const Arc& arc) { return is_scored_relation(arc.relation); });
+  piece_.arc_counts.clear();
+  piece_.pronoun_counts = nullptr;
+  if (piece_.document % 2 == 0) return;
+  const auto counts_of = [&](const std::string& test, Index n_rule) {
+    return &document_counts_.try_emplace(test, n_rule, n_unit()).first->second;
+  };
+  for (const Arc& arc : piece_.scored_arcs) {
+    PairedCounts* const counts = counts_of(
+        relation_test_name(arc.relation, static_cast<Index>(arc.direction)), longest_offset + 1);
+    counts->add_case();
+    const Index offset = arc.later - arc.earlier;
+    if (offset <= longest_offset) counts->add_rule_hit(offset);
+    piece_.arc_counts.push_back(counts);
+  }
+  piece_.pronoun_counts = counts_of(pronoun_test_name, n_coreference_rule);
+  for (const CoreferenceQuery& query : piece_.words.references) {
+    if (!query.is_pronoun) continue;
+    piece_.pronoun_counts->add_case();
+    for (std::size_t rule = 0; rule < n_coreference_rule; ++rule) {
+      if (query.rule_is_right[rule]) piece_.pronoun_counts->add_rule_hit(rule);
+    }
+  }
+}
+
+void Classification::count_hits(const std::vector<Index>& largest, Index unit) const {
+  for (std::size_t i = 0; i < piece_.arc_counts.size(); ++i) {
+    const Arc& arc = piece_.scored_arcs[i];
+    if (largest[arc.later] == arc.earlier) piece_.arc_counts[i]->add_head_hits(unit, 1);
+  }
+  if (piece_.pronoun_counts != nullptr) {
+    piece_.pronoun_counts->add_head_hits(
+        unit, coreference_accuracy(largest, piece_.words.references, true).numerator);
+  }
+}
+
+/// Counts the hits of the heads in a piece.
+class Classification::HitCounter : public LayerObserver {
+ public:
+  explicit HitCounter(const Classification& analysis) : analysis_(analysis) {}
+
+  bool wants_pattern(Index /*layer*/) const override { return true; }
+  void observe_layer(const LayerView& view) override {
+    const WordStructure& words = analysis_.piece_.words;
+    for (Index head = 0; head < view.pattern.n_slices; ++head) {
+      word_attention(view.pattern.slice(head), words, word_attention_);
+      analysis_.count_hits(largest_earlier_words(word_attention_, words),
+                           view.layer * view.pattern.n_slices + head);
+    }
+  }
+
+ private:
+  const Classification& analysis_;
+  arma::mat word_attention_;
+};
+
+void Classification::count_earlier_pieces(const Piece& piece) {
+  if (piece.index > 0 && counted_document_ == piece.document) return;
+  counted_document_ = piece.document;
+  document_counts_.clear();
+  if (piece.index == 0 || piece.document % 2 == 0) return;
+  Forward forward(model_, settings_.pass_engine());
+  HitCounter counter(*this);
+  LayerObserver* const observers[] = {&counter};
+  piece_.document = piece.document;
+  for (std::uint64_t index = 0; index < piece.index; ++index) {
+    const Piece earlier = corpus_->piece(piece.document, index);
+    piece_.words = word_structure(earlier);
+    start_counts();
+    forward.run(earlier.tokens, observers);
   }
 }
 
 // Examples come from a document's first piece.
 void Classification::add_example(const Piece& piece, DocumentStatistics& statistics) {
-  piece_.document = piece.document;
   piece_.example_cases.clear();
   if (piece.index > 0 || !is_example_document(piece.document) || piece.token_text.size() < 3)
     return;
   ExampleDocument example{piece.token_text, token_sentences(piece),
                           example_cases({piece_.tokens, piece_.is_punctuation, piece_.copies,
-                                         piece_.rarest, piece_.words})};
+                                         piece_.rarest, piece_.words, *piece_.similarity})};
   keep_example(example, piece.document, statistics);
   piece_.example_cases = std::move(example.cases);
 }
@@ -280,6 +449,10 @@ HeadSums Classification::head_sums(DocumentStatistics& statistics) const {
 }
 
 void Classification::observe_layer(const LayerView& view, DocumentStatistics& statistics) {
+  if (pass_ == 2) explanation_->add_means(view, statistics);
+  if (pass_ == 3) explanation_->observe_layer(view);
+  if (pass_ >= 2) return;
+  copy_effects_.observe_layer(view);
   const HeadSums sums = head_sums(statistics);
   parallel_for(view.pattern.n_slices, arma::mat(), [&](Index head, arma::mat& word_buffer) {
     observe_head(view, head, word_buffer, sums);
@@ -291,6 +464,27 @@ void Classification::observe_layer(const LayerView& view, DocumentStatistics& st
       sums.semantic_null.add(semantic[head].permuted[r], r, view.layer, head);
     }
   }
+}
+
+void Classification::end_piece(const PieceEnd& end, DocumentStatistics& statistics) {
+  if (pass_ == 3) explanation_->end_piece(piece_.block, statistics);
+  if (pass_ >= 2) return;
+  const HeadSums sums = head_sums(statistics);
+  const std::vector<double> scales =
+      final_scales(end.resid_final, model_.config.layer_norm_epsilon);
+  for (Index layer = 0; layer < model_.config.n_layer; ++layer) {
+    for (Index head = 0; head < model_.config.n_head; ++head) {
+      const auto effects = copy_effects_.effects(layer, head, scales);
+      for (std::size_t kind = 0; kind < effects.size(); ++kind) {
+        constexpr auto first = static_cast<std::size_t>(HeadScore::copy_effect);
+        sums.of(static_cast<HeadScore>(first + kind)).add(effects[kind], piece_.block, layer, head);
+      }
+    }
+  }
+  if (!piece_.is_last) return;
+  for (const auto& [test, counts] : document_counts_) counts.add_to(statistics, test);
+  document_counts_.clear();
+  counted_document_.reset();
 }
 
 void Classification::observe_head(const LayerView& view, Index head, arma::mat& word_buffer,
@@ -327,7 +521,7 @@ void Classification::observe_head(const LayerView& view, Index head, arma::mat& 
   }
   for (Index i = 0; i < piece_.example_cases.size(); ++i) {
     const Index token =
-        attended_token(piece_.example_cases[i], largest, largest_word, piece_.words);
+        attended_token(piece_.example_cases[i], pattern, largest, largest_word, piece_.words);
     (*sums.attended)(layer, head, i) = token == no_position ? -1 : static_cast<double>(token);
   }
 }
@@ -341,7 +535,7 @@ std::vector<Index> Classification::observe_words(const Matrix& pattern, Index la
   const auto add = [&](HeadScore score, const Ratio& ratio) {
     sums.of(score).add(ratio, piece_.block, layer, head);
   };
-  if (!words.arcs.empty()) {
+  if (words.has_dependencies) {
     add(HeadScore::dependency_alignment, dependency_alignment(word_buffer, words));
   }
   add(HeadScore::coreference, coreference_accuracy(largest, words.references, false));
@@ -352,6 +546,7 @@ std::vector<Index> Classification::observe_words(const Matrix& pattern, Index la
       ++(*sums.arc_hits[i])(piece_.block, static_cast<Index>(arc.direction), layer, head);
     }
   }
+  count_hits(largest, layer * model_.config.n_head + head);
   return largest;
 }
 
@@ -397,11 +592,15 @@ void add_induction_pattern(const Model& model, const TokenIds& tokens, ResultsGr
                            "probability", source));
 }
 
+ResultsGroup Classification::results(const Statistics& statistics) const {
+  return classification_results(statistics, induction(), model_.config.pruned_heads,
+                                settings_.n_bootstrap, settings_.seed);
+}
+
 std::vector<ResultsGroup> Classification::finish(const Statistics& statistics) const {
   const TokenId first_token = induction_first_token(model_, corpus_);
-  const Array induction = induction_scores(model_, first_token, settings_.seed);
-  std::vector<ResultsGroup> groups{classification_results(
-      statistics, induction, model_.config.pruned_heads, settings_.n_bootstrap, settings_.seed)};
+  std::vector<ResultsGroup> groups{results(statistics)};
+  add_explained(statistics, settings_.n_bootstrap, settings_.seed, groups.front());
   add_induction_pattern(model_, induction_sequences(model_, first_token, settings_.seed).front(),
                         groups.front());
   if (std::optional<ResultsGroup> examples = examples_group(statistics, groups.front())) {
@@ -415,15 +614,20 @@ std::uint64_t memory(const RunShape& run) {
   const ModelConfig& config = run.config;
   const std::uint64_t n_unit = run.n_unit(), square = run.n_token * run.n_token;
   const std::uint64_t first = n_variability_position * n_variability_position;
-  const std::uint64_t ratios =
-      (n_head_score + 2 * n_offset + 4) * n_block * n_unit + n_semantic_permutation * n_unit;
+  const std::uint64_t ratios = (n_head_score + 2 * n_offset + 4) * n_block * n_unit +
+                               n_semantic_permutation * n_unit + 2 * n_coreference_rule * n_block;
   const std::uint64_t relations = n_relation * 2 * n_block * (n_unit + longest_offset + 2);
-  constexpr std::uint64_t n_case = 7;  // at a token: the types seen at tokens and at words
+  const std::uint64_t paired = 2 * n_relation * paired_bytes(longest_offset + 1, n_unit) +
+                               paired_bytes(n_coreference_rule, n_unit);
+  constexpr std::uint64_t n_case = 9;  // at a token: the types seen at tokens and at words
   const std::uint64_t examples = std::min(n_example_document, (run.n_document + 1) / 2) * n_unit *
                                  n_case * std::min<std::uint64_t>(run.n_token, most_example_tokens);
   // Sums; rows of examples; word attention per thread; token similarities; resamples of one score.
-  return Statistics::row_bytes * examples +
+  return Statistics::row_bytes * examples + paired +
          Statistics::sum_bytes * (2 * ratios + relations + first * n_unit + config.d_vocab) +
+         CopyEffects::memory(config, run.n_token) +
+         Explanation::memory(config, run.n_token, 3 * n_unit, run.n_thread, run.settings.engine()) +
+         Statistics::sum_bytes * config.n_layer * config.d_model +
          static_cast<std::uint64_t>(run.n_thread) * square * sizeof(double) +
          square * sizeof(float) + 2 * n_offset * n_unit * run.settings.n_bootstrap * sizeof(double);
 }
@@ -433,7 +637,7 @@ std::uint64_t memory(const RunShape& run) {
 RegisteredAnalysis classification_analysis() {
   return {classification_info,
           [](const AnalysisContext& context) { return std::make_unique<Classification>(context); },
-          classification_figures, memory};
+          classification_figures, memory, &AnalysisSettings::declare_own<ClassificationOptions>};
 }
 
 }  // namespace headscope

@@ -11,11 +11,18 @@ namespace headscope {
 struct TypeEvidence {
   double score = 0, baseline = 0, threshold = 0;
   Index offset = no_position;  ///< in tokens, of a positional head
-  std::string relation;  ///< `nsubj → head, 45 held-out arcs`, of a syntactic head: the one it
-                         ///< finds furthest above its threshold
+  std::string relation;        ///< `nsubj → head`, of a syntactic head: the one that it claims
+  std::string relations;       ///< `nsubj → head, 45 held-out arcs; …`: all that it passes on
 
-  std::string about() const;  ///< `offset 1` or the relation; else empty
+  std::string about() const;  ///< `offset 1` or the relations; else empty
 };
+
+/// The tests of relations that the head passes, as positions along relation and direction: the one
+/// that it claims first.
+std::vector<std::size_t> passed_relations(const ResultsGroup& group, std::size_t unit);
+
+/// `nsubj → head` of a position along relation and direction.
+std::string relation_text(const ResultsGroup& group, std::size_t position);
 
 /// @param group  with the scores, relations and tests.
 TypeEvidence type_evidence(const ResultsGroup& group, HeadType type, std::size_t unit);

@@ -18,11 +18,6 @@ std::string row_of(const char* name, std::uint64_t document) {
   return std::string("example_") + name + "." + std::to_string(document);
 }
 
-std::string relation_text(const Arc& arc) {
-  return arc.relation + (arc.direction == ArcDirection::dependent_to_head ? ", dependent to head"
-                                                                          : ", head to dependent");
-}
-
 // Numbers of one case: type, relation's place among the texts, query, word, targets.
 void append_case(const ExampleCase& example, std::size_t relation, std::vector<double>& numbers) {
   const auto add = [&](Index index) {
@@ -152,6 +147,25 @@ class ExampleChooser {
   }
 
  private:
+  /// What a head of the type seeks in a case.
+  static std::vector<Index> targets_of(HeadType type, const TypeEvidence& evidence,
+                                       const ExampleCase& each) {
+    const Index query = each.query;
+    if (type == HeadType::positional || type == HeadType::current_token) {
+      if (query < 1 + evidence.offset) return {};
+      return {query - evidence.offset};
+    }
+    if (type != HeadType::long_range) return each.targets;
+    // Keys as far back as the rule asks of the mean distance, for this query.
+    const double uniform = static_cast<double>(query - 1) / 2,
+                 furthest = static_cast<double>(query - 1);
+    std::vector<Index> targets;
+    for (Index key = 1; static_cast<double>(query - key) >= (uniform + furthest) / 2; ++key) {
+      targets.push_back(key);
+    }
+    return targets;
+  }
+
   void choose_of(HeadType type, std::size_t unit) {
     const TypeEvidence evidence = type_evidence(group_, type, unit);
     std::vector<PlacedCase> found, missed;
@@ -165,23 +179,24 @@ class ExampleChooser {
 
   std::vector<PlacedCase> cases_of(HeadType type, const TypeEvidence& evidence,
                                    std::size_t unit) const {
-    const bool by_offset = type == HeadType::positional || type == HeadType::current_token;
-    const HeadType kind = by_offset ? HeadType::positional : type;
+    const bool at_any_query = type == HeadType::positional || type == HeadType::current_token ||
+                              type == HeadType::long_range;
+    const HeadType kind = at_any_query ? HeadType::positional : type;
+    // Without the number of arcs.
+    const std::string relation = evidence.relation.substr(0, evidence.relation.find(", "));
     std::vector<PlacedCase> placed;
     for (const auto& [document, example] : documents_) {
       const Array& attended = statistics_.rows(example_attended_name(document)).at(document);
       for (std::size_t i = 0; i < example.cases.size(); ++i) {
         const ExampleCase& each = example.cases[i];
-        if (each.type != kind || each.relation != evidence.relation) continue;
-        std::vector<Index> targets = each.targets;
-        if (by_offset) {
-          if (each.query < 1 + evidence.offset) continue;
-          targets = {each.query - evidence.offset};
-        }
+        if (each.type != kind || each.relation != relation) continue;
+        const std::vector<Index> targets = targets_of(type, evidence, each);
+        if (targets.empty()) continue;
         const Index at = index_of(attended(unit / n_head_, unit % n_head_, i));
         const bool found = std::ranges::find(targets, at) != targets.end();
         const Index target = found ? at : targets.back();
-        if (target + furthest_shown < each.query) continue;
+        // The sink is never shown.
+        if (type != HeadType::sink && target + furthest_shown < each.query) continue;
         placed.push_back({document, &example, &each, target, at, found});
       }
     }
@@ -233,6 +248,21 @@ class ExampleChooser {
   ExampleRows rows_;
 };
 
+/// The key among 1 .. query-2, of another token than the query's, whose token is most similar; none
+/// if there are fewer than 5.
+std::vector<Index> most_similar(const ExampleSource& source, Index query) {
+  std::vector<float> similarity(query + 1);
+  source.similarity.column(query, similarity.data());
+  Index best = no_position, n = 0;
+  for (Index key = 1; key + 2 <= query; ++key) {
+    if (source.tokens[key] == source.tokens[query]) continue;
+    ++n;
+    if (best == no_position || similarity[key] > similarity[best]) best = key;
+  }
+  if (n < least_semantic_keys) return {};
+  return {best};
+}
+
 }  // namespace
 
 bool is_example_document(std::uint64_t document) {
@@ -260,6 +290,8 @@ std::vector<ExampleCase> example_cases(const ExampleSource& source) {
     cases.push_back({HeadType::positional, "", query, {}, no_position});
     add(HeadType::duplicate, query, source.copies[query]);
     std::vector<Index> delimiters, rare, successors;
+    add(HeadType::sink, query, {0});
+    add(HeadType::semantic, query, most_similar(source, query));
     for (Index key = 1; key <= query; ++key) {
       if (!source.is_punctuation.empty() && source.is_punctuation[key]) delimiters.push_back(key);
       if (source.rarest[query] == source.tokens[key]) rare.push_back(key);
@@ -279,7 +311,7 @@ std::vector<ExampleCase> example_cases(const ExampleSource& source) {
   };
   for (const Arc& arc : source.words.arcs) {
     if (!is_scored_relation(arc.relation)) continue;
-    add_words(HeadType::syntactic, relation_text(arc), arc.later, {arc.earlier});
+    add_words(HeadType::syntactic, arc_text(arc.relation, arc.direction), arc.later, {arc.earlier});
   }
   for (const CoreferenceQuery& reference : source.words.references) {
     if (!reference.is_pronoun || reference.antecedents.empty()) continue;
@@ -288,9 +320,15 @@ std::vector<ExampleCase> example_cases(const ExampleSource& source) {
   return cases;
 }
 
-Index attended_token(const ExampleCase& example, const std::vector<Index>& largest_key,
-                     const std::vector<Index>& largest_word, const WordStructure& words) {
-  if (example.word == no_position) return largest_key[example.query];
+Index attended_token(const ExampleCase& example, const Matrix& pattern,
+                     const std::vector<Index>& largest_key, const std::vector<Index>& largest_word,
+                     const WordStructure& words) {
+  if (example.word == no_position) {
+    const Index query = example.query, key = largest_key[query];
+    const bool rests = example.type == HeadType::sink &&
+                       (key == no_position || pattern(0, query) >= pattern(key, query));
+    return rests ? 0 : key;
+  }
   const Index word = largest_word[example.word];
   return word == no_position ? no_position : words.tokens[word].front();
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "classification/semantic.hpp"
 #include "classification/types.hpp"
 #include "classification/words.hpp"
 #include "headscope/results.hpp"
@@ -26,10 +27,12 @@ bool is_example_document(std::uint64_t document);
 /// the targets. Positions are tokens; words count as their first token.
 struct ExampleCase {
   HeadType type = HeadType::positional;
-  std::string relation;  ///< `nsubj, dependent to head` for syntactic cases
+  std::string relation;  ///< `nsubj → head` for syntactic cases
   Index query = 0;
-  std::vector<Index> targets;  ///< empty for positional cases: the head's offset decides
-  Index word = no_position;    ///< the query's word if weights between words count
+  /// Empty for positional cases, which serve positional, current-token and long-range heads: the
+  /// head's offset decides, or the distance.
+  std::vector<Index> targets;
+  Index word = no_position;  ///< the query's word if weights between words count
 };
 
 /// One document as examples need it.
@@ -46,6 +49,7 @@ struct ExampleSource {
   const std::vector<std::vector<Index>>& copies;
   const std::vector<std::optional<TokenId>>& rarest;
   const WordStructure& words;
+  const TokenSimilarity& similarity;
 };
 
 /// The sentence of each token; no_position before the first word.
@@ -54,11 +58,14 @@ std::vector<Index> token_sentences(const Piece& piece);
 /// All cases within the first most_example_tokens tokens.
 std::vector<ExampleCase> example_cases(const ExampleSource& source);
 
-/// The token a head attends to most in a case; no_position if there is none.
+/// The token a head attends to most in a case; no_position if there is none. The sink counts in
+/// cases of sink heads alone.
+/// @param pattern       of the head.
 /// @param largest_key   by token, from largest_keys.
 /// @param largest_word  by word, from largest_earlier_words; empty without words.
-Index attended_token(const ExampleCase& example, const std::vector<Index>& largest_key,
-                     const std::vector<Index>& largest_word, const WordStructure& words);
+Index attended_token(const ExampleCase& example, const Matrix& pattern,
+                     const std::vector<Index>& largest_key, const std::vector<Index>& largest_word,
+                     const WordStructure& words);
 
 /// Keeps a document's text and cases.
 void keep_example(const ExampleDocument& example, std::uint64_t document,

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "classification/claims.hpp"
+#include "classification/explained.hpp"
 #include "classification/results.hpp"
 #include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
@@ -230,13 +231,14 @@ Figure relations_figure(const Scores& scores, const std::vector<Index>& order) {
               "number, "
               "and its accuracy on those of odd number with a 95 % interval (documents resampled), "
               "beside "
-              "the best fixed word offset chosen and scored in the same way. `det → head`: the "
-              "determiner "
+              "the word offset that is best on those same documents. `det → head`: the determiner "
               "attends back to its head; `head → det`: the head back to its determiner. Relations "
               "with at "
               "least " +
-              std::to_string(static_cast<int>(least_heldout_arcs)) +
-              " held-out arcs, largest gain over the baseline first.",
+              std::to_string(static_cast<int>(least_heldout_cases)) +
+              " held-out arcs in at least " +
+              std::to_string(static_cast<int>(least_heldout_documents)) +
+              " documents, largest gain over the baseline first.",
           .source = "Clark et al. 2019",
           .content = std::move(chart)};
 }
@@ -361,6 +363,9 @@ std::vector<Figure> classification_figures(const Results& results) {
   const Scores scores(results);
   std::vector<Figure> figures{type_map_figure(scores, results.group(group_name)),
                               type_counts_figure(scores)};
+  if (auto labels = labels_explained_figure(results.group(group_name))) {
+    figures.push_back(*std::move(labels));
+  }
   const std::vector<Index> relations = leading_relations(scores);
   if (!relations.empty()) figures.push_back(relations_figure(scores, relations));
   figures.push_back(entropy_figure(scores));

@@ -67,10 +67,7 @@ Ratio attention_distance(const Matrix& pattern) {
 
 Ratio uniform_attention_distance(Index n_token) {
   Ratio distance;
-  for (Index q = 2; q < n_token; ++q) {
-    const double n_key = static_cast<double>(q);
-    distance += {n_key * (n_key - 1) / 2 / (n_key + 1), n_key / (n_key + 1)};
-  }
+  for (Index q = 2; q < n_token; ++q) distance += {static_cast<double>(q - 1) / 2, 1};
   return distance;
 }
 

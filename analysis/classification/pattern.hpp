@@ -43,7 +43,7 @@ Ratio attention_confidence(const Matrix& pattern);
 /// Source: Vig & Belinkov 2019.
 Ratio attention_distance(const Matrix& pattern);
 
-/// attention_distance of a head that spreads evenly over all keys 0 .. q.
+/// attention_distance of a head that spreads evenly over the keys 1 .. q.
 Ratio uniform_attention_distance(Index n_token);
 
 /// attention_distance of a head that always attends to position 1: the largest possible.

@@ -1,78 +1,71 @@
 #include "classification/relations.hpp"
 
-#include <cmath>
+#include "classification/paired.hpp"
 
 namespace headscope {
 namespace {
 
-/// The most frequent offset in 1 .. longest_offset, the shortest on ties; 0 if there is none.
-Index best_offset(const arma::mat& offsets, Index direction) {
-  Index best = 0;
+/// The offset of 1 .. longest_offset with the most arcs, `preferred` on ties, then the shortest; 0
+/// if there is none.
+/// @param offsets  arcs by offset.
+Index best_offset(const arma::vec& offsets, Index preferred = 0) {
+  Index best = preferred;
   for (Index offset = 1; offset <= longest_offset; ++offset) {
-    const double n = offsets(direction * (longest_offset + 1) + offset, 0);
-    const double n_best = best == 0 ? 0 : offsets(direction * (longest_offset + 1) + best, 0);
-    if (n > n_best) best = offset;
+    if (offsets(offset) > (best == 0 ? 0 : offsets(best))) best = offset;
   }
   return best;
 }
 
-double offset_share(const arma::mat& offsets, const arma::mat& counts, Index direction,
-                    Index offset, Index weighting) {
-  if (offset == 0) return Ratio{}.value();
-  return Ratio{offsets(direction * (longest_offset + 1) + offset, weighting),
-               counts(direction, weighting)}
-      .value();
+/// The share of a relation's arcs at the most frequent offset; NaN without arcs.
+double best_offset_share(const arma::vec& offsets, double count) {
+  return Ratio{offsets.tail(longest_offset).max(), count}.value();
 }
 
 RelationTest test_relation(const WeightedSums& sums, const std::string& relation, Index direction) {
-  const auto hits = [&](Half half) {
-    const arma::mat both = sums.total(relation_hits_name(relation), half);
-    const Index n_unit = both.n_rows / 2;
-    return arma::mat(both.rows(direction * n_unit, (direction + 1) * n_unit - 1));
+  const auto rows_of = [&](const std::string& name, Half half) {
+    const arma::mat both = sums.total(name, half);
+    const Index n = both.n_rows / 2;
+    return arma::mat(both.rows(direction * n, (direction + 1) * n - 1));
   };
-  const auto counts = [&](Half half) { return sums.total(relation_count_name(relation), half); };
-  const auto offsets = [&](Half half) { return sums.total(relation_offsets_name(relation), half); };
+  const auto hits = [&](Half half) { return rows_of(relation_hits_name(relation), half); };
+  const auto counts = [&](Half half) { return rows_of(relation_count_name(relation), half); };
+  const auto offsets = [&](Half half) { return rows_of(relation_offsets_name(relation), half); };
 
   RelationTest test;
   test.relation = relation;
   test.direction = static_cast<ArcDirection>(direction);
 
-  const arma::mat all_hits = hits(Half::all);
-  const arma::mat all_counts = counts(Half::all);
+  const arma::vec all_hits = hits(Half::all).col(0);
   const Index n_unit = all_hits.n_rows;
-  test.count = all_counts(direction, 0);
-  for (Index unit = 0; unit < n_unit; ++unit) {
-    test.accuracy.push_back(Ratio{all_hits(unit, 0), test.count}.value());
+  test.count = counts(Half::all)(0, 0);
+  for (const double n : all_hits) test.accuracy.push_back(Ratio{n, test.count}.value());
+  test.baseline = best_offset_share(offsets(Half::all).col(0), test.count);
+
+  const arma::vec even_hits = hits(Half::even).col(0), even_offsets = offsets(Half::even).col(0);
+  const double even_count = counts(Half::even)(0, 0);
+  const double even_baseline = best_offset_share(even_offsets, even_count);
+  for (const double n : even_hits) {
+    test.even_gain.push_back(Ratio{n, even_count}.value() - even_baseline);
   }
-  const arma::mat all_offsets = offsets(Half::all);
-  test.baseline =
-      offset_share(all_offsets, all_counts, direction, best_offset(all_offsets, direction), 0);
+  if (even_count > 0) test.chosen_unit = even_hits.index_max();
 
-  test.offset = best_offset(offsets(Half::even), direction);
-  const arma::vec even_hits = hits(Half::even).col(0);
-  if (counts(Half::even)(direction, 0) > 0) test.chosen_unit = even_hits.index_max();
-
-  const arma::mat odd_hits = hits(Half::odd);
-  const arma::mat odd_counts = counts(Half::odd);
-  const arma::mat odd_offsets = offsets(Half::odd);
-  test.heldout_count = odd_counts(direction, 0);
+  const arma::mat odd_hits = hits(Half::odd), odd_counts = counts(Half::odd),
+                  odd_offsets = offsets(Half::odd);
+  const PairedSums paired(sums.statistics(), relation_test_name(relation, direction),
+                          longest_offset + 1);
+  test.heldout_count = paired.n_case();
+  test.heldout_documents = paired.n_document();
+  test.offset = best_offset(odd_offsets.col(0), best_offset(even_offsets));
   test.heldout_accuracy.set_size(n_unit, sums.n_weighting());
   test.heldout_baseline.set_size(sums.n_weighting());
   for (Index w = 0; w < sums.n_weighting(); ++w) {
-    test.heldout_baseline(w) = offset_share(odd_offsets, odd_counts, direction, test.offset, w);
+    test.heldout_baseline(w) = best_offset_share(odd_offsets.col(w), odd_counts(0, w));
     for (Index unit = 0; unit < n_unit; ++unit) {
-      test.heldout_accuracy(unit, w) = Ratio{odd_hits(unit, w), odd_counts(direction, w)}.value();
+      test.heldout_accuracy(unit, w) = Ratio{odd_hits(unit, w), odd_counts(0, w)}.value();
     }
   }
-
-  const double baseline = test.heldout_baseline(0);
   for (Index unit = 0; unit < n_unit; ++unit) {
-    test.p.push_back(
-        std::isnan(baseline)
-            ? baseline
-            : binomial_upper_tail(static_cast<std::uint64_t>(std::llround(odd_hits(unit, 0))),
-                                  static_cast<std::uint64_t>(std::llround(test.heldout_count)),
-                                  baseline));
+    test.p.push_back(is_tested(test) ? paired.p(unit, test.offset) : arma::datum::nan);
   }
   return test;
 }
@@ -83,8 +76,12 @@ std::string arc_text(const std::string& relation, ArcDirection direction) {
   return direction == ArcDirection::dependent_to_head ? relation + " → head" : "head → " + relation;
 }
 
+bool is_enough(double n_case, double n_document) {
+  return n_case >= least_heldout_cases && n_document >= least_heldout_documents;
+}
+
 bool is_tested(const RelationTest& test) {
-  return test.heldout_count >= least_heldout_arcs && !std::isnan(test.heldout_baseline(0));
+  return is_enough(test.heldout_count, test.heldout_documents);
 }
 
 RelationTests test_relations(const WeightedSums& sums) {

@@ -3,6 +3,8 @@
 #include <numeric>
 
 #include "classification/results.hpp"
+#include "classification/types.hpp"
+#include "classification/words.hpp"
 #include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
 #include "report_text.hpp"
@@ -10,20 +12,45 @@
 namespace headscope {
 namespace {
 
+/// The most heads of a type in one untrained model; NaN without untrained models, or where their
+/// documents cannot test for the type.
+double most_untrained(const ResultsGroup& group, std::size_t type) {
+  if (!group.has("control_type_heads")) return std::nan("");
+  const Array& heads = group.variable("control_type_heads").values;
+  double most = 0;
+  for (std::size_t control = 0; control < heads.shape[0]; ++control) {
+    if (std::isnan(heads(control, type))) return std::nan("");
+    most = std::max(most, heads(control, type));
+  }
+  return most;
+}
+
+/// A type is a job if more heads have it than in any untrained model.
 std::string type_line(const ResultsGroup& group) {
   const Array& type = group.variable("type").values;
   const std::vector<std::string>& names = group.dimensions.at("head_type").text;
   const std::size_t n_unit = type.shape[1] * type.shape[2];
   std::vector<bool> typed(n_unit);
   std::vector<std::pair<std::size_t, std::string>> counts;
+  std::string by_chance;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    std::size_t n = 0;
-    for (std::size_t unit = 0; unit < n_unit; ++unit) {
-      if (type.values[i * n_unit + unit] != 1) continue;
-      typed[unit] = true;
-      ++n;
+    const auto begin = type.values.begin() + static_cast<std::ptrdiff_t>(i * n_unit);
+    const auto n = static_cast<std::size_t>(
+        std::count(begin, begin + static_cast<std::ptrdiff_t>(n_unit), 1.0));
+    const double untrained = most_untrained(group, i);
+    const std::string of_untrained =
+        std::isnan(untrained) ? "" : "; untrained at most " + number_text(untrained, 3);
+    if (n == 0 && !(untrained > 0)) continue;
+    if (static_cast<double>(n) <= untrained) {
+      by_chance += (by_chance.empty() ? "" : ", ") + spaced(names[i]) + " (" + std::to_string(n) +
+                   of_untrained + ")";
+      continue;
     }
-    if (n > 0) counts.emplace_back(n, spaced(names[i]));
+    for (std::size_t unit = 0; unit < n_unit; ++unit) {
+      if (type.values[i * n_unit + unit] == 1) typed[unit] = true;
+    }
+    counts.emplace_back(
+        n, spaced(names[i]) + (untrained > 0 ? " (" + of_untrained.substr(2) + ")" : ""));
   }
   std::stable_sort(counts.begin(), counts.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -32,10 +59,23 @@ std::string type_line(const ResultsGroup& group) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     text += (i == 0 ? ": " : ", ") + std::to_string(counts[i].first) + " " + counts[i].second;
   }
-  return text + " (a head may have several).";
+  text += " (a head may have several).";
+  if (!by_chance.empty()) {
+    text += " No job, since untrained models have as many: " + by_chance + ".";
+  }
+  if (group.has("control_type_heads")) {
+    const Array& heads = group.variable("control_type_heads").values;
+    double n_untrained = 0;
+    for (const double n : heads.values) n_untrained += std::isnan(n) ? 0 : n;
+    if (n_untrained == 0) {
+      text += " No head of " + count_text(heads.shape[0], "untrained model") + " has one.";
+    }
+  }
+  return text;
 }
 
-// Among the heads chosen on even documents, the one furthest above its baseline on odd ones.
+// Among the heads chosen on even documents that pass on odd ones, the one furthest above its
+// baseline there.
 std::string syntax_line(const ResultsGroup& group) {
   if (!group.has("relation_tested")) return "";
   const Array& accuracy = group.variable("relation_best_accuracy_heldout").values;
@@ -43,26 +83,59 @@ std::string syntax_line(const ResultsGroup& group) {
   const Array& tested = group.variable("relation_tested").values;
   const Array& layer = group.variable("relation_best_layer").values;
   const Array& head = group.variable("relation_best_head").values;
+  const Array& passed = group.variable("relation_passed").values;
+  const auto chosen = [&](std::size_t i) {
+    return HeadIndex{static_cast<Index>(layer.values[i]), static_cast<Index>(head.values[i])};
+  };
   std::vector<double> gain(accuracy.size(), std::nan(""));
   for (std::size_t i = 0; i < gain.size(); ++i) {
     if (tested.values[i] != 1 || layer.values[i] < 0) continue;
+    const HeadIndex each = chosen(i);
+    if (passed.part(i / tested.shape[1])(i % tested.shape[1], each.layer, each.head) != 1) continue;
     gain[i] = accuracy.values[i] - baseline.values[i];
   }
   const std::optional<std::size_t> best = largest(gain);
-  if (!best) {
+  if (!largest(tested.values) || tested.values[*largest(tested.values)] != 1) {
     return "No relation has enough held-out arcs to be tested, so that whether a head finds one "
            "cannot be told.";
   }
-  if (!(gain[*best] > 0)) return "No head finds a syntactic relation better than a fixed offset.";
+  if (!best) {
+    return "No head that even documents chose for a syntactic relation finds it on odd ones better "
+           "than a fixed offset.";
+  }
   const std::vector<std::string>& relations = group.dimensions.at("relation").text;
   const std::vector<std::string>& directions = group.dimensions.at("direction").text;
-  return HeadIndex{static_cast<Index>(layer.values[*best]), static_cast<Index>(head.values[*best])}
-             .text() +
-         " is furthest above its baseline: in " + percent(accuracy.values[*best]) +
-         " of held-out " + relations[*best / directions.size()] + " arcs (" +
-         spaced(directions[*best % directions.size()]) +
+  return chosen(*best).text() + " is furthest above its baseline: in " +
+         percent(accuracy.values[*best]) + " of held-out " + relations[*best / directions.size()] +
+         " arcs (" + spaced(directions[*best % directions.size()]) +
          ") it attends most to the right word, where the best fixed offset is right in " +
          percent(baseline.values[*best]) + ".";
+}
+
+// The head that is right on the most held-out pronouns beside the best rule there.
+std::string coreference_line(const ResultsGroup& group) {
+  if (!group.has("coreference_p") || !largest(group.variable("coreference_p").values.values)) {
+    return "";
+  }
+  const Array& accuracy = group.variable("coreference_pronoun_heldout").values;
+  const std::optional<std::size_t> best = largest(accuracy.values);
+  const Array& rules = group.variable("coreference_baseline_heldout").values;
+  std::vector<double> of_rule;
+  for (std::size_t rule = 0; rule < rules.shape[0]; ++rule) of_rule.push_back(rules(rule, 1));
+  const std::optional<std::size_t> best_rule = largest(of_rule);
+  if (!best || !best_rule) return "";
+  constexpr std::array<const char*, n_coreference_rule> words{
+      "the nearest mention", "the mention completed last", "the nearest mention of the same form",
+      "the nearest mention of the same gender and number"};
+  const Array passed =
+      group.variable("type").values.part(static_cast<std::size_t>(HeadType::coreference));
+  const auto n_passed = std::count(passed.values.begin(), passed.values.end(), 1.0);
+  return (n_passed == 0 ? "No head finds" : count_text(n_passed, "head") + " find") +
+         std::string(n_passed == 1 ? "s" : "") +
+         " what a pronoun refers to better than simple rules do. " +
+         unit_text(*best, accuracy.shape[1]) + " is best: right on " +
+         percent(accuracy.values[*best]) + " of the held-out pronouns, where " + words[*best_rule] +
+         " is right on " + percent(of_rule[*best_rule]) + ".";
 }
 
 std::string repetition_line(const Array& induction, const Array& previous) {
@@ -96,8 +169,9 @@ ReportPart classification_report(const ResultsGroup& group) {
   constexpr std::size_t rank = 10;
   const auto values = [&](const char* name) -> const Array& { return group.variable(name).values; };
   ReportPart part;
-  add_finding(rank, "Jobs", type_line(group), part);
+  add_finding(rank, jobs_line, type_line(group), part);
   add_finding(rank, "Syntax", syntax_line(group), part);
+  add_finding(rank, "Coreference", coreference_line(group), part);
   add_finding(rank, "Repetition and position",
               repetition_line(values("induction"), values("previous_token")), part);
   add_finding(rank, "Resting place", sink_line(values("sink")), part);

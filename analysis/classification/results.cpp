@@ -1,9 +1,13 @@
 #include "classification/results.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "classification/claims.hpp"
+#include "classification/copy_effect.hpp"
 #include "classification/evidence.hpp"
+#include "classification/power.hpp"
 #include "classification/relations.hpp"
 #include "classification/types.hpp"
 
@@ -29,8 +33,9 @@ arma::mat resampled_induction(const Array& scores, Index n_weighting, std::uint6
         means(unit, w) += times[s] * scores.values[s * n_unit + unit];
       }
     }
+    means.col(w) /= std::accumulate(times.begin(), times.end(), 0.0);
   }
-  return means / static_cast<double>(n_sequence);
+  return means;
 }
 
 /// A statistic of the finite values in each column: 1 x n_cols.
@@ -140,9 +145,9 @@ void ResultsBuilder::add_scores() {
 }
 
 void ResultsBuilder::add_relations(const RelationTests& tests) {
-  std::vector<double> count, baseline, heldout_count, tested, heldout_baseline, offset, best_layer,
-      best_head;
-  std::vector<double> accuracy, heldout, p, q;
+  std::vector<double> count, baseline, heldout_count, heldout_documents, tested, heldout_baseline,
+      offset, best_layer, best_head;
+  std::vector<double> accuracy, heldout, p, q, passed;
   arma::mat best(tests.size(), sums_.n_weighting());
   best.fill(arma::datum::nan);
   for (Index i = 0; i < tests.size(); ++i) {
@@ -150,6 +155,7 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
     count.push_back(test.count);
     baseline.push_back(test.baseline);
     heldout_count.push_back(test.heldout_count);
+    heldout_documents.push_back(test.heldout_documents);
     tested.push_back(is_tested(test) ? 1 : 0);
     heldout_baseline.push_back(test.heldout_baseline(0));
     offset.push_back(static_cast<double>(test.offset));
@@ -163,6 +169,7 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
     heldout.insert(heldout.end(), now.begin(), now.end());
     p.insert(p.end(), test.p.begin(), test.p.end());
     q.insert(q.end(), test.q.begin(), test.q.end());
+    for (Index unit = 0; unit < n_unit(); ++unit) passed.push_back(passes(test, unit) ? 1 : 0);
   }
   const std::string source = "Clark et al. 2019";
   const std::string arcs =
@@ -178,27 +185,34 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
            "The accuracy of the best fixed word offset, all documents", "1", source);
   add_real("relation_accuracy_heldout", per_relation_head, heldout,
            "relation_accuracy over documents of odd number", "1", source);
-  add_real("relation_baseline_heldout", per_relation, heldout_baseline,
-           "Accuracy over documents of odd number of the word offset that is best over those of "
-           "even number",
-           "1", source);
+  add_real(
+      "relation_baseline_heldout", per_relation, heldout_baseline,
+      "Accuracy over documents of odd number of the best fixed word offset: the better there of "
+      "the offset best over documents of even number and the one best over those of odd number",
+      "1", source);
   add_integer("relation_count_heldout", per_relation, heldout_count,
               "relation_count over documents of odd number", "count");
+  add_integer("relation_documents_heldout", per_relation, heldout_documents,
+              "Documents of odd number that have such an arc", "count");
   add_flag("relation_tested", per_relation, tested,
            "Whether the relation is tested: at least " +
-               std::to_string(static_cast<int>(least_heldout_arcs)) +
-               " arcs in documents of odd number, and a baseline from those of even number",
+               std::to_string(static_cast<int>(least_heldout_cases)) + " arcs in " +
+               std::to_string(static_cast<int>(least_heldout_documents)) +
+               " documents of odd number",
            {"no", "yes"});
   add_integer("relation_offset", per_relation, offset,
-              "The word offset that is best over documents of even number; 0 when there is none",
-              "words");
-  add_real("relation_p", per_relation_head, p,
-           "One-sided exact binomial p-value of relation_accuracy_heldout against "
-           "relation_baseline_heldout",
-           "probability", own_definition);
+              "The word offset of relation_baseline_heldout; 0 when there is none", "words");
+  add_real(
+      "relation_p", per_relation_head, p,
+      "One-sided p-value of a paired t-test over the documents of odd number that have such an "
+      "arc: the head's number of hits against that of the fixed word offset relation_offset; no "
+      "value for relations that are not tested",
+      "probability", own_definition);
   add_real("relation_q", per_relation_head, q,
-           "relation_p adjusted over all relations, directions and heads", "probability",
+           "relation_p adjusted over all tested relations, directions and heads", "probability",
            "Benjamini & Hochberg 1995");
+  add_flag("relation_passed", per_relation_head, passed,
+           "Whether the head passes the rule for syntactic heads on this relation", {"no", "yes"});
   add_integer("relation_best_layer", per_relation, best_layer,
               "Layer of the head most accurate on documents of even number; -1 when there is none",
               "1");
@@ -213,20 +227,30 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
 
 void ResultsBuilder::add_coreference(const CoreferenceTest& test) {
   const std::string source = "Clark et al. 2019";
+  const Dimensions by_rule{"rule", "mention"};
+  add_real(
+      coreference_baseline_name, by_rule, column(sums_.ratio(coreference_baseline_name)),
+      "The coreference score of a rule, over all mentions and over pronouns (PRON). nearest: "
+      "the nearest preceding mention, that of the last head word before the mention's own; "
+      "completed_last: of the mentions that end before the mention's first word, the one whose "
+      "last word comes last, the longest on ties; same_form: the nearest preceding mention "
+      "whose head word has the same form, whatever the case of its letters, else the nearest; "
+      "agreement: the nearest preceding mention of the same gender and number (features of the "
+      "head words, else the forms of English pronouns; none given is a value of its own), else "
+      "the nearest",
+      "1", source);
+  add_real("coreference_baseline_heldout", by_rule,
+           column(sums_.ratio(coreference_baseline_name, Half::odd)),
+           "coreference_baseline over documents of odd number", "1", source);
   add_with_interval("coreference_pronoun_heldout", per_head, test.accuracy,
                     "coreference_pronoun over documents of odd number", "1", source);
-  add_real("coreference_pronoun_baseline_heldout", {}, {test.nearest(0)},
-           "coreference_pronoun_baseline over documents of odd number", "1", source);
-  add_real("coreference_pronoun_baseline_completed_heldout", {}, {test.completed(0)},
-           "coreference_pronoun_baseline_completed over documents of odd number", "1",
-           own_definition);
   add_integer("coreference_pronoun_count_heldout", {}, {test.n_pronoun},
               "Non-first pronouns in documents of odd number", "count");
-  add_real(
-      "coreference_p", per_head, test.p,
-      "One-sided exact binomial p-value of coreference_pronoun_heldout against the better of its "
-      "two baselines",
-      "probability", own_definition);
+  add_real("coreference_p", per_head, test.p,
+           "One-sided p-value of a paired t-test over the documents of odd number that have a "
+           "pronoun: the head's number of right pronouns against that of the rule best there; no "
+           "value for fewer than 30 pronouns or 10 such documents",
+           "probability", own_definition);
   add_real("coreference_q", per_head, test.q, "coreference_p adjusted over all heads",
            "probability", "Benjamini & Hochberg 1995");
 }
@@ -318,7 +342,9 @@ void ResultsBuilder::add_types(const TypeMargins& margins, const RelationTests& 
   add_integer("positional_offset", per_head, offset,
               "The offset at which a positional head looks; -1 for other heads", "tokens");
   if (relations.empty()) return;
-  const std::string carrier = "that a syntactic head exceeds its threshold by most on";
+  const std::string carrier =
+      "that a syntactic head claims: of those in relation_passed the one where it gains most over "
+      "the best fixed offset on documents of even number";
   add_integer("syntactic_relation", per_head, relation,
               "The relation " + carrier + ", as an index along relation; -1 for other heads", "1");
   add_integer("syntactic_direction", per_head, direction,
@@ -345,6 +371,12 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
   group.add_dimension(Dimension::count("head", n_head));
   group.add_dimension(Dimension::count("offset", n_offset));
   group.add_dimension(Dimension::labels("pronoun", {"without", "with"}));
+  std::vector<std::string> rules;
+  for (std::size_t i = 0; i < n_coreference_rule; ++i) {
+    rules.push_back(coreference_rule_name(static_cast<CoreferenceRule>(i)));
+  }
+  group.add_dimension(Dimension::labels("rule", rules));
+  group.add_dimension(Dimension::labels("mention", {"all", "pronoun"}));
   std::vector<std::string> type_names;
   for (std::size_t i = 0; i < n_head_type; ++i) {
     type_names.push_back(head_type_name(static_cast<HeadType>(i)));
@@ -364,6 +396,7 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
   builder.add_coreference(coreference);
   const SemanticTest semantic = test_semantic(sums);
   builder.add_semantic(semantic);
+  add_effect_tests(statistics, group);
   const arma::mat induction_means = resampled_induction(induction, sums.n_weighting(), seed);
   builder.add_with_interval(
       "induction", per_head, induction_means,
@@ -379,9 +412,53 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
   add_type_evidence(group);
   group.summary = type_summary(margins, group, n_head);
   group.report = classification_report(group);
-  group.claims = specialisation_claims(margins);
+  group.claims =
+      specialisation_claims(margins, type_powers(sums, relation_tests, coreference, semantic));
   for (Claim& claim : rest_claims(margins, sums, n_head)) group.claims.push_back(std::move(claim));
   return group;
+}
+
+Array heads_by_type(const Statistics& statistics, const Array& induction,
+                    const std::vector<HeadIndex>& pruned_heads, std::size_t n_bootstrap,
+                    std::uint64_t seed) {
+  const WeightedSums sums(statistics, bootstrap_weights(statistics, n_bootstrap, seed));
+  TypeMargins margins =
+      type_margins(sums, test_relations(sums), test_coreference(sums), test_semantic(sums),
+                   resampled_induction(induction, sums.n_weighting(), seed));
+  leave_out_heads(pruned_heads, induction.shape[2], margins);
+  Array heads({n_head_type});
+  for (std::size_t i = 0; i < n_head_type; ++i) {
+    const auto type = static_cast<HeadType>(i);
+    for (Index unit = 0; unit < margins.of(type).n_rows; ++unit) {
+      heads(i) += margins.has(type, unit) ? 1 : 0;
+    }
+    if (!margins.untested_reason(type).empty()) heads(i) = arma::datum::nan;
+  }
+  return heads;
+}
+
+void add_control_types(const std::vector<Array>& controls, ResultsGroup& group) {
+  Array heads({controls.size(), n_head_type});
+  std::vector<ControlHeads> of_models;
+  for (std::size_t control = 0; control < controls.size(); ++control) {
+    ControlHeads& of_model = of_models.emplace_back();
+    for (std::size_t type = 0; type < n_head_type; ++type) {
+      heads(control, type) = of_model[type] = controls[control](type);
+    }
+  }
+  group.add_dimension(Dimension::count("control", controls.size()));
+  group.add(Variable::real("control_type_heads", {"control", "head_type"}, heads,
+                           "Heads of each type in untrained models of the same shape, on documents "
+                           "spread evenly over the corpus; no value where these cannot test for "
+                           "the type",
+                           "count", own_definition));
+  const Shape& shape = group.variable("type").values.shape;
+  settle_by_controls(of_models, shape[1] * shape[2], group.claims);
+  const ReportPart part = classification_report(group);
+  for (Finding& finding : group.report.findings) {
+    const auto same = std::ranges::find(part.findings, finding.about, &Finding::about);
+    if (finding.about == jobs_line && same != part.findings.end()) finding.text = same->text;
+  }
 }
 
 }  // namespace headscope

@@ -14,6 +14,20 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
                                     const std::vector<HeadIndex>& pruned_heads,
                                     std::size_t n_bootstrap, std::uint64_t seed);
 
+/// Heads of each type, by type, as `ControlValues` holds them; NaN where the documents cannot test
+/// for the type. Parameters as of classification_results.
+Array heads_by_type(const Statistics& statistics, const Array& induction,
+                    const std::vector<HeadIndex>& pruned_heads, std::size_t n_bootstrap,
+                    std::uint64_t seed);
+
+/// Adds `control_type_heads`, the line of the summary that counts jobs with it, and what untrained
+/// models decide of the claims.
+/// @param controls  heads_by_type of each.
+void add_control_types(const std::vector<Array>& controls, ResultsGroup& group);
+
+/// What the line of the summary is about that counts the heads of each type.
+inline constexpr const char* jobs_line = "Jobs";
+
 /// The part of the report about the finished group.
 ReportPart classification_report(const ResultsGroup& group);
 

@@ -11,8 +11,6 @@
 namespace headscope {
 namespace {
 
-constexpr Index least_keys = 5;
-
 // Relative spread that float32 rounding gives to equal values.
 constexpr double float_rounding = 1e-6;
 
@@ -116,7 +114,7 @@ std::vector<SemanticScore> semantic_scores(const Cube& pattern, const TokenSimil
       eligible[k] = k > 0 && similarity.type(k) != similarity.type(q) ? 1 : 0;
       n_eligible += eligible[k];
     }
-    if (n_eligible < static_cast<double>(least_keys)) return;
+    if (n_eligible < static_cast<double>(least_semantic_keys)) return;
     for (std::size_t c = 0; c < n_column; ++c) {
       if (c == 0) {
         similarity.column(q, raw.data());

@@ -35,6 +35,9 @@ class TokenSimilarity {
   std::vector<std::vector<Index>> permutations_;
 };
 
+/// A query with fewer eligible keys has no score.
+inline constexpr Index least_semantic_keys = 5;
+
 /// The result of semantic_scores for one head.
 struct SemanticScore {
   Ratio correlation;            ///< mean over queries of Pearson's r

@@ -6,8 +6,10 @@
 #include <limits>
 #include <numeric>
 
+#include "classification/next_tokens.hpp"
 #include "classification/sums.hpp"
 #include "classification/tokens.hpp"
+#include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
 #include "headscope/utf8.hpp"
 #include "packed_text.hpp"
@@ -21,6 +23,7 @@ using Copies = std::vector<std::vector<Index>>;
 constexpr double least_named = 0.4;  // mean attention of a head that is named
 constexpr std::size_t most_named = 5;
 constexpr std::size_t most_token_bytes = 600;
+constexpr std::size_t most_neurons = 4'000'000;  // values of queries and keys
 
 const AnalysisInfo sentence_info{
     .name = "sentence",
@@ -57,6 +60,7 @@ const std::array<SentenceScore, 5> sentence_scores{{
 
 /// From the last token of the sentence.
 constexpr const char *last_weight = "last_token_weight", *last_key = "last_token_key";
+constexpr const char *query_row = "query", *key_row = "key";
 
 /// Units by falling value; those without one are left out.
 std::vector<std::size_t> by_value(const std::vector<double>& values) {
@@ -87,45 +91,48 @@ std::string leading_heads(const Array& values) {
   return list;
 }
 
-std::string in_quotes(const std::string& token) {
-  const std::size_t begin = token.find_first_not_of(' ');
-  return "“" + (begin == token.npos ? token : token.substr(begin)) + "”";
+std::string in_quotes(const std::string& label) {
+  return "“" + label + "”";
 }
 
 /// `L2H4 to “sat” (3) 0.91, L3H1 to “cat” (2) 0.80`.
 std::string leading_keys(const Array& weights, const Array& keys,
-                         const std::vector<std::string>& tokens) {
+                         const std::vector<std::string>& labels) {
   std::string list;
   const std::vector<std::size_t> units = by_value(weights.values);
   for (std::size_t i = 0; i < std::min(units.size(), most_named); ++i) {
     const auto key = static_cast<std::size_t>(keys.values[units[i]]);
     list += (i == 0 ? "" : ", ") + unit_text(units[i], weights.shape[1]) + " to " +
-            in_quotes(tokens.at(key)) + " (" + std::to_string(key) + ") " +
+            in_quotes(labels.at(key)) + " (" + std::to_string(key) + ") " +
             decimals(weights.values[units[i]], 2);
   }
   return list;
 }
 
-std::string token_list(const std::vector<std::string>& tokens) {
+std::string token_list(const std::vector<std::string>& labels) {
   std::string list;
-  for (const std::string& token : tokens) list += (list.empty() ? "" : "·") + token;
-  return std::to_string(tokens.size()) + ": " + valid_utf8(shortened(list, most_token_bytes));
+  for (const std::string& label : labels) list += (list.empty() ? "" : " ") + label;
+  return std::to_string(labels.size()) + ": " + valid_utf8(shortened(list, most_token_bytes));
 }
 
 class Sentence : public Analysis {
  public:
-  explicit Sentence(const AnalysisContext& context) : config_(context.model.config) {}
+  Sentence(const AnalysisContext& context, const Tokenizer& tokenizer, std::optional<TokenId> next)
+      : config_(context.model.config), tokenizer_(tokenizer), next_tokens_(context.model, next) {}
 
   bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override {
     copies_ = earlier_copies(piece.tokens);
     const std::vector<double> text = packed_texts(piece.token_text);
     statistics.row("token_text", {text.size()}).values = text;
+    next_tokens_.begin_piece(piece.tokens);
     return true;
   }
 
   bool wants_pattern(Index /*layer*/) const override { return true; }
 
   void observe_layer(const LayerView& view, DocumentStatistics& statistics) override {
+    next_tokens_.observe_layer(view);
+    keep_neurons(view, statistics);
     const Shape by_head{config_.n_layer, config_.n_head};
     for (Index head = 0; head < config_.n_head; ++head) {
       const Matrix& pattern = view.pattern.slice(head);
@@ -142,17 +149,56 @@ class Sentence : public Analysis {
     }
   }
 
+  void end_piece(const PieceEnd& end, DocumentStatistics& statistics) override {
+    next_tokens_.end_piece(end.resid_final, end.forward, statistics);
+  }
+
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
 
  private:
+  /// Queries, scaled so that their product with a key is the score, and keys.
+  void keep_neurons(const LayerView& view, DocumentStatistics& statistics) const {
+    const Index d_head = config_.d_head();
+    const Shape shape{config_.n_layer, config_.n_head, view.n_token, d_head};
+    if (2 * element_count(shape) > most_neurons) return;
+    for (const bool is_query : {true, false}) {
+      Array& kept = statistics.row(is_query ? query_row : key_row, shape);
+      const double scale = is_query ? config_.score_scale(view.layer) : 1;
+      const Index first = is_query ? 0 : config_.d_model;
+      for (Index head = 0; head < config_.n_head; ++head) {
+        for (Index token = 0; token < view.n_token; ++token) {
+          for (Index i = 0; i < d_head; ++i) {
+            kept(view.layer, head, token, i) = scale * view.qkv(first + head * d_head + i, token);
+          }
+        }
+      }
+    }
+  }
+  void add_neurons(const Statistics& statistics, ResultsGroup& group) const;
+
   ModelConfig config_;
+  const Tokenizer& tokenizer_;
+  NextTokens next_tokens_;
   Copies copies_;
 };
+
+void Sentence::add_neurons(const Statistics& statistics, ResultsGroup& group) const {
+  if (!statistics.has(query_row)) return;
+  group.add_dimension(Dimension::count("dimension", config_.d_head()));
+  const std::vector<std::string> by_neuron{"layer", "head", "token", "dimension"};
+  group.add(Variable::real(query_row, by_neuron, statistics.rows(query_row).at(0),
+                           "Queries times the scale of the scores", "1", own_definition));
+  group.add(Variable::real(key_row, by_neuron, statistics.rows(key_row).at(0),
+                           "Keys; the sum of query times key over the dimensions is the score "
+                           "before the softmax",
+                           "1", own_definition));
+}
 
 std::vector<ResultsGroup> Sentence::finish(const Statistics& statistics) const {
   const auto row = [&](const char* name) -> const Array& { return statistics.rows(name).at(0); };
   std::vector<std::string> tokens = unpacked_texts(row("token_text"));
   for (std::string& token : tokens) token = escaped_utf8(token);
+  const std::vector<std::string> labels = token_labels(tokens);
   ResultsGroup group;
   group.name = sentence_info.name;
   group.title = sentence_info.title;
@@ -162,7 +208,7 @@ std::vector<ResultsGroup> Sentence::finish(const Statistics& statistics) const {
   ReportPart& part = group.report;
   ScoreSection section{.rank = 10, .title = "On this sentence", .variables = {}};
   std::size_t rank = 10;
-  add_finding(rank, "Tokens", token_list(tokens), part);
+  add_finding(rank, "Tokens", token_list(labels), part);
   add_finding(rank += 10, "Heads",
               "by mean attention weight, those of at least " + decimals(least_named, 1), part);
   for (const SentenceScore& score : sentence_scores) {
@@ -172,8 +218,8 @@ std::vector<ResultsGroup> Sentence::finish(const Statistics& statistics) const {
                              score.info.units, score.info.references));
     section.variables.push_back(score.info.name);
   }
-  add_finding(rank + 10, "From " + in_quotes(tokens.back()),
-              leading_keys(row(last_weight), row(last_key), tokens), part);
+  add_finding(rank + 10, "From " + in_quotes(labels.back()),
+              leading_keys(row(last_weight), row(last_key), labels), part);
   group.add(Variable::real(last_weight, {"layer", "head"}, row(last_weight),
                            "Largest weight of the last token, sink excluded", "probability",
                            own_definition));
@@ -183,14 +229,18 @@ std::vector<ResultsGroup> Sentence::finish(const Statistics& statistics) const {
                               "1", own_definition));
   section.variables.push_back(last_weight);
   part.scores.push_back(std::move(section));
+  add_next_tokens(statistics, tokenizer_, rank + 20, group);
+  add_neurons(statistics, group);
   return {std::move(group)};
 }
 
 }  // namespace
 
-RegisteredAnalysis sentence_analysis() {
+RegisteredAnalysis sentence_analysis(const Tokenizer& tokenizer, std::optional<TokenId> next) {
   return {sentence_info,
-          [](const AnalysisContext& context) { return std::make_unique<Sentence>(context); },
+          [&tokenizer, next](const AnalysisContext& context) {
+            return std::make_unique<Sentence>(context, tokenizer, next);
+          },
           {},
           {}};
 }

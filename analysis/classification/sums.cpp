@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "headscope/resampling.hpp"
 #include "headscope/results.hpp"
 
 namespace headscope {
@@ -50,33 +51,37 @@ constexpr std::array<ScoreInfo, n_head_score> scores{{
      "Share of queries whose largest weight, sink excluded, lies on the token rarest in the "
      "corpus; queries whose rarest token is tied with another, not a copy of it, are left out",
      "1", "Voita et al. 2019"},
+    {"copy_effect",
+     "What attending adds to the logit of the attended token: mean over queries q >= 2 of the sum "
+     "over keys k >= 1 of A[q,k] (c_k[t_k] - mean of c_k over the vocabulary), where c_k = W_U "
+     "(gain . centre(W_O v_k)) / scale_q are the logits that the head's values at k write, the "
+     "final LayerNorm's scale at q held fixed, and t_k is the token at k",
+     "logits", "Elhage et al. 2021; McDougall et al. 2023"},
+    {"copy_effect_null",
+     "copy_effect when the document's token types exchange places at random: its mean over all "
+     "exchanges, in which the mean of c_k over the types of the document stands for c_k[t_k]",
+     "logits", own_definition},
+    {"suppression_effect",
+     "copy_effect with the sum over those keys alone whose token is, at the query, among the 10 "
+     "most probable of the logit lens before the head's layer; queries without such a key count "
+     "with 0",
+     "logits", "McDougall et al. 2023; nostalgebraist 2020"},
+    {"suppression_effect_null",
+     "suppression_effect, over the same keys, when the document's token types exchange places at "
+     "random, as in copy_effect_null",
+     "logits", own_definition},
 }};
 
 constexpr std::array<ScoreInfo, n_baseline> baselines{{
     {"delimiter_baseline", "Punctuation tokens' share of the keys available, sink excluded", "1",
      own_definition},
-    {"distance_uniform",
-     "The distance of a head that spreads evenly over all keys, the sink among them", "tokens",
-     "Vig & Belinkov 2019"},
+    {"distance_uniform", "The distance of a head that spreads evenly over all keys, sink excluded",
+     "tokens", "Vig & Belinkov 2019"},
     {"distance_furthest", "The distance of a head that always looks at position 1", "tokens",
      own_definition},
     {"dependency_alignment_baseline",
      "The dependency alignment of a head that spreads evenly over the earlier words", "1",
      "Vig & Belinkov 2019"},
-    {"coreference_baseline",
-     "The coreference score of taking the nearest preceding mention: that of the last head word "
-     "before the mention's own",
-     "1", "Clark et al. 2019"},
-    {"coreference_pronoun_baseline",
-     "As coreference_baseline, over mentions whose head word is a pronoun (PRON)", "1",
-     "Clark et al. 2019"},
-    {"coreference_baseline_completed",
-     "The coreference score of taking the mention completed last before it: of the mentions that "
-     "end before the mention's first word, the one whose last word comes last, the longest on ties",
-     "1", own_definition},
-    {"coreference_pronoun_baseline_completed",
-     "As coreference_baseline_completed, over mentions whose head word is a pronoun (PRON)", "1",
-     own_definition},
 }};
 
 }  // namespace
@@ -103,6 +108,10 @@ std::string relation_count_name(const std::string& relation) {
 
 std::string relation_offsets_name(const std::string& relation) {
   return "relation_offsets." + relation;
+}
+
+std::string relation_test_name(const std::string& relation, Index direction) {
+  return relation + "." + std::to_string(direction);
 }
 
 WeightedSums::WeightedSums(const Statistics& statistics, arma::mat weights)
@@ -141,7 +150,7 @@ arma::mat bootstrap_weights(const Statistics& statistics, std::size_t n_bootstra
 
 Estimate row_estimate(const arma::mat& values, Index row) {
   const arma::rowvec samples = values.row(row);
-  return percentile_estimate(samples.front(), {samples.begin() + 1, samples.end()});
+  return bootstrap_estimate(samples.front(), {samples.begin() + 1, samples.end()});
 }
 
 std::vector<std::string> relations_of(const Statistics& statistics) {

@@ -30,8 +30,12 @@ enum class HeadScore {
   semantic,
   duplicate_token,
   rare_token,
+  copy_effect,
+  copy_effect_null,
+  suppression_effect,
+  suppression_effect_null,
 };
-inline constexpr std::size_t n_head_score = 13;
+inline constexpr std::size_t n_head_score = 17;
 
 /// A score as described in the results file; `name` is also the name of its sum.
 struct ScoreInfo {
@@ -48,12 +52,8 @@ enum class Baseline {
   distance_uniform,
   distance_furthest,
   dependency_alignment_baseline,
-  coreference_baseline,
-  coreference_pronoun_baseline,
-  coreference_baseline_completed,
-  coreference_pronoun_baseline_completed,
 };
-inline constexpr std::size_t n_baseline = 8;
+inline constexpr std::size_t n_baseline = 4;
 const ScoreInfo& baseline_info(Baseline baseline);
 
 /// Name of the sum that holds the denominators of the sum `name`.
@@ -63,6 +63,13 @@ std::string weight_name(const std::string& name);
 std::string relation_hits_name(const std::string& relation);     ///< block, direction, layer, head
 std::string relation_count_name(const std::string& relation);    ///< block, direction
 std::string relation_offsets_name(const std::string& relation);  ///< block, direction, word offset
+/// Name of the paired test of a relation in one direction; rule o is the word offset o.
+std::string relation_test_name(const std::string& relation, Index direction);
+
+/// Sum of the rules for coreference: block, rule, mention (all, pronouns).
+inline constexpr const char* coreference_baseline_name = "coreference_baseline";
+/// Name of the paired test on pronouns; its rules are those of CoreferenceRule.
+inline constexpr const char* pronoun_test_name = "coreference_pronoun";
 
 /// The best fixed offset is at most this many words. Longer arcs still count as arcs.
 inline constexpr Index longest_offset = 64;

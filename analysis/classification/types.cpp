@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "classification/copy_effect.hpp"
+#include "classification/paired.hpp"
+#include "classification/words.hpp"
 #include "induction.hpp"
 
 namespace headscope {
 namespace {
-
-// A head that is uniform up to float32 rounding must not count as above uniform.
-constexpr double rounding = 1 + 1e-6;
 
 struct TypeInfo {
   const char* name;
@@ -24,17 +24,23 @@ constexpr std::array<TypeInfo, n_head_type> types{{
      "at offset 0 the largest weight for >= 0.90 of queries and a mean mass >= 0.20"},
     {"delimiter", "delimiter >= 0.5 and >= 2 x delimiter_baseline"},
     {"syntactic",
-     "for some relation with >= 30 held-out arcs, accuracy >= baseline + 0.10 with q < 0.05"},
+     "for some relation with >= 30 held-out arcs in >= 10 documents, accuracy >= that of the best "
+     "fixed offset + 0.10 with q < 0.05"},
     {"coreference",
-     "held-out pronouns beat the nearest mention and the one completed last, whichever is better, "
-     "by "
-     "0.10 with q < 0.05"},
+     "held-out pronouns beat by 0.10 with q < 0.05 the best of four rules: the nearest mention, "
+     "the "
+     "one completed last, the nearest of the same form, the nearest of the same gender and number"},
     {"semantic", "semantic >= 0.2 and z >= 5"},
     {"duplicate", "duplicate_token >= 0.4"},
     {"induction", "induction >= 0.4"},
     {"rare", "rare_token >= 0.5"},
     {"sink", "sink >= 0.9"},
-    {"long_range", "distance above that of uniform attention"},
+    {"long_range",
+     "distance >= distance_uniform + 0.25 x (distance_furthest - distance_uniform), and its "
+     "interval above distance_uniform"},
+    {"copying", "copy_effect >= 0.1 logits and above copy_effect_null with q < 0.05"},
+    {"suppressing",
+     "suppression_effect <= -0.1 logits and below suppression_effect_null with q < 0.05"},
 }};
 
 arma::mat fixed_threshold_margins(arma::mat values, double threshold) {
@@ -91,31 +97,49 @@ arma::mat long_range_margins(const WeightedSums& sums) {
   arma::mat margins = sums.ratio(score_info(HeadScore::distance).name);
   const arma::mat uniform = sums.ratio(baseline_info(Baseline::distance_uniform).name);
   const arma::mat furthest = sums.ratio(baseline_info(Baseline::distance_furthest).name);
-  for (Index w = 0; w < margins.n_cols; ++w) {
-    for (double& margin : margins.col(w)) {
-      margin = threshold_margin(margin, uniform(0, w) * rounding, furthest(0, w));
+  for (Index unit = 0; unit < margins.n_rows; ++unit) {
+    const bool is_above = row_estimate(margins, unit).low > uniform(0, 0);
+    for (Index w = 0; w < margins.n_cols; ++w) {
+      const double threshold = long_range_threshold(uniform(0, w), furthest(0, w));
+      margins(unit, w) = is_above ? threshold_margin(margins(unit, w), threshold, furthest(0, w))
+                                  : arma::datum::nan;
     }
   }
   return margins;
+}
+
+/// Margin of accuracy over the baseline on held-out documents.
+double relation_margin(const RelationTest& test, Index unit, Index weighting) {
+  return threshold_margin(test.heldout_accuracy(unit, weighting),
+                          test.heldout_baseline(weighting) + type_threshold::gain, 1);
+}
+
+/// The test that says whether the head is syntactic; no_position if all were refused.
+Index deciding_test(const RelationTests& relations, Index unit) {
+  Index best = no_position;
+  const auto rank = [&](const RelationTest& test) {
+    const bool passed = passes(test, unit);
+    // A relation without arcs in even documents comes after all that have them.
+    const double gain = std::isnan(test.even_gain[unit]) ? -2 : test.even_gain[unit];
+    return std::pair(passed, passed ? gain : relation_margin(test, unit, 0));
+  };
+  for (Index number = 0; number < relations.size(); ++number) {
+    if (!(relations[number].q[unit] < type_threshold::q)) continue;
+    if (best == no_position || rank(relations[number]) > rank(relations[best])) best = number;
+  }
+  return best;
 }
 
 void set_syntactic(const WeightedSums& sums, const RelationTests& relations, Index n_unit,
                    TypeMargins& of_types) {
   arma::mat margins(n_unit, sums.n_weighting());
   margins.fill(arma::datum::nan);
-  of_types.syntactic_test.assign(n_unit, no_position);
-  for (Index number = 0; number < relations.size(); ++number) {
-    const RelationTest& test = relations[number];
-    if (!is_tested(test)) continue;
-    for (Index unit = 0; unit < n_unit; ++unit) {
-      if (!(test.q[unit] < type_threshold::q)) continue;
-      for (Index w = 0; w < margins.n_cols; ++w) {
-        const double margin = threshold_margin(test.heldout_accuracy(unit, w),
-                                               test.heldout_baseline(w) + type_threshold::gain, 1);
-        if (margins(unit, w) >= margin) continue;
-        margins(unit, w) = margin;
-        if (w == 0) of_types.syntactic_test[unit] = number;
-      }
+  for (Index unit = 0; unit < n_unit; ++unit) {
+    const Index number = deciding_test(relations, unit);
+    of_types.syntactic_test.push_back(number);
+    if (number == no_position) continue;
+    for (Index w = 0; w < margins.n_cols; ++w) {
+      margins(unit, w) = relation_margin(relations[number], unit, w);
     }
   }
   of_types.margin[static_cast<std::size_t>(HeadType::syntactic)] = std::move(margins);
@@ -151,6 +175,11 @@ bool no_head_is_scored(const arma::mat& margins) {
   return all_nan({margins.begin_col(0), margins.end_col(0)});
 }
 
+std::string enough_text(const std::string& cases) {
+  return std::to_string(static_cast<int>(least_heldout_cases)) + " " + cases + " in " +
+         std::to_string(static_cast<int>(least_heldout_documents)) + " documents of odd number";
+}
+
 /// Fills in why a type is untested: the corpus lacks what its rule needs.
 void explain_untested(const WeightedSums& sums, const RelationTests& relations,
                       const CoreferenceTest& coreference, const SemanticTest& semantic,
@@ -167,8 +196,16 @@ void explain_untested(const WeightedSums& sums, const RelationTests& relations,
            {HeadType::duplicate, "no document repeats a token"},
            {HeadType::rare, "no query has a key rarer than all others"},
            {HeadType::sink, "no document has a token beyond position 0"},
-           {HeadType::long_range, "no document has a token beyond position 1"}}) {
+           {HeadType::copying, is_too_short ? "no document has a token beyond position 1"
+                                            : "one document cannot be tested"},
+           {HeadType::suppressing, is_too_short ? "no document has a token beyond position 1"
+                                                : "one document cannot be tested"}}) {
     if (no_head_is_scored(margins.of(type))) reason(type) = needed;
+  }
+  if (is_too_short) {
+    reason(HeadType::long_range) = "no document has a token beyond position 1";
+  } else if (sums.n_weighting() == 1) {
+    reason(HeadType::long_range) = "there is no interval: too few documents, or resamples";
   }
   if (sums.ratio(baseline_info(Baseline::delimiter_baseline).name)(0, 0) == 0) {
     reason(HeadType::delimiter) = "no token of the corpus is only punctuation";
@@ -176,13 +213,11 @@ void explain_untested(const WeightedSums& sums, const RelationTests& relations,
   if (relations.empty()) {
     reason(HeadType::syntactic) = "the corpus has no dependencies";
   } else if (std::none_of(relations.begin(), relations.end(), is_tested)) {
-    reason(HeadType::syntactic) =
-        "no relation has " + std::to_string(static_cast<int>(least_heldout_arcs)) +
-        " arcs in documents of odd number and a baseline from those of even number";
+    reason(HeadType::syntactic) = "no relation has " + enough_text("arcs");
   }
-  if (!(coreference.n_pronoun > 0)) {
+  if (!is_enough(coreference.n_pronoun, coreference.n_document)) {
     reason(HeadType::coreference) =
-        "no odd document of the corpus has an annotated non-first pronoun";
+        "the corpus does not have " + enough_text("annotated non-first pronouns");
   }
   if (all_nan(semantic.z)) {
     reason(HeadType::semantic) =
@@ -206,25 +241,30 @@ double threshold_margin(double value, double threshold, double ceiling) {
   return value >= threshold ? 0 : value - threshold;
 }
 
+double long_range_threshold(double uniform, double furthest) {
+  return std::lerp(uniform, furthest, type_threshold::long_range);
+}
+
+bool passes(const RelationTest& test, Index unit) {
+  return test.q[unit] < type_threshold::q && relation_margin(test, unit, 0) >= 0;
+}
+
 CoreferenceTest test_coreference(const WeightedSums& sums) {
-  const std::string name = score_info(HeadScore::coreference_pronoun).name;
-  const std::string baseline_name = baseline_info(Baseline::coreference_pronoun_baseline).name;
+  const PairedSums paired(sums.statistics(), pronoun_test_name, n_coreference_rule);
   CoreferenceTest test;
-  test.accuracy = sums.ratio(name, Half::odd);
-  test.nearest = sums.ratio(baseline_name, Half::odd).row(0);
-  test.completed =
-      sums.ratio(baseline_info(Baseline::coreference_pronoun_baseline_completed).name, Half::odd)
-          .row(0);
-  test.baseline = arma::max(test.nearest, test.completed);
-  test.n_pronoun = sums.total(weight_name(baseline_name), Half::odd)(0, 0);
-  const arma::mat hits = sums.total(name, Half::odd);
-  for (Index unit = 0; unit < hits.n_rows; ++unit) {
-    test.p.push_back(
-        test.n_pronoun > 0
-            ? binomial_upper_tail(static_cast<std::uint64_t>(std::llround(hits(unit, 0))),
-                                  static_cast<std::uint64_t>(std::llround(test.n_pronoun)),
-                                  test.baseline(0))
-            : arma::datum::nan);
+  test.accuracy = sums.ratio(score_info(HeadScore::coreference_pronoun).name, Half::odd);
+  const arma::mat rules = sums.ratio(coreference_baseline_name, Half::odd);
+  test.of_rule.set_size(n_coreference_rule, sums.n_weighting());
+  for (Index rule = 0; rule < n_coreference_rule; ++rule) {
+    test.of_rule.row(rule) = rules.row(2 * rule + 1);  // of pronouns
+  }
+  test.baseline = arma::max(test.of_rule, 0);
+  test.n_pronoun = paired.n_case();
+  test.n_document = paired.n_document();
+  for (Index unit = 0; unit < test.accuracy.n_rows; ++unit) {
+    test.p.push_back(is_enough(test.n_pronoun, test.n_document)
+                         ? paired.p(unit, test.of_rule.col(0).index_max())
+                         : arma::datum::nan);
   }
   test.q = benjamini_hochberg(test.p);
   return test;
@@ -269,6 +309,8 @@ TypeMargins type_margins(const WeightedSums& sums, const RelationTests& relation
   set(HeadType::rare, fixed_threshold_margins(score(HeadScore::rare_token), type_threshold::rare));
   set(HeadType::sink, fixed_threshold_margins(score(HeadScore::sink), type_threshold::sink));
   set(HeadType::long_range, long_range_margins(sums));
+  set(HeadType::copying, copying_margins(sums));
+  set(HeadType::suppressing, suppressing_margins(sums));
   explain_untested(sums, relations, coreference, semantic, margins);
   return margins;
 }

@@ -22,8 +22,10 @@ enum class HeadType {
   rare,
   sink,
   long_range,
+  copying,
+  suppressing,
 };
-inline constexpr std::size_t n_head_type = 11;
+inline constexpr std::size_t n_head_type = 13;
 const char* head_type_name(HeadType type);
 /// The rule in words, with its threshold.
 const char* head_type_rule(HeadType type);
@@ -34,20 +36,24 @@ inline constexpr double positional = 0.9, mass = 0.2, delimiter = 0.5, delimiter
                         gain = 0.10;
 inline constexpr double q = 0.05, semantic = 0.2, semantic_z = 5, duplicate = 0.4;
 inline constexpr double induction = least_induction, rare = 0.5, sink = 0.9;
+/// Share of the way from distance_uniform to distance_furthest.
+inline constexpr double long_range = 0.25;
 }  // namespace type_threshold
 
 /// (value - threshold) / (ceiling - threshold): 0 at the threshold, 1 at the largest possible
 /// value. If ceiling <= threshold: 0 for a value that reaches the threshold, else negative.
 double threshold_margin(double value, double threshold, double ceiling);
 
-/// Coreference accuracy on pronouns of odd documents, against the better of two rules: take the
-/// nearest mention, take the mention completed last.
+/// Coreference accuracy on pronouns of odd documents, against the best there of CoreferenceRule.
 struct CoreferenceTest {
-  arma::mat accuracy;               ///< unit x weighting
-  arma::rowvec nearest, completed;  ///< weighting
-  arma::rowvec baseline;            ///< weighting: the larger of the two
+  arma::mat accuracy;     ///< unit x weighting
+  arma::mat of_rule;      ///< rule x weighting
+  arma::rowvec baseline;  ///< weighting: the best rule's under each
   double n_pronoun = 0;
-  std::vector<double> p, q;  ///< unit
+  double n_document = 0;  ///< odd documents that have one
+  /// Per unit; one-sided paired t over odd documents of the head's hits minus those of the rule
+  /// that is best, and its q-value. NaN if there are too few.
+  std::vector<double> p, q;
 };
 CoreferenceTest test_coreference(const WeightedSums& sums);
 
@@ -57,15 +63,19 @@ struct SemanticTest {
 };
 SemanticTest test_semantic(const WeightedSums& sums);
 
+/// The distance from which on a head is long-range; tokens.
+double long_range_threshold(double uniform, double furthest);
+
 /// Margins over thresholds, unit x weighting per type; NaN where the type's tests failed or could
-/// not be made. A head is of a type if its margin is >= 0. The tests (q, z) of the whole corpus are
-/// used under every weighting.
+/// not be made. A head is of a type if its margin is >= 0. The tests (q, z, the interval of
+/// distance) of the whole corpus are used under every weighting.
 struct TypeMargins {
   std::array<arma::mat, n_head_type> margin;
   /// Why the corpus cannot test a type, in words; empty if it can.
   std::array<std::string, n_head_type> untested;
-  /// Of each unit the offset of 1 .. 8, and the relation test by number, with the largest margin;
-  /// no_position without one.
+  /// Of each unit the offset of 1 .. 8 with the largest margin, and the number of its relation
+  /// test: of those it passes the one of largest gain on even documents, else that of largest
+  /// margin; no_position without one.
   std::vector<Index> positional_offset, syntactic_test;
 
   const std::string& untested_reason(HeadType type) const {
@@ -79,6 +89,9 @@ struct TypeMargins {
 };
 
 /// @param induction  unit x weighting.
+/// Whether the head passes the rule for syntactic heads on the relation.
+bool passes(const RelationTest& test, Index unit);
+
 TypeMargins type_margins(const WeightedSums& sums, const RelationTests& relations,
                          const CoreferenceTest& coreference, const SemanticTest& semantic,
                          const arma::mat& induction);

@@ -7,7 +7,20 @@
 namespace headscope {
 namespace {
 
+const std::map<std::string, Agreement> pronoun_agreement{
+    {"he", {"Masc", "Sing"}},      {"him", {"Masc", "Sing"}},    {"his", {"Masc", "Sing"}},
+    {"himself", {"Masc", "Sing"}}, {"she", {"Fem", "Sing"}},     {"her", {"Fem", "Sing"}},
+    {"hers", {"Fem", "Sing"}},     {"herself", {"Fem", "Sing"}}, {"it", {"Neut", "Sing"}},
+    {"its", {"Neut", "Sing"}},     {"itself", {"Neut", "Sing"}}, {"i", {"", "Sing"}},
+    {"me", {"", "Sing"}},          {"my", {"", "Sing"}},         {"mine", {"", "Sing"}},
+    {"myself", {"", "Sing"}},      {"they", {"", "Plur"}},       {"them", {"", "Plur"}},
+    {"their", {"", "Plur"}},       {"theirs", {"", "Plur"}},     {"themselves", {"", "Plur"}},
+    {"we", {"", "Plur"}},          {"us", {"", "Plur"}},         {"our", {"", "Plur"}},
+    {"ours", {"", "Plur"}},        {"ourselves", {"", "Plur"}},
+};
+
 void add_arcs(const Piece& piece, WordStructure& words) {
+  words.has_dependencies = piece.has_dependencies;
   if (!piece.has_dependencies) return;
   for (Index dependent = 0; dependent < piece.words.size(); ++dependent) {
     const Word& word = piece.words[dependent];
@@ -35,6 +48,51 @@ const Mention* last_completed(const std::vector<const Mention*>& mentions, Index
   return last;
 }
 
+std::string lower_ascii(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+/// The last head word before `before` that passes; no_position if there is none.
+template <typename Passes>
+Index nearest_head_word(const std::vector<const Mention*>& mentions, Index before,
+                        const Passes& passes) {
+  Index nearest = no_position;
+  for (const Mention* mention : mentions) {
+    const Index word = mention->head_word;
+    if (word >= before || (nearest != no_position && word <= nearest) || !passes(word)) continue;
+    nearest = word;
+  }
+  return nearest;
+}
+
+/// Whether each rule takes an antecedent of the mention.
+std::array<bool, n_coreference_rule> rules_right(const Piece& piece, const Mention& mention,
+                                                 const std::vector<const Mention*>& mentions,
+                                                 const std::vector<Index>& antecedents) {
+  const Word& own = piece.words[mention.head_word];
+  const std::string form = lower_ascii(own.form);
+  const Agreement agreement = agreement_of(own);
+  const auto nearest = [&](const auto& passes) {
+    return nearest_head_word(mentions, mention.head_word, passes);
+  };
+  const Mention* const completed = last_completed(mentions, mention.words.front());
+  std::array<Index, n_coreference_rule> taken{
+      nearest([](Index) { return true; }),
+      completed == nullptr ? no_position : completed->head_word,
+      nearest([&](Index word) { return lower_ascii(piece.words[word].form) == form; }),
+      nearest([&](Index word) { return agreement_of(piece.words[word]) == agreement; })};
+  for (const CoreferenceRule rule : {CoreferenceRule::same_form, CoreferenceRule::agreement}) {
+    Index& word = taken[static_cast<std::size_t>(rule)];
+    if (word == no_position) word = taken[static_cast<std::size_t>(CoreferenceRule::nearest)];
+  }
+  std::array<bool, n_coreference_rule> right{};
+  for (std::size_t rule = 0; rule < n_coreference_rule; ++rule) {
+    right[rule] = std::ranges::binary_search(antecedents, taken[rule]);
+  }
+  return right;
+}
+
 void add_references(const Piece& piece, WordStructure& words) {
   if (!piece.has_coreference) return;
   std::map<Index, std::set<std::string>> entities_at;
@@ -54,22 +112,9 @@ void add_references(const Piece& piece, WordStructure& words) {
     }
     if (query.antecedents.empty()) continue;
     query.is_pronoun = piece.words[mention.head_word].upos == "PRON";
-    query.nearest_is_right = query.antecedents.back() == std::prev(here)->first;
-    const Mention* const completed = last_completed(aligned, mention.words.front());
-    query.completed_is_right =
-        completed != nullptr && std::ranges::binary_search(query.antecedents, completed->head_word);
+    query.rule_is_right = rules_right(piece, mention, aligned, query.antecedents);
     words.references.push_back(std::move(query));
   }
-}
-
-Ratio rule_accuracy(const std::vector<CoreferenceQuery>& references,
-                    bool CoreferenceQuery::*is_right, bool pronouns_only) {
-  Ratio accuracy;
-  for (const CoreferenceQuery& query : references) {
-    if (pronouns_only && !query.is_pronoun) continue;
-    accuracy += {query.*is_right ? 1.0 : 0.0, 1};
-  }
-  return accuracy;
 }
 
 void mark_sentences(const Piece& piece, WordStructure& words) {
@@ -89,6 +134,25 @@ void mark_sentences(const Piece& piece, WordStructure& words) {
 }
 
 }  // namespace
+
+const char* coreference_rule_name(CoreferenceRule rule) {
+  constexpr std::array<const char*, n_coreference_rule> names{"nearest", "completed_last",
+                                                              "same_form", "agreement"};
+  return names[static_cast<std::size_t>(rule)];
+}
+
+Agreement agreement_of(const Word& word) {
+  Agreement agreement;
+  if (word.upos == "PRON") {
+    const auto of_form = pronoun_agreement.find(lower_ascii(word.form));
+    if (of_form != pronoun_agreement.end()) agreement = of_form->second;
+  }
+  for (const auto& [name, value] : word.features) {
+    if (name == "Gender") agreement.gender = value;
+    if (name == "Number") agreement.number = value;
+  }
+  return agreement;
+}
 
 WordStructure word_structure(const Piece& piece) {
   WordStructure words;
@@ -190,14 +254,14 @@ Ratio coreference_accuracy(const std::vector<Index>& largest,
   return accuracy;
 }
 
-Ratio nearest_mention_accuracy(const std::vector<CoreferenceQuery>& references,
-                               bool pronouns_only) {
-  return rule_accuracy(references, &CoreferenceQuery::nearest_is_right, pronouns_only);
-}
-
-Ratio completed_mention_accuracy(const std::vector<CoreferenceQuery>& references,
-                                 bool pronouns_only) {
-  return rule_accuracy(references, &CoreferenceQuery::completed_is_right, pronouns_only);
+Ratio coreference_rule_accuracy(const std::vector<CoreferenceQuery>& references,
+                                CoreferenceRule rule, bool pronouns_only) {
+  Ratio accuracy;
+  for (const CoreferenceQuery& query : references) {
+    if (pronouns_only && !query.is_pronoun) continue;
+    accuracy += {query.rule_is_right[static_cast<std::size_t>(rule)] ? 1.0 : 0.0, 1};
+  }
+  return accuracy;
 }
 
 }  // namespace headscope

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -21,13 +22,31 @@ struct Arc {
   ArcDirection direction = ArcDirection::dependent_to_head;
 };
 
+/// Simple rules for the mention that a mention goes back to. `nearest`: the nearest preceding one,
+/// that of the last head word before the mention's own. `completed_last`: of the mentions that end
+/// before the mention's first word, the one whose last word comes last, the longest on ties.
+/// `same_form`: the nearest preceding one whose head word has the same form, whatever the case of
+/// ASCII letters, else the nearest. `agreement`: the nearest preceding one with the same gender and
+/// the same number, none given being a value of its own, else the nearest.
+enum class CoreferenceRule { nearest, completed_last, same_form, agreement };
+inline constexpr std::size_t n_coreference_rule = 4;
+const char* coreference_rule_name(CoreferenceRule rule);
+
+/// Gender and number of a word: its UD features, else those of an English pronoun's form; empty
+/// where neither says.
+struct Agreement {
+  std::string gender, number;
+  bool operator==(const Agreement&) const = default;
+};
+Agreement agreement_of(const Word& word);
+
 /// A mention of an entity that was mentioned before.
 struct CoreferenceQuery {
   Index word = 0;                  ///< head word of the mention
   std::vector<Index> antecedents;  ///< earlier head words of the same entity
   bool is_pronoun = false;
-  bool nearest_is_right = false;    ///< the nearest preceding mention is of the same entity
-  bool completed_is_right = false;  ///< the mention completed last before it is
+  /// Whether the mention that each rule takes is of the same entity.
+  std::array<bool, n_coreference_rule> rule_is_right{};
 };
 
 /// Whether a token's sentence has a pronoun.
@@ -37,6 +56,7 @@ enum class SentencePronoun : signed char { unknown = -1, without = 0, with = 1 }
 struct WordStructure {
   std::vector<std::vector<Index>> tokens;  ///< of each word, without position 0
   std::vector<Arc> arcs;                   ///< between words that have tokens, every relation
+  bool has_dependencies = false;           ///< the document has; a piece may be without arcs
   std::vector<CoreferenceQuery> references;
   std::vector<SentencePronoun> sentence;  ///< of each token of the piece
   Index n_unaligned = 0;                  ///< words without a token
@@ -67,13 +87,8 @@ Ratio dependency_alignment_baseline(const WordStructure& words);
 Ratio coreference_accuracy(const std::vector<Index>& largest,
                            const std::vector<CoreferenceQuery>& references, bool pronouns_only);
 
-/// The same for the rule "take the nearest preceding mention": that of the last head word before
-/// the mention's own.
-Ratio nearest_mention_accuracy(const std::vector<CoreferenceQuery>& references, bool pronouns_only);
-
-/// The same for the rule "take the mention completed last": of the mentions that end before the
-/// mention's first word, the one whose last word comes last, the longest on ties.
-Ratio completed_mention_accuracy(const std::vector<CoreferenceQuery>& references,
-                                 bool pronouns_only);
+/// The same for a rule.
+Ratio coreference_rule_accuracy(const std::vector<CoreferenceQuery>& references,
+                                CoreferenceRule rule, bool pronouns_only);
 
 }  // namespace headscope

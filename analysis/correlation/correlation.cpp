@@ -6,6 +6,7 @@
 #include "correlation/results.hpp"
 #include "correlation/sums.hpp"
 #include "headscope/random.hpp"
+#include "headscope/resampling.hpp"
 #include "parallel.hpp"
 #include "random_draws.hpp"
 
@@ -21,7 +22,7 @@ const AnalysisInfo correlation_info{
         "2019, Similarity of Neural Network Representations Revisited; Clark et al. 2019, What "
         "Does BERT Look At?",
     .passes = {"comparing heads"},
-    .has_control = true,
+    .control_pass = 0,
 };
 
 /// Adds a matrix to the slice `index...` of an array.
@@ -40,13 +41,14 @@ class Correlation : public Analysis {
         options_(context.settings.own<CorrelationOptions>()),
         n_unit_(context.model.config.n_layer * context.model.config.n_head) {
     for (const LayerWeights& layer : model_.layers) W_O_.push_back(&layer.W_O);
+    n_document_ = context.corpus->n_document();
     spread_queries(*context.corpus);
   }
 
   bool wants_pattern(Index) const override { return true; }
 
   bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override {
-    block_ = piece.document % n_document_block;
+    block_ = document_block(piece.document, n_document_);
     if (piece.index == 0) statistics.sum("n_document", {n_document_block})(block_) += 1;
     // Position 0 is left out.
     if (piece.tokens.size() < 2) return false;
@@ -67,13 +69,10 @@ class Correlation : public Analysis {
               view.layer);
     add_block(pattern_overlap(view.pattern), statistics.sum("overlap", heads), view.layer);
     add_covariance(view, statistics);
-    if (options_.cosine_all) {
-      z_[view.layer] = view.z;
-    } else {
-      const HeadProducts products =
-          residual_space_products({view.z}, {W_O_[view.layer]}, config.n_head);
-      add_residual_products(products, view.layer, 0, statistics);
-    }
+    if (options_.cosine_all) z_[view.layer] = view.z;
+    const HeadProducts outputs = residual_space_products(view.z, *W_O_[view.layer], config.n_head);
+    add_block(outputs.total, block_sum(statistics, "residual_total"), block_, view.layer);
+    add_block(outputs.cosine, statistics.sum("residual_cosine", heads), view.layer);
     for (Query& query : queries_) {
       for (Index h = 0; h < config.n_head; ++h) {
         const float* const column = view.pattern.slice_colptr(h, query.position);
@@ -85,14 +84,8 @@ class Correlation : public Analysis {
 
   void end_piece(const PieceEnd&, DocumentStatistics& statistics) override {
     if (options_.cosine_all) {
-      const HeadProducts products = residual_space_products(z_, W_O_, model_.config.n_head);
-      for (Index layer = 0; layer < z_.size(); ++layer) {
-        add_residual_products(products, layer, layer, statistics);
-      }
-      Array& all = statistics.sum("all_total", {n_unit_, n_unit_});
-      for (Index i = 0; i < n_unit_; ++i) {
-        for (Index j = 0; j < n_unit_; ++j) all(i, j) += products.total(i, j);
-      }
+      const arma::mat total = residual_space_totals(z_, W_O_, model_.config.n_head);
+      add_block(total, statistics.sum("all_total", {n_unit_, n_unit_}));
     }
     for (const Query& query : queries_) add_distances(query, statistics);
     z_.clear();
@@ -103,12 +96,23 @@ class Correlation : public Analysis {
     return {correlation_results(statistics, model_.config, settings_)};
   }
 
-  void compare(const Statistics& statistics, const Statistics& control,
+  std::vector<ResultsGroup> control_results(const Statistics& statistics) const override {
+    return has_pairs(statistics) ? finish(statistics) : std::vector<ResultsGroup>();
+  }
+
+  ControlValues control_values(const Statistics& statistics) const override {
+    return has_pairs(statistics) ? correlation_control_values(statistics) : ControlValues();
+  }
+
+  void compare(const Statistics& statistics, const std::vector<ControlValues>& controls,
                ResultsGroup& group) const override {
-    add_control_comparison(statistics, control, settings_, group);
+    if (!controls.front().empty()) add_control_comparison(statistics, controls, settings_, group);
   }
 
  private:
+  /// Whether a document has a token beyond position 0.
+  static bool has_pairs(const Statistics& statistics) { return statistics.has("head_total"); }
+
   /// A sampled query with every head's attention, keys 0 .. position x unit.
   struct Query {
     Index position;
@@ -153,23 +157,13 @@ class Correlation : public Analysis {
     if (count > 0) query_weight_ = static_cast<double>(n_query) / static_cast<double>(count);
   }
 
-  /// @param block  index of the layer within `products`.
-  void add_residual_products(const HeadProducts& products, Index layer, Index block,
-                             DocumentStatistics& statistics) const {
-    const ModelConfig& config = model_.config;
-    const Shape heads{config.n_layer, config.n_head, config.n_head};
-    const arma::span own(block * config.n_head, (block + 1) * config.n_head - 1);
-    add_block(products.total(own, own), block_sum(statistics, "residual_total"), block_, layer);
-    add_block(products.cosine(own, own), statistics.sum("residual_cosine", heads), layer);
-  }
-
   void add_covariance(const LayerView& view, DocumentStatistics& statistics) {
     const Index d_model = model_.config.d_model, n_layer = model_.config.n_layer;
     const blas::ConstView z = blas::ConstView(view.z).cols(1, view.n_token - 1);
     product_.set_size(d_model, d_model);
     blas::multiply(z, blas::Transpose::no, z, blas::Transpose::yes, product_);
-    statistics.add("z_product", {n_layer, d_model, d_model}, view.layer * product_.n_elem,
-                   std::span(product_.memptr(), product_.n_elem));  // symmetric
+    const std::vector<float> triangle = lower_triangle(product_);
+    statistics.add("z_product", {n_layer, triangle.size()}, view.layer * triangle.size(), triangle);
     Array& sum = statistics.sum("z_sum", {n_layer, d_model});
     for (Index t = 1; t < view.n_token; ++t) {
       for (Index i = 0; i < d_model; ++i) sum(view.layer, i) += view.z(i, t);
@@ -195,6 +189,7 @@ class Correlation : public Analysis {
   const AnalysisSettings& settings_;
   const CorrelationOptions& options_;
   Index n_unit_;
+  std::uint64_t n_document_ = 0;
   std::vector<const Matrix*> W_O_;
   std::uint64_t queries_each_ = 0;  // sampled per piece
   std::set<std::pair<std::uint64_t, std::uint64_t>>
@@ -213,8 +208,8 @@ std::uint64_t memory(const RunShape& run) {
   const std::uint64_t n_unit = run.n_unit(), pairs = n_unit * config.n_head,
                       all_pairs = n_unit * n_unit, d = config.d_model;
   std::uint64_t bytes = Statistics::sum_bytes * ((2 * n_document_block + 4) * pairs + n_unit) +
-                        Statistics::added_bytes * config.n_layer * d * d +
-                        d * d * (sizeof(float) + 2 * sizeof(double));  // one layer's products
+                        Statistics::added_bytes * config.n_layer * triangle_size(d) +
+                        d * d * 2 * (sizeof(float) + sizeof(double));  // one layer's products
   if (options.cosine_all) {
     bytes += (Statistics::sum_bytes + 2 * sizeof(double)) * all_pairs +
              residual_space_bytes(config, run.n_token, run.n_thread);

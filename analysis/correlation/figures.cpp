@@ -4,6 +4,7 @@
 #include "headscope/head_types.hpp"
 #include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
+#include "layer_pairs.hpp"
 
 namespace headscope {
 namespace {
@@ -36,21 +37,32 @@ Figure across_layers(const ResultsGroup& group) {
   Heatmap map = cosine_scale();
   const std::size_t n_head = group.dimensions.at("head").size(),
                     n_unit = group.dimensions.at("unit_i").size();
-  for (std::size_t unit = 0; unit < n_unit; ++unit) {
-    map.row_labels.push_back(HeadIndex{unit / n_head, unit % n_head}.text());
+  HeatmapPanel panel{"", off_diagonal(group.variable("cosine_all").values)};
+  const LayerPairs pairs = layer_pairs(panel.values, n_head, true, 6);
+  const bool by_layer = n_unit > most_units_by_pair;
+  map.row_title = map.column_title = by_layer ? "layer" : "head";
+  if (by_layer) {
+    panel.values = pairs.largest;
+    panel.marked = pairs.marked;
+  } else {
+    map.group = n_head;
+    for (std::size_t unit = 0; unit < n_unit; ++unit) {
+      map.row_labels.push_back(HeadIndex{unit / n_head, unit % n_head}.text());
+    }
+    map.column_labels = map.row_labels;
   }
-  map.column_labels = map.row_labels;
-  map.row_title = "head";
-  map.column_title = "head";
-  map.group = n_head;
-  map.panels.push_back({"", off_diagonal(group.variable("cosine_all").values)});
+  map.panels.push_back(std::move(panel));
   return {.name = "cosine_all_layers",
           .group = group.name,
           .title = "Cosine of head outputs across layers",
           .caption =
               "Cosine in residual space between the outputs of all heads of "
               "all layers, stacked over tokens. Heads are in order "
-              "of layer, then head; lines divide layers. A head with itself is left out.",
+              "of layer, then head; lines divide layers. A head with itself is left out." +
+              std::string(by_layer ? " A cell is the largest cosine by size of all pairs of heads "
+                                     "of two layers; dots mark the pairs named here."
+                                   : "") +
+              " Most alike or opposite: " + pairs.named + ".",
           .source = own_definition,
           .content = std::move(map)};
 }

@@ -18,7 +18,7 @@ std::string trained_text(double mean_abs_cosine) {
 }  // namespace
 
 Finding likeness_finding(double trained, double untrained, const Estimate& difference) {
-  const std::string text = trained_text(trained) + "; in an untrained model of this shape it is " +
+  const std::string text = trained_text(trained) + "; in untrained models of this shape it is " +
                            number_text(untrained, 3);
   if (!difference.has_interval()) {
     return likeness(text +

@@ -8,9 +8,14 @@ namespace headscope {
 ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig& config,
                                  const AnalysisSettings& settings);
 
-/// Adds `mean_abs_cosine_difference`, the model minus an untrained one on the same documents, and
-/// the claim that it decides.
-void add_control_comparison(const Statistics& statistics, const Statistics& control,
+/// What add_control_comparison needs of a control: inner products by block, and `n_document`.
+ControlValues correlation_control_values(const Statistics& statistics);
+
+/// Adds `mean_abs_cosine_control`, `mean_abs_cosine_difference`, the model minus the mean of
+/// untrained ones, and the claim that it decides.
+/// @param controls  of equal documents.
+void add_control_comparison(const Statistics& statistics,
+                            const std::vector<ControlValues>& controls,
                             const AnalysisSettings& settings, ResultsGroup& group);
 
 /// The part of the report about the group.

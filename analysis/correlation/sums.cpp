@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "headscope/divergence.hpp"
 #include "headscope/error.hpp"
 #include "parallel.hpp"
 #include "random_draws.hpp"
@@ -13,6 +14,8 @@ namespace headscope {
 namespace {
 
 constexpr Index tokens_at_once = 8;
+// Columns of products of all heads at once: wide enough for full speed.
+constexpr Index units_at_once = 96;
 
 /// Adds one token's inner products and cosines.
 /// @param products  n x n, u_i . u_j.
@@ -35,9 +38,25 @@ HeadProducts zero_products(Index n) {
   return {arma::mat(n, n, arma::fill::zeros), arma::mat(n, n, arma::fill::zeros)};
 }
 
-double column_norm(blas::ConstView values, Index column) {
-  const float* const first = values.data + column * values.stride;
-  return std::sqrt(std::inner_product(first, first + values.n_row, first, 0.0));
+/// Calls `take(outputs, count)` for a few tokens at a time, from position 1 on; outputs are d_model
+/// x count for each unit, one unit after another.
+template <typename Take>
+void for_each_outputs(const std::vector<Matrix>& z, const std::vector<const Matrix*>& W_O,
+                      Index n_head, const Take& take) {
+  const Index n_layer = z.size(), d_model = z[0].n_rows, n_token = z[0].n_cols,
+              d_head = d_model / n_head;
+  std::vector<float> outputs(d_model * n_layer * n_head * tokens_at_once);
+  for (Index first = 1; first < n_token; first += tokens_at_once) {
+    const Index count = std::min(tokens_at_once, n_token - first);
+    parallel_for(n_layer * n_head, [&](Index unit) {
+      const Index layer = unit / n_head, row = unit % n_head * d_head;
+      const blas::View output(outputs.data() + unit * d_model * count, d_model, count, d_model);
+      blas::multiply_serial(blas::ConstView(*W_O[layer]).cols(row, d_head), blas::Transpose::no,
+                            blas::ConstView(z[layer]).rows(row, d_head).cols(first, count),
+                            blas::Transpose::no, output);
+    });
+    take(outputs, count);
+  }
 }
 
 }  // namespace
@@ -54,54 +73,50 @@ HeadProducts head_space_products(blas::ConstView values, Index n_head) {
   return sums;
 }
 
-HeadProducts residual_space_products(const std::vector<Matrix>& z,
-                                     const std::vector<const Matrix*>& W_O, Index n_head) {
-  const Index n_layer = z.size(), d_model = z[0].n_rows, n_token = z[0].n_cols;
-  const Index d_head = d_model / n_head, n_unit = n_layer * n_head;
-  HeadProducts sums = zero_products(n_unit);
-  // d_model x n_unit for each of tokens_at_once tokens, one token after another.
-  std::vector<float> outputs(d_model * n_unit * tokens_at_once);
-  std::vector<double> inverse_norm(n_unit * tokens_at_once);
-  const Index token_stride = d_model * n_unit;
-  for (Index first = 1; first < n_token; first += tokens_at_once) {
-    const Index count = std::min(tokens_at_once, n_token - first);
-    parallel_for(n_unit, [&](Index unit) {
-      const Index layer = unit / n_head, row = unit % n_head * d_head;
-      const blas::View output(outputs.data() + unit * d_model, d_model, count, token_stride);
-      blas::multiply_serial(blas::ConstView(*W_O[layer]).cols(row, d_head), blas::Transpose::no,
-                            blas::ConstView(z[layer]).rows(row, d_head).cols(first, count),
-                            blas::Transpose::no, output);
-      for (Index t = 0; t < count; ++t) {
-        const double norm = column_norm(output, t);
-        inverse_norm[t * n_unit + unit] = norm > 0 ? 1 / norm : 0;
-      }
-    });
-    // One thread adds to a layer's columns of the sums, so tokens are added in order.
-    parallel_for(n_layer, [&](Index layer) {
-      Matrix products(n_unit, n_head);
-      for (Index t = 0; t < count; ++t) {
-        const blas::ConstView token(outputs.data() + t * token_stride, d_model, n_unit, d_model);
-        blas::multiply_serial(token, blas::Transpose::yes, token.cols(layer * n_head, n_head),
-                              blas::Transpose::no, products);
-        const double* const inverse = inverse_norm.data() + t * n_unit;
-        for (Index j = 0; j < n_head; ++j) {
-          const Index column = layer * n_head + j;
-          for (Index i = 0; i < n_unit; ++i) {
-            sums.total(i, column) += products(i, j);
-            sums.cosine(i, column) += products(i, j) * inverse[i] * inverse[column];
-          }
-        }
-      }
-    });
-  }
+HeadProducts residual_space_products(const Matrix& z, const Matrix& W_O, Index n_head) {
+  HeadProducts sums = zero_products(n_head);
+  const Index d_model = z.n_rows;
+  Matrix products(n_head, n_head);
+  for_each_outputs({z}, {&W_O}, n_head, [&](const std::vector<float>& outputs, Index count) {
+    for (Index t = 0; t < count; ++t) {
+      const blas::ConstView token(outputs.data() + t * d_model, d_model, n_head, count * d_model);
+      blas::multiply(token, blas::Transpose::yes, token, blas::Transpose::no, products);
+      add_token(products, sums);
+    }
+  });
   return sums;
+}
+
+arma::mat residual_space_totals(const std::vector<Matrix>& z, const std::vector<const Matrix*>& W_O,
+                                Index n_head) {
+  const Index n_layer = z.size(), n_unit = n_layer * n_head;
+  arma::mat total(n_unit, n_unit, arma::fill::zeros);
+  for_each_outputs(z, W_O, n_head, [&](const std::vector<float>& outputs, Index count) {
+    // The tokens' outputs below one another: one product sums over features and tokens.
+    const Index n_value = z[0].n_rows * count;
+    const blas::ConstView all(outputs.data(), n_value, n_unit, n_value);
+    const Index n_part = (n_unit + units_at_once - 1) / units_at_once;
+    // The sums are symmetric: each part of the columns has the rows down to its own. The longest
+    // parts go first. One thread adds to a column, so that tokens are added in order.
+    parallel_for(n_part, Matrix(), [&](std::size_t part, Matrix& products) {
+      const Index first = (n_part - 1 - part) * units_at_once,
+                  width = std::min(units_at_once, n_unit - first), n_row = first + width;
+      products.set_size(n_row, width);
+      blas::multiply_serial(all.cols(0, n_row), blas::Transpose::yes, all.cols(first, width),
+                            blas::Transpose::no, products);
+      for (Index j = 0; j < width; ++j) {
+        for (Index i = 0; i < n_row; ++i) total(i, first + j) += products(i, j);
+      }
+    });
+  });
+  return arma::symmatu(total);
 }
 
 std::uint64_t residual_space_bytes(const ModelConfig& config, Index n_token, int n_thread) {
   const std::uint64_t n_unit = config.n_layer * config.n_head;
   const std::uint64_t z = config.n_layer * config.d_model * n_token,
                       outputs = config.d_model * n_unit * tokens_at_once,
-                      products = static_cast<std::uint64_t>(n_thread) * n_unit * config.n_head;
+                      products = static_cast<std::uint64_t>(n_thread) * n_unit * units_at_once;
   return (z + outputs + products) * sizeof(float) + 2 * n_unit * n_unit * sizeof(double);
 }
 
@@ -122,13 +137,27 @@ arma::mat pattern_overlap(const Cube& pattern) {
 }
 
 double js_distance(const float* p, const float* q, Index n) {
-  double divergence = 0;
-  const auto term = [](double x, double mean) { return x > 0 ? x * std::log(x / mean) : 0; };
-  for (Index k = 0; k < n; ++k) {
-    const double mean = 0.5 * (static_cast<double>(p[k]) + q[k]);
-    divergence += 0.5 * (term(p[k], mean) + term(q[k], mean));
+  return std::sqrt(js_divergence(p, q, n));
+}
+
+std::vector<float> lower_triangle(const Matrix& symmetric) {
+  std::vector<float> triangle;
+  triangle.reserve(triangle_size(symmetric.n_cols));
+  for (Index j = 0; j < symmetric.n_cols; ++j) {
+    triangle.insert(triangle.end(), symmetric.colptr(j) + j,
+                    symmetric.colptr(j) + symmetric.n_rows);
   }
-  return std::sqrt(std::max(divergence, 0.0));
+  return triangle;
+}
+
+arma::mat from_lower_triangle(const std::vector<double>& triangle, Index n) {
+  check_count("elements of a triangle", triangle_size(n), triangle.size());
+  arma::mat symmetric(n, n);
+  auto value = triangle.begin();
+  for (Index j = 0; j < n; ++j) {
+    for (Index i = j; i < n; ++i) symmetric(i, j) = symmetric(j, i) = *value++;
+  }
+  return symmetric;
 }
 
 arma::mat linear_cka(const arma::vec& sum, const arma::mat& product, double n_token, Index n_head) {
@@ -193,22 +222,29 @@ std::pair<arma::mat, double> majorise(arma::mat points, const arma::mat& distanc
                                       double tolerance) {
   const Index n = distances.n_rows;
   double stress = std::numeric_limits<double>::infinity();
+  arma::mat next(n, 2);
   for (int step = 0; step < n_step; ++step) {
-    arma::mat transform(n, n, arma::fill::zeros);
     double next_stress = 0;
     for (Index i = 0; i < n; ++i) {
-      for (Index j = 0; j < i; ++j) {
-        const double apart = std::hypot(points(i, 0) - points(j, 0), points(i, 1) - points(j, 1));
-        next_stress += std::pow(apart - distances(i, j), 2);
-        const double ratio = apart > 0 ? -distances(i, j) / apart : 0;
-        transform(i, j) = transform(j, i) = ratio;
-        transform(i, i) -= ratio;
-        transform(j, j) -= ratio;
+      const double *const x = points.colptr(0), *const y = points.colptr(1),
+                          *const distance = distances.colptr(i);
+      const double x_i = x[i], y_i = y[i];
+      double sum_x = 0, sum_y = 0, squares = 0;
+#pragma omp simd reduction(+ : sum_x, sum_y, squares)
+      for (Index j = 0; j < n; ++j) {
+        const double dx = x_i - x[j], dy = y_i - y[j], apart = std::sqrt(dx * dx + dy * dy);
+        const double ratio = distance[j] / (apart > 0 ? apart : 1);
+        sum_x += ratio * dx;
+        sum_y += ratio * dy;
+        squares += (apart - distance[j]) * (apart - distance[j]);
       }
+      next(i, 0) = sum_x / static_cast<double>(n);
+      next(i, 1) = sum_y / static_cast<double>(n);
+      next_stress += squares / 2;
     }
     if (stress - next_stress < tolerance * next_stress) break;
     stress = next_stress;
-    points = transform * points / static_cast<double>(n);
+    points.swap(next);
   }
   return {points, stress};
 }

@@ -22,17 +22,23 @@ struct HeadProducts {
 /// @param values  (n_head d_head) x n_token: z, or the values V.
 HeadProducts head_space_products(blas::ConstView values, Index n_head);
 
-/// Residual space: u_i(t) = W_O[i] z_i(t), without b_O, for all heads of all layers. Position 0 is
+/// Residual space: u_i(t) = W_O[i] z_i(t), without b_O, for the heads of a layer. Position 0 is
 /// left out.
+/// @param z    d_model x n_token.
+/// @param W_O  d_model x d_model.
+HeadProducts residual_space_products(const Matrix& z, const Matrix& W_O, Index n_head);
+
+/// The totals of such products for the heads of all layers.
 ///
-/// Works on a few tokens at a time, so that its memory does not grow with the document.
+/// Works on a few tokens at a time, so that its memory does not grow with the document; products of
+/// matrices, half of n_unit^2 d_model multiply-adds a token.
 /// @param z    per layer, d_model x n_token.
 /// @param W_O  per layer, d_model x d_model.
 /// @return     n_unit x n_unit, unit = layer * n_head + head.
-HeadProducts residual_space_products(const std::vector<Matrix>& z,
-                                     const std::vector<const Matrix*>& W_O, Index n_head);
+arma::mat residual_space_totals(const std::vector<Matrix>& z, const std::vector<const Matrix*>& W_O,
+                                Index n_head);
 
-/// Bytes that residual_space_products takes for all layers, including its argument z.
+/// Bytes that residual_space_totals takes, including its argument z.
 std::uint64_t residual_space_bytes(const ModelConfig& config, Index n_token, int n_thread);
 
 /// Sum over queries 1.. and keys of A_i A_j.
@@ -43,6 +49,13 @@ arma::mat pattern_overlap(const Cube& pattern);
 /// Square root of the Jensen-Shannon divergence (nats) between two distributions over n keys.
 /// Source: Endres & Schindelin 2003.
 double js_distance(const float* p, const float* q, Index n);
+
+/// The lower triangle of a symmetric matrix, diagonal included, column after column.
+std::vector<float> lower_triangle(const Matrix& symmetric);
+arma::mat from_lower_triangle(const std::vector<double>& triangle, Index n);
+inline std::uint64_t triangle_size(std::uint64_t n) {
+  return n * (n + 1) / 2;
+}
 
 /// Linear centred kernel alignment of every pair of heads, from the sums of z and of z z'.
 /// @param sum      d_model, sum over tokens of z.

@@ -16,6 +16,8 @@ constexpr double rounding = 1e-4;
 /// A projection counts as block-diagonal from this share of its squared weights on.
 constexpr double block_diagonal_energy = 0.9;
 
+const char* const vaswani = "Vaswani et al. 2017, Attention Is All You Need, section 3.2.2";
+
 std::string whole(double value) {
   return grouped(static_cast<std::uint64_t>(value));
 }
@@ -24,6 +26,7 @@ Claim splitting_claim(const Model& model, const AnalysisSettings& settings) {
   const SplittingDifference difference = splitting_difference(model, settings.seed);
   Claim claim;
   claim.number = 1;
+  claim.source = vaswani;
   claim.arithmetic = true;
   claim.statement =
       "Splitting one large projection equals separate per-head projections (to rounding).";
@@ -50,6 +53,7 @@ Claim parameter_count_claim(const Model& model) {
   }
   Claim claim;
   claim.number = 2;
+  claim.source = vaswani;
   claim.arithmetic = true;
   claim.statement =
       "Multi-head attention has as many parameters as single-head: 4d^2 (3d^2 without W_O).";
@@ -82,6 +86,7 @@ Claim cost_claim(const ModelConfig& config) {
                              cost(ProjectionScheme::dense, CostTerm::output);
   Claim claim;
   claim.number = 3;
+  claim.source = vaswani;
   claim.arithmetic = true;
   claim.statement =
       "QK' and AV cost the same for one head or many; projections and softmax do not vanish.";
@@ -124,6 +129,8 @@ Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& se
                            const ResultsGroup& group) {
   Claim claim;
   claim.number = 4;
+  claim.rank = 70;
+  claim.source = "drawings of multi-head attention that give each head its own input dimensions";
   claim.statement = "The projections are block-diagonal over input dimensions.";
   claim.effect_name =
       "share of the squared weights in the diagonal blocks (1: block-diagonal; chance 1/h); mean "

@@ -45,35 +45,6 @@ Figure counts_figure(const ResultsGroup& group) {
           .content = chart};
 }
 
-Figure architectures_figure(const ResultsGroup& group) {
-  const Array& weights = group.variable("architecture_parameters").values;
-  Chart chart;
-  ChartPanel panel;
-  chart.x_labels = words(group, "architecture");
-  const std::vector<std::string> schemes = words(group, "scheme");
-  for (std::size_t s = 0; s < schemes.size(); ++s) {
-    std::vector<double> y;
-    for (std::size_t a = 0; a < chart.x_labels.size(); ++a) y.push_back(weights(a, s));
-    // A bar has no length on an axis without a zero.
-    Series series = bars(schemes[s], y);
-    series.style = Series::Style::points;
-    series.shift = 0.15 * (static_cast<double>(s) - 1.5);
-    panel.series.push_back(std::move(series));
-  }
-  chart.panels = {panel};
-  chart.y_title = "attention weights per layer";
-  chart.log_y = true;
-  return {.name = "architecture_parameters",
-          .group = group.name,
-          .title = "Attention weights: many heads cost as much as one",
-          .caption =
-              "Weights of one layer's attention, without biases, under four layouts. Dense "
-              "multi-head projections (dense) have as many as one head of full width "
-              "(single head); only block-diagonal ones would have fewer.",
-          .source = "Vaswani et al. 2017",
-          .content = chart};
-}
-
 Figure costs_figure(const ResultsGroup& group) {
   const Array& macs = group.variable("macs").values;
   const std::vector<std::string> schemes = words(group, "scheme"), terms = words(group, "term");
@@ -149,8 +120,7 @@ Figure block_energy_figure(const ResultsGroup& group) {
 
 std::vector<Figure> parameters_figures(const Results& results) {
   const ResultsGroup& group = results.group("parameters");
-  return {counts_figure(group), architectures_figure(group), costs_figure(group),
-          block_energy_figure(group)};
+  return {counts_figure(group), costs_figure(group), block_energy_figure(group)};
 }
 
 }  // namespace headscope

@@ -40,7 +40,8 @@ Figure ablation_figure(const ResultsGroup& group) {
           .title = "Loss increase when one head is ablated",
           .caption =
               "Mean loss with one head ablated minus the loss of the whole "
-              "model, nats per token, by ablation. A dot marks a head whose 95 % interval "
+              "model, nats per token, by ablation, each on a scale of its own. A dot marks a head "
+              "whose 95 % interval "
               "includes zero. The scale is centred at zero if without some head the loss falls.",
           .source = michel,
           .content = std::move(map)};
@@ -73,7 +74,7 @@ ChartPanel curve_panel(const ResultsGroup& group, const std::string& title, doub
   std::vector<double> steps = group.dimensions.at("step").values;
   std::erase_if(steps, [&](double step) { return step > to + 1e-9; });
   const std::vector<double>& deviation = group.variable("curve_random_std").values.values;
-  const double baseline = group.variable("loss_baseline").values.values[0];
+  const double baseline = curve.values(0, 0);
   // Drawn from the last order, random, whose band must not hide the others.
   for (std::size_t order = orders.size(); order-- > 0;) {
     Series series;
@@ -107,19 +108,20 @@ Figure curve_figure(const ResultsGroup& group) {
               "Mean loss with a growing share of heads set to zero, in "
               "ascending order of ablation loss, of layer-normalized "
               "first-order importance, and in random order (mean of 5 orders; "
-              "band: one standard deviation, cut at the whole model's loss). The right panel "
-              "is the beginning of the left one on a scale of its own.",
+              "band: one standard deviation, cut at the whole model's loss). Documents of even "
+              "number make the orders, those of odd number score them. The right panel is the "
+              "beginning of the left one on a scale of its own.",
           .source = michel,
           .content = std::move(chart)};
 }
 
-Figure importance_figure(const ResultsGroup& group) {
-  Chart chart;
-  chart.x_title = "predicted loss increase (nats per token)";
-  chart.y_title = "measured loss increase (nats per token)";
-  const Array predicted = group.variable("importance").values.part(2),
+/// Importance across, the measured loss increase up.
+/// @param variant  of the importance.
+ChartPanel importance_panel(const ResultsGroup& group, std::size_t variant,
+                            const std::string& title) {
+  const Array importance = group.variable("importance").values.part(variant),
               measured = group.variable("loss_increase").values.part(0);
-  const std::size_t n_head = predicted.shape[1];
+  const std::size_t n_head = importance.shape[1];
   std::vector<double> sizes;
   for (const double value : measured.values) sizes.push_back(std::abs(value));
   std::sort(sizes.rbegin(), sizes.rend());
@@ -128,28 +130,44 @@ Figure importance_figure(const ResultsGroup& group) {
   heads.label = "heads, 95 % interval";
   heads.style = Series::Style::points;
   const Variable& increase = group.variable("loss_increase");
-  for (std::size_t unit = 0; unit < predicted.size(); ++unit) {
-    heads.x.push_back(predicted.values[unit]);
+  for (std::size_t unit = 0; unit < importance.size(); ++unit) {
+    heads.x.push_back(importance.values[unit]);
     heads.y.push_back(measured.values[unit]);
     heads.low.push_back(increase.estimate(unit).low);
     heads.high.push_back(increase.estimate(unit).high);
     const bool named = std::abs(measured.values[unit]) >= named_from;
     heads.point_labels.push_back(named ? HeadIndex{unit / n_head, unit % n_head}.text() : "");
   }
-  const auto [least, most] = std::ranges::minmax(predicted.values);
+  const double rho = group.variable("importance_correlation").values(variant);
+  return {title + ", Spearman's ρ " + decimals(rho, 2), {std::move(heads)}, {}};
+}
+
+Figure importance_figure(const ResultsGroup& group) {
+  Chart chart;
+  chart.x_title = "importance (nats per token)";
+  chart.y_title = "measured loss increase (nats per token)";
+  chart.own_axes = true;
+  const std::vector<std::string>& variants = group.dimensions.at("variant").text;
+  const auto variant = [&](const char* name) {
+    return static_cast<std::size_t>(std::ranges::find(variants, name) - variants.begin());
+  };
+  chart.panels.push_back(importance_panel(group, variant("per_example"), "absolute, per example"));
+  ChartPanel prediction = importance_panel(group, variant("signed"), "signed, the prediction");
+  const auto [least, most] = std::ranges::minmax(prediction.series.front().x);
   Series exact;
   exact.label = "exact prediction";
   exact.colour = grey_series;
   exact.x = exact.y = {least, most};
-  const double rho = group.variable("first_order_correlation").values.values[0];
-  chart.panels.push_back({"", {std::move(exact), std::move(heads)}, {}});
+  prediction.series.insert(prediction.series.begin(), std::move(exact));
+  chart.panels.push_back(std::move(prediction));
   return {.name = "michel2019_importance",
           .group = group.name,
-          .title = "First-order importance against ablation: Spearman's ρ " + decimals(rho, 2),
+          .title = "First-order importance against ablation",
           .caption =
-              "Each point is a head: the loss increase that the gradient "
-              "predicts for zero ablation (signed importance), and the "
-              "one measured, with its 95 % interval. The six heads furthest out are named.",
+              "Each point is a head; up, the loss increase measured when it is set to zero, with "
+              "its 95 % interval. Across, left: the importance of Michel et al., the mean over "
+              "documents of |sum of z.g|; right: signed importance, the loss increase that the "
+              "gradient predicts. The six heads furthest out are named.",
           .source = michel,
           .content = std::move(chart)};
 }

@@ -10,6 +10,7 @@
 #include "headscope/gradient.hpp"
 #include "headscope/memory.hpp"
 #include "headscope/random.hpp"
+#include "headscope/resampling.hpp"
 #include "pruning/direct_effects.hpp"
 #include "pruning/orders.hpp"
 #include "pruning/results.hpp"
@@ -55,7 +56,8 @@ class Pruning : public Analysis {
       : model_(context.model),
         corpus_(context.corpus),
         settings_(context.settings),
-        ablation_(context.model, settings_.engine(), settings_.pass_engine()),
+        ablation_(context.model, settings_.engine(), settings_.pass_engine(),
+                  settings_.vocabulary(context.model.config.d_vocab)),
         direct_effects_(context.model) {
     const std::uint64_t n_document = corpus_->n_document();
     sample_ = spread_sample(n_document, settings_.own<PruningOptions>().n_document_used(n_document),
@@ -69,7 +71,7 @@ class Pruning : public Analysis {
   }
 
   bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override {
-    block_ = piece.document % n_document_block;
+    block_ = document_block(piece.document, corpus_->n_document());
     if (pass_ == 2 && piece.index == 0) {
       statistics.sum("n_document", {n_document_block})(block_) = 1;
     }
@@ -211,7 +213,10 @@ class Pruning : public Analysis {
     }
     const std::vector<TokenLoss> losses = ablation_.losses(tokens_, variants);
     Array& rows = statistics.row("ablated", {n_ablation_row, config.n_layer, n_head});
-    if (settings_.engine() != settings_.pass_engine()) sample_float32(variants, statistics);
+    if (settings_.engine() != settings_.pass_engine() ||
+        !settings_.vocabulary(config.d_vocab).is_whole()) {
+      sample_float32(variants, statistics);
+    }
     auto loss = losses.begin();
     for (Index l = 0; l < config.n_layer; ++l) {
       for (Index h = 0; h < n_head; ++h) {
@@ -333,7 +338,8 @@ std::uint64_t memory(const RunShape& run) {
                             n_direct_part + 2 * n_curve_step * n_curve_order + n_precision_sample;
   const std::uint64_t direct =
       2 * values * sizeof(float) + (n_unit + config.n_layer) * run.n_token * sizeof(double);
-  return ablation_bytes(config, run.n_token, run.n_thread, run.settings.engine()) +
+  return ablation_bytes(config, run.n_token, run.n_thread, run.settings.engine(),
+                        run.settings.vocabulary(config.d_vocab)) +
          std::max(gradient_bytes(config, run.n_token, run.n_thread, run.settings.gradient_engine()),
                   forward_bytes(config, run.n_token, false)) +
          donors * sizeof(float) + direct + n_curve_order * n_curve_step * n_unit +

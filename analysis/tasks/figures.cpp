@@ -12,34 +12,59 @@ namespace {
 /// Panels of a chart, at most: the first tasks.
 constexpr std::size_t most_panels = 12;
 
-const char* const first_tasks = " The first 12 tasks, if there are more.";
+const char* const first_tasks =
+    " The first tasks that some head changes, at most 12 and in whole rows.";
 
 std::string unit_name(const ResultsGroup& group, std::size_t unit) {
   return unit_text(unit, group.dimensions.at("head").size());
 }
 
-std::size_t n_panel(const ResultsGroup& group) {
-  return std::min(most_panels, group.dimensions.at("task").size());
+/// Tasks whose margin changes significantly without some head.
+std::vector<std::size_t> tasks_with_heads(const ResultsGroup& group) {
+  const Array q = group.variable("margin_change_q").values.part(0);
+  std::vector<std::size_t> found;
+  for (std::size_t task = 0; task < q.shape[0]; ++task) {
+    if (std::ranges::any_of(q.part(task).values, [](double each) { return each < significant_q; }))
+      found.push_back(task);
+  }
+  return found;
+}
+
+/// Those with a panel of their own.
+std::vector<std::size_t> shown_tasks(const ResultsGroup& group) {
+  std::vector<std::size_t> tasks = tasks_with_heads(group);
+  tasks.resize(std::min(most_panels, tasks.size()));
+  // Their panels fill whole rows.
+  if (tasks.size() > 3) tasks.resize(tasks.size() - tasks.size() % (tasks.size() < 6 ? 2 : 3));
+  return tasks;
 }
 
 Figure heads_figure(const ResultsGroup& group) {
   constexpr std::size_t most_named = 40;  // of more heads, the first of each layer
   const Array change = group.variable("margin_change").values.part(0),
               q = group.variable("margin_change_q").values.part(0);
-  const std::size_t n_task = change.shape[0], n_unit = change.size() / n_task;
+  const std::vector<std::size_t> tasks = tasks_with_heads(group);
+  const std::size_t n_unit = change.size() / change.shape[0];
   Heatmap map;
   map.row_title = "task";
   map.column_title = "head";
-  map.value_title = "margin change (nats per pair)";
+  map.value_title = "margin change (of the task's largest)";
   map.scale = ColourScale::diverging;
-  map.row_labels = spaced(group.dimensions.at("task").text);
   for (std::size_t unit = 0; unit < n_unit; ++unit) {
     const bool named = n_unit <= most_named || unit % group.dimensions.at("head").size() == 0;
     map.column_labels.push_back(named ? unit_name(group, unit) : "");
   }
-  HeatmapPanel panel{"", Array({n_task, n_unit}, change.values), Array({n_task, n_unit})};
-  for (std::size_t i = 0; i < q.size(); ++i) {
-    panel.marked.values[i] = q.values[i] < significant_q ? 1 : 0;
+  HeatmapPanel panel{"", Array({tasks.size(), n_unit}), Array({tasks.size(), n_unit})};
+  for (std::size_t row = 0; row < tasks.size(); ++row) {
+    map.row_labels.push_back(spaced(group.dimensions.at("task").text[tasks[row]]));
+    const std::vector<double> changes = change.part(tasks[row]).values,
+                              q_values = q.part(tasks[row]).values;
+    double most = 0;
+    for (const double each : changes) most = std::fmax(most, std::abs(each));
+    for (std::size_t unit = 0; unit < n_unit; ++unit) {
+      panel.values(row, unit) = changes[unit] / most;
+      panel.marked(row, unit) = q_values[unit] < significant_q ? 1 : 0;
+    }
   }
   map.panels.push_back(std::move(panel));
   return {.name = "tasks_heads",
@@ -47,8 +72,9 @@ Figure heads_figure(const ResultsGroup& group) {
           .title = "What each task loses without a head",
           .caption =
               "Mean margin (log probability of the good side minus that of the bad side) with the "
-              "head set to zero, minus that of the whole model, nats per pair. A dot marks changes "
-              "with q < 0.05 over all heads and tasks (paired t-test, Benjamini-Hochberg).",
+              "head set to zero, minus that of the whole model, as a share of the task's largest "
+              "change. A dot marks changes with q < 0.05 over all heads and tasks (paired t-test, "
+              "Benjamini-Hochberg); tasks that no head changes are left out.",
           .source = "Warstadt et al. 2020; Michel et al. 2019",
           .content = std::move(map)};
 }
@@ -60,8 +86,9 @@ Figure carriers_figure(const ResultsGroup& group) {
   Chart chart;
   chart.x_title = "head, by margin lost";
   chart.y_title = "margin lost (nats per pair)";
+  chart.own_axes = true;
   for (std::size_t i = 1; i <= most_heads; ++i) chart.x_labels.push_back(std::to_string(i));
-  for (std::size_t task = 0; task < n_panel(group); ++task) {
+  for (const std::size_t task : shown_tasks(group)) {
     std::vector<std::size_t> order(n_unit);
     std::iota(order.begin(), order.end(), task * n_unit);
     std::erase_if(order, [&](std::size_t i) { return std::isnan(change.values.values[i]); });
@@ -125,7 +152,8 @@ Figure direct_figure(const ResultsGroup& group) {
   Chart chart;
   chart.x_title = "direct effect (logits)";
   chart.y_title = "margin lost (nats per pair)";
-  for (std::size_t task = 0; task < n_panel(group); ++task) {
+  chart.own_axes = true;
+  for (const std::size_t task : shown_tasks(group)) {
     chart.panels.push_back(
         {spaced(group.dimensions.at("task").text[task]),
          {head_points(group, group.variable("direct_effect").values.part(task).values,
@@ -191,7 +219,10 @@ std::optional<Figure> looks_does_figure(const ResultsGroup& group, const Results
 
 std::vector<Figure> tasks_figures(const Results& results) {
   const ResultsGroup& group = results.group("tasks");
-  std::vector<Figure> figures{heads_figure(group), carriers_figure(group), direct_figure(group)};
+  std::vector<Figure> figures;
+  if (!tasks_with_heads(group).empty()) {
+    figures = {heads_figure(group), carriers_figure(group), direct_figure(group)};
+  }
   if (auto figure = looks_does_figure(group, results)) figures.push_back(std::move(*figure));
   return figures;
 }

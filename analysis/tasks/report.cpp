@@ -8,8 +8,11 @@
 namespace headscope {
 namespace {
 
-/// `L2H6 (62 %), L3H1 (20 %) and 3 more`; `none`.
+/// `L2H6 (62 %), L3H1 (20 %) and 3 more`; `none`; that the model cannot do the task.
 std::string needed_text(const ResultsGroup& group, std::size_t task) {
+  if (group.variable("n_pair").values(task) == 0) return "no pair";
+  if (!group.variable("accuracy").estimate(task).has_interval()) return "too few pairs to tell";
+  if (group.variable("has_margin").values(task) == 0) return "the model cannot do this task";
   constexpr std::size_t most = 3;
   const Array share = group.variable("share_lost").values.part(task);
   const std::vector<Index> units = needed_units(group, task);
@@ -26,7 +29,8 @@ std::string needs_line(const ResultsGroup& group) {
   constexpr std::size_t most = 8;
   const std::vector<std::string>& tasks = group.dimensions.at("task").text;
   std::string text = "Heads whose removal loses at least " +
-                     percent(group.variable("needed_from").values(0)) + " of a task's margin: ";
+                     percent(group.variable("needed_from").values(0)) +
+                     " of a task's margin (by zero and by mean ablation, q < 0.05 each): ";
   for (std::size_t task = 0; task < std::min(most, tasks.size()); ++task) {
     text += (task == 0 ? "" : "; ") + spaced(tasks[task]) + ": " + needed_text(group, task);
   }

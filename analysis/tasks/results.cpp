@@ -20,7 +20,7 @@ const std::string ablations =
 
 /// One task's values; heads are ablation x layer x head or layer x head.
 struct TaskValues {
-  double n_pair = 0;
+  double n_pair = 0, n_pair_direct = 0;
   std::vector<Estimate> means;   ///< accuracy, margin
   std::vector<Estimate> change;  ///< of the margin
   std::vector<double> p, correct_change, first_order, direct_effect;
@@ -76,8 +76,8 @@ TaskValues task_values(const Statistics& statistics, std::size_t task, std::size
   }
   values.correct_change = divided(statistics.total(names.correct_change), values.n_pair);
   values.first_order = divided(statistics.total(names.first_order), values.n_pair);
-  values.direct_effect =
-      divided(statistics.total(names.direct_effect), statistics.total(names.n_direct_effect)(0));
+  values.n_pair_direct = statistics.total(names.n_direct_effect)(0);
+  values.direct_effect = divided(statistics.total(names.direct_effect), values.n_pair_direct);
   return values;
 }
 
@@ -99,6 +99,10 @@ class ResultsBuilder {
           [&](std::size_t i) { return tasks_[i].n_same; });
     count("n_too_long", "pairs left out with a side longer than the context",
           [&](std::size_t i) { return tasks_[i].n_too_long; });
+    count("n_pair_direct",
+          "pairs of direct_effect: their sides begin with the same word, and both go on where they "
+          "first differ",
+          [&](std::size_t i) { return values_[i].n_pair_direct; });
     std::vector<std::string> relations;
     for (const Task& task : tasks_) relations.push_back(task.relation);
     group_.add(Variable::strings("relation", {"task"}, relations,
@@ -179,7 +183,8 @@ class ResultsBuilder {
         "direct_effect", by_head, Array(shape, direct),
         "mean over pairs, at the first token that differs and with what both sides begin with "
         "given, of the head's own part of the good token's logit minus the bad token's, the final "
-        "layer norm's scale held fixed; pairs of which one side ends there are left out",
+        "layer norm's scale held fixed; pairs whose first word differs, or of which one side ends "
+        "there, are left out (n_pair_direct)",
         "logits", "Elhage et al. 2021"));
   }
 
@@ -194,28 +199,37 @@ class ResultsBuilder {
     return change;
   }
 
+  /// Whether the intervals show that the model can do the task.
+  static bool can_do(const TaskValues& task) {
+    const Estimate &accuracy = task.means[0], &margin = task.means[1];
+    return accuracy.has_interval() && accuracy.low > 0.5 && margin.low > 0;
+  }
+
   /// @param q  of both ablations, zero first.
   void add_share_lost(const std::vector<double>& q) {
     Array share({tasks_.size(), config_.n_layer, config_.n_head}, std::nan("")),
         has_margin({tasks_.size()}), from({tasks_.size()}, needed_share);
     for (std::size_t task = 0; task < tasks_.size(); ++task) {
+      if (!can_do(values_[task])) continue;
       const double margin = values_[task].means[1].value;
-      if (!(margin > 0)) continue;
       has_margin(task) = 1;
       for (std::size_t unit = 0; unit < n_unit(); ++unit) {
-        if (!(q[task * n_unit() + unit] < significant_q)) continue;
+        const std::size_t of_zero = task * n_unit() + unit,
+                          of_mean = of_zero + tasks_.size() * n_unit();
+        if (!(q[of_zero] < significant_q && q[of_mean] < significant_q)) continue;
         share.values[task * n_unit() + unit] = -values_[task].change[unit].value / margin;
       }
     }
     group_.add(Variable::real(
         "share_lost", {"task", "layer", "head"}, share,
         "share of the task's margin that is lost when the head is set to zero; no value where "
-        "margin_change_q is not below " +
-            decimals(significant_q, 2) + " or the whole model's margin not above 0",
+        "margin_change_q of zero or of mean ablation is not below " +
+            decimals(significant_q, 2) + ", or the model cannot do the task (has_margin)",
         "1", own_definition));
     group_.add(Variable::flag("has_margin", {"task"}, has_margin, {"no", "yes"},
-                              "whether the whole model's margin is above 0, so that a head can "
-                              "lose a share of it",
+                              "whether the model can do the task, so that a head can lose a share "
+                              "of its margin: the intervals of accuracy and margin lie above one "
+                              "half and above 0",
                               own_definition));
     group_.add(Variable::real("needed_from", {"task"}, from,
                               "the share_lost from which on the task is said to need the head", "1",

@@ -18,7 +18,7 @@ struct TaskSums {
   // Of the first pass.
   std::string z;        ///< layer x d_model, over the tokens of both sides after position 0
   std::string n_token;  ///< 1, tokens of z
-  // Of the second pass; by block of pairs, pair number modulo n_document_block.
+  // Of the second pass; by block of pairs (document_block).
   std::string n_pair;         ///< block
   std::string margin;         ///< block, nats
   std::string correct;        ///< block, pairs with margin > 0
@@ -28,7 +28,7 @@ struct TaskSums {
   std::string correct_change;   ///< ablation x layer x head, pairs with margin > 0 won
   std::string first_order;      ///< layer x head, nats
   std::string direct_effect;    ///< layer x head, logits
-  std::string n_direct_effect;  ///< 1, pairs with a direct effect: both sides go on
+  std::string n_direct_effect;  ///< 1, pairs with a direct effect
 };
 
 /// Group `tasks` from the summed statistics.

@@ -4,7 +4,8 @@
 #include "headscope/direct_effect.hpp"
 #include "headscope/gradient.hpp"
 #include "headscope/memory.hpp"
-#include "tasks/batches.hpp"
+#include "headscope/resampling.hpp"
+#include "pair_batches.hpp"
 #include "tasks/results.hpp"
 
 namespace headscope {
@@ -84,14 +85,7 @@ class Tasks : public Analysis {
   std::uint64_t add_z(const PairBatch& batch, DocumentStatistics& statistics) {
     const Task& task = tasks_[batch.task];
     const Pack pack = pack_of(task, batch, true);
-    // Each side counts its tokens, so that shared ones count twice.
-    std::vector<double> times;
-    for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
-      const TaskPair& pair = task.pairs[i];
-      times.push_back(0);
-      times.insert(times.end(), pair.n_shared - 1, 2);
-      times.insert(times.end(), pair.good.size() + pair.bad.size() - 2 * pair.n_shared, 1);
-    }
+    const std::vector<double> times = token_counts(task, batch);
     const TaskSums names(batch.task);
     const Index d_model = model_.config.d_model;
     Array& sum = statistics.sum(names.z, {model_.config.n_layer, d_model});
@@ -147,7 +141,8 @@ class Tasks : public Analysis {
     return pack.n_column();
   }
 
-  /// Where the pairs of a batch whose sides both go on first differ.
+  /// Where the pairs of a batch first differ, those left out whose first word differs or of which a
+  /// side ends there.
   struct FirstDifference {
     arma::uvec columns;          ///< of the last shared tokens in the pack
     LogitDirections directions;  ///< of logit(good's token) - logit(bad's token), one per column
@@ -156,18 +151,15 @@ class Tasks : public Analysis {
   FirstDifference first_difference(const Task& task, const PairBatch& batch) const {
     std::vector<Index> columns;
     TokenIds good, bad;
-    Index begin = 0;
-    for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
-      const TaskPair& pair = task.pairs[i];
-      const Index n_shared = pair.n_shared;
-      if (n_shared < std::min(pair.good.size(), pair.bad.size())) {
+    const std::vector<Index> ends = pair_ends(task, batch);
+    for (std::size_t i = 0; i < batch.count; ++i) {
+      const TaskPair& pair = task.pairs[batch.first + i];
+      const Index n_shared = pair.n_shared, begin = i == 0 ? 0 : ends[i - 1];
+      if (!pair.differs_at_first_word && n_shared < std::min(pair.good.size(), pair.bad.size())) {
         columns.push_back(begin + n_shared - 1);
         good.push_back(pair.good[n_shared]);
         bad.push_back(pair.bad[n_shared]);
       }
-      Pack alone;
-      alone.add_pair(pair.good, pair.bad, n_shared, false);
-      begin += alone.n_column();
     }
     return {arma::uvec(columns), attribution_.differences(good, bad)};
   }
@@ -208,7 +200,7 @@ class Tasks : public Analysis {
           &squared = statistics.sum(names.squared_change, heads),
           &correct_change = statistics.sum(names.correct_change, heads);
     for (std::size_t i = 0; i < batch.count; ++i) {
-      const std::size_t block = (batch.first + i) % n_document_block;
+      const std::size_t block = document_block(batch.first + i, tasks_[batch.task].pairs.size());
       n_pair(block) += 1;
       margin(block) += margins[i];
       correct(block) += margins[i] > 0 ? 1 : 0;
@@ -241,12 +233,7 @@ class Tasks : public Analysis {
   /// Pairs do not depend on each other: one backward pass from the sum of their margins.
   void add_first_order(const PairBatch& batch, const Pack& pack, DocumentStatistics& statistics) {
     const ModelConfig& config = model_.config;
-    std::vector<float> weights;  // of the negative log likelihoods
-    for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
-      const TaskPair& pair = tasks_[batch.task].pairs[i];
-      weights.insert(weights.end(), pair.good.size() - pair.n_shared, -1.0F);
-      weights.insert(weights.end(), pair.bad.size() - pair.n_shared, 1.0F);
-    }
+    const std::vector<float> weights = margin_weights(tasks_[batch.task], batch);
     Array& sum = statistics.sum(TaskSums(batch.task).first_order, {config.n_layer, config.n_head});
     gradient_.run(ablation_.activations(), pack, weights, [&](const LayerGradient& view) {
       const arma::mat products = z_dot_gradient(view, config.n_head);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headscope/number_text.hpp"
+
 namespace headscope {
 namespace {
 
@@ -21,6 +23,11 @@ std::string corpus_folder_text(const CorpusFolder& folder) {
   std::string text = folder.path + ": reads " + list_text(folder.taken);
   if (!folder.left.empty()) text += "; leaves " + list_text(folder.left);
   return text;
+}
+
+std::string undivided_file_text(const UndividedFile& file) {
+  return file.path + " has no \"# newdoc\": its " + grouped(file.n_sentence) +
+         " sentences are one document; --document-sentences K makes documents of K sentences";
 }
 
 }  // namespace headscope

@@ -64,6 +64,17 @@ int pass_count(const std::vector<const RegisteredAnalysis*>& analyses) {
 }
 
 CorpusRun::CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses,
+                     const AnalysisContext& context, ControlSample sample)
+    : CorpusRun(analyses, context) {
+  PassPlan plan;
+  for (std::size_t i = 0; i < analyses.size(); ++i) {
+    plan.parts.push_back({i, analyses[i]->info.control_pass});
+  }
+  passes_ = {std::move(plan)};
+  sample_ = std::move(sample);
+}
+
+CorpusRun::CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses,
                      const AnalysisContext& context)
     : model_(context.model),
       pass_engine_(context.settings.pass_engine()),
@@ -77,13 +88,13 @@ CorpusRun::CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses,
 
 std::uint64_t CorpusRun::n_item(int pass) const {
   const PassPlan& plan = passes_.at(static_cast<std::size_t>(pass));
-  return plan.input == AnalysisInput::tasks ? analysis_of(plan.parts.front()).n_batch()
-                                            : corpus_->n_document();
+  if (plan.input == AnalysisInput::tasks) return analysis_of(plan.parts.front()).n_batch();
+  return sample_ ? sample_->documents.size() : corpus_->n_document();
 }
 
 std::uint64_t CorpusRun::n_piece(int pass, std::uint64_t item) const {
   const PassPlan& plan = passes_.at(static_cast<std::size_t>(pass));
-  return plan.input == AnalysisInput::tasks ? 1 : corpus_->n_piece(item);
+  return plan.input == AnalysisInput::tasks ? 1 : corpus_->n_piece(document_of(item));
 }
 
 const char* CorpusRun::item_name(int pass) const {
@@ -99,9 +110,10 @@ std::string CorpusRun::phase(int pass) const {
   if (plan.parts.size() == 1) return phase_of(plan.parts.front());
   for (const PassPlan::Part& part : plan.parts) {
     double own = 0, all = 0;
-    for (std::uint64_t document = 0; document < n_item(pass); ++document) {
-      own += tokens_per_piece_ * analysis_of(part).piece_cost(part.pass, document).forward_passes;
-      all += cost(pass, document);
+    for (std::uint64_t item = 0; item < n_item(pass); ++item) {
+      own += tokens_per_piece_ *
+             analysis_of(part).piece_cost(part.pass, document_of(item)).forward_passes;
+      all += cost(pass, item);
     }
     if (2 * own > all) return phase_of(part);
   }
@@ -116,7 +128,7 @@ double CorpusRun::cost(int pass, std::uint64_t item) const {
   double forward_passes = 0;
   bool is_observed = false;
   for (const PassPlan::Part& part : plan.parts) {
-    const PieceCost own = analysis_of(part).piece_cost(part.pass, item);
+    const PieceCost own = analysis_of(part).piece_cost(part.pass, document_of(item));
     forward_passes += own.forward_passes;
     is_observed = is_observed || own.observes;
   }
@@ -129,7 +141,9 @@ void CorpusRun::begin_pass(int pass) {
   const PassPlan& plan = passes_.at(static_cast<std::size_t>(pass));
   for (const PassPlan::Part& part : plan.parts) {
     const Item& item = items_[part.analysis];
-    item.analysis->begin_pass(part.pass, *item.statistics);
+    const Statistics& earlier =
+        sample_ ? sample_->trained->statistics().at(item.registered->info.name) : *item.statistics;
+    item.analysis->begin_pass(part.pass, earlier);
   }
   if (plan.input == AnalysisInput::tasks) {
     forward_.reset();
@@ -149,7 +163,7 @@ std::uint64_t CorpusRun::run_piece(std::uint64_t item, std::uint64_t index) {
     statistics.end();
     return n_token;
   }
-  const Piece piece = corpus_->piece(item, index);
+  const Piece piece = corpus_->piece(document_of(item), index);
   observe(piece);
   return piece.tokens.size();
 }

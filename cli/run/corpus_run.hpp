@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,18 +26,30 @@ std::vector<PassPlan> plan_passes(const std::vector<const RegisteredAnalysis*>& 
 /// The length of plan_passes.
 int pass_count(const std::vector<const RegisteredAnalysis*>& analyses);
 
+class CorpusRun;
+
+/// How an untrained model is run beside the trained one: on some documents, in each analysis's
+/// `control_pass` alone. What that pass reads of earlier ones is the trained model's.
+struct ControlSample {
+  std::vector<std::uint64_t> documents;
+  const CorpusRun* trained = nullptr;  ///< may be null if no pass begins
+};
+
 /// Runs the analyses of one model over their input, in the passes of plan_passes, and holds their
 /// statistics.
 class CorpusRun {
  public:
   /// @param analyses  weights-only ones take part in no pass. All arguments outlive this object.
   CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses, const AnalysisContext& context);
+  /// Of a control; all analyses read the corpus.
+  CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses, const AnalysisContext& context,
+            ControlSample sample);
 
   int n_pass() const { return static_cast<int>(passes_.size()); }
 
   // Known of every pass from the start.
 
-  /// Documents of the corpus, or batches of pairs: what a pass goes through.
+  /// Documents of the corpus or of the sample, or batches of pairs: what a pass goes through.
   std::uint64_t n_item(int pass) const;
   /// Pieces of a document; 1 of a batch.
   std::uint64_t n_piece(int pass, std::uint64_t item) const;
@@ -72,6 +85,10 @@ class CorpusRun {
   const std::vector<Item>& items() const { return items_; }
 
  private:
+  /// The number in the corpus of a pass's document.
+  std::uint64_t document_of(std::uint64_t item) const {
+    return sample_ ? sample_->documents.at(item) : item;
+  }
   const Analysis& analysis_of(const PassPlan::Part& part) const {
     return *items_[part.analysis].analysis;
   }
@@ -79,6 +96,7 @@ class CorpusRun {
   const Model& model_;
   Engine pass_engine_;
   const Corpus* corpus_;
+  std::optional<ControlSample> sample_;  // none: the whole corpus, in all passes
   std::vector<PassPlan> passes_;
   double tokens_per_piece_ = 0;  // of a sample of the corpus
   StatisticsByName statistics_;

@@ -1,16 +1,25 @@
 #pragma once
 
+#include <semaphore.h>
+
+#include <atomic>
 #include <csignal>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 namespace headscope {
 
 /// While this object exists, SIGINT and SIGTERM are recorded instead of ending the program; a
 /// second signal ends it at once. At most one object at a time.
+///
+/// The work has a second to reach its next stop, where it saves and ends. A piece that takes longer
+/// is given up: the program then ends at once, with what was saved before.
 class InterruptNote {
  public:
-  InterruptNote();
+  /// @param quiet  do not say at once that a signal was received.
+  explicit InterruptNote(bool quiet);
   ~InterruptNote();
   InterruptNote(const InterruptNote&) = delete;
   InterruptNote& operator=(const InterruptNote&) = delete;
@@ -18,15 +27,36 @@ class InterruptNote {
   /// The signal received; 0 if none.
   int signal() const;
 
+  /// Runs what must not be given up, such as saving. Afterwards `message`, without the signal's
+  /// name, is what the program says if it gives a piece up.
+  template <typename Action>
+  void undisturbed(const Action& action, const std::string& message) {
+    const std::lock_guard lock(giving_up_);
+    action();
+    message_ = message;
+  }
+
  private:
+  void watch();
+
+  bool quiet_;
+  std::string message_;
+  std::mutex giving_up_;  // guards message_
+  std::atomic<bool> ended_ = false;
+  sem_t end_;
+  std::thread watcher_;
   struct sigaction old_interrupt_, old_terminate_;
 };
+
+/// `SIGINT` or `SIGTERM`.
+std::string signal_name(int signal);
 
 /// A run that saved and stopped because of a signal: exit status 128 + signal.
 class Interrupted : public std::runtime_error {
  public:
+  /// @param message  `SIGINT: ` is put before it.
   Interrupted(int signal, const std::string& message)
-      : std::runtime_error(message), signal_(signal) {}
+      : std::runtime_error(signal_name(signal) + ": " + message), signal_(signal) {}
   int signal() const { return signal_; }
 
  private:

@@ -11,6 +11,9 @@ void make_folder(const std::string& path);
 /// @throws DataError naming the file or folder that is.
 void check_output_folder(const std::string& path);
 
+/// @throws DataError if the folder holds the results of a run.
+void refuse_replacement(const std::string& path);
+
 /// Says on stderr that the results in the folder will be replaced, if there are any.
 void announce_replacement(const std::string& path);
 
@@ -21,7 +24,8 @@ class OutputLock {
   /// Makes the folder and the file.
   /// @param name  of the lock file in it: another for each set of files that may be written at
   /// once.
-  /// @throws DataError naming the process that holds the lock.
+  /// @throws DataError naming the process that holds the lock, or if the name is that of a link or
+  /// of anything but a file.
   explicit OutputLock(const std::string& folder, const std::string& name = ".lock");
   ~OutputLock();
   OutputLock(const OutputLock&) = delete;
@@ -31,5 +35,9 @@ class OutputLock {
   std::string path_;
   int descriptor_ = -1;
 };
+
+/// `abandoned`: the file of a process that was killed. `unknown`: the file system has no locks.
+enum class LockState { absent, held, abandoned, unknown };
+LockState lock_state(const std::string& path);
 
 }  // namespace headscope

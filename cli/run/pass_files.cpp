@@ -20,6 +20,7 @@ std::map<std::string, std::string> texts_of(const PassLabel& label) {
           {"pass", std::to_string(label.pass)},
           {"n_pass", std::to_string(label.n_pass)},
           {"n_done", std::to_string(label.n_done)},
+          {"place", label.place},
           {"options", label.options}};
 }
 
@@ -34,6 +35,7 @@ PassLabel label_of(const std::map<std::string, std::string>& texts, const std::s
     label.pass = number("pass");
     label.n_pass = number("n_pass");
     label.n_done = std::stoull(texts.at("n_done"));
+    label.place = texts.at("place");
     label.options = texts.at("options");
     return label;
   } catch (const std::exception&) {
@@ -128,6 +130,20 @@ std::string arithmetic_text(const std::set<std::string>& arithmetic) {
   return text;
 }
 
+std::vector<std::string> find_pass_files(const std::string& output) {
+  std::vector<std::string> paths;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(fs::path(output) / "shards", none)) {
+    const fs::path& path = entry.path();
+    const bool is_state = path.extension() == ".h5" || path.extension() == ".saved";
+    if (is_state && path.filename().string().find("-of-") != std::string::npos) {
+      paths.push_back(path.string());
+    }
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
 PassFolder::PassFolder(const std::string& output, PassLabel label)
     : folder_((fs::path(output) / "shards").string()), label_(std::move(label)) {}
 
@@ -153,6 +169,18 @@ std::vector<int> PassFolder::unfinished_shards(int pass) const {
     if (!is_finished(shard, pass)) unfinished.push_back(shard);
   }
   return unfinished;
+}
+
+bool PassFolder::is_abandoned(int shard) const {
+  const LockState lock = lock_state(folder_ + "/" + lock_name(shard));
+  if (lock != LockState::absent) return lock == LockState::abandoned;
+  for (int pass = 1; pass <= label_.n_pass; ++pass) {
+    const fs::path finished = finished_path(shard, pass);
+    if (fs::exists(finished) || fs::exists(fs::path(finished).replace_extension(".saved"))) {
+      return true;
+    }
+  }
+  return false;
 }
 
 std::optional<std::string> PassFolder::begun_file(bool or_finished) const {
@@ -181,21 +209,24 @@ PassFile PassFolder::read_saved(int pass) {
 }
 
 void PassFolder::save(int pass, std::uint64_t n_done,
-                      const std::map<std::string, Statistics>& statistics) const {
-  write(saved_path(pass), pass, n_done, statistics);
+                      const std::map<std::string, Statistics>& statistics,
+                      const std::string& place) const {
+  write(saved_path(pass), pass, n_done, statistics, place);
 }
 
 void PassFolder::finish(int pass, std::uint64_t n_done,
                         const std::map<std::string, Statistics>& statistics) const {
-  write(finished_path(label_.shard, pass), pass, n_done, statistics);
+  write(finished_path(label_.shard, pass), pass, n_done, statistics, "finished");
   remove_statistics(saved_path(pass));
 }
 
 void PassFolder::write(const std::string& path, int pass, std::uint64_t n_done,
-                       const std::map<std::string, Statistics>& statistics) const {
+                       const std::map<std::string, Statistics>& statistics,
+                       const std::string& place) const {
   PassLabel label = label_;
   label.pass = pass;
   label.n_done = n_done;
+  label.place = place;
   make_folder(folder_);
   save_statistics(texts_of(label), statistics, path);
 }

@@ -30,6 +30,7 @@ struct PassLabel {
   int shard = 1, n_shard = 1;
   int pass = 1, n_pass = 1;
   std::uint64_t n_done = 0;  ///< pieces of the shard's documents done so far
+  std::string place;         ///< of the same, to be read: `document 5 of 8`
   std::string options;       ///< the run's, in JSON
 };
 
@@ -57,6 +58,9 @@ PassLabel read_pass_label(const std::string& path, const PassLabel* expected = n
 /// Reads a file of the same run, shard and pass as `expected`. @throws DataError otherwise.
 PassFile read_pass_file(const std::string& path, const PassLabel& expected);
 
+/// The pass files below a run's output folder, finished or saved, sorted by name.
+std::vector<std::string> find_pass_files(const std::string& output);
+
 /// The pass files of a run in the folder `shards` of its output.
 class PassFolder {
  public:
@@ -76,6 +80,10 @@ class PassFolder {
   bool is_finished(int shard, int pass) const;
   /// The shards that have not finished this pass.
   std::vector<int> unfinished_shards(int pass) const;
+  /// The lock of a process that runs the shard: `2-of-7.lock`.
+  std::string lock_name(int shard) const { return name_of_shard(shard) + ".lock"; }
+  /// Whether the shard has begun and no process runs it now.
+  bool is_abandoned(int shard) const;
   /// A file of this shard from an unfinished pass or, with `or_finished`, from any pass.
   std::optional<std::string> begun_file(bool or_finished) const;
 
@@ -84,8 +92,9 @@ class PassFolder {
   PassFile read_saved(int pass);
 
   /// Saves an unfinished pass after `n_done` pieces.
-  void save(int pass, std::uint64_t n_done,
-            const std::map<std::string, Statistics>& statistics) const;
+  /// @param place  `document 5 of 8`, for people.
+  void save(int pass, std::uint64_t n_done, const std::map<std::string, Statistics>& statistics,
+            const std::string& place = "") const;
   /// Saves a finished pass.
   void finish(int pass, std::uint64_t n_done,
               const std::map<std::string, Statistics>& statistics) const;
@@ -96,7 +105,7 @@ class PassFolder {
  private:
   PassFile read(const std::string& path, int shard, int pass);
   void write(const std::string& path, int pass, std::uint64_t n_done,
-             const std::map<std::string, Statistics>& statistics) const;
+             const std::map<std::string, Statistics>& statistics, const std::string& place) const;
 
   std::string folder_;
   PassLabel label_;

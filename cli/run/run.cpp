@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "headscope/kernel.hpp"
+#include "headscope/random.hpp"
 #include "run/run_passes.hpp"
 #include "run/run_results.hpp"
 
@@ -14,32 +15,44 @@ AnalysisContext context_of(const RunSetup& setup, const Model& model) {
   return {model, setup.corpus(), setup.options().settings, setup.tasks()};
 }
 
-/// A run's control: an untrained model and the analyses that run on it.
+/// A control: an untrained model and the analyses that run on it.
 struct Control {
   Model model;
   CorpusRun corpus_run;
 
-  explicit Control(const RunSetup& setup)
-      : model(random_model(setup.model().config, setup.options().settings.seed)),
-        corpus_run(setup.controlled_analyses(), context_of(setup, model)) {}
+  /// @param number   of the control, from 0.
+  /// @param trained  null if no pass begins.
+  Control(const RunSetup& setup, int number, const CorpusRun* trained)
+      : model(random_model(setup.model().config, seed_of(setup, number))),
+        corpus_run(setup.controlled_analyses(), context_of(setup, model),
+                   {setup.control_documents(), trained}) {}
+
+ private:
+  static std::uint64_t seed_of(const RunSetup& setup, int number) {
+    const std::uint64_t seed = setup.options().settings.seed;
+    return number == 0 ? seed : CounterRandom(seed, control_stream).value(number);
+  }
+
+  // The tensors of a random model use the streams from 0 on.
+  static constexpr std::uint64_t control_stream = std::uint64_t{1} << 62;
 };
 
-/// Null unless a control was asked for.
-std::unique_ptr<Control> make_control(const RunSetup& setup) {
-  if (setup.controlled_analyses().empty()) return nullptr;
-  return std::make_unique<Control>(setup);
+int control_count(const RunSetup& setup) {
+  return setup.controlled_analyses().empty() ? 0 : static_cast<int>(least_controls);
 }
 
-/// The control's passes cost as much as the same analyses of the model.
+/// A control's pass costs as much as the same analyses of the model on its documents.
 double control_cost(const RunSetup& setup, const PassRunner& passes) {
-  CorpusRun controlled(setup.controlled_analyses(), context_of(setup, setup.model()));
-  return passes.cost(controlled);
+  if (control_count(setup) == 0) return 0;
+  CorpusRun controlled(setup.controlled_analyses(), context_of(setup, setup.model()),
+                       {setup.control_documents(), nullptr});
+  return control_count(setup) * passes.cost(controlled);
 }
 
-Results results_of(const RunSetup& setup, const CorpusRun& trained, const Control* control,
+Results results_of(const RunSetup& setup, const CorpusRun& trained,
+                   const std::vector<FinishedControl>& controls,
                    const std::set<std::string>& arithmetic, Progress& progress) {
-  Results results =
-      finish_results(setup, trained, control == nullptr ? nullptr : &control->corpus_run, progress);
+  Results results = finish_results(setup, trained, controls, progress);
   results.attributes["arithmetic"] = arithmetic_text(arithmetic);
   return results;
 }
@@ -62,25 +75,27 @@ PassLabel pass_label(const RunSetup& setup) {
   label.mixed = setup.options().mixed;
   label.shard = setup.options().shard;
   label.n_shard = setup.options().n_shard;
-  label.n_pass = pass_count(setup.analyses()) + pass_count(setup.controlled_analyses());
+  label.n_pass = pass_count(setup.analyses()) + control_count(setup);
   label.options = setup.options().for_merging();
   return label;
 }
 
 std::optional<Results> run_shard(const RunSetup& setup, PassFolder folder, Progress& progress) {
   const RunOptions& options = setup.options();
-  auto trained = std::make_unique<CorpusRun>(setup.analyses(), context_of(setup, setup.model()));
-  std::unique_ptr<Control> control;
+  CorpusRun trained(setup.analyses(), context_of(setup, setup.model()));
+  std::vector<FinishedControl> controls;
   {
     PassRunner passes(setup, folder, progress);
-    progress.expect(passes.cost(*trained) + control_cost(setup, passes),
+    progress.expect(passes.cost(trained) + control_cost(setup, passes),
                     options.n_shard == 1 ? seconds_of_results(setup) : 0);
-    if (!passes.run(*trained, 1, "")) return std::nullopt;
-    if (options.n_shard > 1) trained.reset();
-    control = make_control(setup);
-    if (control &&
-        !passes.run(control->corpus_run, 1 + pass_count(setup.analyses()), "untrained control")) {
-      return std::nullopt;
+    if (!passes.run(trained, 1, "")) return std::nullopt;
+    const int n_control = control_count(setup);
+    for (int i = 0; i < n_control; ++i) {
+      Control control(setup, i, &trained);
+      const std::string name =
+          "untrained control " + std::to_string(i + 1) + " of " + std::to_string(n_control);
+      if (!passes.run(control.corpus_run, 1 + trained.n_pass() + i, name)) return std::nullopt;
+      if (options.n_shard == 1) controls.push_back(finish_control(control.corpus_run, i == 0));
     }
   }
   progress.end_passes();
@@ -89,7 +104,7 @@ std::optional<Results> run_shard(const RunSetup& setup, PassFolder folder, Progr
     say_finished(options, folder);
     return std::nullopt;
   }
-  return results_of(setup, *trained, control.get(), folder.arithmetic(), progress);
+  return results_of(setup, trained, controls, folder.arithmetic(), progress);
 }
 
 Results merge_shards(const RunSetup& setup, const ShardTable& shards, Progress& progress) {
@@ -100,9 +115,13 @@ Results merge_shards(const RunSetup& setup, const ShardTable& shards, Progress& 
   own.arithmetic.insert(shards.label().arithmetic.begin(), shards.label().arithmetic.end());
   CorpusRun trained(setup.analyses(), context_of(setup, setup.model()));
   shards.merge_into(trained, 1);
-  const std::unique_ptr<Control> control = make_control(setup);
-  if (control) shards.merge_into(control->corpus_run, 1 + trained.n_pass());
-  return results_of(setup, trained, control.get(), own.arithmetic, progress);
+  std::vector<FinishedControl> controls;
+  for (int i = 0; i < control_count(setup); ++i) {
+    Control control(setup, i, nullptr);
+    shards.merge_into(control.corpus_run, 1 + trained.n_pass() + i);
+    controls.push_back(finish_control(control.corpus_run, i == 0));
+  }
+  return results_of(setup, trained, controls, own.arithmetic, progress);
 }
 
 }  // namespace headscope

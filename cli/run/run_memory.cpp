@@ -43,7 +43,7 @@ std::vector<MemoryPart> run_memory(const RunShape& run, std::uint64_t weights,
       continue;
     }
     of_text.push_back(part);
-    if (with_control && analysis->info.has_control) {
+    if (with_control && analysis->info.control_pass >= 0) {
       of_control.push_back({"control " + part.name, part.bytes});
     }
   }
@@ -51,11 +51,9 @@ std::vector<MemoryPart> run_memory(const RunShape& run, std::uint64_t weights,
     parts.push_back({"forward pass", forward_bytes(run.config, run.n_token, true) +
                                          loss_bytes(run.config, run.n_token, run.n_thread)});
   }
-  const Engine engine = run.settings.pass_engine();
-  if (!of_text.empty() && engine != Engine::float32) {
-    parts.push_back(
-        {"products", pass_product_bytes(run.config, run.n_token, run.n_thread, engine)});
-  }
+  const std::uint64_t products =
+      pass_product_bytes(run.config, run.n_token, run.n_thread, run.settings.pass_engine());
+  if (!of_text.empty() && products > 0) parts.push_back({"products", products});
   if (!of_control.empty()) parts.push_back({"control weights", model_bytes(run.config)});
   if (of_weights.bytes > 0) parts.push_back(of_weights);
   parts.insert(parts.end(), of_text.begin(), of_text.end());

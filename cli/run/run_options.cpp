@@ -7,6 +7,7 @@
 #include "analysis.hpp"
 #include "headscope/blas.hpp"
 #include "headscope/number_text.hpp"
+#include "headscope/utf8.hpp"
 #include "run/run_memory.hpp"
 
 namespace headscope {
@@ -26,8 +27,31 @@ std::string absolute_path(const std::string& path) {
   return std::filesystem::absolute(path).lexically_normal().string();
 }
 
+std::string same_path(const std::string& path) {
+  return path;
+}
+
+/// Text that is not UTF-8, which JSON cannot hold, as its bytes.
+nlohmann::json exact_json(const std::string& word) {
+  if (utf8::valid_prefix(word) == word.size()) return word;
+  return nlohmann::json::binary({word.begin(), word.end()});
+}
+
+/// Inverse of exact_json, after writing and parsing.
+std::string exact_word(const nlohmann::json& json) {
+  if (!json.is_object()) return json.get<std::string>();
+  const auto bytes = json.at("bytes").get<std::vector<unsigned char>>();
+  return {bytes.begin(), bytes.end()};
+}
+
+nlohmann::json readable_json(const std::string& word) {
+  return recorded_text(word);
+}
+
 /// @param path_text  turns a path into the text to write.
-nlohmann::json json_of(const OptionTable& table, std::string (*path_text)(const std::string&)) {
+/// @param word_json  turns a text into JSON.
+nlohmann::json json_of(const OptionTable& table, std::string (*path_text)(const std::string&),
+                       nlohmann::json (*word_json)(const std::string&)) {
   nlohmann::json json = nlohmann::json::object();
   for (const Option& option : table.options()) {
     Words words = option.words;
@@ -35,15 +59,20 @@ nlohmann::json json_of(const OptionTable& table, std::string (*path_text)(const 
     if (option.is_switch()) {
       json[option.name] = option.given;
     } else if (option.several && option.given) {
-      json[option.name] = words;
+      nlohmann::json& list = json[option.name] = nlohmann::json::array();
+      for (const std::string& word : words) list.push_back(word_json(word));
     } else if (!words.empty()) {
-      json[option.name] = words.front();
+      json[option.name] = word_json(words.front());
     }
   }
   return json;
 }
 
 }  // namespace
+
+std::string recorded_text(const std::string& text) {
+  return utf8::valid_prefix(text) == text.size() ? text : escaped_utf8(text);
+}
 
 RunOptions::RunOptions() {
   using enum OptionScope;
@@ -69,6 +98,9 @@ RunOptions::RunOptions() {
   table(encoding, {"encoding", "NAME",
                    "encoding of the corpus's text, as iconv names it: latin1, cp1252, utf-16"});
   table(prepend_bos, {"no-bos", "", "do not put <|endoftext|> before each document"});
+  table(document_sentences,
+        {"document-sentences", "K",
+         "sentences of a document where a CoNLL-U file has no `# newdoc`", "all are one document"});
   table(max_documents, {"max-documents", "N", "number of documents of the corpus to use", "all"});
   table.heading("Tasks");
   Option& task_files = table(
@@ -84,9 +116,12 @@ RunOptions::RunOptions() {
                    "all that model, corpus and tasks allow", run})
       .choices = analysis_names();
   table(control, {"control", "KIND",
-                  "none, or random: repeat the analyses that support it on an untrained model of "
-                  "the same shape"})
+                  "none, or random: repeat the analyses that support it on five untrained models "
+                  "of the same shape"})
       .choices = {"none", "random"};
+  table(control_documents,
+        {"control-documents", "N",
+         "documents that each untrained model reads, spread evenly over the corpus", "all"});
   settings.declare(table);
   table.heading("Output");
   table(output,
@@ -100,7 +135,11 @@ RunOptions::RunOptions() {
   table(config, {"config", "FILE",
                  "read options from FILE, lines `name = value`; the command line takes precedence",
                  "", process});
-  table(threads, {"threads", "N", "number of threads", "all cores", run}).most = 4096;
+  table(threads, {"threads", "N", "number of threads",
+                  "OMP_NUM_THREADS, else all processors that the process and its control group "
+                  "may use",
+                  run})
+      .most = 4096;
   table
       .add({"memory", "SIZE",
             "memory limit, such as 900M or 8G; a run with a higher estimate is refused before the "
@@ -122,7 +161,12 @@ RunOptions::RunOptions() {
   };
   table(wait,
         {"wait", "", "between passes, wait for the other shards instead of stopping", "", process});
-  table(resume, {"resume", "", "continue an interrupted run in the same folder", "", process});
+  table(resume,
+        {"resume", "",
+         "continue an interrupted run in the same folder; without other options of the run, "
+         "with those that it had",
+         "", process});
+  table(force, {"force", "", "replace the results of a finished run in the folder", "", process});
   table(mixed, {"mixed", "",
                 "add up sums that another OpenBLAS kernel, processor or number of threads made; "
                 "their rounding differs in the last bits",
@@ -145,13 +189,19 @@ bool RunOptions::read_shard(const std::string& text) {
 }
 
 std::string RunOptions::as_json() const {
-  return json_of(table, [](const std::string& path) { return path; }).dump();
+  return json_of(table, same_path, readable_json).dump();
 }
 
 std::string RunOptions::for_merging() const {
-  nlohmann::json json = json_of(table, absolute_path);
+  nlohmann::json json = json_of(table, absolute_path, exact_json);
   json["threads"] = std::to_string(blas::thread_count());
   return json.dump();
+}
+
+bool RunOptions::any_of_run_given() const {
+  return std::ranges::any_of(table.options(), [](const Option& option) {
+    return option.given && option.scope != OptionScope::process && option.name != "output";
+  });
 }
 
 void RunOptions::restore(const std::string& json) {
@@ -159,10 +209,14 @@ void RunOptions::restore(const std::string& json) {
   for (const auto& [name, value] : stored.items()) {
     Option& option = table.at(name);
     if (option.scope == OptionScope::process || value == false) continue;
-    if (value.is_array()) {
-      option.set(value.get<Words>());
+    if (value.is_boolean()) {
+      option.set({"true"});
+    } else if (value.is_array()) {
+      Words words;
+      for (const nlohmann::json& word : value) words.push_back(exact_word(word));
+      option.set(words);
     } else {
-      option.set({value.is_string() ? value.get<std::string>() : "true"});
+      option.set({exact_word(value)});
     }
   }
 }

@@ -7,6 +7,9 @@
 
 namespace headscope {
 
+/// The text, or, if it is not UTF-8, the text with its bytes escaped: `caf\xE9`.
+std::string recorded_text(const std::string& text);
+
 /// The options of `headscope run`.
 struct RunOptions {
   RunOptions();
@@ -23,9 +26,11 @@ struct RunOptions {
   std::string tokenizer;           ///< folder; empty: that of the model's file or folder
   std::string encoding = "utf-8";  ///< of the corpus's text
   bool prepend_bos = true;
-  std::uint64_t max_documents = 0;    ///< 0: all
-  std::vector<std::string> analyses;  ///< empty: all that the model and corpus allow
+  std::uint64_t max_documents = 0;       ///< 0: all
+  std::uint64_t document_sentences = 0;  ///< of CoNLL-U without `# newdoc`; 0: one document
+  std::vector<std::string> analyses;     ///< empty: all that the model and corpus allow
   std::string control = "none";
+  std::uint64_t control_documents = 32;  ///< for each control model; 0: all
   AnalysisSettings settings;
   std::string output;
   std::vector<std::string> figures{"svg", "png"};
@@ -34,6 +39,7 @@ struct RunOptions {
   int shard = 1, n_shard = 1;    ///< shard k of N takes documents k - 1, k - 1 + N, k - 1 + 2 N ...
   bool wait = false;             ///< wait for other shards' passes instead of stopping
   bool resume = false;           ///< continue an unfinished run
+  bool force = false;            ///< replace a finished run
   bool mixed = false;            ///< add up sums of other kernels, vectors and numbers of threads
   std::uint64_t save_every = 0;  ///< documents; 0: so often that saving takes 1 % of the time
   bool quiet = false;
@@ -42,6 +48,8 @@ struct RunOptions {
   std::string command_line;  ///< as typed
   OptionTable table;         ///< of all the above
 
+  /// Whether an option is given that a run's shards share, other than the output folder.
+  bool any_of_run_given() const;
   bool random_control() const { return control == "random"; }
 
   /// Every option with its value, as JSON.

@@ -1,7 +1,9 @@
 #include "run/run_passes.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <iterator>
 #include <thread>
 
 #include "headscope/error.hpp"
@@ -49,7 +51,11 @@ std::string shard_list(const std::vector<int>& shards) {
 }  // namespace
 
 PassRunner::PassRunner(const RunSetup& setup, PassFolder& folder, Progress& progress)
-    : options_(setup.options()), folder_(folder), progress_(progress) {
+    : options_(setup.options()),
+      folder_(folder),
+      progress_(progress),
+      interrupt_(setup.options().quiet) {
+  save([] {}, folder_.begun_file(true) ? "the state was saved before" : "nothing was saved yet");
   if (options_.resume) return;
   if (const auto begun = folder_.begun_file(options_.n_shard == 1)) {
     throw DataError(*begun, "",
@@ -128,12 +134,15 @@ void PassRunner::run_pass(CorpusRun& corpus_run, int own_pass, int pass, const s
     if (rest.at_end()) break;
     const bool is_due = timer.is_due(ends_item);
     if (!is_due && interrupt_.signal() == 0) continue;
-    timer.save([&] { folder_.save(pass, n_done, corpus_run.statistics()); });
-    stop_if_interrupted("saved after " + item + " " + std::to_string(rest.n_item_before()) +
-                        " of " + std::to_string(n_item) + ", pass " + std::to_string(pass));
+    const std::string place =
+        item + " " + std::to_string(rest.n_item_before()) + " of " + std::to_string(n_item);
+    save([&] { timer.save([&] { folder_.save(pass, n_done, corpus_run.statistics(), place); }); },
+         "saved after " + place + ", pass " + std::to_string(pass));
+    stop_if_interrupted();
   }
-  folder_.finish(pass, n_done, corpus_run.statistics());
-  stop_if_interrupted("saved after pass " + std::to_string(pass));
+  save([&] { folder_.finish(pass, n_done, corpus_run.statistics()); },
+       "saved after pass " + std::to_string(pass));
+  stop_if_interrupted();
 }
 
 bool PassRunner::wait_for_others(int pass) const {
@@ -145,20 +154,40 @@ bool PassRunner::wait_for_others(int pass) const {
               << " is finished; the next needs pass " << pass << " of shard " << shard_list(missing)
               << (options_.wait ? "; waiting\n" : "; run this command again when it is there\n");
   }
+  constexpr auto pause = std::chrono::milliseconds(500);
+  constexpr int patience = 20;  // times: a shard that its user starts again has so long to do so
+  int n_abandoned = 0;
   while (options_.wait && !missing.empty()) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
-    stop_if_interrupted("saved after pass " + std::to_string(pass));
+    std::this_thread::sleep_for(pause);
+    stop_if_interrupted();
+    // In this order: a shard that finishes the pass and ends in between counts as finished.
+    std::vector<int> abandoned;
+    std::ranges::copy_if(missing, std::back_inserter(abandoned),
+                         [&](int shard) { return folder_.is_abandoned(shard); });
     missing = folder_.unfinished_shards(pass);
+    std::erase_if(abandoned, [&](int shard) { return !std::ranges::count(missing, shard); });
+    n_abandoned = abandoned.empty() ? 0 : n_abandoned + 1;
+    if (n_abandoned > patience) {
+      throw Error("no process runs shard " + shard_list(abandoned) + " any more, whose pass " +
+                  std::to_string(pass) + " is missing; continue it with `--shard " +
+                  std::to_string(abandoned.front()) + "/" + std::to_string(options_.n_shard) +
+                  " --resume`, then this shard with `" + resume_command() + "`");
+    }
   }
   return missing.empty();
 }
 
-void PassRunner::stop_if_interrupted(const std::string& saved) const {
-  const int signal = interrupt_.signal();
-  if (signal == 0) return;
-  throw Interrupted(signal, std::string(signal == SIGINT ? "SIGINT" : "SIGTERM") + ": " + saved +
-                                "; continue with `" + options_.command_line +
-                                (options_.resume ? "`" : " --resume`"));
+std::string PassRunner::resume_command() const {
+  return options_.command_line + (options_.resume ? "" : " --resume");
+}
+
+void PassRunner::save(const std::function<void()>& action, const std::string& saved) {
+  state_ = saved + "; continue with `" + resume_command() + "`";
+  interrupt_.undisturbed(action, state_);
+}
+
+void PassRunner::stop_if_interrupted() const {
+  if (interrupt_.signal() != 0) throw Interrupted(interrupt_.signal(), state_);
 }
 
 }  // namespace headscope

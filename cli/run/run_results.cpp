@@ -6,9 +6,12 @@
 #include <iostream>
 
 #include "headscope/comparison.hpp"
+#include "headscope/drawing.hpp"
+#include "headscope/head_table.hpp"
 #include "headscope/report.hpp"
 #include "headscope/utf8.hpp"
 #include "headscope/version.hpp"
+#include "run/corpus_folders.hpp"
 #include "run/output_folder.hpp"
 
 namespace headscope {
@@ -44,7 +47,7 @@ void add_provenance(Results& results, const RunSetup& setup, std::uint64_t n_tok
   add_model(results, setup.model());
   const auto joined = [](const std::vector<std::string>& paths) {
     std::string text;
-    for (const std::string& path : paths) text += (text.empty() ? "" : " ") + path;
+    for (const std::string& path : paths) text += (text.empty() ? "" : " ") + recorded_text(path);
     return text;
   };
   if (const TaskFiles* const tasks = setup.tasks(); tasks != nullptr) {
@@ -57,24 +60,32 @@ void add_provenance(Results& results, const RunSetup& setup, std::uint64_t n_tok
   attributes["corpus_sha256"] = corpus->sha256();
   attributes["n_document"] = as_count(corpus->n_document());
   attributes["n_token"] = as_count(n_token);
+  std::string undivided;
+  for (const UndividedFile& file : corpus->undivided_files()) {
+    undivided += (undivided.empty() ? "" : "; ") + undivided_file_text(file);
+  }
+  if (!undivided.empty()) attributes["corpus_warning"] = undivided + ".";
 }
 
-/// Adds the groups of a control run, and to the run's own groups the comparisons with it.
+/// Adds the groups of the controls, and to the run's own groups the comparisons with them.
 /// @param main_group  index in the results of the main group of each analysis of `trained`.
-void add_control(const CorpusRun& trained, const CorpusRun& control,
-                 const std::vector<std::size_t>& main_group, Results& results) {
-  for (const CorpusRun::Item& item : control.items()) {
-    for (ResultsGroup& group : item.analysis->finish(*item.statistics)) {
-      group.name = "control/" + group.name;
-      group.claims.clear();
-      group.report = {};
-      results.groups.push_back(std::move(group));
+void add_controls(const RunSetup& setup, const CorpusRun& trained,
+                  const std::vector<FinishedControl>& controls,
+                  const std::vector<std::size_t>& main_group, Results& results) {
+  if (controls.empty()) return;
+  results.attributes["n_control"] = as_count(controls.size());
+  results.attributes["n_control_document"] = as_count(setup.control_documents().size());
+  for (const FinishedControl& control : controls) {
+    results.groups.insert(results.groups.end(), control.groups.begin(), control.groups.end());
+  }
+  for (std::size_t i = 0; i < trained.items().size(); ++i) {
+    const CorpusRun::Item& item = trained.items()[i];
+    if (item.registered->info.control_pass < 0) continue;
+    std::vector<ControlValues> values;
+    for (const FinishedControl& control : controls) {
+      values.push_back(control.values.at(item.registered->info.name));
     }
-    const auto same = std::find_if(
-        trained.items().begin(), trained.items().end(),
-        [&](const CorpusRun::Item& other) { return other.registered == item.registered; });
-    const auto place = static_cast<std::size_t>(same - trained.items().begin());
-    same->analysis->compare(*same->statistics, *item.statistics, results.groups[main_group[place]]);
+    item.analysis->compare(*item.statistics, values, results.groups[main_group[i]]);
   }
 }
 
@@ -98,13 +109,13 @@ void add_program(Results& results, const std::string& title, const std::string& 
   results.attributes["title"] = title;
   results.attributes["version"] = version();
   results.attributes["git_commit"] = git_commit();
-  results.attributes["command_line"] = command_line;
+  results.attributes["command_line"] = recorded_text(command_line);
   results.attributes["date"] = utc_date();
 }
 
 void add_model(Results& results, const Model& model) {
   auto& attributes = results.attributes;
-  attributes["model_path"] = model.path;
+  attributes["model_path"] = recorded_text(model.path);
   attributes["model_sha256"] = model.sha256;
   const ModelConfig& config = model.config;
   attributes["n_layer"] = as_count(config.n_layer);
@@ -129,8 +140,23 @@ double seconds_of_results(const RunSetup& setup) {
   return per_analysis * n_analysis + per_pair_of_heads * n_unit * n_unit;
 }
 
-Results finish_results(const RunSetup& setup, const CorpusRun& trained, const CorpusRun* control,
-                       Progress& progress) {
+FinishedControl finish_control(const CorpusRun& control, bool with_groups) {
+  FinishedControl finished;
+  for (const CorpusRun::Item& item : control.items()) {
+    finished.values[item.registered->info.name] = item.analysis->control_values(*item.statistics);
+    if (!with_groups) continue;
+    for (ResultsGroup& group : item.analysis->control_results(*item.statistics)) {
+      group.name = "control/" + group.name;
+      group.claims.clear();
+      group.report = {};
+      finished.groups.push_back(std::move(group));
+    }
+  }
+  return finished;
+}
+
+Results finish_results(const RunSetup& setup, const CorpusRun& trained,
+                       const std::vector<FinishedControl>& controls, Progress& progress) {
   Results results;
   add_provenance(results, setup, trained.n_token());
   std::vector<std::size_t> main_group;
@@ -141,8 +167,8 @@ Results finish_results(const RunSetup& setup, const CorpusRun& trained, const Co
       results.groups.push_back(std::move(group));
     }
   }
-  if (control != nullptr) progress.phase("comparing with the untrained control");
-  if (control != nullptr) add_control(trained, *control, main_group, results);
+  if (!controls.empty()) progress.phase("comparing with the untrained controls");
+  add_controls(setup, trained, controls, main_group, results);
   for (std::size_t i = 0; i < trained.items().size(); ++i) {
     trained.items()[i].analysis->relate(results, results.groups[main_group[i]]);
   }
@@ -167,6 +193,13 @@ void write_run(const Results& results, const RunOptions& options, Progress& prog
   }
 }
 
+void say_if_no_figures(const std::string& directory) {
+  if (can_draw_figures()) return;
+  std::cerr << "headscope: gnuplot is not installed, so the report has no figures; once it is, "
+               "`headscope report "
+            << one_line(directory) << "` draws them\n";
+}
+
 void draw_results(const Results& results, const std::string& directory,
                   const std::vector<std::string>& figure_formats) {
   const std::string tables = (fs::path(directory) / "tables").string(),
@@ -183,8 +216,9 @@ void draw_results(const Results& results, const std::string& directory,
   make_folder(tables);
   make_folder(figure_folder);
   write_tables(results, tables);
+  write_head_table(results, tables);
   std::vector<DrawnFigure> figures;
-  for (Figure& figure : figures_of(results)) {
+  for (Figure& figure : can_draw_figures() ? figures_of(results) : std::vector<Figure>()) {
     figures.push_back(write_figure(std::move(figure), figure_folder, formats));
   }
   write_report(results, figures, directory);

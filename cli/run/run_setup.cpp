@@ -7,6 +7,8 @@
 
 #include "headscope/error.hpp"
 #include "headscope/inspect.hpp"
+#include "headscope/number_text.hpp"
+#include "headscope/thread_count.hpp"
 #include "run/corpus_folders.hpp"
 #include "run/default_data.hpp"
 #include "run/run_memory.hpp"
@@ -93,6 +95,7 @@ std::optional<Corpus> open_corpus(const RunOptions& options, const std::vector<s
   corpus_options.max_tokens = model.config.n_ctx;
   corpus_options.max_documents = options.max_documents;
   corpus_options.encoding = options.encoding;
+  corpus_options.document_sentences = options.document_sentences;
   return Corpus(paths, tokenizer ? &*tokenizer : nullptr, corpus_options);
 }
 
@@ -166,6 +169,11 @@ RunSetup::RunSetup(const RunOptions& options)
 
 std::vector<std::string> RunSetup::notes() const {
   std::vector<std::string> notes;
+  if (options_.threads == 0) {
+    const blas::ThreadCount threads = blas::default_thread_count();
+    notes.push_back(count_text(static_cast<std::uint64_t>(threads.count), "thread") + ": " +
+                    threads.reason);
+  }
   std::string left;
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
     if (std::find(analyses_.begin(), analyses_.end(), &analysis) != analyses_.end()) continue;
@@ -182,6 +190,9 @@ std::vector<std::string> RunSetup::notes() const {
   for (const CorpusFolder& folder : corpus_->folders()) {
     notes.push_back(corpus_folder_text(folder));
   }
+  for (const UndividedFile& file : corpus_->undivided_files()) {
+    notes.push_back(undivided_file_text(file));
+  }
   return notes;
 }
 
@@ -189,8 +200,22 @@ std::vector<const RegisteredAnalysis*> RunSetup::controlled_analyses() const {
   std::vector<const RegisteredAnalysis*> controlled;
   if (!options_.random_control()) return controlled;
   std::copy_if(analyses_.begin(), analyses_.end(), std::back_inserter(controlled),
-               [](const RegisteredAnalysis* analysis) { return analysis->info.has_control; });
+               [](const RegisteredAnalysis* analysis) { return analysis->info.control_pass >= 0; });
   return controlled;
+}
+
+std::vector<std::uint64_t> RunSetup::control_documents() const {
+  const std::uint64_t n_document = corpus_ ? corpus_->n_document() : 0,
+                      asked = options_.control_documents;
+  const std::uint64_t n_pair = (n_document + 1) / 2,
+                      n_chosen = asked == 0 ? n_pair : std::min(n_pair, (asked + 1) / 2);
+  std::vector<std::uint64_t> documents;
+  for (std::uint64_t i = 0; i < n_chosen; ++i) {
+    const std::uint64_t even = 2 * (i * n_pair / n_chosen);
+    documents.push_back(even);
+    if (even + 1 < n_document) documents.push_back(even + 1);
+  }
+  return documents;
 }
 
 }  // namespace headscope

@@ -42,8 +42,11 @@ class RunSetup {
   /// What the user may not expect: analyses that model and corpus do not allow, a corpus that none
   /// reads, files of a folder that are left. One line each.
   std::vector<std::string> notes() const;
-  /// The analyses to repeat on an untrained model; empty unless a control was asked for.
+  /// The analyses to repeat on untrained models; empty unless a control was asked for.
   std::vector<const RegisteredAnalysis*> controlled_analyses() const;
+  /// The documents that every untrained model reads: pairs of an even and an odd one, spread evenly
+  /// over the corpus, in order.
+  std::vector<std::uint64_t> control_documents() const;
 
  private:
   const RunOptions& options_;

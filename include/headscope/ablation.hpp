@@ -19,6 +19,12 @@ struct HeadVariant {
                              ///< zero; with stride 0, one column stands for all tokens
 };
 
+/// Another way: something is added to the residual stream.
+struct StreamVariant {
+  StartPoint start;            ///< where; {n_layer, attention}: after the last layer
+  blas::ConstView difference;  ///< d_model x n_token, added
+};
+
 /// Exact losses of a document or pack with heads replaced.
 ///
 /// Watches its clean forward pass and keeps its activations. A variant then carries only
@@ -40,9 +46,10 @@ class HeadAblation : public LayerObserver {
   /// @param engine  of the differences.
   /// @param passes  engine of the clean stream, and of attention with and without the variants'
   ///                changes: the one of the forward pass that it watches.
+  /// @param sample  of the vocabulary, from which `losses` estimates.
   /// @throws ShapeError if the model is attention-only.
   explicit HeadAblation(const Model& model, Engine engine = Engine::float32,
-                        Engine passes = Engine::float32);
+                        Engine passes = Engine::float32, const VocabularySample& sample = {});
   ~HeadAblation() override;
 
   /// Keeps the layer. All layers of one forward pass, in order, make its document or pack that of
@@ -61,13 +68,17 @@ class HeadAblation : public LayerObserver {
   /// matrices as large as the pack's stream for each layer.
   std::vector<TokenLoss> losses(const Pack& pack, std::span<const HeadVariant> variants);
 
+  /// The same with something added to the residual stream.
+  std::vector<TokenLoss> losses(const Pack& pack, std::span<const StreamVariant> variants);
+
   /// The same for a document.
   std::vector<TokenLoss> losses(std::span<const TokenId> tokens,
                                 std::span<const HeadVariant> variants) {
     return losses(Pack::of_document(tokens), variants);
   }
 
-  /// `losses` with differences by OpenBLAS's products, whatever the engine: to measure its error.
+  /// `losses` with differences by OpenBLAS's products over the whole vocabulary, whatever the
+  /// engine and the sample: to measure their error.
   std::vector<TokenLoss> float32_losses(const Pack& pack, std::span<const HeadVariant> variants);
 
   /// Losses with heads of any layers set to zero.
@@ -82,7 +93,7 @@ class HeadAblation : public LayerObserver {
  private:
   struct Workspace;
   std::vector<TokenLoss> losses(const Pack& pack, std::span<const HeadVariant> variants,
-                                Engine engine);
+                                Engine engine, bool sampled);
 
   const Model& model_;
   Engine engine_;

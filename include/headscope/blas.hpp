@@ -63,8 +63,8 @@ inline void multiply(ConstView W, ConstView X, View Y) {
   multiply(W, Transpose::no, X, Transpose::no, Y);
 }
 
-/// Sets the number of OpenMP threads and limits OpenBLAS to one. 0 means all cores the process may
-/// use.
+/// Sets the number of OpenMP threads, at most OMP_THREAD_LIMIT; 0 means default_thread_count.
+/// Limits OpenBLAS to one. @throws Error if the system does not start so many threads.
 void set_thread_count(int count);
 int thread_count();
 

@@ -62,6 +62,15 @@ struct CorpusOptions {
       1024;  ///< context: longer documents are cut at sentence boundaries into several
   std::uint64_t max_documents = 0;  ///< 0: all
   std::string encoding = "utf-8";   ///< of text and CoNLL-U, as iconv names it
+  /// Sentences of a document where a CoNLL-U file has no `# newdoc` (before its first one); 0: all
+  /// are one document.
+  std::uint64_t document_sentences = 0;
+};
+
+/// A CoNLL-U file that is one document for want of `# newdoc`.
+struct UndividedFile {
+  std::string path;
+  std::uint64_t n_sentence = 0;  ///< at least 2
 };
 
 /// What a corpus takes of a folder; names in order.
@@ -83,7 +92,8 @@ struct CorpusFolder {
 /// context is cut between tokens in plain text and truncated in CoNLL-U. Mentions and arcs that
 /// span several pieces are dropped.
 ///
-/// Plain text may hold any characters but NUL. A CoNLL-U file without `# newdoc` is one document.
+/// Plain text may hold any characters but NUL. A CoNLL-U file without `# newdoc` is one document
+/// (undivided_files), or with `document_sentences` one for every so many sentences.
 ///
 /// Token-id HDF5 files hold `tokens` (integers, all documents concatenated) and `offsets`
 /// (n_document + 1 positions); the ids are held in memory. Documents are cut where the context is
@@ -113,6 +123,9 @@ class Corpus {
 
   /// The folders among the paths, in order.
   const std::vector<CorpusFolder>& folders() const;
+
+  /// In order.
+  const std::vector<UndividedFile>& undivided_files() const;
 
   /// SHA-256 over the files' bytes in reading order, lower-case hexadecimal.
   const std::string& sha256() const;

@@ -9,12 +9,18 @@
 
 namespace headscope {
 
+/// Resamples that an estimate keeps.
+inline constexpr std::size_t n_kept_resample = 200;
+
 /// A value with its two-sided 95 % interval.
 struct Estimate {
   double value = std::numeric_limits<double>::quiet_NaN();
   /// Bounds of the interval; NaN where there is none.
   double low = std::numeric_limits<double>::quiet_NaN();
   double high = std::numeric_limits<double>::quiet_NaN();
+  /// The value on the first resamples, at most n_kept_resample, in their order. Runs that resample
+  /// the same documents alike are compared by them. Empty where there is no interval.
+  std::vector<float> resamples = {};
 
   bool has_interval() const { return !std::isnan(low) && !std::isnan(high); }
 };
@@ -33,9 +39,9 @@ enum class Side { below, at_most, at_least, above };
 /// other side. Undecided otherwise, or if there is no interval.
 Verdict verdict_of(const Estimate& effect, Side side, double threshold);
 
-/// Number of document blocks that intervals resample. A document belongs to the block numbered by
-/// its index modulo this, so data kept per block have the same size for any corpus; with at most
-/// this many documents each has its own block. Even, so that a block holds documents of one parity.
+/// Number of document blocks that intervals resample, so that data kept per block have the same
+/// size for any corpus. document_block (headscope/resampling.hpp) assigns them; with at most this
+/// many documents each has its own block. Even, so that a block holds documents of one parity.
 inline constexpr std::size_t n_document_block = 128;
 
 /// Fewest resamples for a 95 % interval: with fewer, the 5 % outside it are less than one resample.
@@ -47,8 +53,8 @@ inline constexpr std::size_t least_documents = 20;
 /// How often a statistic counts each unit that is resampled.
 using Weights = std::vector<std::uint32_t>;
 
-/// Units (blocks of documents, or layers, sequences, pairs) drawn with replacement, repeatable from
-/// the seed. Statistics of the same draw are paired. Source: Efron 1979.
+/// Units (blocks of documents, or layers, pairs) drawn with replacement, repeatable by the seed;
+/// fewer than there are (n_drawn): divide by the weights' sum. Draws are paired. Efron 1979.
 class Bootstrap {
  public:
   /// @param n_resample  fewer than `least_resamples` count as 0.

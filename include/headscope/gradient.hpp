@@ -28,6 +28,21 @@ arma::mat z_dot_gradient(const LayerGradient& gradient, Index n_head);
 
 using LayerGradientObserver = std::function<void(const LayerGradient&)>;
 
+/// How L depends on what a layer's attention or MLP, or the unembedding, computes from the residual
+/// stream, before the LayerNorm between. References are valid only during the observer's call.
+struct PortGradient {
+  enum class Reader {
+    attention,  ///< values: d L / d qkv, 3 d_model x n_token
+    mlp,        ///< values: d L / d ln_2, d_model x n_token
+    logits,     ///< values: d L / d ln_f, d_model x number of predictions, in their order
+  };
+  Index layer;  ///< n_layer for the logits
+  Reader reader;
+  const Matrix& values;
+};
+
+using PortGradientObserver = std::function<void(const PortGradient&)>;
+
 /// The importance of all heads from one forward and one backward pass:
 ///
 ///   g = dL / dz,   importance of head h = sum over t of |z[h, t] . g[h, t]|
@@ -69,8 +84,9 @@ class HeadGradient {
   /// document or pack.
   TokenLoss run(Activations& clean, std::span<const TokenId> tokens,
                 const LayerGradientObserver& observe);
+  /// @param ports  if given, is shown the gradients of all ports too, last layer first.
   TokenLoss run(Activations& clean, const Pack& pack, std::span<const float> weights,
-                const LayerGradientObserver& observe);
+                const LayerGradientObserver& observe, const PortGradientObserver& ports = {});
 
  private:
   struct Workspace;

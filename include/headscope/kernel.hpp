@@ -36,7 +36,8 @@ std::string kernel_warning();
 /// OPENBLAS_CORETYPE, if `better_kernel` names a kernel and the user has not set it;
 /// GOMP_SPINCOUNT, if neither it nor OMP_WAIT_POLICY is set. Waiting threads then give up their
 /// core after about ten microseconds; otherwise other work on the machine can slow a run down many
-/// times; OPENBLAS_NUM_THREADS to 1, if it is not set: the library's own threads call OpenBLAS.
+/// times; OPENBLAS_NUM_THREADS to 1: the library's own threads call OpenBLAS; OMP_STACKSIZE to 8M.
+/// It also raises the limit of the main thread's stack to 8 MiB, if it is lower and may be raised.
 ///
 /// Call it first in main. It returns without any change if there is nothing to set or the program
 /// cannot be restarted.

@@ -26,7 +26,7 @@ std::uint64_t pass_product_bytes(const ModelConfig& config, Index n_token, int n
 
 /// One running HeadAblation, the weights that it makes ready included.
 std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thread,
-                             Engine engine = Engine::float32);
+                             Engine engine = Engine::float32, const VocabularySample& sample = {});
 
 /// One HeadGradient that runs on the activations of a HeadAblation. @param engine  of the gradient.
 std::uint64_t gradient_bytes(const ModelConfig& config, Index n_token, int n_thread, Engine engine);

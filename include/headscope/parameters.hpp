@@ -83,8 +83,8 @@ struct TensorId {
   Index layer;  ///< 0 where the tensor belongs to no layer
 };
 
-/// A tensor's name in a file without the prefixes of the modules around the model: `transformer.`,
-/// `module.` (parallel training), `_orig_mod.` (a compiled model), in any order.
+/// A tensor's name in a file without the prefixes of the modules around the model, in any order:
+/// `transformer.`, `module.` (parallel training), `_orig_mod.` (compiled), `model.` (Lightning).
 std::string_view without_prefixes(std::string_view name);
 /// Recognises `h.5.attn.c_attn.weight`, also after prefixes.
 std::optional<TensorId> parse_tensor_name(std::string_view name);

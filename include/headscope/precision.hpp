@@ -4,6 +4,7 @@
 #include <string>
 
 #include "headscope/processor.hpp"
+#include "headscope/types.hpp"
 
 namespace headscope {
 
@@ -23,6 +24,17 @@ enum class Engine {
   bfloat16_three,  ///< both operands as the sum of two bfloat16, without the product of the low
                    ///< parts: good to 1e-5
   bfloat16_one,    ///< both operands rounded to bfloat16: good to 4e-3
+  int16,  ///< both operands rounded to 16-bit integers that are scaled by their norms, with
+          ///< exact sums of 256 products: good to 2e-4
+};
+
+/// Entries of the vocabulary from which the loss of a variant is computed.
+struct VocabularySample {
+  Index n_probable = 0;    ///< most probable ones of each position; 0 takes the whole vocabulary
+  Index n_drawn = 0;       ///< drawn from the rest, which adds its first order exactly
+  std::uint64_t seed = 0;  ///< of those drawn
+
+  bool is_whole() const { return n_probable == 0; }
 };
 
 /// `float32`, `high`, `fast`.
@@ -30,13 +42,20 @@ std::string precision_name(Precision precision);
 /// The precision with a name; none for other text.
 std::optional<Precision> parse_precision(const std::string& name);
 
-/// `float32`, `bfloat16 x 6`, `bfloat16 x 3`, `bfloat16`.
+/// `float32`, `bfloat16 x 6`, `bfloat16 x 3`, `bfloat16`, `int16`.
 std::string engine_name(Engine engine);
 
-/// The fastest engine of a precision on a processor; float32 if no other is faster.
+/// The fastest engine of a precision on a processor, by speeds measured; float32 if none is known
+/// to be faster.
 Engine fastest_engine(Precision precision, const Processor& processor);
 
 /// The same for gradients: for high and fast good to about 1e-5.
 Engine fastest_gradient_engine(Precision precision, const Processor& processor);
+
+/// The entries of a vocabulary that keep a precision; all if a sample is not worth it.
+VocabularySample vocabulary_sample(Precision precision, Index d_vocab);
+
+/// What each precision means on a processor, a line each.
+std::string precision_summary(const Processor& processor);
 
 }  // namespace headscope

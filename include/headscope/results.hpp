@@ -20,6 +20,8 @@ struct Variable {
   struct Interval {
     Array low, high;
     std::string resampling;  ///< in words: `documents resampled`
+    /// Each value on the first resamples: resample x the values' shape. May be empty.
+    Array resamples = {};
   };
 
   std::string name;
@@ -38,7 +40,8 @@ struct Variable {
 
   static Variable real(std::string name, std::vector<std::string> dimensions, Array values,
                        std::string long_name, std::string units, std::string references);
-  /// Reals with intervals. @param estimates  row-major.
+  /// Reals with intervals. Keeps the resamples if those of all estimates are as many.
+  /// @param estimates  row-major.
   static Variable estimated(std::string name, std::vector<std::string> dimensions,
                             const Shape& shape, const std::vector<Estimate>& estimates,
                             std::string resampling, std::string long_name, std::string units,
@@ -79,7 +82,9 @@ struct Claim {
   Verdict verdict = Verdict::undecided;
   std::string effect_name;  ///< what the effect size measures, with units
   Estimate effect;
-  std::string evidence;  ///< one or two plain sentences with this model's numbers
+  std::string evidence;   ///< one or two plain sentences with this model's numbers
+  std::string source;     ///< who says so, or whose finding it tests
+  std::size_t rank = 50;  ///< place in the report among the claims of all groups, smallest first
   /// The effect is counted or computed without sampling error, so it needs no interval. If false,
   /// an effect without an interval has unknown uncertainty.
   bool exact = false;
@@ -126,7 +131,8 @@ struct Results {
 /// scale, coordinates are 1-D datasets named as their dimension, strings are variable-length UTF-8,
 /// flags are uint8 with flag_values and flag_meanings, and each variable has long_name, units and
 /// references. The bounds of an interval are the datasets `NAME_ci_low` and `NAME_ci_high`, which
-/// the attribute `ancillary_variables` of NAME lists. A group's title, summary and part of the
+/// the attribute `ancillary_variables` of NAME lists; `NAME_resamples` holds the value on the first
+/// resamples (dimension `resample`), float32. A group's title, summary and part of the
 /// report are its attributes; all claims are in a group `claims`. Numbers are checked by
 /// Fletcher32, text by the root attribute `text_checksum`; invalid UTF-8 in text is replaced. The
 /// file appears under its name only once complete.
@@ -145,8 +151,12 @@ Results read_results(const std::string& path);
 /// table.
 void write_tables(const Results& results, const std::string& directory);
 
-/// Removes the tables of these groups and of groups nested in them, and nothing else. Does nothing
-/// if there is no such folder.
+/// Writes the tables of attention patterns, which `write_tables` leaves out because they are large.
+/// @throws DataError if one cannot be written.
+void write_pattern_tables(const Results& results, const std::string& directory);
+
+/// Removes the tables of these groups and of groups nested in them that an earlier write_tables
+/// wrote, as its `headscope-tables.txt` in the folder says, and nothing else.
 /// @throws DataError if one cannot be removed.
 void remove_tables(const std::string& directory, const std::vector<std::string>& groups);
 

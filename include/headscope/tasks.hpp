@@ -14,6 +14,7 @@ namespace headscope {
 struct TaskPair {
   TokenIds good, bad;
   Index n_shared = 0;  ///< tokens both begin with, at least 1
+  bool differs_at_first_word = false;
 };
 
 struct Task {
@@ -44,7 +45,7 @@ class TaskFiles {
  public:
   /// @param paths  files, or folders that stand for their .jsonl files in name order.
   /// @throws DataError naming file and line: unreadable, malformed, another relation than the task
-  /// had before, no pairs.
+  /// had before, no pairs, no pair that can be run.
   TaskFiles(const std::vector<std::string>& paths, const Tokenizer& tokenizer,
             const TaskOptions& options);
 

@@ -1,6 +1,7 @@
 #include "headscope/label_text.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 #include "headscope/utf8.hpp"
 
@@ -14,6 +15,39 @@ std::string spaced(std::string name) {
 std::vector<std::string> spaced(std::vector<std::string> names) {
   for (std::string& name : names) name = spaced(std::move(name));
   return names;
+}
+
+namespace {
+
+constexpr std::string_view blanks = " \t\r\n\v\f", end_of_text = "<|endoftext|>";
+
+// Letters, digits and bytes of other alphabets; a clitic begins with an apostrophe.
+bool begins_like_a_word(std::string_view token) {
+  const auto letter = [&](std::size_t i) {
+    if (i >= token.size()) return false;
+    const auto byte = static_cast<unsigned char>(token[i]);
+    return byte >= 128 || std::isalnum(byte) != 0;
+  };
+  return letter(0) || (token.starts_with('\'') && letter(1));
+}
+
+}  // namespace
+
+std::string token_label(std::string_view token, std::string_view before) {
+  const std::size_t begin = token.find_first_not_of(blanks);
+  if (begin == token.npos) return token.find('\n') == token.npos ? "␣" : "↵";
+  const std::string_view text = token.substr(begin, token.find_last_not_of(blanks) + 1 - begin);
+  const bool apart = begin > 0 || before.empty() || before == end_of_text ||
+                     blanks.find(before.back()) != blanks.npos;
+  return (!apart && begins_like_a_word(text) ? "‿" : "") + std::string(text);
+}
+
+std::vector<std::string> token_labels(const std::vector<std::string>& tokens) {
+  std::vector<std::string> labels;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    labels.push_back(token_label(tokens[i], i == 0 ? "" : tokens[i - 1]));
+  }
+  return labels;
 }
 
 std::size_t character_count(std::string_view text) {

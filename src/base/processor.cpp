@@ -1,9 +1,11 @@
 #include "headscope/processor.hpp"
 
+#include <array>
+#include <cstdlib>
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-#include <array>
 #include <cstdint>
 #include <cstring>
 #endif
@@ -14,11 +16,49 @@
 
 namespace headscope {
 
+namespace {
+
+#if defined(__x86_64__)
+constexpr const char* narrowest = "SSE";
+#elif defined(__aarch64__)
+constexpr const char* narrowest = "NEON";
+#else
+constexpr const char* narrowest = "";
+#endif
+
+struct Instructions {
+  const char* name;
+  bool Processor::*has;
+};
+// Widest first.
+constexpr std::array<Instructions, 6> instructions{{{"AMX", &Processor::amx_bf16},
+                                                    {"AVX512-BF16", &Processor::avx512_bf16},
+                                                    {"AVX512-VNNI", &Processor::avx512_vnni},
+                                                    {"AVX-512", &Processor::avx512},
+                                                    {"AVX-VNNI", &Processor::avx_vnni},
+                                                    {"AVX2", &Processor::avx2}}};
+
+}  // namespace
+
 const char* Processor::widest() const {
-  if (amx_bf16) return "AMX";
-  if (avx512_bf16) return "AVX512-BF16";
+  for (const Instructions& each : instructions) {
+    if (this->*each.has) return each.name;
+  }
+  return narrowest;
+}
+
+const char* Processor::vectors() const {
   if (avx512) return "AVX-512";
-  return avx2 ? "AVX2" : "SSE";
+  return avx2 ? "AVX2" : narrowest;
+}
+
+Processor Processor::at_most(const std::string& widest) const {
+  Processor lowered = *this;
+  for (const Instructions& each : instructions) {
+    if (widest == each.name) return lowered;
+    lowered.*each.has = false;
+  }
+  return lowered;
 }
 
 #if defined(__x86_64__)
@@ -71,6 +111,20 @@ std::string brand() {
                                     : name.substr(start, name.find_last_not_of(' ') - start + 1);
 }
 
+std::string vendor() {
+  const Registers r = cpuid(0);
+  std::string text(12, ' ');
+  std::memcpy(text.data(), &r.ebx, 4);
+  std::memcpy(text.data() + 4, &r.edx, 4);
+  std::memcpy(text.data() + 8, &r.ecx, 4);
+  return text;
+}
+
+int family(std::uint32_t signature) {
+  const std::uint32_t base = signature >> 8 & 0xF, extended = signature >> 20 & 0xFF;
+  return static_cast<int>(base == 0xF ? base + extended : base);
+}
+
 // Bits from Intel's Software Developer's Manual, volume 2A, CPUID, and volume 1, section 13.
 Processor detected() {
   const Registers features = cpuid(1), extended = cpuid(7), extended_1 = cpuid(7, 1);
@@ -85,6 +139,10 @@ Processor detected() {
                      bit(extended.ebx, 30) && bit(extended.ebx, 31);
   processor.avx512_bf16 = processor.avx512 && bit(extended_1.eax, 5);
   processor.amx_bf16 = tiles && bit(extended.edx, 22) && may_use_tiles();
+  processor.avx_vnni = processor.avx2 && bit(extended_1.eax, 4);
+  processor.avx512_vnni = processor.avx512 && bit(extended.ecx, 11);
+  processor.vendor = vendor();
+  processor.family = family(features.eax);
   return processor;
 }
 
@@ -101,7 +159,10 @@ Processor detected() {
 #endif
 
 const Processor& this_processor() {
-  static const Processor processor = detected();
+  static const Processor processor = [] {
+    const char* const most = std::getenv("HEADSCOPE_PROCESSOR");
+    return most == nullptr ? detected() : detected().at_most(most);
+  }();
   return processor;
 }
 

@@ -1,6 +1,8 @@
 #include "headscope/utf8.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
 namespace headscope {
 namespace {
@@ -59,9 +61,20 @@ std::size_t utf8::character_length(std::string_view text) {
 }
 
 std::size_t utf8::valid_prefix(std::string_view text) {
+  constexpr std::uint64_t high_bits = 0x8080808080808080;
   std::size_t position = 0;
-  while (const std::size_t length = character_length(text.substr(position))) position += length;
-  return position;
+  for (;;) {
+    // Eight bytes of ASCII at a time.
+    std::uint64_t bytes = 0;
+    while (text.size() - position >= sizeof bytes) {
+      std::memcpy(&bytes, text.data() + position, sizeof bytes);
+      if ((bytes & high_bits) != 0) break;
+      position += sizeof bytes;
+    }
+    const std::size_t length = character_length(text.substr(position));
+    if (length == 0) return position;
+    position += length;
+  }
 }
 
 void utf8::append(std::string& text, char32_t code_point) {
@@ -117,6 +130,7 @@ std::string escaped_utf8(std::string_view text) {
 }
 
 std::string with_placeholders(std::string_view text) {
+  if (utf8::valid_prefix(text) == text.size()) return std::string(text);
   return replaced(text, [](std::string_view bytes, bool is_character) {
     return is_character ? bytes : std::string_view("\x01");
   });

@@ -87,6 +87,15 @@ std::vector<RunVariable> measured(const std::vector<ComparedRun>& runs, const st
   return of_runs;
 }
 
+bool is_measure(const std::vector<ComparedRun>& runs, const std::string& name) {
+  return std::ranges::any_of(runs, [&](const ComparedRun& run) {
+    return std::ranges::any_of(run.results.groups, [&](const ResultsGroup& group) {
+      return std::ranges::any_of(group.report.measures,
+                                 [&](const Measure& measure) { return measure.name == name; });
+    });
+  });
+}
+
 void add_measure(const std::vector<ComparedRun>& runs, const std::string& group_name,
                  const Measure& measure, ResultsGroup& group) {
   std::vector<RunVariable> of_runs = measured(runs, group_name, measure);
@@ -107,7 +116,12 @@ void add_measure(const std::vector<ComparedRun>& runs, const std::string& group_
       all->dimensions.size() == 1 || all->values.shape[1] <= most_overview_columns;
   if (is_short) group.report.overview.variables.push_back(measure.name);
   group.report.measures.push_back({measure.name, measure.name, ""});
-  group.add(std::move(*all));
+  group.add(*all);
+  const Variable* const first = of_runs.front().variable;
+  if (first == nullptr || !first->interval) return;
+  Variable difference = differences(*all, of_runs, paired_runs(runs, *first));
+  // `mean_abs_cosine_difference` is a measure itself: the model less its untrained controls.
+  if (difference.interval && !is_measure(runs, difference.name)) group.add(std::move(difference));
 }
 
 void add_measures(const std::vector<ComparedRun>& runs, ResultsGroup& group) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "comparison/comparison_findings.hpp"
@@ -21,6 +22,23 @@ const std::vector<std::string>& run_labels(const ResultsGroup& group) {
 std::string title_case(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 32);
   return text;
+}
+
+/// A measure's name as a title; the variable's name in words where there is no other.
+std::string measure_title(const std::string& name) {
+  static const std::map<std::string, std::string> titles{
+      {"disagreement", "Disagreement of heads"},
+      {"entropy_median", "Median entropy of attention"},
+      {"mean_abs_cosine", "Likeness of heads"},
+      {"mean_abs_cosine_difference", "Likeness of heads above that of an untrained model"},
+      {"prunable_share", "Share of heads that can be pruned"},
+      {"qk_rank90_median", "Median rank of the query-key products"},
+      {"sink_mean", "Attention on the first token"},
+      {"task_accuracy", "Accuracy on tasks"},
+      {"type_share", "Share of heads of each type"},
+  };
+  const auto found = titles.find(name);
+  return found == titles.end() ? title_case(in_words(name, "")) : found->second;
 }
 
 std::string with_units(const std::string& name, const std::string& units) {
@@ -68,10 +86,12 @@ Figure measure_figure(const ResultsGroup& group, const Variable& variable) {
   chart.x_title = places.title;
   chart.x_labels = places.labels;
   chart.log_x = places.log;
-  chart.y_title = with_units(in_words(variable.name, ""), variable.units);
+  chart.y_title = with_units(measure_title(variable.name), variable.units);
   ChartPanel panel;
+  std::size_t colour = 0;  // by place among all labels: types have those of the report
   for (const ComparedSlice& slice : compared_slices(group, variable)) {
     Series series;
+    series.colour = colour++;
     series.label = in_words(slice.label, "");
     series.style = places.distinct ? Series::Style::line : Series::Style::points;
     series.x = places.x;
@@ -89,7 +109,7 @@ Figure measure_figure(const ResultsGroup& group, const Variable& variable) {
   chart.panels.push_back(std::move(panel));
   return {.name = file_stem(variable.name),
           .group = group.name,
-          .title = title_case(in_words(variable.name, "")),
+          .title = measure_title(variable.name),
           .caption =
               title_case(variable.long_name) + ", by run" +
               (variable.interval ? ", with 95 % intervals (" + variable.interval->resampling + ")."

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "comparison/head_comparison.hpp"
 #include "headscope/error.hpp"
 #include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
@@ -12,10 +13,6 @@ namespace headscope {
 namespace {
 
 constexpr std::size_t most_named = 4;
-
-bool is_apart(const Estimate& a, const Estimate& b) {
-  return a.low > b.high || a.high < b.low;
-}
 
 std::string joined(const std::vector<std::string>& parts, const char* separator) {
   std::string text;
@@ -38,15 +35,28 @@ std::string measures_line(const ResultsGroup& group) {
   for (const Measure& measure : group.report.measures) {
     const Variable& variable = group.variable(measure.variable);
     if (!variable.interval) continue;
+    const std::string difference_name = measure.variable + "_difference";
+    const bool is_other_measure =
+        std::ranges::find(group.report.measures, difference_name, &Measure::variable) !=
+        group.report.measures.end();
+    const Variable* const differences =
+        is_other_measure ? nullptr : find_variable(group, difference_name);
     for (const ComparedSlice& slice : compared_slices(group, variable)) {
       std::vector<std::string> others;
       const Estimate first = variable.estimate(slice.at[0][0]);
       for (std::size_t run = 1; run < runs.size(); ++run) {
-        const Estimate own = variable.estimate(slice.at[run][0]);
+        const Estimate own = variable.estimate(slice.at[run][0]),
+                       difference = differences == nullptr
+                                        ? Estimate()
+                                        : differences->estimate(slice.at[run][0]);
         has_interval |= first.has_interval() && own.has_interval();
-        if (is_apart(own, first)) {
-          others.push_back(number_text(own.value, 3) + " in " + runs[run]);
-        }
+        if (!is_changed(first, own, difference)) continue;
+        const std::string interval = difference.has_interval()
+                                         ? ", a difference of " + number_text(difference.low, 3) +
+                                               " to " + number_text(difference.high, 3) +
+                                               " on the same documents or pairs"
+                                         : "";
+        others.push_back(number_text(own.value, 3) + " in " + runs[run] + interval);
       }
       if (others.empty()) continue;
       apart.push_back(in_words(measure.name, slice.label) + " (" + number_text(first.value, 3) +
@@ -54,8 +64,8 @@ std::string measures_line(const ResultsGroup& group) {
     }
   }
   if (!has_interval) return "";
-  if (apart.empty()) return "No measure's interval lies apart from that of " + runs[0] + ".";
-  return "Intervals lie apart from that of " + runs[0] + " for: " + joined(apart, "; ") + ".";
+  if (apart.empty()) return "No measure differs from that of " + runs[0] + " beyond its interval.";
+  return "Different from " + runs[0] + " beyond the interval: " + joined(apart, "; ") + ".";
 }
 
 /// `classification sink (12 of 32 heads in pruned)`, those with the largest share first.
@@ -84,13 +94,13 @@ std::string changed_line(const ResultsGroup& group) {
     }
   }
   if (n_looked_at == 0) return "";
-  if (found.empty()) return "No head's interval lies apart from that in " + runs[0] + ".";
+  if (found.empty()) return "No head differs from " + runs[0] + " beyond its interval.";
   std::ranges::stable_sort(found, std::greater<>(), &Changed::share);
   found.resize(std::min(found.size(), most_named));
   std::vector<std::string> parts(found.size());
   std::ranges::transform(found, parts.begin(), &Changed::text);
-  return "Intervals lie apart from those in " + runs[0] +
-         " for most heads in: " + joined(parts, "; ") + ".";
+  return "Most heads differ from " + runs[0] +
+         " beyond their intervals in: " + joined(parts, "; ") + ".";
 }
 
 std::string order_line(const ResultsGroup& group) {
@@ -130,13 +140,17 @@ std::string types_line(const ResultsGroup& group) {
   const std::vector<std::string>& types = group.dimensions.at("type_from").text;
   std::vector<std::string> parts;
   for (std::size_t run = 1; run < runs.size(); ++run) {
-    double n_all = 0, n_changed = 0, n_most = 0;
+    double n_all = 0, n_changed = 0, n_most = 0, n_removed = 0;
     std::string most;
     for (std::size_t from = 0; from < types.size(); ++from) {
       for (std::size_t to = 0; to < types.size(); ++to) {
         const double n = transition->values(run, from, to);
-        n_all += n;
+        if (from == to || types[to] != "removed") n_all += n;
         if (from == to) continue;
+        if (types[to] == "removed") {
+          n_removed += n;
+          continue;
+        }
         n_changed += n;
         if (n <= n_most) continue;
         n_most = n;
@@ -146,7 +160,8 @@ std::string types_line(const ResultsGroup& group) {
     parts.push_back(
         number_text(n_changed, 0) + " of " + count_text(static_cast<std::size_t>(n_all), "head") +
         " in " + runs[run] +
-        (n_changed == 0 ? "" : " (most often " + most + ", " + number_text(n_most, 0) + ")"));
+        (n_changed == 0 ? "" : " (most often " + most + ", " + number_text(n_most, 0) + ")") +
+        (n_removed == 0 ? "" : "; " + number_text(n_removed, 0) + " more were removed"));
   }
   return "Heads whose main type is another than in " + runs[0] + ": " + joined(parts, "; ") + ".";
 }

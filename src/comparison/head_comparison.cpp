@@ -5,6 +5,7 @@
 
 #include "comparison/stacked_variable.hpp"
 #include "headscope/statistics.hpp"
+#include "headscope/types.hpp"
 #include "report/head_variables.hpp"
 
 namespace headscope {
@@ -31,30 +32,18 @@ std::optional<std::vector<RunVariable>> of_all_runs(const std::vector<ComparedRu
   return of_runs;
 }
 
-void add_difference(const Variable& variable, ResultsGroup& group) {
-  Variable difference = variable;
-  difference.name += "_difference";
-  difference.interval.reset();
-  difference.long_name = "Difference from the first run of: " + variable.long_name;
-  difference.references = own_definition;
-  const std::size_t n_value = variable.values.size() / variable.values.shape[0];
-  for (std::size_t i = 0; i < variable.values.size(); ++i) {
-    difference.values.values[i] -= variable.values.values[i % n_value];
-  }
-  group.add(std::move(difference));
-}
-
-void add_changed(const Variable& variable, ResultsGroup& group) {
+void add_changed(const Variable& variable, const Variable& difference, ResultsGroup& group) {
   const std::size_t n_value = variable.values.size() / variable.values.shape[0];
   Array changed(variable.values.shape);
   for (std::size_t i = 0; i < changed.size(); ++i) {
-    const Estimate first = variable.estimate(i % n_value), own = variable.estimate(i);
-    changed.values[i] = own.low > first.high || own.high < first.low;
+    changed.values[i] =
+        is_changed(variable.estimate(i % n_value), variable.estimate(i), difference.estimate(i));
   }
   group.add(Variable::flag(variable.name + "_changed", variable.dimensions, std::move(changed),
                            {"no", "yes"},
-                           "Whether the 95 % interval lies apart from the first run's; no where "
-                           "one of them is missing. Of: " +
+                           "Whether the interval of the difference lies apart from 0 or, where "
+                           "the runs are not paired, the 95 % interval apart from the first "
+                           "run's; no where one is missing. Of: " +
                                variable.long_name,
                            own_definition));
 }
@@ -101,6 +90,37 @@ void add_rank_correlation(const Variable& variable, ResultsGroup& group) {
                            "1", own_definition));
 }
 
+/// The heads that each run's model has lost, by run and unit.
+std::vector<std::vector<bool>> removed_heads(const std::vector<ComparedRun>& runs,
+                                             std::size_t n_unit, std::size_t n_head) {
+  std::vector<std::vector<bool>> removed;
+  for (const ComparedRun& run : runs) {
+    std::vector<bool>& own = removed.emplace_back(n_unit, false);
+    const auto found = run.results.attributes.find("pruned_heads");
+    if (found == run.results.attributes.end()) continue;
+    const auto* const names = std::get_if<std::string>(&found->second);
+    for (std::size_t unit = 0; names != nullptr && unit < n_unit; ++unit) {
+      const std::string name = HeadIndex{unit / n_head, unit % n_head}.text();
+      own[unit] = ("," + *names + ",").find("," + name + ",") != std::string::npos;
+    }
+  }
+  return removed;
+}
+
+/// The primary types with `removed` behind them, which a head has where the run's model lacks it.
+Variable with_removed(Variable primary, const std::vector<std::vector<bool>>& removed) {
+  const auto type = static_cast<double>(primary.flag_meanings.size());
+  bool any = false;
+  const std::size_t n_unit = removed.front().size();
+  for (std::size_t i = 0; i < primary.values.size(); ++i) {
+    if (!removed[i / n_unit][i % n_unit]) continue;
+    primary.values.values[i] = type;
+    any = true;
+  }
+  if (any) primary.flag_meanings.emplace_back("removed");
+  return primary;
+}
+
 void add_type_transition(const Variable& primary, ResultsGroup& group) {
   const std::vector<std::string>& types = primary.flag_meanings;
   for (const char* const axis : {"type_from", "type_to"}) {
@@ -115,7 +135,7 @@ void add_type_transition(const Variable& primary, ResultsGroup& group) {
   }
   group.add(Variable::integer("type_transition", {"run", "type_from", "type_to"}, std::move(heads),
                               "Heads whose primary type is type_from in the first run and type_to "
-                              "in this run",
+                              "in this run; removed: heads that the run's model has lost",
                               "count", own_definition));
 }
 
@@ -143,6 +163,34 @@ bool is_by_head(const ResultsGroup& group, const Variable& variable) {
          has_axis("layer") && has_axis("head");
 }
 
+std::vector<bool> paired_runs(const std::vector<ComparedRun>& runs, const Variable& variable) {
+  std::vector<bool> paired(runs.size(), false);
+  if (!variable.interval) return paired;
+  const std::string& resampling = variable.interval->resampling;
+  std::vector<std::string> alike{"version", "git_commit", "seed"};
+  if (resampling.starts_with("documents")) {
+    alike.insert(alike.end(), {"corpus_sha256", "n_document"});
+  } else if (resampling.starts_with("pairs")) {
+    alike.insert(alike.end(), {"tasks_sha256"});
+  } else {
+    return paired;
+  }
+  const auto& first = runs.front().results.attributes;
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    const auto& own = runs[run].results.attributes;
+    paired[run] = std::ranges::all_of(alike, [&](const std::string& name) {
+      const auto a = first.find(name), b = own.find(name);
+      return a != first.end() && b != own.end() && a->second == b->second;
+    });
+  }
+  return paired;
+}
+
+bool is_changed(const Estimate& first, const Estimate& own, const Estimate& difference) {
+  if (difference.has_interval()) return difference.low > 0 || difference.high < 0;
+  return own.low > first.high || own.high < first.low;
+}
+
 void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& comparison) {
   ResultsGroup& group = comparison.group;
   for (const ResultsGroup& first : runs.front().results.groups) {
@@ -153,15 +201,21 @@ void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& compar
       std::optional<Variable> all = stacked(joined_name(first.name, variable.name), *of_runs,
                                             StackedLabels::of_all_runs, group);
       if (!all) continue;
-      group.add(*all);
       if (all->type == Variable::Type::flag) {
         const bool is_primary = variable.name == first.report.primary_type &&
                                 variable.dimensions == std::vector<std::string>{"layer", "head"};
+        if (is_primary) {
+          const Shape& shape = variable.values.shape;
+          all = with_removed(std::move(*all), removed_heads(runs, shape[0] * shape[1], shape[1]));
+        }
+        group.add(*all);
         if (is_primary && !group.has("type_transition")) add_type_transition(*all, group);
         continue;
       }
-      add_difference(*all, group);
-      if (all->interval) add_changed(*all, group);
+      group.add(*all);
+      const Variable difference = differences(*all, *of_runs, paired_runs(runs, variable));
+      group.add(difference);
+      if (all->interval) add_changed(*all, difference, group);
       add_rank_correlation(*all, group);
     }
     add_score_sections(first, group);

@@ -10,6 +10,15 @@ namespace headscope {
 /// describe one document's attention.
 bool is_by_head(const ResultsGroup& group, const Variable& variable);
 
+/// By run: whether it resampled what the first run did, so that the two are paired: the same
+/// documents of the same corpus, or the same pairs of the same tasks, by the same program and seed.
+/// @param variable  says what was resampled.
+std::vector<bool> paired_runs(const std::vector<ComparedRun>& runs, const Variable& variable);
+
+/// Whether a value changed: by the interval of its difference if it has one, else if the two
+/// intervals lie apart.
+bool is_changed(const Estimate& first, const Estimate& own, const Estimate& difference);
+
 /// Adds every variable by head that all runs have, with its comparison with the first run, and the
 /// type transitions. The runs have the same number of layers and heads.
 void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& comparison);

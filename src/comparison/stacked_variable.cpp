@@ -110,6 +110,46 @@ bool is_stackable(const Variable& a, const Variable& b) {
          a.flag_meanings == b.flag_meanings;
 }
 
+Variable differences(const Variable& all, const std::vector<RunVariable>& of_runs,
+                     const std::vector<bool>& paired) {
+  const std::size_t n_value = all.values.size() / of_runs.size();
+  std::vector<Estimate> estimates(all.values.size());
+  const auto resamples_of = [&](std::size_t run) -> const Array* {
+    const Variable* const own = of_runs[run].variable;
+    const bool has = own != nullptr && own->interval && own->values.size() == n_value &&
+                     own->interval->resamples.size() > 0;
+    return has ? &own->interval->resamples : nullptr;
+  };
+  const Array* const first = resamples_of(0);
+  bool any = false;
+  for (std::size_t run = 0; run < of_runs.size(); ++run) {
+    const Array* const own = paired[run] && run > 0 ? resamples_of(run) : nullptr;
+    const bool is_paired =
+        first != nullptr && own != nullptr && own->shape == first->shape &&
+        of_runs[run].variable->interval->resampling == of_runs[0].variable->interval->resampling;
+    any |= is_paired;
+    for (std::size_t i = 0; i < n_value; ++i) {
+      const std::size_t at = run * n_value + i;
+      std::vector<double> samples;
+      for (std::size_t r = 0; is_paired && r < own->shape[0]; ++r) {
+        samples.push_back(own->values[r * n_value + i] - first->values[r * n_value + i]);
+      }
+      estimates[at] =
+          percentile_estimate(all.values.values[at] - all.values.values[i], std::move(samples));
+    }
+  }
+  const std::string long_name = "Difference from the first run of: " + all.long_name;
+  Variable result =
+      any ? Variable::estimated(all.name + "_difference", all.dimensions, all.values.shape,
+                                estimates, "in pairs; " + all.interval->resampling, long_name,
+                                all.units, own_definition)
+          : Variable::real(all.name + "_difference", all.dimensions, all.values, long_name,
+                           all.units, own_definition);
+  for (std::size_t i = 0; i < estimates.size(); ++i) result.values.values[i] = estimates[i].value;
+  if (result.interval) result.interval->resamples = {};
+  return result;
+}
+
 std::optional<Variable> stacked(const std::string& name, const std::vector<RunVariable>& of_runs,
                                 StackedLabels labels, ResultsGroup& into) {
   const RunVariable& first =

@@ -11,7 +11,8 @@
 #include "compute/layer.hpp"
 #include "compute/loss_difference.hpp"
 #include "compute/pack.hpp"
-#include "compute/weight_product.hpp"
+#include "compute/product/weight_product.hpp"
+#include "compute/sampled_loss.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
@@ -31,23 +32,39 @@ Index first_masked_layer(const HeadMask& mask) {
 
 /// What a variant changes.
 struct Change {
-  Index first_layer = 0;
+  StartPoint start;
   const HeadVariant* variant = nullptr;
-  const HeadMask* mask = nullptr;  // if there is no variant
+  const HeadMask* mask = nullptr;
+  blas::ConstView difference = {};  // added at the start; if there is neither variant nor mask
+
+  // Starts in the order of the forward pass.
+  Index place() const { return place_of(start); }
+  static Index place_of(StartPoint start) {
+    return 2 * start.layer + (start.sublayer == StartPoint::Sublayer::mlp ? 1 : 0);
+  }
 
   bool replaces(Index layer, Index head) const {
-    if (variant == nullptr) return (*mask)(head, layer) == 0;
-    return layer == variant->layer &&
+    if (mask != nullptr) return (*mask)(head, layer) == 0;
+    return variant != nullptr && layer == variant->layer &&
            std::find(variant->heads.begin(), variant->heads.end(), head) != variant->heads.end();
   }
 };
 
+void check_below(const char* what, Index limit, Index got) {
+  if (got < limit) return;
+  throw ShapeError(std::string(what) + ": expected below " + std::to_string(limit) + ", got " +
+                   std::to_string(got));
+}
+
+void check_variant(const StreamVariant& variant, const ModelConfig& config, Index n_token) {
+  const bool in_layer = variant.start.sublayer == StartPoint::Sublayer::mlp;
+  check_below("layer of a change of the stream", config.n_layer + (in_layer ? 0 : 1),
+              variant.start.layer);
+  check_count("rows of a change of the stream", config.d_model, variant.difference.n_row);
+  check_count("columns of a change of the stream", n_token, variant.difference.n_col);
+}
+
 void check_variant(const HeadVariant& variant, const ModelConfig& config, Index n_token) {
-  const auto check_below = [](const char* what, Index limit, Index got) {
-    if (got < limit) return;
-    throw ShapeError(std::string(what) + ": expected below " + std::to_string(limit) + ", got " +
-                     std::to_string(got));
-  };
   check_below("ablated layer", config.n_layer, variant.layer);
   for (const Index head : variant.heads) check_below("ablated head", config.n_head, head);
   if (variant.z.data == nullptr) return;
@@ -69,48 +86,66 @@ struct HeadAblation::Workspace {
     }
   };
 
-  Workspace(const Model& model_given, Engine passes_given)
-      : model(model_given), config(model.config), passes(passes_given), clean(config.n_layer) {}
+  Workspace(const Model& model_given, Engine passes_given, const VocabularySample& sample_given)
+      : model(model_given),
+        config(model.config),
+        passes(passes_given),
+        sample(sample_given),
+        clean(config.n_layer) {}
 
   const Model& model;
   const ModelConfig& config;
-  const Engine passes;              // of the clean stream and of attention
+  const Engine passes;  // of the clean stream and of attention
+  const VocabularySample sample;
   Engine engine = Engine::float32;  // of the differences
+  bool sampled = false;             // whether losses come from the sample
   LayerProducts products;           // of one layer
   Vector mean_unembedding;          // empty until it is needed
   Activations clean;
   std::optional<TokenLoss> clean_loss;
+  std::optional<VocabularyDraw> draw;                                 // of the clean pack
   Buffer normalized, qkv, z, hidden;                                  // of the variants
   Buffer clean_normalized, clean_qkv, clean_hidden, clean_activated;  // of one layer
 
-  /// @param changes  in ascending order of first_layer, at most variants_at_once.
+  /// @param changes  in ascending order of place, at most variants_at_once.
   std::vector<TokenLoss> losses(const Pack& pack, std::span<const Change> changes) {
     const Index n_token = clean.n_token(), d_model = config.d_model;
     Matrix stream(d_model, n_token * changes.size(), arma::fill::zeros);
     Index n_begun = 0;
-    for (Index layer = changes.front().first_layer; layer < config.n_layer; ++layer) {
+    const auto begin_at = [&](StartPoint point) {
+      Index n_active = n_begun;
+      while (n_active < changes.size() && changes[n_active].place() <= Change::place_of(point)) {
+        ++n_active;
+      }
+      for_blocks(n_begun, n_active, [&](Index first, Index count) {
+        start(point, changes.subspan(first, count),
+              blas::View(stream).cols(first * n_token, count * n_token));
+      });
+      n_begun = n_active;
+    };
+    for (Index layer = changes.front().start.layer; layer < config.n_layer; ++layer) {
+      begin_at({layer, StartPoint::Sublayer::attention});
       products.set(model.layers[layer], n_begun > 0, product_engine(engine, stream.n_cols));
       if (n_begun > 0) prepare_attention(layer);
       for_blocks(0, n_begun, [&](Index first, Index count) {
         add_attention(layer, pack, changes.subspan(first, count),
                       blas::View(stream).cols(first * n_token, count * n_token));
       });
-      Index n_active = n_begun;
-      while (n_active < changes.size() && changes[n_active].first_layer == layer) ++n_active;
-      for_blocks(n_begun, n_active, [&](Index first, Index count) {
-        start(layer, changes.subspan(first, count),
-              blas::View(stream).cols(first * n_token, count * n_token));
-      });
-      n_begun = n_active;
+      begin_at({layer, StartPoint::Sublayer::mlp});
       prepare_mlp(layer);
       for_blocks(0, n_begun, [&](Index first, Index count) {
         add_mlp_difference(layer, blas::View(stream).cols(first * n_token, count * n_token));
       });
     }
+    begin_at({config.n_layer, StartPoint::Sublayer::attention});
     const Matrix resid_final = clean.resid(config.n_layer);
     Matrix ln = final_norm();
     layer_norm_difference(resid_final, stream, model.ln_f_gain, config.layer_norm_epsilon, stream);
     if (mean_unembedding.is_empty()) mean_unembedding = arma::mean(model.unembedding(), 1);
+    if (sampled) {
+      if (!draw) draw.emplace(model, mean_unembedding, passes, ln, pack.predictions, sample);
+      return draw->losses(ln, stream, *clean_loss, pack.predictions);
+    }
     return losses_of_differences(model, mean_unembedding, engine, passes, ln, stream, *clean_loss,
                                  pack.predictions);
   }
@@ -147,15 +182,23 @@ struct HeadAblation::Workspace {
     add_bias_activate(after, layer.b_in, config.activation);
   }
 
-  /// The first difference of variants that begin in this layer.
-  void start(Index l, std::span<const Change> changes, blas::View stream) {
+  /// The first difference of variants that begin here.
+  void start(StartPoint point, std::span<const Change> changes, blas::View stream) {
     const Index n_token = clean.n_token();
-    Matrix dz = z.matrix(config.d_model, stream.n_col);
-    dz.zeros();
-    for (Index i = 0; i < changes.size(); ++i) {
-      replace_heads(l, changes[i], blas::View(dz).cols(i * n_token, n_token));
+    const bool replaces_heads = std::ranges::any_of(
+        changes, [](const Change& change) { return change.difference.data == nullptr; });
+    if (replaces_heads) {
+      Matrix dz = z.matrix(config.d_model, stream.n_col);
+      dz.zeros();
+      for (Index i = 0; i < changes.size(); ++i) {
+        replace_heads(point.layer, changes[i], blas::View(dz).cols(i * n_token, n_token));
+      }
+      products.W_O.multiply(dz, stream);
     }
-    products.W_O.multiply(dz, stream);
+    for (Index i = 0; i < changes.size(); ++i) {
+      if (changes[i].difference.data == nullptr) continue;
+      copy(changes[i].difference, stream.cols(i * n_token, n_token));
+    }
   }
 
   void add_attention(Index l, const Pack& pack, std::span<const Change> changes,
@@ -211,7 +254,7 @@ struct HeadAblation::Workspace {
   std::vector<TokenLoss> all_losses(const Pack& pack, const std::vector<Change>& changes) {
     std::vector<std::size_t> order(changes.size());
     std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return changes[i].first_layer; });
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return changes[i].place(); });
     std::vector<TokenLoss> results(changes.size());
     const Index group = variants_at_once(columns_at_once, clean.n_token());
     for (std::size_t first = 0; first < order.size(); first += group) {
@@ -228,8 +271,11 @@ struct HeadAblation::Workspace {
   }
 };
 
-HeadAblation::HeadAblation(const Model& model, Engine engine, Engine passes)
-    : model_(model), engine_(engine), workspace_(std::make_unique<Workspace>(model, passes)) {
+HeadAblation::HeadAblation(const Model& model, Engine engine, Engine passes,
+                           const VocabularySample& sample)
+    : model_(model),
+      engine_(engine),
+      workspace_(std::make_unique<Workspace>(model, passes, sample)) {
   if (!model.is_complete()) {
     throw ShapeError("model: expected token embedding and MLP weights, got attention weights only");
   }
@@ -240,6 +286,7 @@ HeadAblation::~HeadAblation() = default;
 void HeadAblation::observe_layer(const LayerView& view) {
   workspace_->clean.observe_layer(view);
   workspace_->clean_loss.reset();
+  workspace_->draw.reset();
 }
 
 Activations& HeadAblation::activations() {
@@ -262,23 +309,36 @@ const TokenLoss& HeadAblation::clean_loss(const Pack& pack) {
 
 std::vector<TokenLoss> HeadAblation::losses(const Pack& pack,
                                             std::span<const HeadVariant> variants) {
-  return losses(pack, variants, engine_);
+  return losses(pack, variants, engine_, !workspace_->sample.is_whole());
 }
 
 std::vector<TokenLoss> HeadAblation::float32_losses(const Pack& pack,
                                                     std::span<const HeadVariant> variants) {
-  return losses(pack, variants, Engine::float32);
+  return losses(pack, variants, Engine::float32, false);
 }
 
 std::vector<TokenLoss> HeadAblation::losses(const Pack& pack, std::span<const HeadVariant> variants,
-                                            Engine engine) {
+                                            Engine engine, bool sampled) {
   clean_loss(pack);
   std::vector<Change> changes;
   for (const HeadVariant& variant : variants) {
     check_variant(variant, model_.config, pack.n_column());
-    changes.push_back({variant.layer, &variant, nullptr});
+    changes.push_back({{variant.layer, StartPoint::Sublayer::mlp}, &variant});
   }
   workspace_->engine = engine;
+  workspace_->sampled = sampled;
+  return workspace_->all_losses(pack, changes);
+}
+
+std::vector<TokenLoss> HeadAblation::losses(const Pack& pack,
+                                            std::span<const StreamVariant> variants) {
+  clean_loss(pack);
+  std::vector<Change> changes;
+  for (const StreamVariant& variant : variants) {
+    check_variant(variant, model_.config, pack.n_column());
+    changes.push_back({variant.start, nullptr, nullptr, variant.difference});
+  }
+  workspace_->engine = engine_;
   return workspace_->all_losses(pack, changes);
 }
 
@@ -289,9 +349,10 @@ std::vector<TokenLoss> HeadAblation::masked_losses(const Pack& pack,
   for (const HeadMask& mask : masks) {
     check_count("rows of a head mask", model_.config.n_head, mask.n_rows);
     check_count("columns of a head mask", model_.config.n_layer, mask.n_cols);
-    changes.push_back({first_masked_layer(mask), nullptr, &mask});
+    changes.push_back({{first_masked_layer(mask), StartPoint::Sublayer::mlp}, nullptr, &mask});
   }
   workspace_->engine = engine_;
+  workspace_->sampled = false;
   return workspace_->all_losses(pack, changes);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "compute/vector_math.hpp"
+#include "base/vector_math.hpp"
 
 /// The MLP's activation functions, for loops that become vector code.
 namespace headscope::activations {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "base/thread_errors.hpp"
 #include "compute/divisor.hpp"
 #include "compute/scratch.hpp"
 #include "headscope/error.hpp"
@@ -157,13 +158,17 @@ AttentionOutput multi_head_attention(const Matrix& queries, const Matrix& keys,
   const Matrix Q = project(w.W_Q, w.b_Q, queries), K = project(w.W_K, w.b_K, keys),
                V = project(w.W_V, w.b_V, keys);
   const Index d_head = Q.n_rows / w.n_head, d_value = V.n_rows / w.n_head;
+  ThreadErrors errors;
 #pragma omp parallel for schedule(dynamic)
   for (Index h = 0; h < w.n_head; ++h) {
-    const HeadInputs inputs{blas::ConstView(Q).rows(h * d_head, d_head),
-                            blas::ConstView(K).rows(h * d_head, d_head),
-                            blas::ConstView(V).rows(h * d_value, d_value), score_scale(w)};
-    attend(inputs, mask, h, out.pattern, blas::View(out.z).rows(h * d_value, d_value));
+    errors.run([&] {
+      const HeadInputs inputs{blas::ConstView(Q).rows(h * d_head, d_head),
+                              blas::ConstView(K).rows(h * d_head, d_head),
+                              blas::ConstView(V).rows(h * d_value, d_value), score_scale(w)};
+      attend(inputs, mask, h, out.pattern, blas::View(out.z).rows(h * d_value, d_value));
+    });
   }
+  errors.rethrow();
   project_output(w, request, out);
   return out;
 }

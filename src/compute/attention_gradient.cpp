@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "base/thread_errors.hpp"
+#include "base/vector_math.hpp"
 #include "compute/buffer.hpp"
 #include "compute/causal_attention.hpp"
 #include "compute/scratch.hpp"
-#include "compute/vector_math.hpp"
 
 namespace headscope {
 namespace {
@@ -140,17 +141,21 @@ void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale,
                                std::span<const Pack::Segment> segments, blas::ConstView dz,
                                blas::View dqkv, Engine engine) {
   const Index d_model = dz.n_row, d_head = d_model / n_head;
+  ThreadErrors errors;
 #pragma omp parallel for schedule(dynamic)
   for (Index h = 0; h < n_head; ++h) {
-    thread_local AttentionGradient gradient;
-    const auto out = [&](Index part) { return dqkv.rows(part * d_model + h * d_head, d_head); };
-    gradient.start(qkv.n_cols, d_head);
-    for (const Pack::Segment& segment : segments) {
-      gradient.add(segment_inputs(qkv, n_head, scale, h, segment), segment,
-                   dz.rows(h * d_head, d_head), out(0), product_engine(engine, segment.count));
-    }
-    gradient.finish(out(1), out(2));
+    errors.run([&] {
+      thread_local AttentionGradient gradient;
+      const auto out = [&](Index part) { return dqkv.rows(part * d_model + h * d_head, d_head); };
+      gradient.start(qkv.n_cols, d_head);
+      for (const Pack::Segment& segment : segments) {
+        gradient.add(segment_inputs(qkv, n_head, scale, h, segment), segment,
+                     dz.rows(h * d_head, d_head), out(0), product_engine(engine, segment.count));
+      }
+      gradient.finish(out(1), out(2));
+    });
   }
+  errors.rethrow();
 }
 
 std::uint64_t attention_gradient_thread_bytes(Index d_head, Index n_column, Engine engine) {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <new>
 
-#include "compute/cache_line.hpp"
+#include "base/cache_line.hpp"
 #include "headscope/types.hpp"
 
 namespace headscope {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/thread_errors.hpp"
 #include "compute/divisor.hpp"
 #include "compute/scratch.hpp"
 #include "headscope/attention.hpp"
@@ -88,12 +89,12 @@ struct PackAttention {
   }
 };
 
-// Pieces of a lone segment's queries that go to threads by themselves: a block each, but for the
-// engines of tiles no more than keep the threads busy, because keys and values are made ready for
-// each piece anew.
+// Pieces of a lone segment's queries that go to threads by themselves: a block each, but for
+// engines that pack keys and values, which they do for each piece anew, no more than keep the
+// threads busy.
 Index piece_count(Index n_query, Index n_slice, Engine engine) {
   const Index n_block = (n_query + queries_at_once(engine) - 1) / queries_at_once(engine);
-  if (engine == Engine::float32) return n_block;
+  if (!is_packed(engine)) return n_block;
   const Index wanted = 2 * static_cast<Index>(blas::thread_count());
   return std::min(n_block, (wanted + n_slice - 1) / n_slice);
 }
@@ -110,12 +111,15 @@ void run(const PackAttention& attention, std::span<const Pack::Segment> segments
   const Index n_piece =
       alone ? piece_count(first_count, n_slice, product_engine(attention.engine, first_count)) : 1;
   const Index n_task = n_piece * n_slice * segments.size();
+  ThreadErrors errors;
 #pragma omp parallel for schedule(dynamic, alone ? 1 : 8) if (work >= least_parallel_work)
   for (Index task = 0; task < n_task; ++task) {
     // The last pieces have the most keys: they go first, so that the threads finish together.
     const Index piece = n_piece - 1 - task / n_slice % n_piece;
-    attention.run(segments[task / n_slice / n_piece], task % n_slice, piece, n_piece);
+    errors.run(
+        [&] { attention.run(segments[task / n_slice / n_piece], task % n_slice, piece, n_piece); });
   }
+  errors.rethrow();
 }
 
 }  // namespace
@@ -134,7 +138,7 @@ SegmentInputs segment_inputs(blas::ConstView columns, Index n_head, double scale
 }
 
 Index queries_at_once(Engine engine) {
-  return engine == Engine::float32 ? 64 : Tiles::block;
+  return is_packed(engine) ? Arithmetic::block : 64;
 }
 
 void SegmentPattern::set(const SegmentInputs& inputs, Engine engine) {

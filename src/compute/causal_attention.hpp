@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "compute/weight_product.hpp"
+#include "compute/product/weight_product.hpp"
 #include "headscope/pack.hpp"
 
 namespace headscope {

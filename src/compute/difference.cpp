@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "base/vector_math.hpp"
 #include "compute/activation.hpp"
-#include "compute/vector_math.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/vector_math.hpp"
 #include "compute/activations.hpp"
 #include "compute/attention_gradient.hpp"
 #include "compute/buffer.hpp"
@@ -10,9 +11,8 @@
 #include "compute/layer.hpp"
 #include "compute/ops_gradient.hpp"
 #include "compute/pack.hpp"
+#include "compute/product/weight_product.hpp"
 #include "compute/token_loss.hpp"
-#include "compute/vector_math.hpp"
-#include "compute/weight_product.hpp"
 #include "headscope/error.hpp"
 #include "headscope/forward.hpp"
 
@@ -57,6 +57,11 @@ struct HeadGradient::Workspace {
   Forward forward;
   Activations activations;
   Buffer dresid, dz, normalized, dnormalized, qkv, dqkv, hidden, dhidden;
+  PortGradientObserver ports = {};
+
+  void show(Index layer, PortGradient::Reader reader, const Matrix& values) const {
+    if (ports) ports({layer, reader, values});
+  }
 
   // Those of a forward pass.
   Activations& activations_of(const Pack& pack) {
@@ -77,6 +82,7 @@ struct HeadGradient::Workspace {
     TokenLoss loss = token_loss_with_gradient(ln, model.unembedding(), model.b_U, targets, dln,
                                               engine, backward);
     for (Index i = 0; i < n_predicted; ++i) dln.col(i) *= weights[i];
+    show(model.config.n_layer, PortGradient::Reader::logits, dln);
     for_each_run(pack.predictions, [&](Index first, Index column, Index count) {
       add_layer_norm_gradient(blas::ConstView(resid_final).cols(column, count), model.ln_f_gain,
                               model.config.layer_norm_epsilon,
@@ -87,8 +93,9 @@ struct HeadGradient::Workspace {
   }
 
   // Backpropagates the residual stream's gradient through the layer's MLP.
-  void through_mlp(const ModelConfig& config, const LayerWeights& layer, const Matrix& resid_mid,
-                   Matrix& d) {
+  void through_mlp(const Model& model, Index index, const Matrix& resid_mid, Matrix& d) {
+    const ModelConfig& config = model.config;
+    const LayerWeights& layer = model.layers[index];
     Matrix ln = normalized.matrix(d.n_rows, d.n_cols);
     Matrix pre = hidden.matrix(config.d_mlp, d.n_cols);
     Matrix dpre = dhidden.matrix(config.d_mlp, d.n_cols);
@@ -98,6 +105,7 @@ struct HeadGradient::Workspace {
     activation_gradient(pre, layer.b_in, config.activation, dpre, dpre);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
     multiply_weights(backward, layer.W_in, Transpose::yes, dpre, dln);
+    show(index, PortGradient::Reader::mlp, dln);
     add_layer_norm_gradient(resid_mid, layer.ln_2_gain, config.layer_norm_epsilon, dln, d);
   }
 
@@ -112,6 +120,7 @@ struct HeadGradient::Workspace {
     project_qkv(config, layer, resid_pre, ln, projected, backward);
     causal_attention_gradient(projected, config.n_head, config.score_scale(index), segments, dmixed,
                               dprojected, backward);
+    show(index, PortGradient::Reader::attention, dprojected);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
     multiply_weights(backward, layer.W_QKV, Transpose::yes, dprojected, dln);
     add_layer_norm_gradient(resid_pre, layer.ln_1_gain, config.layer_norm_epsilon, dln, d);
@@ -140,21 +149,23 @@ TokenLoss HeadGradient::run(const Pack& pack, std::span<const float> weights,
 }
 
 TokenLoss HeadGradient::run(Activations& clean, const Pack& pack, std::span<const float> weights,
-                            const LayerGradientObserver& observe) {
+                            const LayerGradientObserver& observe,
+                            const PortGradientObserver& ports) {
   check_count("weights of the predictions", pack.predictions.size(), weights.size());
   check_count("columns of the differentiated pack", clean.n_token(), pack.n_column());
   const ModelConfig& config = model_.config;
   Workspace& w = *workspace_;
+  w.ports = ports;
   Matrix dresid = w.dresid.matrix(config.d_model, pack.n_column());
   Matrix dz = w.dz.matrix(config.d_model, pack.n_column());
   TokenLoss loss = w.start(model_, clean.resid(config.n_layer), pack, weights, dresid);
 
   for (Index l = config.n_layer; l-- > 0;) {
     const LayerWeights& layer = model_.layers[l];
-    w.through_mlp(config, layer, clean.resid_mid(l), dresid);
+    w.through_mlp(model_, l, clean.resid_mid(l), dresid);
     multiply_weights(w.backward, layer.W_O, Transpose::yes, dresid, dz);
     observe({l, clean.z(l), dz});
-    if (l == 0) continue;
+    if (l == 0 && !ports) continue;
     w.through_attention(model_, l, pack.segments, clean.resid(l), dz, dresid);
   }
   return loss;

@@ -1,10 +1,33 @@
 #include "compute/layer.hpp"
 
+#include <algorithm>
+
 #include "compute/pack.hpp"
-#include "compute/weight_product.hpp"
+#include "compute/product/weight_product.hpp"
+#include "headscope/error.hpp"
 #include "headscope/ops.hpp"
 
 namespace headscope {
+
+void check_input(const Model& model, const Pack& pack) {
+  check_pack(pack, model.config);
+  for (const TokenId id : pack.tokens) {
+    if (id >= 0 && static_cast<Index>(id) < model.W_E.n_cols) continue;
+    throw ShapeError("token: expected an id below " + std::to_string(model.W_E.n_cols) + ", got " +
+                     std::to_string(id));
+  }
+}
+
+void embed_into(const Model& model, const Pack& pack, blas::View resid) {
+  for (const Pack::Segment& segment : pack.segments) {
+    for (Index t = 0; t < segment.count; ++t) {
+      const Index column = segment.first + t;
+      const float* const token = model.W_E.colptr(static_cast<Index>(pack.tokens[column]));
+      std::transform(token, token + resid.n_row, model.W_P.colptr(segment.stem_count + t),
+                     resid.data + column * resid.stride, [](float e, float p) { return e + p; });
+    }
+  }
+}
 
 void project_qkv(const ModelConfig& config, const LayerWeights& layer, blas::ConstView resid,
                  blas::View normalized, blas::View qkv, Engine engine) {

@@ -7,6 +7,13 @@
 
 namespace headscope {
 
+/// @throws ShapeError if the pack or one of its tokens does not fit the model; gives both numbers.
+void check_input(const Model& model, const Pack& pack);
+
+/// resid = token plus position embedding of a pack that fits the model.
+/// @param resid  d_model x n_column, overwritten.
+void embed_into(const Model& model, const Pack& pack, blas::View resid);
+
 /// First half of a layer's attention: normalized = ln_1(resid), qkv = W_QKV normalized + b_QKV.
 /// @param engine  of the products.
 void project_qkv(const ModelConfig& config, const LayerWeights& layer, blas::ConstView resid,

@@ -4,10 +4,11 @@
 #include <cmath>
 #include <functional>
 
+#include "base/thread_errors.hpp"
+#include "base/vector_math.hpp"
 #include "compute/buffer.hpp"
+#include "compute/product/weight_product.hpp"
 #include "compute/softmax.hpp"
-#include "compute/vector_math.hpp"
-#include "compute/weight_product.hpp"
 
 namespace headscope {
 namespace {
@@ -163,19 +164,21 @@ class LossDifference {
     compute_clean(first, count);
     centre_entries(first, count);
     const auto n_thread = static_cast<Index>(blas::thread_count());
-    const Index block = std::clamp((n_column() / n_thread + 1) / Tiles::block * Tiles::block,
-                                   least_columns, most_columns);
-#pragma omp parallel
-    {
-      thread_local Buffer buffer;
-      Matrix d = buffer.matrix(count, std::min(block, n_column()));
-#pragma omp for schedule(dynamic)
-      for (Index column = 0; column < n_column(); column += block) {
+    const Index block =
+        std::clamp((n_column() / n_thread + 1) / Arithmetic::block * Arithmetic::block,
+                   least_columns, most_columns);
+    ThreadErrors errors;
+#pragma omp parallel for schedule(dynamic)
+    for (Index column = 0; column < n_column(); column += block) {
+      errors.run([&] {
+        thread_local Buffer buffer;
         const Index n_here = std::min(block, n_column() - column);
-        entries_product_.multiply_serial(split_D_, column, blas::View(d).cols(0, n_here));
+        Matrix d = buffer.matrix(count, n_here);
+        entries_product_.multiply_serial(split_D_, column, blas::View(d));
         for (Index c = 0; c < n_here; ++c) add_column(first, count, column + c, d.colptr(c));
-      }
+      });
     }
+    errors.rethrow();
   }
 
   // Without the mean over the vocabulary, which moves all logits alike and may be large.
@@ -236,29 +239,10 @@ class LossDifference {
                            static_cast<double>(found.difference));
         loss.correct.push_back(!found.lost && found.logit >= sums.largest_logit ? 1 : 0);
       }
-      if (!inexact.empty()) replace(inexact, v, loss);
+      replace_losses(model_, passes_, normalized_, D_.cols(v * n_clean(), n_clean()), predictions_,
+                     inexact, loss);
     }
     return losses;
-  }
-
-  // Computes some losses of a variant anew, from the sum of clean and difference.
-  void replace(const std::vector<Index>& which, Index variant, TokenLoss& loss) const {
-    Matrix changed(normalized_.n_row, which.size());
-    TokenIds targets;
-    for (Index i = 0; i < which.size(); ++i) {
-      const Pack::Prediction& prediction = predictions_[which[i]];
-      const float* const clean = normalized_.data + prediction.column * normalized_.stride;
-      float* const sum = changed.colptr(i);
-      const float* const difference =
-          D_.data + (variant * n_clean() + prediction.column) * D_.stride;
-      std::transform(clean, clean + normalized_.n_row, difference, sum, std::plus<>());
-      targets.push_back(prediction.target);
-    }
-    const TokenLoss anew = token_loss(changed, model_.unembedding(), model_.b_U, targets, passes_);
-    for (Index i = 0; i < which.size(); ++i) {
-      loss.nll[which[i]] = anew.nll[i];
-      loss.correct[which[i]] = anew.correct[i];
-    }
   }
 
   const Model& model_;
@@ -288,6 +272,26 @@ std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& m
   if (predictions.empty()) return std::vector<TokenLoss>(D.n_col / normalized.n_col);
   return LossDifference(model, mean_unembedding, engine, passes, normalized, D, clean, predictions)
       .run();
+}
+
+void replace_losses(const Model& model, Engine passes, blas::ConstView normalized,
+                    blas::ConstView D, std::span<const Pack::Prediction> predictions,
+                    const std::vector<Index>& which, TokenLoss& loss) {
+  if (which.empty()) return;
+  Matrix changed(normalized.n_row, which.size());
+  TokenIds targets;
+  for (Index i = 0; i < which.size(); ++i) {
+    const Pack::Prediction& prediction = predictions[which[i]];
+    const float* const clean = normalized.data + prediction.column * normalized.stride;
+    std::transform(clean, clean + normalized.n_row, D.data + prediction.column * D.stride,
+                   changed.colptr(i), std::plus<>());
+    targets.push_back(prediction.target);
+  }
+  const TokenLoss anew = token_loss(changed, model.unembedding(), model.b_U, targets, passes);
+  for (Index i = 0; i < which.size(); ++i) {
+    loss.nll[which[i]] = anew.nll[i];
+    loss.correct[which[i]] = anew.correct[i];
+  }
 }
 
 std::uint64_t loss_difference_bytes(Index d_model, Index n_token, Index n_column, int n_thread,

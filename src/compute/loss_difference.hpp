@@ -29,6 +29,14 @@ std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& m
                                              const TokenLoss& clean,
                                              std::span<const Pack::Prediction> predictions);
 
+/// Computes some losses of one variant anew, from the sum of clean stream and difference.
+/// @param D      d_model x n_column, the variant's.
+/// @param which  numbers of the predictions.
+/// @param loss   the variant's losses of all predictions.
+void replace_losses(const Model& model, Engine passes, blas::ConstView normalized,
+                    blas::ConstView D, std::span<const Pack::Prediction> predictions,
+                    const std::vector<Index>& which, TokenLoss& loss);
+
 /// Bytes of its work space for at most `n_column` columns of D. @param engine  of the differences.
 std::uint64_t loss_difference_bytes(Index d_model, Index n_token, Index n_column, int n_thread,
                                     Engine engine);

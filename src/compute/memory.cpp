@@ -6,8 +6,9 @@
 #include "compute/causal_attention.hpp"
 #include "compute/layer.hpp"
 #include "compute/loss_difference.hpp"
+#include "compute/product/weight_product.hpp"
+#include "compute/sampled_loss.hpp"
 #include "compute/token_loss.hpp"
-#include "compute/weight_product.hpp"
 #include "headscope/ablation.hpp"
 #include "headscope/parameters.hpp"
 
@@ -52,14 +53,15 @@ std::uint64_t loss_bytes(const ModelConfig& config, Index n_token, int n_thread)
 
 std::uint64_t pass_product_bytes(const ModelConfig& config, Index n_token, int n_thread,
                                  Engine engine) {
+  if (!is_packed(engine)) return 0;
   return widest_product_bytes(config, n_thread, engine) +
          token_loss_product_bytes(config.d_model, n_token, n_thread, engine) +
          static_cast<std::uint64_t>(n_thread) *
              attention_thread_bytes(config.d_head(), n_token, engine);
 }
 
-std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thread,
-                             Engine engine) {
+std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thread, Engine engine,
+                             const VocabularySample& sample) {
   const std::uint64_t d_model = config.d_model;
   const Index n_stacked = stacked_columns(HeadAblation::columns_at_once, n_token);
   // Kept for each layer: three matrices like the stream. Of one layer: the clean normalized stream,
@@ -67,10 +69,15 @@ std::uint64_t ablation_bytes(const ModelConfig& config, Index n_token, int n_thr
   const std::uint64_t clean = (3 * config.n_layer + 1) * d_model + 4 * d_model + 2 * config.d_mlp;
   // Of some variants in one layer: normalized stream, queries, keys, values, z and hidden units.
   const std::uint64_t variants = 5 * d_model + config.d_mlp;
+  const std::uint64_t of_sample =
+      sample.is_whole()
+          ? 0
+          : VocabularyDraw::bytes(d_model, config.d_vocab, n_token,
+                                  n_stacked / std::max<Index>(1, n_token), n_thread, sample);
   return floats(d_model * n_stacked) + floats(clean * n_token) +
          floats(variants * stacked_columns(Forward::columns_at_once, n_token)) +
          loss_bytes(config, n_token, n_thread) +
-         loss_difference_bytes(d_model, n_token, n_stacked, n_thread, engine) +
+         loss_difference_bytes(d_model, n_token, n_stacked, n_thread, engine) + of_sample +
          WeightProduct::bytes(config.d_model, 4 * config.d_model + 2 * config.d_mlp, engine) +
          widest_product_bytes(config, n_thread, engine);
 }

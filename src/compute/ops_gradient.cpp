@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "compute/vector_math.hpp"
+#include "base/vector_math.hpp"
 
 namespace headscope {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "compute/cache_line.hpp"
+#include "base/cache_line.hpp"
 
 namespace headscope {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "compute/vector_math.hpp"
+#include "base/vector_math.hpp"
 #include "headscope/ops.hpp"
 
 namespace headscope {

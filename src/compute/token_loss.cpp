@@ -6,9 +6,10 @@
 #include <numeric>
 #include <string>
 
+#include "base/thread_errors.hpp"
+#include "base/vector_math.hpp"
+#include "compute/product/weight_product.hpp"
 #include "compute/softmax.hpp"
-#include "compute/vector_math.hpp"
-#include "compute/weight_product.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
@@ -157,10 +158,13 @@ void run_block(const LossInputs& in, blas::View gradient, double* nll, unsigned 
     ranges.emplace_back(in.normalized.n_row, n_token, with_gradient);
   }
   const SplitColumns normalized(in.normalized, product_engine(in.engine, n_token));
+  ThreadErrors errors;
 #pragma omp parallel for schedule(static, 1)
   for (Index r = 0; r < n_range; ++r) {
-    ranges[r].run(in, normalized, d_vocab * r / n_range, d_vocab * (r + 1) / n_range);
+    errors.run(
+        [&] { ranges[r].run(in, normalized, d_vocab * r / n_range, d_vocab * (r + 1) / n_range); });
   }
+  errors.rethrow();
 #pragma omp parallel for schedule(static)
   for (Index t = 0; t < n_token; ++t) {
     const Combined token = combine(ranges, t);

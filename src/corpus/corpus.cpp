@@ -107,6 +107,7 @@ struct Corpus::Data {
   std::uint64_t n_document = 0, n_piece = 0;
   std::string sha256;
   std::vector<CorpusFolder> folders;
+  std::vector<UndividedFile> undivided_files;
 
   /// The file of a document, and the document's number in it.
   std::pair<const CorpusFile*, std::uint64_t> find(std::uint64_t document) const {
@@ -139,13 +140,16 @@ Corpus::Corpus(const std::vector<std::string>& paths, const Tokenizer* tokenizer
         hash.add_file(file);
         if (room == 0) return nullptr;
         return open_file(file, {tokenizer, options.prepend_bos, options.max_tokens - n_bos, room,
-                                options.encoding});
+                                options.encoding, options.document_sentences});
       });
       if (room == 0) continue;
       data_->files.push_back(std::move(opened));
       const CorpusFile& found = *data_->files.back();
       if (found.n_document() == 0) {
         throw DataError(file, "", "expected at least one document, got none");
+      }
+      if (found.n_undivided() > 1) {
+        data_->undivided_files.push_back({file, found.n_undivided()});
       }
       data_->first_document.push_back(data_->n_document);
       data_->n_document += found.n_document();
@@ -189,6 +193,10 @@ Piece Corpus::piece(std::uint64_t document, std::uint64_t index) const {
 
 const std::vector<CorpusFolder>& Corpus::folders() const {
   return data_->folders;
+}
+
+const std::vector<UndividedFile>& Corpus::undivided_files() const {
+  return data_->undivided_files;
 }
 
 const std::string& Corpus::sha256() const {

@@ -148,7 +148,10 @@ class ConlluFile : public CorpusFile {
     std::optional<OpeningDocument> document;
     while (auto sentence = reader.next()) {
       if (sentence->entities) fields = EntityFields::parse(*sentence->entities);
-      if (sentence->starts_document && document) {
+      is_divided_ |= sentence->starts_document;
+      const bool is_full = !is_divided_ && context.document_sentences > 0 &&
+                           n_sentence_ % context.document_sentences == 0;
+      if ((sentence->starts_document || is_full) && document) {
         add(*document);
         document.reset();
         if (n_document() == context.max_documents) return;
@@ -159,8 +162,13 @@ class ConlluFile : public CorpusFile {
                          fields);
       }
       document->add(*sentence);
+      ++n_sentence_;
     }
     if (document) add(*document);
+  }
+
+  std::uint64_t n_undivided() const override {
+    return is_divided_ || context_.document_sentences > 0 ? 0 : n_sentence_;
   }
 
  private:
@@ -185,6 +193,8 @@ class ConlluFile : public CorpusFile {
   CorpusContext context_;
   std::vector<ConlluPiece> pieces_;
   std::vector<DocumentTraits> traits_;
+  std::uint64_t n_sentence_ = 0;
+  bool is_divided_ = false;  // a sentence has `# newdoc`
 };
 
 /// Words of the surfaces in `range`, [first, end) in the sentence.

@@ -17,6 +17,8 @@ class CorpusFile {
   std::uint64_t n_piece(std::uint64_t document) const {
     return document_ends_[document] - first_piece(document);
   }
+  /// Sentences of a CoNLL-U file that is one document for want of `# newdoc`; else 0.
+  virtual std::uint64_t n_undivided() const { return 0; }
   std::uint64_t n_piece() const { return document_ends_.empty() ? 0 : document_ends_.back(); }
   /// Reads one piece; its place in the corpus is left unset. Safe from several threads.
   Piece piece(std::uint64_t document, std::uint64_t index) const {
@@ -45,9 +47,10 @@ class CorpusFile {
 struct CorpusContext {
   const Tokenizer* tokenizer = nullptr;
   bool prepend_bos = true;
-  Index max_tokens = 0;             ///< without `<|endoftext|>`, at least 1
-  std::uint64_t max_documents = 0;  ///< stop after this many; at least 1
-  std::string encoding = "utf-8";   ///< of text, as iconv names it
+  Index max_tokens = 0;                  ///< without `<|endoftext|>`, at least 1
+  std::uint64_t max_documents = 0;       ///< stop after this many; at least 1
+  std::string encoding = "utf-8";        ///< of text, as iconv names it
+  std::uint64_t document_sentences = 0;  ///< as in CorpusOptions
 };
 
 std::unique_ptr<CorpusFile> open_plain_text(const std::string& path, const CorpusContext& context);

@@ -58,8 +58,16 @@ std::vector<ByteSpan> find_words(std::string_view text, ByteSpan span) {
 
 std::size_t count_tokens(const Tokenizer& tokenizer, std::string_view text, Index most) {
   if (text.size() / tokenizer.longest_token() > most) return most + 1;
-  const std::size_t n_token = tokenizer.encode(text).ids.size();
-  return n_token > most ? most + 1 : n_token;
+  // In parts, so that the rest of a long text is not read.
+  const std::size_t part_bytes = 4 * most + 64;
+  std::size_t n_token = 0;
+  for (std::size_t begin = 0; begin < text.size() && n_token <= most;) {
+    std::size_t end = std::min(begin + part_bytes, text.size());
+    while (end < text.size() && !tokens_add_up(text, end)) ++end;
+    n_token += tokenizer.encode(text.substr(begin, end - begin)).ids.size();
+    begin = end;
+  }
+  return std::min<std::size_t>(n_token, most + 1);
 }
 
 std::size_t longest_beginning(const Tokenizer& tokenizer, std::string_view text, Index max_tokens) {

@@ -9,6 +9,8 @@
 #include "files/file_version.hpp"
 #include "files/read_file.hpp"
 #include "files/sha256.hpp"
+#include "headscope/number_text.hpp"
+#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {
@@ -34,6 +36,11 @@ class PairLine {
  public:
   PairLine(const std::string& path, std::size_t number, std::string_view text)
       : path_(path), number_(number), fields_(parse_json(text)) {
+    if (const std::size_t valid = utf8::valid_prefix(text); valid < text.size()) {
+      refuse("expected UTF-8, got byte " + std::to_string(static_cast<unsigned char>(text[valid])) +
+             " at column " + std::to_string(valid + 1));
+    }
+    if (fields_.is_discarded()) refuse("expected a JSON object, got " + json_fault(text));
     if (!fields_.is_object()) refuse("expected a JSON object, got other text");
   }
 
@@ -65,6 +72,16 @@ class PairLine {
   nlohmann::json fields_;
 };
 
+bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/// The text up to the first space after a word.
+std::string first_word(const std::string& text) {
+  const auto begin = std::ranges::find_if_not(text, is_space);
+  return {begin, std::find_if(begin, text.end(), is_space)};
+}
+
 TaskPair read_pair(const PairLine& line, const Tokenizer& tokenizer) {
   const bool is_sentences = line.has("sentence_good") || line.has("sentence_bad");
   if (!is_sentences && !line.has("prefix")) {
@@ -72,17 +89,19 @@ TaskPair read_pair(const PairLine& line, const Tokenizer& tokenizer) {
   }
   TokenIds begin{tokenizer.end_of_text()};
   if (!is_sentences) {
-    const TokenIds prefix = tokenizer.encode(line.text("prefix")).ids;
-    begin.insert(begin.end(), prefix.begin(), prefix.end());
+    const TokenIds ids = tokenizer.encode(line.text("prefix")).ids;
+    begin.insert(begin.end(), ids.begin(), ids.end());
   }
-  const auto side = [&](const char* field) {
+  const std::string prefix = is_sentences ? "" : line.text("prefix"),
+                    good = line.some_text(is_sentences ? "sentence_good" : "good"),
+                    bad = line.some_text(is_sentences ? "sentence_bad" : "bad");
+  const auto side = [&](const std::string& text) {
     TokenIds tokens = begin;
-    const TokenIds own = tokenizer.encode(line.some_text(field)).ids;
+    const TokenIds own = tokenizer.encode(text).ids;
     tokens.insert(tokens.end(), own.begin(), own.end());
     return tokens;
   };
-  TaskPair pair{side(is_sentences ? "sentence_good" : "good"),
-                side(is_sentences ? "sentence_bad" : "bad"), 0};
+  TaskPair pair{side(good), side(bad), 0, first_word(prefix + good) != first_word(prefix + bad)};
   pair.n_shared =
       static_cast<Index>(std::ranges::mismatch(pair.good, pair.bad).in1 - pair.good.begin());
   return pair;
@@ -117,25 +136,34 @@ void read_task_file(const std::string& path, const Tokenizer& tokenizer, const T
   std::ifstream file = open_to_read(path);
   std::string text;
   std::size_t number = 0;
-  bool any = false;
+  std::uint64_t n_pair = 0, n_same = 0, n_too_long = 0;
   while (std::getline(file, text)) {
     ++number;
     if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
-    any = true;
+    ++n_pair;
     const PairLine line(path, number, text);
     Task& task = task_of(line, path, tasks);
     TaskPair pair = read_pair(line, tokenizer);
     if (options.max_pairs > 0 && task.pairs.size() >= options.max_pairs) continue;
     if (pair.good == pair.bad) {
       ++task.n_same;
+      ++n_same;
     } else if (std::max(pair.good.size(), pair.bad.size()) > options.max_tokens) {
       ++task.n_too_long;
+      ++n_too_long;
     } else {
       task.pairs.push_back(std::move(pair));
     }
   }
   if (!file.eof()) throw DataError(path, "", "cannot be read");
-  if (!any) throw DataError(path, "", "expected a pair a line, got none");
+  if (n_pair == 0) throw DataError(path, "", "expected a pair a line, got none");
+  if (n_same + n_too_long == n_pair) {
+    throw DataError(path, "",
+                    "expected pairs of different sides of at most " +
+                        std::to_string(options.max_tokens) + " tokens, got " +
+                        count_text(n_same, "pair") + " of equal sides and " +
+                        std::to_string(n_too_long) + " too long");
+  }
 }
 
 }  // namespace

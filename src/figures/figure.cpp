@@ -49,7 +49,7 @@ std::string preamble(const Figure& figure, const Page& page) {
   const std::string large = whole(3 * page.width()) + ", " + whole(3 * page.height());
   const std::string inches =
       decimals(page.width() / 96, 3) + "in, " + decimals(page.height() / 96, 3) + "in";
-  const std::string font = " background rgb 'white' font 'sans-serif,12'";
+  const std::string font = " background rgb 'white' font 'sans-serif," + whole(text_size) + "'";
   return "# " + one_line(figure.title) + "\n# Source: " + one_line(figure.source) + "\n" +
          redraw_line(figure.name) + "   (or png, pdf)\nreset\n" +
          "if (ARGC < 1) ARG1 = 'svg'\nif (ARGC < 2) ARG2 = '" + figure.name + ".'.ARG1\n" +
@@ -62,7 +62,7 @@ std::string preamble(const Figure& figure, const Page& page) {
          "set border " +
          (std::holds_alternative<Chart>(figure.content) ? "3 " : "") +
          "linewidth 0.7 linecolor rgb '" + std::string(grey) +
-         "'\nset tics out nomirror scale 0.4 font ',11'\n";
+         "'\nset tics out nomirror scale 0.4\n";
 }
 
 // Browsers smooth enlarged images, which would blur the cells of a matrix into each other.

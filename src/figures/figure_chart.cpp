@@ -15,9 +15,10 @@ namespace headscope {
 namespace {
 
 constexpr double bar_share = 0.8;  // of the step from one group of bars to the next
-constexpr double longest_name = 260;
-constexpr double label_size = 9;  // of point labels
-constexpr double row_height = 19, highest_panel = 700;
+constexpr double longest_name = 190, key_line = 14;
+constexpr double row_height = 14, highest_panel = 700;
+// More labels along x, or more panels, need two columns of a paper.
+constexpr std::size_t most_narrow_labels = 8, most_narrow_panels = 1;
 
 bool is_spans(const Series& series) {
   return series.style == Series::Style::spans;
@@ -110,7 +111,7 @@ Range horizontal_range(const Chart& chart, std::span<const ChartPanel> panels) {
   for (const ChartPanel& panel : panels) {
     for (const Series& series : panel.series) {
       bars = bars || is_bars(series);
-      range.include(series.x);
+      for (const double x : series.x) range.include(x + series.shift);
     }
   }
   if (bars && range.low <= range.high) return {false, range.low - 0.6, range.high + 0.6};
@@ -168,8 +169,14 @@ class ChartWriter {
     name_entries();
   }
 
-  FigureScript write(const std::string& title) {
-    lay_out(title);
+  FigureScript write() {
+    const bool is_wide = chart_.panels.size() > most_narrow_panels || names_points() ||
+                         (chart_.x_labels.size() > most_narrow_labels && !chart_.horizontal);
+    const double width = is_wide ? two_columns : one_column;
+    page_ = fitted(width, [this, width](double room) {
+      lay_out(room, width);
+      return page_;
+    });
     script_.add(page_.multiplot());
     script_.add(std::string("set grid ") + (chart_.horizontal ? "xtics" : "ytics") +
                 " back linetype 1 linewidth 0.6 linecolor rgb '#e6e6e6'");
@@ -234,25 +241,23 @@ class ChartWriter {
     keyed_ = key_.size() > 1 || (!key_.empty() && key_[0].reference);
   }
 
-  void lay_out(const std::string& title) {
-    std::size_t n_series = 1;
-    bool points_named = false;
-    for (const ChartPanel& panel : chart_.panels) {
-      page_.panels_titled |= !panel.title.empty();
-      n_series = std::max(n_series, panel.series.size());
-      for (const Series& series : panel.series) points_named |= !series.point_labels.empty();
-    }
-    page_.title = title;
+  bool names_points() const {
+    bool named = false;
+    for_each_series(chart_, [&](const Series& series) { named |= !series.point_labels.empty(); });
+    return named;
+  }
+
+  /// @param room   for all panels beside each other.
+  /// @param width  of the page.
+  void lay_out(double room, double width) {
+    page_ = {};
+    for (const ChartPanel& panel : chart_.panels) page_.panels_titled |= !panel.title.empty();
     page_.n_panel = chart_.panels.size();
     page_.n_column = grid_columns(page_.n_panel, 1.35, 4);
-    page_.panel_width = std::min(320.0, 760 / static_cast<double>(page_.n_column));
-    page_.panel_height = 0.68 * page_.panel_width;
-    if (page_.n_panel == 1) {
-      const double group = std::max(18.0, 8.0 * static_cast<double>(n_series));
-      page_.panel_width = std::clamp(group * static_cast<double>(chart_.x_labels.size()),
-                                     points_named ? 560.0 : 400.0, 800.0);
-      page_.panel_height = points_named ? 420 : 240;
-    }
+    page_.panel_width = room / static_cast<double>(page_.n_column);
+    page_.panel_height = page_.n_panel > 1 ? 0.68 * page_.panel_width
+                         : names_points()  ? 0.7 * page_.panel_width
+                                           : std::min(0.62 * page_.panel_width, 200.0);
     if (chart_.equal) {
       const Range &x = x_ranges_[0], &y = y_ranges_[0];
       const double ratio = (y.high - y.low) / (x.high - x.low);
@@ -265,17 +270,20 @@ class ChartWriter {
       lay_out_columns();
     }
     if (!keyed_) return;
-    page_.key_height = 1.5 * text_size * static_cast<double>(key_.size());
+    double entry_width = 0;
     for (const KeyEntry& entry : key_) {
-      page_.key_width = std::max(page_.key_width, 100 + text_width(entry.name(), text_size));
+      entry_width = std::max(entry_width, 36 + text_width(entry.name(), text_size));
     }
+    const auto n_entry = static_cast<double>(key_.size());
+    const double n_beside = std::clamp(std::floor((width - 20) / entry_width), 1.0, n_entry);
+    key_rows_ = static_cast<std::size_t>(std::ceil(n_entry / n_beside));
+    page_.key_above = key_line * static_cast<double>(key_rows_) + 8;
   }
 
   void lay_out_rows() {
     const auto n_row = static_cast<double>(chart_.x_labels.size());
-    page_.panel_width = 400;
-    page_.panel_height = std::max(120.0, row_height * n_row);
-    page_.x = {.title = chart_.y_title, .extent = 1.5 * tick_size, .format = format(y_ranges_[0])};
+    page_.panel_height = std::max(90.0, row_height * n_row);
+    page_.x = {.title = chart_.y_title, .extent = 1.5 * text_size, .format = format(y_ranges_[0])};
     page_.y = labelled_y_axis(chart_.x_title, chart_.x_labels, chart_.x_labels.size(), row_height);
   }
 
@@ -286,7 +294,7 @@ class ChartWriter {
       page_.x = {.title = chart_.x_title,
                  .ticks = counted ? "1" : "autofreq",
                  .named = chart_.own_axes,
-                 .extent = 1.5 * tick_size,
+                 .extent = 1.5 * text_size,
                  .format = format(x_ranges_[0])};
     } else {
       page_.x = labelled_x_axis(chart_.x_title, chart_.x_labels, chart_.x_labels.size(), step);
@@ -294,7 +302,7 @@ class ChartWriter {
     // gnuplot chooses this axis's numbers: leave room for six characters.
     page_.y = {.title = chart_.y_title,
                .named = chart_.own_axes,
-               .extent = 40,
+               .extent = 34,
                .format = format(y_ranges_[0])};
   }
 
@@ -310,9 +318,14 @@ class ChartWriter {
 
   void write_panel(std::size_t index) {
     const ChartPanel& panel = chart_.panels[index];
-    // The key of all panels stands beside the first row.
-    const bool keyed = keyed_ && index + 1 == std::min(page_.n_column, page_.n_panel);
-    script_.set("key", keyed ? "outside right top Left reverse samplen 2 maxcols 1" : "");
+    // The key of all panels stands above them.
+    const bool keyed = keyed_ && index == 0;
+    script_.set("key", keyed
+                           ? "at screen " + page_.across(page_.panel(0).x - 10) + ", screen " +
+                                 page_.up(page_.height() - 4) +
+                                 " left top Left reverse vertical samplen 2 spacing 0.95 maxrows " +
+                                 std::to_string(key_rows_)
+                           : "");
     script_.axes(page_, index, panel.title);
     script_.set("xrange", drawn_across(index).text());
     script_.set("yrange", drawn_up(index).text());
@@ -360,7 +373,7 @@ class ChartWriter {
     }
     if (const std::string labels = point_labels(index); !labels.empty()) {
       add(add_block("# labels\n# x y text\n" + labels) +
-              "1:2:3 with labels left font ',9' textcolor rgb '#444444'",
+              "1:2:3 with labels left textcolor rgb '#444444'",
           nullptr);
     }
     script_.add(plot.empty() ? "plot NaN" : plot);
@@ -382,10 +395,10 @@ class ChartWriter {
     std::string lines;
     for (const Series& series : panel.series) {
       for (std::size_t i = 0; i < series.point_labels.size(); ++i) {
-        std::string label = fit_text(series.point_labels[i], label_size, longest_name);
+        std::string label = fit_text(series.point_labels[i], text_size, longest_name);
         const double x = across(series.x[i]), y = down(series.y[i]);
         if (label.empty() || !std::isfinite(x) || !std::isfinite(y)) continue;
-        const auto place = placer.place(x, y, text_width(label, label_size), 1.3 * label_size);
+        const auto place = placer.place(x, y, text_width(label, text_size), 1.3 * text_size);
         if (!place) continue;
         std::ranges::replace(label, '"', '\'');
         lines += gnuplot_number(x_range.value_at(place->x / width)) + ' ' +
@@ -400,6 +413,7 @@ class ChartWriter {
   std::vector<Range> x_ranges_, y_ranges_;  // by panel
   std::vector<KeyEntry> key_;
   bool keyed_ = false;
+  std::size_t key_rows_ = 1;
   Page page_;
   PanelScript script_;
   std::string data_;
@@ -410,7 +424,7 @@ class ChartWriter {
 
 FigureScript chart_script(const Figure& figure, const Chart& chart) {
   check("figure " + figure.name, chart);
-  return ChartWriter(chart).write(figure.title);
+  return ChartWriter(chart).write();
 }
 
 }  // namespace headscope

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <span>
 
 #include "figures/figure_colours.hpp"
 #include "figures/figure_page.hpp"
@@ -13,9 +14,11 @@
 namespace headscope {
 namespace {
 
-constexpr double largest_cell = 32;
-constexpr double bar_gap = 16, bar_width = 13;
-constexpr double longest_category = 150;
+constexpr double largest_cell = 26;
+// A figure with smaller cells, or labels cut to less, takes two columns.
+constexpr double least_cell = 9;
+constexpr double bar_gap = 10, bar_width = 10;
+constexpr double longest_category = 120, highest_page = 800;
 // Above this many cells in all panels, pixel images are smaller than a box per cell.
 constexpr std::size_t most_boxes = 1000;
 
@@ -53,13 +56,13 @@ struct ColourRange {
   double low = 0, high = 1;
 };
 
-ColourRange colour_range(const Heatmap& heatmap) {
+ColourRange colour_range(const Heatmap& heatmap, std::span<const HeatmapPanel> panels) {
   if (heatmap.scale == ColourScale::categorical) {
     return {-0.5, static_cast<double>(heatmap.categories.size()) - 0.5};
   }
   constexpr double infinity = std::numeric_limits<double>::infinity();
   ColourRange range{infinity, -infinity};
-  for (const HeatmapPanel& panel : heatmap.panels) {
+  for (const HeatmapPanel& panel : panels) {
     for (const double value : panel.values.values) {
       if (!std::isfinite(value)) continue;
       range.low = std::min(range.low, value);
@@ -96,20 +99,45 @@ std::string data_block(const HeatmapPanel& panel) {
   return block;
 }
 
-Page lay_out(const std::string& title, const Heatmap& heatmap) {
+// Maps of heads that differ much in size: on one scale the smaller ones would be of one colour.
+bool has_own_scales(const Heatmap& heatmap) {
+  if (!heatmap.heads || heatmap.scale == ColourScale::categorical || heatmap.high) return false;
+  constexpr double most_times = 2;
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (const HeatmapPanel& panel : heatmap.panels) {
+    const ColourRange range = colour_range(heatmap, std::span(&panel, 1));
+    least = std::min(least, range.high - range.low);
+    most = std::max(most, range.high - range.low);
+  }
+  return most > most_times * least;
+}
+
+std::vector<std::string> bar_title(const Heatmap& heatmap, double bar_height) {
+  return wrap_text(heatmap.value_title, text_size, bar_height + 40, 2);
+}
+
+double title_room(const Heatmap& heatmap, double bar_height) {
+  const std::size_t n_line = bar_title(heatmap, bar_height).size();
+  return n_line == 0 ? 0 : text_size * (0.8 + 1.4 * static_cast<double>(n_line));
+}
+
+/// @param page_width  room for all panels beside each other.
+Page lay_out(const Heatmap& heatmap, double page_width) {
   const Shape& shape = heatmap.panels.front().values.shape;
   const auto rows = static_cast<double>(shape[0]), columns = static_cast<double>(shape[1]);
   // Square cells, unless they would make a thin strip.
   const double ratio = std::clamp(columns / rows, 1.0 / 3, 3.0), longest = std::max(rows, columns);
   const bool square = ratio == columns / rows;
   Page page;
-  page.title = title;
   page.n_panel = heatmap.panels.size();
-  // A label for each of many rows needs large panels.
-  const bool large = !heatmap.row_labels.empty() && longest > 20;
-  page.n_column = grid_columns(page.n_panel, ratio, heatmap.group == 0 && large ? 2 : 6);
-  const double page_room = 780 / static_cast<double>(page.n_column);
-  const double room = std::min(longest > 30 ? 440.0 : 340.0, page_room);
+  // A label for each row needs large panels.
+  const bool labelled = !heatmap.row_labels.empty() && heatmap.group == 0;
+  const auto most_columns = static_cast<std::size_t>(
+      labelled ? std::clamp(two_columns / (1.2 * text_size * longest), 1.0, 8.0) : 8.0);
+  page.n_column = grid_columns(page.n_panel, ratio, most_columns);
+  const double page_room = page_width / static_cast<double>(page.n_column);
+  const auto n_row = static_cast<double>((page.n_panel + page.n_column - 1) / page.n_column);
+  const double room = std::min({longest > 30 ? 480.0 : 340.0, page_room, highest_page / n_row});
   const double width = std::min(square ? room / longest : page_room / columns, largest_cell);
   const double height = std::min(room / (square ? longest : rows), largest_cell);
   page.panel_width = columns * width;
@@ -117,20 +145,55 @@ Page lay_out(const std::string& title, const Heatmap& heatmap) {
   page.x = labelled_x_axis(heatmap.column_title, heatmap.column_labels, shape[1], width);
   page.y = labelled_y_axis(heatmap.row_title, heatmap.row_labels, shape[0], height);
   for (const HeatmapPanel& panel : heatmap.panels) page.panels_titled |= !panel.title.empty();
+  page.x.outer = page.y.outer = true;
+  if (has_own_scales(heatmap)) {
+    page.panel_key = bar_gap / 2 + bar_width + 34 + title_room(heatmap, page.panel_height);
+    return page;
+  }
   // gnuplot chooses the numbers beside the bar: leave room for six characters.
-  page.key_width = bar_gap + bar_width + 34 + label_width(heatmap.categories, 40) +
-                   (heatmap.value_title.empty() ? 0 : 3 * text_size);
-  page.key_height = std::max(std::clamp(page.panels().height, 120.0, 300.0),
+  page.key_height = std::max(std::clamp(page.panels().height, 90.0, 240.0),
                              1.5 * text_size * static_cast<double>(heatmap.categories.size() + 1));
+  page.key_width = bar_gap + bar_width + 8 + label_width(heatmap.categories, 34) +
+                   title_room(heatmap, page.key_height);
   return page;
 }
 
+// As narrow as a column of a paper if its cells can be seen there.
+Page page_of(const Heatmap& heatmap) {
+  const Shape& shape = heatmap.panels.front().values.shape;
+  const auto longest = static_cast<double>(std::max(shape[0], shape[1]));
+  const auto laid_out = [&](double width) {
+    return fitted(width, [&](double room) { return lay_out(heatmap, room); });
+  };
+  const Page narrow = laid_out(one_column);
+  const bool is_seen = std::min(narrow.panel_width / static_cast<double>(shape[1]),
+                                narrow.panel_height / static_cast<double>(shape[0])) >= least_cell;
+  const bool fits = narrow.width() <= one_column &&
+                    (is_seen || (narrow.n_panel == 1 && longest > 100 && narrow.panel_width > 200));
+  return fits ? narrow : laid_out(two_columns);
+}
+
+std::string colour_bar(const Page& page, double x, double y, double height) {
+  return "set colorbox noborder user origin screen " + page.across(x) + ", screen " +
+         page.up(page.height() - y - height) + " size screen " + page.across(bar_width) +
+         ", screen " + page.up(height);
+}
+
 // One bar for all panels; gnuplot would place one beside each.
-std::string colour_bar(const Page& page) {
+std::string common_bar(const Page& page) {
   const Rectangle area = page.panels();
-  return "set colorbox noborder user origin screen " + page.across(area.right() + bar_gap) +
-         ", screen " + page.up(page.height() - area.y - page.key_height) + " size screen " +
-         page.across(bar_width) + ", screen " + page.up(page.key_height);
+  return colour_bar(page, area.right() + bar_gap, area.y, page.key_height);
+}
+
+std::string range_text(const ColourRange& range) {
+  return "set cbrange [" + gnuplot_number(range.low) + ":" + gnuplot_number(range.high) + "]";
+}
+
+// The bar of a panel with a scale of its own.
+std::string own_scale(const Heatmap& heatmap, const Page& page, std::size_t index) {
+  const Rectangle area = page.panel(index);
+  return colour_bar(page, area.right() + bar_gap / 2, area.y, area.height) + "\n" +
+         range_text(colour_range(heatmap, std::span(heatmap.panels).subspan(index, 1)));
 }
 
 // Key entries of the categories that occur.
@@ -171,22 +234,24 @@ void add_group_lines(const Shape& shape, std::size_t group, PanelScript& script)
 
 FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
   check("figure " + figure.name, heatmap);
-  const Page page = lay_out(figure.title, heatmap);
+  const Page page = page_of(heatmap);
   const Shape& shape = heatmap.panels.front().values.shape;
-  const ColourRange range = colour_range(heatmap);
+  const ColourRange range = colour_range(heatmap, heatmap.panels);
   const bool categorical = heatmap.scale == ColourScale::categorical;
+  const bool own_scales = has_own_scales(heatmap);
   // Boxes leave missing cells out; an image needs its whole grid and makes them transparent.
   const bool image = page.n_panel * shape[0] * shape[1] > most_boxes;
   PanelScript script;
   script.add(page.multiplot());
   script.add(categorical ? categorical_palette(category_colours(heatmap.categories))
                          : continuous_palette(heatmap.scale));
-  script.add("set cbrange [" + gnuplot_number(range.low) + ":" + gnuplot_number(range.high) + "]");
+  script.add(range_text(range));
   if (categorical) {
     script.add("unset colorbox");
   } else {
-    script.add(colour_bar(page));
-    const auto value_title = wrap_text(heatmap.value_title, text_size, page.key_height + 40, 2);
+    if (!own_scales) script.add(common_bar(page));
+    const double length = own_scales ? page.panel_height : page.key_height;
+    const auto value_title = bar_title(heatmap, length);
     if (!value_title.empty())
       script.add("set cblabel " + gnuplot_lines(value_title) + " offset 1, 0");
   }
@@ -200,6 +265,7 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
   for (std::size_t i = 0; i < page.n_panel; ++i) {
     const HeatmapPanel& panel = heatmap.panels[i];
     script.axes(page, i, panel.title);
+    if (own_scales) script.add(own_scale(heatmap, page, i));
     const std::string block = "data index " + std::to_string(i);
     std::string plot =
         "plot " + block +
@@ -215,10 +281,14 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
       }
     }
     const bool keyed = categorical && i + 1 == std::min(page.n_column, page.n_panel);
-    script.set("key", keyed ? "outside right top Left reverse samplen 1 maxcols 1" : "");
+    script.set("key", keyed ? "at screen " + page.across(page.panels().right() + bar_gap) +
+                                  ", screen " + page.up(page.height() - page.panel(0).y) +
+                                  " left top Left reverse vertical samplen 1 maxrows " +
+                                  std::to_string(heatmap.categories.size())
+                            : "");
     if (keyed) plot += category_key(heatmap);
     script.add(plot);
-    if (i == 0 && page.n_panel > 1 && !categorical) script.add("unset colorbox");
+    if (i == 0 && page.n_panel > 1 && !categorical && !own_scales) script.add("unset colorbox");
     data += (i > 0 ? "\n\n" : "") + data_block(panel);
   }
   script.add("unset multiplot");

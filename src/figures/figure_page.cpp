@@ -10,8 +10,8 @@
 namespace headscope {
 namespace {
 
-constexpr double margin = 12, line_height = 1.5, gap = 16;
-constexpr double longest_label = 190;
+constexpr double margin = 6, line_height = 1.5, gap = 12;
+constexpr double longest_label = 150;
 constexpr double wanted_ratio = 1.45;  // of a page's width to its height
 
 bool starts_character(char c) {
@@ -100,7 +100,7 @@ std::string tick_list(const std::vector<std::string>& labels, std::size_t step) 
     if (labels[i].empty() || n_label++ % step != 0) continue;
     // gnuplot reads a percent sign in a tick's label as the start of a format.
     std::string label;
-    for (const char c : fit_text(labels[i], tick_size, longest_label))
+    for (const char c : fit_text(labels[i], text_size, longest_label))
       label.append(c == '%' ? 2 : 1, c);
     list += (list.empty() ? "" : ", ") + gnuplot_string(label) + " " + std::to_string(i);
   }
@@ -109,7 +109,7 @@ std::string tick_list(const std::vector<std::string>& labels, std::size_t step) 
 
 double label_width(const std::vector<std::string>& labels, double least) {
   for (const std::string& label : labels) {
-    least = std::max(least, std::min(text_width(label, tick_size), longest_label));
+    least = std::max(least, std::min(text_width(label, text_size), longest_label));
   }
   return least;
 }
@@ -117,9 +117,9 @@ double label_width(const std::vector<std::string>& labels, double least) {
 Axis labelled_x_axis(std::string_view title, const std::vector<std::string>& labels,
                      std::size_t count, double step) {
   Axis axis{
-      .title = std::string(title), .named = !labels.empty(), .extent = line_height * tick_size};
-  const double height = 1.3 * tick_size;
-  const double width = 4 + label_width(labels, text_width(std::to_string(count), tick_size));
+      .title = std::string(title), .named = !labels.empty(), .extent = line_height * text_size};
+  const double height = 1.3 * text_size;
+  const double width = 4 + label_width(labels, text_width(std::to_string(count), text_size));
   spread_labels(labels, count, step);
   if (!axis.named) {
     axis.ticks = numbered(step_of_labels(count, width, step));
@@ -138,11 +138,11 @@ Axis labelled_y_axis(std::string_view title, const std::vector<std::string>& lab
                      std::size_t count, double step) {
   const std::size_t n_number = count;
   spread_labels(labels, count, step);
-  const std::size_t every = step_of_labels(count, 1.1 * tick_size, step);
+  const std::size_t every = step_of_labels(count, 1.1 * text_size, step);
   return {.title = std::string(title),
           .ticks = labels.empty() ? numbered(every) : tick_list(labels, every),
           .named = !labels.empty(),
-          .extent = label_width(labels, text_width(std::to_string(n_number), tick_size))};
+          .extent = label_width(labels, text_width(std::to_string(n_number), text_size))};
 }
 
 std::size_t grid_columns(std::size_t n_panel, double ratio, std::size_t most) {
@@ -152,7 +152,7 @@ std::size_t grid_columns(std::size_t n_panel, double ratio, std::size_t most) {
     const std::size_t rows = (n_panel + columns - 1) / columns;
     const double page = ratio * static_cast<double>(columns) / static_cast<double>(rows);
     const double empty = static_cast<double>(columns * rows) / static_cast<double>(n_panel) - 1;
-    const double cost = std::abs(std::log(page / wanted_ratio)) + 1.5 * empty;
+    const double cost = std::abs(std::log(page / wanted_ratio)) + (empty > 0 ? 1 + empty : 0);
     if (cost >= least) continue;
     least = cost;
     best = columns;
@@ -161,15 +161,15 @@ std::size_t grid_columns(std::size_t n_panel, double ratio, std::size_t most) {
 }
 
 double Page::column_gap() const {
-  return gap + (y.named ? y.extent + 8 : 0);
+  return gap + panel_key + (y.named && !y.outer ? y.extent + 8 : 0);
 }
 
 double Page::row_gap() const {
-  return gap + (panels_titled ? line_height * text_size : 0) + (x.named ? x.extent : 0);
+  return gap + (panels_titled ? line_height * text_size : 0) + (x.named && !x.outer ? x.extent : 0);
 }
 
 double Page::left() const {
-  return margin + std::max(y.extent, 14.0) + 20 +
+  return margin + std::max(y.extent, 12.0) + 15 +
          lines_height(axis_title(y.title, panel_height), text_size);
 }
 
@@ -177,16 +177,8 @@ double Page::right() const {
   return left() + static_cast<double>(n_column) * (panel_width + column_gap()) - column_gap();
 }
 
-// The title is centred on the page or on the panels.
-std::vector<std::string> Page::title_lines() const {
-  const double middle = (left() + right()) / 2;
-  const double room = 2 * (std::min(middle, width() - middle) - margin);
-  return wrap_text(title, title_size, std::max(room, 280.0), 3);
-}
-
 Rectangle Page::panel(std::size_t index) const {
-  const double top = margin + 4 + lines_height(title_lines(), title_size) +
-                     (panels_titled ? line_height * text_size : 0);
+  const double top = margin + 4 + key_above + (panels_titled ? line_height * text_size : 0);
   const std::size_t row = index / n_column, column = index % n_column;
   return {left() + static_cast<double>(column) * (panel_width + column_gap()),
           top + static_cast<double>(row) * (panel_height + row_gap()), panel_width, panel_height};
@@ -198,12 +190,12 @@ Rectangle Page::panels() const {
 }
 
 double Page::width() const {
-  return std::ceil(std::max(right() + std::max(key_width, 20.0), 300.0));
+  return std::ceil(std::max(right() + std::max({key_width, panel_key, 10.0}), least_width));
 }
 
 double Page::height() const {
   const Rectangle area = panels();
-  const double below = x.extent + 14 + lines_height(axis_title(x.title, panel_width), text_size);
+  const double below = x.extent + 8 + lines_height(axis_title(x.title, panel_width), text_size);
   return std::ceil(std::max(area.bottom() + below, area.y + key_height) + margin);
 }
 
@@ -215,17 +207,13 @@ std::string Page::up(double pixels) const {
   return number_text(pixels / height(), 4);
 }
 
-std::string Page::title_text() const {
-  return gnuplot_lines(title_lines()) + " font ',15'";
-}
-
 std::string Page::multiplot() const {
   const Rectangle area = panels();
   const std::size_t n_row = (n_panel + n_column - 1) / n_column;
   return "set multiplot layout " + std::to_string(n_row) + ", " + std::to_string(n_column) +
-         (title.empty() ? "" : " title " + title_text()) + " \\\n  margins " + across(area.x) +
-         ", " + across(area.right()) + ", " + up(height() - area.bottom()) + ", " +
-         up(height() - area.y) + " spacing " + across(column_gap()) + ", " + up(row_gap());
+         " \\\n  margins " + across(area.x) + ", " + across(area.right()) + ", " +
+         up(height() - area.bottom()) + ", " + up(height() - area.y) + " spacing " +
+         across(column_gap()) + ", " + up(row_gap());
 }
 
 void PanelScript::add(std::string_view command) {
@@ -251,8 +239,8 @@ void PanelScript::axes(const Page& page, std::size_t panel, const std::string& t
   const std::string y_title = gnuplot_lines(axis_title(y.title, page.panel_height));
   set("xlabel", lowest && !x_title.empty() ? x_title + " offset 0, 0.3" : "");
   set("ylabel", leftmost && !y_title.empty() ? y_title + " offset 0.5, 0" : "");
-  set("xtics", x.ticks);
-  set("ytics", y.ticks);
+  set("xtics", x.outer && !lowest ? "" : x.ticks);
+  set("ytics", y.outer && !leftmost ? "" : y.ticks);
   set("format x", lowest || x.named ? x.format : "''");
   set("format y", leftmost || y.named ? y.format : "''");
 }

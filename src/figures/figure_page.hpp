@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -9,8 +10,10 @@
 
 namespace headscope {
 
-/// Text sizes in pixels.
-inline constexpr double title_size = 15, text_size = 12, tick_size = 11;
+/// One text size for all of a figure: 7.5 points, at 96 pixels an inch.
+inline constexpr double text_size = 10;
+/// Widths of a figure: one or two columns of a paper, 3.25 and 6.75 inches.
+inline constexpr double one_column = 312, two_columns = 648;
 
 inline constexpr std::string_view grey = "#666666", empty_cell = "#e8e8e8";
 
@@ -33,6 +36,7 @@ struct Axis {
   std::string title;
   std::string ticks = "autofreq";  ///< as `set xtics` takes them
   bool named = false;              ///< has its own labels, shown on every panel
+  bool outer = false;              ///< labels are shown at the outer panels alone
   double extent = 0;               ///< pixels the tick labels take across the axis
   std::string format = "'% h'";    ///< of numbers
 };
@@ -51,7 +55,7 @@ Axis labelled_y_axis(std::string_view title, const std::vector<std::string>& lab
                      std::size_t count, double step);
 
 /// Number of columns for panels of this width-to-height ratio, so that the page is a little wider
-/// than high and few places are empty.
+/// than high and no place is empty, if the number of panels allows.
 std::size_t grid_columns(std::size_t n_panel, double ratio, std::size_t most);
 
 /// Panels of one size in rows, with room around them for titles, tick labels and a key. In pixels.
@@ -61,7 +65,9 @@ struct Page {
   Axis x, y;
   bool panels_titled = false;
   double key_width = 0, key_height = 0;  ///< right of the panels, from the top of the first
-  std::string title;
+  double key_above = 0;                  ///< height of a key above all panels
+  double panel_key = 0;                  ///< width of a key beside each panel
+  double least_width = 0;
 
   Rectangle panel(std::size_t index) const;
   /// The smallest rectangle around all panels.
@@ -72,18 +78,29 @@ struct Page {
   std::string across(double pixels) const;
   std::string up(double pixels) const;
 
-  /// The figure's title and its font.
-  std::string title_text() const;
   /// `set multiplot` with the panels' places.
   std::string multiplot() const;
 
  private:
   double left() const;  ///< of the panels
   double right() const;
-  std::vector<std::string> title_lines() const;
   double column_gap() const;
   double row_gap() const;
 };
+
+/// The page that `lay_out` makes with panels as wide as fit in a width, the first argument; panels
+/// may be narrower. The page's width is `width`.
+template <typename LayOut>
+Page fitted(double width, const LayOut& lay_out) {
+  double room = width;
+  Page page = lay_out(room);
+  for (int i = 0; i < 12 && page.width() > width && room > 20; ++i) {
+    room -= std::max(1.0, page.width() - width);
+    page = lay_out(room);
+  }
+  page.least_width = width;
+  return page;
+}
 
 /// Commands for a figure's panels; settings carry over from panel to panel and are written only
 /// when they change.

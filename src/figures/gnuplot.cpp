@@ -1,20 +1,19 @@
 #include "figures/gnuplot.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <thread>
+#include <utility>
 
 #include "headscope/error.hpp"
 #include "headscope/utf8.hpp"
@@ -52,47 +51,56 @@ class MemoryFile {
   int descriptor_;
 };
 
+// Becomes the program named by the first argument. Between vfork and exec memory is the parent's,
+// so only system calls are made. @return errno, if that fails
+int become(const char* directory, char* const arguments[], int output, int messages, pid_t parent) {
+  // gnuplot ends with its parent, also when that is killed.
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
+  if (getppid() != parent) return ECANCELED;
+  setpgid(0, 0);
+  // A child inherits ignored signals, and gnuplot does not check whether its writes succeed.
+  signal(SIGXFSZ, SIG_DFL);
+  if (chdir(directory) != 0) return errno;
+  const int input = open("/dev/null", O_RDONLY);
+  for (const auto& [from, to] :
+       {std::pair(input, STDIN_FILENO), {output, STDOUT_FILENO}, {messages, STDERR_FILENO}}) {
+    if (dup2(from, to) < 0) return errno;
+  }
+  execvp(arguments[0], arguments);
+  return errno;
+}
+
 pid_t spawn_in(const std::string& directory, char* const arguments[], const MemoryFile& output,
                const MemoryFile& messages) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output.descriptor(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, messages.descriptor(), STDERR_FILENO);
-  // A child inherits ignored signals, and gnuplot does not check whether its writes succeed.
-  sigset_t defaults;
-  sigemptyset(&defaults);
-  sigaddset(&defaults, SIGXFSZ);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
-  pid_t pid = 0;
-  const int failure = posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments, environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failure != 0) fail("to run it from PATH", failure);
-  return pid;
+  const pid_t parent = getpid();
+  volatile int failure = 0;
+  // posix_spawn cannot ask for the signal at the parent's end.
+  const pid_t pid = vfork();
+  if (pid == 0) {
+    failure =
+        become(directory.c_str(), arguments, output.descriptor(), messages.descriptor(), parent);
+    _exit(127);
+  }
+  if (pid < 0) fail("to start it", errno);
+  if (failure == 0) return pid;
+  waitpid(pid, nullptr, 0);
+  fail("to run it from PATH", failure);
 }
 
 // The process's wait status; nothing if it had to be killed after `seconds`.
 std::optional<int> wait_for(pid_t pid, int seconds) {
-  const int process = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-  pollfd ending{process, POLLIN, 0};
+  constexpr auto pause = std::chrono::milliseconds(2);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  int ready = -1;
-  while (process >= 0 && ready < 0) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    ready = poll(&ending, 1, static_cast<int>(std::max<long>(left.count(), 0)));
-  }
-  if (process >= 0) close(process);
-  if (ready == 0) kill(-pid, SIGKILL);
   int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  while (waitpid(pid, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() >= deadline) {
+      kill(-pid, SIGKILL);
+      waitpid(pid, &status, 0);
+      return std::nullopt;
+    }
+    std::this_thread::sleep_for(pause);
   }
-  return ready == 0 ? std::nullopt : std::optional(status);
+  return status;
 }
 
 // gnuplot repeats the offending line and a caret before it says what is wrong.

@@ -23,10 +23,14 @@ Activation parse_activation(std::string_view name) {
   for (const Activation known : {Activation::gelu_new, Activation::gelu, Activation::relu}) {
     if (name == activation_name(known)) return known;
   }
-  if (name == "gelu_pytorch_tanh") return Activation::gelu_new;
-  throw OptionError(
-      "activation_function",
-      "expected gelu_new, gelu_pytorch_tanh, gelu or relu, got \"" + std::string(name) + "\"");
+  // Other names of the tanh form, written in other ways.
+  for (const std::string_view same : {"gelu_pytorch_tanh", "gelu_fast", "gelu_accurate"}) {
+    if (name == same) return Activation::gelu_new;
+  }
+  throw OptionError("activation_function",
+                    "expected gelu_new, gelu_pytorch_tanh, gelu_fast, gelu_accurate, gelu or relu, "
+                    "got \"" +
+                        std::string(name) + "\"");
 }
 
 double ModelConfig::score_scale(Index layer) const {

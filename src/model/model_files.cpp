@@ -26,10 +26,34 @@ std::optional<std::string> model_file_in(const std::string& folder) {
   return std::nullopt;
 }
 
+/// The name of a model on the Hugging Face hub that a path may be meant to be; empty if none.
+std::string hub_name(const std::string& path) {
+  if (path == "gpt2" || path == "gpt2-medium" || path == "gpt2-large" || path == "gpt2-xl") {
+    return "openai-community/" + path;
+  }
+  if (path == "distilgpt2") return "distilbert/" + path;
+  const std::size_t slash = path.find('/');
+  const bool has_owner = slash != path.npos && slash > 0 && slash + 1 < path.size() &&
+                         path.find('/', slash + 1) == path.npos && !path.starts_with('.') &&
+                         fs::path(path).extension().empty() && !fs::exists(path.substr(0, slash));
+  return has_owner ? path : "";
+}
+
 std::string model_file(const std::string& path) {
   std::error_code ignored;
+  if (const std::string name = hub_name(path); !name.empty() && !fs::exists(path, ignored)) {
+    const std::string folder = fs::path(path).filename().string();
+    throw DataError(path, "",
+                    "no such file or folder; if a model on the Hugging Face hub is meant, `hf "
+                    "download " +
+                        name + " --local-dir " + folder +
+                        "` (of pip's huggingface_hub) downloads "
+                        "it, and --model " +
+                        folder + " reads it");
+  }
   if (!fs::is_directory(path, ignored)) return path;
   if (const auto file = model_file_in(path)) return *file;
+  if (fs::exists(fs::path(path) / "adapter_config.json", ignored)) throw adapter_refusal(path);
   throw DataError(path, "",
                   "expected a model file, or a folder with model.safetensors, "
                   "model.safetensors.index.json or tf_model.h5, got a folder with none of them");
@@ -77,12 +101,56 @@ ShardOfTensor read_model_index(const std::string& path) {
 }
 
 DataError pickle_refusal(const std::string& path) {
+  const fs::path file(path);
+  const std::string refusal =
+      "expected an HDF5 or safetensors file, got a PyTorch checkpoint, a pickle, which may run any "
+      "code when it is read; in its folder, python3 -c ";
+  if (file.filename().string().starts_with("pytorch_model")) {
+    return DataError(path, "",
+                     refusal +
+                         "'from transformers import GPT2LMHeadModel as G; G.from_pretrained(\".\", "
+                         "use_safetensors=False).save_pretrained(\".\")' writes safetensors");
+  }
+  // nanoGPT has the weights under `model`, Lightning under `state_dict`.
   return DataError(
       path, "",
-      "expected an HDF5 or safetensors file, got a PyTorch checkpoint, a pickle, which may run any "
-      "code when it is read; in its folder, python3 -c 'from transformers import GPT2LMHeadModel "
-      "as G; G.from_pretrained(\".\", use_safetensors=False).save_pretrained(\".\")' writes "
-      "safetensors");
+      refusal + "'import torch; from safetensors.torch import save_file; c = torch.load(\"" +
+          file.filename().string() +
+          "\", map_location=\"cpu\"); s = c.get(\"model\", c.get(\"state_dict\", c)); "
+          "save_file({k: v.clone().contiguous() for k, v in s.items()}, \"model.safetensors\")' "
+          "writes safetensors");
+}
+
+DataError adapter_refusal(const std::string& path) {
+  return DataError(
+      path, "",
+      "expected a model, got a PEFT adapter, which holds changes to one; in its folder, python3 -c "
+      "'from peft import AutoPeftModelForCausalLM as A; "
+      "A.from_pretrained(\".\").merge_and_unload().save_pretrained(\"merged\")' writes the model "
+      "with them");
+}
+
+DataError content_refusal(const std::string& path, std::string_view begin) {
+  constexpr std::size_t zip_entry_name = 30;
+  // Number 20240326 at the beginning of llm.c's files.
+  constexpr std::string_view llm_c = "\xC6\xD7\x34\x01";
+  const bool zip = begin.starts_with("PK\x03\x04");
+  const bool pickle = begin.size() > 2 && begin[0] == '\x80' && begin[1] >= 2 && begin[1] <= 5;
+  if (pickle || (zip && begin.find("data.pkl", zip_entry_name) != begin.npos)) {
+    return pickle_refusal(path);
+  }
+  const std::string name = fs::path(path).filename().string();
+  std::string got = zip ? "a zip archive" : "something else";
+  if (begin.starts_with("GGUF")) {
+    got =
+        "a GGUF file of llama.cpp, whose weights are rounded; in its folder, python3 -c 'from "
+        "transformers import GPT2LMHeadModel as G; G.from_pretrained(\".\", gguf_file=\"" +
+        name + "\").save_pretrained(\"model\")' writes safetensors";
+  } else if (begin.starts_with(llm_c)) {
+    got = "a model of llm.c; in llm.c's folder, python3 dev/eval/export_hf.py --input " + name +
+          " --output model writes safetensors";
+  }
+  return DataError(path, "", "expected an HDF5 or safetensors file, got " + got);
 }
 
 }  // namespace headscope

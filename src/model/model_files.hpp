@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headscope/error.hpp"
@@ -30,5 +31,13 @@ ShardOfTensor read_model_index(const std::string& path);
 
 /// The refusal of a PyTorch checkpoint, with the line of Python that converts it.
 DataError pickle_refusal(const std::string& path);
+
+/// The refusal of a PEFT adapter, with the line of Python that adds it to its model.
+DataError adapter_refusal(const std::string& path);
+
+/// The refusal of a file by its first bytes, with the line that converts it: a PyTorch checkpoint,
+/// a model of llama.cpp (GGUF) or llm.c, or something else.
+/// @param begin  at least 128 bytes, where the file has them.
+DataError content_refusal(const std::string& path, std::string_view begin);
 
 }  // namespace headscope

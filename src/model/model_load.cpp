@@ -26,12 +26,26 @@ void check_pruned_size(const Model& model) {
   }
 }
 
+/// @param values  row-major, of the shape with its axes reversed.
+std::vector<float> transposed(const std::vector<float>& values, const Shape& shape) {
+  std::vector<float> result(values.size());
+  for (std::size_t i = 0; i < shape[0]; ++i) {
+    for (std::size_t j = 0; j < shape[1]; ++j) result[i * shape[1] + j] = values[j * shape[0] + i];
+  }
+  return result;
+}
+
 void read_tensors(const TensorSource& source, const TensorIndex& index, Model& model) {
   for (const TensorSpec& spec : gpt2_tensors()) {
     const Index n = spec.per_layer() ? model.config.n_layer : 1;
     for (Index layer = 0; layer < n; ++layer) {
       const TensorInfo* const tensor = index.find(spec, layer);
-      if (tensor == nullptr) continue;
+      if (tensor == nullptr) {
+        if (!index.is_left_out(spec)) continue;
+        allocate_tensor(model, spec, layer);
+        std::ranges::fill(tensor_values(model, spec, layer), 0.0F);
+        continue;
+      }
       source.check_size(*tensor);
       try {
         allocate_tensor(model, spec, layer);
@@ -41,7 +55,11 @@ void read_tensors(const TensorSource& source, const TensorIndex& index, Model& m
       }
       const std::span<float> values = tensor_values(model, spec, layer);
       const Shape stored = spec.stored_shape(model.config, layer);
-      if (stored == spec.shape(model.config)) {
+      if (index.is_transposed(spec)) {
+        std::vector<float> kept(element_count(stored));
+        source.read(*tensor, kept);
+        spread_stored(transposed(kept, stored), spec, model.config, layer, values);
+      } else if (stored == spec.shape(model.config)) {
         source.read(*tensor, values);
       } else {
         std::vector<float> kept(element_count(stored));

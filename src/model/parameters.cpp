@@ -212,8 +212,8 @@ const TensorSpec& tensor_spec(std::string_view name) {
 }
 
 std::string_view without_prefixes(std::string_view name) {
-  static constexpr std::array<std::string_view, 3> prefixes{"transformer.", "module.",
-                                                            "_orig_mod."};
+  static constexpr std::array<std::string_view, 4> prefixes{"transformer.", "module.", "_orig_mod.",
+                                                            "model."};
   const auto prefix = std::find_if(prefixes.begin(), prefixes.end(),
                                    [&](std::string_view p) { return name.starts_with(p); });
   return prefix == prefixes.end() ? name : without_prefixes(name.substr(prefix->size()));

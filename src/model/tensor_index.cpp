@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "headscope/error.hpp"
+#include "model/model_files.hpp"
 
 namespace headscope {
 namespace {
@@ -12,6 +13,11 @@ namespace {
 // Causal masks, which older Hugging Face files contain.
 bool is_mask_buffer(std::string_view name) {
   return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
+}
+
+bool is_adapter_tensor(const TensorInfo& tensor) {
+  return tensor.name.starts_with("base_model.model.") ||
+         tensor.name.find(".lora_") != std::string::npos;
 }
 
 bool is_layer_tensor(std::string_view name) {
@@ -26,7 +32,11 @@ Index published_n_head(const ModelConfig& config) {
   // DistilGPT-2, GPT-2 small, medium, large and XL.
   static constexpr std::array<Published, 5> all{
       {{6, 768, 12}, {12, 768, 12}, {24, 1024, 16}, {36, 1280, 20}, {48, 1600, 25}}};
-  if (config.n_ctx != 1024 || (config.d_vocab != 0 && config.d_vocab != 50257)) return 0;
+  // nanoGPT pads the vocabulary to 50304.
+  if (config.n_ctx != 1024 ||
+      (config.d_vocab != 0 && config.d_vocab != 50257 && config.d_vocab != 50304)) {
+    return 0;
+  }
   for (const Published& model : all) {
     if (model.n_layer == config.n_layer && model.d_model == config.d_model) return model.n_head;
   }
@@ -52,6 +62,14 @@ TensorIndex::TensorIndex(const TensorSource& source) : source_(source) {
     }
     if (id->spec->per_layer()) n_layer_ = std::max(n_layer_, id->layer + 1);
   }
+  const TensorInfo *const c_attn = find(tensor_spec("h.{i}.attn.c_attn.weight")),
+                          *const c_fc = find(tensor_spec("h.{i}.mlp.c_fc.weight"));
+  linear_ = !keras && c_attn != nullptr && c_attn->shape.size() == 2 &&
+            c_attn->shape[0] == 3 * c_attn->shape[1] &&
+            (c_fc == nullptr || (c_fc->shape.size() == 2 && c_fc->shape[1] == c_attn->shape[1]));
+  if (std::ranges::any_of(source.tensors(), is_adapter_tensor)) {
+    throw adapter_refusal(source.path());
+  }
   if (found_.empty()) {
     throw DataError(source.path(), "",
                     "expected GPT-2 tensors such as h.0.attn.c_attn.weight, found none");
@@ -61,6 +79,15 @@ TensorIndex::TensorIndex(const TensorSource& source) : source_(source) {
 const TensorInfo* TensorIndex::find(const TensorSpec& spec, Index layer) const {
   const auto found = found_.find({&spec, layer});
   return found == found_.end() ? nullptr : found->second;
+}
+
+bool TensorIndex::is_transposed(const TensorSpec& spec) const {
+  return linear_ && spec.per_layer() && spec.axes.size() == 2;
+}
+
+bool TensorIndex::is_left_out(const TensorSpec& spec) const {
+  return linear_ && spec.presence != Presence::optional && spec.name.ends_with(".bias") &&
+         !has_any(spec);
 }
 
 bool TensorIndex::has_any(const TensorSpec& spec) const {
@@ -75,7 +102,7 @@ std::optional<std::size_t> TensorIndex::extent(const char* name, std::size_t ran
   if (tensor == nullptr) return std::nullopt;
   const Shape shape = stored_shape(*tensor, spec);
   if (shape.size() != rank) return std::nullopt;
-  return shape[axis];
+  return shape[is_transposed(spec) ? rank - 1 - axis : axis];
 }
 
 void TensorIndex::check_agrees(const ConfigFields& fields, const char* field,
@@ -129,7 +156,9 @@ ModelConfig TensorIndex::resolve(const ConfigFields& fields, const LoadOptions& 
   const auto d_mlp = resolve_extent("n_inner", fields.n_inner, "h.{i}.mlp.c_fc.weight", 1);
   config.d_mlp = d_mlp ? *d_mlp : extent("h.{i}.mlp.c_fc.bias", 1, 0).value_or(4 * config.d_model);
   config.layer_norm_epsilon = fields.layer_norm_epsilon.value_or(config.layer_norm_epsilon);
-  config.activation = fields.activation_function.value_or(config.activation);
+  // nanoGPT has torch.nn.GELU.
+  config.activation =
+      fields.activation_function.value_or(linear_ ? Activation::gelu : config.activation);
   config.tied_unembedding = fields.tie_word_embeddings.value_or(true);
   config.scale_by_inverse_layer = fields.scale_attn_by_inverse_layer_idx.value_or(false);
   config.pruned_heads = fields.pruned_heads.value_or(std::vector<HeadIndex>());
@@ -166,8 +195,10 @@ void TensorIndex::check(const ModelConfig& config) const {
     for (const TensorSpec& spec : specs) {
       if (!spec.per_layer() && layer > 0) continue;
       const TensorInfo* const tensor = find(spec, layer);
-      const Shape expected = spec.stored_shape(config, layer);
+      Shape expected = spec.stored_shape(config, layer);
+      if (is_transposed(spec)) std::ranges::reverse(expected);
       if (tensor == nullptr) {
+        if (is_left_out(spec)) continue;
         const bool needed = spec.presence == Presence::required ||
                             (spec.presence == Presence::complete && (complete || is_there(spec)));
         if (!needed) continue;

@@ -23,6 +23,12 @@ class TensorIndex {
   /// Whether any layer has the tensor.
   bool has_any(const TensorSpec& spec) const;
 
+  /// Whether the file holds the tensor's axes in the other order: weights of PyTorch's nn.Linear,
+  /// out x in, as nanoGPT writes them. Hugging Face's GPT-2 has Conv1D weights, in x out.
+  bool is_transposed(const TensorSpec& spec) const;
+  /// Whether the tensor is a bias of a model that was trained without biases, which are then zero.
+  bool is_left_out(const TensorSpec& spec) const;
+
   /// Combines the tensors' shapes with the config.
   /// @throws DataError naming the field, the file that says so and the tensor that contradicts it.
   ModelConfig resolve(const ConfigFields& fields, const LoadOptions& options) const;
@@ -41,6 +47,7 @@ class TensorIndex {
   const TensorSource& source_;
   std::map<std::pair<const TensorSpec*, Index>, const TensorInfo*> found_;
   Index n_layer_ = 0;
+  bool linear_ = false;  // weights of nn.Linear
 };
 
 /// The config inside the file, else the `config.json` beside it, else empty.

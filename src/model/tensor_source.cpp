@@ -126,22 +126,6 @@ class SafetensorsSource : public TensorSource {
   std::vector<TensorInfo> tensors_;
 };
 
-// Names a common wrong kind of file by its first bytes.
-DataError other_content(const std::string& path, std::istream& stream) {
-  constexpr std::size_t zip_entry_name = 30;
-  std::string begin(128, '\0');
-  stream.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  begin.resize(static_cast<std::size_t>(stream.gcount()));
-  const bool zip = begin.starts_with("PK\x03\x04");
-  const bool pickle = begin.size() > 2 && begin[0] == '\x80' && begin[1] >= 2 && begin[1] <= 5;
-  if (pickle || (zip && begin.find("data.pkl", zip_entry_name) != std::string::npos)) {
-    return pickle_refusal(path);
-  }
-  return DataError(path, "",
-                   std::string("expected an HDF5 or safetensors file, got ") +
-                       (zip ? "a zip archive" : "something else"));
-}
-
 }  // namespace
 
 std::unique_ptr<TensorSource> open_tensor_source(const std::string& path) {
@@ -159,7 +143,10 @@ std::unique_ptr<TensorSource> open_tensor_source(const std::string& path) {
       std::filesystem::path(path).extension() == ".safetensors") {
     return std::make_unique<SafetensorsSource>(path, std::vector{path});
   }
-  throw other_content(path, stream);
+  std::string begin(128, '\0');
+  stream.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<std::size_t>(stream.gcount()));
+  throw content_refusal(path, begin);
 }
 
 }  // namespace headscope

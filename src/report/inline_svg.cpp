@@ -86,11 +86,13 @@ std::string with_grey_variables(const std::string& tag) {
   return std::regex_replace(text, black, "=$1" + grey_variable(0) + "$1");
 }
 
-// The page scales pictures down, never up.
-std::string natural_width(const std::string& svg_tag) {
+// Pictures are made for print; on a screen their text is as large as the page's.
+std::string screen_width(const std::string& svg_tag) {
+  constexpr double scale = 1.35;
   static const std::regex box("viewBox=\"0 0 ([0-9.]+) ");
   std::smatch found;
-  return std::regex_search(svg_tag, found, box) ? " width=\"" + found[1].str() + "\"" : "";
+  if (!std::regex_search(svg_tag, found, box)) return "";
+  return " width=\"" + number_text(scale * std::stod(found[1].str()), 4) + "\"";
 }
 
 }  // namespace
@@ -116,7 +118,7 @@ std::string inline_svg(std::string_view svg, std::string_view prefix, std::strin
     prefix_ids(tag, std::string(prefix));
     tag = with_grey_variables(tag);
     if (open == 0) {
-      tag.insert(4, " role=\"img\" aria-label=\"" + html_text(label) + "\"" + natural_width(tag));
+      tag.insert(4, " role=\"img\" aria-label=\"" + html_text(label) + "\"" + screen_width(tag));
     }
     page += tag;
     at = close + 1;

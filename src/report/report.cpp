@@ -1,5 +1,6 @@
 #include "headscope/report.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -51,10 +52,16 @@ std::string_view verdict_text(Verdict verdict) {
 
 std::string estimate_text(const Estimate& estimate, int digits) {
   if (std::isnan(estimate.value)) return "–";
-  std::string value = number_text(estimate.value, digits);
-  if (!estimate.has_interval()) return value;
-  return value + " [" + number_text(estimate.low, digits) + ", " +
-         number_text(estimate.high, digits) + "]";
+  if (!estimate.has_interval()) return number_text(estimate.value, digits);
+  constexpr int most_decimals = 6;
+  const double half_width = (estimate.high - estimate.low) / 2;
+  const int places =
+      half_width > 0 ? std::max(0, 1 - static_cast<int>(std::floor(std::log10(half_width)))) : -1;
+  const auto text = [&](double value) {
+    const bool is_plain = places >= 0 && places <= most_decimals;
+    return is_plain ? decimals(value, places) : number_text(value, digits);
+  };
+  return text(estimate.value) + " [" + text(estimate.low) + ", " + text(estimate.high) + "]";
 }
 
 std::string effect_text(const Claim& claim) {
@@ -78,7 +85,14 @@ std::string attribute_text(const AttributeValue& value) {
 std::string model_name(const Results& results) {
   const auto found = results.attributes.find("model_path");
   if (found == results.attributes.end()) return "a model";
-  const std::string name = fs::path(attribute_text(found->second)).filename().string();
+  const fs::path file = attribute_text(found->second);
+  std::string name = file.filename().string();
+  // On the hub every model's file has one of these names, and its folder tells models apart.
+  for (const char* const usual :
+       {"model.safetensors", "model.safetensors.index.json", "tf_model.h5"}) {
+    const std::string folder = file.parent_path().filename().string();
+    if (name == usual && !folder.empty() && folder != "." && folder != "..") name = folder;
+  }
   return name.empty() ? "a model" : name;
 }
 

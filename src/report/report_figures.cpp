@@ -16,31 +16,12 @@ using nlohmann::json;
 // Matrices of more cells would make up most of the page if written as numbers.
 constexpr std::size_t most_written_cells = 10'000;
 
-// Two bytes a value, the lower first: 0 for a missing one, else 1 to 65535 from `low` to `high`.
-json packed_values(const std::vector<double>& values) {
-  double low = INFINITY, high = -INFINITY;
-  for (const double value : values) {
-    if (!std::isfinite(value)) continue;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  std::vector<unsigned char> bytes;
-  bytes.reserve(2 * values.size());
-  for (const double value : values) {
-    const double share = high > low ? (value - low) / (high - low) : 0;
-    const long code = std::isfinite(value) ? 1 + std::lround(65534 * share) : 0;
-    bytes.push_back(static_cast<unsigned char>(code % 256));
-    bytes.push_back(static_cast<unsigned char>(code / 256));
-  }
-  return {{"low", json_number(low, 6)}, {"high", json_number(high, 6)}, {"bytes", base64(bytes)}};
-}
-
 json heatmap_json(const Heatmap& map) {
   json panels = json::array();
   for (const HeatmapPanel& panel : map.panels) {
     const std::vector<double>& values = panel.values.values;
     panels.push_back({{"title", one_line(panel.title)},
-                      {"values", values.size() > most_written_cells ? packed_values(values)
+                      {"values", values.size() > most_written_cells ? packed_numbers(values)
                                                                     : json_numbers(values)}});
   }
   const Shape& shape = map.panels.front().values.shape;

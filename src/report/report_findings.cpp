@@ -41,6 +41,7 @@ std::string claims_line(const Results& results) {
   std::size_t n_claim = 0, n_hold = 0, n_fail = 0;
   for (const ResultsGroup& group : results.groups) {
     for (const Claim& claim : group.claims) {
+      if (claim.arithmetic) continue;
       ++n_claim;
       n_hold += claim.verdict == Verdict::holds;
       n_fail += claim.verdict == Verdict::does_not_hold;
@@ -60,6 +61,10 @@ std::vector<Finding> findings(const Results& results) {
     if (!text.empty()) lines.push_back({.about = about, .text = text});
   };
   const std::optional<HeadShape> shape = head_shape(results);
+  if (const auto found = results.attributes.find("corpus_warning");
+      found != results.attributes.end()) {
+    if (const auto* const text = std::get_if<std::string>(&found->second)) add("Warning", *text);
+  }
   for (const ResultsGroup& group : results.groups) add("Warning", group.report.warning);
   if (shape && results.attributes.contains("model_path")) {
     add("Model", model_line(results, *shape));

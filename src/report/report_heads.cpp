@@ -11,6 +11,7 @@
 #include "report/head_variables.hpp"
 #include "report/report_pages.hpp"
 #include "report/report_patterns.hpp"
+#include "report/report_predictions.hpp"
 #include "report/script_json.hpp"
 
 namespace headscope {
@@ -18,9 +19,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t most_slices = 12;        // the offsets 0 to 8, the eleven types
+constexpr std::size_t most_slices = 13;        // the offsets 0 to 8, the thirteen types
 constexpr std::size_t most_value_rows = 1000;  // relations in either direction
-constexpr std::size_t n_best_row = 3;
 
 // Gathers every variable by head, and remembers where each is for the panel's sections.
 class Scores {
@@ -160,17 +160,20 @@ void add_best_rows(const ResultsGroup& group, const BestRows& table, const HeadS
     }
     std::sort(gains.begin(), gains.end());
     json list = json::array();
-    for (std::size_t i = 0; i < std::min(n_best_row, gains.size()); ++i) {
-      const std::size_t row = gains[i].second;
-      list.push_back({{"label", one_line(rows[row].label)},
-                      {"value", json_number(rows[row].values[unit])},
-                      {"baseline", json_number(baseline->values.values[row])},
-                      {"count", count->values.values[row]}});
+    for (const auto& [gain, row] : gains) {
+      list.push_back({row, json_number(rows[row].values[unit], 3)});
     }
     by_unit.push_back(std::move(list));
   }
+  json of_row = json::array();
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    of_row.push_back({{"label", one_line(rows[row].label)},
+                      {"baseline", json_number(baseline->values.values[row])},
+                      {"count", count->values.values[row]}});
+  }
   tables.push_back({{"title", one_line(table.title)},
                     {"headings", json_texts(table.headings)},
+                    {"rows", of_row},
                     {"units", by_unit}});
 }
 
@@ -195,7 +198,8 @@ json types(const Results& results, const HeadShape& shape) {
           {"primary", primary}};
 }
 
-// For each head, its types with the score, baseline and threshold of each.
+// For each head, its types with the score, baseline and threshold of each, and as notes what other
+// texts by type and head the group has.
 json reasons(const Results& results, const HeadShape& shape) {
   const std::optional<HeadTypes> types = head_types(results, shape);
   const auto found = std::ranges::find_if(results.groups, [](const ResultsGroup& group) {
@@ -214,6 +218,14 @@ json reasons(const Results& results, const HeadShape& shape) {
     if (variable == nullptr || variable->text.size() != count) return std::string();
     return one_line(variable->text[place]);
   };
+  const auto notes_of = [&](std::size_t place) {
+    json notes = json::array();
+    for (const Variable& variable : found->variables) {
+      if (variable.text.size() != n_type * n_unit || variable.name == names.about) continue;
+      if (!variable.text[place].empty()) notes.push_back(one_line(variable.text[place]));
+    }
+    return notes;
+  };
   json rules = json::array(), heads = json::array();
   for (std::size_t type = 0; type < n_type; ++type) {
     rules.push_back(text_of(names.rule, type, n_type));
@@ -223,11 +235,11 @@ json reasons(const Results& results, const HeadShape& shape) {
     for (std::size_t type = 0; type < n_type; ++type) {
       if (!types->of_head[unit][type]) continue;
       const std::size_t place = type * n_unit + unit;
-      held[one_line(types->names[type])] = {
-          {"score", numbers_of(names.score, place)},
-          {"baseline", numbers_of(names.baseline, place)},
-          {"threshold", numbers_of(names.threshold, place)},
-          {"about", text_of(names.about, place, n_type * n_unit)}};
+      held[one_line(types->names[type])] = {{"score", numbers_of(names.score, place)},
+                                            {"baseline", numbers_of(names.baseline, place)},
+                                            {"threshold", numbers_of(names.threshold, place)},
+                                            {"about", text_of(names.about, place, n_type * n_unit)},
+                                            {"notes", notes_of(place)}};
     }
     heads.push_back(std::move(held));
   }
@@ -291,6 +303,8 @@ std::string head_data_json(const Results& results, std::optional<HeadIndex> open
       {"tables", tables},
       {"neighbours", lists},
       {"documents", pattern_documents(results, *shape)},
+      {"predictions", predictions(results, *shape)},
+      {"neurons", neurons(results, *shape)},
       {"opened", opened ? json(opened->layer * shape->n_head + opened->head) : json(nullptr)}};
   return script_json(data);
 }

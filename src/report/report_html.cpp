@@ -8,6 +8,7 @@
 #include "report/inline_svg.hpp"
 #include "report/report_assets.hpp"
 #include "report/report_figures.hpp"
+#include "report/report_glossary.hpp"
 #include "report/report_heads.hpp"
 #include "report/report_pages.hpp"
 #include "results/long_table.hpp"
@@ -51,15 +52,16 @@ std::string badge(Verdict verdict) {
 std::string claim_row(const PlacedClaim& placed) {
   const Claim& claim = *placed.claim;
   return "<tr><td class=\"number\">" + placed.label + "</td><td>" + prose_html(claim.statement) +
-         "<div class=\"evidence\">" + prose_html(claim.evidence) + "</div></td><td>" +
-         badge(claim.verdict) + "</td><td>" + prose_html(effect_text(claim)) +
+         "<div class=\"evidence\">" + prose_html(claim.evidence) +
+         (claim.source.empty() ? "" : " Source: " + html_text(claim.source) + ".") +
+         "</div></td><td>" + badge(claim.verdict) + "</td><td>" + prose_html(effect_text(claim)) +
          "<div class=\"evidence\">" + prose_html(claim.effect_name) + "</div></td><td><a href=\"#" +
          group_anchor(placed.group->name) + "\">" + html_text(placed.group->name) +
          "</a></td></tr>\n";
 }
 
 std::string claims_section(const ReportContent& content) {
-  const auto claims = claims_by_number(content.results.groups);
+  const auto claims = claims_by_rank(content.results.groups);
   if (claims.empty()) return "";
   std::string measured, arithmetic;
   for (const PlacedClaim& each : claims) {
@@ -91,7 +93,8 @@ std::string figure_html(const DrawnFigure& drawn) {
   }
   std::string html = "<figure id=\"figure-" + html_text(figure.name) + "\" data-figure=\"" +
                      html_text(figure.name) + "\">\n<div class=\"card\">" + svg +
-                     "</div>\n<figcaption>" + prose_html(figure.caption);
+                     "</div>\n<figcaption><strong>" + prose_html(figure.title) + ".</strong> " +
+                     prose_html(figure.caption);
   if (!figure.source.empty()) html += " Source: " + html_text(figure.source) + ".";
   return html + " <span class=\"faint\"><code>figures/" + html_text(figure.name) +
          "</code></span></figcaption>\n</figure>\n";
@@ -108,9 +111,7 @@ std::string definition_list(const LongTable& table, const std::string& group) {
   entry("Units", variable.units);
   entry("Source", variable.references);
   entry("Dataset", group + "/" + variable.name);
-  if (table.n_row() <= most_csv_rows) {
-    entry("Table", "tables/" + table_file_name(group, variable.name));
-  }
+  if (has_table(table)) entry("Table", "tables/" + table_file_name(table));
   return html + "</dl>\n";
 }
 
@@ -158,10 +159,12 @@ std::string group_section(const ReportContent& content, const ResultsGroup& grou
                      html_text(group_title(group)) + "</h2>\n" + paragraphs(group.summary);
   for (const DrawnFigure* drawn : content.figures_of(group.name)) html += figure_html(*drawn);
   if (!group.variables.empty()) {
-    html += "<h3>Numbers</h3>\n";
+    html += "<details class=\"numbers\"><summary><strong>Numbers</strong> " +
+            std::to_string(group.variables.size()) + ", each with its definition</summary>\n";
     for (const Variable& variable : group.variables) {
       html += variable_html(LongTable(group, variable), group.name);
     }
+    html += "</details>\n";
   }
   return html + "</section>\n";
 }
@@ -189,7 +192,9 @@ std::string navigation(const ReportContent& content) {
     html += "<li><a href=\"#" + group_anchor(group.name) + "\">" + html_text(group_title(group)) +
             "</a></li>\n";
   }
-  return html + "<li><a href=\"#provenance\">Provenance</a></li>\n</ul></nav>\n";
+  return html +
+         "<li><a href=\"#glossary\">Glossary</a></li>\n<li><a "
+         "href=\"#provenance\">Provenance</a></li>\n</ul></nav>\n";
 }
 
 // Read by the page's script; a data block is never run.
@@ -214,7 +219,7 @@ std::string body(const ReportContent& content, const std::string& title) {
     for (const DrawnFigure* drawn : others) html += figure_html(*drawn);
     html += "</section>\n";
   }
-  return html + provenance_section(results) + "</main>\n" +
+  return html + glossary_section() + provenance_section(results) + "</main>\n" +
          data_block("head-data", head_data_json(results, content.opened)) +
          data_block("figure-data", figure_data_json(content));
 }

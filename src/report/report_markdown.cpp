@@ -29,14 +29,16 @@ std::string row_text(const std::vector<std::string>& cells) {
 }
 
 std::string claims_text(const ReportContent& content) {
-  const auto claims = claims_by_number(content.results.groups);
+  const auto claims = claims_by_rank(content.results.groups);
   if (claims.empty()) return "";
   std::string text =
       "## Claims\n\n| No. | Claim | Verdict | Effect | Evidence |\n|---:|---|---|---|---|\n";
   for (const auto& [claim, group, label] : claims) {
     const std::string effect = effect_text(*claim);
-    text += row_text({label, claim->statement, std::string(verdict_text(claim->verdict)),
-                      effect.empty() ? "" : claim->effect_name + ": " + effect, claim->evidence});
+    text += row_text(
+        {label, claim->statement, std::string(verdict_text(claim->verdict)),
+         effect.empty() ? "" : claim->effect_name + ": " + effect,
+         claim->evidence + (claim->source.empty() ? "" : " Source: " + claim->source + ".")});
   }
   return text + "\n";
 }
@@ -48,10 +50,10 @@ std::string figure_text(const Figure& figure) {
   return text + "\n\n";
 }
 
-std::string value_or_place(const LongTable& table, const std::string& group) {
-  if (table.n_row() > most_csv_rows) return "in results.h5";
+std::string value_or_place(const LongTable& table) {
+  if (!has_table(table)) return "in results.h5";
   if (!table.variable().dimensions.empty()) {
-    const std::string file = "tables/" + table_file_name(group, table.variable().name);
+    const std::string file = "tables/" + table_file_name(table);
     return "[" + plain(file) + "](<" + plain(file) + ">)";
   }
   return plain(scalar_text(table));
@@ -62,9 +64,9 @@ std::string variables_text(const ResultsGroup& group) {
   std::string text =
       "| Variable | Value or table | Units | Definition | Source |\n|---|---|---|---|---|\n";
   for (const Variable& variable : group.variables) {
-    text += "| " + plain(variable.name) + " | " +
-            value_or_place(LongTable(group, variable), group.name) + " | " + plain(variable.units) +
-            " | " + plain(variable.long_name) + " | " + plain(variable.references) + " |\n";
+    text += "| " + plain(variable.name) + " | " + value_or_place(LongTable(group, variable)) +
+            " | " + plain(variable.units) + " | " + plain(variable.long_name) + " | " +
+            plain(variable.references) + " |\n";
   }
   return text + "\n";
 }

@@ -43,7 +43,9 @@ std::string group_title(const ResultsGroup& group);
 
 /// `holds`, `does not hold`, `undecided`.
 std::string_view verdict_text(Verdict verdict);
-/// `0.42 [0.4, 0.44]`, or `0.42` without an interval; a dash where there is no number.
+/// `0.420 [0.405, 0.437]`, with as many decimals as give half the interval's width two significant
+/// digits; without an interval at most `digits` significant digits; a dash where there is no
+/// number.
 std::string estimate_text(const Estimate& estimate, int digits);
 /// `0.42 [0.4, 0.44]`, `4 (exact)` or `0.42 (no interval)`; empty where there is no number.
 std::string effect_text(const Claim& claim);

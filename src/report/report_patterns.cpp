@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
 #include "headscope/utf8.hpp"
 #include "report/report_pages.hpp"
@@ -61,14 +62,14 @@ std::size_t most_tokens(std::size_t n_matrix) {
   return std::max<std::size_t>(2, static_cast<std::size_t>((std::sqrt(8 * n_weight + 1) - 1) / 2));
 }
 
-std::vector<std::string> token_labels(const ResultsGroup& group, std::size_t n_token) {
-  std::vector<std::string> labels;
+std::vector<std::string> token_texts(const ResultsGroup& group, std::size_t n_token) {
+  std::vector<std::string> texts;
   if (const Variable* const tokens = find_variable(group, group.report.token_labels)) {
-    for (const std::string& token : tokens->text) labels.push_back(one_line(token));
-    for (const double id : tokens->values.values) labels.push_back(number_text(id, 0) + " ");
+    texts = tokens->text;
+    for (const double id : tokens->values.values) texts.push_back(number_text(id, 0) + " ");
   }
-  labels.resize(n_token, "?");
-  return labels;
+  texts.resize(n_token, "?");
+  return texts;
 }
 
 template <typename Use>
@@ -101,6 +102,18 @@ nlohmann::json packed(const Weighting& weighting, const HeadShape& shape, std::s
           {"bytes", base64(bytes)}};
 }
 
+// `“One day Tom went to the …”`, from the tokens after `<|endoftext|>`.
+std::string first_words(const std::vector<std::string>& tokens) {
+  constexpr std::size_t most_characters = 40;
+  std::string words;
+  for (const std::string& token : tokens) {
+    if (token == "<|endoftext|>") continue;
+    if (character_count(words + token) > most_characters) return "“" + one_line(words) + " …”";
+    words += words.empty() && token.starts_with(' ') ? token.substr(1) : token;
+  }
+  return "“" + one_line(words) + "”";
+}
+
 // `attention` for `attention/0`, if there is such a group.
 std::string outer_group(const Results& results, const std::string& name) {
   const std::string outer = name.substr(0, name.rfind('/'));
@@ -125,12 +138,16 @@ nlohmann::json pattern_documents(const Results& results, const HeadShape& shape)
   nlohmann::json documents = nlohmann::json::array();
   for (const auto& [group, kinds] : found) {
     const std::size_t n_token = std::min(kinds.front().n_token(), most_tokens(n_matrix));
+    const std::vector<std::string> tokens = token_texts(*group, n_token);
     nlohmann::json packed_kinds = nlohmann::json::array();
     for (const Weighting& kind : kinds) packed_kinds.push_back(packed(kind, shape, n_token));
-    documents.push_back({{"title", one_line(group->title.empty() ? group->name : group->title)},
+    const std::string name = one_line(group->title.empty() ? group->name : group->title);
+    documents.push_back({{"title", first_words(tokens)},
+                         {"name", name},
                          {"section", group_anchor(outer_group(results, group->name))},
                          {"of", kinds.front().n_token()},
-                         {"tokens", token_labels(*group, n_token)},
+                         {"tokens", json_texts(tokens)},
+                         {"labels", json_texts(token_labels(tokens))},
                          {"kinds", packed_kinds}});
   }
   return documents;

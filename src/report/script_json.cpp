@@ -2,6 +2,7 @@
 
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -21,6 +22,24 @@ json json_numbers(const std::vector<double>& values, int digits) {
   json list = json::array();
   for (const double value : values) list.push_back(json_number(value, digits));
   return list;
+}
+
+json packed_numbers(std::span<const double> values) {
+  double low = INFINITY, high = -INFINITY;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  std::vector<unsigned char> bytes;
+  bytes.reserve(2 * values.size());
+  for (const double value : values) {
+    const double share = high > low ? (value - low) / (high - low) : 0;
+    const long code = std::isfinite(value) ? 1 + std::lround(65534 * share) : 0;
+    bytes.push_back(static_cast<unsigned char>(code % 256));
+    bytes.push_back(static_cast<unsigned char>(code / 256));
+  }
+  return {{"low", json_number(low, 6)}, {"high", json_number(high, 6)}, {"bytes", base64(bytes)}};
 }
 
 json json_texts(const std::vector<std::string>& texts) {

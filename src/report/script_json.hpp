@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@ namespace headscope {
 /// A number in at most `digits` significant digits, null where it is not finite.
 nlohmann::json json_number(double value, int digits = 4);
 nlohmann::json json_numbers(const std::vector<double>& values, int digits = 4);
+
+/// Two bytes a value, the lower first: 0 for a missing one, else 1 to 65535 from `low` to `high`.
+nlohmann::json packed_numbers(std::span<const double> values);
 
 /// Each text on one line, valid UTF-8.
 nlohmann::json json_texts(const std::vector<std::string>& texts);

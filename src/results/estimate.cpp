@@ -1,10 +1,13 @@
 #include "headscope/estimate.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
 #include <numeric>
 #include <utility>
 
 #include "headscope/random.hpp"
+#include "headscope/resampling.hpp"
 
 namespace headscope {
 namespace {
@@ -15,20 +18,81 @@ std::vector<std::size_t> every_index(std::size_t n) {
   return indices;
 }
 
+constexpr double lower_tail = 0.025;
+
+/// The finite samples, sorted.
+std::vector<double> sorted_samples(std::vector<double> samples) {
+  std::erase_if(samples, [](double sample) { return std::isnan(sample); });
+  std::sort(samples.begin(), samples.end());
+  return samples;
+}
+
+/// The first samples, in the order drawn, by which runs are paired.
+std::vector<float> kept_samples(const std::vector<double>& samples) {
+  const auto n_kept = static_cast<std::ptrdiff_t>(std::min(n_kept_resample, samples.size()));
+  return {samples.begin(), samples.begin() + n_kept};
+}
+
+/// Between the order statistics on either side.
+double quantile(const std::vector<double>& sorted, double share) {
+  const double position = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
+}
+
+/// Standard normal: the value below which this share lies.
+double normal_quantile(double share) {
+  return boost::math::quantile(boost::math::normal(), share);
+}
+
+/// Third central moment over the standard deviation cubed; 0 for equal samples.
+double skewness(const std::vector<double>& samples) {
+  const auto n = static_cast<double>(samples.size());
+  const double mean = std::accumulate(samples.begin(), samples.end(), 0.0) / n;
+  double second = 0, third = 0;
+  for (const double sample : samples) {
+    const double away = sample - mean;
+    second += away * away / n;
+    third += away * away * away / n;
+  }
+  return second > 0 ? third / std::pow(second, 1.5) : 0;
+}
+
 }  // namespace
 
+std::size_t n_drawn(std::size_t n_unit) {
+  if (n_unit < 2) return n_unit;
+  const auto n = static_cast<double>(n_unit);
+  const double t =
+      boost::math::quantile(complement(boost::math::students_t_distribution<>(n - 1), lower_tail));
+  const double narrowing = normal_quantile(1 - lower_tail) / t;
+  return static_cast<std::size_t>(std::max(1.0, std::round((n - 1) * narrowing * narrowing)));
+}
+
 Estimate percentile_estimate(double value, std::vector<double> samples) {
-  std::erase_if(samples, [](double sample) { return std::isnan(sample); });
-  if (samples.empty() || std::isnan(value)) return {.value = value};
-  constexpr double coverage = 0.95;
-  std::sort(samples.begin(), samples.end());
-  const auto quantile = [&](double share) {
-    const double position = share * static_cast<double>(samples.size() - 1);
-    const auto below = static_cast<std::size_t>(position);
-    const std::size_t above = std::min(below + 1, samples.size() - 1);
-    return std::lerp(samples[below], samples[above], position - static_cast<double>(below));
+  const std::vector<float> kept = kept_samples(samples);
+  const std::vector<double> sorted = sorted_samples(std::move(samples));
+  if (sorted.empty() || std::isnan(value)) return {.value = value};
+  return {value, quantile(sorted, lower_tail), quantile(sorted, 1 - lower_tail), kept};
+}
+
+Estimate bootstrap_estimate(double value, std::vector<double> samples) {
+  const std::vector<float> kept = kept_samples(samples);
+  const std::vector<double> sorted = sorted_samples(std::move(samples));
+  if (sorted.empty() || std::isnan(value)) return {.value = value};
+  const auto n = static_cast<double>(sorted.size());
+  const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), value);
+  const double below =
+      0.5 * static_cast<double>((first - sorted.begin()) + (last - sorted.begin())) / n;
+  const double bias = normal_quantile(std::clamp(below, 0.5 / n, 1 - 0.5 / n)),
+               acceleration = skewness(sorted) / 6;
+  const auto bound = [&](double share) {
+    const double z = bias + normal_quantile(share), room = 1 - acceleration * z;
+    if (!(room > 0)) return z < 0 ? sorted.front() : sorted.back();
+    return quantile(sorted, cdf(boost::math::normal(), bias + z / room));
   };
-  return {value, quantile((1 - coverage) / 2), quantile((1 + coverage) / 2)};
+  return {value, bound(lower_tail), bound(1 - lower_tail), kept};
 }
 
 Verdict verdict_of(const Estimate& effect, Side side, double threshold) {
@@ -76,7 +140,8 @@ Bootstrap Bootstrap::of_documents(const std::vector<double>& documents_per_block
 Weights Bootstrap::draw(std::size_t index) const {
   const CounterRandom random(seed_, index);
   Weights weights(n_weight_, 0);
-  for (std::size_t i = 0; i < drawn_from_.size(); ++i) {
+  const std::size_t n_draw = n_drawn(drawn_from_.size());
+  for (std::size_t i = 0; i < n_draw; ++i) {
     ++weights[drawn_from_[random.below(drawn_from_.size(), i)]];
   }
   return weights;
@@ -92,7 +157,7 @@ std::vector<Estimate> Bootstrap::estimates(
   }
   std::vector<Estimate> estimates;
   for (std::size_t j = 0; j < values.size(); ++j) {
-    estimates.push_back(percentile_estimate(values[j], std::move(samples[j])));
+    estimates.push_back(bootstrap_estimate(values[j], std::move(samples[j])));
   }
   return estimates;
 }

@@ -26,7 +26,8 @@ std::string element_text(const Variable& variable, std::size_t index, int digits
 
 }  // namespace
 
-LongTable::LongTable(const ResultsGroup& group, const Variable& variable) : variable_(&variable) {
+LongTable::LongTable(const ResultsGroup& group, const Variable& variable)
+    : group_(&group), variable_(&variable) {
   for (const std::string& name : variable.dimensions) {
     dimensions_.push_back(&group.dimensions.at(name));
     columns_.push_back({name, dimensions_.back()->text.empty()});
@@ -82,10 +83,23 @@ std::vector<std::size_t> LongTable::leading_rows(std::size_t most) const {
   return rows;
 }
 
-std::string table_file_name(const std::string& group, const std::string& variable) {
-  std::string name = group + "." + variable + ".csv";
+bool is_pattern(const LongTable& table) {
+  const ReportPart& part = table.group().report;
+  const std::string& name = table.variable().name;
+  return name == part.pattern ||
+         std::ranges::any_of(part.pattern_weightings,
+                             [&](const PatternWeighting& each) { return each.variable == name; });
+}
+
+std::string table_file_name(const LongTable& table) {
+  const bool is_part = table.group().report.examples;
+  std::string name = table.group().name + (is_part ? "" : "." + table.variable().name) + ".csv";
   std::replace(name.begin(), name.end(), '/', '.');
   return name;
+}
+
+bool has_table(const LongTable& table) {
+  return table.n_row() <= most_csv_rows && !is_pattern(table);
 }
 
 }  // namespace headscope

@@ -19,6 +19,7 @@ class LongTable {
 
   LongTable(const ResultsGroup& group, const Variable& variable);
 
+  const ResultsGroup& group() const { return *group_; }
   const Variable& variable() const { return *variable_; }
   const std::vector<Column>& columns() const { return columns_; }
   std::size_t n_row() const { return n_row_; }
@@ -31,17 +32,31 @@ class LongTable {
   std::vector<std::size_t> leading_rows(std::size_t most) const;
 
  private:
+  const ResultsGroup* group_;
   const Variable* variable_;
   std::vector<const Dimension*> dimensions_;
   std::vector<Column> columns_;
   std::size_t n_row_ = 1;
 };
 
-/// A variable with more elements (attention patterns) has no CSV: it would be many times larger
-/// than the results file.
+/// A variable with more elements has no CSV: it would be many times larger than the results file.
 inline constexpr std::size_t most_csv_rows = 1'000'000;
 
-/// `pruning.loss_increase.csv`; the slash of a nested group becomes a dot.
-std::string table_file_name(const std::string& group, const std::string& variable);
+/// A line of a CSV file (RFC 4180). Cells are made printable, and those that a spreadsheet would
+/// run as a formula begin with an apostrophe.
+std::string csv_row(const std::vector<std::string>& cells);
+
+/// The table with a row per head.
+inline constexpr const char* head_table_name = "heads.csv";
+
+/// Whether the variable is the attention on one document, or another weighting of it.
+bool is_pattern(const LongTable& table);
+
+/// `pruning.loss_increase.csv`; the slash of a nested group becomes a dot. Examples are one table:
+/// `classification.examples.csv`.
+std::string table_file_name(const LongTable& table);
+
+/// Whether write_tables writes it: it is no pattern and not too large.
+bool has_table(const LongTable& table);
 
 }  // namespace headscope

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -40,10 +41,27 @@ void check_flags(const std::string& what, Variable& variable) {
 std::vector<std::string> dataset_names(const Variable& variable) {
   std::vector<std::string> names{variable.name};
   if (!variable.interval) return names;
-  for (const char* const bound : {layout::low, layout::high}) {
+  for (const char* const bound : {layout::low, layout::high, layout::resamples}) {
     names.push_back(layout::bound_name(variable.name, bound));
   }
   return names;
+}
+
+/// Resample x estimate; empty if there are none, or not as many of every estimate with an interval.
+Array kept_resamples(const std::vector<Estimate>& estimates, const Shape& shape) {
+  std::size_t n_kept = 0;
+  for (const Estimate& estimate : estimates) n_kept = std::max(n_kept, estimate.resamples.size());
+  Shape resampled{n_kept};
+  resampled.insert(resampled.end(), shape.begin(), shape.end());
+  if (n_kept == 0) return {};
+  Array kept(resampled, std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t i = 0; i < estimates.size(); ++i) {
+    const std::vector<float>& own = estimates[i].resamples;
+    if (own.empty()) continue;
+    if (own.size() != n_kept) return {};
+    for (std::size_t r = 0; r < n_kept; ++r) kept.values[r * estimates.size() + i] = own[r];
+  }
+  return kept;
 }
 
 void check_new_names(const std::string& what, const ResultsGroup& group, const Variable& variable) {
@@ -94,7 +112,7 @@ Variable Variable::estimated(std::string name, std::vector<std::string> dimensio
   Variable variable = real(std::move(name), std::move(dimensions), Array(shape, std::move(values)),
                            std::move(long_name), std::move(units), std::move(references));
   variable.interval = {Array(shape, std::move(low)), Array(shape, std::move(high)),
-                       std::move(resampling)};
+                       std::move(resampling), kept_resamples(estimates, shape)};
   return variable;
 }
 
@@ -188,6 +206,17 @@ void ResultsGroup::add(Variable variable) {
     }
     check_shape(variable.interval->low);
     check_shape(variable.interval->high);
+    if (Array& resamples = variable.interval->resamples; resamples.size() > 0) {
+      Dimension draws = Dimension::count("resample", resamples.shape[0]);
+      const auto found = dimensions.find(draws.name);
+      if (found != dimensions.end() && found->second.size() != draws.size()) {
+        resamples = {};
+      } else {
+        expected.insert(expected.begin(), draws.size());
+        check_shape(resamples);
+        add_dimension(std::move(draws));
+      }
+    }
   }
   if (variable.type == Variable::Type::flag) check_flags(what, variable);
   if (variable.type == Variable::Type::integer) check_whole(what, variable.values);

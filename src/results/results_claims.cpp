@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "headscope/error.hpp"
 #include "results/results_layout.hpp"
@@ -50,6 +51,14 @@ std::vector<PlacedClaim> claims_by_number(const std::vector<ResultsGroup>& group
   return claims;
 }
 
+std::vector<PlacedClaim> claims_by_rank(const std::vector<ResultsGroup>& groups) {
+  Claims claims = claims_by_number(groups);
+  std::ranges::stable_sort(claims, {}, [](const PlacedClaim& each) {
+    return std::pair(each.claim->arithmetic, each.claim->rank);
+  });
+  return claims;
+}
+
 ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
   const Claims claims = claims_by_number(groups);
   ResultsGroup group;
@@ -60,6 +69,8 @@ ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
   group.add(Variable::integer("number", {"claim"},
                               numbers(claims, [](const Claim& claim) { return claim.number; }),
                               "Number of the claim", "1", own_definition));
+  group.add(claim_text("label", "Number of the claim as in the report; parts of one have letters",
+                       claims, [](const PlacedClaim& each) { return each.label; }));
   group.add(claim_text("statement", "What is claimed", claims,
                        [](const PlacedClaim& each) { return each.claim->statement; }));
   group.add(Variable::flag(
@@ -86,6 +97,12 @@ ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
       own_definition));
   group.add(claim_text("evidence", "This model's numbers in words", claims,
                        [](const PlacedClaim& each) { return each.claim->evidence; }));
+  group.add(claim_text("source", "Who says so, or whose finding the claim tests", claims,
+                       [](const PlacedClaim& each) { return each.claim->source; }));
+  group.add(Variable::integer(
+      "rank", {"claim"},
+      numbers(claims, [](const Claim& claim) { return static_cast<double>(claim.rank); }),
+      "Place in the report, smallest first", "1", own_definition));
   group.add(claim_text("group", "Results group that settles the claim", claims,
                        [](const PlacedClaim& each) { return each.group->name; }));
   return group;
@@ -120,6 +137,11 @@ void restore_claims(const ResultsGroup& claims, Results& results) {
     claim.evidence = text("evidence", i);
     claim.exact = whole_number("exact", i, 1) == 1;
     claim.arithmetic = claims.has("arithmetic") && whole_number("arithmetic", i, 1) == 1;
+    if (claims.has("source")) claim.source = text("source", i);
+    if (claims.has("rank")) {
+      claim.rank =
+          static_cast<std::size_t>(whole_number("rank", i, std::numeric_limits<int>::max()));
+    }
     results.group(text("group", i)).claims.push_back(std::move(claim));
   }
 }

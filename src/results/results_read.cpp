@@ -126,8 +126,10 @@ std::optional<Variable::Interval> read_interval(const hdf5::InputFile& file,
   const auto bound = [&](const char* name) {
     return file.read_reals(find_dataset(file, datasets, layout::bound_name(dataset, name)).name);
   };
+  const bool has_resamples = datasets.contains(layout::bound_name(dataset, layout::resamples));
   return Variable::Interval{bound(layout::low), bound(layout::high),
-                            text_attribute(file, dataset, layout::resampling)};
+                            text_attribute(file, dataset, layout::resampling),
+                            has_resamples ? bound(layout::resamples) : Array()};
 }
 
 // Older results files have none.

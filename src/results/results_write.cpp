@@ -79,9 +79,23 @@ void write_interval(hdf5::OutputFile& file, const ResultsGroup& group, const Var
   write_bound(layout::low, "lower", variable.interval->low);
   write_bound(layout::high, "upper", variable.interval->high);
   const std::string dataset = group.name + "/" + variable.name;
-  file.set_attribute(dataset, layout::ancillary_variables,
-                     layout::bound_name(variable.name, layout::low) + " " +
-                         layout::bound_name(variable.name, layout::high));
+  std::string ancillary = layout::bound_name(variable.name, layout::low) + " " +
+                          layout::bound_name(variable.name, layout::high);
+  if (const Array& values = variable.interval->resamples; values.size() > 0) {
+    const std::string name = layout::bound_name(variable.name, layout::resamples),
+                      kept = group.name + "/" + name;
+    const std::vector<float> reals(values.values.begin(), values.values.end());
+    file.write(kept, values.shape, std::span<const float>(reals));
+    describe(file, kept,
+             variable.name + " on the first resamples; " + variable.interval->resampling,
+             variable.units, variable.references);
+    file.attach_scale(kept, 0, group.name + "/resample");
+    for (std::size_t axis = 0; axis < variable.dimensions.size(); ++axis) {
+      file.attach_scale(kept, axis + 1, group.name + "/" + variable.dimensions[axis]);
+    }
+    ancillary += " " + name;
+  }
+  file.set_attribute(dataset, layout::ancillary_variables, ancillary);
   file.set_attribute(dataset, layout::resampling, valid_utf8(variable.interval->resampling));
 }
 

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <utility>
+#include <vector>
 
 #include "files/pending_file.hpp"
 #include "headscope/error.hpp"
@@ -10,6 +13,12 @@
 
 namespace headscope {
 namespace {
+
+namespace fs = std::filesystem;
+
+// Lists the tables that a run wrote: the files that the next run may remove.
+constexpr const char* manifest_name = "headscope-tables.txt";
+const std::string manifest_line = "Tables written by Headscope; the next run removes them.\n";
 
 // Spreadsheets run a cell that begins like this as a formula, unless it is a number.
 bool is_formula(const std::string& cell) {
@@ -41,15 +50,6 @@ std::string csv_field(const std::string& text) {
   return quoted + "\"";
 }
 
-std::string csv_row(const std::vector<std::string>& cells) {
-  std::string row;
-  for (const std::string& cell : cells) {
-    if (!row.empty() || &cell != &cells.front()) row += ',';
-    row += csv_field((is_formula(cell) ? "'" : "") + printable_lines(cell));
-  }
-  return row + "\n";
-}
-
 void write_table(const LongTable& table, const std::string& path) {
   std::vector<std::string> names;
   for (const LongTable::Column& column : table.columns()) names.push_back(column.name);
@@ -60,34 +60,106 @@ void write_table(const LongTable& table, const std::string& path) {
   write_file(path, text);
 }
 
+// The names that the list of an earlier run gives; none if it is another's file.
+std::vector<std::string> listed_tables(const fs::path& manifest) {
+  std::vector<std::string> names;
+  std::ifstream list(manifest);
+  std::string line;
+  if (!std::getline(list, line) || line + "\n" != manifest_line) return names;
+  while (std::getline(list, line)) {
+    if (line.ends_with(".csv") && line.find('/') == line.npos) names.push_back(line);
+  }
+  return names;
+}
+
+void write_list(const std::vector<std::string>& names, const std::string& directory) {
+  std::string list = manifest_line;
+  for (const std::string& name : names) list += name + "\n";
+  write_file((fs::path(directory) / manifest_name).string(), list);
+}
+
+// A row per example, a column per variable.
+void write_examples(const ResultsGroup& group, const std::string& directory) {
+  std::vector<LongTable> columns;
+  for (const Variable& variable : group.variables) columns.emplace_back(group, variable);
+  std::vector<std::string> cells{columns.front().columns().front().name};
+  for (const LongTable& column : columns) cells.push_back(column.variable().name);
+  std::string text = csv_row(cells);
+  for (std::size_t index = 0; index < columns.front().n_row(); ++index) {
+    cells = {columns.front().row(index, 0, "NaN").front()};
+    for (const LongTable& column : columns) cells.push_back(column.row(index, 0, "NaN")[1]);
+    text += csv_row(cells);
+  }
+  write_file((fs::path(directory) / table_file_name(columns.front())).string(), text);
+}
+
+/// The variables' tables that the predicate takes.
+template <typename Takes>
+std::vector<LongTable> tables_of(const Results& results, const Takes& takes) {
+  std::vector<LongTable> tables;
+  for (const ResultsGroup& group : results.groups) {
+    for (const Variable& variable : group.variables) {
+      LongTable table(group, variable);
+      if (takes(table)) tables.push_back(std::move(table));
+    }
+  }
+  return tables;
+}
+
+void write_all(const std::vector<LongTable>& tables, const std::string& directory) {
+  for (const LongTable& table : tables) {
+    write_table(table, (fs::path(directory) / table_file_name(table)).string());
+  }
+}
+
 }  // namespace
 
-void remove_tables(const std::string& directory, const std::vector<std::string>& groups) {
-  namespace fs = std::filesystem;
-  std::vector<std::string> tables;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(directory, none)) {
-    const std::string name = entry.path().filename().string();
-    const bool is_of_a_group =
-        std::any_of(groups.begin(), groups.end(),
-                    [&](const std::string& group) { return name.starts_with(group + "."); });
-    if (is_of_a_group && name.ends_with(".csv")) tables.push_back(entry.path().string());
+std::string csv_row(const std::vector<std::string>& cells) {
+  std::string row;
+  for (const std::string& cell : cells) {
+    if (!row.empty() || &cell != &cells.front()) row += ',';
+    row += csv_field((is_formula(cell) ? "'" : "") + printable_lines(cell));
   }
-  for (const std::string& table : tables) remove_file(table);
+  return row + "\n";
+}
+
+void remove_tables(const std::string& directory, const std::vector<std::string>& groups) {
+  for (const std::string& name : listed_tables(fs::path(directory) / manifest_name)) {
+    const bool is_of_a_group = std::ranges::any_of(
+        groups, [&](const std::string& group) { return name.starts_with(group + "."); });
+    if (is_of_a_group || name == head_table_name) {
+      remove_file((fs::path(directory) / name).string());
+    }
+  }
 }
 
 void write_tables(const Results& results, const std::string& directory) {
   std::error_code failure;
-  std::filesystem::create_directories(directory, failure);
+  fs::create_directories(directory, failure);
   if (failure) throw DataError(directory, "", "cannot be made: " + failure.message());
+  const std::vector<LongTable> tables = tables_of(results, [](const LongTable& table) {
+    return has_table(table) && !table.group().report.examples;
+  });
+  std::vector<const ResultsGroup*> examples;
+  std::vector<std::string> names{head_table_name};
+  for (const LongTable& table : tables) names.push_back(table_file_name(table));
   for (const ResultsGroup& group : results.groups) {
-    for (const Variable& variable : group.variables) {
-      const LongTable table(group, variable);
-      if (table.n_row() > most_csv_rows) continue;
-      const std::string name = table_file_name(group.name, variable.name);
-      write_table(table, (std::filesystem::path(directory) / name).string());
-    }
+    if (!group.report.examples || group.variables.empty()) continue;
+    examples.push_back(&group);
+    names.push_back(table_file_name(LongTable(group, group.variables.front())));
   }
+  // The list goes first, so that the tables of a killed run are known too.
+  write_list(names, directory);
+  write_all(tables, directory);
+  for (const ResultsGroup* group : examples) write_examples(*group, directory);
+}
+
+void write_pattern_tables(const Results& results, const std::string& directory) {
+  const std::vector<LongTable> tables = tables_of(results, is_pattern);
+  std::vector<std::string> names = listed_tables(fs::path(directory) / manifest_name);
+  for (const LongTable& table : tables) names.push_back(table_file_name(table));
+  write_list(names, directory);
+  write_all(tables, directory);
 }
 
 }  // namespace headscope

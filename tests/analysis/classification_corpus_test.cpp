@@ -120,12 +120,15 @@ TEST_F(PlantedModel, EveryPlantedHeadIsRecovered) {
 TEST_F(PlantedModel, StatisticsOfTwoHalvesMergeToTheWhole) {
   const auto in_first_half = [](std::uint64_t index) { return index < n_story / 2; };
   const auto in_second_half = [](std::uint64_t index) { return index >= n_story / 2; };
-  const std::vector<StatisticsByName> counted{pass_over(0, in_first_half, {}),
-                                              pass_over(0, in_second_half, {})};
   CorpusRun merged = make();
-  for (const StatisticsByName& part : counted) merged.merge(part);
-  merged.merge(pass_over(1, in_first_half, counted));
-  merged.merge(pass_over(1, in_second_half, counted));
+  std::vector<StatisticsByName> parts;
+  for (int pass = 0; pass < merged.n_pass(); ++pass) {
+    StatisticsByName first = pass_over(pass, in_first_half, parts),
+                     second = pass_over(pass, in_second_half, parts);
+    parts.push_back(std::move(first));
+    parts.push_back(std::move(second));
+  }
+  for (const StatisticsByName& part : parts) merged.merge(part);
 
   const ResultsGroup whole = results_of_all().front();
   const ResultsGroup halves = finish(merged).front();

@@ -39,10 +39,12 @@ TEST(PatternScores, UniformAndFurthestDistanceAreThoseOfSuchPatterns) {
   Matrix uniform(6, 6, arma::fill::zeros);
   Matrix furthest(6, 6, arma::fill::zeros);
   for (Index q = 0; q < 6; ++q) {
-    uniform.col(q).head(q + 1).fill(1.0f / static_cast<float>(q + 1));
+    if (q > 0) uniform.col(q).subvec(1, q).fill(1.0f / static_cast<float>(q));
     furthest(q == 0 ? 0 : 1, q) = 1;
   }
+  // The weights are float32.
   EXPECT_NEAR(attention_distance(uniform).value(), uniform_attention_distance(6).value(), 1e-6);
+  EXPECT_DOUBLE_EQ(uniform_attention_distance(6).value(), (0.5 + 1 + 1.5 + 2) / 4);
   EXPECT_DOUBLE_EQ(attention_distance(furthest).value(), furthest_attention_distance(6).value());
   EXPECT_DOUBLE_EQ(furthest_attention_distance(6).value(), (1 + 2 + 3 + 4) / 4.0);
 }

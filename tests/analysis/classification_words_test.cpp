@@ -57,6 +57,10 @@ TEST(WordStructure, ADependentAfterItsHeadAttendsToTheHead) {
   EXPECT_EQ(words.arcs[1].direction, ArcDirection::dependent_to_head);
 }
 
+bool is_right(const CoreferenceQuery& query, CoreferenceRule rule) {
+  return query.rule_is_right[static_cast<std::size_t>(rule)];
+}
+
 TEST(WordStructure, TheSinkBelongsToNoWord) {
   Piece piece = example_piece();
   piece.has_bos = false;
@@ -113,15 +117,16 @@ TEST(Coreference, ScoresMentionsThatHaveAnAntecedent) {
   const WordStructure words = word_structure(piece);
   ASSERT_EQ(words.references.size(), 2u);
   EXPECT_THAT(words.references[0].antecedents, ElementsAre(0));
-  EXPECT_FALSE(words.references[0].nearest_is_right);
-  EXPECT_TRUE(words.references[1].nearest_is_right);
+  EXPECT_FALSE(is_right(words.references[0], CoreferenceRule::nearest));
+  EXPECT_TRUE(is_right(words.references[1], CoreferenceRule::nearest));
   EXPECT_TRUE(words.references[0].is_pronoun);
 
   const std::vector<Index> largest{no_position, 0, no_position, 1};
   const Ratio accuracy = coreference_accuracy(largest, words.references, false);
   EXPECT_DOUBLE_EQ(accuracy.numerator, 1) << "b's antecedent is word 1, a's is not";
   EXPECT_DOUBLE_EQ(accuracy.denominator, 2);
-  EXPECT_DOUBLE_EQ(nearest_mention_accuracy(words.references, false).value(), 0.5);
+  EXPECT_DOUBLE_EQ(
+      coreference_rule_accuracy(words.references, CoreferenceRule::nearest, false).value(), 0.5);
 }
 
 TEST(Coreference, TheMentionCompletedLastIsTheLongestOfThoseThatEndLast) {
@@ -131,14 +136,66 @@ TEST(Coreference, TheMentionCompletedLastIsTheLongestOfThoseThatEndLast) {
   piece.mentions = {outer, make_mention("b", 1), make_mention("a", 3)};
   WordStructure words = word_structure(piece);
   ASSERT_EQ(words.references.size(), 1u);
-  EXPECT_FALSE(words.references[0].nearest_is_right) << "b's head word is nearer";
-  EXPECT_TRUE(words.references[0].completed_is_right);
-  EXPECT_DOUBLE_EQ(completed_mention_accuracy(words.references, true).value(), 1);
+  EXPECT_FALSE(is_right(words.references[0], CoreferenceRule::nearest))
+      << "b's head word is nearer";
+  EXPECT_TRUE(is_right(words.references[0], CoreferenceRule::completed_last));
+  EXPECT_DOUBLE_EQ(
+      coreference_rule_accuracy(words.references, CoreferenceRule::completed_last, true).value(),
+      1);
 
   outer.words = {0, 3};  // not completed before the pronoun
   piece.mentions[0] = outer;
   words = word_structure(piece);
-  EXPECT_FALSE(words.references[0].completed_is_right);
+  EXPECT_FALSE(is_right(words.references[0], CoreferenceRule::completed_last));
+}
+
+TEST(Coreference, TheNearestMentionOfTheSameFormElseTheNearestIsTaken) {
+  Piece piece = example_piece();
+  piece.mentions = {make_mention("a", 0), make_mention("b", 1), make_mention("a", 3)};
+  const auto right = [&] {
+    return is_right(word_structure(piece).references[0], CoreferenceRule::same_form);
+  };
+  piece.words[0].form = "She";
+  piece.words[1].form = "Kate";
+  piece.words[3].form = "she";
+  EXPECT_TRUE(right());
+  piece.words[1].form = "SHE";
+  EXPECT_FALSE(right()) << "b is nearer";
+  piece.words[0].form = piece.words[1].form = "Kate";
+  EXPECT_FALSE(right()) << "no form agrees";
+  piece.mentions[1].entity = "a";
+  EXPECT_TRUE(right());
+}
+
+TEST(Coreference, TheNearestMentionOfTheSameGenderAndNumberElseTheNearestIsTaken) {
+  Piece piece = example_piece();
+  piece.mentions = {make_mention("a", 0), make_mention("b", 1), make_mention("a", 3)};
+  const auto right = [&] {
+    return is_right(word_structure(piece).references[0], CoreferenceRule::agreement);
+  };
+  piece.words[3].form = "her";
+  EXPECT_FALSE(right()) << "neither agrees";
+  piece.words[0].features = {{"Gender", "Fem"}, {"Number", "Sing"}};
+  EXPECT_TRUE(right());
+  piece.words[1].features = {{"Gender", "Fem"}, {"Number", "Plur"}};
+  EXPECT_TRUE(right());
+  piece.words[1].features = {{"Gender", "Fem"}, {"Number", "Sing"}};
+  EXPECT_FALSE(right()) << "b is nearer";
+  piece.words[3].features = {{"Number", "Plur"}};
+  EXPECT_FALSE(right()) << "features come before forms; none agrees";
+}
+
+TEST(Coreference, ThePronounsFormSaysGenderAndNumberWhereFeaturesDoNot) {
+  Word word = make_word({1}, "PRON", "nsubj", std::nullopt);
+  word.form = "Themselves";
+  EXPECT_EQ(agreement_of(word), (Agreement{"", "Plur"}));
+  word.form = "him";
+  EXPECT_EQ(agreement_of(word), (Agreement{"Masc", "Sing"}));
+  word.features = {{"Gender", "Fem"}};
+  EXPECT_EQ(agreement_of(word), (Agreement{"Fem", "Sing"}));
+  word = make_word({1}, "NOUN", "nsubj", std::nullopt);
+  word.form = "him";
+  EXPECT_EQ(agreement_of(word), Agreement{});
 }
 
 TEST(Coreference, AnyAntecedentOfTheEntityCounts) {

@@ -34,7 +34,7 @@ Statistics sums_of(const std::vector<double>& head, const std::vector<double>& r
     fill(sums.sum(name, heads), 0, 0);
   }
   sums.sum("all_total", {2, 2});
-  sums.sum("z_product", heads);
+  sums.sum("z_product", {1, 3});
   sums.sum("z_sum", {1, 2});
   sums.sum("n_token", {1})(0) = 1;
   sums.end();
@@ -83,11 +83,14 @@ TEST(MixingClaim, IsSettledByTheWholeIntervalAgainstOneHundredth) {
 
 /// The results group with the claim about the control, from these cosines in residual space. The
 /// cosines in head space are 0.
-ResultsGroup compared(const std::vector<double>& trained, const std::vector<double>& untrained) {
+ResultsGroup compared(const std::vector<double>& trained, const std::vector<double>& untrained,
+                      std::size_t n_control = 5) {
   const std::vector<double> none(trained.size(), 0);
   ResultsGroup group =
       correlation_results(sums_of(none, trained), correlation_config(), settings());
-  add_control_comparison(sums_of(none, trained), sums_of(none, untrained), settings(), group);
+  const std::vector<ControlValues> controls(n_control,
+                                            correlation_control_values(sums_of(none, untrained)));
+  add_control_comparison(sums_of(none, trained), controls, settings(), group);
   return group;
 }
 
@@ -99,6 +102,28 @@ TEST(ControlClaim, HoldsWhenTheTrainedHeadsAreLessAlike) {
   EXPECT_EQ(verdict({0.1, 0.2}, {0.3, 0.3}), Verdict::holds);
   EXPECT_EQ(verdict({0.4, 0.5}, {0.3, 0.3}), Verdict::does_not_hold);
   EXPECT_EQ(verdict({0.1, 0.6}, {0.3, 0.3}), Verdict::undecided);
+}
+
+TEST(ControlClaim, IsNotSettledByFewerThanFiveUntrainedModels) {
+  EXPECT_EQ(compared({0.1, 0.2}, {0.3, 0.3}, 4).claims.back().verdict, Verdict::undecided);
+  EXPECT_LT(compared({0.1, 0.2}, {0.3, 0.3}, 4).claims.back().effect.high, 0);
+}
+
+TEST(ControlClaim, CountsWhatUntrainedModelsDifferBy) {
+  const std::vector<double> none(2, 0), trained{0.3, 0.3};
+  ResultsGroup group =
+      correlation_results(sums_of(none, trained), correlation_config(), settings());
+  std::vector<ControlValues> controls;
+  for (const double cosine : {0.1, 0.2, 0.35, 0.4, 0.55}) {
+    controls.push_back(correlation_control_values(sums_of(none, {cosine, cosine})));
+  }
+  add_control_comparison(sums_of(none, trained), controls, settings(), group);
+  const Estimate effect = group.claims.back().effect;
+  EXPECT_NEAR(effect.value, -0.02, 1e-12);
+  // The standard error of a mean of five is 0.08; the documents of a model are all alike.
+  EXPECT_LT(effect.low, -0.1);
+  EXPECT_GT(effect.high, 0.05);
+  EXPECT_NEAR(group.variable("mean_abs_cosine_control").values(4, 1, 0), 0.55, 1e-12);
 }
 
 TEST(ControlClaim, ComparesTheSameDocumentsInEachResample) {
@@ -122,8 +147,8 @@ TEST(LikenessLine, ComparesWithTheControlWhereThereIsOne) {
   const ResultsGroup group = compared({0.1, 0.7}, {0.2, 0.8});
   ASSERT_EQ(group.report.findings.size(), 1u);
   EXPECT_EQ(group.report.findings[0].text,
-            "What two heads of a layer write has a mean absolute cosine of 0.4; in an untrained "
-            "model of this shape it is 0.5, so that training made them less alike.");
+            "What two heads of a layer write has a mean absolute cosine of 0.4; in untrained "
+            "models of this shape it is 0.5, so that training made them less alike.");
 }
 
 TEST(CorrelationSummary, NamesTheMostAlikePairOfResidualSpace) {

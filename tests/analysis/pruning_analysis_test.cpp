@@ -165,11 +165,21 @@ TEST_F(PruningAnalysis, FirstOrderCorrelationIsSpearmansOfSignedImportanceAndZer
               spearman(sign.values, zero.values), 1e-12);
 }
 
-TEST_F(PruningAnalysis, CurvesStartAtTheBaselineAndAllEndWithNoHead) {
+TEST_F(PruningAnalysis, ImportanceCorrelationIsSpearmansOfEachVariantAndZeroAblation) {
+  const Array zero = golden_.read_reals("loss_zero"),
+              &correlation = group().variable("importance_correlation").values;
+  const char* const variants[] = {"importance/per_token", "importance/per_example",
+                                  "importance/signed"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(correlation(i), spearman(golden_.read_reals(variants[i]).values, zero.values),
+                1e-12);
+  }
+}
+
+TEST_F(PruningAnalysis, CurvesStartWithTheWholeModelAndAllEndWithNoHead) {
   const Array& curve = group().variable("curve").values;
-  const double baseline = group().variable("loss_baseline").values.values[0];
   for (std::size_t order = 0; order < 3; ++order) {
-    EXPECT_NEAR(curve(order, 0), baseline, 1e-9);
+    EXPECT_NEAR(curve(order, 0), curve(0, 0), 1e-9);
     EXPECT_NEAR(curve(order, 10), curve(0, 10), 1e-9);
   }
   // Five equal losses; rounding their mean may change the last place.
@@ -183,7 +193,7 @@ TEST_F(PruningAnalysis, TheFigureOfTheCurveEnlargesItsFirstFifth) {
   const auto& chart = std::get<Chart>(found->content);
   EXPECT_TRUE(chart.own_axes);
   ASSERT_EQ(chart.panels.size(), 2u);
-  const double baseline = group().variable("loss_baseline").values.values[0];
+  const double baseline = group().variable("curve").values(0, 0);
   for (const Series& series : chart.panels[1].series) {
     EXPECT_THAT(series.x, ElementsAre(0, testing::DoubleEq(0.1), testing::DoubleEq(0.2)));
     for (std::size_t step = 0; step < series.low.size(); ++step) {

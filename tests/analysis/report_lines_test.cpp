@@ -80,8 +80,32 @@ TEST(CircuitLines, RepeatTheCountsOfTheAnalysis) {
   add(group, "n_copying", {}, Array(Shape{}, 4));
   add(group, "n_opposite", {}, Array(Shape{}, 2));
   EXPECT_EQ(lines(circuit_report(group))["Weights"],
-            "Heads whose weights copy what they attend to: 4; that write the opposite: 2. L1H0 "
-            "copies most (0.75).");
+            "As if heads read raw embeddings, which deep heads do not, the weights of 4 copy what "
+            "they attend to and those of 2 write the opposite; L1H0 copies most (0.75). What heads "
+            "do on text is measured by the analysis classification.");
+}
+
+TEST(CircuitLines, QuoteTheEffectMeasuredOnTextWhereThereIsOne) {
+  ResultsGroup group = two_layers_of_three_heads();
+  group.report.findings = {{40, "Weights", "By weights alone."}};
+  Results results;
+  quote_measured_copying(results, group);
+  EXPECT_EQ(lines(group.report)["Weights"], "By weights alone.");
+
+  ResultsGroup measured = two_layers_of_three_heads();
+  measured.name = "classification";
+  measured.add_dimension(Dimension::labels("head_type", {"sink", "copying", "suppressing"}));
+  add(measured, "type", {"head_type", "layer", "head"},
+      Array({3, 2, 3}, {1, 1, 1, 1, 1, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}));
+  add(measured, "copy_effect", {"layer", "head"}, Array({2, 3}, {9, 0.2, 0, 0, 0, 0.65}));
+  add(measured, "suppression_effect", {"layer", "head"}, Array({2, 3}, {-9, 0, 0, 0, -0.25, 0}));
+  results.groups.push_back(measured);
+  quote_measured_copying(results, group);
+  EXPECT_FALSE(lines(group.report).contains("Weights"));
+  EXPECT_EQ(lines(group.report)["Copying"],
+            "Measured on the text, attending raises the attended token's logit in 2 heads (most "
+            "L1H2, by 0.65 logits); it lowers the logit of attended tokens that were already "
+            "predicted in 1 head (most L1H1, by 0.25 logits).");
 }
 
 TEST(LikenessLine, SaysThatTrainingChangedItOnlyWhereItsIntervalDoes) {
@@ -119,6 +143,23 @@ TEST(ClassificationLines, CountTypesAndNameTheLeadingHeadsThatAreThere) {
   EXPECT_FALSE(said.contains("Syntax")) << "without relations";
 }
 
+TEST(ClassificationLines, WhatUntrainedModelsHaveTooIsNoJob) {
+  ResultsGroup group = classification();
+  group.add_dimension(Dimension::count("control", 2));
+  group.add(Variable::real("control_type_heads", {"control", "head_type"},
+                           Array({2, 2}, {0, 1, 0, 2}), "x", "1", own_definition));
+  EXPECT_EQ(lines(classification_report(group))["Jobs"],
+            "1 of 6 heads have a job that passes its threshold: 1 positional (a head may have "
+            "several). No job, since untrained models have as many: long range (2; untrained at "
+            "most 2).");
+  group = classification();
+  group.add_dimension(Dimension::count("control", 2));
+  group.add(Variable::real("control_type_heads", {"control", "head_type"}, Array({2, 2}, 0.0), "x",
+                           "1", own_definition));
+  EXPECT_THAT(lines(classification_report(group))["Jobs"],
+              HasSubstr("No head of 2 untrained models has one."));
+}
+
 TEST(ClassificationLines, NoRelationTestedIsNotNoRelationFound) {
   const auto syntax_line = [](double tested, double accuracy) {
     ResultsGroup group = classification();
@@ -132,10 +173,13 @@ TEST(ClassificationLines, NoRelationTestedIsNotNoRelationFound) {
     add_one("relation_tested", tested);
     add_one("relation_best_layer", 0);
     add_one("relation_best_head", 1);
+    Array passed({1, 1, 2, 3}, 0.0);
+    passed.values[1] = accuracy > 0.5 ? 1 : 0;
+    add(group, "relation_passed", {"relation", "direction", "layer", "head"}, passed);
     return lines(classification_report(group))["Syntax"];
   };
   EXPECT_THAT(syntax_line(1, 0.75), HasSubstr("L0H1 is furthest above its baseline"));
-  EXPECT_THAT(syntax_line(1, 0.4), HasSubstr("No head finds a syntactic relation"));
+  EXPECT_THAT(syntax_line(1, 0.4), HasSubstr("No head that even documents chose"));
   EXPECT_THAT(syntax_line(0, 0.75), HasSubstr("cannot be told"));
 }
 

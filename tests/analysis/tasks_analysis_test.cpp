@@ -10,13 +10,13 @@
 #include "files/hdf5_file.hpp"
 #include "headscope/ablation.hpp"
 #include "headscope/results.hpp"
+#include "pair_batches.hpp"
 #include "support/golden.hpp"
 #include "support/random_weights.hpp"
 #include "support/same_results.hpp"
 #include "support/shared_data.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
-#include "tasks/batches.hpp"
 #include "tasks/results.hpp"
 #include "tasks/tasks.hpp"
 
@@ -100,6 +100,13 @@ ModelConfig example_config() {
   return config;
 }
 
+/// The values six times over.
+std::vector<double> repeated(const std::vector<double>& values) {
+  std::vector<double> all;
+  for (int i = 0; i < 6; ++i) all.insert(all.end(), values.begin(), values.end());
+  return all;
+}
+
 TEST(TasksResults, OfAnExampleByHand) {
   const std::vector<Task> tasks{{"agreement", "nsubj", {}, 2, 1}};
   const ResultsGroup group = tasks_results(example_statistics({4, 2, -1, 3}, {-3, -4, -2, -3}),
@@ -119,10 +126,9 @@ TEST(TasksResults, OfAnExampleByHand) {
   EXPECT_EQ(group.variable("accuracy_change").values(0, 0, 0, 0), -0.5);
   EXPECT_EQ(group.variable("margin_change_first_order").values(0, 0, 0), -2);
   EXPECT_EQ(group.variable("direct_effect").values(0, 0, 0), 2);
-  EXPECT_EQ(group.variable("share_lost").values(0, 0, 0), 1.5);
-  EXPECT_TRUE(std::isnan(group.variable("share_lost").values(0, 0, 1)));
-  EXPECT_THAT(needed_units(group, 0), ElementsAre(0));
-  EXPECT_THAT(group.summary, HasSubstr("agreement: L0H0 (150 %)."));
+  EXPECT_EQ(group.variable("n_pair_direct").values(0), 3);
+  EXPECT_THAT(needed_units(group, 0), ElementsAre()) << "too few pairs for an interval";
+  EXPECT_THAT(group.summary, HasSubstr("agreement: too few pairs to tell."));
   EXPECT_THAT(group.summary, HasSubstr("2 pairs whose sides have the same tokens"));
   EXPECT_THAT(group.summary, HasSubstr("1 pair longer than the context"));
 }
@@ -134,12 +140,56 @@ TEST(TasksResults, ATaskWithoutPairsHasNoNumbers) {
                            "direct_effect", "first_order_correlation"}) {
     EXPECT_TRUE(std::isnan(group.variable(name).values.values[0])) << name;
   }
-  EXPECT_THAT(group.summary, HasSubstr("empty: none."));
+  EXPECT_THAT(group.summary, HasSubstr("empty: no pair."));
+}
+
+TEST(TasksResults, AHeadIsNeededOfATaskThatTheModelCanDo) {
+  const ResultsGroup group =
+      tasks_results(example_statistics(repeated({4, 2, 1, 3}), repeated({-1, -1, -0.5, -1.5})),
+                    {{"agreement", "", {}, 0, 0}}, example_config(), {});
+  EXPECT_EQ(group.variable("has_margin").values(0), 1);
+  EXPECT_NEAR(group.variable("share_lost").values(0, 0, 0), 0.4, 1e-12);
+  EXPECT_TRUE(std::isnan(group.variable("share_lost").values(0, 0, 1)));
+  EXPECT_THAT(needed_units(group, 0), ElementsAre(0));
+  EXPECT_THAT(group.summary, HasSubstr("agreement: L0H0 (40 %)."));
+}
+
+TEST(TasksResults, AHeadThatMeanAblationDoesNotFindIsNotNeeded) {
+  Statistics statistics =
+      example_statistics(repeated({4, 2, 1, 3}), repeated({-1, -1, -0.5, -1.5}));
+  // By mean ablation the margins change as much in both directions.
+  DocumentStatistics batch(statistics, 1);
+  for (std::size_t i = 0; i < 24; ++i) {
+    batch.sum(TaskSums(0).margin_change, {n_document_block, 2, 1, 2})(i, 1, 0, 0) = 1;
+  }
+  batch.end();
+  const ResultsGroup group =
+      tasks_results(statistics, {{"agreement", "", {}, 0, 0}}, example_config(), {});
+  EXPECT_LT(group.variable("margin_change_q").values(0, 0, 0, 0), significant_q);
+  EXPECT_GT(group.variable("margin_change_q").values(1, 0, 0, 0), significant_q);
+  EXPECT_EQ(group.variable("has_margin").values(0), 1);
+  EXPECT_THAT(needed_units(group, 0), ElementsAre());
+}
+
+// Thirteen of 24 right: the interval of accuracy holds one half, though that of the margin is above
+// 0 and both ablations find the head.
+TEST(TasksResults, NoHeadIsNeededOfATaskAtChance) {
+  std::vector<double> margins(24, 10);
+  std::fill(margins.begin(), margins.begin() + 11, -1);
+  const ResultsGroup group = tasks_results(example_statistics(margins, repeated({-3, -4, -2, -3})),
+                                           {{"agreement", "", {}, 0, 0}}, example_config(), {});
+  EXPECT_GT(group.variable("margin").estimate(0).low, 0);
+  EXPECT_LT(group.variable("accuracy").estimate(0).low, 0.5);
+  EXPECT_LT(group.variable("margin_change_q").values(1, 0, 0, 0), significant_q);
+  EXPECT_EQ(group.variable("has_margin").values(0), 0);
+  EXPECT_THAT(needed_units(group, 0), ElementsAre());
+  EXPECT_THAT(group.summary, HasSubstr("agreement: the model cannot do this task."));
 }
 
 TEST(TasksResults, NoHeadIsNeededWhereTheModelFails) {
-  const ResultsGroup group = tasks_results(example_statistics({-4, -2, -1, -3}, {-3, -4, -2, -3}),
-                                           {{"agreement", "", {}, 0, 0}}, example_config(), {});
+  const ResultsGroup group =
+      tasks_results(example_statistics(repeated({-4, -2, -1, -3}), repeated({-3, -4, -2, -3})),
+                    {{"agreement", "", {}, 0, 0}}, example_config(), {});
   EXPECT_LT(group.variable("margin_change_q").values(0, 0, 0, 0), significant_q);
   EXPECT_THAT(needed_units(group, 0), ElementsAre());
 }
@@ -182,7 +232,7 @@ Results looking_and_needed(const std::vector<Index>& looks, const std::vector<In
   change.resize(16, 0);
   tasks.add(Variable::real("margin_change", {"ablation", "task", "layer", "head"},
                            Array({2, 1, 2, 4}, change), "x", "1", "x"));
-  tasks.add(Variable::integer("n_pair", {"task"}, Array({1}, 9), "x", "1", "x"));
+  tasks.add(Variable::flag("has_margin", {"task"}, Array({1}, 1), {"no", "yes"}, "x", "x"));
   tasks.add(Variable::strings("relation", {"task"}, {"nsubj"}, "x", "x"));
   results.groups = {classification, tasks};
   return results;
@@ -208,6 +258,30 @@ TEST(LooksDoesClaim, HoldsWhereTheHeadsThatLookAreThoseThatTheTaskNeeds) {
   EXPECT_GE(clear->effect.low, 0);
 }
 
+// Permuted apart, three tasks of one relation would look like three times the evidence: one of 64
+// ways of marking would be as good.
+TEST(LooksDoesClaim, TasksOfOneRelationArePermutedTogether) {
+  Results results = looking_and_needed({1}, {1});
+  ResultsGroup& tasks = results.group("tasks");
+  ResultsGroup three;
+  three.name = "tasks";
+  for (const char* const name : {"layer", "head", "ablation"}) {
+    three.add_dimension(tasks.dimensions.at(name));
+  }
+  three.add_dimension(Dimension::labels("task", {"a", "b", "c"}));
+  Array change({2, 3, 2, 4});
+  for (std::size_t task = 0; task < 3; ++task) change(0, task, 0, 1) = -1;
+  three.add(Variable::real("margin_change", {"ablation", "task", "layer", "head"}, change, "x", "1",
+                           "x"));
+  three.add(Variable::flag("has_margin", {"task"}, Array({3}, 1), {"no", "yes"}, "x", "x"));
+  three.add(Variable::strings("relation", {"task"}, {"nsubj", "nsubj", "nsubj"}, "x", "x"));
+  tasks = three;
+  const auto claim = looks_does_claim(tasks, results, {});
+  EXPECT_DOUBLE_EQ(claim->effect.value, 1);
+  EXPECT_EQ(claim->verdict, Verdict::undecided) << "one of four ways";
+  EXPECT_LE(claim->effect.low, 0);
+}
+
 TEST(LooksDoesClaim, LayersWhereAllHeadsLookSayNothing) {
   const Results results = looking_and_needed({0, 1, 2, 3, 6}, {0, 6});
   EXPECT_DOUBLE_EQ(looks_does_claim(results.group("tasks"), results, {})->effect.value, 1);
@@ -220,7 +294,7 @@ TEST(LooksDoesClaim, IsUndecidedWithoutHeadsThatLook) {
   EXPECT_EQ(none->evidence, "Cannot be told: no head looks along a relation of the tasks.");
   results.groups.erase(results.groups.begin());
   const auto alone = looks_does_claim(results.group("tasks"), results, {});
-  EXPECT_THAT(alone->evidence, HasSubstr("none of the tasks' relations"));
+  EXPECT_THAT(alone->evidence, HasSubstr("no relation of a task that the model can do"));
 }
 
 /// A model in which one head, L1H1, attends to all tokens alike and adds their codes to the stream,

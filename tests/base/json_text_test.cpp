@@ -35,5 +35,15 @@ TEST(JsonText, RefusesWhatIsMalformed) {
   }
 }
 
+TEST(JsonText, SaysWhyATextIsRefused) {
+  EXPECT_EQ(json_fault(R"({"a": "\ud83d\ude00"})"), "");
+  EXPECT_EQ(json_fault(R"({"a": {"b": 1}, "\u0061": 2})"), "the key \"a\" twice");
+  for (const char* const half : {R"(["\ud83d"])", R"(["\ude00"])", R"({"\ud83dx": 1})"}) {
+    EXPECT_EQ(json_fault(half), "a lone surrogate, half of a character") << half;
+  }
+  EXPECT_EQ(json_fault(nested(33)), "more than 32 levels");
+  EXPECT_EQ(json_fault("{\"a\": "), "other text");
+}
+
 }  // namespace
 }  // namespace headscope

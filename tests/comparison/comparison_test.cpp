@@ -97,6 +97,79 @@ TEST(Comparison, AHeadHasChangedIfItsIntervalsLieApart) {
   EXPECT_FALSE(group.has("weather_days_changed"));
 }
 
+/// A run whose loss and whose rain by head are means over 30 documents, each with a number of its
+/// own and `more` added.
+ComparedRun of_documents(const std::string& label, double more, std::int64_t seed = 3) {
+  const std::vector<double> documents(30, 1);
+  const Bootstrap bootstrap = Bootstrap::of_documents(documents, 300, 3);
+  const std::vector<Estimate> estimates = bootstrap.estimates([&](const Weights& weights) {
+    double sum = 0, n = 0;
+    for (std::size_t d = 0; d < weights.size(); ++d) {
+      sum += weights[d] * (static_cast<double>(d) + more * (1 + 0.1 * static_cast<double>(d % 3)));
+      n += weights[d];
+    }
+    return std::vector<double>(3, sum / n);
+  });
+  ComparedRun run;
+  run.label = label;
+  run.path = label + "/results.h5";
+  run.results.attributes = {{"corpus_sha256", std::string("sky")},
+                            {"n_document", std::int64_t{30}},
+                            {"version", std::string("1")},
+                            {"git_commit", std::string("a")},
+                            {"seed", seed}};
+  ResultsGroup group;
+  group.name = "weather";
+  group.add_dimension(Dimension::count("layer", 1));
+  group.add_dimension(Dimension::count("head", 3));
+  group.add(Variable::estimated("rain", {"layer", "head"}, {1, 3}, estimates, "documents resampled",
+                                "rain by head", "mm", "A source"));
+  group.add(Variable::estimated("rain_sum", {}, {}, {estimates[0]}, "documents resampled",
+                                "all rain", "mm", "A source"));
+  group.report.measures = {{"wetness", "rain_sum", ""}};
+  run.results.groups = {group};
+  return run;
+}
+
+TEST(Comparison, RunsOnTheSameDocumentsArePaired) {
+  // Documents differ by up to 29, the runs by 1 to 1.2 on each of them.
+  const ResultsGroup group = compared({of_documents("a", 0), of_documents("b", 1)});
+  const Estimate a = group.variable("wetness").estimate(0),
+                 b = group.variable("wetness").estimate(1);
+  ASSERT_LT(b.low, a.high) << "the intervals overlap";
+  const Estimate difference = group.variable("wetness_difference").estimate(1);
+  EXPECT_NEAR(difference.value, 1.1, 1e-9);
+  EXPECT_GT(difference.low, 1);
+  EXPECT_LT(difference.high, 1.2);
+  EXPECT_FALSE(group.variable("wetness_difference").estimate(0).has_interval());
+  EXPECT_GT(group.variable("weather_rain_difference").estimate(3).low, 1);
+  EXPECT_THAT(values(group, "weather_rain_changed"), ElementsAre(0, 0, 0, 1, 1, 1));
+  EXPECT_THAT(group.report.findings[1].text, HasSubstr("a difference of 1.0"));
+}
+
+TEST(Comparison, RunsOfOtherDocumentsOrDrawsAreNot) {
+  ComparedRun other = of_documents("b", 1);
+  other.results.attributes["corpus_sha256"] = std::string("sea");
+  for (const ComparedRun& run : {other, of_documents("b", 1, 4)}) {
+    const ResultsGroup group = compared({of_documents("a", 0), run});
+    EXPECT_FALSE(group.has("wetness_difference"));
+    EXPECT_FALSE(group.variable("weather_rain_difference").interval);
+    EXPECT_THAT(values(group, "weather_rain_changed"), ElementsAre(0, 0, 0, 0, 0, 0));
+  }
+}
+
+TEST(Comparison, ARemovedHeadIsRemovedAndNotOfAnotherType) {
+  ComparedRun pruned = weather("b", first_rain, {0, 1, 0}, 5);
+  pruned.results.attributes["pruned_heads"] = std::string("L0H2,L10H1");
+  const ResultsGroup group = compared({weather("a", first_rain, {0, 1, 2}, 5), pruned});
+  EXPECT_THAT(group.dimensions.at("type_to").text, ElementsAre("none", "wet", "dry", "removed"));
+  EXPECT_EQ(group.variable("type_transition").values(1, 2, 3), 1);
+  EXPECT_EQ(group.variable("type_transition").values(1, 2, 0), 0);
+  EXPECT_EQ(group.variable("weather_kind").values(1, 0, 2), 3);
+  EXPECT_EQ(group.report.findings.back().text,
+            "Heads whose main type is another than in a: 0 of 2 heads in b; 1 more were removed.");
+}
+
 TEST(Comparison, HeadsWithoutAValueTakeNoPartInTheRankCorrelation) {
   const ResultsGroup group = compared({weather("a", {1, 2, 3, 10, 20, 30}, {0, 0, 0}, 5),
                                        weather("b", {9, nan, 8, nan, nan, 30}, {0, 0, 0}, 5)});
@@ -293,9 +366,9 @@ TEST(Comparison, FindingsNameWhatChanged) {
       lines, ElementsAre(
                  "2 runs in the order of the command line: a, b. The others are compared with the "
                  "first.",
-                 "Intervals lie apart from that of a for: wetness (5 in a, 9 in b).",
-                 "Intervals lie apart from those in a for most heads in: weather rain, spring (1 "
-                 "of 3 heads in b); weather rain, autumn (1 of 3 heads in b).",
+                 "Different from a beyond the interval: wetness (5 in a, 9 in b).",
+                 "Most heads differ from a beyond their intervals in: weather rain, spring (1 of 3 "
+                 "heads in b); weather rain, autumn (1 of 3 heads in b).",
                  "The order of heads correlates least with that in a (Spearman's rho) for: weather "
                  "rain, spring (-0.5 in b); weather rain, autumn (1 in b).",
                  "Heads whose main type is another than in a: 1 of 3 heads in b (most often dry to "

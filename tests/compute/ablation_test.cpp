@@ -177,7 +177,8 @@ TEST_P(HeadAblationEngine, GivesFloat32LossesWhenAskedTo) {
 INSTANTIATE_TEST_SUITE_P(Every, HeadAblationEngine,
                          testing::Values(EngineError{Engine::bfloat16_six, increase_tolerance},
                                          EngineError{Engine::bfloat16_three, 3e-5},
-                                         EngineError{Engine::bfloat16_one, 4e-2}),
+                                         EngineError{Engine::bfloat16_one, 4e-2},
+                                         EngineError{Engine::int16, 2e-3}),
                          engine_error_name);
 
 TEST(HeadAblationActivations, OfEveryKindGiveTheIncreasesOfDoublePrecision) {

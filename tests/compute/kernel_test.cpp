@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -20,7 +21,12 @@ using testing::HasSubstr;
 using testing::Not;
 
 Processor with(bool avx2, bool avx512 = false, bool avx512_bf16 = false, bool amx = false) {
-  return {"", avx2, avx512, avx512_bf16, amx};
+  Processor processor;
+  processor.avx2 = avx2;
+  processor.avx512 = avx512;
+  processor.avx512_bf16 = avx512_bf16;
+  processor.amx_bf16 = amx;
+  return processor;
 }
 
 // `own` is the kernel that OpenBLAS 0.3.21 chooses; `better` is the one it should have chosen.
@@ -70,13 +76,31 @@ TEST(Processor, HasWhatLinuxSaysOfIt) {
   const auto has = [&](const std::string& flag) {
     return flags.find(" " + flag + " ") != std::string::npos;
   };
+  if (std::getenv("HEADSCOPE_PROCESSOR") != nullptr) GTEST_SKIP() << "the processor is lowered";
   const Processor processor = this_processor();
   EXPECT_EQ(processor.avx2, has("avx2") && has("fma"));
   EXPECT_EQ(processor.avx512,
             has("avx512f") && has("avx512dq") && has("avx512bw") && has("avx512vl"));
   EXPECT_EQ(processor.avx512_bf16, has("avx512_bf16"));
   EXPECT_EQ(processor.amx_bf16, has("amx_bf16"));
+  EXPECT_EQ(processor.avx_vnni, has("avx_vnni"));
+  EXPECT_EQ(processor.avx512_vnni, has("avx512_vnni"));
+  EXPECT_THAT(text, HasSubstr("vendor_id\t: " + processor.vendor));
+  EXPECT_THAT(text, HasSubstr("cpu family\t: " + std::to_string(processor.family) + "\n"));
   EXPECT_THAT(text, HasSubstr(processor.name));
+}
+
+TEST(Processor, IsLoweredToItsNarrowerInstructions) {
+  Processor all = with(true, true, true, true);
+  all.avx_vnni = all.avx512_vnni = true;
+  EXPECT_STREQ(all.widest(), "AMX");
+  for (const char* const widest :
+       {"AMX", "AVX512-BF16", "AVX512-VNNI", "AVX-512", "AVX-VNNI", "AVX2"}) {
+    all = all.at_most(widest);
+    EXPECT_STREQ(all.widest(), widest);
+  }
+  EXPECT_STREQ(with(true).at_most("AVX-512").widest(), "AVX2") << "nothing is added";
+  EXPECT_STREQ(all.at_most("SSE").widest(), Processor().widest());
 }
 
 class Restart : public testing::Test {
@@ -128,7 +152,8 @@ TEST_F(Restart, HappensOnceAndTakesTheBestKernel) {
 }
 
 TEST_F(Restart, DoesNotHappenWhereNothingIsToBeSet) {
-  run({"--version"}, {"OPENBLAS_CORETYPE=" + *best_, "GOMP_SPINCOUNT=1", "OPENBLAS_NUM_THREADS=1"});
+  run({"--version"}, {"OPENBLAS_CORETYPE=" + *best_, "GOMP_SPINCOUNT=1", "OPENBLAS_NUM_THREADS=1",
+                      "OMP_STACKSIZE=8M"});
   EXPECT_EQ(n_start(), 1);
 }
 
@@ -193,6 +218,20 @@ TEST_F(Restart, IsDoneWithoutWhereTheLoaderIsTheProgram) {
   const test::Finished version = run({"--version"}, {}, {loader});
   EXPECT_EQ(version.exit_status, 0) << version.err;
   EXPECT_THAT(version.out, EndsWith(" Prescott\n"));
+}
+
+TEST(Version, SaysWhatEachPrecisionMeansOnThisMachine) {
+  const test::Finished here = test::run_headscope({"--version"});
+  EXPECT_THAT(here.out, HasSubstr("\nprecision fast: products by " +
+                                  engine_name(fastest_engine(Precision::fast, this_processor()))));
+  std::vector<std::string> lowered{"env", "HEADSCOPE_PROCESSOR=SSE"};
+  const std::vector<std::string> call = test::headscope_call({"--version"});
+  lowered.insert(lowered.end(), call.begin(), call.end());
+  const std::string out = test::run_program(lowered).out;
+  EXPECT_THAT(out, HasSubstr("\nprecision float32: products by float32\n"
+                             "precision high: products by float32\n"
+                             "precision fast: products by float32; of GPT-2's vocabulary 1005 "
+                             "probable and 1005 drawn entries\n"));
 }
 
 TEST(KernelWarning, IsSilentWhereTheKernelIsTheBest) {

@@ -1,4 +1,4 @@
-#include "compute/weight_product.hpp"
+#include "compute/product/weight_product.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,13 +20,14 @@ using test::widen;
 
 struct EngineCase {
   Engine engine;
-  double error;  // of a product, relative to its largest element; see tiles_test.cpp
+  double error;  // of a product, relative to its largest element; see bfloat16_test.cpp
 };
 
 constexpr EngineCase engine_cases[] = {{Engine::float32, 1e-6},
                                        {Engine::bfloat16_six, 1e-6},
                                        {Engine::bfloat16_three, 1.5e-5},
-                                       {Engine::bfloat16_one, 4e-3}};
+                                       {Engine::bfloat16_one, 4e-3},
+                                       {Engine::int16, 3e-4}};
 
 std::string engine_case_name(const testing::TestParamInfo<EngineCase>& test) {
   std::string name = engine_name(test.param.engine);
@@ -215,29 +216,42 @@ TEST(WeightProduct, SixProductsAreAsExactAsOpenBlas) {
   }
 }
 
+Processor processor(const char* vendor, int family, const char* widest) {
+  Processor all;
+  all.vendor = vendor;
+  all.family = family;
+  all.avx2 = all.avx512 = all.avx512_bf16 = all.amx_bf16 = all.avx_vnni = all.avx512_vnni = true;
+  return all.at_most(widest);
+}
+
 TEST(Precision, TakesTheFastestEngineThatIsExactEnough) {
-  Processor avx512, bf16, amx;
-  avx512.avx2 = avx512.avx512 = true;
-  bf16 = avx512;
-  bf16.avx512_bf16 = true;
-  amx = bf16;
-  amx.amx_bf16 = true;
-  for (const Processor& processor : {Processor(), avx512, bf16}) {
-    EXPECT_EQ(fastest_engine(Precision::float32, processor), Engine::float32);
-    EXPECT_EQ(fastest_engine(Precision::high, processor), Engine::float32);
-  }
-  EXPECT_EQ(fastest_engine(Precision::fast, Processor()), Engine::float32);
-  EXPECT_EQ(fastest_engine(Precision::fast, avx512), Engine::float32);
-  EXPECT_EQ(fastest_engine(Precision::fast, bf16), Engine::bfloat16_one);
+  const Processor amx = processor("GenuineIntel", 6, "AMX");
   EXPECT_EQ(fastest_engine(Precision::float32, amx), Engine::bfloat16_six);
   EXPECT_EQ(fastest_engine(Precision::high, amx), Engine::bfloat16_three);
   EXPECT_EQ(fastest_engine(Precision::fast, amx), Engine::bfloat16_one);
+  for (const Processor& without :
+       {processor("GenuineIntel", 6, "AVX512-BF16"), processor("GenuineIntel", 6, "AVX512-VNNI"),
+        processor("AuthenticAMD", 25, "AVX2")}) {
+    EXPECT_EQ(fastest_engine(Precision::float32, without), Engine::float32);
+    EXPECT_EQ(fastest_engine(Precision::high, without), Engine::float32);
+    EXPECT_EQ(fastest_engine(Precision::fast, without), Engine::int16);
+  }
+}
+
+TEST(Precision, TakesFloat32WhereNoSpeedWasMeasured) {
+  for (const Processor& unknown :
+       {Processor(), processor("AuthenticAMD", 26, "AVX512-BF16"),
+        processor("GenuineIntel", 6, "AVX-512"), processor("CentaurHauls", 6, "AVX2")}) {
+    for (const Precision precision : {Precision::float32, Precision::high, Precision::fast}) {
+      EXPECT_EQ(fastest_engine(precision, unknown), Engine::float32);
+    }
+  }
 }
 
 TEST(Precision, TakesForGradientsOfFastThoseOfHigh) {
-  Processor bf16, amx;
-  bf16.avx512_bf16 = amx.avx512_bf16 = amx.amx_bf16 = true;
-  EXPECT_EQ(fastest_gradient_engine(Precision::fast, bf16), Engine::float32);
+  const Processor amx = processor("GenuineIntel", 6, "AMX");
+  EXPECT_EQ(fastest_gradient_engine(Precision::fast, processor("AuthenticAMD", 25, "AVX2")),
+            Engine::float32);
   EXPECT_EQ(fastest_gradient_engine(Precision::float32, amx), Engine::bfloat16_six);
   for (const Precision precision : {Precision::high, Precision::fast}) {
     EXPECT_EQ(fastest_gradient_engine(precision, amx), Engine::bfloat16_three);

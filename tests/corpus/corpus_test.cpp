@@ -88,6 +88,35 @@ TEST_F(CorpusTest, BlankLinesEndPlainTextDocuments) {
             "piece: expected 0 to 0, got 1");
 }
 
+TEST_F(CorpusTest, SentencesWithoutNewdocAreOneDocumentOrDocumentsOfSoMany) {
+  std::string sentences;
+  for (const char* const form : {"a", "b", "c", "d", "e"}) {
+    sentences += line("1", form, "0", "root") + "\n";
+  }
+  const std::string path = write("a.conllu", sentences);
+  const Corpus whole({path}, &tokenizer(), {});
+  EXPECT_EQ(texts_of(whole), (Texts{"a b c d e"}));
+  ASSERT_EQ(whole.undivided_files().size(), 1U);
+  EXPECT_EQ(whole.undivided_files()[0].path, path);
+  EXPECT_EQ(whole.undivided_files()[0].n_sentence, 5U);
+
+  CorpusOptions options;
+  options.document_sentences = 2;
+  const Corpus parts({path}, &tokenizer(), options);
+  EXPECT_EQ(texts_of(parts), (Texts{"a b", "c d", "e"}));
+  EXPECT_EQ(parts.piece(1).id, "a.conllu:5");
+  EXPECT_TRUE(parts.undivided_files().empty());
+  options.max_documents = 2;
+  EXPECT_EQ(texts_of(Corpus({path}, &tokenizer(), options)), (Texts{"a b", "c d"}));
+
+  // From its first newdoc on a file divides itself.
+  options = {};
+  options.document_sentences = 1;
+  const std::string divided = write("b.conllu", "# newdoc\n" + sentences);
+  EXPECT_EQ(texts_of(Corpus({divided}, &tokenizer(), options)), (Texts{"a b c d e"}));
+  EXPECT_TRUE(Corpus({divided}, &tokenizer(), {}).undivided_files().empty());
+}
+
 TEST_F(CorpusTest, ConlluUnderAnotherNameIsNotTakenForPlainText) {
   const std::string text = "# newdoc id = a\n\n" + line("1", "One", "0", "root");
   EXPECT_EQ(error_of(write("a.tab", text)),

@@ -88,6 +88,50 @@ TEST_F(TaskFilesTest, PairsOfTheSameTokensOrTooLongAreCounted) {
   EXPECT_EQ(read(kept + kept + kept, {.max_pairs = 2}).at(0).pairs.size(), 2U);
 }
 
+TEST_F(TaskFilesTest, AFileWithoutAPairThatCanBeRunIsRefused) {
+  const std::string same = R"({"prefix": "a", "good": " b", "bad": " b"})"
+                           "\n",
+                    longer = R"({"prefix": "a b c d e f g h", "good": " b", "bad": " c"})"
+                             "\n",
+                    kept = R"({"prefix": "a", "good": " b", "bad": " c", "task": "t"})";
+  const auto error = [&](const std::string& bytes) {
+    return test::message_of([&] { read(bytes, {.max_tokens = 5, .max_pairs = 1}); });
+  };
+  EXPECT_EQ(error(same + longer + longer),
+            folder_.file("t.jsonl") +
+                ": expected pairs of different sides of at most 5 tokens, got 1 pair of equal "
+                "sides and 2 too long");
+  EXPECT_EQ(error(same + longer + kept), "no error");
+  // Pairs beyond the number asked for are neither.
+  write("u.jsonl", kept);
+  EXPECT_EQ(TaskFiles({folder_.file("u.jsonl"), folder_.file("u.jsonl")}, tasks_tokenizer(),
+                      {.max_pairs = 1})
+                .tasks()[0]
+                .pairs.size(),
+            1U);
+}
+
+TEST_F(TaskFilesTest, PairsThatDifferAtTheFirstWordAreMarked) {
+  const auto differs = [&](const std::string& good, const std::string& bad) {
+    return read(R"({"sentence_good": ")" + good + R"(", "sentence_bad": ")" + bad + R"("})")
+        .at(0)
+        .pairs.at(0)
+        .differs_at_first_word;
+  };
+  EXPECT_TRUE(differs("Who left?", "What left?"));
+  EXPECT_TRUE(differs("Girls left.", "Girl left."));
+  EXPECT_FALSE(differs("The girls left.", "The girl left."));
+  EXPECT_FALSE(differs("The", "The girl"));
+  EXPECT_FALSE(read(R"({"prefix": "The", "good": " cat", "bad": " dog"})")
+                   .at(0)
+                   .pairs.at(0)
+                   .differs_at_first_word);
+  EXPECT_TRUE(read(R"({"prefix": "", "good": "Cats", "bad": "Dogs"})")
+                  .at(0)
+                  .pairs.at(0)
+                  .differs_at_first_word);
+}
+
 TEST_F(TaskFilesTest, AFolderStandsForItsFilesAndATaskMayContinueInAnother) {
   std::filesystem::create_directory(folder_.file("d"));
   write("d/b.jsonl", R"({"prefix": "a", "good": " b", "bad": " c", "task": "x"})");
@@ -109,9 +153,11 @@ TEST_F(TaskFilesTest, MalformedLinesAreNamed) {
   EXPECT_EQ(error_of(good + "{\"prefix\": "), at + "expected a JSON object, got other text");
   EXPECT_EQ(error_of(good + "[1]"), at + "expected a JSON object, got other text");
   EXPECT_EQ(error_of(good + R"({"prefix": "a", "prefix": "b", "good": "c", "bad": "d"})"),
-            at + "expected a JSON object, got other text");
+            at + "expected a JSON object, got the key \"prefix\" twice");
+  EXPECT_EQ(error_of(good + R"({"prefix": "\ud83d", "good": "c", "bad": "d"})"),
+            at + "expected a JSON object, got a lone surrogate, half of a character");
   EXPECT_EQ(error_of(good + "{\"prefix\": \"\xFF\", \"good\": \"c\", \"bad\": \"d\"}"),
-            at + "expected a JSON object, got other text");
+            at + "expected UTF-8, got byte 255 at column 13");
   EXPECT_EQ(error_of(good + R"({"good": "a", "bad": "b"})"),
             at + "expected the fields sentence_good and sentence_bad, or prefix, good and bad");
   EXPECT_EQ(error_of(good + R"({"sentence_good": "a"})"),

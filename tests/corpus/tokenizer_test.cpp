@@ -153,6 +153,29 @@ TEST(Tokenizer, SplitsBytesThatAreNotUtf8AsPunctuation) {
   }
 }
 
+// The pattern of GPT-2, by which parts of ASCII are found without it.
+TEST(Tokenizer, PartsAreThoseOfThePattern) {
+  const UnicodePattern pattern(
+      R"('(?:s|t|re|ve|m|ll|d)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)");
+  const std::vector<std::string> letters{"a",  "the", "S",  "1",  " ",  " ",      " ",      "\n",
+                                         "\t", "'",   "'s", "re", "ll", "!",      "\x01",   "\x7F",
+                                         "é",  "٣",   "中", "—",  "\r", "\u00A0", "\u2003", "\v"};
+  std::mt19937 random(3);
+  for (int round = 0; round < 20000; ++round) {
+    std::string text;
+    for (std::size_t n = 1 + random() % 12; n > 0; --n) text += letters[random() % letters.size()];
+    TokenIds expected;
+    UnicodePattern::Search search(pattern, text);
+    for (auto part = search.next(0); part; part = search.next(part->second)) {
+      const TokenIds ids =
+          small_tokenizer().encode(text.substr(part->first, part->second - part->first)).ids;
+      expected.insert(expected.end(), ids.begin(), ids.end());
+      if (part->second == text.size()) break;
+    }
+    ASSERT_EQ(small_tokenizer().encode(text).ids, expected) << escaped_utf8(text);
+  }
+}
+
 TEST(Tokenizer, EmptyTextHasNoTokens) {
   EXPECT_TRUE(small_tokenizer().encode("").ids.empty());
 }

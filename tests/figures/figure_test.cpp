@@ -335,10 +335,11 @@ TEST_F(Figures, HostileTextIsOnlyText) {
 
 TEST_F(Figures, TextIsShownAsItIs) {
   Figure figure = two_by_three();
-  figure.title = "it's {a} `b` @c $d %e";
+  std::string& label = std::get<Heatmap>(figure.content).row_labels[0];
+  label = "it's {a} `b` @c $d %e";
   draw(figure);
   EXPECT_THAT(file("small.svg"), HasSubstr(">it's {a} `b` @c $d %e</text>"));
-  figure.title = "'quoted' \\ and \"doubled\"";
+  label = "'quoted' \\ and \"doubled\"";
   draw(figure);
   EXPECT_THAT(file("small.svg"), HasSubstr(">'quoted' \\ and \"doubled\"</text>"));
   std::get<Heatmap>(figure.content).row_labels = {"50 %d", "b"};

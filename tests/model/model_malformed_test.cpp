@@ -264,7 +264,8 @@ TEST_F(ModelMalformed, ConfigFieldsOfTheWrongKindAreNamed) {
   EXPECT_EQ(with("layer_norm_epsilon", std::string("x")),
             "model.h5:layer_norm_epsilon: expected a number, got \"x\"");
   EXPECT_EQ(with("activation_function", std::string("silu")),
-            "model.h5:activation_function: expected gelu_new, gelu_pytorch_tanh, gelu or relu, got "
+            "model.h5:activation_function: expected gelu_new, gelu_pytorch_tanh, gelu_fast, "
+            "gelu_accurate, gelu or relu, got "
             "\"silu\"");
   EXPECT_EQ(with("scale_attn_weights", std::int64_t{0}),
             "model.h5:scale_attn_weights: expected true, got false");

@@ -185,7 +185,7 @@ TEST_F(Prune, RemovedHeadsAreOfNoType) {
     const Finished finished = run_headscope(
         {"run", "--model", file, "--corpus",
          std::string(HEADSCOPE_PROJECT_DIR) + "/data/stories.conllu", "--max-documents", "8",
-         "--analyses", "classification", "--output", output, "--quiet"});
+         "--analyses", "classification", "--output", output, "--force", "--quiet"});
     EXPECT_EQ(finished.exit_status, 0) << finished.err;
     return read_results(output + "/results.h5").group("classification").variable("type").values;
   };

@@ -58,9 +58,10 @@ TEST(Attend, PrintsALinePerKindAndThePath) {
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_THAT(finished.err, IsEmpty());
   for (const char* const kind :
-       {"Model             default-model.h5 has ", "Tokens            10: <|endoftext|>·The· cat",
+       {"Model             default-model.h5 has ", "Tokens            10: <|endoftext|> The cat",
         "Previous token    L", "Current token     ", "First token       L", "Earlier copies    ",
-        "Induction-like    ", "From “cat”        L"}) {
+        "Induction-like    ", "From “cat”        L", "Next token        “",
+        "“was” raised      L"}) {
     EXPECT_THAT("\n" + finished.out, HasSubstr(std::string("\n") + kind));
   }
   EXPECT_THAT(finished.out, testing::EndsWith("\n" + page + "\n"));

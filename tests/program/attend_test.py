@@ -16,6 +16,10 @@ import h5py
 import numpy as np
 
 BINARY = sys.argv.pop(1)
+FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MODEL = os.path.join(os.path.dirname(FOLDER), "data", "default-model.h5")
+sys.path.insert(0, os.path.join(FOLDER, "reference"))
+import plain_gpt2
 SENTENCE = "The cat sat on the mat. The cat sat"
 
 
@@ -82,6 +86,40 @@ class Attend(unittest.TestCase):
         for name, values in expected.items():
             # The page rounds to 4 digits.
             np.testing.assert_allclose(self.score(name), values, rtol=1e-3, atol=1e-4, err_msg=name)
+
+    def test_predictions_and_direct_effects_are_the_models(self):
+        model = plain_gpt2.read_model(MODEL)
+        clean = plain_gpt2.Pass(model, self.ids)
+        predictions, n = self.data["predictions"], len(self.ids)
+        probability = np.array(predictions["probability"], float).reshape(n, -1)
+        expected = np.exp(clean.logits - clean.logits.max(-1, keepdims=True))
+        expected /= expected.sum(-1, keepdims=True)
+        # The page rounds to 4 digits; float32 is exact to about 1e-5.
+        np.testing.assert_allclose(probability[:, :5], -np.sort(-expected, axis=1)[:, :5], rtol=1e-3)
+        np.testing.assert_allclose(probability[:-1, 5], expected[np.arange(n - 1), self.ids[1:]], rtol=1e-3)
+        self.assertTrue(np.isnan(probability[-1, 5]), "nothing follows the last token")
+        scale = np.sqrt(clean.resid.var(-1) + model["epsilon"])
+        directions = (model["wte.weight"] - model["wte.weight"].mean(0)) * model["ln_f.weight"]
+        directions -= directions.mean(-1, keepdims=True)
+        chosen = np.stack([*np.argsort(-expected, axis=1)[:, :5].T, np.append(self.ids[1:], 0)], axis=1)
+        effects = np.stack([np.einsum("htd,tcd->tch", outputs, directions[chosen]) for outputs in clean.head_output], axis=2)
+        effects = effects / scale[:, None, None, None]
+        packed = predictions["effect"]
+        codes = np.frombuffer(base64.b64decode(packed["bytes"]), "<u2").astype(float)
+        shown = np.where(codes == 0, np.nan, packed["low"] + (packed["high"] - packed["low"]) * (codes - 1) / 65534)
+        effects[-1, 5] = np.nan
+        # A step is 1/65534 of the range, and the ends of the range have 6 digits.
+        np.testing.assert_allclose(shown.reshape(effects.shape), effects, atol=1e-3)
+
+    def test_a_word_to_follow_is_counted_too(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = os.path.join(folder, "page.html")
+            summary = run("attend", "The cat sat on the mat. The", "--next", "cat", "--output", page)
+            with open(page, encoding="utf-8") as file:
+                predictions = json.loads(re.search(r'id="head-data">(.*?)</script>', file.read()).group(1))["predictions"]
+        self.assertEqual(predictions["labels"][-1], "cat")
+        self.assertRegex(summary, "“cat” raised +L")
+        self.assertRegex(summary, r"Next token +“\S+” [\d.]+ %")
 
     def test_the_summary_names_the_largest(self):
         score = self.score("previous_token")

@@ -229,10 +229,54 @@ TEST(CommandLine, WeightsRunWritesResultsTablesFiguresAndReport) {
       }
     }
   }
-  EXPECT_THAT(run_headscope({"run", "--model", model, "--analyses", "parameters", "--figures",
-                             "svg", "--output", out})
-                  .err,
+  const std::vector<std::string> again{
+      "run", "--model", model, "--analyses", "parameters", "--figures", "svg", "--output", out};
+  const test::Finished refused = run_headscope(again);
+  EXPECT_EQ(refused.exit_status, 1);
+  EXPECT_EQ(refused.err, "headscope: " + out +
+                             ": holds the results of a finished run; --force replaces them, or "
+                             "choose another folder\n");
+  std::vector<std::string> forced = again;
+  forced.emplace_back("--force");
+  EXPECT_THAT(run_headscope(forced).err,
               HasSubstr("headscope: the results in " + out + " will be replaced\n"));
+}
+
+TEST(CommandLine, ModelsAndValuesThatAreNotThereComeWithAHint) {
+  EXPECT_EQ(run_headscope({"run", "--model", "gpt2-medium", "--output", "x"}).err,
+            "headscope: gpt2-medium: no such file or folder; if a model on the Hugging Face hub is "
+            "meant, `hf download openai-community/gpt2-medium --local-dir gpt2-medium` (of pip's "
+            "huggingface_hub) downloads it, and --model gpt2-medium reads it\n");
+  EXPECT_THAT(run_headscope({"inspect", "someone/model"}).err,
+              HasSubstr("`hf download someone/model --local-dir model`"));
+  EXPECT_EQ(run_headscope({"inspect", "/nowhere/model"}).err,
+            "headscope: /nowhere/model: cannot be opened: No such file or directory\n");
+  EXPECT_THAT(run_headscope({"run", "--analyses", "pruning,atention", "--output", "x"}).err,
+              HasSubstr("; got \"atention\"; did you mean attention?\n"));
+}
+
+TEST(CommandLine, WithoutGnuplotARunHasAllButFigures) {
+  const TemporaryDirectory directory;
+  const std::string out = directory.file("out");
+  const auto without = [&](std::vector<std::string> arguments) {
+    std::vector<std::string> call{"env", "PATH=/nonexistent"};
+    for (const std::string& word : test::headscope_call(arguments)) call.push_back(word);
+    return test::run_program(call);
+  };
+  const test::Finished finished =
+      without({"run", "--model", HEADSCOPE_PROJECT_DIR "/data/planted-model.h5", "--analyses",
+               "parameters", "--nulls", "1", "--output", out});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_THAT(
+      finished.err,
+      HasSubstr("headscope: gnuplot is not installed, so the report has no figures; once it "
+                "is, `headscope report " +
+                out + "` draws them\n"));
+  EXPECT_TRUE(fs::exists(out + "/report.html"));
+  EXPECT_FALSE(fs::is_empty(out + "/tables"));
+  EXPECT_TRUE(fs::is_empty(out + "/figures"));
+  ASSERT_EQ(run_headscope({"report", out, "--figures", "svg"}).exit_status, 0);
+  EXPECT_FALSE(fs::is_empty(out + "/figures"));
 }
 
 TEST(CommandLine, ReportRedrawsWithoutTheModel) {
@@ -277,7 +321,7 @@ TEST(CommandLine, OutputsOfAnEarlierRunGoAndOtherFilesStay) {
   const auto run = [&](const char* analysis) {
     const Finished finished =
         run_headscope({"run", "--model", model, "--analyses", analysis, "--nulls", "2", "--figures",
-                       "svg,pdf", "--output", out, "--quiet"});
+                       "svg,pdf", "--output", out, "--quiet", "--force"});
     EXPECT_EQ(finished.exit_status, 0) << finished.err;
   };
   run("circuits");
@@ -287,6 +331,7 @@ TEST(CommandLine, OutputsOfAnEarlierRunGoAndOtherFilesStay) {
   std::vector<std::string> drawn;
   for (const char* const folder : {"figures", "tables"}) {
     for (const auto& entry : fs::directory_iterator(out + "/" + folder)) {
+      if (entry.path().filename() == "headscope-tables.txt") continue;  // written again
       if (test::read_file(entry.path().string()) != "mine") drawn.push_back(entry.path());
     }
   }

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "headscope/model.hpp"
 #include "headscope/results.hpp"
 #include "option_parser.hpp"
 #include "run/output_folder.hpp"
@@ -15,6 +16,7 @@
 #include "support/same_results.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/token_corpus.hpp"
 
 namespace headscope {
 namespace {
@@ -64,6 +66,15 @@ Finished run_resumable(const std::string& output, const Words& more = {}) {
   return test::run_headscope(resumable_arguments(output, more));
 }
 
+std::vector<std::string> read_names(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
 /// Results of the uninterrupted run, computed once.
 const Results& uninterrupted() {
   static const Results results = [] {
@@ -106,6 +117,20 @@ TEST(Resume, AfterKillsInEveryPassGivesTheSameNumbersToTheLastBit) {
   EXPECT_FALSE(fs::exists(output + "/shards"));
 }
 
+TEST(Resume, AloneTakesTheOptionsOfTheRunAndInspectSaysSo) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  run_until(saved_file(output, 2), SIGKILL, resumable_arguments(output));
+  const Finished seen = test::run_headscope({"inspect", output});
+  EXPECT_EQ(seen.exit_status, 0);
+  EXPECT_THAT(seen.out, HasSubstr(output + ": unfinished run\n"));
+  EXPECT_THAT(seen.out, testing::ContainsRegex("pass 2 of 4, (document [1-8] of 8|finished)\n"));
+  EXPECT_THAT(seen.out, HasSubstr(" headscope run --output " + output + " --resume\n"));
+  const Finished finished = test::run_headscope({"run", "--output", output, "--resume"});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  EXPECT_EQ(first_difference(read_results(output + "/results.h5"), uninterrupted()), "");
+}
+
 TEST(Resume, RunsNoDocumentAgainThatWasSaved) {
   const TemporaryDirectory folder;
   Words arguments = resumable_arguments(folder.path(), {"--quiet", "--resume"});
@@ -144,6 +169,41 @@ TEST_P(Signal, SavesSaysHowToResumeAndExits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Resume, Signal, testing::Values(SIGINT, SIGTERM));
+
+// A document that takes minutes.
+TEST(Resume, ASignalInsideADocumentIsHeeded) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  ModelConfig config;
+  config.n_layer = config.n_head = 12;
+  config.d_model = 384;
+  config.d_mlp = 1536;
+  config.n_ctx = 512;
+  config.d_vocab = 300;
+  save_model(random_model(config, 1), folder.file("m.h5"));
+  TokenIds tokens(config.n_ctx);
+  for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<TokenId>(i * i % 300);
+  test::write_token_corpus(folder.file("c.h5"), {tokens});
+  Running running(test::headscope_call({"run", "--model", folder.file("m.h5"), "--corpus",
+                                        folder.file("c.h5"), "--no-bos", "--analyses", "pruning",
+                                        "--threads", "1", "--output", output}));
+  while (!fs::exists(output + "/.lock") && !running.has_ended()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  const auto sent = std::chrono::steady_clock::now();
+  running.send(SIGINT);
+  const Finished stopped = running.wait();
+  // A second, and time for a machine at work; the document alone takes more than half a minute.
+  EXPECT_LT(std::chrono::steady_clock::now() - sent, std::chrono::seconds(10));
+  EXPECT_EQ(stopped.exit_status, 128 + SIGINT);
+  EXPECT_THAT(stopped.err,
+              HasSubstr("headscope: SIGINT: stops; a second signal ends it at once\n"));
+  EXPECT_THAT(stopped.err,
+              testing::ContainsRegex(
+                  "headscope: SIGINT: (nothing was saved yet|saved after pass 1); continue "
+                  "with `headscope run "));
+}
 
 TEST(Resume, RefusesWhatChangedAndNamesIt) {
   const TemporaryDirectory folder;
@@ -186,6 +246,25 @@ TEST(Resume, OnOtherThreadsNeedsAnOptionAndIsRecorded) {
   EXPECT_THAT(arithmetic, HasSubstr(", 1 thread; OpenBLAS"));
 }
 
+TEST(Shards, DoNotWaitForAShardThatDied) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out");
+  Words dying = resumable_arguments(output, {"--shard", "2/2"});
+  replace(dying, "--analyses", "classification");
+  const Finished killed = run_until(output + "/shards/2-of-2.pass-1.saved", SIGKILL, dying);
+  ASSERT_EQ(killed.exit_status, 128 + SIGKILL) << killed.err;
+  Words waiting = dying;
+  replace(waiting, "--shard", "1/2");
+  waiting.push_back("--wait");
+  const Finished finished = test::run_headscope(waiting);
+  EXPECT_EQ(finished.exit_status, 1);
+  EXPECT_THAT(finished.err,
+              HasSubstr("headscope: no process runs shard 2 any more, whose pass 1 is missing; "
+                        "continue it with `--shard 2/2 --resume`, then this shard with `headscope "
+                        "run "));
+  EXPECT_THAT(finished.err, HasSubstr(" --shard 1/2 --wait --resume`\n"));
+}
+
 TEST(OutputFolder, IsLockedWhileARunWritesIt) {
   const TemporaryDirectory folder;
   const std::string output = folder.file("out");
@@ -218,6 +297,47 @@ TEST(OutputFolder, IsLockedByEachShardForItself) {
   EXPECT_EQ(run_resumable(output, {"--shard", "2/2"}).exit_status, 0);
   EXPECT_THAT(run_resumable(output, {"--shard", "1/2"}).err,
               HasSubstr("/shards: is being written by "));
+}
+
+TEST(OutputFolder, LockOverwritesNoFileOfTheUser) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out"), own = folder.file("f");
+  fs::create_directories(output);
+  test::write_file(own, "mine");
+  const auto refused = [&](const std::string& reason) {
+    const Finished finished = run_resumable(output);
+    EXPECT_EQ(finished.exit_status, 1);
+    EXPECT_THAT(finished.err, HasSubstr(output + "/.lock: cannot be written: " + reason + "\n"));
+    EXPECT_EQ(test::read_file(own), "mine");
+    fs::remove(output + "/.lock");
+  };
+  fs::create_symlink("../f", output + "/.lock");
+  refused("it is a symbolic link");
+  fs::create_hard_link(own, output + "/.lock");
+  refused("it is not a file of its own");
+}
+
+TEST(OutputFolder, KeepsTheTablesOfTheUser) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out"), own = output + "/tables/parameters.mine.csv";
+  const Words run{"run",        "--model",    HEADSCOPE_PROJECT_DIR "/data/planted-model.h5",
+                  "--analyses", "parameters", "--nulls",
+                  "1",          "--figures",  "svg",
+                  "--quiet",    "--output",   output};
+  fs::create_directories(output);
+  fs::create_directory(folder.file("linked"));
+  fs::create_directory_symlink("../linked", output + "/tables");
+  test::write_file(own, "mine");
+  ASSERT_EQ(test::run_headscope(run).exit_status, 0);
+  const std::vector<std::string> first = read_names(output + "/tables");
+  EXPECT_GT(first.size(), 3U);
+  test::write_file(
+      output + "/tables/headscope-tables.txt",
+      test::read_file(output + "/tables/headscope-tables.txt") + "parameters.old.csv\n");
+  test::write_file(output + "/tables/parameters.old.csv", "of an earlier run");
+  ASSERT_EQ(test::run_headscope({"report", output, "--figures", "svg"}).exit_status, 0);
+  EXPECT_EQ(test::read_file(own), "mine");
+  EXPECT_EQ(read_names(output + "/tables"), first);
 }
 
 TEST(OutputFolder, IsCheckedBeforeTheWork) {

@@ -17,6 +17,9 @@ from pathlib import Path
 import h5py
 
 PROJECT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(PROJECT / "tests/support"))
+from children import ending_with_parent
+
 SKIPPED = 77
 
 CONFIGURATION = """
@@ -93,7 +96,8 @@ class Slurm:
 
     def launch(self, *command):
         log = open(self.folder / "daemons.log", "a")
-        self.daemons.append(subprocess.Popen(command, env=self.environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL))
+        self.daemons.append(subprocess.Popen(command, env=self.environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                             preexec_fn=ending_with_parent()))
 
     def wait_until(self, condition, what, seconds=30):
         end = time.time() + seconds

@@ -7,12 +7,17 @@ import fcntl
 import os
 import pty
 import re
+import shutil
 import struct
 import subprocess
 import sys
 import tempfile
 import termios
 import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from children import ending_with_parent
 
 BINARY = sys.argv.pop(1)
 
@@ -25,7 +30,7 @@ def on_terminal(columns, *arguments):
     """What the program writes to stderr, a terminal of this width."""
     terminal, end = pty.openpty()
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen([BINARY, *arguments], stdout=subprocess.DEVNULL, stderr=end)
+    process = subprocess.Popen([BINARY, *arguments], stdout=subprocess.DEVNULL, stderr=end, preexec_fn=ending_with_parent())
     os.close(end)
     written = b""
     while True:
@@ -92,6 +97,11 @@ class Progress(unittest.TestCase):
 
 
 class Manual(unittest.TestCase):
+    def test_has_the_sections_of_a_manual(self):
+        page = output("help", "--man")
+        sections = re.findall(r"^\.SH (.*)$", page, re.MULTILINE)
+        self.assertEqual(sections, ["NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "ENVIRONMENT", "FILES", "EXAMPLES", "EXIT STATUS"])
+
     def test_has_every_command_and_option(self):
         page = output("help", "--man").replace("\\-", "-")
         self.assertEqual(len(COMMANDS), 9)
@@ -117,6 +127,21 @@ class Completion(unittest.TestCase):
             self.assertEqual(self.complete(command, "--"), options_of(command))
         self.assertEqual(self.complete("run", "--control", "r"), ["random"])
         self.assertEqual(self.complete("run", "da"), [])
+
+    def test_goes_on_after_a_comma(self):
+        self.assertEqual(self.complete("run", "--analyses", "pruning,corr"), ["pruning,correlation"])
+        self.assertEqual(self.complete("run", "--figures", "svg,pn"), ["svg,png"])
+
+    def test_other_shells_accept_theirs(self):
+        for shell in ("zsh", "fish"):
+            script = output("help", f"--{shell}-completion")
+            for command in COMMANDS:
+                self.assertIn(command, script)
+            if shutil.which(shell):
+                with tempfile.NamedTemporaryFile("w", suffix="." + shell) as file:
+                    file.write(script)
+                    file.flush()
+                    subprocess.run([shell, "-n", file.name], check=True)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import numpy as np
 
 import plain_gpt2
 from plain_bpe import Tokenizer
-from plain_gpt2 import FAILURES, CounterRandom, Pass, compare, random_permutation, read_model, report_failures
+from plain_gpt2 import FAILURES, CounterRandom, Pass, compare, random_permutation, read_model, report_failures, t_upper_tail
 
 # ---- annotation -----------------------------------------------------------------------------------------------------
 
@@ -85,6 +85,7 @@ def add_sentence(document, rows, fields):
             spans[number] = append_form(document, row[1], row[9])
         head = int(row[6]) if row[6].isdigit() and row[6] != "0" else None
         document["words"].append({
+            "form": row[1], "features": dict(f.split("=", 1) for f in row[5].split("|") if "=" in f),
             "upos": row[3] if row[3] != "_" else "", "relation": row[7].split(":")[0] if row[7] != "_" else "",
             "head": None if head is None else first + head - 1, "sentence": sentence, "span": spans[number]})
         index = len(document["words"]) - 1
@@ -322,18 +323,34 @@ def largest_words(W, tokens_of):
     return largest
 
 
+RULES = ("nearest", "completed_last", "same_form", "agreement")
+PRONOUNS = {form: agreement for agreement, forms in {
+    ("Masc", "Sing"): "he him his himself", ("Fem", "Sing"): "she her hers herself", ("Neut", "Sing"): "it its itself",
+    (None, "Sing"): "i me my mine myself",
+    (None, "Plur"): "they them their theirs themselves we us our ours ourselves"}.items() for form in forms.split()}
+
+
+def agreement(word):
+    """Gender and number."""
+    gender, number = PRONOUNS.get(word["form"].lower(), (None, None)) if word["upos"] == "PRON" else (None, None)
+    return word["features"].get("Gender", gender), word["features"].get("Number", number)
+
+
 def references(document, tokens_of):
-    """(word, antecedent head words, is pronoun, nearest is right, completed last is right) of each mention that has one."""
+    """(word, antecedent head words, is pronoun, whether each rule is right) of each mention that has an antecedent."""
+    words = document["words"]
     mentions = [m for m in document["mentions"] if tokens_of[m["head"]]]
     found = []
     for mention in mentions:
+        own = words[mention["head"]]
         antecedents = {m["head"] for m in mentions if m["entity"] == mention["entity"] and m["head"] < mention["head"]}
         if antecedents:
-            nearest = max(m["head"] for m in mentions if m["head"] < mention["head"])
+            earlier = [m["head"] for m in mentions if m["head"] < mention["head"]]
             done = [m for m in mentions if max(m["words"]) < min(mention["words"])]
-            last = max(done, key=lambda m: (max(m["words"]), -min(m["words"])), default={"head": None})
-            found.append((mention["head"], antecedents, document["words"][mention["head"]]["upos"] == "PRON",
-                          nearest in antecedents, last["head"] in antecedents))
+            taken = [max(earlier), max(done, key=lambda m: (max(m["words"]), -min(m["words"])), default={"head": None})["head"],
+                     max((w for w in earlier if words[w]["form"].lower() == own["form"].lower()), default=max(earlier)),
+                     max((w for w in earlier if agreement(words[w]) == agreement(own)), default=max(earlier))]
+            found.append((mention["head"], antecedents, own["upos"] == "PRON", [word in antecedents for word in taken]))
     return found
 
 
@@ -359,14 +376,20 @@ def induction(model, first_token, seed):
 # ---- tests and types ------------------------------------------------------------------------------------------------
 
 
-def binomial_tail(successes, n, p):
-    """P(X >= successes), summed term by term from logarithms."""
-    if p <= 0:
-        return 1.0 if successes == 0 else 0.0
-    if p >= 1:
-        return 1.0
-    return math.fsum(math.exp(math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) + i * math.log(p) + (n - i) * math.log1p(-p))
-                     for i in range(successes, n + 1))
+def paired_t_p(differences):
+    """One-sided p-value of a mean of at most 0."""
+    n, mean, deviation = len(differences), np.mean(differences), np.std(differences, ddof=1)
+    if deviation == 0:
+        return 0.0 if mean > 0 else 1.0
+    return t_upper_tail(mean / deviation * math.sqrt(n), n - 1)
+
+
+def paired_p(cases, heads, rule, least=(30, 10)):
+    """By head; cases and the rule's hits by document, the heads' by document and head. NaN where there are too few."""
+    has = cases > 0
+    if cases.sum() < least[0] or has.sum() < least[1]:
+        return np.full(heads.shape[1:], np.nan)
+    return np.apply_along_axis(paired_t_p, 0, heads[has] - rule[has].reshape((-1,) + (1,) * (heads.ndim - 1)))
 
 
 def adjusted(p):
@@ -437,6 +460,7 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
     first /= np.maximum(seen, 1)[None, None, :, None]
 
     halves = {"all": Sums(), "even": Sums(), "odd": Sums()}
+    by_document = Sums()  # of odd documents: numbers of cases, of hits by rule and by head
     null = Sums()
     unaligned = 0
     for (d, index, document), tokens, A_all in zip(pieces, tokens_of_piece, patterns):
@@ -455,21 +479,30 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
         for part in sums:
             for q in range(2, T):
                 part.add("delimiter_baseline", marks[1:q + 1].sum(), q)
-                part.add("distance_uniform", sum(q - k for k in range(1, q + 1)) / (q + 1), q / (q + 1))
+                part.add("distance_uniform", sum(q - k for k in range(1, q + 1)) / q, 1)
                 part.add("distance_furthest", q - 1, 1)
             n_earlier = 0
             for i, its in enumerate(tokens_of):
                 if its and n_earlier:
                     part.add("dependency_alignment_baseline", sum(arc[0] == i for arc in arcs) / n_earlier, 1)
                 n_earlier += bool(its)
-            for _, _, pronoun, nearest, completed in asked:
-                for name in ("coreference", "coreference_pronoun") if pronoun else ("coreference",):
-                    part.add(name + "_baseline", nearest, 1)
-                    part.add(name + "_baseline_completed", completed, 1)
+            for _, _, pronoun, right in asked:
+                for rule, is_right in zip(RULES, right):
+                    for mention in ("all", "pronoun") if pronoun else ("all",):
+                        part.add(("coreference_baseline", rule, mention), is_right, 1)
             for later, earlier, relation, direction in arcs:
                 if relation not in ("", "root", "punct"):
                     part.add(("offset", relation, direction, later - earlier), 1, 0)
                     part.add(("count", relation, direction), 1, 0)
+        in_documents = {"at": d, "shape": n_document}
+        if d % 2 == 1:
+            for later, earlier, relation, direction in arcs:
+                by_document.add((relation, direction), 1, 0, **in_documents)
+                by_document.add((relation, direction, later - earlier), 1, 0, **in_documents)
+            for _, _, pronoun, right in asked:
+                by_document.add("pronoun", pronoun, 0, **in_documents)
+                for rule, is_right in zip(RULES, right):
+                    by_document.add(("pronoun", rule), pronoun and is_right, 0, **in_documents)
         for unit in np.ndindex(shape):
             A = A_all[unit]
             scores, entropy = pattern_scores(A, marks, tokens, counts, first[unit])
@@ -493,12 +526,16 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
                 for later, earlier, relation, direction in arcs:
                     if relation not in ("", "root", "punct"):
                         part.add(("hits", relation, direction), largest.get(later) == earlier, 0, at=unit, shape=shape)
+            if d % 2 == 1:
+                in_documents = {"at": (d,) + unit, "shape": (n_document,) + shape}
+                by_document.add(("pronoun", "hits"), scores["coreference_pronoun"][0], 0, **in_documents)
+                for later, earlier, relation, direction in arcs:
+                    by_document.add((relation, direction, "hits"), largest.get(later) == earlier, 0, **in_documents)
 
     found = ratio(halves["all"])
     for name in ("sink", "entropy", "confidence", "distance", "variability", "previous_token", "delimiter", "duplicate_token",
                  "rare_token", "semantic", "dependency_alignment", "coreference", "coreference_pronoun", "delimiter_baseline",
-                 "distance_uniform", "distance_furthest", "dependency_alignment_baseline", "coreference_baseline",
-                 "coreference_pronoun_baseline", "coreference_baseline_completed", "coreference_pronoun_baseline_completed"):
+                 "distance_uniform", "distance_furthest", "dependency_alignment_baseline"):
         compare(name, found[name], group[name][()])
     for name in ("offset_share", "offset_mass"):
         compare(name, [found[name, o] for o in range(9)], group[name][()])
@@ -528,21 +565,31 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
     def share(part, whole):
         return part / whole if whole else np.full(np.shape(part), np.nan)
 
+    def document_counts(name, shape):
+        return by_document.get(name, [np.zeros(shape)])[0]
+
     tests = [(r, d) for r in relations for d in (0, 1)]
     table = collections.defaultdict(list)
+    even_gain = []
     for r, d in tests:
         everywhere = offsets("all", r, d)
-        chosen = min(offsets("even", r, d).items(), key=lambda item: (-item[1], item[0]), default=(None, 0))[0]
-        baseline = share(offsets("odd", r, d).get(chosen, 0.0), count("odd", r, d)) if chosen is not None else np.nan
+        even, odd = ({o: n for o, n in offsets(half, r, d).items() if o <= 64} for half in ("even", "odd"))
+        chosen = min(even, key=lambda o: (-even[o], o), default=None)
+        best = min(odd, key=lambda o: (-odd[o], o != chosen, o), default=chosen or 0)
+        baseline = share(odd.get(best, 0.0), count("odd", r, d))
+        even_gain.append(share(hits("even", r, d), count("even", r, d)) - share(max(even.values(), default=0.0), count("even", r, d)))
         n = int(count("odd", r, d))
+        cases = document_counts((r, d), n_document)
         table["relation_accuracy"].append(share(hits("all", r, d), count("all", r, d)))
         table["relation_count"].append(count("all", r, d))
         table["relation_baseline"].append(share(max(everywhere.values(), default=0.0), count("all", r, d)))
         table["relation_accuracy_heldout"].append(share(hits("odd", r, d), n))
         table["relation_baseline_heldout"].append(float(baseline))
         table["relation_count_heldout"].append(n)
-        odd = hits("odd", r, d).astype(int)
-        table["relation_p"].append(np.vectorize(lambda x: np.nan if np.isnan(baseline) else binomial_tail(x, n, baseline))(odd))
+        table["relation_offset"].append(best)
+        table["relation_documents_heldout"].append((cases > 0).sum())
+        table["relation_p"].append(paired_p(cases, document_counts((r, d, "hits"), (n_document,) + shape),
+                                            document_counts((r, d, best), n_document)))
     for name, values in table.items():
         values = np.array(values)
         compare(name, values.reshape((len(relations), 2) + values.shape[1:]), group[name][()])
@@ -550,29 +597,26 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
     compare("relation_q", q.reshape((len(relations), 2) + shape), group["relation_q"][()])
 
     odd = ratio(halves["odd"])
-    pronoun_n = int(halves["odd"]["coreference_pronoun_baseline"][1])
-    pronoun_hits = halves["odd"]["coreference_pronoun"][0].astype(int)
-    baselines = [float(odd["coreference_pronoun_baseline" + rule]) for rule in ("", "_completed")]
-    compare("coreference_pronoun_baseline_heldout", baselines[0], group["coreference_pronoun_baseline_heldout"][()])
-    compare("coreference_pronoun_baseline_completed_heldout", baselines[1],
-            group["coreference_pronoun_baseline_completed_heldout"][()])
-    pronoun_baseline = max(baselines)
-    coreference_p = np.vectorize(lambda x: binomial_tail(x, pronoun_n, pronoun_baseline))(pronoun_hits)
+    for half, name in (("all", "coreference_baseline"), ("odd", "coreference_baseline_heldout")):
+        compare(name, [[ratio(halves[half]).get(("coreference_baseline", rule, mention), np.nan) for mention in ("all", "pronoun")]
+                       for rule in RULES], group[name][()])
+    of_rule = [float(odd.get(("coreference_baseline", rule, "pronoun"), np.nan)) for rule in RULES]
+    pronoun_baseline = max(of_rule)
+    coreference_p = paired_p(document_counts("pronoun", n_document),
+                             document_counts(("pronoun", "hits"), (n_document,) + shape),
+                             document_counts(("pronoun", RULES[of_rule.index(pronoun_baseline)]), n_document))
     compare("coreference_pronoun_heldout", odd["coreference_pronoun"], group["coreference_pronoun_heldout"][()])
     compare("coreference_p", coreference_p, group["coreference_p"][()])
     coreference_q = adjusted(coreference_p)
     compare("coreference_q", coreference_q, group["coreference_q"][()])
 
     z = (found["semantic"] - nulls.mean(axis=0)) / nulls.std(axis=0, ddof=1)
-    best = np.full(shape, -np.inf)
-    carrier = np.full(shape, -1)
-    for i in range(len(tests)):
-        if table["relation_count_heldout"][i] >= 30:
-            threshold = table["relation_baseline_heldout"][i] + 0.10
-            margin = (table["relation_accuracy_heldout"][i] - threshold) / (1 - threshold)
-            better = (q[i] < 0.05) & (margin >= 0) & (margin > best)
-            best[better], carrier[better] = margin[better], i
-    syntactic = carrier >= 0
+    threshold = np.array(table["relation_baseline_heldout"])[:, None, None] + 0.10
+    passed = (np.array(table["relation_accuracy_heldout"]) >= threshold) & (q < 0.05)
+    compare("relation_passed", passed.reshape((len(relations), 2) + shape), group["relation_passed"][()])
+    syntactic = passed.any(axis=0)
+    claimed = np.where(passed, np.nan_to_num(np.array(even_gain), nan=-2), -np.inf).argmax(axis=0)
+    carrier = np.where(syntactic, claimed, -1)
     held_out = np.array(table["relation_count_heldout"] + [0])
     compare("syntactic_relation", np.where(syntactic, carrier // 2, -1), group["syntactic_relation"][()])
     compare("syntactic_direction", np.where(syntactic, carrier % 2, -1), group["syntactic_direction"][()])
@@ -581,7 +625,8 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
     positional = at_offset[1:].any(axis=0)
     # A share of 0.9 or more lies at a single offset.
     compare("positional_offset", np.where(positional, 1 + at_offset[1:].argmax(axis=0), -1), group["positional_offset"][()])
-    uniform = float(found["distance_uniform"]) * (1 + 1e-6)
+    distance_low = group["distance_ci_low"][()] if "distance_ci_low" in group else np.full(shape, np.nan)
+    uniform, furthest = float(found["distance_uniform"]), float(found["distance_furthest"])
     expected = np.array([
         positional, at_offset[0],
         found["delimiter"] >= max(0.5, 2 * float(found["delimiter_baseline"])),
@@ -589,7 +634,9 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
         (odd["coreference_pronoun"] >= pronoun_baseline + 0.10) & (coreference_q < 0.05),
         (found["semantic"] >= 0.2) & (z >= 5),
         found["duplicate_token"] >= 0.4, inductions >= 0.4, found["rare_token"] >= 0.5, found["sink"] >= 0.9,
-        found["distance"] > uniform])
+        (found["distance"] >= uniform + 0.25 * (furthest - uniform)) & (distance_low > uniform)] + [  # the effects themselves: effects_check.py
+            (sign * group[name][()] >= 0.1) & (sign * (group[name][()] - group[name + "_null"][()]) > 0) & (group[name + "_q"][()] < 0.05)
+            for sign, name in ((1, "copy_effect"), (-1, "suppression_effect"))])
     compare("type", expected, group["type"][()])
     return report_failures()
 

@@ -10,6 +10,7 @@ python3-pandas.
 import pathlib
 import sys
 import unittest
+import warnings
 
 import h5netcdf
 import numpy as np
@@ -24,6 +25,16 @@ def dataset(folder, group):
     return xr.open_dataset(folder / "results.h5", group=group, engine="h5netcdf").load()
 
 
+def primary_types(run):
+    """The name of each head's primary type by layer and head; `removed` where the run's model has lost the head."""
+    with h5netcdf.File(run / "results.h5") as file:
+        primary = file["classification/primary"]
+        types = np.array(primary.attrs["flag_meanings"].split())[primary[...]].astype(object)
+        for name in filter(None, file.attrs.get("pruned_heads", "").split(",")):
+            types[tuple(int(number) for number in name[1:].split("H"))] = "removed"
+    return types
+
+
 class Comparison(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -35,7 +46,7 @@ class Comparison(unittest.TestCase):
         for group in GROUPS:
             first, second = (dataset(run, group) for run in self.runs)
             for name, variable in first.data_vars.items():
-                if variable.dtype.kind not in "OU" and {"layer", "head"} <= set(variable.dims) and name in second and not name.endswith(("_ci_low", "_ci_high")):
+                if variable.dtype.kind not in "OU" and {"layer", "head"} <= set(variable.dims) and name in second and not name.endswith(("_ci_low", "_ci_high", "_resamples")):
                     yield f"{group.replace('/', '_')}_{name}", first, second, name
 
     def test_every_variable_by_head_stands_side_by_side(self):
@@ -45,7 +56,11 @@ class Comparison(unittest.TestCase):
             names.add(joined)
             self.assertEqual(found.dims[0], "run")
             for run, own in enumerate((first, second)):
-                np.testing.assert_array_equal(found.values[run], own[name].values, joined)
+                if joined == "classification_primary":
+                    meanings = np.array(found.attrs["flag_meanings"].split())
+                    np.testing.assert_array_equal(meanings[found.values[run]], primary_types(self.runs[run]))
+                else:
+                    np.testing.assert_array_equal(found.values[run], own[name].values, joined)
                 if name + "_ci_low" in own:
                     for bound in ("_ci_low", "_ci_high"):
                         np.testing.assert_array_equal(self.found[joined + bound].values[run], own[name + bound].values)
@@ -55,7 +70,7 @@ class Comparison(unittest.TestCase):
         self.assertFalse([name for name in self.found if name.startswith("attention")])
 
     def test_differences_changes_and_rank_correlations(self):
-        n_changed = 0
+        n_changed = n_paired = 0
         for joined, first, second, name in self.by_head():
             if first[name].dtype == np.uint8:
                 self.assertNotIn(joined + "_difference", self.found)
@@ -66,6 +81,16 @@ class Comparison(unittest.TestCase):
             self.assertEqual(joined + "_changed" in self.found, name + "_ci_low" in first)
             if name + "_ci_low" in first:
                 apart = (second[name + "_ci_low"] > first[name + "_ci_high"]) | (second[name + "_ci_high"] < first[name + "_ci_low"])
+                if joined + "_difference_ci_low" in self.found:  # in pairs
+                    n_paired += 1
+                    draws = second[name + "_resamples"].values.astype(float) - first[name + "_resamples"].values
+                    low, high = (self.found[joined + "_difference" + bound].values[1] for bound in ("_ci_low", "_ci_high"))
+                    with np.errstate(invalid="ignore"), warnings.catch_warnings():
+                        warnings.simplefilter("ignore", RuntimeWarning)  # of heads without a value
+                        for bound, share in ((low, 2.5), (high, 97.5)):
+                            expected = np.where(np.isnan(difference[1]), np.nan, np.nanpercentile(draws, share, axis=0))
+                            np.testing.assert_allclose(bound, expected, rtol=1e-9, atol=1e-12)
+                    apart = xr.DataArray((low > 0) | (high < 0))
                 changed = self.found[joined + "_changed"].values
                 np.testing.assert_array_equal(changed[1], apart.values)
                 self.assertEqual(changed[0].sum(), 0)
@@ -83,13 +108,16 @@ class Comparison(unittest.TestCase):
                     ranks = [pd.Series(each).rank() for each in (before, after)]
                     self.assertAlmostEqual(value, np.corrcoef(*ranks)[0, 1], places=12)
         self.assertGreater(n_changed, 0)
+        self.assertGreater(n_paired, 10)
+
+    def test_the_loss_is_compared_in_pairs(self):
+        draws = [dataset(run, "pruning")["loss_resamples"].values.astype(float) for run in self.runs]
+        expected = np.percentile(draws[1] - draws[0], [2.5, 97.5])
+        found = [self.found["loss_difference" + bound].values[1] for bound in ("_ci_low", "_ci_high")]
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
 
     def test_types_change_as_counted(self):
-        meanings = []
-        for run in self.runs:
-            with h5netcdf.File(run / "results.h5") as file:
-                primary = file["classification/primary"]
-                meanings.append(np.array(primary.attrs["flag_meanings"].split())[primary[...]].reshape(-1))
+        meanings = [primary_types(run) for run in self.runs]
         transition = self.found["type_transition"]
         for run, after in enumerate(meanings):
             for before in transition["type_from"].values:

@@ -127,12 +127,13 @@ def main(results_path, model_path, corpus_path, n_bootstrap, js_queries):
             parts = [outputs(space, layer, head) for head in range(n_head)]
             return [np.concatenate([math.sqrt(w) * part for w, part in zip(weights, head) if w]) for head in parts]
         draws.append([[mean_abs(matrix(of_draw(space, layer), cosine)) for layer in layers] for space in spaces])
-    low, high = interval(np.array(draws))
+    low, high = interval(np.array(draws), [[mean_abs(each) for each in space] for space in cosines])
     compare("mean_abs_cosine_ci_low", low, group["mean_abs_cosine_ci_low"][()], TOLERANCE)
     compare("mean_abs_cosine_ci_high", high, group["mean_abs_cosine_ci_high"][()], TOLERANCE)
     claims = results["claims"]
     over_layers = np.mean(np.array(draws)[:, 1], axis=1)
-    expected = [np.mean([mean_abs(each) for each in cosines[1]]), *interval(over_layers)]
+    effect = np.mean([mean_abs(each) for each in cosines[1]])
+    expected = [effect, *interval(over_layers, effect)]
     for at, number in enumerate(claims["number"][()]):
         if number in (6, 10) and b"untrained" not in claims["effect_name"][at]:
             compare(f"claim {number}", expected, [claims[name][at] for name in ("effect", "ci_low", "ci_high")], TOLERANCE)

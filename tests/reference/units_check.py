@@ -58,7 +58,7 @@ def main(results_path, model_path, corpus_path, tokenizer_folder, n_bootstrap):
     weights = document_weights(len(documents), int(n_bootstrap), seed)
 
     def check(group, name, value, draws, place=()):
-        for suffix, expected in zip(("", "_ci_low", "_ci_high"), (value, *interval(draws))):
+        for suffix, expected in zip(("", "_ci_low", "_ci_high"), (value, *interval(draws, value))):
             compare(name + suffix, expected, results[group][name + suffix][place], TOLERANCE)
 
     drawn = weights @ losses

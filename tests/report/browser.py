@@ -7,8 +7,13 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from children import ending_with_parent
 
 
 class BrowserError(Exception):
@@ -34,17 +39,18 @@ class Browser:
              "--hide-scrollbars", "--user-data-dir=" + os.path.join(self.folder, "profile"),
              f"--window-size={width},{height}", "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=False,
-            preexec_fn=place_descriptors, start_new_session=True, env=dict(os.environ, TMPDIR=self.folder))
+            preexec_fn=ending_with_parent(place_descriptors), start_new_session=True, env=dict(os.environ, TMPDIR=self.folder))
         os.close(to_browser)
         os.close(from_browser)
         self.buffer, self.number, self.session = b"", 0, None
-        self.complaints, self.requests, self.loaded = [], [], 0
+        self.complaints, self.requests, self.loaded = [], [], set()
         targets = self.command("Target.getTargets")["targetInfos"]
         page = next(target for target in targets if target["type"] == "page")
         self.session = self.command("Target.attachToTarget", targetId=page["targetId"],
                                     flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.command(domain + ".enable")
+        self.command("Page.setLifecycleEventsEnabled", enabled=True)
 
     def close(self):
         os.killpg(self.process.pid, signal.SIGKILL)
@@ -75,8 +81,8 @@ class Browser:
             self.complaints.append(json.dumps(values["entry"]))
         elif method == "Network.requestWillBeSent":
             self.requests.append(values["request"]["url"])
-        elif method == "Page.loadEventFired":
-            self.loaded += 1
+        elif method == "Page.lifecycleEvent" and values["name"] == "load":
+            self.loaded.add(values["loaderId"])
         return message
 
     def command(self, method, **values):
@@ -94,10 +100,11 @@ class Browser:
                 return answer["result"]
 
     def open(self, path):
-        loads = self.loaded
-        self.command("Page.navigate", url=path if path == "about:blank" else "file://" + os.path.abspath(path))
+        """Returns when this page, and not one opened before, has loaded."""
+        url = path if path == "about:blank" else "file://" + os.path.abspath(path)
+        loader = self.command("Page.navigate", url=url)["loaderId"]
         deadline = time.monotonic() + 60
-        while self.loaded == loads:
+        while loader not in self.loaded:
             self.receive(deadline)
 
     def evaluate(self, expression):
@@ -108,7 +115,7 @@ class Browser:
         return answer["result"].get("value")
 
     def middle_of(self, selector):
-        """[x, y] of the element's centre; scrolls to it and waits until it exists and nothing covers it."""
+        """[x, y] of the element's centre; scrolls to it and waits until it exists, rests over two frames and nothing covers it."""
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline:
             place = self.evaluate(self.place_of(selector))
@@ -119,15 +126,21 @@ class Browser:
 
     @staticmethod
     def place_of(selector):
-        return f"""(() => {{
-            const element = document.querySelector({json.dumps(selector)});
-            if (!element) return null;
-            element.scrollIntoView({{ block: "center", inline: "center", behavior: "instant" }});
-            const box = element.getClientRects()[0];
-            if (!box) return null;
-            const x = box.left + box.width / 2, y = box.top + box.height / 2;
-            const top = document.elementFromPoint(x, y);
-            return top && (element.contains(top) || top.contains(element)) ? [x, y] : null;
+        return f"""(async () => {{
+            const middle = () => {{
+                const element = document.querySelector({json.dumps(selector)});
+                if (!element) return null;
+                element.scrollIntoView({{ block: "center", inline: "center", behavior: "instant" }});
+                const box = element.getClientRects()[0];
+                if (!box) return null;
+                const x = box.left + box.width / 2, y = box.top + box.height / 2;
+                const top = document.elementFromPoint(x, y);
+                return top && (element.contains(top) || top.contains(element)) ? [x, y] : null;
+            }};
+            const before = JSON.stringify(middle());
+            for (let frame = 0; frame < 2; ++frame) await new Promise(requestAnimationFrame);
+            const after = middle();
+            return JSON.stringify(after) === before ? after : null;
         }})()"""
 
     def mouse(self, kind, x, y, **more):

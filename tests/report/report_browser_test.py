@@ -1,7 +1,9 @@
 """The report in headless Chromium, opened from disk and used by pointer alone and by keyboard alone."""
 
+import base64
 import json
 import os
+import re
 import shutil
 import sys
 import unittest
@@ -86,6 +88,10 @@ class InABrowser(unittest.TestCase):
             const [left, top, width, height] = figureData.figures["{name}"].areas[{panel}];
             return [box.left + scale * (left + width * {across}), box.top + scale * (top + height * {down})];
         }})()""")
+
+    def unfold(self, variable):
+        """Open a variable among the numbers of its section."""
+        self.browser.evaluate(f'reveal("variable-{variable}")')
 
     def focused(self):
         return self.browser.evaluate("document.activeElement.textContent")
@@ -184,7 +190,7 @@ class HeadPanel(InABrowser):
         self.click_head(L1H2)
         self.assertEqual(self.browser.evaluate(
             "document.querySelector('#head-panel h3:not(.column-title)').textContent"), "Why induction")
-        self.assertEqual(self.texts(".reason p:not(.example-text)"),
+        self.assertEqual(self.texts(".reason p:not(.example-text, .example-legend, .type-sentence)"),
                          [" score 0.75, threshold 0.5, baseline 0.25", HOSTILE,
                           " offset 1: score 0.75, threshold 0.5, baseline 0.25", "rule of positional"])
         self.assertEqual(self.texts(".example .example-text"), ["the cat saw the cat", "é cat, a dog, a cat"])
@@ -192,14 +198,14 @@ class HeadPanel(InABrowser):
         self.assertEqual(self.texts(".example .faint"), ["✓ found", "✗ missed: attends most to “dog”"])
         ends = self.browser.evaluate("""new Promise((done) => setTimeout(done, 100)).then(() =>
             Array.from(document.querySelectorAll(".example"), (node) => {
-                const arc = node.querySelector("path:last-child");
+                const arc = Array.from(node.querySelectorAll("path:not(.head-of-arrow)")).pop();
                 const tip = arc.getPointAtLength(arc.getTotalLength());
                 const origin = node.querySelector("svg").getBoundingClientRect();
                 const mark = node.querySelector("mark.attended") ?? node.querySelector("mark.target");
                 const box = mark.getBoundingClientRect();
                 return Math.abs(origin.left + tip.x - (box.left + box.width / 2)) + Math.abs(origin.top + tip.y - box.top);
             }))""")
-        self.assertLess(max(ends), 2, "arcs end at the words attended to")
+        self.assertLess(max(ends), 6, "arcs end where their arrow's head begins, 4 pixels above the words attended to")
 
     def test_opening_a_head_never_moves_the_page(self):
         for width in (1280, 800):
@@ -281,11 +287,11 @@ class HeadPanel(InABrowser):
             self.press("Escape")
 
     def test_rows_of_tables_open_it(self):
-        self.browser.click("#variable-pruning\\.loss_increase summary")
+        self.unfold("pruning.loss_increase")
         self.browser.click("#variable-pruning\\.loss_increase tbody tr:nth-child(5) button")
         self.assertEqual(self.shown_head(), "Head L1H1")
         self.press("Escape")
-        self.browser.click("#variable-correlation\\.cosine_all summary")
+        self.unfold("correlation.cosine_all")
         self.browser.click("#variable-correlation\\.cosine_all tbody tr:nth-child(6) td + td button")
         self.assertEqual(self.shown_head(), "Head L1H2")
 
@@ -460,6 +466,32 @@ class Figures(InABrowser):
             look();
         })"""))
 
+    def test_are_made_for_print(self):
+        """One or two columns wide, text of at least 7 points that stays on the page, and no title: the caption has it."""
+        for path in [REPORT] + [os.path.join(os.path.dirname(REPORT), name, "report.html") for name in ("12x12", "24x16")]:
+            self.browser.open(path)
+            figures = self.browser.evaluate("""Array.from(document.querySelectorAll("figure"), (figure) => {
+                const svg = figure.querySelector(".card svg"), { width, height } = svg.viewBox.baseVal;
+                const page = svg.getBoundingClientRect(), scale = page.width / width;
+                const texts = Array.from(svg.querySelectorAll("text")).filter((text) => text.textContent.trim() !== "");
+                const outside = texts.filter((text) => {
+                    const box = text.getBoundingClientRect();
+                    return box.left < page.left - scale || box.right > page.right + scale || box.top < page.top - scale || box.bottom > page.bottom + scale;
+                }).map((text) => text.textContent);
+                return { name: figure.dataset.figure, width, height, outside, title: svg.getAttribute("aria-label"),
+                    caption: figure.querySelector("figcaption").textContent, texts: texts.map((text) => text.textContent),
+                    smallest: Math.min(...texts.map((text) => parseFloat(getComputedStyle(text).fontSize))) };
+            })""")
+            self.assertGreater(len(figures), 0)
+            for figure in figures:
+                with self.subTest(figure["name"], report=path):
+                    self.assertIn(figure["width"], (312, 648))
+                    self.assertLessEqual(figure["height"], 9 * 96)
+                    self.assertGreaterEqual(figure["smallest"], 7 / 72 * 96)
+                    self.assertEqual(figure["outside"], [])
+                    self.assertNotIn(figure["title"], figure["texts"])
+                    self.assertIn(figure["title"], figure["caption"].replace("\u00a0", " "))
+
     def test_a_citation_names_figure_version_and_model(self):
         self.assertEqual(self.browser.evaluate("citation(figureData.figures.head_costs)"),
                          "head_costs. Headscope 1.0.0, tiny <b>.h5, 2024-02-29.")
@@ -505,7 +537,7 @@ class Keyboard(InABrowser):
 class Tables(InABrowser):
     def test_sort_by_value_and_by_word(self):
         table = "#variable-pruning\\.loss_increase"
-        self.browser.click(table + " summary")
+        self.unfold("pruning.loss_increase")
 
         def sort(column):
             self.browser.click(f"{table} thead th:nth-child({column}) button")
@@ -565,9 +597,112 @@ class Tables(InABrowser):
 
 
 class Contents(InABrowser):
+    def marked(self):
+        return self.texts("#contents a[aria-current]")
+
     def test_stay_in_view(self):
         self.browser.middle_of("#provenance h2")
         self.assertEqual(self.place("#contents")[1], 0)
+
+    def test_show_all_sections_and_mark_the_present_one(self):
+        self.assertEqual(self.marked(), ["Summary"])
+        hidden = self.browser.evaluate("""Array.from(document.querySelectorAll("#contents a"), (link) => {
+            const box = link.getBoundingClientRect();
+            return document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2) === link ? null : link.textContent;
+        }).filter(Boolean)""")
+        self.assertEqual(hidden, [])
+        self.browser.evaluate("document.getElementById('claims').scrollIntoView()")
+        self.browser.evaluate("new Promise((done) => setTimeout(done, 300))")
+        self.assertEqual(self.marked(), ["Claims"])
+
+    def test_numbers_are_folded_until_a_link_leads_to_one(self):
+        self.assertEqual(self.texts(".numbers[open]"), [])
+        self.click_head(L1H2)
+        self.browser.click("#head-panel section tbody a")
+        self.assertTrue(self.browser.evaluate("document.getElementById('variable-pruning.loss_increase').checkVisibility()"))
+
+    def test_words_of_the_field_are_explained_where_they_first_stand(self):
+        self.assertGreaterEqual(len(self.texts("#glossary dt")), 12)
+        links = self.browser.evaluate("""Array.from(document.querySelectorAll("a.term"), (link) => link.hash)""")
+        self.assertGreater(len(links), 1)
+        self.assertEqual(len(links), len(set(links)))
+
+
+class Reading(InABrowser):
+    def test_on_a_wide_screen_the_panel_stands_beside_the_text(self):
+        self.browser.view(1920, 1000)
+        self.click_head(L1H2)
+        right, left = self.browser.evaluate("""[document.getElementById("main").getBoundingClientRect().right,
+            document.getElementById("head-panel").getBoundingClientRect().left]""")
+        self.assertLessEqual(right, left)
+
+    def test_a_type_is_said_in_plain_words(self):
+        self.click_head(L1H2)
+        self.assertIn("On repeated text it attends to what followed the last time.", self.text("#head-panel .reason"))
+
+    def test_every_type_has_its_sentence(self):
+        for layers, heads in ((12, 12),):
+            self.browser.open(os.path.join(os.path.dirname(REPORT), f"{layers}x{heads}", "report.html"))
+            self.assertEqual(self.browser.evaluate("headData.types.names.filter((name) => !typeSentences[name])"), [])
+
+    def test_examples_have_arrows_and_a_legend(self):
+        unit = self.browser.evaluate("headData.examples.findIndex((list) => list.length > 0)")
+        self.click_head(unit)
+        self.assertIn("should be attended to", self.text("#head-panel .example-legend"))
+        self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+        self.assertGreater(self.browser.evaluate("document.querySelectorAll('#head-panel .head-of-arrow').length"), 0)
+
+    def test_the_chosen_head_lies_in_front(self):
+        self.click_head(L1H2)
+        self.browser.click("#head-panel .tiles button:first-child")
+        self.browser.hover("#head-panel h2")
+        last, chosen = self.browser.evaluate("""[Array.from(document.querySelectorAll("#head-panel .lines path")).pop().getAttribute("stroke"),
+            lineColours[2]]""")
+        self.assertEqual(last, chosen)
+
+    def test_subwords_are_joined_visibly(self):
+        labels, tokens = self.browser.evaluate("[headData.documents[0].labels, headData.documents[0].tokens]")
+        self.assertEqual(labels[:3], ["<|endoftext|>", "The", "cat"])
+        self.assertEqual(len(labels), len(tokens))
+
+    def test_documents_are_named_by_their_first_words(self):
+        self.click_head(L0H0)
+        self.assertRegex(self.browser.evaluate("headData.documents[0].title"), "^“The cat")
+
+    def test_small_scores_are_not_shown_as_zero(self):
+        shown = self.browser.evaluate("""(() => {
+            const cell = element("button");
+            const score = { name: "x", label: "", values: [0.0004, 0.0002] };
+            return [0, 1].map((unit) => { paintScore(cell, unit, score, scoreScale(score)); return cell.textContent; });
+        })()""")
+        self.assertEqual(shown, ["4.0", "2.0"])
+        self.assertEqual(self.browser.evaluate("[0, 0.0001, -0.0001].map(shortNumber)"), ["0", "~0", "−~0"])
+
+    def test_a_phone_shows_two_heads_one_below_the_other_and_verdicts_whole(self):
+        self.browser.view(400, 900)
+        self.browser.evaluate(f"headPanel.open([{L1H2}, {L0H0}])")
+        left, right = self.place(".head-column"), self.place(".head-column + .head-column")
+        self.assertEqual(left[0], right[0])
+        self.assertLess(left[1], right[1])
+        self.browser.evaluate("headPanel.close()")
+        beyond = self.browser.evaluate("""Array.from(document.querySelectorAll(".claims .badge"), (badge) => badge.getBoundingClientRect())
+            .filter(({ left, right }) => left < 0 || right > 400).length""")
+        self.assertEqual(beyond, 0)
+
+    def test_parts_of_two_heads_stand_at_the_same_height(self):
+        self.browser.evaluate(f"headPanel.open([{L1H2}, {L0H0}])")
+        tops = self.browser.evaluate("""Array.from(document.querySelectorAll(".head-column"), (column) => (
+            Array.from(column.children, (part) => part.getBoundingClientRect().top)))""")
+        self.assertEqual(tops[0], tops[1])
+
+    def test_prints_in_few_pages_with_its_head_map(self):
+        for path in (REPORT, os.path.join(os.path.dirname(REPORT), "12x12", "report.html")):
+            self.browser.open(path)
+            pdf = base64.b64decode(self.browser.command("Page.printToPDF", preferCSSPageSize=True)["data"])
+            self.assertLess(len(re.findall(rb"/Type\s*/Page\b", pdf)), 15, path)
+        self.browser.command("Emulation.setEmulatedMedia", media="print")
+        self.assertTrue(self.browser.evaluate("document.querySelector('#head-map td button').checkVisibility()"))
+        self.browser.command("Emulation.setEmulatedMedia", media="")
 
 
 class LargeModels(InABrowser):
@@ -628,6 +763,43 @@ class Attention(InABrowser):
         self.assertEqual(self.text("#head-panel .readout"),
                          f"“sat” (3) → “cat” (2): " + self.browser.evaluate(f"percentText({weight})"))
 
+    def test_says_what_comes_next(self):
+        self.assertEqual(self.texts("#next-tokens .text-tokens button")[-1], "sat")
+        shares = self.browser.evaluate("""Array.from({ length: 5 }, (_, i) => (
+            headData.predictions.probability[nextTokens.index(i)]))""")
+        self.assertEqual(shares, sorted(shares, reverse=True))
+        self.assertLessEqual(sum(shares), 1)
+        tokens = self.texts("#next-tokens .candidate-token")
+        self.assertEqual(len(tokens), 5)
+        self.browser.click("#next-tokens .text-tokens button:nth-child(2)")
+        self.assertNotEqual(self.texts("#next-tokens .candidate-token"), tokens)
+        self.assertIn("follows", "".join(self.texts("#next-tokens .candidate")))
+
+    def test_says_which_heads_raise_and_lower_a_candidate(self):
+        raised, lowered = self.texts("#next-tokens .pushing h4")
+        self.assertRegex(raised + lowered, "^Raise “.+”Lower “.+”$")
+        values = self.texts("#next-tokens .pushing > div:first-child .number")
+        self.assertTrue(values and all(value.startswith("+") for value in values), values)
+        first = self.browser.evaluate("Number(document.querySelector('#next-tokens .pushing [data-unit]').dataset.unit)")
+        effects = self.browser.evaluate("nextTokens.effects.slice(nextTokens.index(0) * headCount, (nextTokens.index(0) + 1) * headCount)")
+        self.assertEqual(first, max(range(len(effects)), key=effects.__getitem__))
+        before = self.texts("#next-tokens .pushing h4")
+        self.browser.click("#next-tokens .candidate:nth-of-type(3)")
+        self.assertNotEqual(self.texts("#next-tokens .pushing h4"), before)
+
+    def test_queries_times_keys_make_the_attention(self):
+        self.browser.click("#head-panel .neuron-view summary")
+        rows = self.browser.evaluate("""Array.from(document.querySelectorAll("#head-panel .neuron-table tbody tr"),
+            (row) => [row.cells[3].textContent, row.cells[4].textContent])""")
+        count = self.browser.evaluate("headData.documents[0].tokens.length")
+        self.assertEqual(len(rows), count)
+        for key, (_, share) in enumerate(rows):
+            weight = self.browser.evaluate(f"patternChoice.pattern(headData.opened).weight({count - 1}, {key})")
+            # A pattern is kept in steps of 1/255 of a square root, a share is shown as whole per cent.
+            self.assertAlmostEqual(float(re.sub("[^0-9.]", "", share)) / 100, weight, delta=0.015)
+        self.choose("#pattern-neuron-query", "cat (2)")
+        self.assertEqual(len(self.texts("#head-panel .neuron-table tbody tr")), 3)
+
     def test_other_heads_open_and_back_returns_to_the_first(self):
         unit = 0 if self.opened() != "Head L0H0" else 1
         self.click_head(unit)
@@ -639,7 +811,7 @@ class Attention(InABrowser):
     def test_the_map_is_coloured_by_the_scores_of_the_sentence(self):
         options = self.texts("#head-map-score optgroup:first-child option")
         self.assertEqual(options[:2], ["previous token", "current token"])
-        self.assertRegex("".join(self.texts("#head-map td button")), r"^[\d.–]+$")
+        self.assertRegex("".join(self.texts("#head-map td button")), r"^[\d.–~]+$")
 
 
 class Everyone(InABrowser):

@@ -77,8 +77,33 @@ TEST(HeadData, ListOnlyEligibleRowsAboveTheirBaseline) {
   EXPECT_EQ(table["title"], "Relations it finds best");
   EXPECT_EQ(table["headings"][0], "Relation");
   EXPECT_EQ(table["units"].size(), 6u);
-  EXPECT_EQ(table["units"][0], json::parse(R"([{"label": "nsubj, dependent_to_head",
-      "value": 0.75, "baseline": 0.5, "count": 29}])"));
+  EXPECT_EQ(table["units"][0], json::parse("[[1, 0.75]]"));
+  EXPECT_EQ(table["rows"][1], json::parse(R"({"label": "nsubj, dependent_to_head",
+      "baseline": 0.5, "count": 29})"));
+}
+
+TEST(HeadData, ListsEveryRowAboveItsBaselineBestFirst) {
+  Results results = test::results_sample();
+  ResultsGroup& group = results.group("classification");
+  ResultsGroup many;
+  many.name = "many";
+  many.add_dimension(Dimension::labels("row", {"a", "b", "c", "d", "e"}));
+  many.add_dimension(Dimension::count("layer", 2));
+  many.add_dimension(Dimension::count("head", 3));
+  Array value({5, 2, 3}, 0.5);
+  for (std::size_t row = 0; row < 5; ++row)
+    value(row, 1, 1) = 0.6 + 0.01 * static_cast<double>(row);
+  many.add(Variable::real("value", {"row", "layer", "head"}, value, "v", "1", own_definition));
+  many.add(Variable::real("baseline", {"row"}, Array({5}, 0.5), "b", "1", own_definition));
+  many.add(Variable::real("count", {"row"}, Array({5}, 9), "c", "1", own_definition));
+  many.add(Variable::real("eligible", {"row"}, Array({5}, 1), "e", "1", own_definition));
+  many.report.tables = {{0, "Rows", {"row"}, "value", "baseline", "count", "eligible"}};
+  group.report.tables.clear();
+  results.groups.push_back(many);
+  const json table = json::parse(head_data_json(results))["tables"][0];
+  EXPECT_EQ(table["units"][4],
+            json::parse("[[4, 0.64], [3, 0.63], [2, 0.62], [1, 0.61], [0, 0.6]]"));
+  EXPECT_EQ(table["units"][0], json::array());
 }
 
 TEST(HeadData, SectionsFollowTheirRanksAndJoinUnderOneTitle) {

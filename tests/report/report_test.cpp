@@ -29,7 +29,7 @@ TEST(InlineSvg, KeepsIdsApart) {
       "<?xml version=\"1.0\"?><!-- c --><svg viewBox=\"0 0 48 30\"><title>t</title><g id='a'/>"
       "<use xlink:href='#a' fill=\"url(#a)\"/><text>id='a' href=\"#a\"</text></svg>\n";
   EXPECT_EQ(inline_svg(svg, "p-", "A \"b\""),
-            "<svg role=\"img\" aria-label=\"A &quot;b&quot;\" width=\"48\" "
+            "<svg role=\"img\" aria-label=\"A &quot;b&quot;\" width=\"64.8\" "
             "viewBox=\"0 0 48 30\"><g id='p-a'/><use xlink:href='#p-a' fill=\"url(#p-a)\"/>"
             "<text>id='a' href=\"#a\"</text></svg>");
 }
@@ -84,18 +84,23 @@ TEST(Report, HasFigureDefinitionSourceAndProvenance) {
   const std::string html = test::read_file(folder.file("report.html"));
   for (const char* const part :
        {"<h2>Pruning heads</h2>", "What it shows.", "Source 2020", "Definition of loss_increase",
-        "Michel et al. 2019", "tiny &lt;b&gt;.h5", "20240229", "0.4 [0.3, 0.5]", "2359296 (exact)",
-        "0.25 (no interval)", "not_measured"}) {
+        "Michel et al. 2019", "tiny &lt;b&gt;.h5", "20240229", "0.40 [0.30, 0.50]",
+        "2359296 (exact)", "0.25 (no interval)", "not_measured"}) {
     EXPECT_THAT(html, HasSubstr(part));
   }
   EXPECT_THAT(html, Not(HasSubstr("<td class=\"number\">nan")));
   const std::string markdown = test::read_file(folder.file("report.md"));
   for (const char* const part :
        {"![Small](figures/small.svg)", "| 9a | Many heads can be pruned | holds |",
-        "share of heads: 0.4 \\[0.3, 0.5\\]", "parameters: 2359296 (exact)",
-        "cosine: 0.25 (no interval)"}) {
+        "share of heads: 0.40 \\[0.30, 0.50\\]", "parameters: 2359296 (exact)",
+        "cosine: 0.25 (no interval)", "Because. Source: Michel et al. 2019. |"}) {
     EXPECT_THAT(markdown, HasSubstr(part));
   }
+  // By rank, what is true by arithmetic last; the letters are those of the file.
+  const auto at = [&](const char* row) { return markdown.find(row); };
+  EXPECT_LT(at("| 9a |"), at("| 6 |"));
+  EXPECT_LT(at("| 6 |"), at("| 9b |"));
+  EXPECT_LT(at("| 9b |"), at("| 2 |"));
 }
 
 TEST(Report, AFigureOfNoGroupIsNotLost) {

@@ -110,8 +110,43 @@ TEST(Results, RoundTripIsExact) {
       EXPECT_EQ(x.evidence, y.evidence);
       EXPECT_EQ(x.exact, y.exact);
       EXPECT_EQ(x.arithmetic, y.arithmetic);
+      EXPECT_EQ(x.source, y.source);
+      EXPECT_EQ(x.rank, y.rank);
     }
   }
+}
+
+TEST(Results, KeepTheFirstResamplesOfEveryEstimate) {
+  const test::TemporaryDirectory folder;
+  std::vector<Estimate> estimates;
+  for (const double first : {0.5, 1.5}) {
+    std::vector<double> samples(n_kept_resample + 1, first);
+    samples[1] = 9;
+    estimates.push_back(percentile_estimate(1, samples));
+  }
+  ResultsGroup group = small_group();
+  const std::size_t n_kind = group.dimensions.at("kind").size();
+  ASSERT_EQ(n_kind, estimates.size());
+  const auto add = [&](const char* name) {
+    group.add(Variable::estimated(name, {"kind"}, {n_kind}, estimates, "documents resampled", "l",
+                                  "1", "s"));
+  };
+  add("kept");
+  estimates[1] = {};
+  add("missing");
+  estimates[1] = percentile_estimate(1, {1, 2});
+  add("uneven");
+  Results results;
+  results.groups = {group};
+  write_results(results, folder.file("results.h5"));
+  const ResultsGroup read = read_results(folder.file("results.h5")).group("g");
+  const Array& kept = read.variable("kept").interval->resamples;
+  EXPECT_EQ(kept.shape, (Shape{n_kept_resample, n_kind}));
+  EXPECT_EQ(kept(0, 0), 0.5);
+  EXPECT_EQ(kept(1, 0), 9);
+  EXPECT_EQ(kept(2, 1), 1.5);
+  EXPECT_TRUE(std::isnan(read.variable("missing").interval->resamples(0, 1)));
+  EXPECT_EQ(read.variable("uneven").interval->resamples.size(), 0U);
 }
 
 TEST(Results, EmptyResultsRoundTrip) {
@@ -381,7 +416,45 @@ TEST(Tables, LeaveOutWhatIsTooLarge) {
   Results results;
   results.groups = {group};
   write_tables(results, folder.file(""));
-  EXPECT_THAT(folder.files(), ElementsAre("attention.entropy.csv"));
+  EXPECT_THAT(folder.files(), ElementsAre("attention.entropy.csv", "headscope-tables.txt"));
+}
+
+TEST(Tables, LeaveOutPatternsUnlessAsked) {
+  const test::TemporaryDirectory folder;
+  ResultsGroup group;
+  group.name = "attention/0";
+  group.add_dimension(Dimension::count("query", 2));
+  group.add(reals("pattern", {"query"}, Array({2}, {1, 2})));
+  group.add(reals("weighted", {"query"}, Array({2}, {3, 4})));
+  group.add(reals("entropy", {"query"}, Array({2})));
+  group.report.pattern = "pattern";
+  group.report.pattern_weightings = {{"weighted", "weighted"}};
+  Results results;
+  results.groups = {group};
+  write_tables(results, folder.file(""));
+  EXPECT_THAT(folder.files(), ElementsAre("attention.0.entropy.csv", "headscope-tables.txt"));
+  write_pattern_tables(results, folder.file(""));
+  EXPECT_EQ(test::read_file(folder.file("attention.0.pattern.csv")), "query,pattern\n0,1\n1,2\n");
+  EXPECT_EQ(test::read_file(folder.file("attention.0.weighted.csv")), "query,weighted\n0,3\n1,4\n");
+}
+
+TEST(Tables, HaveARowPerExample) {
+  const test::TemporaryDirectory folder;
+  ResultsGroup group;
+  group.name = "classification/examples";
+  group.add_dimension(Dimension::count("example", 2));
+  group.add(reals("layer", {"example"}, Array({2}, {3, 4})));
+  Variable found = reals("found", {"example"}, Array({2}, {1, 0}));
+  found.type = Variable::Type::flag;
+  found.flag_meanings = {"missed", "found"};
+  group.add(found);
+  group.report.examples = true;
+  Results results;
+  results.groups = {group};
+  write_tables(results, folder.file(""));
+  EXPECT_THAT(folder.files(), ElementsAre("classification.examples.csv", "headscope-tables.txt"));
+  EXPECT_EQ(test::read_file(folder.file("classification.examples.csv")),
+            "example,layer,found\n0,3,found\n1,4,missed\n");
 }
 
 TEST(LongTable, LeadingRowsAreTheLargestWithoutGaps) {

@@ -64,16 +64,31 @@ ResultsGroup pruning() {
   words.units = "1";
   group.add(words);
 
-  group.claims = {
-      {9,
-       "Many heads can be pruned",
-       Verdict::holds,
-       "share of heads",
-       {0.4, 0.3, 0.5},
-       "Because."},
-      {9, hostile, Verdict::undecided, "", {}, hostile},
-      {2, "Exact", Verdict::does_not_hold, "parameters", {2359296}, "4d² = 2,359,296.", true, true},
-      {6, "Uncertain", Verdict::undecided, "cosine", {0.25}, "One document."}};
+  const auto add_claim = [&](int number, const std::string& statement, Verdict verdict,
+                             const std::string& effect_name,
+                             const std::string& evidence) -> Claim& {
+    Claim& claim = group.claims.emplace_back();
+    claim.number = number;
+    claim.statement = statement;
+    claim.verdict = verdict;
+    claim.effect_name = effect_name;
+    claim.evidence = evidence;
+    return claim;
+  };
+  Claim& prunable =
+      add_claim(9, "Many heads can be pruned", Verdict::holds, "share of heads", "Because.");
+  prunable.effect.value = 0.4;
+  prunable.effect.low = 0.3;
+  prunable.effect.high = 0.5;
+  prunable.source = "Michel et al. 2019";
+  prunable.rank = 20;
+  add_claim(9, hostile, Verdict::undecided, "", hostile);
+  Claim& exact = add_claim(2, "Exact", Verdict::does_not_hold, "parameters", "4d² = 2,359,296.");
+  exact.effect.value = 2359296;
+  exact.rank = 50;
+  exact.exact = true;
+  exact.arithmetic = true;
+  add_claim(6, "Uncertain", Verdict::undecided, "cosine", "One document.").effect.value = 0.25;
   group.report.findings = {{20, "Pruning one head", "Setting L1H2 to zero costs most. " + hostile}};
   group.report.model_loss = "its loss is 3.2 nats per token";
   group.report.scores = {{10, "What pruning it costs", {"loss_increase"}}};

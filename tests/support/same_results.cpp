@@ -12,7 +12,8 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
 
 bool same_claim(const Claim& a, const Claim& b) {
   return a.number == b.number && a.statement == b.statement && a.verdict == b.verdict &&
-         a.evidence == b.evidence && a.exact == b.exact && a.arithmetic == b.arithmetic &&
+         a.evidence == b.evidence && a.source == b.source && a.rank == b.rank &&
+         a.exact == b.exact && a.arithmetic == b.arithmetic &&
          same_bits({a.effect.value, a.effect.low, a.effect.high},
                    {b.effect.value, b.effect.low, b.effect.high});
 }
@@ -21,6 +22,7 @@ bool same_interval(const Variable& a, const Variable& b) {
   if (!a.interval || !b.interval) return a.interval.has_value() == b.interval.has_value();
   return same_bits(a.interval->low.values, b.interval->low.values) &&
          same_bits(a.interval->high.values, b.interval->high.values) &&
+         same_bits(a.interval->resamples.values, b.interval->resamples.values) &&
          a.interval->resampling == b.interval->resampling;
 }
 

@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,11 +13,28 @@
 
 #include "support/temporary_directory.hpp"
 
-extern char** environ;
-
 namespace headscope::test {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// Becomes the program named by the first argument; false if that fails. Between vfork and exec
+// memory is the parent's, so only system calls are made.
+bool become(char* const arguments[], const char* out, const char* err, pid_t parent) {
+  // A test that is killed leaves no program behind.
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) return false;
+  constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC;
+  if (dup2(open("/dev/null", O_RDONLY), STDIN_FILENO) < 0 ||
+      dup2(open(out, flags, 0600), STDOUT_FILENO) < 0 ||
+      dup2(open(err, flags, 0600), STDERR_FILENO) < 0) {
+    return false;
+  }
+  execvp(arguments[0], arguments);
+  return false;
+}
+
+}  // namespace
 
 Running::Running(const std::vector<std::string>& program_and_arguments)
     : captured_(std::make_unique<TemporaryDirectory>()) {
@@ -28,16 +45,15 @@ Running::Running(const std::vector<std::string>& program_and_arguments)
   }
   arguments.push_back(nullptr);
 
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC;
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), flags, 0600);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), flags, 0600);
-  const int failed =
-      posix_spawnp(&child_, arguments[0], &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) throw std::runtime_error("cannot start " + program_and_arguments[0]);
+  const pid_t parent = getpid();
+  volatile bool failed = false;
+  child_ = vfork();
+  if (child_ == 0) {
+    failed = !become(arguments.data(), out.c_str(), err.c_str(), parent);
+    _exit(127);
+  }
+  failed = failed || child_ < 0;
+  if (failed) throw std::runtime_error("cannot start " + program_and_arguments[0]);
 }
 
 Running::~Running() {

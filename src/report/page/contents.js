@@ -12,17 +12,20 @@ function followSections(nav) {
           continue;
         }
         link.setAttribute("aria-current", "true");
-        list.scrollLeft = link.offsetLeft - list.offsetLeft - 100;
+        list.scrollLeft = link.offsetLeft - list.offsetLeft - 100; // on narrow screens
       }
     }
   }, { rootMargin: "-15% 0px -80% 0px" });
+  links.values().next().value?.setAttribute("aria-current", "true");
   for (const id of links.keys()) watcher.observe(document.getElementById(id));
 }
 
 // Opens a place that a link leads to and scrolls there.
 function reveal(id) {
   const target = document.getElementById(id);
-  if (target instanceof HTMLDetailsElement) target.open = true;
+  for (let each = target; each; each = each.parentElement) {
+    if (each instanceof HTMLDetailsElement) each.open = true;
+  }
   target.scrollIntoView({ block: "start" });
 }
 

@@ -38,18 +38,27 @@ function section(title, ...content) {
   return element("section", {}, element("h3", {}, title), ...content);
 }
 
-function tableSection({ title, headings, units }, unit) {
-  const found = units[unit];
+// The rows of a table in which a head is above the baseline, best first.
+function tableRows(table, unit) {
+  return table.units[unit].map(([row, value]) => ({ ...table.rows[row], value }));
+}
+
+const tableRowsShown = 3;
+
+function tableSection(table, unit) {
+  const found = tableRows(table, unit);
   if (found.length === 0) return null;
-  const rows = found.map((item) => element("tr", {},
-    element("th", { scope: "row" }, spaced(item.label)),
-    element("td", { class: "number" }, percentText(item.value)),
-    element("td", { class: "number" }, percentText(item.baseline)),
-    element("td", { class: "number" }, String(item.count))));
-  return section(title, element("div", { class: "wide" }, element("table", {},
-    element("thead", {}, element("tr", {}, ...headings.map(
+  const part = (rows) => element("div", { class: "wide" }, element("table", {},
+    element("thead", {}, element("tr", {}, ...table.headings.map(
       (name, i) => element("th", { scope: "col", class: i > 0 ? "number" : null }, name)))),
-    element("tbody", {}, ...rows))));
+    element("tbody", {}, ...rows.map((item) => element("tr", {},
+      element("th", { scope: "row" }, spaced(item.label)),
+      element("td", { class: "number" }, percentText(item.value)),
+      element("td", { class: "number" }, percentText(item.baseline)),
+      element("td", { class: "number" }, String(item.count)))))));
+  const more = found.slice(tableRowsShown);
+  return section(table.title, part(found.slice(0, tableRowsShown)), more.length > 0
+    ? element("details", {}, element("summary", {}, `and ${more.length} more`), part(more)) : null);
 }
 
 function neighbourSection(unit) {

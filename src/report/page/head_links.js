@@ -48,7 +48,7 @@ function linkFigure(figure) {
 }
 
 const main = document.getElementById("main");
-for (const details of main.querySelectorAll("section > details:not(#all-heads)")) {
+for (const details of main.querySelectorAll("details[id^='variable-']")) {
   details.addEventListener("toggle", () => {
     if (headData) details.querySelectorAll("table").forEach(linkTable);
     makeTables(details);

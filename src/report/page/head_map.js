@@ -14,6 +14,7 @@ const headMap = {
     menu.addEventListener("change", () => this.colour(menu.value));
     place.prepend(element("p", {}, element("label", { for: menu.id }, "Coloured by "), menu));
     place.append(this.legend);
+    menu.value = openingScore(menu);
     this.colour(menu.value);
   },
 
@@ -67,7 +68,12 @@ function nameCell(cell, unit, meaning) {
 }
 
 function typeMark(name) {
-  return name.charAt(0).toUpperCase() + name.charAt(1);
+  const marks = [];
+  for (const each of headData.types.names) {
+    const own = Array.from(each.slice(1), (letter) => each.charAt(0).toUpperCase() + letter);
+    marks.push(own.find((mark) => !marks.includes(mark)) ?? each);
+  }
+  return marks[headData.types.names.indexOf(name)];
 }
 
 // A head's types, the main one first.
@@ -110,6 +116,12 @@ function typeLegend() {
     ...entries.map((entry) => element("li", {}, entry)));
 }
 
+// The power of ten by which cells are multiplied, so that small scores are not all near 0.
+function cellPower({ low, high }) {
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  return size > 0 && size < 0.1 ? -Math.floor(Math.log10(size)) : 0;
+}
+
 // A number in at most three characters, to fit a cell; the title and the panel show it in full.
 function shortNumber(value) {
   const size = Math.abs(value);
@@ -117,13 +129,13 @@ function shortNumber(value) {
   if (size >= 10) return sign + Math.round(size);
   if (size >= 1) return sign + size.toFixed(1);
   if (size >= 0.005) return sign + size.toFixed(2).replace(/^0/, "");
-  return "0";
+  return value === 0 ? "0" : `${sign}~0`;
 }
 
 function paintScore(cell, unit, score, scale) {
   const value = score.values[unit];
   cell.removeAttribute("style");
-  cell.textContent = value === null ? "–" : shortNumber(value);
+  cell.textContent = value === null ? "–" : shortNumber(value * 10 ** cellPower(scale));
   nameCell(cell, unit, `${scoreTitle(score)} ${numberText(value)}`);
   if (value === null) return;
   const rgb = scale.colour(value);
@@ -131,11 +143,17 @@ function paintScore(cell, unit, score, scale) {
   cell.style.color = inkOn(rgb);
 }
 
+function superscript(number) {
+  return Array.from(String(number), (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("");
+}
+
 function scoreLegend(score, { low, high, stops, clipped }) {
   const units = score.units && score.units !== "1" ? ` ${score.units}` : "";
+  const power = cellPower({ low, high });
+  const times = power === 0 ? "" : ` Cells show the values times 10${superscript(power)}.`;
   const note = clipped ? " The colours end at the 2nd and 98th percentile." : "";
   return element("div", { class: "legend" }, element("span", {}, numberText(low)), colourBar(stops),
-    element("span", {}, numberText(high) + units), element("p", { class: "faint" }, `${score.about}.${note}`));
+    element("span", {}, numberText(high) + units), element("p", { class: "faint" }, `${score.about}.${times}${note}`));
 }
 
 // What a score is tested against: nulls, p-values and the like.
@@ -159,6 +177,16 @@ function scoreMenu() {
     menu.append(element("optgroup", { label: `more of ${group}` }, ...options));
   }
   return menu;
+}
+
+// The types or, of a comparison, the first difference between runs that is not zero everywhere.
+function openingScore(menu) {
+  const options = Array.from(menu.options, (option) => option.value);
+  const difference = headData.types ? undefined : options.find((value) => {
+    const score = headData.scores[Number(value)];
+    return score.name.endsWith("_difference") && score.values.some((each) => each);
+  });
+  return difference ?? options[0];
 }
 
 if (headData) headMap.build(document.getElementById("head-map"));

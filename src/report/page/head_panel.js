@@ -17,15 +17,19 @@ class HeadColumn {
     this.title = element("h3", { class: "column-title" });
     this.facts = element("div");
     this.patterns = headData.documents.length > 0 ? new PatternView(which) : null;
+    this.neurons = headData.neurons && this.patterns ? new NeuronView(which) : null;
+    if (this.neurons) this.patterns.lines.onPin = ({ side, token }) => side === "query" && this.neurons.choose(token);
     this.rest = element("div");
     this.node = element("div", { class: "head-column" }, this.title, this.facts,
-      this.patterns ? section("Attention pattern", patternControls(which), this.patterns.node) : null, this.rest);
+      this.patterns ? section("Attention pattern", patternControls(which), this.patterns.node,
+        this.neurons?.node ?? null) : null, this.rest);
   }
 
   show(unit) {
     this.title.textContent = headName(unit);
     this.facts.replaceChildren(...[...reasonSections(unit), alikeLine(unit)].filter(Boolean));
     this.patterns?.showHead(unit);
+    this.neurons?.show(unit);
     this.rest.replaceChildren(...factSections(unit));
   }
 }
@@ -74,6 +78,7 @@ const headPanel = {
     this.title.textContent = units.length === 1 ? `Head ${headName(units[0])}` : `Heads ${units.map(headName).join(" and ")}`;
     this.node.hidden = false;
     document.body.classList.toggle("docked", headData.opened !== null);
+    document.body.classList.add("panel-open");
     this.node.classList.toggle("two", units.length === 2);
     this.fillCompare();
     // All are hidden or not before one is drawn: a matrix fits the room there is.
@@ -114,7 +119,7 @@ const headPanel = {
   hide() {
     this.units = [];
     this.node.hidden = true;
-    document.body.classList.remove("docked");
+    document.body.classList.remove("docked", "panel-open");
     headMap.mark([]);
   },
 };

@@ -45,7 +45,8 @@ function exampleArc(box, from, to, kind) {
   };
   const [x, y] = place(from), [toX, toY] = place(to);
   const top = Math.min(y, toY) - Math.min(22, 6 + Math.abs(x - toX) / 8);
-  return svgElement("path", { d: `M${x} ${y}C${x} ${top} ${toX} ${top} ${toX} ${toY}`, class: kind });
+  return [svgElement("path", { d: `M${x} ${y}C${x} ${top} ${toX} ${top} ${toX} ${toY - 4}`, class: kind }),
+    svgElement("path", { d: `M${toX - 4} ${toY - 6}H${toX + 4}L${toX} ${toY}Z`, class: `head-of-arrow ${kind}` })];
 }
 
 function drawArcs(node) {
@@ -54,19 +55,42 @@ function drawArcs(node) {
   const box = text.getBoundingClientRect();
   const arcs = ["target", "attended"].map((kind) => [text.querySelector(`.${kind}`), kind]);
   node.querySelector("svg").replaceChildren(...arcs.filter(([mark]) => mark && query)
-    .map(([mark, kind]) => exampleArc(box, query, mark, kind)));
+    .flatMap(([mark, kind]) => exampleArc(box, query, mark, kind)));
 }
 
 const arcWatcher = new ResizeObserver((entries) => entries.forEach(({ target }) => drawArcs(target)));
 
 function exampleItem(example) {
   const itself = example.attended[0] === example.query[0];
-  const note = example.found ? "✓ found"
+  const note = example.found ? (example.type === "sink" ? "✓ rests on the first token of the text" : "✓ found")
     : `✗ missed: attends most to ${itself ? "itself" : `“${example.attendedText.trim()}”`}`;
   const node = element("li", { class: example.found ? "example" : "example missed" },
     svgElement("svg", { "aria-hidden": "true" }), exampleText(example), element("span", { class: "faint" }, note));
   arcWatcher.observe(node);
   return node;
+}
+
+// What a head of each type does, in plain words.
+const typeSentences = {
+  positional: "It attends to the token at a fixed distance, most often the one before.",
+  current_token: "It attends to the token it stands on.",
+  delimiter: "It attends to commas, full stops and other punctuation.",
+  syntactic: "It attends from a word to the word that it belongs to in the sentence's grammar.",
+  coreference: "From a pronoun or a name it attends to an earlier mention of the same person or thing.",
+  semantic: "It attends to earlier words of like meaning.",
+  duplicate: "It attends to earlier copies of the same token.",
+  induction: "On repeated text it attends to what followed the last time.",
+  rare: "It attends to the rarest token so far.",
+  sink: "It rests on the first token, and so adds nearly the same everywhere.",
+  long_range: "It attends further back than heads that look everywhere alike.",
+  copying: "It makes the tokens that it attends to more probable.",
+  suppressing: "It makes the tokens that it attends to less probable.",
+};
+
+function exampleLegend() {
+  const entry = (kind, text) => element("span", {}, element("mark", { class: kind }, "word"), text);
+  return element("p", { class: "example-legend faint" }, entry("query", "attends"), entry("target", "should be attended to"),
+    entry("attended", "is attended to instead"));
 }
 
 // One section for each type of the head, the main type first.
@@ -80,9 +104,12 @@ function reasonSections(unit) {
     const reason = held && held.score !== null ? held : null;
     const found = headData.examples[unit].filter((example) => example.type === names[type]);
     const chip = paint(element("span", { class: "chip" }, spaced(names[type])), colours[type]);
-    return element("section", { class: "reason" }, element("h3", {}, "Why ", chip),
+    const notes = (held?.notes ?? []).map((note) => element("p", { class: "note" }, note[0].toUpperCase() + note.slice(1) + "."));
+    return element("section", { class: "reason" }, element("h3", {}, "Why ", chip), ...notes,
+      typeSentences[names[type]] ? element("p", { class: "type-sentence" }, typeSentences[names[type]]) : null,
       reason ? element("p", {}, reasonBar(reason), ` ${reasonText(reason)}`) : null,
       reason ? element("p", { class: "faint" }, headData.reasons.rules[type]) : null,
+      found.length > 0 ? exampleLegend() : null,
       found.length > 0 ? element("ul", { class: "examples" }, ...found.map(exampleItem)) : null);
   });
 }

@@ -19,9 +19,9 @@ function findHeads(text) {
     add(`Type: ${spaced(name)}`, units.filter((each) => hasType(each, type)).map((each) => [each, null]));
   });
   for (const table of headData.tables) {
-    const labels = new Set(table.units.flat().map((row) => row.label));
-    for (const label of [...labels].filter((each) => spaced(each).toLowerCase().includes(wanted))) {
-      const found = units.flatMap((each) => table.units[each].filter((row) => row.label === label)
+    const labels = table.rows.map((row) => row.label);
+    for (const label of labels.filter((each) => spaced(each).toLowerCase().includes(wanted))) {
+      const found = units.flatMap((each) => tableRows(table, each).filter((row) => row.label === label)
         .map((row) => [each, row.value, row.value - row.baseline]));
       add(`${table.title}: ${spaced(label)}`, found.sort((a, b) => b[2] - a[2]).map(([each, value]) => [each, percentText(value)]));
     }

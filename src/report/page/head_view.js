@@ -33,6 +33,7 @@ class HeadView {
   constructor(which, onChoose) {
     this.which = which;
     this.onChoose = onChoose;
+    this.onPin = () => {}; // gets { side, token } when one is pinned
     this.pinned = null;
     this.others = new Set(); // further heads of the layer
     this.tiles = element("div", { class: "tiles", role: "group", "aria-label": "Heads of this layer" });
@@ -64,6 +65,7 @@ class HeadView {
   pin(side, token) {
     const same = this.pinned && this.pinned.side === side && this.pinned.token === token;
     this.pinned = same ? null : { side, token };
+    if (this.pinned) this.onPin(this.pinned);
     this.onChoose(this.pinned);
   }
 
@@ -123,14 +125,13 @@ class HeadView {
 
   // New tokens: another document, or tokens switched on or off.
   build() {
-    const { tokens } = patternChoice.data();
     this.shown = patternChoice.shown();
     if (this.pinned && !this.shown.includes(this.pinned.token)) this.pinned = null;
     for (const side of ["query", "key"]) {
       this.sides[side].replaceChildren(...this.shown.map((token) => element("span", {
         role: "option", id: this.tokenId({ side, token }), "data-token": token, "aria-selected": false,
-        title: tokenName(tokens, token),
-      }, tokenText(tokens, token))));
+        title: tokenName(token),
+      }, tokenText(token))));
     }
     const height = rowHeight * this.shown.length;
     this.lines.setAttribute("viewBox", `0 0 100 ${height}`);
@@ -139,7 +140,8 @@ class HeadView {
 
   // `shares`: of the scale, of each token on the side opposite to the choice.
   draw(choice, shares) {
-    const paths = this.heads().flatMap(({ unit, colour }) => {
+    // The chosen head lies over the others.
+    const paths = this.heads().reverse().flatMap(({ unit, colour }) => {
       const pattern = patternChoice.pattern(unit);
       return linePaths(pattern, this.shown, patternChoice.scaleEnd(pattern, this.shown), choice, colour);
     });

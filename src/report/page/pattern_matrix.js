@@ -85,7 +85,6 @@ class PatternMatrix {
 
   // The tokens' names across or down, as many as there is room for.
   labels(cell, across) {
-    const { tokens } = patternChoice.data();
     const size = cell * this.shown.length;
     const { node, context } = across ? canvas(size, labelRoom) : canvas(labelRoom, size);
     node.className = across ? "across" : "down";
@@ -96,7 +95,7 @@ class PatternMatrix {
     context.textAlign = across ? "left" : "right";
     const every = Math.ceil((text + 1) / cell);
     for (let i = 0; i < this.shown.length; i += every) {
-      const name = tokenText(tokens, this.shown[i]);
+      const name = tokenText(this.shown[i]);
       const shortened = name.length > 13 ? `${name.slice(0, 12)}…` : name;
       const middle = Math.max((i + 0.5) * cell, text / 2 + 1);
       context.save();

@@ -48,9 +48,8 @@ class PatternView {
 
   point(cell) {
     this.matrix.mark(cell ?? this.lines.pinned);
-    const { tokens } = patternChoice.data();
     this.readout.textContent = cell === null ? this.sentence(null)
-      : `${tokenName(tokens, cell.query)} → ${tokenName(tokens, cell.key)}: ${cell.key > cell.query
+      : `${tokenName(cell.query)} → ${tokenName(cell.key)}: ${cell.key > cell.query
         ? "later tokens are not seen" : this.weightText(this.pattern.weight(cell.query, cell.key))}`;
   }
 
@@ -61,11 +60,10 @@ class PatternView {
 
   sentence(choice, weights) {
     if (!choice) return "Point at a token or a cell, or use the arrow keys, to read out its attention.";
-    const { tokens } = patternChoice.data();
     const order = [...weights].filter(([, weight]) => weight >= 0.005 * this.end)
       .sort((a, b) => b[1] - a[1]).slice(0, 5);
-    const list = order.map(([token, weight]) => `${tokenName(tokens, token)} ${this.weightText(weight)}`);
+    const list = order.map(([token, weight]) => `${tokenName(token)} ${this.weightText(weight)}`);
     const verb = choice.side === "query" ? "attends to" : "is attended to by";
-    return `${tokenName(tokens, choice.token)} ${verb} ${list.join(", ") || "nothing above 0.5\u00a0%"}.`;
+    return `${tokenName(choice.token)} ${verb} ${list.join(", ") || "nothing above 0.5\u00a0%"}.`;
   }
 }

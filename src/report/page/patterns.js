@@ -33,12 +33,13 @@ class Pattern {
   }
 }
 
-function tokenText(tokens, index) {
-  return tokens[index].trim() || "␣";
+// A token of the document that is shown; `‿` joins it to the word before.
+function tokenText(index) {
+  return patternChoice.data().labels[index];
 }
 
-function tokenName(tokens, index) {
-  return `“${tokenText(tokens, index)}” (${index})`;
+function tokenName(index) {
+  return `“${tokenText(index)}” (${index})`;
 }
 
 // What every head view and the model view show; views draw anew when it changes.
@@ -83,7 +84,7 @@ const patternChoice = {
 // Menus and boxes for the shared choice; `which` names this set of controls.
 function patternControls(which) {
   const documents = element("select", { id: `${which}-document` },
-    ...headData.documents.map((item, index) => element("option", { value: index }, item.title)));
+    ...headData.documents.map((item, index) => element("option", { value: index, title: item.name }, item.title)));
   const kinds = element("select", { id: `${which}-kind` });
   const first = element("input", { type: "checkbox", id: `${which}-first` });
   const end = element("input", { type: "checkbox", id: `${which}-end` });

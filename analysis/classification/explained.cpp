@@ -1,0 +1,220 @@
+#include "classification/explained.hpp"
+
+#include <algorithm>
+
+#include "classification/sums.hpp"
+#include "headscope/memory.hpp"
+#include "parallel.hpp"
+#include "random_draws.hpp"
+
+namespace headscope {
+namespace {
+
+/// First stream of the sample of documents.
+constexpr std::uint64_t explained_stream = (std::uint64_t{1} << 62) + 1;
+
+std::string name_of(const char* what, HeadType type, Index unit) {
+  return std::string(what) + "." + head_type_name(type) + "." + std::to_string(unit);
+}
+
+std::string mean_z_name(Index layer) {
+  return "explained_z." + std::to_string(layer);
+}
+
+constexpr const char* mean_z_count = "explained_z_count";
+
+}  // namespace
+
+std::string explained_loss_name(HeadType type, Index unit) {
+  return name_of("explained", type, unit);
+}
+
+Explanation::Explanation(const Model& model, const ResultsGroup& group) : model_(model) {
+  const Array& type = group.variable("type").values;
+  const Index n_unit = model.config.n_layer * model.config.n_head;
+  for (std::size_t i = 0; i < type.size(); ++i) {
+    if (type.values[i] != 1) continue;
+    const auto of_type = static_cast<HeadType>(i / n_unit);
+    const Index unit = i % n_unit;
+    const std::optional<Prototype> prototype = label_prototype(group, of_type, unit);
+    if (!prototype) continue;
+    labels_.push_back({.type = of_type,
+                       .unit = unit,
+                       .prototype = *prototype,
+                       .control = control_prototype(group, of_type, unit)});
+    units_.insert(unit);
+  }
+}
+
+bool Explanation::has_label(Index layer) const {
+  return std::ranges::any_of(units_,
+                             [&](Index unit) { return unit / model_.config.n_head == layer; });
+}
+
+void Explanation::begin_piece(const PrototypeSource& source) {
+  tokens_ = source.tokens;
+  parallel_for(labels_.size(), [&](std::size_t i) {
+    Label& label = labels_[i];
+    label.keys = prototype_keys(label.prototype, source);
+    label.control_keys = prototype_keys(label.control, source);
+    for (Index q = 0; q < label.keys.size(); ++q) {
+      if (label.keys[q].empty()) label.control_keys[q].clear();
+    }
+  });
+}
+
+void Explanation::add_means(const LayerView& view, DocumentStatistics& statistics) const {
+  if (view.layer == 0) {
+    statistics.sum(mean_z_count, {1})(0) += static_cast<double>(view.n_token - 1);
+  }
+  if (!has_label(view.layer)) return;
+  Array& z = statistics.sum(mean_z_name(view.layer), {view.z.n_rows});
+  for (Index t = 1; t < view.n_token; ++t) {
+    for (Index i = 0; i < z.size(); ++i) z(i) += view.z(i, t);
+  }
+  // Sum and count of attention by distance; the last is that to position 0.
+  const Index n_ctx = model_.config.n_ctx;
+  for (const Label& label : labels_) {
+    if (label.unit / model_.config.n_head != view.layer) continue;
+    const Matrix& pattern = view.pattern.slice(label.unit % model_.config.n_head);
+    Array& sums = statistics.sum(name_of("silent", label.type, label.unit), {2, n_ctx + 1});
+    double *const sum = &sums(0, 0), *const count = &sums(1, 0);
+    for (Index q = 1; q < view.n_token; ++q) {
+      if (!label.keys[q].empty()) continue;
+      const float* const weights = pattern.colptr(q);
+      sum[n_ctx] += weights[0];
+      ++count[n_ctx];
+      for (Index k = 1; k <= q; ++k) {
+        sum[q - k] += weights[k];
+        ++count[q - k];
+      }
+    }
+  }
+}
+
+void Explanation::begin_losses(const Statistics& earlier, Engine engine, Engine pass_engine) {
+  if (!earlier.has(mean_z_count)) labels_.clear();  // no document of two tokens
+  if (is_empty()) return;
+  ablation_.emplace(model_, engine, pass_engine);
+  values_.resize(model_.config.n_layer);
+  mean_z_.resize(model_.config.n_layer);
+  const double n_position = earlier.total(mean_z_count)(0);
+  for (Index layer = 0; layer < mean_z_.size(); ++layer) {
+    if (!has_label(layer)) continue;
+    const Array z = earlier.total(mean_z_name(layer));
+    mean_z_[layer].set_size(z.size());
+    for (Index i = 0; i < z.size(); ++i) {
+      mean_z_[layer](i) = static_cast<float>(z.values[i] / n_position);
+    }
+  }
+  const Index n_ctx = model_.config.n_ctx;
+  for (Label& label : labels_) {
+    const Array sums = earlier.total(name_of("silent", label.type, label.unit));
+    const auto mean = [&](Index i) { return sums(1, i) > 0 ? sums(0, i) / sums(1, i) : 0; };
+    label.silent_row.resize(n_ctx);
+    for (Index distance = 0; distance < n_ctx; ++distance)
+      label.silent_row[distance] = mean(distance);
+    label.silent_sink = mean(n_ctx);
+  }
+}
+
+void Explanation::observe_layer(const LayerView& view) {
+  ablation_->observe_layer(view);
+  if (has_label(view.layer)) values_[view.layer] = view.qkv.tail_rows(model_.config.d_model);
+}
+
+std::vector<Explanation::Variant> Explanation::variants_of(Index layer) const {
+  const Index n_head = model_.config.n_head;
+  std::vector<Variant> variants;
+  for (const Index unit : units_) {
+    if (unit / n_head == layer) variants.push_back({unit % n_head});
+  }
+  for (const Label& label : labels_) {
+    if (label.unit / n_head != layer) continue;
+    variants.push_back({label.unit % n_head, &label, &label.keys});
+    variants.push_back({label.unit % n_head, &label, &label.control_keys});
+  }
+  return variants;
+}
+
+std::vector<TokenLoss> Explanation::losses(Index layer, const std::vector<Variant>& variants) {
+  const ModelConfig& config = model_.config;
+  const Index d_head = config.d_head(), n_token = tokens_.size();
+  // Variants of different heads share a matrix, each in its head's rows.
+  std::vector<Index> place(variants.size()), n_used(config.n_head, 0);
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    if (variants[i].keys != nullptr) place[i] = n_used[variants[i].head]++;
+  }
+  std::vector<Matrix> replaced(std::ranges::max(n_used),
+                               Matrix(config.d_model, n_token, arma::fill::zeros));
+  parallel_for(variants.size(), Matrix(), [&](std::size_t i, Matrix& pattern) {
+    if (variants[i].keys == nullptr) return;
+    const Label& label = *variants[i].label;
+    pattern.set_size(n_token, n_token);
+    fill_prototype(*variants[i].keys, label.silent_row, label.silent_sink, pattern);
+    const Index first = variants[i].head * d_head;
+    blas::multiply_serial(blas::ConstView(values_[layer]).rows(first, d_head), blas::Transpose::no,
+                          pattern, blas::Transpose::no,
+                          blas::View(replaced[place[i]]).rows(first, d_head));
+  });
+  std::vector<HeadVariant> changes;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    HeadVariant change{layer, {variants[i].head}};
+    change.z = variants[i].keys != nullptr
+                   ? blas::ConstView(replaced[place[i]])
+                   : blas::ConstView(mean_z_[layer].memptr(), config.d_model, n_token, 0);
+    changes.push_back(std::move(change));
+  }
+  return ablation_->losses(tokens_, changes);
+}
+
+void Explanation::end_piece(Index block, DocumentStatistics& statistics) {
+  const TokenLoss clean = ablation_->clean_loss(Pack::of_document(tokens_));
+  statistics.sum(explained_token_count, {n_block})(block) += static_cast<double>(clean.nll.size());
+  const Index n_head = model_.config.n_head;
+  for (Index layer = 0; layer < model_.config.n_layer; ++layer) {
+    const std::vector<Variant> variants = variants_of(layer);
+    if (variants.empty()) continue;
+    std::map<Index, double> mean;  // by head
+    std::map<const PrototypeKeys*, double> replaced;
+    const std::vector<TokenLoss> all = losses(layer, variants);
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      const double loss = all[i].sum();
+      if (variants[i].keys == nullptr) {
+        mean[variants[i].head] = loss;
+      } else {
+        replaced[variants[i].keys] = loss;
+      }
+    }
+    for (const Label& label : labels_) {
+      if (label.unit / n_head != layer) continue;
+      Array& sums =
+          statistics.sum(explained_loss_name(label.type, label.unit), {n_block, n_explained_loss});
+      sums(block, explained_clean) += clean.sum();
+      sums(block, explained_mean) += mean.at(label.unit % n_head);
+      sums(block, explained_label) += replaced.at(&label.keys);
+      sums(block, explained_control) += replaced.at(&label.control_keys);
+    }
+  }
+}
+
+std::uint64_t Explanation::memory(const ModelConfig& config, Index n_token, std::uint64_t n_label,
+                                  int n_thread, Engine engine) {
+  const std::uint64_t n = n_token, stream = config.d_model * n * sizeof(float);
+  // Values of all layers; replaced z of one; a pattern per thread; keys; sums of means and losses.
+  constexpr std::uint64_t most_types = 4;  // of one head
+  return ablation_bytes(config, n_token, n_thread, engine) +
+         (config.n_layer + 2 * most_types) * stream +
+         static_cast<std::uint64_t>(n_thread) * n * n * sizeof(float) +
+         n_label * (2 * n * (sizeof(std::vector<Index>) + 4 * sizeof(Index)) +
+                    config.n_ctx * sizeof(double) +
+                    (n_block * n_explained_loss + 2 * config.n_ctx) * Statistics::sum_bytes);
+}
+
+std::set<Index> explained_sample(std::uint64_t n_document, std::uint64_t n_wanted,
+                                 std::uint64_t seed) {
+  const std::uint64_t n = n_wanted == 0 ? n_document : std::min(n_document, n_wanted);
+  return spread_sample(n_document, n, CounterRandom(seed, explained_stream));
+}
+
+}  // namespace headscope

@@ -1,0 +1,89 @@
+#include "pair_batches.hpp"
+
+#include <algorithm>
+
+namespace headscope {
+namespace {
+
+Index n_column(const TaskPair& pair) {
+  return pair.good.size() + pair.bad.size() - pair.n_shared;
+}
+
+}  // namespace
+
+std::vector<PairBatch> pair_batches(const std::vector<Task>& tasks, Index most_columns) {
+  std::vector<PairBatch> batches;
+  for (std::size_t task = 0; task < tasks.size(); ++task) {
+    const std::vector<TaskPair>& pairs = tasks[task].pairs;
+    for (std::size_t first = 0; first < pairs.size();) {
+      PairBatch batch{task, first, 0, 0};
+      for (; first < pairs.size(); ++first, ++batch.count) {
+        const Index n_more = n_column(pairs[first]);
+        if (batch.count > 0 && batch.n_column + n_more > most_columns) break;
+        batch.n_column += n_more;
+      }
+      batches.push_back(batch);
+    }
+  }
+  return batches;
+}
+
+Index most_batch_columns(Index n_ctx) {
+  return std::max(batch_columns, 2 * n_ctx);
+}
+
+Pack pack_of(const Task& task, const PairBatch& batch, bool with_last) {
+  Pack pack;
+  for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
+    const TaskPair& pair = task.pairs[i];
+    pack.add_pair(pair.good, pair.bad, pair.n_shared, with_last);
+  }
+  return pack;
+}
+
+std::vector<double> token_counts(const Task& task, const PairBatch& batch) {
+  std::vector<double> times;
+  for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
+    const TaskPair& pair = task.pairs[i];
+    times.push_back(0);
+    times.insert(times.end(), pair.n_shared - 1, 2);
+    times.insert(times.end(), pair.good.size() + pair.bad.size() - 2 * pair.n_shared, 1);
+  }
+  return times;
+}
+
+std::vector<Index> pair_ends(const Task& task, const PairBatch& batch) {
+  std::vector<Index> ends;
+  Index end = 0;
+  for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
+    const TaskPair& pair = task.pairs[i];
+    Pack alone;
+    alone.add_pair(pair.good, pair.bad, pair.n_shared, false);
+    ends.push_back(end += alone.n_column());
+  }
+  return ends;
+}
+
+std::vector<float> margin_weights(const Task& task, const PairBatch& batch) {
+  std::vector<float> weights;
+  for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
+    const TaskPair& pair = task.pairs[i];
+    weights.insert(weights.end(), pair.good.size() - pair.n_shared, -1.0F);
+    weights.insert(weights.end(), pair.bad.size() - pair.n_shared, 1.0F);
+  }
+  return weights;
+}
+
+std::vector<double> margins_of(const Task& task, const PairBatch& batch,
+                               const std::vector<double>& nll) {
+  std::vector<double> margins(batch.count, 0);
+  auto next = nll.begin();
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    const TaskPair& pair = task.pairs[batch.first + i];
+    for (Index t = pair.n_shared; t < pair.good.size(); ++t) margins[i] -= *next++;
+    for (Index t = pair.n_shared; t < pair.bad.size(); ++t) margins[i] += *next++;
+  }
+  return margins;
+}
+
+}  // namespace headscope

@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <cmath>
+
+#include "headscope/label_text.hpp"
+#include "headscope/number_text.hpp"
+#include "headscope/random.hpp"
+#include "paths/results.hpp"
+#include "random_draws.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr std::size_t n_kind = 3;
+
+/// Composition in the weights and the first-order effect of every edge from a head to queries, keys
+/// or values of a later layer's heads.
+struct HeadEdges {
+  std::vector<double> composition, effect;
+  std::vector<std::size_t> pair_ends;  ///< the edges between two layers follow each other
+};
+
+HeadEdges head_edges(const Array& composition, const Array& first_order, std::size_t kind,
+                     const EdgeGraph& graph) {
+  HeadEdges edges;
+  const Index n_head = graph.n_head();
+  for (Index from = 0; from < graph.n_layer(); ++from) {
+    for (Index to = from + 1; to < graph.n_layer(); ++to) {
+      for (Index a = 0; a < n_head; ++a) {
+        for (Index b = 0; b < n_head; ++b) {
+          const Index port = graph.port(static_cast<PathPort::Kind>(kind), to, b);
+          const double weight = composition(kind, from * n_head + a, to * n_head + b),
+                       effect = std::abs(first_order(graph.head(from, a), port));
+          if (!std::isfinite(weight) || !std::isfinite(effect)) continue;
+          edges.composition.push_back(weight);
+          edges.effect.push_back(effect);
+        }
+      }
+      edges.pair_ends.push_back(edges.effect.size());
+    }
+  }
+  return edges;
+}
+
+/// The same with the effects between any two layers exchanged at random.
+std::vector<double> permuted_effects(const HeadEdges& edges, const CounterRandom& random) {
+  std::vector<double> effects(edges.effect.size());
+  std::size_t begin = 0;
+  for (std::size_t pair = 0; pair < edges.pair_ends.size(); ++pair) {
+    const std::size_t n = edges.pair_ends[pair] - begin;
+    const std::vector<Index> order = permutation(n, CounterRandom(random.value(pair)));
+    for (std::size_t i = 0; i < n; ++i) effects[begin + i] = edges.effect[begin + order[i]];
+    begin += n;
+  }
+  return effects;
+}
+
+}  // namespace
+
+void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisSettings& settings,
+                     ResultsGroup& group) {
+  if (!all.has("circuits") || !all.group("circuits").has("composition")) return;
+  const Array& composition = all.group("circuits").variable("composition").values;
+  const std::size_t n_task = group.dimensions.at("task").size();
+  Array correlation({n_task, n_kind}, std::nan("")), p = correlation;
+  double sum = 0;
+  std::size_t n_counted = 0;
+  std::vector<double> chance(settings.n_bootstrap, 0);
+  for (std::size_t task = 0; task < n_task; ++task) {
+    const Array first_order = group.variable("edge_first_order").values.part(task);
+    for (std::size_t kind = 0; kind < n_kind; ++kind) {
+      const HeadEdges edges = head_edges(composition, first_order, kind, graph);
+      const double found = spearman(edges.composition, edges.effect);
+      correlation(task, kind) = found;
+      if (std::isnan(found)) continue;
+      const bool counts = group.variable("can_do").values(task) == 1;
+      if (counts) {
+        sum += found;
+        ++n_counted;
+      }
+      std::uint64_t n_as_large = 0;
+      for (std::uint64_t i = 0; i < settings.n_bootstrap; ++i) {
+        const CounterRandom random(CounterRandom(settings.seed, task * n_kind + kind).value(i));
+        const double permuted = spearman(edges.composition, permuted_effects(edges, random));
+        n_as_large += permuted >= found ? 1 : 0;
+        if (counts) chance[i] += permuted;
+      }
+      if (settings.n_bootstrap >= least_resamples) {
+        p(task, kind) =
+            static_cast<double>(n_as_large + 1) / static_cast<double>(settings.n_bootstrap + 1);
+      }
+    }
+  }
+  group.add(Variable::real(
+      "composition_correlation", {"task", "kind"}, correlation,
+      "Spearman's rank correlation, over edges from a head to queries, keys or values of heads of "
+      "later layers, between composition in the weights (circuits/composition) and "
+      "|edge_first_order|",
+      "1", "Elhage et al. 2021; Syed et al. 2023"));
+  group.add(Variable::real(
+      "composition_correlation_p", {"task", "kind"}, p,
+      "one-sided p-value of composition_correlation: share of permutations of the effects between "
+      "the same two layers whose correlation is as large",
+      "probability", own_definition));
+
+  Claim claim;
+  claim.number = 17;
+  claim.statement = "Heads whose weights compose feed each other on tasks.";
+  claim.effect_name =
+      "rank correlation of composition in the weights and first-order effect of the edge, mean "
+      "over tasks that the model can do and queries, keys and values";
+  if (n_counted == 0) {
+    claim.evidence = "Cannot be told: the model can do none of the tasks.";
+    group.claims.push_back(std::move(claim));
+    return;
+  }
+  // The interval is that of the effect minus what chance gives it.
+  const double effect = sum / static_cast<double>(n_counted);
+  std::vector<double> samples;
+  for (const double each : chance)
+    samples.push_back(effect - each / static_cast<double>(n_counted));
+  if (samples.size() < least_resamples) samples.clear();
+  claim.effect = percentile_estimate(effect, std::move(samples));
+  claim.verdict = verdict_of(claim.effect, Side::above, 0);
+  const auto best = std::ranges::max_element(
+      correlation.values, {}, [](double value) { return std::isnan(value) ? -2.0 : value; });
+  const auto place = static_cast<std::size_t>(best - correlation.values.begin());
+  claim.evidence =
+      "The correlation is largest, " + decimals(*best, 2) + ", on " +
+      spaced(group.dimensions.at("task").text[place / n_kind]) + " by " +
+      std::vector<std::string>{"queries", "keys", "values"}[place % n_kind] +
+      ". The interval is the effect minus that of permutations of the effects between the same two "
+      "layers, so that what layers have in common does not count.";
+  group.claims.push_back(std::move(claim));
+}
+
+}  // namespace headscope

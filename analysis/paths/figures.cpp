@@ -1,0 +1,317 @@
+#include <algorithm>
+#include <cmath>
+
+#include "headscope/head_types.hpp"
+#include "headscope/label_text.hpp"
+#include "paths/results.hpp"
+
+namespace headscope {
+namespace {
+
+/// Tasks with a figure of their own, panels of a chart, and edges of a graph, at most.
+constexpr std::size_t most_tasks = 12, most_graph_edges = 100;
+
+const char* const path_panels = " The first 12 tasks that the model can do.";
+
+/// Tasks whose circuit is known, the first ones.
+std::vector<std::size_t> tasks_with_circuits(const ResultsGroup& group) {
+  const Array& fewest = group.variable("circuit_edges_90").values;
+  std::vector<std::size_t> tasks;
+  for (std::size_t task = 0; task < fewest.size() && tasks.size() < most_tasks; ++task) {
+    if (std::isfinite(fewest(task))) tasks.push_back(task);
+  }
+  return tasks;
+}
+
+std::string task_title(const ResultsGroup& group, std::size_t task) {
+  return spaced(group.dimensions.at("task").text[task]);
+}
+
+/// Where nodes and ports lie: layers from left to right, a layer's heads upwards, its MLP above and
+/// half a layer further right.
+class GraphLayout {
+ public:
+  explicit GraphLayout(const ResultsGroup& group)
+      : nodes_(group.dimensions.at("node").text), ports_(group.dimensions.at("port").text) {
+    for (const std::string& node : nodes_) {
+      n_head_ += node.starts_with("L0H") ? 1 : 0;
+      n_layer_ += node.starts_with("MLP") ? 1 : 0;
+    }
+  }
+
+  struct Place {
+    double x, y;
+  };
+  Place node(std::size_t node) const {
+    const auto middle = 0.5 * static_cast<double>(n_head_ - 1);
+    if (node == 0) return {0, middle};
+    if (node == nodes_.size()) return {static_cast<double>(n_layer_) + 1, middle};
+    const std::size_t layer = (node - 1) / (n_head_ + 1), head = (node - 1) % (n_head_ + 1);
+    const auto x = 1 + static_cast<double>(layer);
+    if (head == n_head_) return {x + 0.5, static_cast<double>(n_head_)};
+    return {x, static_cast<double>(head)};
+  }
+  /// The node that reads by a port; the number of nodes for the logits.
+  std::size_t owner(std::size_t port) const {
+    const std::string name = ports_[port].substr(0, ports_[port].rfind('.'));
+    return static_cast<std::size_t>(std::ranges::find(nodes_, name) - nodes_.begin());
+  }
+  char kind(std::size_t port) const {
+    const std::size_t dot = ports_[port].rfind('.');
+    return dot == std::string::npos ? ports_[port][0] : ports_[port][dot + 1];
+  }
+  std::string name(std::size_t node) const {
+    return node == nodes_.size() ? "logits" : nodes_[node];
+  }
+  std::size_t n_node() const { return nodes_.size(); }
+  std::size_t n_layer() const { return n_layer_; }
+  /// The head's unit, if the node is one.
+  std::optional<std::size_t> unit(std::size_t node) const {
+    if (node == 0 || node >= nodes_.size()) return std::nullopt;
+    const std::size_t head = (node - 1) % (n_head_ + 1);
+    if (head == n_head_) return std::nullopt;
+    return (node - 1) / (n_head_ + 1) * n_head_ + head;
+  }
+
+ private:
+  const std::vector<std::string>&nodes_, &ports_;
+  std::size_t n_head_ = 0, n_layer_ = 0;
+};
+
+/// Edges into one kind of port, as a line that is broken between edges.
+Series edge_lines(const std::string& label, std::size_t colour, const std::string& kinds,
+                  const std::vector<CircuitEdge>& edges, const GraphLayout& layout) {
+  Series lines;
+  lines.label = label;
+  lines.colour = colour;
+  for (const CircuitEdge& edge : edges) {
+    if (kinds.find(layout.kind(edge.port)) == std::string::npos) continue;
+    for (const std::size_t end : {edge.node, layout.owner(edge.port)}) {
+      lines.x.push_back(layout.node(end).x);
+      lines.y.push_back(layout.node(end).y);
+    }
+    lines.x.push_back(std::nan(""));
+    lines.y.push_back(std::nan(""));
+  }
+  return lines;
+}
+
+/// Nodes by type of head, with their names; those outside the circuit without.
+std::vector<Series> node_points(const std::vector<CircuitEdge>& edges, const GraphLayout& layout,
+                                const std::optional<HeadTypes>& types) {
+  std::vector<bool> takes_part(layout.n_node() + 1, false);
+  for (const CircuitEdge& edge : edges) {
+    takes_part[edge.node] = takes_part[layout.owner(edge.port)] = true;
+  }
+  std::vector<Series> points;
+  const auto add = [&](const std::string& label, std::size_t colour, std::size_t node) {
+    auto same = std::ranges::find(points, label, &Series::label);
+    if (same == points.end()) {
+      points.emplace_back();
+      same = points.end() - 1;
+      same->label = label;
+      same->style = Series::Style::points;
+      same->colour = colour;
+    }
+    same->x.push_back(layout.node(node).x);
+    same->y.push_back(layout.node(node).y);
+    same->point_labels.push_back(takes_part[node] ? layout.name(node) : "");
+  };
+  for (std::size_t node = 0; node <= layout.n_node(); ++node) {
+    const std::optional<std::size_t> unit = layout.unit(node);
+    if (!takes_part[node]) continue;
+    if (!unit) {
+      add("embeddings, MLPs, logits", 7, node);
+    } else if (types && types->primary[*unit]) {
+      add(spaced(types->names[*types->primary[*unit]]) + " head", *types->primary[*unit], node);
+    } else {
+      add("other head", no_colour, node);
+    }
+  }
+  return points;
+}
+
+Figure circuit_figure(const ResultsGroup& group, std::size_t task,
+                      const std::optional<HeadTypes>& types) {
+  const GraphLayout layout(group);
+  std::vector<CircuitEdge> edges = circuit_of(group, task);
+  edges.resize(std::min(edges.size(), most_graph_edges));
+  Chart chart;
+  chart.x_title = "layer";
+  chart.y_title = "head";
+  chart.x_labels.push_back("embed");
+  for (std::size_t l = 0; l < layout.n_layer(); ++l) chart.x_labels.push_back(std::to_string(l));
+  chart.x_labels.push_back("logits");
+  ChartPanel panel;
+  struct Kind {
+    const char *label, *kinds;
+    std::size_t colour;
+  };
+  for (const Kind& kind : {Kind{"read by queries", "q", 3}, Kind{"read by keys", "k", 0},
+                           Kind{"read by values", "v", 2}, Kind{"read by an MLP", "M", 6},
+                           Kind{"read by the logits", "l", no_colour}}) {
+    Series lines = edge_lines(kind.label, kind.colour, kind.kinds, edges, layout);
+    if (!lines.x.empty()) panel.series.push_back(std::move(lines));
+  }
+  for (Series& points : node_points(edges, layout, types)) {
+    panel.series.push_back(std::move(points));
+  }
+  chart.panels.push_back(std::move(panel));
+  const std::string name = group.dimensions.at("task").text[task];
+  std::string file = "circuit_";
+  for (const char c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    file += plain ? c : '_';
+  }
+  return {.name = file,
+          .group = group.name,
+          .title = "The circuit of " + spaced(name),
+          .caption =
+              "The fewest edges, largest first-order effect first, that keep 90 % of the margin "
+              "when all others are ablated; those with q < 0.05, at most the 100 largest. Layers "
+              "from left to right, an MLP above the heads of its layer and right of them. Heads "
+              "have the colour of their type, edges that of the port that reads.",
+          .source = "Wang et al. 2022; Conmy et al. 2023; Syed et al. 2023",
+          .content = std::move(chart)};
+}
+
+Figure faithfulness_figure(const ResultsGroup& group, const std::vector<std::size_t>& tasks) {
+  const Variable& faithfulness = group.variable("faithfulness");
+  const std::vector<double>& steps = group.dimensions.at("step").values;
+  const std::vector<std::string> orders{"largest first-order effect first", "random order"};
+  Chart chart;
+  chart.x_title = "edges kept";
+  chart.y_title = "share of the margin kept";
+  chart.log_x = true;
+  chart.y_low = -0.5;
+  chart.y_high = 1.5;
+  for (const std::size_t task : tasks) {
+    ChartPanel panel{task_title(group, task), {}, {{"90 %", 0.9}}};
+    for (std::size_t order = 0; order < orders.size(); ++order) {
+      Series line;
+      line.label = orders[order];
+      for (std::size_t step = 1; step < steps.size(); ++step) {
+        const Estimate kept =
+            faithfulness.estimate((task * orders.size() + order) * steps.size() + step);
+        line.x.push_back(steps[step]);
+        line.y.push_back(kept.value);
+        line.low.push_back(kept.low);
+        line.high.push_back(kept.high);
+      }
+      if (std::ranges::any_of(line.low, [](double bound) { return std::isnan(bound); })) {
+        line.low.clear();
+        line.high.clear();
+      }
+      panel.series.push_back(std::move(line));
+    }
+    chart.panels.push_back(std::move(panel));
+  }
+  return {.name = "paths_faithfulness",
+          .group = group.name,
+          .title = "How few edges do a task",
+          .caption = std::string("Margin with some edges kept and all others ablated, from 0 with "
+                                 "none kept to 1 with all; 95 % intervals over resampled pairs.") +
+                     path_panels,
+          .source = "Conmy et al. 2023; Syed et al. 2023",
+          .content = std::move(chart)};
+}
+
+Figure first_order_exact_figure(const ResultsGroup& group, const std::vector<std::size_t>& tasks) {
+  const Variable& change = group.variable("edge_change");
+  const std::size_t n_edge = group.dimensions.at("edge").size();
+  const std::vector<std::string>&nodes = group.dimensions.at("node").text,
+        &ports = group.dimensions.at("port").text;
+  Chart chart;
+  chart.x_title = "first-order effect (nats per pair)";
+  chart.y_title = "exact effect (nats per pair)";
+  chart.own_axes = true;
+  for (const std::size_t task : tasks) {
+    const Array first_order = group.variable("edge_first_order").values.part(task);
+    Series points;
+    points.style = Series::Style::points;
+    bool has_intervals = true;
+    for (std::size_t i = 0; i < n_edge; ++i) {
+      const std::string &node = group.variable("edge_node").text[task * n_edge + i],
+                        &port = group.variable("edge_port").text[task * n_edge + i];
+      if (node.empty()) continue;
+      const auto from = static_cast<std::size_t>(std::ranges::find(nodes, node) - nodes.begin()),
+                 to = static_cast<std::size_t>(std::ranges::find(ports, port) - ports.begin());
+      const Estimate exact = change.estimate(task * n_edge + i);
+      points.x.push_back(first_order(from, to));
+      points.y.push_back(exact.value);
+      points.low.push_back(exact.low);
+      points.high.push_back(exact.high);
+      points.point_labels.push_back(i < 3 ? edge_text(node, port) : "");
+      has_intervals &= exact.has_interval();
+    }
+    if (points.x.empty()) continue;
+    if (!has_intervals) {
+      points.low.clear();
+      points.high.clear();
+    }
+    chart.panels.push_back({task_title(group, task), {std::move(points)}, {}});
+  }
+  if (chart.panels.empty()) chart.panels.emplace_back();
+  return {.name = "paths_first_order_exact",
+          .group = group.name,
+          .title = "First-order effects of edges against exact ones",
+          .caption = std::string("Each point is an edge, of those largest to first order. Across: "
+                                 "its first-order effect on the margin over all pairs. Up: the "
+                                 "change of the margin when this edge alone is ablated, with its "
+                                 "95 % interval over pairs. The three largest are named.") +
+                     path_panels,
+          .source = "Goldowsky-Dill et al. 2023; Syed et al. 2023",
+          .content = std::move(chart)};
+}
+
+Figure paths_composition_figure(const ResultsGroup& group) {
+  const Array& correlation = group.variable("composition_correlation").values;
+  const std::vector<std::string> kinds{"by queries", "by keys", "by values"};
+  Chart chart;
+  chart.x_title = "task";
+  chart.y_title = "rank correlation";
+  chart.horizontal = true;
+  chart.x_labels = spaced(group.dimensions.at("task").text);
+  ChartPanel panel{"", {}, {{"none", 0}}};
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    Series points;
+    points.label = kinds[kind];
+    points.style = Series::Style::points;
+    for (std::size_t task = 0; task < correlation.shape[0]; ++task) {
+      points.x.push_back(static_cast<double>(task));
+      points.y.push_back(correlation(task, kind));
+    }
+    panel.series.push_back(std::move(points));
+  }
+  chart.panels.push_back(std::move(panel));
+  return {.name = "paths_composition",
+          .group = group.name,
+          .title = "Composition in the weights against edges on tasks",
+          .caption =
+              "Spearman's rank correlation, over edges from a head to a head of a later layer, "
+              "between composition measured in the weights and the size of the edge's first-order "
+              "effect on the task's margin.",
+          .source = "Elhage et al. 2021; Syed et al. 2023",
+          .content = std::move(chart)};
+}
+
+}  // namespace
+
+std::vector<Figure> paths_figures(const Results& results) {
+  const ResultsGroup& group = results.group("paths");
+  std::vector<Figure> figures;
+  const std::vector<std::size_t> tasks = tasks_with_circuits(group);
+  std::optional<HeadTypes> types;
+  if (const std::optional<HeadShape> shape = head_shape(results)) {
+    types = head_types(results, *shape);
+  }
+  for (const std::size_t task : tasks) figures.push_back(circuit_figure(group, task, types));
+  if (!tasks.empty()) {
+    figures.push_back(faithfulness_figure(group, tasks));
+    figures.push_back(first_order_exact_figure(group, tasks));
+  }
+  if (group.has("composition_correlation")) figures.push_back(paths_composition_figure(group));
+  return figures;
+}
+
+}  // namespace headscope

@@ -1,0 +1,387 @@
+#include "paths/paths.hpp"
+
+#include <algorithm>
+
+#include "headscope/ablation.hpp"
+#include "headscope/circuit.hpp"
+#include "headscope/edge_ablation.hpp"
+#include "headscope/edge_gradient.hpp"
+#include "headscope/memory.hpp"
+#include "induction.hpp"
+#include "pair_batches.hpp"
+#include "paths/repeated_tokens.hpp"
+#include "paths/results.hpp"
+#include "paths/sums.hpp"
+
+namespace headscope {
+namespace {
+
+const AnalysisInfo paths_info{
+    .name = "paths",
+    .title = "Which heads feed which",
+    .purpose =
+        "How much less a model prefers the better side of minimal pairs when one part of it does "
+        "not read another: every edge to first order, the largest exactly, and how few edges do a "
+        "task.",
+    .source =
+        "Wang et al. 2022, Interpretability in the Wild; Goldowsky-Dill et al. 2023, Localizing "
+        "Model Behavior with Path Patching; Syed et al. 2023, Attribution Patching Outperforms "
+        "Automated Circuit Discovery; Conmy et al. 2023, Towards Automated Circuit Discovery",
+    .passes = {"averaging nodes on tasks", "differentiating edges on tasks",
+               "ablating edges on tasks", "narrowing circuits (1 of 4)",
+               "narrowing circuits (2 of 4)", "narrowing circuits (3 of 4)",
+               "narrowing circuits (4 of 4)"},
+    .input = AnalysisInput::tasks,
+};
+
+/// Means of what nodes write over the tokens of a batch.
+class NodeSums : public LayerObserver {
+ public:
+  NodeSums(const Model& model, const std::vector<double>& times, const PathSums& names,
+           DocumentStatistics& statistics)
+      : model_(model),
+        times_(times),
+        embed_(statistics.sum(names.embed, {model.config.d_model})),
+        z_(statistics.sum(names.z, {model.config.n_layer, model.config.d_model})),
+        mlp_(statistics.sum(names.mlp, {model.config.n_layer, model.config.d_model})) {}
+
+  void observe_layer(const LayerView& view) override {
+    const Vector& b_out = model_.layers[view.layer].b_out;
+    for (Index t = 0; t < view.n_token; ++t) {
+      for (Index i = 0; i < model_.config.d_model; ++i) {
+        if (view.layer == 0) embed_(i) += times_[t] * static_cast<double>(view.resid_pre(i, t));
+        z_(view.layer, i) += times_[t] * static_cast<double>(view.z(i, t));
+        const double written = static_cast<double>(view.resid_post(i, t)) -
+                               static_cast<double>(view.resid_mid(i, t)) -
+                               (b_out.is_empty() ? 0.0 : static_cast<double>(b_out(i)));
+        mlp_(view.layer, i) += times_[t] * written;
+      }
+    }
+  }
+
+ private:
+  const Model& model_;
+  const std::vector<double>& times_;
+  Array &embed_, &z_, &mlp_;
+};
+
+/// Pass 0 sums what nodes write for its mean over each task; pass 1 takes the first-order effect of
+/// every edge; pass 2 ablates the largest exactly and runs circuits of 0, 1, 2, 4, ... edges; the
+/// others narrow down how few edges keep most of the margin.
+class Paths : public Analysis {
+ public:
+  explicit Paths(const AnalysisContext& context)
+      : model_(context.model),
+        graph_(model_.config),
+        settings_(context.settings),
+        options_(settings_.own<PathsOptions>()),
+        tasks_(context.tasks->tasks()),
+        forward_(context.model, settings_.pass_engine()),
+        ablation_(context.model, settings_.engine(), settings_.pass_engine()),
+        gradient_(context.model, settings_.pass_engine(), settings_.gradient_engine()),
+        exact_(context.model, settings_.pass_engine()),
+        circuit_(context.model) {
+    if (options_.n_repeated > 0) {
+      tasks_.push_back(repeated_tokens_task(model_, induction_first_token(model_, context.corpus),
+                                            options_.n_repeated, settings_.seed));
+    }
+    batches_ = pair_batches(tasks_);
+  }
+
+  std::uint64_t n_batch() const override { return batches_.size(); }
+
+  void begin_pass(int pass, const Statistics& earlier) override {
+    pass_ = pass;
+    plans_.clear();
+    sizes_.clear();
+    if (pass > 0) read_means(earlier);
+    for (std::size_t task = 0; pass >= exact_pass && task < tasks_.size(); ++task) {
+      plans_.emplace_back(earlier, task, graph_, settings_);
+      const CircuitSize size(earlier, task, graph_.n_edge());
+      sizes_.push_back(size.is_known() ? size.next() : std::vector<Index>());
+    }
+  }
+
+  double batch_cost(int pass, std::uint64_t batch) const override {
+    const auto n_token = static_cast<double>(batches_[batch].n_column);
+    if (pass == 0) return n_token;
+    if (pass == 1) return 5 * n_token;
+    const std::size_t n_sampled = sampled(batches_[batch]).size();
+    const double share = static_cast<double>(n_sampled) /
+                         static_cast<double>(std::max<std::size_t>(1, batches_[batch].count));
+    const double n_variant =
+        pass == exact_pass
+            ? 0.5 * static_cast<double>(options_.n_exact) +
+                  static_cast<double>(n_path_order * circuit_steps(graph_.n_edge()).size())
+            : static_cast<double>(CircuitSize::n_point(graph_.n_edge()));
+    return n_token * share * n_variant;
+  }
+
+  std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
+    const PairBatch& pairs = batches_[batch];
+    if (pass_ == 0) return add_means(pairs, statistics);
+    if (pass_ == 1) return add_first_order(pairs, statistics);
+    std::uint64_t n_token = 0;
+    if (pass_ == exact_pass) {
+      for (const PairBatch& run : runs_of(pairs, batch_columns))
+        n_token += add_exact(run, statistics);
+    }
+    const std::vector<std::vector<unsigned char>> circuits = circuits_of(pairs.task);
+    if (circuits.empty()) return n_token;
+    for (const PairBatch& run : runs_of(pairs, CircuitForward::columns_at_once(model_.config))) {
+      n_token += add_circuits(run, circuits, statistics);
+    }
+    return n_token;
+  }
+
+  std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
+    return {paths_results(statistics, tasks_, graph_, settings_)};
+  }
+
+  void relate(const Results& all, ResultsGroup& group) const override {
+    add_composition(all, graph_, settings_, group);
+  }
+
+ private:
+  // Pairs -----------------------------------------------------------------------------------------
+
+  /// Numbers of the batch's pairs that are ablated exactly.
+  std::vector<std::size_t> sampled(const PairBatch& batch) const {
+    std::vector<std::size_t> pairs;
+    for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
+      if (options_.runs_pair(i, tasks_[batch.task].pairs.size())) pairs.push_back(i);
+    }
+    return pairs;
+  }
+
+  /// A batch of the pairs ablated exactly, as a task of its own, in parts of a width.
+  struct SampledTask {
+    Task task;
+    std::vector<std::size_t> number;  // of each pair in the task it is from
+  };
+
+  std::vector<PairBatch> runs_of(const PairBatch& batch, Index most_columns) {
+    sampled_.number = sampled(batch);
+    sampled_.task.pairs.clear();
+    for (const std::size_t i : sampled_.number) {
+      sampled_.task.pairs.push_back(tasks_[batch.task].pairs[i]);
+    }
+    std::vector<PairBatch> runs = pair_batches({sampled_.task}, most_columns);
+    for (PairBatch& run : runs) run.task = batch.task;
+    return runs;
+  }
+
+  std::size_t block_of(const PairBatch& run, std::size_t i) const {
+    return sampled_.number[run.first + i] % n_document_block;
+  }
+
+  // Pass 0 ----------------------------------------------------------------------------------------
+
+  std::uint64_t add_means(const PairBatch& batch, DocumentStatistics& statistics) {
+    const Task& task = tasks_[batch.task];
+    const Pack pack = pack_of(task, batch, true);
+    const std::vector<double> times = token_counts(task, batch);
+    const PathSums names(batch.task);
+    NodeSums sums(model_, times, names, statistics);
+    LayerObserver* const observers[] = {&sums};
+    forward_.run(pack, observers);
+    double& n_token = statistics.sum(names.n_token, {1})(0);
+    for (const double each : times) n_token += each;
+    return pack.n_column();
+  }
+
+  void read_means(const Statistics& earlier) {
+    const ModelConfig& config = model_.config;
+    const Index d_model = config.d_model, d_head = config.d_head();
+    replacement_.assign(tasks_.size(), Matrix(d_model, graph_.n_node(), arma::fill::zeros));
+    if (options_.ablation == "zero") return;
+    for (std::size_t task = 0; task < tasks_.size(); ++task) {
+      const PathSums names(task);
+      if (!earlier.has(names.n_token)) continue;
+      const double count = earlier.total(names.n_token)(0);
+      const Array embed = earlier.total(names.embed), z = earlier.total(names.z),
+                  mlp = earlier.total(names.mlp);
+      Matrix& means = replacement_[task];
+      const auto mean_of = [&](const Array& sums, Index first, Index n) {
+        Vector mean(n);
+        for (Index i = 0; i < n; ++i) mean(i) = static_cast<float>(sums.values[first + i] / count);
+        return mean;
+      };
+      means.col(EdgeGraph::embed) = mean_of(embed, 0, d_model);
+      for (Index l = 0; l < config.n_layer; ++l) {
+        means.col(graph_.mlp(l)) = mean_of(mlp, l * d_model, d_model);
+        for (Index h = 0; h < config.n_head; ++h) {
+          means.col(graph_.head(l, h)) =
+              model_.layers[l].W_O.cols(h * d_head, (h + 1) * d_head - 1) *
+              mean_of(z, l * d_model + h * d_head, d_head);
+        }
+      }
+    }
+  }
+
+  // Pass 1 ----------------------------------------------------------------------------------------
+
+  std::uint64_t add_first_order(const PairBatch& batch, DocumentStatistics& statistics) {
+    const Task& task = tasks_[batch.task];
+    const Pack pack = pack_of(task, batch, false);
+    LayerObserver* const observers[] = {&ablation_};
+    forward_.run(pack, observers);
+    const PathSums names(batch.task);
+    Array &n_pair = statistics.sum(names.n_pair, {n_document_block}),
+          &margin = statistics.sum(names.margin, {n_document_block}),
+          &correct = statistics.sum(names.correct, {n_document_block});
+    const std::vector<double> margins = margins_of(task, batch, ablation_.clean_loss(pack).nll);
+    for (std::size_t i = 0; i < batch.count; ++i) {
+      const std::size_t block = (batch.first + i) % n_document_block;
+      n_pair(block) += 1;
+      margin(block) += margins[i];
+      correct(block) += margins[i] > 0 ? 1 : 0;
+    }
+    const Index n_edge = graph_.n_edge();
+    std::vector<double> sum(n_edge, 0), squares(n_edge, 0);
+    gradient_.run(ablation_.activations(), pack, margin_weights(task, batch),
+                  replacement_[batch.task], pair_ends(task, batch),
+                  [&](Index, std::span<const float> effects) {
+                    for (Index edge = 0; edge < n_edge; ++edge) {
+                      const auto effect = static_cast<double>(effects[edge]);
+                      sum[edge] += effect;
+                      squares[edge] += effect * effect;
+                    }
+                  });
+    const auto add = [&](const std::string& name, const std::vector<double>& values) {
+      statistics.add(name, {n_edge}, 0, std::vector<float>(values.begin(), values.end()));
+    };
+    add(names.first_order, sum);
+    add(names.squared_order, squares);
+    return pack.n_column();
+  }
+
+  // Pass 2 ----------------------------------------------------------------------------------------
+
+  std::uint64_t add_exact(const PairBatch& run, DocumentStatistics& statistics) {
+    const PathSums names(run.task);
+    Array& n_exact = statistics.sum(names.n_exact, {n_document_block});
+    for (std::size_t i = 0; i < run.count; ++i) n_exact(block_of(run, i)) += 1;
+    const std::vector<Index>& edges = plans_[run.task].exact();
+    if (edges.empty()) return 0;
+    const Pack pack = pack_of(sampled_.task, run, false);
+    LayerObserver* const observers[] = {&ablation_};
+    forward_.run(pack, observers);
+    const std::vector<double> margins =
+        margins_of(sampled_.task, run, ablation_.clean_loss(pack).nll);
+    const std::vector<TokenLoss> losses =
+        exact_.losses(ablation_, pack, edges, replacement_[run.task]);
+    Array &change = statistics.sum(names.change, {n_document_block, edges.size()}),
+          &squared = statistics.sum(names.squared_change, {edges.size()});
+    for (std::size_t edge = 0; edge < edges.size(); ++edge) {
+      const std::vector<double> ablated = margins_of(sampled_.task, run, losses[edge].nll);
+      for (std::size_t i = 0; i < run.count; ++i) {
+        const double lost = ablated[i] - margins[i];
+        change(block_of(run, i), edge) += lost;
+        squared(edge) += lost * lost;
+      }
+    }
+    return pack.n_column();
+  }
+
+  /// The circuits that this pass runs on a task, those of all orders one after the other.
+  std::vector<std::vector<unsigned char>> circuits_of(std::size_t task) const {
+    std::vector<std::vector<unsigned char>> circuits;
+    if (!plans_[task].can_do()) return circuits;
+    if (pass_ == exact_pass) {
+      const std::vector<Index> random = random_edges(graph_.n_edge(), task, settings_.seed);
+      for (const std::vector<Index>* order : {&plans_[task].order(), &random}) {
+        for (const Index n : circuit_steps(graph_.n_edge())) {
+          circuits.push_back(first_edges(*order, n));
+        }
+      }
+      return circuits;
+    }
+    for (const Index n : sizes_[task]) circuits.push_back(first_edges(plans_[task].order(), n));
+    return circuits;
+  }
+
+  std::uint64_t add_circuits(const PairBatch& run,
+                             const std::vector<std::vector<unsigned char>>& circuits,
+                             DocumentStatistics& statistics) {
+    const PathSums names(run.task);
+    const Pack pack = pack_of(sampled_.task, run, false);
+    const std::size_t n_step = circuit_steps(graph_.n_edge()).size();
+    const bool by_block = pass_ == exact_pass;
+    Array& sum = by_block ? statistics.sum(names.kept, {n_document_block, n_path_order, n_step})
+                          : statistics.sum(names.narrowed(pass_ - exact_pass - 1),
+                                           {CircuitSize::n_point(graph_.n_edge())});
+    for (std::size_t i = 0; i < circuits.size(); ++i) {
+      const std::vector<double> margins = margins_of(
+          sampled_.task, run, circuit_.run(pack, replacement_[run.task], circuits[i]).nll);
+      for (std::size_t pair = 0; pair < run.count; ++pair) {
+        if (by_block) {
+          sum(block_of(run, pair), i / n_step, i % n_step) += margins[pair];
+        } else {
+          sum(i) += margins[pair];
+        }
+      }
+    }
+    return pack.n_column();
+  }
+
+  const Model& model_;
+  const EdgeGraph graph_;
+  const AnalysisSettings& settings_;
+  const PathsOptions& options_;
+  std::vector<Task> tasks_;
+  std::vector<PairBatch> batches_;
+  Forward forward_;
+  HeadAblation ablation_;
+  EdgeGradient gradient_;
+  EdgeAblation exact_;
+  CircuitForward circuit_;
+
+  int pass_ = 0;
+  std::vector<Matrix> replacement_;        // per task, d_model x node
+  std::vector<PathPlan> plans_;            // per task, from the exact pass on
+  std::vector<std::vector<Index>> sizes_;  // per task, numbers of edges to try
+  SampledTask sampled_;                    // of the batch that is run
+};
+
+std::uint64_t memory(const RunShape& run) {
+  const ModelConfig& config = run.config;
+  const EdgeGraph graph(config);
+  const auto& options = run.settings.own<PathsOptions>();
+  const std::uint64_t n_column = most_batch_columns(config.n_ctx), n_edge = graph.n_edge(),
+                      n_task = run.n_task + (options.n_repeated > 0 ? 1 : 0),
+                      n_exact = std::min<std::uint64_t>(options.n_exact, n_edge),
+                      n_circuit = n_path_order * circuit_steps(graph.n_edge()).size(),
+                      most_circuit_columns = std::max<std::uint64_t>(
+                          2 * config.n_ctx, CircuitForward::columns_at_once(config));
+  // Of each task: sums of all edges; those of one batch and the resamples of one result; plans and
+  // results; replacements.
+  const std::uint64_t by_block = n_document_block * (n_exact + n_circuit + 4),
+                      of_task =
+                          2 * n_edge * (Statistics::added_bytes + sizeof(float)) +
+                          (by_block + (2 * config.n_layer + 1) * config.d_model) *
+                              Statistics::sum_bytes +
+                          8 * n_edge * sizeof(double) +
+                          (3 * graph.n_node() * graph.n_port() + run.n_unit() * run.n_unit()) *
+                              sizeof(double) +
+                          graph.n_node() * config.d_model * sizeof(float);
+  return forward_bytes(config, n_column, false) + loss_bytes(config, n_column, run.n_thread) +
+         ablation_bytes(config, n_column, run.n_thread, run.settings.engine()) +
+         edge_gradient_bytes(config, n_column, run.n_thread, run.settings.gradient_engine()) +
+         edge_ablation_bytes(config, n_column, n_exact) +
+         circuit_bytes(config, std::min(n_column, most_circuit_columns), run.n_thread) +
+         pass_product_bytes(config, n_column, run.n_thread, run.settings.pass_engine()) +
+         // Circuits, and the losses of exact edges.
+         n_circuit * n_edge + n_exact * n_column * sizeof(double) + n_task * of_task +
+         run.settings.n_bootstrap * (n_exact + n_circuit) * sizeof(double);
+}
+
+}  // namespace
+
+RegisteredAnalysis paths_analysis() {
+  return {paths_info,
+          [](const AnalysisContext& context) { return std::make_unique<Paths>(context); },
+          paths_figures, memory, &AnalysisSettings::declare_own<PathsOptions>};
+}
+
+}  // namespace headscope

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "analysis.hpp"
+
+namespace headscope {
+
+struct PathsOptions {
+  std::uint64_t n_exact = 50;
+  std::string ablation = "mean";
+  std::uint64_t n_pair = 32;  ///< 0: all
+  std::uint64_t n_repeated = 100;
+
+  void declare(OptionTable& option) {
+    option(n_exact, {"paths-exact", "N",
+                     "number of edges of each task, the largest by their first-order effect, to "
+                     "ablate exactly"});
+    option(ablation, {"paths-ablation", "KIND",
+                      "what replaces the output of a node where an edge is ablated: zero, or mean, "
+                      "its mean over the task's tokens"})
+        .choices = {"zero", "mean"};
+    option(n_pair,
+           {"paths-pairs", "N",
+            "number of pairs of each task, spread evenly, to ablate edges exactly and to run "
+            "circuits on; first-order effects are of all pairs",
+            "all"});
+    option(n_repeated, {"paths-repeated", "N",
+                        "number of pairs of the task of repeated random tokens, which is added to "
+                        "those of --tasks; 0: none"});
+  }
+  /// Whether pair i of n is among those ablated exactly.
+  bool runs_pair(std::uint64_t i, std::uint64_t n) const {
+    return n_pair == 0 || n <= n_pair || (i + 1) * n_pair / n > i * n_pair / n;
+  }
+};
+
+/// Analysis `paths`: which node's output the ports of which later node read, on tasks.
+RegisteredAnalysis paths_analysis();
+
+}  // namespace headscope

@@ -1,0 +1,63 @@
+#include <cmath>
+
+#include "headscope/label_text.hpp"
+#include "headscope/number_text.hpp"
+#include "paths/results.hpp"
+#include "report_text.hpp"
+
+namespace headscope {
+namespace {
+
+/// `recurring name: 31 of 3,046 edges keep 90 %, strongest L0H4 → L3H3 by keys`.
+std::string task_line(const ResultsGroup& group, std::size_t task) {
+  const std::string name = spaced(group.dimensions.at("task").text[task]);
+  if (group.variable("n_pair").values(task) == 0) return name + ": no pairs";
+  if (group.variable("can_do").values(task) == 0) return name + ": the model cannot do it";
+  const double fewest = group.variable("circuit_edges_90").values(task),
+               all = group.dimensions.at("step").values.back();
+  const std::string path = strongest_path(group, task);
+  return name + ": " +
+         (std::isnan(fewest) ? "no circuit, since ablating all edges does not lower the margin"
+                             : number_text(fewest, 0) + " of " + number_text(all, 0) +
+                                   " edges keep 90 % of the margin") +
+         (path.empty() ? ", no edge is significant when ablated exactly" : "; strongest " + path);
+}
+
+std::string paths_line(const ResultsGroup& group) {
+  constexpr std::size_t most = 8;
+  const std::size_t n_task = group.dimensions.at("task").size();
+  std::string text;
+  for (std::size_t task = 0; task < std::min(most, n_task); ++task) {
+    text += (task == 0 ? "" : ". ") + task_line(group, task);
+  }
+  if (n_task > most) {
+    text += ". The table circuit_edges_90 has " + count_text(n_task - most, "more task");
+  }
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(text[0]));
+  return text.empty() ? text : text + ".";
+}
+
+}  // namespace
+
+std::string paths_summary(const ResultsGroup& group) {
+  return "An edge runs from a part of the model that writes to the residual stream to a later one "
+         "that reads it; a head reads by queries, keys and values apart. " +
+         paths_line(group);
+}
+
+ReportPart paths_report(const ResultsGroup& group) {
+  constexpr std::size_t rank = 26;
+  ReportPart part;
+  add_finding(rank, "Paths", paths_line(group), part);
+  NearestHeads nearest;
+  nearest.rank = 60;
+  nearest.variable = "head_edge";
+  nearest.title = ": is read by";
+  part.nearest.push_back(nearest);
+  nearest.title = ": reads from";
+  nearest.by_column = true;
+  part.nearest.push_back(nearest);
+  return part;
+}
+
+}  // namespace headscope

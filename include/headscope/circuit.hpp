@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "headscope/edges.hpp"
+#include "headscope/model.hpp"
+#include "headscope/ops.hpp"
+#include "headscope/pack.hpp"
+
+namespace headscope {
+
+/// A forward pass in which only some edges are kept: every port reads a residual stream of its own,
+///
+///   stream_r = biases + sum over kept edges u -> r of u + sum over the other nodes that r could
+///   read of their replacement
+///
+/// through its LayerNorm; u is what the node writes in this pass. Products are by float32. Keeps
+/// its buffers between calls, so use one object per calling thread. The model must outlive it and
+/// be complete.
+///
+/// Cost: nodes that no kept path leads from to the logits are left out; with all edges kept, about
+/// one and a half forward passes.
+/// Source: Conmy et al. 2023, "Towards Automated Circuit Discovery for Mechanistic
+/// Interpretability".
+class CircuitForward {
+ public:
+  /// @throws ShapeError if the model is attention-only.
+  explicit CircuitForward(const Model& model);
+  ~CircuitForward();
+  CircuitForward(const CircuitForward&) = delete;
+  CircuitForward& operator=(const CircuitForward&) = delete;
+
+  /// @param replacement  d_model x n_node, for all tokens.
+  /// @param kept         by EdgeGraph::edge, 1 for the edges that are kept.
+  /// @return             losses of the pack's predictions, in their order.
+  /// @throws ShapeError if counts differ, or a token or the pack does not fit the model.
+  /// Memory: n_node d_model n_column floats.
+  TokenLoss run(const Pack& pack, const Matrix& replacement, std::span<const unsigned char> kept);
+
+  /// Columns of a pack, at most, if it has more than one sequence or pair: bounds the memory.
+  static Index columns_at_once(const ModelConfig& config);
+
+ private:
+  struct Workspace;
+  std::unique_ptr<Workspace> workspace_;
+};
+
+/// Upper bound on the bytes of a CircuitForward.
+std::uint64_t circuit_bytes(const ModelConfig& config, Index n_column, int n_thread);
+
+}  // namespace headscope

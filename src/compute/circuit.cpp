@@ -1,0 +1,204 @@
+#include "headscope/circuit.hpp"
+
+#include <algorithm>
+
+#include "compute/buffer.hpp"
+#include "compute/causal_attention.hpp"
+#include "compute/layer.hpp"
+#include "compute/node_outputs.hpp"
+#include "compute/scratch.hpp"
+#include "headscope/error.hpp"
+#include "headscope/memory.hpp"
+
+namespace headscope {
+namespace {
+
+using blas::Transpose;
+
+/// Columns that a thread handles at once: their streams, one per port, stay in its cache.
+constexpr Index columns_of_thread = 16;
+
+// Y[:, t] += sign x.
+void add_to_columns(const float* x, float sign, blas::View Y) {
+  for (Index t = 0; t < Y.n_col; ++t) {
+    float* const y = Y.data + t * Y.stride;
+    for (Index i = 0; i < Y.n_row; ++i) y[i] += sign * x[i];
+  }
+}
+
+}  // namespace
+
+struct CircuitForward::Workspace {
+  explicit Workspace(const Model& model_given)
+      : model(model_given), config(model.config), graph(config) {}
+
+  const Model& model;
+  const ModelConfig& config;
+  const EdgeGraph graph;
+  Buffer nodes, qkv, z, stream, hidden, normalized;
+  const Matrix* replacement = nullptr;
+  std::span<const unsigned char> kept;
+  std::vector<bool> live;  // by node, and the logits
+  Vector base;             // biases and replacements of the nodes so far
+  Index n_column = 0;
+
+  /// What a node writes minus its replacement: d_model x n_column.
+  blas::View node(Index index) {
+    Matrix all = nodes.matrix(config.d_model, n_column * graph.n_node());
+    return blas::View(all).cols(index * n_column, n_column);
+  }
+
+  void find_live() {
+    live.assign(graph.n_node() + 1, false);
+    live.back() = true;
+    for (Index port = graph.n_port(); port-- > 0;) {
+      if (!live[graph.owner(port)]) continue;
+      for (Index u = 0; u < graph.n_read(port); ++u) {
+        if (kept[graph.edge(u, port)] != 0) live[u] = true;
+      }
+    }
+  }
+
+  /// The streams that ports read, which read the same nodes.
+  /// @param streams  d_model x (count n_port), overwritten; `count` columns of a port side by side.
+  void read(Index first_port, Index n_port, Index first, Index count, float* streams) {
+    const Index d_model = config.d_model;
+    for (Index i = 0; i < n_port; ++i) {
+      const Index port = first_port + i;
+      const blas::View own(streams + i * count * d_model, d_model, count, d_model);
+      if (!live[graph.owner(port)]) continue;
+      for (Index t = 0; t < count; ++t) std::copy_n(base.memptr(), d_model, own.data + t * d_model);
+      for (Index u = 0; u < graph.n_read(port); ++u) {
+        if (kept[graph.edge(u, port)] == 0) continue;
+        const float* const x = node(u).data + first * d_model;
+#pragma omp simd
+        for (Index j = 0; j < count * d_model; ++j) own.data[j] += x[j];
+      }
+    }
+  }
+
+  void run_attention(Index l, const Pack& pack) {
+    const LayerWeights& layer = model.layers[l];
+    const Index d_model = config.d_model, d_head = config.d_head(), n_port = 3 * config.n_head;
+    const auto is_live = [&](Index head) { return live[graph.head(l, head)]; };
+    bool any = false;
+    for (Index h = 0; h < config.n_head; ++h) any = any || is_live(h);
+    if (!any) return;
+    Matrix projected = qkv.matrix(3 * d_model, n_column);
+    Matrix mixed = z.matrix(d_model, n_column);
+#pragma omp parallel for schedule(dynamic)
+    for (Index first = 0; first < n_column; first += columns_of_thread) {
+      const Index count = std::min(columns_of_thread, n_column - first);
+      float* const streams = thread_scratch(d_model * count * n_port);
+      read(graph.attention_port(l), n_port, first, count, streams);
+      for (Index i = 0; i < n_port; ++i) {
+        const blas::View out = blas::View(projected).cols(first, count).rows(i * d_head, d_head);
+        if (!is_live(i % config.n_head)) {
+          for (Index t = 0; t < count; ++t) std::fill_n(out.data + t * out.stride, d_head, 0.0F);
+          continue;
+        }
+        const blas::View own(streams + i * count * d_model, d_model, count, d_model);
+        layer_norm(own, layer.ln_1_gain, layer.ln_1_bias, config.layer_norm_epsilon, own);
+        blas::multiply_serial(blas::ConstView(layer.W_QKV).rows(i * d_head, d_head), Transpose::no,
+                              own, Transpose::no, out);
+        if (!layer.b_QKV.is_empty()) add_to_columns(layer.b_QKV.memptr() + i * d_head, 1, out);
+      }
+    }
+    packed_attention(projected, config.n_head, config.score_scale(l), pack.segments, 1, mixed,
+                     Engine::float32);
+#pragma omp parallel for schedule(dynamic)
+    for (Index h = 0; h < config.n_head; ++h) {
+      if (!is_live(h)) continue;
+      const Index written = graph.head(l, h);
+      blas::multiply_serial(head_output_weights(layer, d_head, h), Transpose::no,
+                            blas::ConstView(mixed).rows(h * d_head, d_head), Transpose::no,
+                            node(written));
+      add_to_columns(replacement->colptr(written), -1, node(written));
+    }
+  }
+
+  void run_mlp(Index l) {
+    const Index written = graph.mlp(l);
+    if (!live[written]) return;
+    const LayerWeights& layer = model.layers[l];
+    Matrix own = stream.matrix(config.d_model, n_column);
+    Matrix activated = hidden.matrix(config.d_mlp, n_column);
+    read_all(graph.mlp_port(l), own);
+    layer_norm(own, layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, own);
+    blas::multiply(layer.W_in, own, activated);
+    add_bias_activate(activated, layer.b_in, config.activation);
+    blas::multiply(layer.W_out, activated, node(written));
+    add_to_columns(replacement->colptr(written), -1, node(written));
+  }
+
+  void read_all(Index port, Matrix& own) {
+#pragma omp parallel for schedule(dynamic)
+    for (Index first = 0; first < n_column; first += columns_of_thread) {
+      read(port, 1, first, std::min(columns_of_thread, n_column - first), own.colptr(first));
+    }
+  }
+
+  void add_to_base(Index first_node, Index end_node, const Vector& bias) {
+    for (Index u = first_node; u < end_node; ++u) base += replacement->col(u);
+    if (!bias.is_empty()) base += bias;
+  }
+
+  TokenLoss run(const Pack& pack) {
+    n_column = pack.n_column();
+    find_live();
+    base.zeros(config.d_model);
+    embed_into(model, pack, node(EdgeGraph::embed));
+    add_to_columns(replacement->colptr(EdgeGraph::embed), -1, node(EdgeGraph::embed));
+    add_to_base(EdgeGraph::embed, graph.head(0, 0), {});
+    for (Index l = 0; l < config.n_layer; ++l) {
+      run_attention(l, pack);
+      add_to_base(graph.head(l, 0), graph.mlp(l), model.layers[l].b_O);
+      run_mlp(l);
+      add_to_base(graph.mlp(l), graph.mlp(l) + 1, model.layers[l].b_out);
+    }
+    Matrix resid_final = stream.matrix(config.d_model, n_column);
+    read_all(graph.logits_port(), resid_final);
+    Matrix ln = normalized.matrix(config.d_model, pack.predictions.size());
+    const TokenIds targets = final_norm_of_predictions(model, resid_final, pack.predictions, ln);
+    return token_loss(ln, model.unembedding(), model.b_U, targets);
+  }
+};
+
+CircuitForward::CircuitForward(const Model& model)
+    : workspace_(std::make_unique<Workspace>(model)) {
+  if (!model.is_complete()) {
+    throw ShapeError("model: expected token embedding and MLP weights, got attention weights only");
+  }
+}
+
+CircuitForward::~CircuitForward() = default;
+
+TokenLoss CircuitForward::run(const Pack& pack, const Matrix& replacement,
+                              std::span<const unsigned char> kept) {
+  Workspace& w = *workspace_;
+  check_input(w.model, pack);
+  check_replacement(w.graph, w.config, replacement);
+  check_count("edges", w.graph.n_edge(), kept.size());
+  w.replacement = &replacement;
+  w.kept = kept;
+  return w.run(pack);
+}
+
+Index CircuitForward::columns_at_once(const ModelConfig& config) {
+  constexpr Index most_floats = Index{1} << 25;
+  return std::max<Index>(1, most_floats / (EdgeGraph(config).n_node() * config.d_model));
+}
+
+std::uint64_t circuit_bytes(const ModelConfig& config, Index n_column, int n_thread) {
+  const std::uint64_t d_model = config.d_model;
+  const std::uint64_t columns =
+      (EdgeGraph(config).n_node() + 3 + 1 + 1 + 1 + 1) * d_model + config.d_mlp;
+  return (columns * n_column +
+          static_cast<std::uint64_t>(n_thread) * columns_of_thread * 3 * config.n_head * d_model) *
+             sizeof(float) +
+         loss_bytes(config, n_column, n_thread) +
+         static_cast<std::uint64_t>(n_thread) *
+             attention_thread_bytes(config.d_head(), n_column, Engine::float32);
+}
+
+}  // namespace headscope

@@ -1,0 +1,63 @@
+#include "compute/node_outputs.hpp"
+
+#include <algorithm>
+
+#include "headscope/error.hpp"
+
+namespace headscope {
+namespace {
+
+using blas::Transpose;
+
+// Y += factor X, X one column for all if it has only one.
+void add_scaled(blas::ConstView X, float factor, blas::View Y) {
+  for (Index t = 0; t < Y.n_col; ++t) {
+    const float* const x = X.data + (X.n_col == 1 ? 0 : t) * X.stride;
+    float* const y = Y.data + t * Y.stride;
+    for (Index i = 0; i < Y.n_row; ++i) y[i] += factor * x[i];
+  }
+}
+
+}  // namespace
+
+blas::ConstView head_output_weights(const LayerWeights& layer, Index d_head, Index head) {
+  return blas::ConstView(layer.W_O).cols(head * d_head, d_head);
+}
+
+void check_replacement(const EdgeGraph& graph, const ModelConfig& config,
+                       const Matrix& replacement) {
+  check_count("rows of the replacement of nodes", config.d_model, replacement.n_rows);
+  check_count("columns of the replacement of nodes", graph.n_node(), replacement.n_cols);
+}
+
+void node_difference(const Model& model, Activations& clean, const EdgeGraph& graph, Index node,
+                     const Matrix& replacement, Index first, blas::View difference) {
+  const Index d_model = difference.n_row, count = difference.n_col;
+  const PathNode writer = graph.node(node);
+  const LayerWeights& layer = model.layers[writer.layer];
+  const auto columns = [&](const Matrix& all) { return blas::ConstView(all).cols(first, count); };
+  const blas::ConstView by(replacement.colptr(node), d_model, 1, d_model);
+  if (writer.kind == PathNode::Kind::head) {
+    const Index d_head = model.config.d_head();
+    const Matrix z = clean.z(writer.layer);
+    blas::multiply_serial(head_output_weights(layer, d_head, writer.head), Transpose::no,
+                          columns(z).rows(writer.head * d_head, d_head), Transpose::no, difference,
+                          -1);
+    add_scaled(by, 1, difference);
+    return;
+  }
+  for (Index t = 0; t < count; ++t)
+    std::fill_n(difference.data + t * difference.stride, d_model, 0);
+  add_scaled(by, 1, difference);
+  if (writer.kind == PathNode::Kind::embed) {
+    add_scaled(columns(clean.resid(0)), -1, difference);
+    return;
+  }
+  // What the MLP wrote is the change of the stream, without b_out.
+  add_scaled(columns(clean.resid(writer.layer + 1)), -1, difference);
+  add_scaled(columns(clean.resid_mid(writer.layer)), 1, difference);
+  if (layer.b_out.is_empty()) return;
+  add_scaled({layer.b_out.memptr(), d_model, 1, d_model}, 1, difference);
+}
+
+}  // namespace headscope

@@ -1,0 +1,82 @@
+#include "compute/product/int16_kernel.hpp"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#include <cstring>
+#include <utility>
+
+#define HEADSCOPE_AVX_VNNI gnu::target("avx2,fma,avxvnni")
+
+namespace headscope::int16 {
+namespace {
+
+[[gnu::always_inline, HEADSCOPE_AVX_VNNI]] inline __m256i avx_vnni_pair(const std::int16_t* x) {
+  std::int32_t both = 0;
+  std::memcpy(&both, x, sizeof both);
+  return _mm256_set1_epi32(both);
+}
+
+// Written out, because GCC 12 otherwise loads w anew for each column and copies each sum. Without
+// the prefix the assembler takes the instruction of AVX-512.
+[[gnu::always_inline, HEADSCOPE_AVX_VNNI]] inline void avx_vnni_add(__m256i w, __m256i x,
+                                                                    __m256i& sum) {
+  __asm__("%{vex%} vpdpwssd %[x], %[w], %[sum]" : [sum] "+x"(sum) : [w] "x"(w), [x] "x"(x));
+}
+
+[[gnu::always_inline, HEADSCOPE_AVX_VNNI]] inline void avx_vnni_store(__m256i sum, float x_scale,
+                                                                      const float* w_scale,
+                                                                      float* y, bool add) {
+  const __m256 scale = _mm256_mul_ps(_mm256_set1_ps(x_scale), _mm256_loadu_ps(w_scale));
+  const __m256 before = add ? _mm256_loadu_ps(y) : _mm256_setzero_ps();
+  _mm256_storeu_ps(y, _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), scale, before));
+}
+
+// Some columns times 16 outputs. The columns are written out by their indices, so that all sums
+// stay in registers.
+template <Index... c>
+[[HEADSCOPE_AVX_VNNI]] void avx_vnni_columns(const Group& g, const std::int16_t* x,
+                                             const float* x_scale, const std::int16_t* w,
+                                             const float* w_scale, float* y, Index stride, bool add,
+                                             std::integer_sequence<Index, c...> /*columns*/) {
+  __m256i low[sizeof...(c)], high[sizeof...(c)];
+  ((low[c] = high[c] = _mm256_setzero_si256()), ...);
+  const Index stride_x = g.x_stride;
+  const std::int16_t* const x3 = x + 3 * stride_x;
+  for (Index p = 0; p < g.n_pair; ++p) {
+    const auto* const pair = reinterpret_cast<const __m256i*>(w + 2 * p * outputs_together);
+    const __m256i w_low = _mm256_load_si256(pair), w_high = _mm256_load_si256(pair + 1);
+    __m256i both;
+    ((both = avx_vnni_pair((c < 3 ? x + c * stride_x : x3 + (c - 3) * stride_x) + 2 * p),
+      avx_vnni_add(w_low, both, low[c]), avx_vnni_add(w_high, both, high[c])),
+     ...);
+  }
+  ((avx_vnni_store(low[c], x_scale[c * g.x_scale_stride], w_scale, y + c * stride, add),
+    avx_vnni_store(high[c], x_scale[c * g.x_scale_stride], w_scale + 8, y + c * stride + 8, add)),
+   ...);
+}
+
+}  // namespace
+
+void multiply_avx_vnni(const Group& part, float* y, Index stride, bool add) {
+  constexpr Index at_once = 6;
+  for (Index half = 0; half < 2; ++half) {
+    const std::int16_t* const w = part.w + half * part.w_stride;
+    const float* const w_scale = part.w_scale + half * part.w_scale_stride;
+    const auto columns = [&](Index first, auto sequence) {
+      avx_vnni_columns(part, part.x + first * part.x_stride,
+                       part.x_scale + first * part.x_scale_stride, w, w_scale,
+                       y + first * stride + half * outputs_together, stride, add, sequence);
+    };
+    Index first = 0;
+    for (; first + at_once <= part.n_column; first += at_once) {
+      columns(first, std::make_integer_sequence<Index, at_once>());
+    }
+    for (; first < part.n_column; ++first) columns(first, std::integer_sequence<Index, 0>());
+  }
+}
+
+}  // namespace headscope::int16
+
+#endif

@@ -1,0 +1,110 @@
+#include "headscope/precision.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "compute/product/engines.hpp"
+#include "headscope/number_text.hpp"
+
+namespace headscope {
+
+std::string precision_name(Precision precision) {
+  switch (precision) {
+    case Precision::high:
+      return "high";
+    case Precision::fast:
+      return "fast";
+    default:
+      return "float32";
+  }
+}
+
+std::optional<Precision> parse_precision(const std::string& name) {
+  for (const Precision precision : {Precision::float32, Precision::high, Precision::fast}) {
+    if (name == precision_name(precision)) return precision;
+  }
+  return std::nullopt;
+}
+
+std::string engine_name(Engine engine) {
+  return entry_of(engine).name;
+}
+
+namespace {
+
+// How fast an engine multiplies weights, as a multiple of OpenBLAS's best kernel for the processor,
+// packing included; the least of the shapes measured.
+struct Speed {
+  const char* vendor;
+  int family;
+  const char* widest;  // of the processor's instructions
+  Engine engine;
+  double of_float32;
+};
+
+// bench/README.md has the measurements. Xeons with AMX: two cores, three shapes of GPT-2 small. The
+// other Xeons: one core, five shapes, a prototype of the same blocking; AVX2 alone with OpenBLAS's
+// kernel Haswell. AMD: below the 1.4 to 1.5 of the kernel alone, one core of an EPYC of Zen 3.
+constexpr Speed speeds[] = {
+    {"GenuineIntel", 6, "AMX", Engine::bfloat16_six, 1.4},
+    {"GenuineIntel", 6, "AMX", Engine::bfloat16_three, 2.3},
+    {"GenuineIntel", 6, "AMX", Engine::bfloat16_one, 3.9},
+    {"GenuineIntel", 6, "AVX512-BF16", Engine::int16, 1.5},
+    {"GenuineIntel", 6, "AVX512-BF16", Engine::bfloat16_one, 0.5},
+    {"GenuineIntel", 6, "AVX512-VNNI", Engine::int16, 1.5},
+    {"GenuineIntel", 6, "AVX2", Engine::int16, 1.4},
+    {"AuthenticAMD", 25, "AVX2", Engine::int16, 1.3},
+};
+
+double speed_of(Engine engine, const Processor& processor) {
+  if (engine == Engine::float32) return 1;
+  for (const Speed& speed : speeds) {
+    if (processor.vendor == speed.vendor && processor.family == speed.family &&
+        std::string_view(processor.widest()) == speed.widest && speed.engine == engine) {
+      return speed.of_float32;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+Engine fastest_engine(Precision precision, const Processor& processor) {
+  const EngineEntry* best = &entry_of(Engine::float32);
+  for (const EngineEntry& entry : engines()) {
+    if (entry.precision > precision) continue;  // less exact
+    if (speed_of(entry.engine, processor) > speed_of(best->engine, processor)) best = &entry;
+  }
+  return best->engine;
+}
+
+Engine fastest_gradient_engine(Precision precision, const Processor& processor) {
+  return fastest_engine(precision == Precision::fast ? Precision::high : precision, processor);
+}
+
+VocabularySample vocabulary_sample(Precision precision, Index d_vocab) {
+  constexpr Index least_vocabulary = 4096, least_entries = 256, of_vocabulary = 50;
+  if (precision != Precision::fast || d_vocab < least_vocabulary) return {};
+  const Index count = std::max(least_entries, d_vocab / of_vocabulary);
+  return {count, count};
+}
+
+std::string precision_summary(const Processor& processor) {
+  constexpr Index gpt2_vocabulary = 50257;
+  std::string text;
+  for (const Precision precision : {Precision::float32, Precision::high, Precision::fast}) {
+    const Engine engine = fastest_engine(precision, processor);
+    text += "precision " + precision_name(precision) + ": products by " + engine_name(engine);
+    const double speed = speed_of(engine, processor);
+    if (speed > 1) text += ", " + number_text(speed, 2) + " times OpenBLAS's speed or more";
+    const VocabularySample sample = vocabulary_sample(precision, gpt2_vocabulary);
+    if (!sample.is_whole()) {
+      text += "; of GPT-2's vocabulary " + std::to_string(sample.n_probable) + " probable and " +
+              std::to_string(sample.n_drawn) + " drawn entries";
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace headscope

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <vector>
+
+#include "headscope/model.hpp"
+#include "headscope/ops.hpp"
+#include "headscope/pack.hpp"
+#include "headscope/precision.hpp"
+
+namespace headscope {
+
+/// Entries of the vocabulary chosen for each column of a clean pack, for estimates of the losses of
+/// its variants without the logits of all entries.
+///
+/// With clean probabilities p and differences of logits d, measured from their mean under p, the
+/// loss of a variant differs from the clean one by
+///
+///   ln(1 + sum over all entries of p_v (e^d_v - 1 - d_v)) - d_target.
+///
+/// The mean needs the tail, all but the most probable entries and the column's targets, as one
+/// vector of the stream. The sum takes the probable entries exactly, and estimates the rest without
+/// bias from entries of the tail drawn by their probability, at even steps of its cumulative sum
+/// from a random beginning. The same entries serve all variants. A loss that entries not drawn may
+/// decide, because a logit that was drawn rises by more than 2, is computed from all. Losses that
+/// are kept are then low by what undrawn entries of such a rise would have added.
+class VocabularyDraw {
+ public:
+  struct Column {
+    std::vector<TokenId> entries;  ///< probable ones first, then those drawn
+    std::vector<float> weights;    ///< p; of those drawn, their share of the tail's probability
+    std::vector<float> logits;     ///< clean log probabilities
+    Index n_probable = 0;
+    std::vector<Index> predictions;  ///< their numbers in the pack
+    std::vector<Index> targets;      ///< of each prediction, its place among the entries
+  };
+
+  /// @param mean_unembedding  d_model, the unembedding's mean over the vocabulary: it moves all
+  ///                          logits alike and is left out of their differences.
+  /// @param passes      engine of the clean logits.
+  /// @param normalized  d_model x n_column, ln_f of the clean stream.
+  /// Memory while it works: the logits of 64 columns.
+  VocabularyDraw(const Model& model, const Vector& mean_unembedding, Engine passes,
+                 blas::ConstView normalized, std::span<const Pack::Prediction> predictions,
+                 const VocabularySample& sample);
+
+  /// Losses of variants of the pack, by float32 products.
+  /// @param D      d_model x (n_column n_variant), differences of the normalized final stream.
+  /// @param clean        losses of the predictions.
+  /// @param predictions  as given before.
+  /// @return       one per variant, in the order of the predictions. `correct` compares the entries
+  ///               chosen.
+  std::vector<TokenLoss> losses(blas::ConstView normalized, blas::ConstView D,
+                                const TokenLoss& clean,
+                                std::span<const Pack::Prediction> predictions) const;
+
+  static std::uint64_t bytes(Index d_model, Index d_vocab, Index n_column, Index n_variant,
+                             int n_thread, const VocabularySample& sample);
+
+ private:
+  void choose(Column& column, std::span<const Pack::Prediction> predictions, float* p,
+              const VocabularySample& sample);
+
+  const Model& model_;
+  const Vector& mean_unembedding_;
+  Engine passes_;
+  std::vector<Column> columns_;
+  Matrix tail_;  // d_model x n_column, sum over the tail of p_v (W_v - mean)
+};
+
+}  // namespace headscope

@@ -1,0 +1,25 @@
+#include "headscope/drawing.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <string>
+
+namespace headscope {
+
+bool can_draw_figures() {
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::filesystem::path program = std::filesystem::path(folder) / "gnuplot";
+    std::error_code none;
+    if (std::filesystem::is_regular_file(program, none) && ::access(program.c_str(), X_OK) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace headscope

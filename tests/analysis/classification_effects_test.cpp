@@ -1,0 +1,249 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <set>
+
+#include "classification/classification.hpp"
+#include "classification/copy_effect.hpp"
+#include "classification/types.hpp"
+#include "headscope/model.hpp"
+#include "headscope/tokenizer.hpp"
+#include "run/corpus_run.hpp"
+#include "support/random_weights.hpp"
+
+namespace headscope {
+namespace {
+
+using test::random_weights;
+using test::small_config;
+
+ModelConfig effects_config(bool tied) {
+  ModelConfig config = small_config();
+  config.tied_unembedding = tied;
+  return config;
+}
+
+/// The logits of a residual stream before and after what one key's values write, from their
+/// definition in double: d_vocab x 2 columns are not needed, only the change.
+arma::vec written_logits(const Model& model, const Matrix& qkv, Index layer, Index head, Index key,
+                         double scale) {
+  const Index d_head = model.config.d_head(), d_model = model.config.d_model;
+  const arma::vec v = arma::conv_to<arma::vec>::from(
+      qkv(arma::span(2 * d_model + head * d_head, 2 * d_model + (head + 1) * d_head - 1),
+          arma::span(key)));
+  const arma::mat W_O = arma::conv_to<arma::mat>::from(
+      model.layers[layer].W_O.cols(head * d_head, (head + 1) * d_head - 1));
+  arma::vec written = W_O * v;
+  written -= arma::mean(written);
+  written %= arma::conv_to<arma::vec>::from(model.ln_f_gain);
+  return arma::conv_to<arma::mat>::from(model.unembedding()).t() * written / scale;
+}
+
+/// Runs a piece under CopyEffects, and the same sums from their definition.
+class EffectsByDefinition : public LayerObserver {
+ public:
+  EffectsByDefinition(const Model& model, const TokenIds& tokens)
+      : model_(model), tokens_(tokens), forward_(model), effects_(model) {
+    effects_.begin_piece(tokens);
+    LayerObserver* const observers[] = {this};
+    const Matrix resid = forward_.run(tokens, observers);
+    scales_ = final_scales(resid, model.config.layer_norm_epsilon);
+  }
+  bool wants_pattern(Index /*layer*/) const override { return true; }
+  void observe_layer(const LayerView& view) override {
+    effects_.observe_layer(view);
+    qkv_.push_back(view.qkv);
+    pattern_.push_back(view.pattern);
+    resid_.push_back(view.resid_pre);
+  }
+
+  std::array<Ratio, CopyEffects::n_kind> measured(Index layer, Index head) const {
+    return effects_.effects(layer, head, scales_);
+  }
+
+  std::array<double, CopyEffects::n_kind> expected(Index layer, Index head) {
+    const std::set<TokenId> types(tokens_.begin() + 1, tokens_.end());
+    const Matrix logits = forward_.logits(resid_[layer]);
+    std::array<double, CopyEffects::n_kind> sums{};
+    for (Index q = 2; q < tokens_.size(); ++q) {
+      for (Index k = 1; k <= q; ++k) {
+        const arma::vec c = written_logits(model_, qkv_[layer], layer, head, k, scales_[q]);
+        double of_types = 0;
+        for (const TokenId type : types) of_types += c(type) / static_cast<double>(types.size());
+        const double weight = pattern_[layer](k, q, head), mean = arma::mean(c);
+        const double effect = weight * (c(tokens_[k]) - mean), null = weight * (of_types - mean);
+        sums[CopyEffects::copy] += effect;
+        sums[CopyEffects::copy_null] += null;
+        const Vector at_query = logits.col(q);
+        const arma::uvec larger = arma::find(at_query > at_query(tokens_[k]));
+        if (larger.n_elem >= n_predicted_token) continue;
+        ++n_predicted_;
+        sums[CopyEffects::suppression] += effect;
+        sums[CopyEffects::suppression_null] += null;
+      }
+    }
+    return sums;
+  }
+
+  Index n_predicted() const { return n_predicted_; }
+
+ private:
+  const Model& model_;
+  TokenIds tokens_;
+  Forward forward_;
+  CopyEffects effects_;
+  std::vector<double> scales_;
+  std::vector<Matrix> qkv_, resid_;
+  std::vector<Cube> pattern_;
+  Index n_predicted_ = 0;
+};
+
+TEST(CopyEffects, AreTheLogitsThatAttendingAddsToTheAttendedToken) {
+  for (const bool tied : {true, false}) {
+    const Model model = random_weights(effects_config(tied), 3);
+    TokenIds tokens = test::Normal(5).tokens(14, 12);  // few types, so that tokens return
+    EffectsByDefinition run(model, tokens);
+    for (Index layer = 0; layer < model.config.n_layer; ++layer) {
+      for (Index head = 0; head < model.config.n_head; ++head) {
+        const auto measured = run.measured(layer, head);
+        const auto expected = run.expected(layer, head);
+        for (std::size_t kind = 0; kind < expected.size(); ++kind) {
+          EXPECT_EQ(measured[kind].denominator, 12);
+          // Sums of a hundred float32 products of order 1.
+          EXPECT_NEAR(measured[kind].numerator, expected[kind], 2e-4) << layer << " " << kind;
+        }
+      }
+    }
+    // A tied model predicts the token that it reads; else hardly any of 1500 is a key's.
+    if (tied) {
+      EXPECT_GT(run.n_predicted(), 0u);
+    }
+  }
+}
+
+TEST(CopyEffects, OfAPieceWithoutAQueryAreMissing) {
+  const Model model = random_weights(small_config(), 3);
+  for (const Index n_token : {Index{1}, Index{2}}) {
+    EffectsByDefinition run(model, TokenIds(n_token, 7));
+    EXPECT_EQ(run.measured(0, 0)[CopyEffects::copy].denominator, 0);
+  }
+}
+
+TEST(LogitLens, NamesTheMostProbableTokensInOrder) {
+  const Model model = random_weights(small_config(), 8);
+  Forward forward(model);
+  const Matrix resid = test::Normal(4).matrix(model.config.d_model, 5);
+  const Matrix logits = forward.logits(resid);
+  const std::vector<TokenIds> found = logit_lens(model, resid, 10);
+  for (Index t = 0; t < 5; ++t) {
+    const arma::uvec order = arma::sort_index(logits.col(t), "descend");
+    ASSERT_EQ(found[t].size(), 10u);
+    for (Index i = 0; i < 10; ++i) EXPECT_EQ(static_cast<arma::uword>(found[t][i]), order(i));
+  }
+}
+
+TEST(LogitLens, TheLowestIdWinsTiesAndAShortVocabularyIsTakenWhole) {
+  ModelConfig config = small_config();
+  config.d_vocab = 4;
+  Model model = random_weights(config, 8);
+  const Vector b_U{0, 1, 0, 1};
+  model.b_U = b_U;
+  const Matrix nothing(config.d_model, 1, arma::fill::zeros);
+  model.ln_f_bias.zeros();
+  EXPECT_THAT(logit_lens(model, nothing, 10)[0], testing::ElementsAre(1, 3, 0, 2));
+}
+
+/// Sums of one head: effects and their nulls by document.
+Statistics effects_of(const std::vector<std::array<double, 3>>& effect_null_weight) {
+  Statistics statistics;
+  DocumentStatistics document(statistics, 0);
+  for (std::size_t i = 0; i < effect_null_weight.size(); ++i) {
+    const auto& [effect, null, weight] = effect_null_weight[i];
+    document.sum("effect", {n_block, 1, 1})(i, 0, 0) = effect;
+    document.sum("null", {n_block, 1, 1})(i, 0, 0) = null;
+    document.sum(weight_name("effect"), {n_block, 1, 1})(i, 0, 0) = weight;
+  }
+  document.end();
+  return statistics;
+}
+
+TEST(EffectTest, OfDocumentsOfOneLengthIsThePairedT) {
+  const Statistics statistics = effects_of({{30, 10, 10}, {10, 10, 10}, {45, 5, 10}, {20, 0, 10}});
+  // Differences of means 2, 0, 4, 2: mean 2, standard deviation sqrt(8/3), t = 2.449 on 3 degrees;
+  // two-sided p by the closed form for 3 degrees.
+  EXPECT_NEAR(test_effect(statistics, "effect", "null").p[0], 0.0917211, 1e-6);
+}
+
+TEST(EffectTest, OfOneDocumentIsMissing) {
+  EXPECT_TRUE(std::isnan(test_effect(effects_of({{30, 10, 10}}), "effect", "null").p[0]));
+}
+
+/// What classification finds of a model on the first stories.
+ResultsGroup classified(const Model& model, std::uint64_t n_classified) {
+  const Model planted = load_model(HEADSCOPE_PROJECT_DIR "/data/planted-model.h5");
+  const Tokenizer tokenizer(*planted.tokenizer_vocab, *planted.tokenizer_merges, "planted");
+  CorpusOptions options;
+  options.max_tokens = model.config.n_ctx;
+  options.max_documents = n_classified;
+  const Corpus corpus({HEADSCOPE_PROJECT_DIR "/data/stories.conllu"}, &tokenizer, options);
+  AnalysisSettings settings;
+  settings.n_bootstrap = 20;
+  const RegisteredAnalysis analysis = classification_analysis();
+  CorpusRun run({&analysis}, {model, &corpus, settings});
+  for (int pass = 0; pass < run.n_pass(); ++pass) {
+    run.begin_pass(pass);
+    for (std::uint64_t document = 0; document < corpus.n_document(); ++document) {
+      for (std::uint64_t index = 0; index < corpus.n_piece(document); ++index) {
+        run.run_piece(document, index);
+      }
+    }
+  }
+  const CorpusRun::Item& item = run.items().front();
+  return item.analysis->finish(*item.statistics).front();
+}
+
+double of_type(const ResultsGroup& group, HeadType type, Index layer, Index head) {
+  return group.variable("type").values(static_cast<Index>(type), layer, head);
+}
+
+TEST(CopyingTypes, UntrainedModelsOfThreeShapesReachNeitherThreshold) {
+  for (const auto& [n_layer, n_head, d_model] :
+       {std::array<Index, 3>{2, 4, 64}, {4, 2, 128}, {3, 8, 256}}) {
+    ModelConfig config;
+    config.n_layer = n_layer;
+    config.n_head = n_head;
+    config.d_model = d_model;
+    config.d_mlp = 4 * d_model;
+    config.n_ctx = 256;
+    config.d_vocab = 2560;
+    const ResultsGroup group = classified(random_model(config, 11), 24);
+    for (const char* effect : {"copy_effect", "suppression_effect"}) {
+      for (const double value : group.variable(effect).values.values) {
+        EXPECT_LT(std::abs(value), least_effect / 2) << effect << ", width " << d_model;
+      }
+    }
+    for (const HeadType type : {HeadType::copying, HeadType::suppressing}) {
+      for (Index layer = 0; layer < n_layer; ++layer) {
+        for (Index head = 0; head < n_head; ++head) EXPECT_EQ(of_type(group, type, layer, head), 0);
+      }
+    }
+  }
+}
+
+TEST(CopyingTypes, ThePlantedInductionHeadCopiesAndTheHeadThatTakesItsTokenOutSuppresses) {
+  const ResultsGroup group =
+      classified(load_model(HEADSCOPE_PROJECT_DIR "/data/planted-model.h5"), 24);
+  for (Index layer = 0; layer < 2; ++layer) {
+    for (Index head = 0; head < 4; ++head) {
+      const bool copies = layer == 1 && head == 0, takes_out = layer == 1 && head == 2;
+      EXPECT_EQ(of_type(group, HeadType::copying, layer, head), copies ? 1 : 0) << layer << head;
+      EXPECT_EQ(of_type(group, HeadType::suppressing, layer, head), takes_out ? 1 : 0)
+          << layer << head;
+    }
+  }
+  EXPECT_GT(group.variable("copy_effect").values(1, 0), 1);
+  EXPECT_LT(group.variable("suppression_effect").values(1, 2), -1);
+}
+
+}  // namespace
+}  // namespace headscope

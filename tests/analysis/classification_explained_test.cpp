@@ -1,0 +1,230 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "classification/classification.hpp"
+#include "classification/explained.hpp"
+#include "classification/tokens.hpp"
+#include "headscope/model.hpp"
+#include "headscope/tokenizer.hpp"
+#include "run/corpus_run.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/token_corpus.hpp"
+
+namespace headscope {
+namespace {
+
+using testing::ElementsAre;
+
+/// Position 0, then `a . b a b a`, in two words: the first of tokens 1 and 2, the second of token
+/// 3, and so on one each.
+struct PrototypeExample {
+  TokenIds tokens{0, 5, 9, 6, 5, 6, 5};
+  std::vector<unsigned char> is_punctuation{0, 0, 1, 0, 0, 0, 0};
+  std::vector<std::vector<Index>> copies = earlier_copies(tokens);
+  std::vector<std::optional<TokenId>> rarest{{}, {}, 9, 9, 9, 9, 9};
+  WordStructure words;
+
+  PrototypeExample() {
+    words.tokens = {{1, 2}, {3}, {4}, {5, 6}};
+    words.arcs = {{1, 0, "det", ArcDirection::dependent_to_head},
+                  {3, 0, "obj", ArcDirection::dependent_to_head},
+                  {2, 1, "obj", ArcDirection::head_to_dependent}};
+    words.references = {{3, {0, 2}, true, true, true}};
+  }
+
+  PrototypeKeys keys(const Prototype& prototype) const {
+    return prototype_keys(prototype, {tokens, is_punctuation, copies, rarest, words});
+  }
+};
+
+using Keys = std::vector<Index>;
+const Keys no_keys;
+
+TEST(PrototypeKeys, AreThePlaceThatTheTypeNames) {
+  const PrototypeExample of;
+  using enum HeadType;
+  EXPECT_THAT(of.keys({.type = positional, .offset = 2}),
+              ElementsAre(no_keys, no_keys, Keys{0}, Keys{1}, Keys{2}, Keys{3}, Keys{4}));
+  EXPECT_THAT(of.keys({.type = positional, .offset = 2, .in_words = true}),
+              ElementsAre(no_keys, no_keys, no_keys, no_keys, Keys{1, 2}, Keys{3}, Keys{3}));
+  EXPECT_THAT(of.keys({.type = current_token}),
+              ElementsAre(Keys{0}, Keys{1}, Keys{2}, Keys{3}, Keys{4}, Keys{5}, Keys{6}));
+  EXPECT_THAT(of.keys({.type = delimiter}),
+              ElementsAre(no_keys, no_keys, Keys{2}, Keys{2}, Keys{2}, Keys{2}, Keys{2}));
+  EXPECT_THAT(of.keys({.type = duplicate}),
+              ElementsAre(no_keys, no_keys, no_keys, no_keys, Keys{1}, Keys{3}, Keys{4}));
+  EXPECT_THAT(of.keys({.type = induction}),
+              ElementsAre(no_keys, no_keys, no_keys, no_keys, Keys{2}, Keys{4}, Keys{5}));
+  EXPECT_THAT(of.keys({.type = rare}),
+              ElementsAre(no_keys, no_keys, Keys{2}, Keys{2}, Keys{2}, Keys{2}, Keys{2}));
+  EXPECT_THAT(of.keys({.type = sink}),
+              ElementsAre(Keys{0}, Keys{0}, Keys{0}, Keys{0}, Keys{0}, Keys{0}, Keys{0}));
+  EXPECT_THAT(of.keys({.type = syntactic, .relation = "obj"}),
+              ElementsAre(no_keys, no_keys, no_keys, no_keys, no_keys, Keys{1, 2}, Keys{1, 2}));
+  EXPECT_THAT(
+      of.keys({.type = syntactic, .relation = "obj", .direction = ArcDirection::head_to_dependent}),
+      ElementsAre(no_keys, no_keys, no_keys, no_keys, Keys{3}, no_keys, no_keys));
+  EXPECT_THAT(of.keys({.type = coreference}),
+              ElementsAre(no_keys, no_keys, no_keys, no_keys, no_keys, Keys{4}, Keys{4}));
+}
+
+TEST(PrototypeKeys, OfInductionLeaveOutACopyRightBeforeTheQuery) {
+  PrototypeExample of;
+  of.tokens = {0, 5, 6, 5, 5, 5, 7};
+  of.copies = earlier_copies(of.tokens);
+  EXPECT_THAT(of.keys({.type = HeadType::induction}),
+              ElementsAre(no_keys, no_keys, no_keys, Keys{2}, Keys{2}, Keys{4}, no_keys));
+}
+
+TEST(FillPrototype, SharesAttentionAmongTheKeysAndElseTakesTheMeanRow) {
+  Matrix pattern(4, 4);
+  fill_prototype({no_keys, {0, 1}, no_keys, no_keys}, {3, 1, 0, 0}, 0.5, pattern);
+  EXPECT_THAT(std::vector<float>(pattern.begin_col(0), pattern.end_col(0)),
+              ElementsAre(1, 0, 0, 0));
+  EXPECT_THAT(std::vector<float>(pattern.begin_col(1), pattern.end_col(1)),
+              ElementsAre(0.5F, 0.5F, 0, 0));
+  EXPECT_THAT(std::vector<float>(pattern.begin_col(2), pattern.end_col(2)),
+              ElementsAre(0.5F, 0.125F, 0.375F, 0));
+  EXPECT_THAT(std::vector<float>(pattern.begin_col(3), pattern.end_col(3)),
+              ElementsAre(0.5F, 0, 0.125F, 0.375F));
+}
+
+TEST(FillPrototype, WithoutAMeanRowRestsOnPositionZero) {
+  Matrix pattern(2, 2);
+  fill_prototype({no_keys, no_keys}, {0, 0}, 0.25, pattern);
+  EXPECT_EQ(pattern(0, 1), 1);
+  EXPECT_EQ(pattern(1, 1), 0);
+}
+
+constexpr Index n_repetition = 24;
+
+/// The planted model on documents of 50 random tokens twice: on stories its induction head does
+/// harm, as nothing there repeats as it expects.
+class PlantedLabels : public testing::Test {
+ protected:
+  PlantedLabels()
+      : model_(load_model(HEADSCOPE_PROJECT_DIR "/data/planted-model.h5")),
+        documents_(induction_sequences(
+            model_.config.d_vocab, induction_first_token(model_, nullptr), 50, n_repetition, 9)) {}
+
+  ResultsGroup classified() const {
+    const test::TemporaryDirectory folder;
+    test::write_token_corpus(folder.file("tokens.h5"), documents_);
+    const Tokenizer tokenizer(*model_.tokenizer_vocab, *model_.tokenizer_merges, "planted");
+    CorpusOptions options;
+    options.prepend_bos = false;
+    options.max_tokens = 256;
+    const Corpus corpus({folder.file("tokens.h5")}, &tokenizer, options);
+    AnalysisSettings settings;
+    settings.n_bootstrap = 100;
+    const RegisteredAnalysis analysis = classification_analysis();
+    CorpusRun run({&analysis}, {model_, &corpus, settings});
+    for (int pass = 0; pass < run.n_pass(); ++pass) {
+      run.begin_pass(pass);
+      for (std::uint64_t i = 0; i < corpus.n_document(); ++i) run.run_piece(i, 0);
+    }
+    const CorpusRun::Item& item = run.items().front();
+    return item.analysis->finish(*item.statistics).front();
+  }
+
+  /// Share of a head's effect that stays with a prototype in place of its attention, at the queries
+  /// of which its label speaks; at others it looks at position 0.
+  double share_with(HeadIndex head, const Prototype& label, const Prototype& prototype) const {
+    const ModelConfig& config = model_.config;
+    const WordStructure no_words;
+    const std::vector<std::optional<TokenId>> no_rarest(101);
+    Forward forward(model_);
+    Vector mean(config.d_model, arma::fill::zeros);
+    double clean = 0, mean_loss = 0, replaced_loss = 0;
+    for (const bool measuring : {false, true}) {
+      for (const TokenIds& tokens : documents_) {
+        HeadAblation ablation(model_);
+        Values values(head.layer);
+        LayerObserver* const observers[] = {&ablation, &values};
+        forward.run(tokens, observers);
+        if (!measuring) {
+          mean += arma::sum(values.z.tail_cols(100), 1) / (100.0F * n_repetition);
+          continue;
+        }
+        const std::vector<unsigned char> no_punctuation;
+        const std::vector<std::vector<Index>> copies = earlier_copies(tokens);
+        const PrototypeSource source{tokens, no_punctuation, copies, no_rarest, no_words};
+        const PrototypeKeys of_label = prototype_keys(label, source);
+        PrototypeKeys keys = prototype_keys(prototype, source);
+        for (Index q = 0; q < keys.size(); ++q) {
+          if (of_label[q].empty()) keys[q].clear();
+        }
+        Matrix pattern(101, 101);
+        fill_prototype(keys, std::vector<double>(101), 1, pattern);
+        const Matrix z = values.v * pattern;
+        const HeadVariant variants[] = {
+            {head.layer, {head.head}, {mean.memptr(), config.d_model, 101, 0}},
+            {head.layer, {head.head}, z}};
+        const std::vector<TokenLoss> losses = ablation.losses(tokens, variants);
+        clean += ablation.clean_loss(Pack::of_document(tokens)).sum();
+        mean_loss += losses[0].sum();
+        replaced_loss += losses[1].sum();
+      }
+    }
+    return 1 - (replaced_loss - clean) / (mean_loss - clean);
+  }
+
+  /// What one layer attends to and mixes.
+  struct Values : LayerObserver {
+    explicit Values(Index of_layer) : layer(of_layer) {}
+    void observe_layer(const LayerView& view) override {
+      if (view.layer != layer) return;
+      v = view.qkv.tail_rows(view.z.n_rows);
+      z = view.z;
+    }
+    Index layer;
+    Matrix v, z;
+  };
+
+  Model model_;
+  std::vector<TokenIds> documents_;
+};
+
+TEST_F(PlantedLabels, ExplainWhatTheirHeadsDo) {
+  const ResultsGroup group = classified();
+  const auto value = [&](const char* name, HeadType type, Index layer, Index head) {
+    return group.variable(name).values(static_cast<Index>(type), layer, head);
+  };
+  for (const auto& [type, layer, head] : {std::tuple{HeadType::positional, 0, 0},
+                                          {HeadType::induction, 1, 0},
+                                          {HeadType::current_token, 1, 2}}) {
+    EXPECT_GE(value("explained", type, layer, head), 0.95) << head_type_name(type);
+    EXPECT_LE(value("explained", type, layer, head), 1.05) << head_type_name(type);
+    EXPECT_EQ(value("explained_verdict", type, layer, head), 2) << head_type_name(type);
+  }
+  EXPECT_LE(value("explained_control", HeadType::positional, 0, 0), 0.1);
+  EXPECT_LE(value("explained_control", HeadType::induction, 1, 0), 0.1);
+  // Taking out the token before makes the wrong prediction of the own token less certain.
+  EXPECT_LE(value("explained_control", HeadType::current_token, 1, 2), 0.3);
+  const Array& increase = group.variable("mean_ablation_increase").values;
+  EXPECT_GT(increase(1, 0), 3) << "nats: half of the tokens follow from the induction head alone";
+  EXPECT_EQ(group.variable("explained_documents").values.values[0], n_repetition);
+}
+
+TEST_F(PlantedLabels, OtherTypesPlacesExplainNothing) {
+  const std::vector<Prototype> places{{.type = HeadType::positional, .offset = 1},
+                                      {.type = HeadType::positional, .offset = 2},
+                                      {.type = HeadType::current_token},
+                                      {.type = HeadType::duplicate},
+                                      {.type = HeadType::induction},
+                                      {.type = HeadType::sink}};
+  for (const auto& [head, own] : {std::pair{HeadIndex{0, 0}, places[0]}, {{1, 0}, places[4]}}) {
+    for (const Prototype& place : places) {
+      const double share = share_with(head, own, place);
+      if (place == own) {
+        EXPECT_GE(share, 0.95) << head.text();
+      } else {
+        EXPECT_LE(share, 0.1) << head.text() << " at " << prototype_text(place);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headscope

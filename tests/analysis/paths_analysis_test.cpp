@@ -1,0 +1,394 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+
+#include "headscope/results.hpp"
+#include "induction.hpp"
+#include "paths/paths.hpp"
+#include "paths/repeated_tokens.hpp"
+#include "paths/results.hpp"
+#include "paths/sums.hpp"
+#include "support/random_weights.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+using test::TemporaryDirectory;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+const std::string project_data = HEADSCOPE_PROJECT_DIR "/data/";
+
+TEST(RepeatedTokens, TheTokenThatFollowedBeforeIsTheGoodOne) {
+  const Model model = test::random_weights(test::small_config(), 3);
+  const Task task = repeated_tokens_task(model, 7, 30, 1);
+  ASSERT_THAT(task.pairs, SizeIs(30));
+  for (const TaskPair& pair : task.pairs) {
+    ASSERT_EQ(pair.good.size(), pair.n_shared + 1);
+    ASSERT_EQ(pair.bad.size(), pair.n_shared + 1);
+    EXPECT_EQ(pair.good.front(), 7);
+    const auto begin = pair.good.begin(), end = begin + static_cast<std::ptrdiff_t>(pair.n_shared);
+    EXPECT_TRUE(std::equal(begin, end, pair.bad.begin()));
+    const TokenId last = *(end - 1);
+    const auto before = std::find(begin, end, last);
+    ASSERT_LT(before, end - 1);
+    EXPECT_EQ(pair.good.back(), *(before + 1));
+    EXPECT_NE(pair.bad.back(), pair.good.back());
+    EXPECT_EQ(std::count(begin + 1, begin + 21, pair.bad.back()), 1);
+  }
+  ModelConfig tiny = test::small_config();
+  tiny.d_vocab = 10;
+  EXPECT_THAT(repeated_tokens_task(test::random_weights(tiny, 3), 7, 30, 1).pairs, SizeIs(0));
+}
+
+TEST(PathsOptions, SampledPairsAreAsManyAsAskedForAndSpreadEvenly) {
+  PathsOptions options;
+  options.n_pair = 64;
+  for (const std::uint64_t n : {10U, 64U, 65U, 200U}) {
+    std::uint64_t count = 0, last = 0;
+    for (std::uint64_t i = 0; i < n; ++i) {
+      if (!options.runs_pair(i, n)) continue;
+      ++count;
+      EXPECT_LE(i - last, n / 64 + 1);
+      last = i;
+    }
+    EXPECT_EQ(count, std::min<std::uint64_t>(64, n));
+  }
+  options.n_pair = 0;
+  EXPECT_TRUE(options.runs_pair(3, 200));
+}
+
+ModelConfig one_head() {
+  ModelConfig config;
+  config.n_layer = config.n_head = 1;
+  return config;
+}
+
+/// Sums of a task of 24 pairs in a model of one head, whose 8 edges have the effects given in every
+/// pair but for a little that differs. Without the largest of the five significant edges every pair
+/// loses 3 nats, without the others every other pair wins 1. Circuits keep the margins given.
+Statistics example_paths(const std::vector<double>& effects, const std::vector<double>& kept) {
+  Statistics statistics;
+  DocumentStatistics batch(statistics, 0);
+  const PathSums names(0);
+  constexpr std::size_t n_pair = 24, n_exact = 5;
+  std::vector<float> sum, squares;
+  for (const double effect : effects) {
+    sum.push_back(static_cast<float>(n_pair * effect));
+    squares.push_back(static_cast<float>(n_pair * (effect * effect + 0.01)));
+  }
+  batch.add(names.first_order, {effects.size()}, 0, sum);
+  batch.add(names.squared_order, {effects.size()}, 0, squares);
+  const std::size_t n_step = circuit_steps(effects.size()).size();
+  for (std::size_t i = 0; i < n_pair; ++i) {
+    batch.sum(names.n_pair, {n_document_block})(i) = 1;
+    batch.sum(names.margin, {n_document_block})(i) = 2;
+    batch.sum(names.correct, {n_document_block})(i) = 1;
+    batch.sum(names.n_exact, {n_document_block})(i) = 1;
+    for (std::size_t edge = 0; edge < n_exact; ++edge) {
+      batch.sum(names.change, {n_document_block, n_exact})(i, edge) =
+          edge == 0 ? -3.0 : static_cast<double>(i % 2);
+      batch.sum(names.squared_change, {n_exact})(edge) +=
+          edge == 0 ? 9.0 : static_cast<double>(i % 2);
+    }
+    for (std::size_t step = 0; step < n_step; ++step) {
+      batch.sum(names.kept, {n_document_block, n_path_order, n_step})(i, 0, step) = kept[step];
+      batch.sum(names.kept, {n_document_block, n_path_order, n_step})(i, 1, step) =
+          step + 1 < n_step ? 1 : 2;
+    }
+  }
+  batch.end();
+  return statistics;
+}
+
+TEST(PathsPlan, OrdersEdgesAndChoosesTheSignificantOnes) {
+  const EdgeGraph graph(one_head());
+  ASSERT_EQ(graph.n_edge(), 8U);
+  AnalysisSettings settings;
+  settings.own<PathsOptions>().n_exact = 3;
+  const Statistics statistics = example_paths({0.1, -2, 0.5, 0, 0.02, 3, 0, 1}, {1, 1, 1, 1.5, 2});
+  const PathPlan plan(statistics, 0, graph, settings);
+  EXPECT_THAT(plan.order(), ElementsAre(5, 1, 7, 2, 0, 4, 3, 6));
+  EXPECT_THAT(plan.exact(), ElementsAre(5, 1, 7));
+  EXPECT_TRUE(plan.can_do());
+  EXPECT_DOUBLE_EQ(plan.margin().value, 2);
+  EXPECT_GT(plan.q()[4], 0.05);
+  EXPECT_LT(plan.q()[2], 0.05);
+  settings.own<PathsOptions>().n_exact = 50;
+  // 0.1 with a standard deviation of 0.1 in 24 pairs counts, 0.02 does not.
+  EXPECT_THAT(PathPlan(statistics, 0, graph, settings).exact(), ElementsAre(5, 1, 7, 2, 0));
+  EXPECT_THAT(circuit_steps(8), ElementsAre(0, 1, 2, 4, 8));
+  EXPECT_THAT(circuit_steps(5), ElementsAre(0, 1, 2, 4, 5));
+}
+
+// Margins of a circuit of n edges: 90 % from 700 edges on.
+TEST(PathsPlan, NarrowsTheFewestEdgesDownToOne) {
+  for (const Index n_edge : {Index{1000}, Index{35'000}}) {
+    for (const Index enough : {Index{1}, Index{2}, Index{700}, n_edge}) {
+      const auto margin = [&](Index n) { return n >= enough ? 0.95 : 0.3; };
+      Statistics statistics;
+      DocumentStatistics batch(statistics, 0);
+      const PathSums names(0);
+      const std::vector<Index> steps = circuit_steps(n_edge);
+      Array& kept = batch.sum(names.kept, {n_document_block, n_path_order, steps.size()});
+      for (std::size_t step = 0; step < steps.size(); ++step) {
+        kept(5, 0, step) = step == 0 ? 0 : step + 1 == steps.size() ? 1 : margin(steps[step]);
+      }
+      batch.end();
+      for (int pass = 0; pass < n_narrowing_pass; ++pass) {
+        const std::vector<Index> points = CircuitSize(statistics, 0, n_edge).next();
+        ASSERT_LE(points.size(), CircuitSize::n_point(n_edge));
+        DocumentStatistics more(statistics, 0);
+        Array& tried = more.sum(names.narrowed(pass), {CircuitSize::n_point(n_edge)});
+        for (std::size_t i = 0; i < points.size(); ++i) tried(i) = margin(points[i]);
+        more.end();
+      }
+      EXPECT_EQ(CircuitSize(statistics, 0, n_edge).fewest(), enough);
+    }
+  }
+  EXPECT_FALSE(CircuitSize({}, 0, 10).is_known());
+}
+
+TEST(PathsResults, OfAnExampleByHand) {
+  const ModelConfig config = one_head();
+  const EdgeGraph graph(config);
+  const ResultsGroup group =
+      paths_results(example_paths({0.1, -2, 0.5, 0, 0.02, 3, 0, 1}, {1, 1, 1.4, 1.92, 2}),
+                    {{"agreement", "", {}, 0, 0}}, graph, {});
+  const Array faithfulness = group.variable("faithfulness").values;
+  EXPECT_EQ(faithfulness(0, 0, 0), 0);
+  EXPECT_NEAR(faithfulness(0, 0, 2), 0.4, 1e-12);  // rounding of sums over 24 pairs
+  EXPECT_EQ(faithfulness(0, 0, 4), 1);
+  EXPECT_EQ(faithfulness(0, 1, 3), 0);
+  // No passes narrowed it down below the step.
+  EXPECT_EQ(group.variable("circuit_edges_90").values(0), 4);
+  EXPECT_EQ(group.variable("edge_change").values(0, 0), -3);
+  EXPECT_EQ(group.variable("edge_change_q").values(0, 0), 0);
+  EXPECT_EQ(group.variable("edge_change").values(0, 1), 0.5);
+  // scipy.stats.ttest_1samp([0, 1] * 12, 0).pvalue; four of five edges have it, the fifth 0.
+  EXPECT_NEAR(group.variable("edge_change_p").values(0, 1), 7.74499e-5, 1e-9);
+  EXPECT_NEAR(group.variable("edge_change_q").values(0, 1), 7.74499e-5, 1e-9);
+  EXPECT_TRUE(std::isnan(group.variable("edge_change").values(0, 5)));
+  EXPECT_EQ(group.variable("edge_node").text[0], "embed");
+  EXPECT_EQ(group.variable("edge_port").text[0], "logits");
+  EXPECT_EQ(group.variable("edge_node").text[5], "");
+  EXPECT_EQ(strongest_path(group, 0), "embed → logits");
+  const Array& effect = group.variable("edge_first_order").values;
+  EXPECT_EQ(effect.shape, (Shape{1, 3, 5}));
+  EXPECT_EQ(effect(0, 0, 1), -2);                                    // embed, keys
+  EXPECT_EQ(effect(0, graph.head(0, 0), graph.mlp_port(0)), 0.02F);  // head, MLP
+  EXPECT_TRUE(std::isnan(effect(0, graph.mlp(0), graph.mlp_port(0))));
+  EXPECT_EQ(effect(0, graph.mlp(0), graph.logits_port()), 1);
+  std::vector<std::pair<std::size_t, std::size_t>> circuit;
+  for (const CircuitEdge& edge : circuit_of(group, 0)) circuit.emplace_back(edge.node, edge.port);
+  EXPECT_THAT(circuit,
+              ElementsAre(std::pair(0, 4), std::pair(0, 1), std::pair(2, 4), std::pair(0, 2)));
+}
+
+TEST(PathsResults, OfNoPairsHaveNoNumbers) {
+  const EdgeGraph graph(one_head());
+  const ResultsGroup group = paths_results({}, {{"empty", "", {}, 0, 0}}, graph, {});
+  for (const char* name : {"edge_first_order", "edge_change", "faithfulness", "circuit_edges_90"}) {
+    EXPECT_THAT(group.variable(name).values.values,
+                Each(testing::Truly([](double value) { return std::isnan(value); })))
+        << name;
+  }
+  EXPECT_THAT(group.summary, HasSubstr("Empty: no pairs."));
+}
+
+TEST(PathsResults, EdgesAreNamedInWords) {
+  EXPECT_EQ(edge_text("L0H4", "L3H3.k"), "L0H4 → L3H3 by keys");
+  EXPECT_EQ(edge_text("MLP0", "L3H3.q"), "MLP0 → L3H3 by queries");
+  EXPECT_EQ(edge_text("embed", "L0H0.v"), "embed → L0H0 by values");
+  EXPECT_EQ(edge_text("MLP1", "logits"), "MLP1 → logits");
+}
+
+/// Results of a run of the analysis with this task of data/tasks.jsonl.
+Results run_paths(const std::string& model, const std::string& task,
+                  const std::vector<std::string>& more) {
+  const TemporaryDirectory folder;
+  std::ifstream all(project_data + "tasks.jsonl");
+  std::string lines;
+  for (std::string line; std::getline(all, line);) {
+    if (line.find('"' + task + '"') != std::string::npos) lines += line + "\n";
+  }
+  test::write_file(folder.file("tasks.jsonl"), lines);
+  std::vector<std::string> arguments{"run",
+                                     "--model",
+                                     project_data + model,
+                                     "--tasks",
+                                     folder.file("tasks.jsonl"),
+                                     "--analyses",
+                                     "circuits,paths",
+                                     "--figures",
+                                     "svg",
+                                     "--quiet",
+                                     "--nulls",
+                                     "3",
+                                     "--output",
+                                     folder.file("out")};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const test::Finished finished = test::run_headscope(arguments);
+  EXPECT_EQ(finished.exit_status, 0) << finished.err;
+  for (const char* figure : {"circuit_repeated_random_tokens", "paths_faithfulness",
+                             "paths_first_order_exact", "paths_composition"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder.file("out/figures/") + figure + ".svg")) << figure;
+  }
+  return read_results(folder.file("out/results.h5"));
+}
+
+std::size_t place_of(const ResultsGroup& group, const char* dimension, const std::string& label) {
+  const std::vector<std::string>& labels = group.dimensions.at(dimension).text;
+  const auto found = std::ranges::find(labels, label);
+  EXPECT_NE(found, labels.end()) << label;
+  return static_cast<std::size_t>(found - labels.begin());
+}
+
+// The previous-token head L0H0 finds the token before by position and hands on its code; the
+// induction head L1H0 finds the copy by keys that L0H0 wrote, and moves its token to the logits.
+// Without any of these edges almost all of the margin is lost. Other edges between heads only
+// change LayerNorm's scale.
+TEST(PathsAnalysis, FindsThePlantedCircuitAndNothingElseBetweenHeads) {
+  const Results results =
+      run_paths("planted-model.h5", "control", {"--task-pairs", "4", "--paths-repeated", "60"});
+  const ResultsGroup& group = results.group("paths");
+  const std::size_t task = place_of(group, "task", "repeated_random_tokens");
+  EXPECT_EQ(group.variable("can_do").values(task), 1);
+  const double margin = group.variable("margin").values(task);
+  const Variable& change = group.variable("edge_change");
+  const std::size_t n_edge = group.dimensions.at("edge").size();
+  std::vector<std::string> losing, most;
+  for (std::size_t i = 0; i < n_edge; ++i) {
+    const std::size_t place = task * n_edge + i;
+    const std::string& node = group.variable("edge_node").text[place];
+    if (node.empty()) continue;
+    const std::string& port = group.variable("edge_port").text[place];
+    const bool between_heads = node.starts_with('L') && port.starts_with('L') && port != "logits",
+               is_significant =
+                   group.variable("edge_change_q").values(task, i) < significant_edge_q;
+    const double effect = change.values.values[place];
+    if (between_heads && is_significant && effect < -0.01 * margin) {
+      losing.push_back(node + " " + port);
+    }
+    if (effect < -0.9 * margin) most.push_back(node + " " + port);
+  }
+  EXPECT_THAT(losing, ElementsAre("L0H0 L1H0.k"));
+  EXPECT_THAT(most, testing::UnorderedElementsAre("embed L0H0.q", "embed L0H0.k", "embed L0H0.v",
+                                                  "L0H0 L1H0.k", "embed L1H0.q", "embed L1H0.v",
+                                                  "L1H0 logits"));
+  EXPECT_EQ(strongest_path(group, task), "L0H0 → L1H0 by keys");
+  EXPECT_THAT(group.summary, HasSubstr("strongest L0H0 → L1H0 by keys"));
+  EXPECT_EQ(group.variable("head_edge").values(task, 0, 4),
+            group.variable("edge_first_order")
+                .values(task, place_of(group, "node", "L0H0"), place_of(group, "port", "L1H0.v")));
+  EXPECT_TRUE(std::isnan(group.variable("head_edge").values(task, 4, 0)));
+  const Array faithfulness = group.variable("faithfulness").values.part(task);
+  EXPECT_EQ(faithfulness(0, 0), 0);
+  EXPECT_EQ(faithfulness(0, faithfulness.shape[1] - 1), 1);
+  EXPECT_EQ(group.variable("can_do").values(0), 0) << "the two sides of the control are as good";
+  EXPECT_TRUE(std::isnan(group.variable("circuit_edges_90").values(0)));
+}
+
+/// A model's head that attends most to the token before, over documents of random tokens.
+HeadIndex previous_token_head(const Model& model) {
+  HeadIndex best{};
+  double most = 0;
+  const TokenIds tokens =
+      induction_sequences(model, induction_first_token(model, nullptr), 0).front();
+  for (Index l = 0; l < model.config.n_layer; ++l) {
+    for (Index h = 0; h < model.config.n_head; ++h) {
+      const Matrix pattern = head_pattern(model, tokens, {l, h});
+      double mass = 0;
+      for (Index q = 1; q < tokens.size(); ++q) mass += static_cast<double>(pattern(q - 1, q));
+      if (mass > most) {
+        most = mass;
+        best = {l, h};
+      }
+    }
+  }
+  return best;
+}
+
+// Induction heads of the layer after the previous-token head find the copy by the keys that it
+// wrote; on names those of all later layers do.
+TEST(PathsAnalysis, FindsThatTheDefaultModelsInductionHeadsReadKeysOfItsPreviousTokenHead) {
+  const Results results =
+      run_paths("default-model.h5", "recurring_name",
+                {"--task-pairs", "64", "--paths-pairs", "20", "--paths-exact", "5"});
+  const ResultsGroup& group = results.group("paths");
+  const Model model = load_model(project_data + "default-model.h5");
+  const HeadIndex previous = previous_token_head(model);
+  const Array scores = induction_scores(model, induction_first_token(model, nullptr), 0);
+  std::size_t n_checked = 0;
+  for (const std::string task_name : {"recurring_name", "repeated_random_tokens"}) {
+    const std::size_t task = place_of(group, "task", task_name);
+    const Array effect = group.variable("edge_first_order").values.part(task),
+                q = group.variable("edge_q").values.part(task);
+    for (Index l = previous.layer + 1; l < model.config.n_layer; ++l) {
+      if (task_name == "repeated_random_tokens" && l > previous.layer + 1) continue;
+      for (Index h = 0; h < model.config.n_head; ++h) {
+        double score = 0;
+        for (std::size_t i = 0; i < scores.shape[0]; ++i) score += scores(i, l, h);
+        if (score < least_induction * static_cast<double>(scores.shape[0])) continue;
+        const std::string reader = "L" + std::to_string(l) + "H" + std::to_string(h);
+        const std::size_t port = place_of(group, "port", reader + ".k");
+        std::string sender;
+        double largest = 0;
+        for (std::size_t node = 0; node < effect.shape[0]; ++node) {
+          const std::string& name = group.dimensions.at("node").text[node];
+          if (!name.starts_with('L') || !(std::abs(effect(node, port)) > largest)) continue;
+          largest = std::abs(effect(node, port));
+          sender = name;
+        }
+        const std::string expected =
+            "L" + std::to_string(previous.layer) + "H" + std::to_string(previous.head);
+        EXPECT_EQ(sender, expected) << task_name << " " << reader;
+        const std::size_t writer = place_of(group, "node", expected);
+        EXPECT_LT(effect(writer, port), 0) << task_name << " " << reader;
+        EXPECT_LT(q(writer, port), 0.05) << task_name << " " << reader;
+        ++n_checked;
+      }
+    }
+  }
+  EXPECT_GE(n_checked, 6U);
+  ASSERT_EQ(group.claims.size(), 1U);
+  EXPECT_EQ(group.claims[0].number, 17);
+}
+
+TEST(PathsAnalysis, EdgesThatLeaveAHeadAddUpToItsFirstOrderEffectInTasks) {
+  const TemporaryDirectory folder;
+  const test::Finished finished = test::run_headscope(
+      {"run", "--task-pairs", "6", "--analyses", "tasks,paths", "--paths-ablation", "zero",
+       "--paths-exact", "1", "--paths-repeated", "0", "--bootstrap", "0", "--figures", "svg",
+       "--quiet", "--output", folder.file("out")});
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  const Results results = read_results(folder.file("out/results.h5"));
+  const Array whole = results.group("tasks").variable("margin_change_first_order").values,
+              edges = results.group("paths").variable("edge_first_order").values;
+  const std::size_t n_head = whole.shape[2];
+  for (std::size_t task = 0; task < whole.shape[0]; ++task) {
+    double size = 0;
+    for (const double value : whole.part(task).values) size = std::max(size, std::abs(value));
+    for (std::size_t unit = 0; unit < whole.shape[1] * n_head; ++unit) {
+      const std::size_t node = 1 + unit / n_head * (n_head + 1) + unit % n_head;
+      double sum = 0;
+      for (std::size_t port = 0; port < edges.shape[2]; ++port) {
+        if (std::isfinite(edges(task, node, port))) sum += edges(task, node, port);
+      }
+      // float32's rounding of some hundred edges.
+      EXPECT_NEAR(sum, whole.part(task).values[unit], 2e-5 * size + 1e-6) << task << " " << unit;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,264 @@
+"""How often the program errs, beside how often it says it does.
+
+    calibration.py PROGRAM [--model M --tokenizer T] [--corpus C.conllu ...] [--seeds N] [--parts shuffled,labels,untrained,coverage]
+
+- shuffled: the words of the corpus exchange their forms at random. Attention can then follow no relation; every syntactic or
+  coreference head is false.
+- labels: the text stays, and the trees change places between sentences of equal length, as do the entities of a document's
+  pronouns. Again every syntactic or coreference head is false.
+- untrained: models of three shapes with GPT-2's initialisation read the corpus; each type that a head has is false but sink and
+  those that a head may have without training, which are counted.
+- coverage: the documents are the population, its values those of a run on all of them. Samples of 30 documents are drawn from it
+  with replacement; the table says how often the 95 % intervals of a run on the sample hold the population's value.
+
+Prints a table in Markdown. The README has that of english-mini on EWT and GUM; CTest runs the stories with few seeds.
+"""
+
+import argparse
+import collections
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+import h5py
+import numpy as np
+
+N_SAMPLE = 30
+SHAPES = {"2 layers of 4 heads, 64": (2, 4, 64), "4 layers of 6 heads, 192": (4, 6, 192), "6 layers of 12 heads, 384": (6, 12, 384)}
+
+
+# ---- corpora --------------------------------------------------------------------------------------------------------
+
+
+def read_documents(paths):
+    """Documents as lists of sentences, each a list of rows of ten fields. Comments other than global.Entity, multiword tokens
+    and empty nodes are left out."""
+    documents, fields = [], None
+    for path in paths:
+        for line in open(path, encoding="utf-8"):
+            line = line.rstrip("\n")
+            if line.startswith("# newdoc"):
+                documents.append([[]])
+            elif line.startswith("# global.Entity"):
+                fields = line
+            elif not line:
+                documents[-1].append([])
+            elif line.split("\t")[0].isdigit():
+                documents[-1][-1].append(line.split("\t"))
+    return [[sentence for sentence in document if sentence] for document in documents], fields
+
+
+def write_documents(documents, fields, path):
+    with open(path, "w", encoding="utf-8") as file:
+        for number, document in enumerate(documents):
+            file.write(f"# newdoc id = document-{number}\n")
+            if fields:
+                file.write(fields + "\n")
+            for sentence in document:
+                file.write("".join("\t".join(row) + "\n" for row in sentence) + "\n")
+
+
+def rows_of(documents):
+    return [row for document in documents for sentence in document for row in sentence]
+
+
+def copied(documents):
+    return [[[list(row) for row in sentence] for sentence in document] for document in documents]
+
+
+def shuffled_words(documents, rng):
+    documents = copied(documents)
+    rows = rows_of(documents)
+    forms = [row[1] for row in rows]
+    rng.shuffle(forms)
+    for row, form in zip(rows, forms):
+        row[1] = form
+    return documents
+
+
+def random_labels(documents, rng):
+    documents = copied(documents)
+    by_length = collections.defaultdict(list)
+    for document in documents:
+        for sentence in document:
+            by_length[len(sentence)].append(sentence)
+        alone = [row for sentence in document for row in sentence
+                 if row[3] == "PRON" and re.fullmatch(r"(.*\|)?Entity=\([^()|]*\)(\|.*)?", row[9])]
+        entities = [re.search(r"Entity=\([^()|]*\)", row[9])[0] for row in alone]
+        rng.shuffle(entities)
+        for row, entity in zip(alone, entities):
+            row[9] = re.sub(r"Entity=\([^()|]*\)", lambda _: entity, row[9])
+    for sentences in by_length.values():
+        trees = [[(row[6], row[7]) for row in sentence] for sentence in sentences]
+        rng.shuffle(trees)
+        for sentence, tree in zip(sentences, trees):
+            for row, (head, relation) in zip(sentence, tree):
+                row[6], row[7] = head, relation
+    return documents
+
+
+# ---- models and runs ------------------------------------------------------------------------------------------------
+
+
+def write_untrained(model_path, shape, seed, path):
+    """A model of GPT-2's initialisation with the tokenizer, context and vocabulary of another."""
+    n_layer, n_head, width = shape
+    rng = np.random.default_rng(seed)
+    with h5py.File(model_path) as old, h5py.File(path, "w") as new:
+        for name, value in old.attrs.items():
+            new.attrs[name] = value
+        new.attrs.update({"n_layer": n_layer, "n_head": n_head, "n_embd": width})
+        if "tokenizer" in old:
+            old.copy("tokenizer", new)
+        normal = lambda *size, scale=0.02: rng.normal(0, scale, size).astype(np.float32)
+        tensors = {"wte.weight": normal(int(old.attrs["vocab_size"]), width), "wpe.weight": normal(int(old.attrs["n_positions"]), width)}
+        for norm in ["ln_f"] + [f"h.{i}.ln_{j}" for i in range(n_layer) for j in (1, 2)]:
+            tensors[norm + ".weight"], tensors[norm + ".bias"] = np.ones(width, np.float32), np.zeros(width, np.float32)
+        residual = 0.02 / np.sqrt(2 * n_layer)
+        for i in range(n_layer):
+            for name, size, scale in (("attn.c_attn", (width, 3 * width), 0.02), ("attn.c_proj", (width, width), residual),
+                                      ("mlp.c_fc", (width, 4 * width), 0.02), ("mlp.c_proj", (4 * width, width), residual)):
+                tensors[f"h.{i}.{name}.weight"] = normal(*size, scale=scale)
+                tensors[f"h.{i}.{name}.bias"] = np.zeros(size[1], np.float32)
+        for name, tensor in tensors.items():
+            new[name] = tensor
+
+
+class Runs:
+    def __init__(self, options, folder):
+        self.options, self.folder, self.number = options, folder, 0
+
+    def run(self, corpus, analyses, model=None, seed=0, bootstrap=1000):
+        """The results file of a run, open."""
+        self.number += 1
+        output = os.path.join(self.folder, str(self.number))
+        command = [self.options.program, "run", "--model", model or self.options.model, "--corpus", corpus, "--analyses", analyses,
+                   "--seed", str(seed), "--bootstrap", str(bootstrap), "--figures", "svg", "--quiet", "--output", output]
+        if self.options.tokenizer:
+            command += ["--tokenizer", self.options.tokenizer]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(done.stderr)
+        return h5py.File(os.path.join(output, "results.h5"))
+
+
+def typed_heads(group):
+    """Number of heads by type."""
+    names = [name.decode() for name in group["head_type"][()]]
+    return dict(zip(names, group["type"][()].sum(axis=(1, 2)).astype(int)))
+
+
+# ---- parts ----------------------------------------------------------------------------------------------------------
+
+
+def false_labels(runs, make, documents, fields, seeds):
+    """False syntactic and coreference heads, runs that have one, tests rejected at p < 0.05 and tests made."""
+    syntactic = coreference = with_any = rejected = tests = 0
+    path = os.path.join(runs.folder, "made.conllu")
+    n_head = 0
+    for seed in range(seeds):
+        write_documents(make(documents, random.Random(seed)), fields, path)
+        with runs.run(path, "classification", seed=seed, bootstrap=20) as results:
+            group = results["classification"]
+            heads = typed_heads(group)
+            p = group["relation_p"][()]
+            n_head += group["primary"].size
+        syntactic += heads["syntactic"]
+        coreference += heads["coreference"]
+        with_any += heads["syntactic"] + heads["coreference"] > 0
+        rejected += (p < 0.05).sum()
+        tests += (~np.isnan(p)).sum()
+    return {"syntactic heads": f"{syntactic} of {n_head}", "coreference heads": f"{coreference} of {n_head}",
+            "runs with a false one": f"{with_any} of {seeds}", "relation_p < 0.05": f"{rejected / max(tests, 1):.4f} of {tests}"}
+
+
+def untrained_types(runs, documents, fields, seeds):
+    path = os.path.join(runs.folder, "corpus.conllu")
+    write_documents(documents, fields, path)
+    table = {}
+    for name, shape in SHAPES.items():
+        found, n_head = collections.Counter(), 0
+        for seed in range(seeds):
+            model = os.path.join(runs.folder, "untrained.h5")
+            write_untrained(runs.options.model, shape, seed, model)
+            with runs.run(path, "classification", model=model, seed=seed, bootstrap=100) as results:
+                found.update(typed_heads(results["classification"]))
+                n_head += results["classification/primary"].size
+        table[name] = f"of {n_head} heads: " + (", ".join(f"{n} {kind}" for kind, n in found.items() if n) or "none of any type")
+    return table
+
+
+SCORES = ("sink", "entropy", "confidence", "distance", "variability", "previous_token", "delimiter", "dependency_alignment",
+          "semantic", "duplicate_token")  # rare_token is about the sample's own rarest tokens
+KINDS = {"mean |cosine|, head space": ["correlation/mean_abs_cosine", 0], "mean |cosine|, residual space": ["correlation/mean_abs_cosine", 1],
+         "median entropy": ["classification/entropy_median"], "mean sink": ["classification/sink_mean"],
+         **{f"{name} of a head": [f"classification/{name}"] for name in SCORES},
+         "loss": ["pruning/loss"], "loss increase of a head, zero": ["pruning/loss_increase", 0],
+         "loss increase of a head, mean": ["pruning/loss_increase", 1]}
+
+
+def part_of(results, kind, suffix=""):
+    name, *index = KINDS[kind]
+    return results[name + suffix][tuple(index)] if name + suffix in results else None
+
+
+def coverage(runs, documents, fields, seeds, analyses):
+    path = os.path.join(runs.folder, "corpus.conllu")
+    write_documents(documents, fields, path)
+    with runs.run(path, analyses, bootstrap=0) as results:
+        truth = {kind: part_of(results, kind) for kind in KINDS}
+    held = collections.defaultdict(list)
+    for seed in range(seeds):
+        write_documents(random.Random(seed).choices(documents, k=N_SAMPLE), fields, path)
+        with runs.run(path, analyses, seed=seed) as results:
+            for kind, value in truth.items():
+                low = part_of(results, kind, "_ci_low")
+                if value is None or low is None:
+                    continue
+                high = part_of(results, kind, "_ci_high")
+                held[kind].append(np.where(np.isnan(low), np.nan, (low <= value) & (value <= high)))
+    table = {}
+    for kind, covered in held.items():
+        covered = np.array(covered)
+        each = np.nanmean(covered.reshape(len(covered), -1), axis=0)
+        worst = f"; least {each.min():.2f}" if each.size > 1 else ""
+        table[f"coverage: {kind}"] = f"{np.nanmean(covered):.3f} (of {len(covered)} samples{worst})"
+    return table
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    data = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "data")
+    parser.add_argument("program")
+    parser.add_argument("--model", default=os.path.join(data, "default-model.h5"))
+    parser.add_argument("--tokenizer")
+    parser.add_argument("--corpus", nargs="+", default=[os.path.join(data, "stories.conllu")])
+    parser.add_argument("--max-documents", type=int)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--analyses", default="classification,correlation,pruning", help="of the coverage")
+    parser.add_argument("--parts", default="shuffled,labels,untrained,coverage")
+    options = parser.parse_args()
+    documents, fields = read_documents(options.corpus)
+    documents = documents[:options.max_documents]
+    with tempfile.TemporaryDirectory() as folder:
+        runs = Runs(options, folder)
+        table = {}
+        for part in options.parts.split(","):
+            if part == "untrained":
+                found = untrained_types(runs, documents, fields, options.seeds)
+            elif part == "coverage":
+                found = coverage(runs, documents, fields, options.seeds, options.analyses)
+            else:
+                found = false_labels(runs, {"shuffled": shuffled_words, "labels": random_labels}[part], documents, fields,
+                                     options.seeds)
+            for name, value in found.items():
+                print(f"| {part} | {name} | {value} |", flush=True)
+            table[part] = found
+    return table
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""The program's error rates on a few stories with few seeds: bounds that a test gone wrong would break.
+
+    calibration_test.py HEADSCOPE_BINARY
+
+calibration.py measures them closely; the README has its table.
+"""
+
+import os
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+import calibration  # noqa: E402
+
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "data")
+BINARY = sys.argv.pop(1)
+N_DOCUMENT = 40
+
+
+class Options:
+    program, tokenizer = BINARY, None
+    model = os.path.join(DATA, "default-model.h5")
+
+
+class Calibration(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.runs = calibration.Runs(Options, folder.name)
+        documents, self.fields = calibration.read_documents([os.path.join(DATA, "stories.conllu")])
+        self.documents = documents[:N_DOCUMENT]
+
+    def test_shuffled_words_and_random_labels_have_hardly_a_syntactic_or_coreference_head(self):
+        for make in (calibration.shuffled_words, calibration.random_labels):
+            found = calibration.false_labels(self.runs, make, self.documents, self.fields, seeds=2)
+            # Of 80 heads. One run in twenty may have false ones by q < 0.05, more than two of them hardly ever.
+            for kind in ("syntactic", "coreference"):
+                self.assertLessEqual(int(found[f"{kind} heads"].split()[0]), 2, found)
+            # Heads without the labels' knowledge are worse than the best offset, so that p is rarely small.
+            self.assertLess(float(found["relation_p < 0.05"].split()[0]), 0.05, found)
+
+    def test_the_true_labels_have_syntactic_heads(self):
+        found = calibration.false_labels(self.runs, lambda documents, rng: documents, self.documents, self.fields, seeds=1)
+        self.assertGreater(int(found["syntactic heads"].split()[0]), 2, found)
+
+    def test_untrained_heads_find_nothing(self):
+        for name, found in calibration.untrained_types(self.runs, self.documents, self.fields, seeds=1).items():
+            for kind in ("syntactic", "coreference", "long_range", "induction", "positional", "semantic"):
+                self.assertNotRegex(found, rf"\b{kind}\b", name)
+
+    def test_intervals_of_samples_hold_the_whole(self):
+        found = calibration.coverage(self.runs, self.documents, self.fields, 3, "classification")
+        shares = [float(text.split()[0]) for kind, text in found.items() if kind.endswith("of a head")]
+        # The heads of a sample fail together: the mean over kinds and three samples varies by about 0.05.
+        self.assertGreater(sum(shares) / len(shares), 0.8, found)
+
+
+if __name__ == "__main__":
+    unittest.main()

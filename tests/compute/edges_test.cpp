@@ -1,0 +1,371 @@
+#include "headscope/edges.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <numeric>
+#include <set>
+
+#include "headscope/circuit.hpp"
+#include "headscope/edge_ablation.hpp"
+#include "headscope/edge_gradient.hpp"
+#include "headscope/error.hpp"
+#include "headscope/gradient.hpp"
+#include "support/double_reference.hpp"
+#include "support/message_of.hpp"
+#include "support/random_weights.hpp"
+
+namespace headscope {
+namespace {
+
+using test::Normal;
+using test::random_weights;
+using test::widen;
+
+ModelConfig config_of_edges() {
+  ModelConfig config = test::small_config();
+  config.d_vocab = 200;
+  return config;
+}
+
+/// What a port reads, from the nodes before it (d_model x n_token each) and the biases so far.
+using Read = std::function<arma::mat(Index port, const std::vector<arma::mat>& nodes,
+                                     const arma::vec& bias)>;
+
+arma::mat sum_of(const std::vector<arma::mat>& nodes, const arma::vec& bias) {
+  arma::mat stream = nodes.front();
+  for (std::size_t u = 1; u < nodes.size(); ++u) stream += nodes[u];
+  stream.each_col() += bias;
+  return stream;
+}
+
+/// GPT-2 in double precision whose every port reads a stream of its own.
+/// @return negative log likelihoods of tokens 1 .. T-1.
+std::vector<double> run_by_ports(const Model& model, const TokenIds& tokens, const Read& read) {
+  const ModelConfig& c = model.config;
+  const EdgeGraph graph(c);
+  const Index d_head = c.d_head();
+  arma::mat embedded(c.d_model, tokens.size());
+  for (Index t = 0; t < tokens.size(); ++t) {
+    embedded.col(t) = widen(Vector(model.W_E.col(static_cast<Index>(tokens[t])))) +
+                      widen(Vector(model.W_P.col(t)));
+  }
+  std::vector<arma::mat> nodes{embedded};
+  arma::vec bias(c.d_model, arma::fill::zeros);
+  for (Index l = 0; l < c.n_layer; ++l) {
+    const LayerWeights& w = model.layers[l];
+    std::vector<arma::mat> heads;
+    for (Index h = 0; h < c.n_head; ++h) {
+      const auto part = [&](PathPort::Kind kind) {
+        const Index first = static_cast<Index>(kind) * c.d_model + h * d_head;
+        arma::mat values =
+            widen(Matrix(w.W_QKV.rows(first, first + d_head - 1))) *
+            test::reference_layer_norm(read(graph.port(kind, l, h), nodes, bias), w.ln_1_gain,
+                                       w.ln_1_bias, c.layer_norm_epsilon);
+        values.each_col() += widen(Vector(w.b_QKV.subvec(first, first + d_head - 1)));
+        return values;
+      };
+      heads.push_back(widen(Matrix(w.W_O.cols(h * d_head, (h + 1) * d_head - 1))) *
+                      test::reference_attention(part(PathPort::Kind::q), part(PathPort::Kind::k),
+                                                part(PathPort::Kind::v), c.score_scale(l),
+                                                [](Index q, Index k) { return k <= q; }));
+    }
+    nodes.insert(nodes.end(), heads.begin(), heads.end());
+    bias += widen(w.b_O);
+    arma::mat hidden =
+        widen(w.W_in) * test::reference_layer_norm(read(graph.mlp_port(l), nodes, bias),
+                                                   w.ln_2_gain, w.ln_2_bias, c.layer_norm_epsilon);
+    hidden.each_col() += widen(w.b_in);
+    hidden.transform([&](double x) { return test::reference_activation(x, c.activation); });
+    nodes.push_back(widen(w.W_out) * hidden);
+    bias += widen(w.b_out);
+  }
+  const arma::mat logits =
+      widen(model.unembedding()).t() *
+      test::reference_layer_norm(read(graph.logits_port(), nodes, bias), model.ln_f_gain,
+                                 model.ln_f_bias, c.layer_norm_epsilon);
+  std::vector<double> nll;
+  for (Index t = 0; t + 1 < tokens.size(); ++t) {
+    nll.push_back(std::log(arma::accu(arma::exp(logits.col(t)))) -
+                  logits(static_cast<Index>(tokens[t + 1]), t));
+  }
+  return nll;
+}
+
+struct EdgePair {
+  TokenIds good, bad;
+  Index n_shared;
+};
+
+double margin_by_ports(const Model& model, const EdgePair& pair, const Read& read) {
+  const auto sum = [&](const TokenIds& tokens) {
+    const std::vector<double> nll = run_by_ports(model, tokens, read);
+    return std::accumulate(nll.begin() + static_cast<std::ptrdiff_t>(pair.n_shared) - 1, nll.end(),
+                           0.0);
+  };
+  return sum(pair.bad) - sum(pair.good);
+}
+
+/// Two pairs that share a beginning, the model and what replaces its nodes.
+class Edges : public testing::Test {
+ protected:
+  Edges() : model(random_weights(config_of_edges(), 5)), graph(model.config) {
+    Normal normal(6);
+    for (const Index n_shared : {6, 3}) {
+      TokenIds good = normal.tokens(n_shared + 4, model.config.d_vocab), bad = good;
+      bad.resize(n_shared + 2);
+      bad[n_shared] = (good[n_shared] + 1) % static_cast<TokenId>(model.config.d_vocab);
+      pairs.push_back({good, bad, n_shared});
+      pack.add_pair(good, bad, n_shared, false);
+      ends.push_back(pack.n_column());
+      weights.insert(weights.end(), good.size() - n_shared, -1.0F);
+      weights.insert(weights.end(), bad.size() - n_shared, 1.0F);
+    }
+    replacement = normal.matrix(model.config.d_model, graph.n_node(), 0.3F);
+    LayerObserver* const observers[] = {&ablation};
+    Forward(model).run(pack, observers);
+  }
+
+  std::vector<double> margins(const TokenLoss& loss) const {
+    std::vector<double> margins;
+    Index next = 0;
+    for (const EdgePair& pair : pairs) {
+      const Index n = pair.good.size() + pair.bad.size() - 2 * pair.n_shared;
+      double margin = 0;
+      for (const Index end = next + n; next < end; ++next) {
+        margin += static_cast<double>(weights[next]) * loss.nll[next];
+      }
+      margins.push_back(margin);
+    }
+    return margins;
+  }
+
+  /// Effects of all edges, by pair.
+  std::vector<std::vector<float>> gradients(const Matrix& by) {
+    std::vector<std::vector<float>> effects;
+    EdgeGradient gradient(model);
+    gradient.run(ablation.activations(), pack, weights, by, ends,
+                 [&](Index group, std::span<const float> values) {
+                   EXPECT_EQ(group, effects.size());
+                   effects.emplace_back(values.begin(), values.end());
+                 });
+    return effects;
+  }
+
+  /// The port of an edge reads `scale` times the change by its ablation in addition.
+  Read with_edge(Index edge, double scale) const {
+    return [this, edge, scale, reader = graph.port_of(edge), u = graph.node_of(edge)](
+               Index port, const std::vector<arma::mat>& nodes, const arma::vec& bias) {
+      arma::mat stream = sum_of(nodes, bias);
+      if (port != reader) return stream;
+      stream -= scale * nodes[u];
+      stream.each_col() += scale * widen(Vector(replacement.col(u)));
+      return stream;
+    };
+  }
+
+  Model model;
+  EdgeGraph graph;
+  std::vector<EdgePair> pairs;
+  Pack pack;
+  std::vector<Index> ends;
+  std::vector<float> weights;
+  Matrix replacement;
+  HeadAblation ablation{model};
+};
+
+TEST_F(Edges, RunFromEveryEarlierNodeToEveryPort) {
+  EXPECT_EQ(graph.n_node(), 16U);
+  EXPECT_EQ(graph.n_port(), 40U);
+  EXPECT_EQ(graph.n_edge(), 17U + 82U + 147U + 16U);
+  std::set<std::pair<Index, Index>> seen;
+  for (Index edge = 0; edge < graph.n_edge(); ++edge) {
+    const Index port = graph.port_of(edge), node = graph.node_of(edge);
+    EXPECT_EQ(graph.edge(node, port), edge);
+    EXPECT_LT(node, graph.owner(port));
+    const PathPort reader = graph.port(port);
+    if (reader.kind != PathPort::Kind::logits) {
+      EXPECT_EQ(graph.port(reader.kind, reader.layer, reader.head), port);
+    }
+    // Heads of a layer do not read each other.
+    const PathNode writer = graph.node(node);
+    if (writer.kind == PathNode::Kind::head && reader.kind < PathPort::Kind::mlp) {
+      EXPECT_LT(writer.layer, reader.layer);
+    }
+    seen.emplace(node, port);
+  }
+  EXPECT_EQ(seen.size(), graph.n_edge());
+  EXPECT_EQ(graph.node_name(0), "embed");
+  EXPECT_EQ(graph.node_name(graph.head(1, 2)), "L1H2");
+  EXPECT_EQ(graph.node_name(graph.mlp(2)), "MLP2");
+  EXPECT_EQ(graph.port_name(graph.port(PathPort::Kind::k, 2, 3)), "L2H3.k");
+  EXPECT_EQ(graph.port_name(graph.mlp_port(0)), "MLP0");
+  EXPECT_EQ(graph.port_name(graph.logits_port()), "logits");
+}
+
+// Central differences in double precision of the margin by the share of the change that the port
+// reads.
+TEST_F(Edges, FirstOrderEffectsAgreeWithFiniteDifferences) {
+  const std::vector<std::vector<float>> effects = gradients(replacement);
+  ASSERT_EQ(effects.size(), 2U);
+  constexpr double step = 1e-5;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    for (Index edge = i; edge < graph.n_edge(); edge += 3) {
+      const double slope = (margin_by_ports(model, pairs[i], with_edge(edge, step)) -
+                            margin_by_ports(model, pairs[i], with_edge(edge, -step))) /
+                           (2 * step);
+      // float32's rounding of the gradient, relative to effects of about 0.1 to 1.
+      EXPECT_NEAR(static_cast<double>(effects[i][edge]), slope, 2e-5)
+          << graph.node_name(graph.node_of(edge)) << " " << graph.port_name(graph.port_of(edge));
+    }
+  }
+}
+
+TEST_F(Edges, FirstOrderEffectsOfANodeAddUpToThatOfReplacingItEverywhere) {
+  const Matrix zero(model.config.d_model, graph.n_node(), arma::fill::zeros);
+  const std::vector<std::vector<float>> effects = gradients(zero);
+  HeadGradient gradient(model);
+  gradient.run(ablation.activations(), pack, weights, [&](const LayerGradient& view) {
+    const arma::mat products = z_dot_gradient(view, model.config.n_head);
+    for (Index h = 0; h < model.config.n_head; ++h) {
+      for (std::size_t i = 0; i < pairs.size(); ++i) {
+        const Index begin = i == 0 ? 0 : ends[i - 1];
+        const double whole = -arma::accu(products.submat(h, begin, h, ends[i] - 1));
+        double sum = 0;
+        for (Index port = 0; port < graph.n_port(); ++port) {
+          const Index u = graph.head(view.layer, h);
+          if (u < graph.n_read(port)) sum += static_cast<double>(effects[i][graph.edge(u, port)]);
+        }
+        EXPECT_NEAR(sum, whole, 2e-5) << "L" << view.layer << "H" << h;  // float32's rounding
+      }
+    }
+  });
+}
+
+TEST_F(Edges, FirstOrderEffectsAreTheSameForSequencesLongerThanAChunk) {
+  TokenIds good = Normal(8).tokens(EdgeGradient::columns_at_once + 20, model.config.d_vocab),
+           bad = good;
+  bad.back() = (bad.back() + 1) % static_cast<TokenId>(model.config.d_vocab);
+  Pack longer;
+  longer.add_pair(good, bad, good.size() - 1, false);
+  LayerObserver* const observers[] = {&ablation};
+  Forward(model).run(longer, observers);
+  const std::vector<float> margin{-1, 1};
+  std::vector<double> whole(graph.n_edge(), 0), parts(graph.n_edge(), 0);
+  const auto run = [&](const std::vector<Index>& groups, std::vector<double>& sum) {
+    EdgeGradient(model).run(ablation.activations(), longer, margin, replacement, groups,
+                            [&](Index, std::span<const float> effects) {
+                              for (Index edge = 0; edge < effects.size(); ++edge) {
+                                sum[edge] += static_cast<double>(effects[edge]);
+                              }
+                            });
+  };
+  run({longer.n_column()}, whole);
+  run({3, 50, 51, longer.n_column()}, parts);
+  for (Index edge = 0; edge < graph.n_edge(); ++edge) {
+    EXPECT_NEAR(whole[edge], parts[edge], 2e-5);  // float32's rounding of other sums
+  }
+}
+
+TEST_F(Edges, ExactEffectsAgreeWithDoublePrecision) {
+  std::vector<Index> edges(graph.n_edge());
+  std::iota(edges.rbegin(), edges.rend(), 0);
+  EdgeAblation exact(model);
+  const std::vector<TokenLoss> losses = exact.losses(ablation, pack, edges, replacement);
+  ASSERT_EQ(losses.size(), edges.size());
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    const std::vector<double> got = margins(losses[e]);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      if ((e + i) % 3 != 0) continue;
+      // float32's rounding of log probabilities of about 10.
+      EXPECT_NEAR(got[i], margin_by_ports(model, pairs[i], with_edge(edges[e], 1)), 5e-5)
+          << graph.node_name(graph.node_of(edges[e])) << " "
+          << graph.port_name(graph.port_of(edges[e]));
+    }
+  }
+}
+
+TEST_F(Edges, CircuitsAgreeWithDoublePrecision) {
+  CircuitForward circuit(model);
+  Normal normal(9);
+  const std::vector<double> whole = margins(ablation.clean_loss(pack));
+  for (const double share : {0.0, 0.05, 0.5, 0.9, 1.0}) {
+    std::vector<unsigned char> kept(graph.n_edge());
+    for (unsigned char& keeps : kept) {
+      keeps = static_cast<double>(normal.tokens(1, 1000)[0]) < 1000 * share ? 1 : 0;
+    }
+    const std::vector<double> got = margins(circuit.run(pack, replacement, kept));
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      const double expected = margin_by_ports(
+          model, pairs[i],
+          [&](Index port, const std::vector<arma::mat>& nodes, const arma::vec& bias) {
+            arma::mat stream(arma::size(nodes.front()), arma::fill::zeros);
+            stream.each_col() += bias;
+            for (Index u = 0; u < nodes.size(); ++u) {
+              if (kept[graph.edge(u, port)] != 0) {
+                stream += nodes[u];
+              } else {
+                stream.each_col() += widen(Vector(replacement.col(u)));
+              }
+            }
+            return stream;
+          });
+      EXPECT_NEAR(got[i], expected, 5e-5) << share;  // as above
+      if (share == 1.0) {
+        EXPECT_NEAR(got[i], whole[i], 5e-5);
+      }
+    }
+  }
+}
+
+TEST_F(Edges, CountsThatDoNotFitAreRefused) {
+  EdgeAblation exact(model);
+  const std::vector<Index> edges{graph.n_edge()};
+  EXPECT_EQ(test::message_of<ShapeError>([&] { exact.losses(ablation, pack, edges, replacement); }),
+            "edge: expected below 262, got 262");
+  const std::vector<unsigned char> kept(3, 1);
+  EXPECT_EQ(
+      test::message_of<ShapeError>([&] { CircuitForward(model).run(pack, replacement, kept); }),
+      "edges: expected 262, got 3");
+  EXPECT_EQ(test::message_of<ShapeError>(
+                [&] { CircuitForward(model).run(pack, Matrix(model.config.d_model, 2), kept); }),
+            "columns of the replacement of nodes: expected 16, got 2");
+}
+
+// What an edge's ablation adds to the stream, added there, is a head's ablation if the head has no
+// other reader.
+TEST_F(Edges, ADifferenceOfTheStreamIsTheReplacementOfAHead) {
+  const ModelConfig& config = model.config;
+  const Index layer = 1, head = 2, d_head = config.d_head();
+  const std::vector<HeadVariant> zeroed{{layer, {head}}};
+  Matrix written;
+  class KeepZ : public LayerObserver {
+   public:
+    explicit KeepZ(Matrix& z) : z_(z) {}
+    void observe_layer(const LayerView& view) override {
+      if (view.layer == 1) z_ = view.z;
+    }
+
+   private:
+    Matrix& z_;
+  } observer(written);
+  LayerObserver* const observers[] = {&observer};
+  Forward(model).run(pack, observers);
+  const Matrix difference = -model.layers[layer].W_O.cols(head * d_head, (head + 1) * d_head - 1) *
+                            written.rows(head * d_head, (head + 1) * d_head - 1);
+  const std::vector<StreamVariant> added{
+      {{layer, StartPoint::Sublayer::mlp}, difference},
+      {{config.n_layer, StartPoint::Sublayer::attention}, difference}};
+  const std::vector<double> expected = margins(ablation.losses(pack, zeroed)[0]);
+  const std::vector<TokenLoss> losses = ablation.losses(pack, added);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    EXPECT_NEAR(margins(losses[0])[i], expected[i], 1e-5);  // float32's rounding
+    EXPECT_GT(std::abs(margins(losses[1])[i] - expected[i]), 1e-3);
+  }
+  const std::vector<StreamVariant> late{{{config.n_layer, StartPoint::Sublayer::mlp}, difference}};
+  EXPECT_EQ(test::message_of<ShapeError>([&] { ablation.losses(pack, late); }),
+            "layer of a change of the stream: expected below 3, got 3");
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,241 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/cgroup.hpp"
+#include "figures/gnuplot.hpp"
+#include "headscope/blas.hpp"
+#include "headscope/error.hpp"
+#include "headscope/results.hpp"
+#include "run/run_options.hpp"
+#include "support/message_of.hpp"
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+
+// What the program does with little memory, few processes, unusual variables and names.
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Finished;
+using test::Running;
+using test::TemporaryDirectory;
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+using Words = std::vector<std::string>;
+
+const std::string small_model = HEADSCOPE_PROJECT_DIR "/data/planted-model.h5";
+
+/// Runs the program after `before`, which a shell reads; a program that hangs is ended.
+Finished run_after(const std::string& before, const Words& arguments) {
+  Words call{"timeout", "-k", "5", "120", "sh", "-c", before + "; exec \"$@\"", "sh"};
+  for (const std::string& word : test::headscope_call(arguments)) call.push_back(word);
+  return test::run_program(call);
+}
+
+Words weights_run(const std::string& output) {
+  return {"run", "--model", small_model, "--analyses", "parameters", "--nulls",
+          "1",   "--quiet", "--figures", "svg",        "--output",   output};
+}
+
+#ifndef HEADSCOPE_SANITIZED  // sanitizers need more memory and stack
+
+TEST(Surroundings, MemoryThatThreadsDoNotGetIsAnError) {
+  const TemporaryDirectory folder;
+  const Finished finished =
+      run_after("export LD_PRELOAD=" HEADSCOPE_NO_THREAD_MEMORY,
+                {"run", "--analyses", "pruning", "--max-documents", "2", "--threads", "2",
+                 "--quiet", "--output", folder.file("out")});
+  EXPECT_EQ(finished.exit_status, 1);
+  EXPECT_EQ(finished.err, "headscope: not enough memory\n");
+}
+
+TEST(Surroundings, ThreadsOfOpenBlasDoNotHangWhereMemoryIsLimited) {
+  for (const char* const limit : {"100000", "150000", "200000"}) {
+    const Finished finished = run_after(
+        "ulimit -v " + std::string(limit) + "; export OPENBLAS_NUM_THREADS=2", {"--version"});
+    EXPECT_EQ(finished.exit_status, 0) << limit << ": " << finished.err;
+  }
+}
+
+TEST(Surroundings, StacksThatTheUserLimitsDoNotMatter) {
+  const TemporaryDirectory folder;
+  for (const char* const before : {"ulimit -S -s 64", "ulimit -s 512", "export OMP_STACKSIZE=16k",
+                                   "export OMP_STACKSIZE=900G"}) {
+    const Finished finished = run_after(before, {"attend", "The cat sat", "--threads", "2",
+                                                 "--output", folder.file("a.html"), "--quiet"});
+    EXPECT_EQ(finished.exit_status, 0) << before << ": " << finished.err;
+  }
+}
+
+TEST(Surroundings, ThreadsThatCannotStartAreNamed) {
+  const TemporaryDirectory folder;
+  fs::permissions(folder.path(), fs::perms::all);
+  const Words setpriv{"setpriv", "--reuid", "54321", "--clear-groups", "--inh-caps=-all"};
+  Words call = setpriv;
+  call.push_back("true");
+  if (test::run_program(call).exit_status != 0) GTEST_SKIP() << "needs root for another user";
+  call = {"prlimit", "--nproc=2"};
+  call.insert(call.end(), setpriv.begin(), setpriv.end());
+  for (const std::string& word : test::headscope_call(
+           {"attend", "The cat", "--threads", "8", "--output", folder.file("a.html")})) {
+    call.push_back(word);
+  }
+  const Finished finished = test::run_program(call);
+  EXPECT_EQ(finished.exit_status, 1);
+  EXPECT_EQ(finished.err,
+            "headscope: threads: expected to start 8, got 2: Resource temporarily unavailable; "
+            "--threads takes fewer\n");
+}
+
+#endif
+
+/// What `inspect` says of threads: `2 threads`.
+std::string threads_of(const std::string& before) {
+  const Finished finished = run_after(before, {"inspect", small_model});
+  const std::size_t end = finished.out.find(" thread");
+  const std::size_t begin = finished.out.rfind(' ', end - 1);
+  return finished.out.substr(begin + 1, end - begin - 1);
+}
+
+TEST(Surroundings, BoundThreadsAreAsManyAsFreeOnes) {
+  const std::string free = threads_of("unset OMP_PROC_BIND OMP_NUM_THREADS");
+  EXPECT_EQ(threads_of("export OMP_PROC_BIND=true"), free);
+  EXPECT_EQ(threads_of("export OMP_PROC_BIND=true OMP_PLACES=cores"), free);
+  EXPECT_EQ(threads_of("export OMP_NUM_THREADS=3,2"), "3");
+  EXPECT_EQ(threads_of("export OMP_THREAD_LIMIT=1"), "1");
+}
+
+TEST(Surroundings, ARunSaysItsThreads) {
+  const TemporaryDirectory folder;
+  Words arguments = weights_run(folder.file("out"));
+  std::erase(arguments, "--quiet");
+  EXPECT_THAT(run_after("export OMP_NUM_THREADS=1", arguments).err,
+              HasSubstr("headscope: 1 thread: OMP_NUM_THREADS\n"));
+}
+
+void write_below(const fs::path& file, const std::string& text) {
+  fs::create_directories(file.parent_path());
+  test::write_file(file.string(), text);
+}
+
+TEST(ControlGroup, LimitsProcessorsToTheLeastOfTheGroupsAbove) {
+  const TemporaryDirectory folder;
+  const fs::path process = folder.file("process"), mount = folder.file("mount");
+  const auto limit = [&] { return cgroup_processors(process, mount); };
+  EXPECT_EQ(limit(), std::nullopt);
+  write_below(process / "cgroup", "0::/a/b\n");
+  EXPECT_EQ(limit(), std::nullopt);
+  write_below(mount / "a/b/cpu.max", "max 100000\n");
+  EXPECT_EQ(limit(), std::nullopt);
+  write_below(mount / "a/cpu.max", "150000 100000\n");
+  EXPECT_EQ(limit(), 1.5);
+  write_below(mount / "a/b/cpu.max", "50000 100000\n");
+  EXPECT_EQ(limit(), 0.5);
+}
+
+TEST(ControlGroup, OfVersionOneIsRead) {
+  const TemporaryDirectory folder;
+  const fs::path process = folder.file("process"), mount = folder.file("mount");
+  write_below(process / "cgroup", "5:memory:/c\n4:cpu,cpuacct:/c\n");
+  write_below(mount / "cpu,cpuacct/c/cpu.cfs_quota_us", "-1\n");
+  write_below(mount / "cpu,cpuacct/c/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(cgroup_processors(process, mount), std::nullopt);
+  write_below(mount / "cpu,cpuacct/c/cpu.cfs_quota_us", "300000\n");
+  EXPECT_EQ(cgroup_processors(process, mount), 3);
+}
+
+TEST(Surroundings, NamesThatAreNotUtf8AreTakenAndRecorded) {
+  const TemporaryDirectory folder;
+  const std::string model = folder.file("caf\xE9.h5"), output = folder.file("out\xE9");
+  fs::copy_file(small_model, model);
+  Words arguments = weights_run(output);
+  arguments[2] = model;
+  const Finished finished = test::run_headscope(arguments);
+  ASSERT_EQ(finished.exit_status, 0) << finished.err;
+  const Results results = read_results(output + "/results.h5");
+  const auto text = [&](const char* name) {
+    return std::get<std::string>(results.attributes.at(name));
+  };
+  EXPECT_THAT(text("model_path"), EndsWith("/caf\\xE9.h5"));
+  EXPECT_THAT(text("options"), HasSubstr("/caf\\\\xE9.h5\""));
+  EXPECT_THAT(text("command_line"), HasSubstr("/caf\\xE9.h5"));
+}
+
+TEST(Surroundings, NamesThatAreNotUtf8AreRestoredToTheByte) {
+  RunOptions options;
+  options.table.at("model").set({"caf\xE9.h5"});
+  options.table.at("corpus").set({"a.txt", "\xFF.txt"});
+  RunOptions restored;
+  restored.restore(options.for_merging());
+  EXPECT_EQ(fs::path(restored.model).filename(), "caf\xE9.h5");
+  EXPECT_EQ(fs::path(restored.corpus.at(1)).filename(), "\xFF.txt");
+}
+
+/// A folder with a program `gnuplot` that writes its number to `pid` and sleeps.
+class SleepingGnuplot : public testing::Test {
+ protected:
+  void SetUp() override {
+    const fs::path program = folder_.file("gnuplot");
+    std::ofstream(program) << "#!/bin/sh\necho $$ > " << folder_.file("pid.part") << "\nmv "
+                           << folder_.file("pid.part") << " " << folder_.file("pid")
+                           << "\nexec sleep 600\n";
+    fs::permissions(program, fs::perms::owner_all);
+    setenv("PATH", (folder_.path() + ":" + old_path_).c_str(), 1);
+  }
+  void TearDown() override { setenv("PATH", old_path_.c_str(), 1); }
+
+  pid_t started() const {
+    while (!fs::exists(folder_.file("pid"))) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return std::stoi(test::read_file(folder_.file("pid")));
+  }
+
+  TemporaryDirectory folder_;
+  const std::string old_path_ = std::getenv("PATH");
+};
+
+/// Waits up to ten seconds.
+bool ends(pid_t process) {
+  for (int i = 0; i < 1000; ++i) {
+    std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
+    std::string number, name, state;
+    if (!(stat >> number >> name >> state) || state == "Z") return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+TEST_F(SleepingGnuplot, EndsWithTheProgram) {
+  const Words arguments = weights_run(folder_.file("out"));
+  for (const int signal : {SIGKILL, SIGTERM}) {
+    Running running(test::headscope_call(arguments));
+    const pid_t gnuplot = started();
+    running.send(signal);
+    EXPECT_EQ(running.wait().exit_status, 128 + signal);
+    EXPECT_TRUE(ends(gnuplot));
+    fs::remove(folder_.file("pid"));
+    fs::remove_all(folder_.file("out"));
+  }
+}
+
+TEST_F(SleepingGnuplot, IsEndedAfterItsTime) {
+  EXPECT_EQ(test::message_of([&] { run_gnuplot(folder_.path(), "x.gp", "svg", 1); }),
+            "x.gp: expected gnuplot to end within 1 s, it did not");
+  EXPECT_TRUE(ends(started()));
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,169 @@
+"""Recompute the results of `headscope run --analyses paths` from the definitions, in float64 NumPy, and compare.
+
+    python3 paths_check.py results.h5 model.h5 tasks.jsonl tokenizer mean|zero [task]
+
+Every port reads a residual stream of its own in whole forward passes; first-order effects come from central differences along the
+change that ablating the edge makes. Checked are 20 edges into queries, keys, values, MLPs and logits each to first order, all edges
+ablated exactly, and circuits of no, some and all edges. The run needs `--paths-pairs 0`. Exits 1 if a number differs by more than
+its tolerance.
+"""
+
+import json
+import math
+import pathlib
+import sys
+
+import h5py
+import numpy as np
+
+from plain_bpe import Tokenizer
+from plain_gpt2 import compare, layer_norm, read_model, report_failures
+
+# Margins of up to about 70 nats in the program's float32; differences along steps of 1e-4 in float64.
+TOLERANCE = 1e-5
+
+
+def nodes_and_ports(model):
+    """Names of nodes in the order in which they write, and of ports with the number of nodes that each reads."""
+    nodes, ports = ["embed"], []
+    heads = range(model["n_head"])
+    for layer in range(model["n_layer"]):
+        for kind in "qkv":
+            ports += [(f"L{layer}H{head}.{kind}", len(nodes)) for head in heads]
+        nodes += [f"L{layer}H{head}" for head in heads]
+        ports.append((f"MLP{layer}", len(nodes)))
+        nodes.append(f"MLP{layer}")
+    return nodes, ports + [("logits", len(nodes))]
+
+
+def log_probabilities(model, tokens, read):
+    """ln p of tokens 1 .. T-1. `read(port, outputs, bias)` returns what a port reads, of the nodes' outputs so far."""
+    T, n_head = len(tokens), model["n_head"]
+    outputs, bias = [model["wte.weight"][tokens] + model["wpe.weight"][:T]], np.zeros(model["wte.weight"].shape[1])
+    mask = np.triu(np.ones((T, T), bool), 1)
+    for layer in range(model["n_layer"]):
+        name, new = f"h.{layer}.", []
+        weights = np.split(model[name + "attn.c_attn.weight"], 3, axis=1)
+        biases = np.split(model[name + "attn.c_attn.bias"], 3)
+        d_head = weights[0].shape[1] // n_head
+        for head in range(n_head):
+            own = slice(head * d_head, (head + 1) * d_head)
+            q, k, v = (layer_norm(model, read(f"L{layer}H{head}.{kind}", outputs, bias), name + "ln_1") @ W[:, own] + b[own]
+                       for kind, W, b in zip("qkv", weights, biases))
+            scores = np.where(mask, -np.inf, q @ k.T / math.sqrt(d_head))
+            pattern = np.exp(scores - scores.max(-1, keepdims=True))
+            new.append(pattern / pattern.sum(-1, keepdims=True) @ v @ model[name + "attn.c_proj.weight"][own])
+        outputs, bias = outputs + new, bias + model[name + "attn.c_proj.bias"]
+        hidden = layer_norm(model, read(f"MLP{layer}", outputs, bias), name + "ln_2") @ model[name + "mlp.c_fc.weight"] \
+            + model[name + "mlp.c_fc.bias"]
+        hidden = 0.5 * hidden * (1 + np.tanh(math.sqrt(2 / math.pi) * (hidden + 0.044715 * hidden**3)))
+        outputs, bias = outputs + [hidden @ model[name + "mlp.c_proj.weight"]], bias + model[name + "mlp.c_proj.bias"]
+    logits = layer_norm(model, read("logits", outputs, bias), "ln_f") @ model["wte.weight"].T
+    logits -= logits.max(-1, keepdims=True)
+    return (logits - np.log(np.exp(logits).sum(-1, keepdims=True)))[np.arange(T - 1), tokens[1:]], outputs
+
+
+def read_all(_, outputs, bias):
+    return sum(outputs) + bias
+
+
+class Task:
+    def __init__(self, model, pairs):
+        self.model, self.pairs, self.nodes = model, pairs, nodes_and_ports(model)[0]
+
+    def margin(self, read):
+        total = 0.0
+        for good, bad in self.pairs:
+            total += log_probabilities(self.model, good, read)[0].sum() - log_probabilities(self.model, bad, read)[0].sum()
+        return total / len(self.pairs)
+
+    def means(self):
+        """Mean of what each node writes over the tokens of both sides after position 0."""
+        sums, count = 0, 0
+        for side in (side for pair in self.pairs for side in pair):
+            sums = sums + np.stack([output[1:].sum(0) for output in log_probabilities(self.model, side, read_all)[1]])
+            count += len(side) - 1
+        return sums / count
+
+
+def changed(edge, replacement, nodes, share):
+    """All ports read the whole stream, but for one that reads `share` of the change by ablating the edge in addition."""
+    node, port = nodes.index(edge[0]), edge[1]
+
+    def read(reader, outputs, bias):
+        stream = read_all(reader, outputs, bias)
+        return stream + share * (replacement[node] - outputs[node]) if reader == port else stream
+
+    return read
+
+
+def circuit(kept, replacement, nodes):
+    """Ports read the nodes of kept edges, and what replaces the others."""
+    def read(port, outputs, bias):
+        return bias + sum(output if (nodes[i], port) in kept else np.broadcast_to(replacement[i], output.shape)
+                          for i, output in enumerate(outputs))
+
+    return read
+
+
+def read_pairs(path, tokenizer, end_of_text, name):
+    for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
+        pair = json.loads(line)
+        if pair["task"] == name:
+            prefix = [end_of_text] + tokenizer.encode(pair["prefix"])
+            yield prefix + tokenizer.encode(pair["good"]), prefix + tokenizer.encode(pair["bad"])
+
+
+def check_task(task, replacement, group, place, steps):
+    names = {axis: [str(name, "utf-8") for name in group[axis]] for axis in ("node", "port")}
+    first_order = group["edge_first_order"][place]
+    assert names["node"] == task.nodes
+    margin = task.margin(read_all)
+    compare("margin", margin, group["margin"][place], TOLERANCE)
+    edges = [(abs(first_order[i, j]), (node, port)) for j, port in enumerate(names["port"])
+             for i, node in enumerate(names["node"]) if np.isfinite(first_order[i, j])]
+    order = [edge for _, edge in sorted(edges, key=lambda each: -each[0])]
+    for kind in (".q", ".k", ".v", "MLP", "logits"):
+        chosen = [edge for edge in order if kind in edge[1]]
+        chosen = chosen[:10] + chosen[10::max(1, len(chosen) // 10)][:10]
+        expected = [(task.margin(changed(edge, replacement, task.nodes, 1e-4))
+                     - task.margin(changed(edge, replacement, task.nodes, -1e-4))) / 2e-4 for edge in chosen]
+        compare(f"first order, {len(chosen)} into {kind}", expected,
+                [first_order[names["node"].index(node), names["port"].index(port)] for node, port in chosen], TOLERANCE)
+    exact = [(str(node, "utf-8"), str(port, "utf-8")) for node, port in
+             zip(group["edge_node"][place], group["edge_port"][place])]
+    n_exact = sum(1 for node, _ in exact if node)
+    compare(f"exact, {n_exact} edges",
+            [task.margin(changed(edge, replacement, task.nodes, 1)) - margin for edge in exact[:n_exact]],
+            group["edge_change"][place][:n_exact], TOLERANCE)
+    none = task.margin(circuit(set(), replacement, task.nodes))
+    for step, got in zip(steps, group["faithfulness"][place][0]):
+        if not np.isfinite(got) or step not in (0, 16, 256, steps[-1]):
+            continue
+        kept = task.margin(circuit(set(order[:int(step)]), replacement, task.nodes))
+        compare(f"faithfulness of {int(step)} edges", (kept - none) / (margin - none), got, 10 * TOLERANCE)
+
+
+def main():
+    results, model_path, tasks, folder, kind, *only = sys.argv[1:]
+    model = read_model(model_path)
+    vocabulary = json.loads((pathlib.Path(folder) / "vocab.json").read_text(encoding="utf-8"))
+    tokenizer = Tokenizer(vocabulary, (pathlib.Path(folder) / "merges.txt").read_text(encoding="utf-8"))
+    with h5py.File(results) as file:
+        group = file["paths"]
+        steps = group["step"][()]
+        for place, name in enumerate(str(name, "utf-8") for name in group["task"]):
+            if name == "repeated_random_tokens" or (only and name not in only):
+                continue
+            n_pair = int(group["n_pair"][place])
+            if int(group["n_pair_exact"][place]) != n_pair:
+                raise SystemExit("expected a run with --paths-pairs 0")
+            task = Task(model, list(read_pairs(tasks, tokenizer, vocabulary["<|endoftext|>"], name))[:n_pair])
+            means = task.means()
+            print(name)
+            check_task(task, np.zeros_like(means) if kind == "zero" else means, group, place, steps)
+    return report_failures()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

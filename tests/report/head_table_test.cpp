@@ -1,0 +1,61 @@
+#include "headscope/head_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "support/subprocess.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace headscope {
+namespace {
+
+TEST(HeadTable, HasARowPerHeadWithItsTypesAndAllScores) {
+  Results results;
+  ResultsGroup group;
+  group.name = "control/g";
+  group.add_dimension(Dimension::count("layer", 2));
+  group.add_dimension(Dimension::count("head", 1));
+  group.add_dimension(Dimension::count("offset", 2));
+  group.add_dimension(Dimension::labels("type_name", {"sink", "long_range"}));
+  group.add_dimension(Dimension::count("relation", 17));
+  const auto real = [&](const char* name, std::vector<std::string> axes, Array values) {
+    group.add(Variable::real(name, std::move(axes), std::move(values), name, "1", own_definition));
+  };
+  group.add(Variable::estimated("rest", {"layer", "head"}, {2, 1},
+                                {{0.5, 0.25, 0.75}, {std::nan(""), std::nan(""), std::nan("")}},
+                                "documents resampled", "rest", "1", own_definition));
+  real("share", {"offset", "layer", "head"}, Array({2, 2, 1}, {1, 2, 3, 4}));
+  real("accuracy", {"relation", "layer", "head"}, Array({17, 2, 1}, 0.5));
+  real("nothing", {"layer", "head"}, Array({2, 1}, std::nan("")));
+  real("total", {}, Array(Shape{}, 7));
+  group.add(Variable::flag("is_of", {"type_name", "layer", "head"}, Array({2, 2, 1}, {1, 0, 1, 0}),
+                           {"no", "yes"}, "type", own_definition));
+  group.add(Variable::flag("main", {"layer", "head"}, Array({2, 1}, {2, 0}),
+                           {"none", "sink", "long_range"}, "primary", own_definition));
+  group.add(Variable::flag("seen", {"layer", "head"}, Array({2, 1}, {0, 1}), {"never", "often"},
+                           "seen", own_definition));
+  group.report.types = "is_of";
+  group.report.primary_type = "main";
+  results.groups.push_back(std::move(group));
+  const test::TemporaryDirectory folder;
+  write_tables(results, folder.path());
+  write_head_table(results, folder.path());
+  EXPECT_EQ(test::read_file(folder.file("heads.csv")),
+            "name,layer,head,primary_type,types,control.g.rest,control.g.rest_ci_low,"
+            "control.g.rest_ci_high,control.g.share.offset_0,control.g.share.offset_1,"
+            "control.g.seen\n"
+            "L0H0,0,0,long_range,sink; long_range,0.5,0.25,0.75,1,3,never\n"
+            "L1H0,1,0,none,,NaN,NaN,NaN,2,4,often\n");
+  remove_tables(folder.path(), {});
+  EXPECT_FALSE(std::filesystem::exists(folder.file("heads.csv")));
+}
+
+TEST(HeadTable, IsNotWrittenWithoutHeads) {
+  const test::TemporaryDirectory folder;
+  write_head_table({}, folder.path());
+  EXPECT_FALSE(std::filesystem::exists(folder.file("heads.csv")));
+}
+
+}  // namespace
+}  // namespace headscope
