@@ -149,6 +149,18 @@ std::vector<Claim> specialisation_claims(const TypeMargins& margins,
     any.evidence +=
         " The share is the least it can be, since there was no looking for " + untested + ".";
   }
+  std::string weak;
+  for (const HeadType type : named) {
+    if (!(powers[static_cast<std::size_t>(type)] < least_power)) continue;
+    weak += (weak.empty() ? "" : ", ") + std::string(head_type_name(type));
+  }
+  if (!weak.empty()) {
+    if (any.verdict == Verdict::does_not_hold) any.verdict = Verdict::undecided;
+    any.evidence +=
+        " It may be larger: one head at the threshold would be found with a probability "
+        "below " +
+        percent(least_power) + " of " + weak + " heads.";
+  }
   std::vector<Claim> claims{any};
   for (const HeadType type : named) {
     claims.push_back(type_claim(type, margins, powers[static_cast<std::size_t>(type)]));

@@ -201,6 +201,8 @@ TEST_F(PlantedLabels, ExplainWhatTheirHeadsDo) {
                                           {HeadType::current_token, 1, 2}}) {
     EXPECT_GE(value("explained", type, layer, head), 0.95) << head_type_name(type);
     EXPECT_LE(value("explained", type, layer, head), 1.05) << head_type_name(type);
+    EXPECT_GE(value("explained_where_said", type, layer, head), 0.95) << head_type_name(type);
+    EXPECT_GE(value("explained_place_mass", type, layer, head), 0.9) << head_type_name(type);
     EXPECT_EQ(value("explained_verdict", type, layer, head), 2) << head_type_name(type);
   }
   EXPECT_LE(value("explained_control", HeadType::positional, 0, 0), 0.1);

@@ -577,6 +577,11 @@ TEST_F(TypesTest, ClaimSevenHoldsWhereTheWholeIntervalIsAboveHalfTheHeads) {
   EXPECT_EQ(claim(1, 0).verdict, Verdict::does_not_hold);
   EXPECT_EQ(claim(1, 2).verdict, Verdict::undecided);
   EXPECT_DOUBLE_EQ(claim(3, 0).effect.value, 0.75) << "a head of two types counts once";
+  std::array<double, n_head_type> weak = no_powers();
+  weak[static_cast<std::size_t>(HeadType::coreference)] = 0.5;
+  EXPECT_EQ(specialisation_claims(margins_of(1, 0), weak)[0].verdict, Verdict::undecided)
+      << "coreference heads may have been missed";
+  EXPECT_EQ(specialisation_claims(margins_of(3, 0), weak)[0].verdict, Verdict::holds);
 }
 
 TEST_F(TypesTest, ATypesClaimHoldsWhereEveryResampleKeepsMoreHeadsThanUntrainedModelsHave) {
