@@ -71,10 +71,10 @@ struct Replicates {
 /// |their mean - that of all| / its own standard error. Its error falls with n^-2 (percentiles:
 /// n^-1), and units of very unequal size widen it. It needs no value of the statistic on a
 /// resample; the first n_kept_resample draws are kept with it, by which runs are compared.
-///
-/// There is no interval where the statistic has no value without one of the units, or where t is
-/// not finite, as only few units matter. Of a statistic that jumps, such as a count of heads, a
-/// left-out unit says nothing: bootstrap_estimate (headscope/resampling.hpp).
+/// There is none where the statistic has no value without one of the units. Where t is not finite,
+/// since more than a twentieth of the resamples miss the few units that matter (the one pair that a
+/// model gets wrong), it is that of the draws, bootstrap_estimate (headscope/resampling.hpp), which
+/// is also for statistics that jump, such as counts of heads.
 /// Source: Tukey 1958; Hall 1988, "On Symmetric Bootstrap Confidence Intervals".
 class Bootstrap {
  public:

@@ -244,12 +244,16 @@ std::vector<Estimate> Bootstrap::estimates(const Replicates& replicates) const {
     std::vector<double> left_out;
     for (const std::vector<double>& values : replicates.left_out) left_out.push_back(values[j]);
     const double half_width = studentised_half_width(estimate.value, left_out, counts);
-    if (!std::isfinite(half_width)) continue;
+    if (std::isnan(half_width)) continue;
+    std::vector<double> resampled;
+    for (const std::vector<double>& values : replicates.resampled) resampled.push_back(values[j]);
+    if (std::isinf(half_width)) {
+      estimate = bootstrap_estimate(estimate.value, std::move(resampled));
+      continue;
+    }
     estimate.low = estimate.value - half_width;
     estimate.high = estimate.value + half_width;
-    for (const std::vector<double>& values : replicates.resampled) {
-      estimate.resamples.push_back(static_cast<float>(values[j]));
-    }
+    estimate.resamples = kept_samples(resampled);
   }
   return estimates;
 }

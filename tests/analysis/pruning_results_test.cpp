@@ -196,10 +196,9 @@ TEST(PruningResults, SummaryNamesTheCostliestHeadAndCountsTheHarmless) {
   }
   const ResultsGroup group = results_of(statistics);
   EXPECT_THAT(group.summary, HasSubstr("L1H2 (+1 nats)"));
-  // Of L0H1 one document says all there is: no interval.
-  EXPECT_THAT(group.summary, HasSubstr(" 8 of 9 heads"));
-  EXPECT_EQ(group.variable("n_harmless").values(0), 8);
-  EXPECT_EQ(group.variable("n_interval").values(0), 9);
+  EXPECT_THAT(group.summary, HasSubstr(" 9 of 10 heads"));
+  EXPECT_EQ(group.variable("n_harmless").values(0), 9);
+  EXPECT_EQ(group.variable("n_interval").values(0), 10);
 }
 
 TEST(PruningResults, SummaryNamesTheLossOfAllDocumentsAndOfThoseAblated) {
