@@ -12,8 +12,8 @@ import sys
 import h5py
 import numpy as np
 
-from plain_gpt2 import (FAILURES, CounterRandom, Pass, compare, interval, read_documents, read_model,
-                        report_failures, spread_sample)
+from plain_gpt2 import (FAILURES, CounterRandom, Pass, compare, document_weights, interval, read_documents, read_model,
+                        report_failures, spread_sample, without_each)
 
 # The program's cosines and shares come from float32 activations.
 TOLERANCE = 1e-6
@@ -120,13 +120,18 @@ def main(results_path, model_path, corpus_path, n_bootstrap, js_queries):
     compare("output_share", shares, group["output_share"][()], TOLERANCE)
 
     compare("mean_abs_cosine", [[mean_abs(each) for each in space] for space in cosines], group["mean_abs_cosine"][()], TOLERANCE)
-    left_out = []
-    for of_document in without_each(len(documents)):
+    def weighted(of_document):
+        """mean |cosine| by space and layer, documents counted so often."""
         weights = [of_document[number] for number, _ in passes]
         def with_weights(space, layer):
             parts = [outputs(space, layer, head) for head in range(n_head)]
             return [np.concatenate([math.sqrt(w) * part for w, part in zip(weights, head) if w]) for head in parts]
-        left_out.append([[mean_abs(matrix(with_weights(space, layer), cosine)) for layer in layers] for space in spaces])
+        return [[mean_abs(matrix(with_weights(space, layer), cosine)) for layer in layers] for space in spaces]
+
+    draws = document_weights(len(documents), min(200, int(n_bootstrap)), seed)
+    # Kept in float32.
+    compare("mean_abs_cosine_resamples", [weighted(times) for times in draws], group["mean_abs_cosine_resamples"][()], 1e-6)
+    left_out = [weighted(times) for times in without_each(len(documents))]
     low, high = interval(np.array(left_out), [[mean_abs(each) for each in space] for space in cosines], int(n_bootstrap), seed, 0, 1)
     compare("mean_abs_cosine_ci_low", low, group["mean_abs_cosine_ci_low"][()], TOLERANCE)
     compare("mean_abs_cosine_ci_high", high, group["mean_abs_cosine_ci_high"][()], TOLERANCE)

@@ -14,7 +14,7 @@ import h5py
 import numpy as np
 
 from plain_gpt2 import (CounterRandom, Pass, compare, interval, random_permutation, read_documents,
-                        read_model, report_failures, spread_sample)
+                        read_model, report_failures, spread_sample, without_each)
 
 # For mean losses of about 5 nats: the program's float32 against float64.
 LOSS_TOLERANCE = 2e-6
