@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "base/fields.hpp"
+#include "base/flat_map.hpp"
 #include "base/json_text.hpp"
 #include "corpus/added_tokens.hpp"
 #include "corpus/byte_alphabet.hpp"
@@ -174,6 +176,50 @@ BytePairMerger make_merger(const EntryIds& ids, const TokenizerFiles& files) {
   return merger;
 }
 
+/// Parts of a text that are a single token.
+class WholeTokens {
+ public:
+  /// @param part  must outlive this object.
+  void add(std::string_view part, TokenId token) {
+    if (part.size() <= longest_short) {
+      short_.insert_or_assign(ShortPart(part), token);
+    } else {
+      long_.insert_or_assign(part, token);
+    }
+  }
+  std::optional<TokenId> find(std::string_view part) const {
+    if (part.size() <= longest_short) {
+      const TokenId* const found = short_.find(ShortPart(part));
+      return found != nullptr ? std::optional(*found) : std::nullopt;
+    }
+    const auto found = long_.find(part);
+    return found != long_.end() ? std::optional(found->second) : std::nullopt;
+  }
+
+ private:
+  static constexpr std::size_t longest_short = 15;
+
+  /// Up to 15 bytes and their number, in two words.
+  struct ShortPart {
+    ShortPart() = default;
+    explicit ShortPart(std::string_view part) {
+      std::array<char, 16> bytes{};
+      std::memcpy(bytes.data(), part.data(), part.size());
+      bytes[longest_short] = static_cast<char>(part.size());
+      std::memcpy(words.data(), bytes.data(), bytes.size());
+    }
+    bool operator==(const ShortPart&) const = default;
+    std::uint64_t hash() const {
+      const std::uint64_t mixed = (words[0] ^ (words[1] >> 29)) * 0x9E3779B97F4A7C15U + words[1];
+      return (mixed ^ (mixed >> 32)) * 0xD6E8FEB86659FD93U;
+    }
+    std::array<std::uint64_t, 2> words{};
+  };
+
+  FlatMap<ShortPart, TokenId> short_{ShortPart()};  // a part has at least one byte
+  std::unordered_map<std::string_view, TokenId> long_;
+};
+
 }  // namespace
 
 struct Tokenizer::Data {
@@ -183,8 +229,7 @@ struct Tokenizer::Data {
   std::size_t longest = 0;         // bytes of the longest token
   BytePairMerger merger;
   std::optional<TokenId> end_of_text;
-  // Parts of text that merge into a single token; keys point into `bytes`.
-  std::unordered_map<std::string_view, TokenId> whole;
+  WholeTokens whole;  // points into `bytes`
   AddedTokenSearch added;
 
   /// Appends the tokens of a text without added tokens.
@@ -224,7 +269,7 @@ Tokenizer::Tokenizer(const TokenizerFiles& files) {
     if (entry.is_added) continue;
     merged.clear();
     data_->merger.merge(bytes, merged, lengths);
-    if (merged.size() == 1) data_->whole.emplace(bytes, merged[0]);
+    if (merged.size() == 1) data_->whole.add(bytes, merged[0]);
   }
   if (const auto found = ids.find(std::string(end_of_text_entry)); found != ids.end()) {
     data_->end_of_text = found->second;
@@ -290,8 +335,8 @@ void Tokenizer::Data::encode(std::string_view text, std::string_view well_formed
       end = search->next(begin)->second;
     }
     const std::string_view part = text.substr(begin, end - begin);
-    if (const auto found = whole.find(part); found != whole.end()) {
-      encoding.ids.push_back(found->second);
+    if (const std::optional<TokenId> token = whole.find(part)) {
+      encoding.ids.push_back(*token);
       encoding.spans.emplace_back(offset + begin, offset + end);
     } else {
       lengths.clear();
