@@ -111,9 +111,10 @@ haddr_t source_end(const H5FD_t* file, H5FD_mem_t) {
 
 /// Whether these are the first bytes of a local heap that is larger than its file.
 bool is_too_large_heap(const SourceFile& file, std::string_view bytes) {
-  constexpr std::string_view signature = "HEAP";
+  constexpr std::string_view heap_signature = "HEAP";
   constexpr std::size_t size_begin = 8;
-  if (!bytes.starts_with(signature) || bytes.size() < size_begin + file.length_bytes) return false;
+  if (!bytes.starts_with(heap_signature) || bytes.size() < size_begin + file.length_bytes)
+    return false;
   haddr_t size = 0;
   for (std::size_t i = file.length_bytes; i > 0; --i) {
     size = size << 8 | static_cast<unsigned char>(bytes[size_begin + i - 1]);
