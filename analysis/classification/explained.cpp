@@ -92,10 +92,10 @@ void Explanation::add_means(const LayerView& view, DocumentStatistics& statistic
   }
 }
 
-void Explanation::begin_losses(const Statistics& earlier, Engine engine, Engine pass_engine) {
+void Explanation::begin_losses(const Statistics& earlier, const AblationPrecision& precision) {
   if (!earlier.has(mean_z_count)) labels_.clear();  // no document of two tokens
   if (is_empty()) return;
-  ablation_.emplace(model_, engine, pass_engine);
+  ablation_.emplace(model_, precision);
   values_.resize(model_.config.n_layer);
   mean_z_.resize(model_.config.n_layer);
   const double n_position = earlier.total(mean_z_count)(0);

@@ -37,7 +37,7 @@ class Explanation {
   void add_means(const LayerView& view, DocumentStatistics& statistics) const;
 
   /// Begins the second pass. @param earlier  with the sums of means.
-  void begin_losses(const Statistics& earlier, Engine engine, Engine pass_engine);
+  void begin_losses(const Statistics& earlier, const AblationPrecision& precision);
   void observe_layer(const LayerView& view);
   /// Adds the piece's losses to the sums explained_loss_name of its document's block, in nats.
   void end_piece(Index block, DocumentStatistics& statistics);

@@ -19,7 +19,7 @@ class SampledLoss : public testing::Test {
 
   std::vector<TokenLoss> losses(const Model& model, const VocabularySample& sample,
                                 std::span<const HeadVariant> variants) const {
-    HeadAblation ablation(model, Engine::float32, Engine::float32, sample);
+    HeadAblation ablation(model, {.sample = sample});
     observe(ablation, model);
     return ablation.losses(tokens_, variants);
   }
@@ -88,7 +88,7 @@ TEST_F(SampledLoss, IsComputedFromAllEntriesWhereLogitsRiseByMuch) {
 }
 
 TEST_F(SampledLoss, IsThatOfAblatedHeadsAlone) {
-  HeadAblation sampled(model_, Engine::float32, Engine::float32, {20, 20}), whole(model_);
+  HeadAblation sampled(model_, {.sample = {20, 20}}), whole(model_);
   observe(sampled);
   observe(whole);
   const Pack pack = Pack::of_document(tokens_);
