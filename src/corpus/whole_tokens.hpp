@@ -42,14 +42,15 @@ class WholeTokens {
       std::array<char, 16> bytes{};
       std::memcpy(bytes.data(), part.data(), part.size());
       bytes[longest_short] = static_cast<char>(part.size());
-      std::memcpy(words.data(), bytes.data(), bytes.size());
+      std::memcpy(&first, bytes.data(), sizeof first);
+      std::memcpy(&second, bytes.data() + sizeof first, sizeof second);
     }
     bool operator==(const ShortPart&) const = default;
     std::uint64_t hash() const {
-      const std::uint64_t mixed = (words[0] ^ (words[1] >> 29)) * 0x9E3779B97F4A7C15U + words[1];
+      const std::uint64_t mixed = (first ^ (second >> 29)) * 0x9E3779B97F4A7C15U + second;
       return (mixed ^ (mixed >> 32)) * 0xD6E8FEB86659FD93U;
     }
-    std::array<std::uint64_t, 2> words{};
+    std::uint64_t first = 0, second = 0;
   };
 
   FlatMap<ShortPart, TokenId> short_{ShortPart()};  // a part has at least one byte
