@@ -13,7 +13,7 @@ import sys
 import h5py
 import numpy as np
 
-from plain_gpt2 import (CounterRandom, Pass, compare, document_weights, interval, random_permutation, read_documents,
+from plain_gpt2 import (CounterRandom, Pass, compare, interval, random_permutation, read_documents,
                         read_model, report_failures, spread_sample)
 
 # For mean losses of about 5 nats: the program's float32 against float64.
@@ -97,14 +97,12 @@ def ranks(values):
 
 
 def prunable_share(curve, tolerance):
-    """The share, in the better order, where the loss first exceeds that of the whole model by more than the tolerance."""
-    def share(order):
-        limit = (1 + tolerance) * order[0]
-        over = np.flatnonzero(order > limit)
-        if len(over) == 0:
-            return 1.0
-        return np.interp(limit, order[over[0] - 1 : over[0] + 1], [(over[0] - 1) / 10, over[0] / 10])
-    return max(map(share, curve))
+    """The share of an order's curve where the loss first exceeds that of the whole model by more than the tolerance."""
+    limit = (1 + tolerance) * curve[0]
+    over = np.flatnonzero(curve > limit)
+    if len(over) == 0:
+        return 1.0
+    return np.interp(limit, curve[over[0] - 1 : over[0] + 1], [(over[0] - 1) / 10, over[0] / 10])
 
 
 def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled):
@@ -120,9 +118,9 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled):
 
     losses = np.array([[sum(clean.loss() for clean in pieces.values()), sum(len(clean.tokens) - 1 for clean in pieces.values())]
                        for pieces in all_passes.values()])
-    draws = document_weights(len(documents), n_resample, seed) @ losses
+    left_out = without_each(len(documents)) @ losses
     compare("loss", losses[:, 0].sum() / losses[:, 1].sum(), group["loss"][()], LOSS_TOLERANCE)
-    low, high = interval(draws[:, 0] / draws[:, 1], losses[:, 0].sum() / losses[:, 1].sum())
+    low, high = interval(left_out[:, 0] / left_out[:, 1], losses[:, 0].sum() / losses[:, 1].sum(), n_resample, seed)
     compare("loss_ci_low", low, group["loss_ci_low"][()], LOSS_TOLERANCE)
     compare("loss_ci_high", high, group["loss_ci_high"][()], LOSS_TOLERANCE)
     compare("n_document", len(documents), group["n_document"][()])
@@ -132,13 +130,13 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled):
     compare("n_document_ablated", len(passes), group["n_document_ablated"][()])
     n = np.array([sum(len(clean.tokens) - 1 for clean in pieces.values()) for pieces in passes.values()])
     baseline = np.array([sum(clean.loss() for clean in pieces.values()) for pieces in passes.values()])
-    weights = document_weights(len(passes), n_resample, seed)
+    weights = without_each(len(passes))
 
     def mean(losses):
         """Mean over predicted tokens; axis 0 is documents."""
         return np.tensordot(np.ones(len(n)), losses, 1) / n.sum()
 
-    def resampled(losses):
+    def without_each_document(losses):
         return np.tensordot(weights, losses, 1) / (weights @ n).reshape((-1,) + (1,) * (losses.ndim - 1))
 
     mean_z = [np.concatenate([clean.z[layer][:, 1:] for pieces in passes.values() for clean in pieces.values()], axis=1)
@@ -163,13 +161,13 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled):
     increase = mean(ablated - baseline[:, None, None, None])
     compare("loss_baseline", mean(baseline), group["loss_baseline"][()], LOSS_TOLERANCE)
     compare("loss_increase", increase, group["loss_increase"][()], LOSS_TOLERANCE)
-    low, high = interval(resampled(ablated - baseline[:, None, None, None]), increase)
+    low, high = interval(without_each_document(ablated - baseline[:, None, None, None]), increase, n_resample, seed)
     compare("loss_increase_ci_low", low, group["loss_increase_ci_low"][()], LOSS_TOLERANCE)
     compare("loss_increase_ci_high", high, group["loss_increase_ci_high"][()], LOSS_TOLERANCE)
     compare("loss_all_but_one", mean(all_but_one), group["loss_all_but_one"][()], LOSS_TOLERANCE)
 
     compare("direct_effect", direct[0] / n.sum(), group["direct_effect"][()], LOSS_TOLERANCE)
-    low, high = interval(resampled(np.array(direct_heads)), direct[0] / n.sum())
+    low, high = interval(without_each_document(np.array(direct_heads)), direct[0] / n.sum(), n_resample, seed)
     compare("direct_effect_ci_low", low, group["direct_effect_ci_low"][()], LOSS_TOLERANCE)
     compare("direct_effect_ci_high", high, group["direct_effect_ci_high"][()], LOSS_TOLERANCE)
     compare("direct_effect_mlp", direct[1] / n.sum(), group["direct_effect_mlp"][()], LOSS_TOLERANCE)
@@ -217,11 +215,13 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled):
     texts = [name.decode() if isinstance(name, bytes) else name for name in claims["effect_name"][()]]
     for tolerance, name in ((0.01, "1 %"), (0.05, "5 %")):
         at, = (i for i, text in enumerate(texts) if f"within {name} " in text)
-        drawn = np.tensordot(weights * odd, losses, 1) / (weights @ (n * odd))[:, None, None]
-        shares = [prunable_share(draw[:2], tolerance) for draw in drawn]
-        effect = prunable_share(curve[:2], tolerance)
+        even = np.tensordot(~odd / (n * ~odd).sum(), losses, 1)
+        better = int(prunable_share(even[1], tolerance) > prunable_share(even[0], tolerance))
+        left_out = np.tensordot(weights * odd, losses, 1) / (weights @ (n * odd))[:, None, None]
+        shares = [prunable_share(curves[better], tolerance) for curves in left_out]
+        effect = prunable_share(curve[better], tolerance)
         found = [claims[column][at] for column in ("effect", "ci_low", "ci_high")]
-        compare(f"claim: prunable within {name}", [effect, *interval(np.array(shares), effect)], found)
+        compare(f"claim: prunable within {name}", [effect, *interval(np.array(shares), effect, n_resample, seed, 0, 1)], found)
     return report_failures()
 
 
