@@ -555,7 +555,7 @@ class Graphs(InABrowser):
         self.browser.hover(self.circle("embed"))  # scrolls there
         x, y = self.browser.evaluate(f"""(() => {{
             const edge = document.querySelectorAll("{self.CIRCUIT} .overlay .edge")[2];
-            const {{ x, y }} = edge.getPointAtLength(0.6 * edge.getTotalLength()).matrixTransform(edge.getScreenCTM());
+            const {{ x, y }} = edge.getPointAtLength(0.35 * edge.getTotalLength()).matrixTransform(edge.getScreenCTM());
             return [x, y];
         }})()""")
         self.browser.mouse("mouseMoved", x, y)
