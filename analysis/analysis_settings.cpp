@@ -12,14 +12,8 @@ Precision precision_of(const AnalysisSettings& settings) {
 
 }  // namespace
 
-Engine AnalysisSettings::engine() const {
-  return fastest_engine(precision_of(*this), this_processor());
-}
-
-VocabularySample AnalysisSettings::vocabulary(Index d_vocab) const {
-  VocabularySample sample = vocabulary_sample(precision_of(*this), d_vocab);
-  sample.seed = seed;
-  return sample;
+AblationPrecision AnalysisSettings::ablation(Index d_vocab) const {
+  return ablation_precision(precision_of(*this), this_processor(), d_vocab, seed);
 }
 
 Engine AnalysisSettings::pass_engine() const {

@@ -31,10 +31,11 @@ class AnalysisSettings {
     return found == own_.end() ? defaults : *std::any_cast<Options>(&found->second);
   }
 
-  /// The engine of the products behind the losses of ablated heads, pass_engine() for float32.
-  Engine engine() const;
-  /// Of the entries of a vocabulary, those behind the losses of ablated heads.
-  VocabularySample vocabulary(Index d_vocab) const;
+  /// How the losses of ablated heads are computed.
+  /// @param d_vocab  of which losses may take a sample; 0: they take all entries.
+  AblationPrecision ablation(Index d_vocab) const;
+  /// The engine behind those losses; pass_engine() for float32.
+  Engine engine() const { return ablation(0).engine; }
   /// The engine of forward passes over text: as exact as float32.
   Engine pass_engine() const;
   /// The engine of gradients.

@@ -21,7 +21,7 @@ struct Arguments {
   std::string model, tokens, which;
   int threads = 0, runs = 1;
   Precision precision = Precision::float32;
-  Engine engine = Engine::float32, pass_engine = Engine::float32, gradient_engine = Engine::float32;
+  Engine pass_engine = Engine::float32, gradient_engine = Engine::float32;
 };
 
 Precision precision_of(const std::string& name) {
@@ -40,7 +40,6 @@ Arguments parse(int argc, char** argv) {
           std::stoi(values.at("--threads")),
           std::stoi(values.at("--runs")),
           precision,
-          fastest_engine(precision, this_processor()),
           fastest_engine(Precision::float32, this_processor()),
           fastest_gradient_engine(precision, this_processor())};
 }
@@ -159,8 +158,9 @@ json zero_ablation_all(const Model& model, const TokenIds& tokens, const Argumen
     for (Index h = 0; h < config.n_head; ++h) variants.push_back({l, {h}});
   }
   Forward forward(model, arguments.pass_engine);
-  HeadAblation ablation(model, arguments.engine, arguments.pass_engine,
-                        vocabulary_sample(arguments.precision, config.d_vocab));
+  const AblationPrecision precision =
+      ablation_precision(arguments.precision, this_processor(), config.d_vocab, 0);
+  HeadAblation ablation(model, precision);
   LayerObserver* const observers[] = {&ablation};
   double baseline = 0;
   json losses;
@@ -180,7 +180,7 @@ json zero_ablation_all(const Model& model, const TokenIds& tokens, const Argumen
       false);
   return {{"seconds", seconds},
           {"peak_rss_mb", peak_resident_mb()},
-          {"engine", engine_name(arguments.engine)},
+          {"engine", engine_name(precision.engine)},
           {"loss_baseline", baseline},
           {"loss", losses}};
 }

@@ -35,9 +35,10 @@ void measure(int argc, char** argv) {
   const json pairs = json::parse(file);
 
   const auto start = std::chrono::steady_clock::now();
-  const Engine engine = fastest_engine(Precision::float32, this_processor());
-  Forward forward(model, engine);
-  HeadAblation ablation(model, engine, engine);
+  const AblationPrecision precision = ablation_precision(
+      parse_precision(options.at("--precision")).value(), this_processor(), 0, 0);
+  Forward forward(model, precision.passes);
+  HeadAblation ablation(model, precision);
   LayerObserver* const observers[] = {&ablation};
   std::vector<HeadVariant> variants;
   for (Index l = 0; l < model.config.n_layer; ++l) {

@@ -69,6 +69,7 @@ def main():
     parser.add_argument("--heads", type=int, default=4, help="heads the peer is measured for")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--precision", default="float32", help="of Headscope")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
@@ -83,7 +84,7 @@ def main():
         mean_margin(model, pairs[:4], 4, 0, 0)  # warm up
         for _ in range(options.rounds):
             finished = subprocess.run([options.headscope, "--model", f"{folder}/model.safetensors", "--pairs", f"{folder}/pairs.json",
-                                       "--threads", str(options.threads)], stdout=subprocess.PIPE, check=True)
+                                       "--threads", str(options.threads), "--precision", options.precision], stdout=subprocess.PIPE, check=True)
             measured = json.loads(finished.stdout)
             ours.append(measured["seconds"])
             start = time.perf_counter()

@@ -12,6 +12,7 @@
 #include "headscope/utf8.hpp"
 #include "option_parser.hpp"
 #include "run/run_results.hpp"
+#include "terminal.hpp"
 #include "usage_error.hpp"
 
 namespace headscope {
@@ -123,10 +124,7 @@ class AttendCommand : public Command {
   static void print_findings(const Results& results) {
     constexpr std::size_t width = 18;
     for (const Finding& finding : findings(results)) {
-      std::string label = one_line(finding.about);
-      const std::size_t n_character = character_count(label);
-      label.append(n_character < width ? width - n_character : 1, ' ');
-      std::cout << wrapped(one_line(finding.text), label, std::string(width, ' '));
+      std::cout << Terminal::out().labelled(one_line(finding.about), width, one_line(finding.text));
     }
   }
 

@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <iomanip>
 #include <iostream>
 #include <new>
 
@@ -16,6 +15,7 @@
 #include "nearest_name.hpp"
 #include "option_parser.hpp"
 #include "run/interrupt.hpp"
+#include "terminal.hpp"
 #include "usage_error.hpp"
 
 namespace headscope {
@@ -24,20 +24,27 @@ namespace {
 using Arguments = std::vector<std::string>;
 
 void print_usage(std::ostream& out) {
-  out << "headscope " << version() << ": what the attention heads of a GPT-2 model do\n\n"
-      << "Usage: headscope COMMAND [OPTION...]\n";
+  const Terminal& terminal = &out == &std::cerr ? Terminal::error() : Terminal::out();
+  out << terminal.paragraph("headscope " + std::string(version()) +
+                                ": what the attention heads of a GPT-2 model do",
+                            "", "")
+      << "\n"
+      << terminal.paragraph("Usage: headscope COMMAND [OPTION...]", "", "  ");
   std::string heading;
   for (const RegisteredCommand& command : commands()) {
-    if (command.heading != heading) out << "\n" << command.heading << "\n";
+    if (command.heading != heading) out << "\n" << terminal.bold(command.heading) << "\n";
     heading = command.heading;
-    out << "  " << std::left << std::setw(9) << command.name << command.purpose << "\n";
+    out << terminal.labelled("  " + command.name, 11, command.purpose);
   }
-  out << "\nExamples\n";
+  out << "\n" << terminal.bold("Examples") << "\n";
   for (const std::string& example : commands().front().examples) {
-    out << "  headscope " << example << "\n";
+    out << terminal.paragraph("headscope " + example, "  ", "      ");
   }
-  out << "\n`headscope help COMMAND` shows a command's options, `headscope --version` the\n"
-         "version and the kernel in use.\n";
+  out << "\n"
+      << terminal.paragraph(
+             "`headscope help COMMAND` shows a command's options, `headscope --version` the "
+             "version and the kernel in use.",
+             "", "");
 }
 
 const RegisteredCommand& find_command(const std::string& name) {
@@ -75,12 +82,12 @@ std::string command_line_text(const Arguments& arguments) {
 
 void print_error(std::string_view text) {
   constexpr std::size_t most = 4000;
-  std::cerr << "headscope: " << shortened(one_line(text), most) << "\n";
+  std::cerr << Terminal::error().failure(shortened(one_line(text), most));
 }
 
 void warn_of_slow_kernel() {
   const std::string warning = blas::kernel_warning();
-  if (!warning.empty()) std::cerr << "headscope: warning: " << warning << "\n";
+  if (!warning.empty()) std::cerr << Terminal::error().warning(warning);
 }
 
 void run_first(const Arguments& arguments) {
@@ -137,10 +144,10 @@ int run_command_line(const std::vector<std::string>& arguments) {
     return 0;
   } catch (const std::ios_base::failure&) {
     // main makes standard output alone throw this.
-    std::cerr << "headscope: standard output: cannot be written: " << std::strerror(errno) << "\n";
+    print_error(std::string("standard output: cannot be written: ") + std::strerror(errno));
     return 1;
   } catch (const Interrupted& stopped) {
-    std::cerr << "headscope: " << stopped.what() << "\n";
+    std::cerr << Terminal::error().note(stopped.what());
     return 128 + stopped.signal();
   } catch (const UsageError& error) {
     print_error(error.what());
@@ -149,7 +156,7 @@ int run_command_line(const std::vector<std::string>& arguments) {
     print_error(error.what());
     return 2;
   } catch (const std::bad_alloc&) {
-    std::cerr << "headscope: not enough memory\n";
+    print_error("not enough memory");
     return 1;
   } catch (const std::exception& error) {
     print_error(error.what());

@@ -9,6 +9,7 @@
 #include "headscope/utf8.hpp"
 #include "run/output_folder.hpp"
 #include "run/run_results.hpp"
+#include "terminal.hpp"
 
 namespace headscope {
 namespace {
@@ -77,7 +78,7 @@ class CompareCommand : public Command {
     Comparison comparison = compare_runs(runs, by_.empty() ? command_line_order : by_);
     if (!run_.quiet) {
       for (const std::string& note : comparison.notes) {
-        std::cerr << "headscope: warning: " << one_line(note) << "\n";
+        std::cerr << Terminal::error().warning(one_line(note));
       }
     }
     Results results;

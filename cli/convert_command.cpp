@@ -5,6 +5,7 @@
 #include "headscope/tokenizer.hpp"
 #include "headscope/utf8.hpp"
 #include "run/run_options.hpp"
+#include "terminal.hpp"
 
 namespace headscope {
 namespace {
@@ -31,9 +32,10 @@ class ConvertCommand : public Command {
       store_tokenizer(*files, model);
     }
     save_model(model, out_);
-    std::cout << one_line(out_) << ": "
-              << (model.is_complete() ? "complete model" : "attention weights only") << ", "
-              << (model.tokenizer_vocab ? "with" : "without") << " tokenizer\n";
+    std::cout << Terminal::out().labelled(
+        one_line(out_) + ":", 0,
+        std::string(model.is_complete() ? "complete model" : "attention weights only") + ", " +
+            (model.tokenizer_vocab ? "with" : "without") + " tokenizer");
   }
 
  private:

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <filesystem>
-#include <iomanip>
 #include <iostream>
 #include <map>
 #include <set>
@@ -24,16 +23,25 @@
 #include "run/run_memory.hpp"
 #include "run/run_options.hpp"
 #include "run/run_results.hpp"
+#include "terminal.hpp"
 
 namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
 
+void print_heading(const std::string& path, const std::string& kind) {
+  std::cout << Terminal::out().labelled(one_line(path) + ":", 0, kind);
+}
+
+void print_paragraph(const std::string& text) {
+  std::cout << Terminal::out().paragraph(text, "  ", "  ");
+}
+
 void print_line(const std::string& label, const std::string& value) {
   constexpr std::size_t most = 4000;
-  std::cout << "  " << std::left << std::setw(24) << one_line(label)
-            << shortened(one_line(value), most) << "\n";
+  std::cout << Terminal::out().labelled("  " + one_line(label), 26,
+                                        shortened(one_line(value), most));
 }
 
 void print_line(const std::string& label, std::uint64_t value) {
@@ -62,7 +70,8 @@ void print_model(const ModelDescription& model, const std::string& path) {
   print_line("context", config.n_ctx);
   print_line("vocabulary", config.d_vocab);
   print_line("activation", std::string(activation_name(config.activation)));
-  if (config.scale_by_inverse_layer) print_line("scores", "divided by layer + 1 too");
+  if (!config.scale_by_width) print_line("scores", "not divided by the root of d_head");
+  if (config.scale_by_inverse_layer) print_line("scores", "divided by layer + 1");
   print_line("unembedding", config.tied_unembedding ? "tied to the token embedding" : "its own");
   if (model.n_stored == 0) {
     print_line("parameters", model.counts.total());
@@ -87,8 +96,9 @@ void print_memory(const ModelDescription& model) {
   const auto need = [&](const std::vector<const RegisteredAnalysis*>& analyses) {
     return memory_text(total_bytes(run_memory(run, weight_bytes(model), analyses, false)));
   };
-  std::cout << "  memory of a run, about, by --analyses; documents of " << run.n_token
-            << " tokens, " << run.n_task << " tasks, " << run.n_thread << " threads\n";
+  print_paragraph("memory of a run, about, by --analyses; documents of " +
+                  std::to_string(run.n_token) + " tokens, " + std::to_string(run.n_task) +
+                  " tasks, " + std::to_string(run.n_thread) + " threads");
   std::vector<const RegisteredAnalysis*> possible;
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
     if (analysis.info.needs_complete_model() && !model.missing.empty()) continue;
@@ -128,15 +138,16 @@ void print_results(const Results& results) {
   }
   print_line("groups", groups);
   for (const Finding& finding : findings(results)) {
-    std::cout << "\n" << wrapped(one_line(finding.about + ". " + finding.text), "  ", "  ");
+    std::cout << "\n";
+    print_paragraph(one_line(finding.about + ". " + finding.text));
   }
 }
 
 void print_description(const std::string& path, Index n_head, bool with_arrays) {
   const FileDescription file = describe_file(path, {n_head});
   const bool of_results = is_results(file);
-  std::cout << one_line(file.path) << ": " << (of_results ? "results" : file_kind_text(file.kind))
-            << ", " << size_text(file.n_byte) << "\n";
+  print_heading(file.path, (of_results ? "results" : std::string(file_kind_text(file.kind))) +
+                               ", " + size_text(file.n_byte));
   if (of_results && !with_arrays) return print_results(read_results(file.path));
   for (const auto& [name, value] : file.attributes) print_line(name, value);
   if (file.model) {
@@ -144,12 +155,11 @@ void print_description(const std::string& path, Index n_head, bool with_arrays) 
     print_memory(*file.model);
   }
   if (file.kind == FileKind::config) return;
-  std::cout << "  " << count_text(file.arrays.size(), "array")
-            << (with_arrays ? "\n" : "; --arrays lists them\n");
+  print_paragraph(count_text(file.arrays.size(), "array") +
+                  (with_arrays ? "" : "; --arrays lists them"));
   if (!with_arrays) return;
   for (const TensorInfo& array : file.arrays) {
-    std::cout << "    " << one_line(array.name) << " " << shape_text(array.shape) << " "
-              << array.type << "\n";
+    print_paragraph("  " + one_line(array.name) + " " + shape_text(array.shape) + " " + array.type);
   }
 }
 
@@ -184,12 +194,12 @@ void print_corpus(const std::string& path, const std::string& tokenizer_director
     n_token += of_document;
     longest = std::max(longest, of_document);
   }
-  std::cout << one_line(path) << ": corpus\n";
+  print_heading(path, "corpus");
   for (const CorpusFolder& folder : corpus.folders()) {
-    std::cout << "  " << one_line(corpus_folder_text(folder)) << "\n";
+    print_paragraph(one_line(corpus_folder_text(folder)));
   }
   for (const UndividedFile& file : corpus.undivided_files()) {
-    std::cout << "  " << one_line(undivided_file_text(file)) << "\n";
+    print_paragraph(one_line(undivided_file_text(file)));
   }
   print_line("tokenizer", tokenizer_name);
   print_line("documents", corpus.n_document());
@@ -211,7 +221,7 @@ void print_unfinished(const std::string& path, const std::vector<std::string>& p
     const auto [place, added] = last.try_emplace(label.shard, label);
     if (!added && label.pass > place->second.pass) place->second = label;
   }
-  std::cout << one_line(path) << ": unfinished run\n";
+  print_heading(path, "unfinished run");
   for (const auto& [shard, label] : last) {
     const bool is_whole = label.n_shard == 1;
     const PassFolder folder(path, label);
@@ -241,7 +251,7 @@ void print_unfinished(const std::string& path, const std::vector<std::string>& p
 void print_tasks(const std::string& path, const std::string& tokenizer_directory) {
   const auto [tokenizer, name] = tokenizer_for_counting(tokenizer_directory);
   const TaskFiles files({path}, tokenizer, {});
-  std::cout << one_line(path) << ": " << count_text(files.tasks().size(), "task") << "\n";
+  print_heading(path, count_text(files.tasks().size(), "task"));
   print_line("tokenizer", name);
   for (const Task& task : files.tasks()) {
     std::string text = count_text(task.pairs.size(), "pair");

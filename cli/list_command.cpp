@@ -2,6 +2,7 @@
 
 #include "analysis.hpp"
 #include "commands.hpp"
+#include "terminal.hpp"
 
 namespace headscope {
 namespace {
@@ -11,11 +12,13 @@ class ListCommand : public Command {
   void run(const std::string& /*command_line*/) override {
     for (const RegisteredAnalysis& analysis : analysis_registry()) {
       const AnalysisInfo& info = analysis.info;
-      std::cout << info.name << ": " << info.title << "\n  " << info.purpose << "\n  needs:  "
-                << (info.needs_corpus()  ? "a complete model and a corpus"
-                    : info.needs_tasks() ? "a complete model and tasks"
-                                         : "attention weights");
-      std::cout << "\n  source: " << info.source << "\n";
+      const Terminal& out = Terminal::out();
+      const std::string needs = info.needs_corpus()  ? "a complete model and a corpus"
+                                : info.needs_tasks() ? "a complete model and tasks"
+                                                     : "attention weights";
+      std::cout << out.labelled(info.name + ":", info.name.size() + 2, info.title)
+                << out.paragraph(info.purpose, "  ", "  ") << out.labelled("  needs:", 10, needs)
+                << out.labelled("  source:", 10, info.source);
     }
   }
 };

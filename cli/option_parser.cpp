@@ -4,11 +4,10 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "headscope/error.hpp"
-#include "headscope/label_text.hpp"
 #include "nearest_name.hpp"
+#include "terminal.hpp"
 #include "usage_error.hpp"
 
 namespace headscope {
@@ -104,23 +103,6 @@ std::string sentence(std::string text) {
   return text + ".";
 }
 
-std::string wrapped(const std::string& text, const std::string& first, const std::string& rest) {
-  constexpr std::size_t most = 80;
-  std::string lines, line = first;
-  bool is_empty = true;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    if (!is_empty && character_count(line) + 1 + character_count(word) > most) {
-      lines += line + "\n";
-      line = rest;
-      is_empty = true;
-    }
-    line += (is_empty ? "" : " ") + word;
-    is_empty = false;
-  }
-  return lines + line + "\n";
-}
-
 bool parse_options(const std::string& command, const std::vector<std::string>& arguments,
                    OptionTable& options) {
   const po::options_description description = describe(with_help(options));
@@ -166,22 +148,26 @@ std::string usage_text(const std::string& command, const OptionTable& options) {
 
 std::string help_text(const std::string& command, const OptionTable& options,
                       const std::string& purpose, const std::vector<std::string>& examples) {
-  std::string text = wrapped("Usage: headscope " + usage_text(command, options) +
-                                 (options.options().empty() ? "" : " [OPTION...]"),
-                             "", "         ") +
-                     "\n" + wrapped(sentence(purpose), "", "");
+  const Terminal& out = Terminal::out();
+  std::string text = out.paragraph("Usage: headscope " + usage_text(command, options) +
+                                       (options.options().empty() ? "" : " [OPTION...]"),
+                                   "", "         ") +
+                     "\n" + out.paragraph(sentence(purpose), "", "");
   std::string heading;
   const OptionTable all = with_help(options);
   for (const Option& option : all.options()) {
     if (option.positional) continue;
     const std::string own = option.heading.empty() ? "Options" : option.heading;
-    if (own != heading) text += "\n" + own + "\n";
+    if (own != heading) text += "\n" + out.bold(own) + "\n";
     heading = own;
-    text += "  " + (option.letter == 0 ? "" : std::string("-") + option.letter + ", ") +
-            call_text(option) + "\n" + wrapped(option_help(option), "      ", "      ");
+    const std::string letter = option.letter == 0 ? "" : std::string("-") + option.letter + ", ";
+    text += "  " + out.bold(letter + call_text(option)) + "\n" +
+            out.paragraph(option_help(option), "      ", "      ");
   }
-  if (!examples.empty()) text += "\nExamples\n";
-  for (const std::string& example : examples) text += "  headscope " + example + "\n";
+  if (!examples.empty()) text += "\n" + out.bold("Examples") + "\n";
+  for (const std::string& example : examples) {
+    text += out.paragraph("headscope " + example, "  ", "      ");
+  }
   return text;
 }
 

@@ -26,11 +26,7 @@ std::string option_help(const Option& option);
 /// With a capital and a full stop.
 std::string sentence(std::string text);
 
-/// The text in lines of at most 80 columns, with `first` before the first and `rest` before the
-/// others.
-std::string wrapped(const std::string& text, const std::string& first, const std::string& rest);
-
-/// Every option with its default, in groups; lines of at most 80 columns.
+/// Every option with its default, in groups, as standard output shows text.
 /// @param purpose   of the command, in a few words.
 /// @param examples  of command lines, without the program's name.
 std::string help_text(const std::string& command, const OptionTable& options,

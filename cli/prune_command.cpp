@@ -6,6 +6,7 @@
 #include "headscope/tokenizer.hpp"
 #include "headscope/utf8.hpp"
 #include "run/run_options.hpp"
+#include "terminal.hpp"
 
 namespace headscope {
 namespace {
@@ -35,9 +36,11 @@ class PruneCommand : public Command {
     prune_heads(model, heads, mode);
     if (const auto files = tokenizer_files_of(model)) store_tokenizer(*files, model);
     save_model(model, out_);
-    std::cout << one_line(out_) << ": " << heads.size() << " of "
-              << model.config.n_layer * model.config.n_head << " heads "
-              << (mode == PruneMode::remove ? "removed" : "set to zero") << "\n";
+    std::cout << Terminal::out().labelled(
+        one_line(out_) + ":", 0,
+        std::to_string(heads.size()) + " of " +
+            std::to_string(model.config.n_layer * model.config.n_head) + " heads " +
+            (mode == PruneMode::remove ? "removed" : "set to zero"));
   }
 
  private:

@@ -6,6 +6,7 @@
 #include "run/progress.hpp"
 #include "run/run.hpp"
 #include "run/run_results.hpp"
+#include "terminal.hpp"
 #include "usage_error.hpp"
 
 namespace headscope {
@@ -26,12 +27,13 @@ class RunCommand : public Command {
     progress.clear();
     if (!run_.quiet && run_.settings.precision != "float32" &&
         run_.settings.engine() == run_.settings.pass_engine()) {
-      std::cerr << "--precision " << run_.settings.precision
-                << ": float32, since nothing is faster on this processor\n";
+      std::cerr << Terminal::error().note("--precision " + run_.settings.precision +
+                                          ": float32, since nothing is faster on this processor");
     }
     if (!run_.quiet) {
-      for (const std::string& note : setup.notes())
-        std::cerr << "headscope: " << one_line(note) << "\n";
+      for (const std::string& note : setup.notes()) {
+        std::cerr << Terminal::error().note(one_line(note));
+      }
     }
     const PassLabel label = pass_label(setup);
     if (label.n_shard > 1 && label.n_pass == 0) {

@@ -75,22 +75,27 @@ std::string type_statement(HeadType type) {
   return "Some heads are " + std::string(head_type_name(type)) + " heads.";
 }
 
-/// Whether that no head was found says that there is none, and why.
+/// Whether that no head was found says that there is none, and why. A type with a significance test
+/// needs a powerful one; a head that any test lets through counts by its interval.
 Verdict verdict_of_none(const arma::mat& margin, double power, std::string& evidence) {
   if (!std::isnan(power)) {
-    evidence += " The test would find one head at the threshold with a probability of " +
-                percent(power) + ".";
-    return power >= least_power ? Verdict::does_not_hold : Verdict::undecided;
+    evidence +=
+        " The significance test would find one head at the threshold with a probability "
+        "of " +
+        percent(power) + ".";
+    if (power < least_power) return Verdict::undecided;
   }
   Index n_near = 0;
   for (Index unit = 0; unit < margin.n_rows; ++unit) {
     n_near += row_estimate(margin, unit).high >= 0 ? 1 : 0;
   }
+  const std::string significant = std::isnan(power) ? "" : "significant ";
   if (n_near == 0) {
-    evidence += " No head's interval reaches the threshold.";
+    evidence += " No " + significant + "head's interval reaches the threshold.";
     return Verdict::does_not_hold;
   }
-  evidence += " The interval of " + count_text(n_near, "head") + " reaches the threshold.";
+  evidence +=
+      " The interval of " + count_text(n_near, significant + "head") + " reaches the threshold.";
   return Verdict::undecided;
 }
 
@@ -144,6 +149,18 @@ std::vector<Claim> specialisation_claims(const TypeMargins& margins,
     any.evidence +=
         " The share is the least it can be, since there was no looking for " + untested + ".";
   }
+  std::string weak;
+  for (const HeadType type : named) {
+    if (!(powers[static_cast<std::size_t>(type)] < least_power)) continue;
+    weak += (weak.empty() ? "" : ", ") + std::string(head_type_name(type));
+  }
+  if (!weak.empty()) {
+    if (any.verdict == Verdict::does_not_hold) any.verdict = Verdict::undecided;
+    any.evidence +=
+        " It may be larger: one head at the threshold would be found with a probability "
+        "below " +
+        percent(least_power) + " of " + weak + " heads.";
+  }
   std::vector<Claim> claims{any};
   for (const HeadType type : named) {
     claims.push_back(type_claim(type, margins, powers[static_cast<std::size_t>(type)]));
@@ -190,25 +207,35 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
       claim.evidence = "Cannot be told: no head of this model is a coreference head.";
       return claim;
     }
-    const arma::mat means = sums.ratio(sum);
-    const Index n_unit = means.n_rows / 2;
-    arma::mat difference(1, means.n_cols, arma::fill::zeros);
-    double without = 0;
-    double with = 0;
-    std::size_t n_rest = 0, n_opposite = 0;
-    for (const Index unit : heads) {
-      const arma::mat of_head = means.row(unit) - means.row(n_unit + unit);
-      const Verdict verdict = verdict_of(row_estimate(of_head, 0), side, 0);
-      n_rest += verdict == Verdict::holds ? 1 : 0;
-      n_opposite += verdict == Verdict::does_not_hold ? 1 : 0;
-      difference += of_head / static_cast<double>(heads.size());
-      without += means(unit, 0) / static_cast<double>(heads.size());
-      with += means(n_unit + unit, 0) / static_cast<double>(heads.size());
-    }
-    claim.effect = row_estimate(difference, 0);
+    // Without less with a pronoun of every head, and their mean.
+    const auto differences = [&](const WeightedSums& weighted) {
+      const arma::mat means = weighted.ratio(sum);
+      const Index n_unit = means.n_rows / 2;
+      arma::mat difference(heads.size() + 1, means.n_cols, arma::fill::zeros);
+      for (Index i = 0; i < heads.size(); ++i) {
+        difference.row(i) = means.row(heads[i]) - means.row(n_unit + heads[i]);
+        difference.row(heads.size()) += difference.row(i) / static_cast<double>(heads.size());
+      }
+      return difference;
+    };
+    std::vector<Estimate> estimates = sums.estimates(differences);
+    claim.effect = std::move(estimates.back());
+    estimates.pop_back();
     if (std::isnan(claim.effect.value)) {
       claim.evidence = "Cannot be told: the corpus lacks sentences of one of the two kinds.";
       return claim;
+    }
+    std::size_t n_rest = 0, n_opposite = 0;
+    for (const Estimate& of_head : estimates) {
+      const Verdict verdict = verdict_of(of_head, side, 0);
+      n_rest += verdict == Verdict::holds ? 1 : 0;
+      n_opposite += verdict == Verdict::does_not_hold ? 1 : 0;
+    }
+    const arma::mat means = sums.ratio(sum);
+    double without = 0, with = 0;
+    for (const Index unit : heads) {
+      without += means(unit, 0) / static_cast<double>(heads.size());
+      with += means(means.n_rows / 2 + unit, 0) / static_cast<double>(heads.size());
     }
     if (n_rest == heads.size()) claim.verdict = Verdict::holds;
     if (n_opposite == heads.size()) claim.verdict = Verdict::does_not_hold;

@@ -11,9 +11,10 @@ namespace headscope {
 
 /// Claim 7, heads specialise: the share of heads of each type, with intervals from resampling
 /// documents or, for induction, sequences. Undecided for a type that the corpus cannot test. That
-/// some heads are of a type does not hold if none is found where one at the threshold would be:
-/// with a power of at least least_power or, of a type without a test, if no head's interval reaches
-/// the threshold. That it holds only untrained models can show (settle_by_controls).
+/// some heads are of a type does not hold if none is found where one at the threshold would be: no
+/// interval of a head that passes the type's significance test, of those that have one, reaches the
+/// threshold, and that test finds a head at the threshold with a probability of at least
+/// least_power. That it holds only untrained models can show (settle_by_controls).
 /// @param powers  from type_powers.
 std::vector<Claim> specialisation_claims(const TypeMargins& margins,
                                          const std::array<double, n_head_type>& powers);

@@ -209,7 +209,7 @@ void Classification::begin_pass(int pass, const Statistics& earlier) {
   if (pass >= 2) {
     explanation_ = std::make_unique<Explanation>(model_, results(earlier));
     if (pass == 3) {
-      explanation_->begin_losses(earlier, settings_.engine(), settings_.pass_engine());
+      explanation_->begin_losses(earlier, settings_.ablation(0));
     }
     return;
   }

@@ -45,8 +45,7 @@ arma::mat effect_margins(const WeightedSums& sums, HeadScore effect, HeadScore n
   for (Index unit = 0; unit < margins.n_rows; ++unit) {
     const bool differs = test.q[unit] < type_threshold::q && margins(unit, 0) > nulls(unit, 0);
     for (Index w = 0; w < margins.n_cols; ++w) {
-      margins(unit, w) = differs ? threshold_margin(margins(unit, w), least_effect, effect_ceiling)
-                                 : arma::datum::nan;
+      margins(unit, w) = differs ? margins(unit, w) - least_effect : arma::datum::nan;
     }
   }
   return margins;

@@ -72,11 +72,8 @@ EffectTest test_effect(const Statistics& statistics, const std::string& effect,
 
 /// Fewest logits of an effect from which on a head copies or suppresses.
 inline constexpr double least_effect = 0.1;
-/// An effect has no largest value; this one counts as its ceiling, so that the type is the primary
-/// one only of heads without another.
-inline constexpr double effect_ceiling = 1000;
 
-/// Margins of the types copying and suppressing, unit x weighting.
+/// Margins of the types copying and suppressing in logits, unit x weighting.
 arma::mat copying_margins(const WeightedSums& sums);
 arma::mat suppressing_margins(const WeightedSums& sums);
 

@@ -29,6 +29,10 @@ std::string explained_loss_name(HeadType type, Index unit) {
   return name_of("explained", type, unit);
 }
 
+std::string place_mass_name(HeadType type, Index unit) {
+  return name_of("place_mass", type, unit);
+}
+
 Explanation::Explanation(const Model& model, const ResultsGroup& group) : model_(model) {
   const Array& type = group.variable("type").values;
   const Index n_unit = model.config.n_layer * model.config.n_head;
@@ -79,9 +83,14 @@ void Explanation::add_means(const LayerView& view, DocumentStatistics& statistic
     const Matrix& pattern = view.pattern.slice(label.unit % model_.config.n_head);
     Array& sums = statistics.sum(name_of("silent", label.type, label.unit), {2, n_ctx + 1});
     double *const sum = &sums(0, 0), *const count = &sums(1, 0);
+    Array& mass = statistics.sum(place_mass_name(label.type, label.unit), {2});
     for (Index q = 1; q < view.n_token; ++q) {
-      if (!label.keys[q].empty()) continue;
       const float* const weights = pattern.colptr(q);
+      if (!label.keys[q].empty()) {
+        for (const Index key : label.keys[q]) mass(0) += weights[key];
+        ++mass(1);
+        continue;
+      }
       sum[n_ctx] += weights[0];
       ++count[n_ctx];
       for (Index k = 1; k <= q; ++k) {
@@ -92,11 +101,12 @@ void Explanation::add_means(const LayerView& view, DocumentStatistics& statistic
   }
 }
 
-void Explanation::begin_losses(const Statistics& earlier, Engine engine, Engine pass_engine) {
+void Explanation::begin_losses(const Statistics& earlier, const AblationPrecision& precision) {
   if (!earlier.has(mean_z_count)) labels_.clear();  // no document of two tokens
   if (is_empty()) return;
-  ablation_.emplace(model_, engine, pass_engine);
+  ablation_.emplace(model_, precision);
   values_.resize(model_.config.n_layer);
+  z_.resize(model_.config.n_layer);
   mean_z_.resize(model_.config.n_layer);
   const double n_position = earlier.total(mean_z_count)(0);
   for (Index layer = 0; layer < mean_z_.size(); ++layer) {
@@ -120,19 +130,22 @@ void Explanation::begin_losses(const Statistics& earlier, Engine engine, Engine 
 
 void Explanation::observe_layer(const LayerView& view) {
   ablation_->observe_layer(view);
-  if (has_label(view.layer)) values_[view.layer] = view.qkv.tail_rows(model_.config.d_model);
+  if (!has_label(view.layer)) return;
+  values_[view.layer] = view.qkv.tail_rows(model_.config.d_model);
+  z_[view.layer] = view.z;
 }
 
 std::vector<Explanation::Variant> Explanation::variants_of(Index layer) const {
   const Index n_head = model_.config.n_head;
   std::vector<Variant> variants;
   for (const Index unit : units_) {
-    if (unit / n_head == layer) variants.push_back({unit % n_head});
+    if (unit / n_head == layer) variants.push_back({.head = unit % n_head});
   }
   for (const Label& label : labels_) {
     if (label.unit / n_head != layer) continue;
-    variants.push_back({label.unit % n_head, &label, &label.keys});
-    variants.push_back({label.unit % n_head, &label, &label.control_keys});
+    for (const ExplainedLoss loss : {explained_label, explained_control, explained_where_said}) {
+      variants.push_back({label.unit % n_head, loss, &label});
+    }
   }
   return variants;
 }
@@ -143,24 +156,30 @@ std::vector<TokenLoss> Explanation::losses(Index layer, const std::vector<Varian
   // Variants of different heads share a matrix, each in its head's rows.
   std::vector<Index> place(variants.size()), n_used(config.n_head, 0);
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    if (variants[i].keys != nullptr) place[i] = n_used[variants[i].head]++;
+    if (variants[i].label != nullptr) place[i] = n_used[variants[i].head]++;
   }
   std::vector<Matrix> replaced(std::ranges::max(n_used),
                                Matrix(config.d_model, n_token, arma::fill::zeros));
   parallel_for(variants.size(), Matrix(), [&](std::size_t i, Matrix& pattern) {
-    if (variants[i].keys == nullptr) return;
+    if (variants[i].label == nullptr) return;
     const Label& label = *variants[i].label;
+    const PrototypeKeys& keys = variants[i].keys();
     pattern.set_size(n_token, n_token);
-    fill_prototype(*variants[i].keys, label.silent_row, label.silent_sink, pattern);
+    fill_prototype(keys, label.silent_row, label.silent_sink, pattern);
     const Index first = variants[i].head * d_head;
     blas::multiply_serial(blas::ConstView(values_[layer]).rows(first, d_head), blas::Transpose::no,
                           pattern, blas::Transpose::no,
                           blas::View(replaced[place[i]]).rows(first, d_head));
+    if (variants[i].loss != explained_where_said) return;
+    for (Index q = 0; q < n_token; ++q) {
+      if (!keys[q].empty()) continue;
+      std::copy_n(z_[layer].colptr(q) + first, d_head, replaced[place[i]].colptr(q) + first);
+    }
   });
   std::vector<HeadVariant> changes;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     HeadVariant change{layer, {variants[i].head}};
-    change.z = variants[i].keys != nullptr
+    change.z = variants[i].label != nullptr
                    ? blas::ConstView(replaced[place[i]])
                    : blas::ConstView(mean_z_[layer].memptr(), config.d_model, n_token, 0);
     changes.push_back(std::move(change));
@@ -171,29 +190,23 @@ std::vector<TokenLoss> Explanation::losses(Index layer, const std::vector<Varian
 void Explanation::end_piece(Index block, DocumentStatistics& statistics) {
   const TokenLoss clean = ablation_->clean_loss(Pack::of_document(tokens_));
   statistics.sum(explained_token_count, {n_block})(block) += static_cast<double>(clean.nll.size());
-  const Index n_head = model_.config.n_head;
   for (Index layer = 0; layer < model_.config.n_layer; ++layer) {
     const std::vector<Variant> variants = variants_of(layer);
     if (variants.empty()) continue;
     std::map<Index, double> mean;  // by head
-    std::map<const PrototypeKeys*, double> replaced;
     const std::vector<TokenLoss> all = losses(layer, variants);
     for (std::size_t i = 0; i < variants.size(); ++i) {
-      const double loss = all[i].sum();
-      if (variants[i].keys == nullptr) {
-        mean[variants[i].head] = loss;
-      } else {
-        replaced[variants[i].keys] = loss;
-      }
+      if (variants[i].label == nullptr) mean[variants[i].head] = all[i].sum();
     }
-    for (const Label& label : labels_) {
-      if (label.unit / n_head != layer) continue;
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      if (variants[i].label == nullptr) continue;
+      const Label& label = *variants[i].label;
       Array& sums =
           statistics.sum(explained_loss_name(label.type, label.unit), {n_block, n_explained_loss});
+      sums(block, variants[i].loss) += all[i].sum();
+      if (variants[i].loss != explained_label) continue;  // once for each label
       sums(block, explained_clean) += clean.sum();
-      sums(block, explained_mean) += mean.at(label.unit % n_head);
-      sums(block, explained_label) += replaced.at(&label.keys);
-      sums(block, explained_control) += replaced.at(&label.control_keys);
+      sums(block, explained_mean) += mean.at(variants[i].head);
     }
   }
 }
@@ -201,14 +214,15 @@ void Explanation::end_piece(Index block, DocumentStatistics& statistics) {
 std::uint64_t Explanation::memory(const ModelConfig& config, Index n_token, std::uint64_t n_label,
                                   int n_thread, Engine engine) {
   const std::uint64_t n = n_token, stream = config.d_model * n * sizeof(float);
-  // Values of all layers; replaced z of one; a pattern per thread; keys; sums of means and losses.
+  // Values and z of all layers; replaced z of one; a pattern per thread; keys; sums of means and
+  // losses.
   constexpr std::uint64_t most_types = 4;  // of one head
   return ablation_bytes(config, n_token, n_thread, engine) +
-         (config.n_layer + 2 * most_types) * stream +
+         (2 * config.n_layer + 3 * most_types) * stream +
          static_cast<std::uint64_t>(n_thread) * n * n * sizeof(float) +
          n_label * (2 * n * (sizeof(std::vector<Index>) + 4 * sizeof(Index)) +
                     config.n_ctx * sizeof(double) +
-                    (n_block * n_explained_loss + 2 * config.n_ctx) * Statistics::sum_bytes);
+                    (n_block * n_explained_loss + 2 * config.n_ctx + 2) * Statistics::sum_bytes);
 }
 
 std::set<Index> explained_sample(std::uint64_t n_document, std::uint64_t n_wanted,

@@ -15,8 +15,20 @@
 ///
 /// 1: the head does exactly what its label says; 0: the label is worth no more than the head's mean
 /// output. Its control is the same with another type's prototype at the queries of which the label
-/// speaks.
+/// speaks. Beside it, attention is replaced at these queries alone, the head's own kept at others:
+/// what a head does at tokens of which its label says nothing is then no fault of the label.
 namespace headscope {
+
+/// Kinds of loss: of the model as it is, with the head's mean output, with its label's prototype,
+/// with that of another type, and with its label's only where the label speaks.
+enum ExplainedLoss {
+  explained_clean,
+  explained_mean,
+  explained_label,
+  explained_control,
+  explained_where_said
+};
+inline constexpr std::size_t n_explained_loss = 5;
 
 /// The typed heads of a model, run with replaced attention: two passes over a sample of documents.
 /// The first averages each head's attention over the queries of which its label says nothing, and
@@ -28,7 +40,7 @@ class Explanation {
 
   bool is_empty() const { return labels_.empty(); }
   /// Losses that the second pass takes of a piece.
-  std::size_t n_variant() const { return 2 * labels_.size() + units_.size(); }
+  std::size_t n_variant() const { return 3 * labels_.size() + units_.size(); }
 
   /// Before the layers of a piece in either pass.
   void begin_piece(const PrototypeSource& source);
@@ -37,7 +49,7 @@ class Explanation {
   void add_means(const LayerView& view, DocumentStatistics& statistics) const;
 
   /// Begins the second pass. @param earlier  with the sums of means.
-  void begin_losses(const Statistics& earlier, Engine engine, Engine pass_engine);
+  void begin_losses(const Statistics& earlier, const AblationPrecision& precision);
   void observe_layer(const LayerView& view);
   /// Adds the piece's losses to the sums explained_loss_name of its document's block, in nats.
   void end_piece(Index block, DocumentStatistics& statistics);
@@ -57,11 +69,16 @@ class Explanation {
     double silent_sink = 1;
   };
 
-  /// One replacement of a head's z by that of another attention; without keys: by its mean.
+  /// One replacement of a head's z: by its mean, or by that of another attention, which the loss
+  /// named by its number stands for.
   struct Variant {
     Index head;
+    ExplainedLoss loss = explained_mean;
     const Label* label = nullptr;
-    const PrototypeKeys* keys = nullptr;
+
+    const PrototypeKeys& keys() const {
+      return loss == explained_control ? label->control_keys : label->keys;
+    }
   };
 
   bool has_label(Index layer) const;
@@ -76,13 +93,14 @@ class Explanation {
   std::optional<HeadAblation> ablation_;
   std::vector<Vector> mean_z_;  // by layer; empty without labels
   std::vector<Matrix> values_;  // by layer, d_model x n_token; empty without labels
+  std::vector<Matrix> z_;       // likewise
 };
 
-/// The names of the sums of losses, and the kinds of loss along their second axis; the first is the
-/// block.
+/// The name of the sums of losses, of dimensions block and ExplainedLoss.
 std::string explained_loss_name(HeadType type, Index unit);
-enum ExplainedLoss { explained_clean, explained_mean, explained_label, explained_control };
-inline constexpr std::size_t n_explained_loss = 4;
+/// The name of the sums of the head's attention to its label's place and of the queries of which
+/// the label speaks.
+std::string place_mass_name(HeadType type, Index unit);
 /// Names of the sums, by block, of predicted tokens and of documents.
 inline constexpr const char* explained_token_count = "explained_token";
 inline constexpr const char* explained_document_count = "explained_document";

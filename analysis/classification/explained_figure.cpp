@@ -25,6 +25,7 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
   const std::vector<double>& verdict = group.variable("explained_verdict").values.values;
   const Variable &share = group.variable("explained"),
                  &control = group.variable("explained_control"),
+                 &said = group.variable("explained_where_said"),
                  &increase = group.variable("mean_ablation_increase");
   const std::size_t n_unit = increase.values.size(), n_head = increase.values.shape[1];
   std::vector<std::size_t> order;  // of labels that were measured
@@ -37,17 +38,20 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
                            [&](std::size_t i) { return increase.values.values[i % n_unit]; });
   order.resize(std::min(most_labels_drawn, n_measured));
 
-  Series explained, unexplained, controls;
+  Series explained, unexplained, controls, where_said;
   explained.label = "explained";
   unexplained.label = "unexplained";
   controls.label = "control: another type's place";
-  for (Series* const series : {&explained, &unexplained, &controls}) {
+  where_said.label = "only where the label speaks";
+  for (Series* const series : {&explained, &unexplained, &controls, &where_said}) {
     series->style = Series::Style::points;
   }
   explained.colour = 0;
   unexplained.colour = 5;
   controls.colour = 1;
   controls.shift = 0.25;
+  where_said.colour = 2;
+  where_said.shift = -0.25;
   Chart chart;
   const std::vector<std::string>& types = group.dimensions.at("head_type").text;
   for (const std::size_t i : order) {
@@ -55,13 +59,14 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
     const double row = static_cast<double>(chart.x_labels.size());
     add_share(row, share.estimate(i), verdict[i] == 2 ? explained : unexplained);
     add_share(row, control.estimate(i), controls);
+    add_share(row, said.estimate(i), where_said);
     std::string type = types[i / n_unit];
     std::ranges::replace(type, '_', ' ');
     chart.x_labels.push_back(HeadIndex{unit / n_head, unit % n_head}.text() + "  " + type + "  " +
                              number_text(increase.values.values[unit], 2));
   }
   ChartPanel panel;
-  for (Series* const series : {&explained, &unexplained, &controls}) {
+  for (Series* const series : {&explained, &unexplained, &controls, &where_said}) {
     if (!series->x.empty()) panel.series.push_back(std::move(*series));
   }
   chart.panels = {std::move(panel)};
@@ -87,7 +92,10 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
           "its effect on the loss that stays, 1 - (L_B - L) / (L_mean - L), with a 95 % interval "
           "(documents resampled). 1: the head does no more than its label says; 0: the label is "
           "worth no more than the head's mean output; below: it misleads (shares below -1 are "
-          "drawn at -1). Control: the same with another type's place. Unexplained: the interval "
+          "drawn at -1). Control: the same with another type's place. Only where the label speaks: "
+          "the "
+          "head's own attention is kept at tokens of which the label says nothing. Unexplained: "
+          "the interval "
           "does not lie above 0 and, paired, above the control. Labels of heads whose mean "
           "ablation costs nothing measurable, and those that name no place, are left out." +
           drawn,

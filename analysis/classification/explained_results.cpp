@@ -15,8 +15,9 @@ struct MeasuredLabel {
   std::size_t place;  // type * n_unit + unit
   std::size_t unit;
   Prototype prototype, control;
-  Array sums;  // block x loss
-  Estimate increase, share, control_share, gain;
+  Array sums;   // block x loss
+  double mass;  // the head's attention to the label's place
+  Estimate increase, share, control_share, gain, said_share;
 
   LabelVerdict verdict() const {
     if (!(increase.low > 0)) return not_measured;
@@ -38,9 +39,12 @@ std::string explained_text(const MeasuredLabel& label) {
            "not measured, as replacing the head's output by its mean costs nothing that "
            "can be told from 0";
   }
-  return (label.verdict() == unexplained ? "unexplained: " : "") + replaced +
+  return std::string(label.verdict() == unexplained ? "unexplained: " : "") + "on this text " +
+         percent(label.mass) + " of its attention goes where the label says; " + replaced +
          share_text(label.share) + ", by " + prototype_text(label.control) +
-         ", another type's place, " + percent(label.control_share.value);
+         ", another type's place, " + percent(label.control_share.value) +
+         "; replaced only at the tokens of which the label speaks, " +
+         percent(label.said_share.value) + " stays";
 }
 
 std::vector<MeasuredLabel> measured_labels(const Statistics& statistics,
@@ -55,11 +59,14 @@ std::vector<MeasuredLabel> measured_labels(const Statistics& statistics,
     if (group.variable("type").values.values[place] != 1 || !statistics.has(name)) continue;
     const std::optional<Prototype> prototype = label_prototype(group, type, unit);
     if (!prototype) continue;
+    const Array mass = statistics.total(place_mass_name(type, unit));
     labels.push_back({place,
                       unit,
                       *prototype,
                       control_prototype(group, type, unit),
                       statistics.total(name),
+                      Ratio{mass(0), mass(1)}.value(),
+                      {},
                       {},
                       {},
                       {},
@@ -73,7 +80,7 @@ void estimate_labels(const Statistics& statistics, std::size_t n_bootstrap, std:
   const Array n_token = statistics.total(explained_token_count);
   const Bootstrap bootstrap =
       Bootstrap::of_documents(statistics.total(explained_document_count).values, n_bootstrap, seed);
-  constexpr std::size_t n_value = 4;
+  constexpr std::size_t n_value = 5;
   const std::vector<Estimate> estimates = bootstrap.estimates([&](const Weights& times) {
     std::vector<double> values;
     for (const MeasuredLabel& label : labels) {
@@ -90,7 +97,8 @@ void estimate_labels(const Statistics& statistics, std::size_t n_bootstrap, std:
         return 1 - (replaced - loss[explained_clean]) / increase;
       };
       const double share = stays(loss[explained_label]), control = stays(loss[explained_control]);
-      values.insert(values.end(), {increase / n, share, control, share - control});
+      values.insert(values.end(), {increase / n, share, control, share - control,
+                                   stays(loss[explained_where_said])});
     }
     return values;
   });
@@ -100,17 +108,19 @@ void estimate_labels(const Statistics& statistics, std::size_t n_bootstrap, std:
     labels[i].share = estimates[i * n_value + 1];
     labels[i].control_share = estimates[i * n_value + 2];
     labels[i].gain = estimates[i * n_value + 3];
+    labels[i].said_share = estimates[i * n_value + 4];
   }
 }
 
 std::string labels_line(const std::vector<MeasuredLabel>& labels) {
-  std::size_t n_measured = 0, n_half = 0, n_unexplained = 0;
+  std::size_t n_measured = 0, n_half = 0, n_unexplained = 0, n_half_said = 0;
   for (const MeasuredLabel& label : labels) {
     const LabelVerdict verdict = label.verdict();
     if (verdict == not_measured) continue;
     ++n_measured;
     n_unexplained += verdict == unexplained ? 1 : 0;
     n_half += verdict == explained && label.share.value >= 0.5 ? 1 : 0;
+    n_half_said += label.said_share.value >= 0.5 && label.said_share.low > 0 ? 1 : 0;
   }
   if (n_measured == 0) {
     return "Whether labels explain effects cannot be told: no head with a label that names a place "
@@ -122,7 +132,9 @@ std::string labels_line(const std::vector<MeasuredLabel>& labels) {
          "replaced "
          "by exactly what the label says, the head keeps that much of its effect. " +
          std::to_string(n_unexplained) +
-         " keep nothing, or no more than with another type's place, and count as unexplained.";
+         " keep nothing, or no more than with another type's place, and count as unexplained. "
+         "Replaced only at the tokens of which the label speaks, and left as it is at others, " +
+         std::to_string(n_half_said) + " keep at least half.";
 }
 
 }  // namespace
@@ -136,16 +148,18 @@ void add_explained(const Statistics& statistics, std::size_t n_bootstrap, std::u
   const std::vector<std::string> by_type{"head_type", "layer", "head"}, by_head{"layer", "head"};
   const Shape shape = group.variable("type").values.shape, heads{shape[1], shape[2]};
   const std::size_t n_place = shape[0] * shape[1] * shape[2];
-  std::vector<Estimate> share(n_place), control(n_place), gain(n_place),
+  std::vector<Estimate> share(n_place), control(n_place), gain(n_place), said(n_place),
       increase(shape[1] * shape[2]);
-  std::vector<double> verdict(n_place);
+  std::vector<double> verdict(n_place), mass(n_place, arma::datum::nan);
   std::vector<std::string> text(n_place);
   for (const MeasuredLabel& label : labels) {
     share[label.place] = label.share;
     control[label.place] = label.control_share;
     gain[label.place] = label.gain;
+    said[label.place] = label.said_share;
     increase[label.unit] = label.increase;
     verdict[label.place] = label.verdict();
+    mass[label.place] = label.mass;
     text[label.place] = explained_text(label);
   }
   const std::string sample = "the documents of the sample resampled";
@@ -178,6 +192,18 @@ void add_explained(const Statistics& statistics, std::size_t n_bootstrap, std::u
       "1");
   add("explained_gain", by_type, shape, gain, "explained - explained_control, paired by document",
       "1");
+  add("explained_where_said", by_type, shape, said,
+      "explained with the head's attention replaced only at the queries of which its type speaks, "
+      "its own attention kept at all others. Where it is larger than explained, the head has "
+      "effects at tokens of which the label says nothing",
+      "1");
+  group.add(Variable::real(
+      "explained_place_mass", by_type, Array(shape, std::move(mass)),
+      "Mean attention to the place of explained, at the queries of which the type speaks. Heads "
+      "may "
+      "get a type by another measure (induction heads by repeated random tokens) and look there "
+      "little on this text",
+      "probability", own_definition));
   add("mean_ablation_increase", by_head, heads, increase,
       "L_mean - L of explained, per predicted token; of heads with a label that names a place",
       "nats");

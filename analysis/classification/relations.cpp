@@ -21,11 +21,15 @@ double best_offset_share(const arma::vec& offsets, double count) {
   return Ratio{offsets.tail(longest_offset).max(), count}.value();
 }
 
+/// The rows of a sum by direction.
+arma::mat of_direction(const arma::mat& both, Index direction) {
+  const Index n = both.n_rows / 2;
+  return both.rows(direction * n, (direction + 1) * n - 1);
+}
+
 RelationTest test_relation(const WeightedSums& sums, const std::string& relation, Index direction) {
   const auto rows_of = [&](const std::string& name, Half half) {
-    const arma::mat both = sums.total(name, half);
-    const Index n = both.n_rows / 2;
-    return arma::mat(both.rows(direction * n, (direction + 1) * n - 1));
+    return of_direction(sums.total(name, half), direction);
   };
   const auto hits = [&](Half half) { return rows_of(relation_hits_name(relation), half); };
   const auto counts = [&](Half half) { return rows_of(relation_count_name(relation), half); };
@@ -49,20 +53,16 @@ RelationTest test_relation(const WeightedSums& sums, const std::string& relation
   }
   if (even_count > 0) test.chosen_unit = even_hits.index_max();
 
-  const arma::mat odd_hits = hits(Half::odd), odd_counts = counts(Half::odd),
-                  odd_offsets = offsets(Half::odd);
+  const arma::mat odd_counts = counts(Half::odd), odd_offsets = offsets(Half::odd);
   const PairedSums paired(sums.statistics(), relation_test_name(relation, direction),
                           longest_offset + 1);
   test.heldout_count = paired.n_case();
   test.heldout_documents = paired.n_document();
   test.offset = best_offset(odd_offsets.col(0), best_offset(even_offsets));
-  test.heldout_accuracy.set_size(n_unit, sums.n_weighting());
+  test.heldout_accuracy = heldout_accuracy(sums, test);
   test.heldout_baseline.set_size(sums.n_weighting());
   for (Index w = 0; w < sums.n_weighting(); ++w) {
     test.heldout_baseline(w) = best_offset_share(odd_offsets.col(w), odd_counts(0, w));
-    for (Index unit = 0; unit < n_unit; ++unit) {
-      test.heldout_accuracy(unit, w) = Ratio{odd_hits(unit, w), odd_counts(0, w)}.value();
-    }
   }
   for (Index unit = 0; unit < n_unit; ++unit) {
     test.p.push_back(is_tested(test) ? paired.p(unit, test.offset) : arma::datum::nan);
@@ -71,6 +71,18 @@ RelationTest test_relation(const WeightedSums& sums, const std::string& relation
 }
 
 }  // namespace
+
+arma::mat heldout_accuracy(const WeightedSums& sums, const RelationTest& test) {
+  const auto direction = static_cast<Index>(test.direction);
+  arma::mat accuracy =
+      of_direction(sums.total(relation_hits_name(test.relation), Half::odd), direction);
+  const arma::mat counts =
+      of_direction(sums.total(relation_count_name(test.relation), Half::odd), direction);
+  for (Index w = 0; w < accuracy.n_cols; ++w) {
+    for (double& hits : accuracy.col(w)) hits = Ratio{hits, counts(0, w)}.value();
+  }
+  return accuracy;
+}
 
 std::string arc_text(const std::string& relation, ArcDirection direction) {
   return direction == ArcDirection::dependent_to_head ? relation + " → head" : "head → " + relation;

@@ -48,6 +48,10 @@ std::string arc_text(const std::string& relation, ArcDirection direction);
 bool is_enough(double n_case, double n_document);
 bool is_tested(const RelationTest& test);
 
+/// Share of the held-out arcs of the test's relation and direction that each head finds: unit x
+/// weighting.
+arma::mat heldout_accuracy(const WeightedSums& sums, const RelationTest& test);
+
 /// Every relation in both directions, in order; q-values over all heads of those that are tested.
 RelationTests test_relations(const WeightedSums& sums);
 

@@ -20,22 +20,36 @@ std::vector<double> column(const arma::mat& values, Index weighting = 0) {
   return {values.begin_col(weighting), values.end_col(weighting)};
 }
 
-/// Mean over sequences, unit x weighting: column 0 over all sequences, the others over resamples.
-arma::mat resampled_induction(const Array& scores, Index n_weighting, std::uint64_t seed) {
-  const Index n_sequence = scores.shape[0];
-  const Index n_unit = scores.size() / n_sequence;
-  const Bootstrap bootstrap(n_sequence, n_weighting - 1, seed);
-  arma::mat means(n_unit, n_weighting, arma::fill::zeros);
-  for (Index w = 0; w < n_weighting; ++w) {
-    const Weights times = w == 0 ? bootstrap.whole() : bootstrap.draw(w - 1);
-    for (Index s = 0; s < n_sequence; ++s) {
-      for (Index unit = 0; unit < n_unit; ++unit) {
-        means(unit, w) += times[s] * scores.values[s * n_unit + unit];
-      }
+/// Mean of each head over sequences.
+std::vector<double> mean_induction(const Array& scores, const Weights& times) {
+  std::vector<double> means(scores.size() / scores.shape[0], 0);
+  const double n_drawn = std::accumulate(times.begin(), times.end(), 0.0);
+  for (Index s = 0; s < times.size(); ++s) {
+    for (Index unit = 0; unit < means.size(); ++unit) {
+      means[unit] += times[s] * scores.values[s * means.size() + unit] / n_drawn;
     }
-    means.col(w) /= std::accumulate(times.begin(), times.end(), 0.0);
   }
   return means;
+}
+
+/// mean_induction, unit x weighting: column 0 over all sequences, the others over resamples.
+arma::mat resampled_induction(const Array& scores, Index n_weighting, std::uint64_t seed) {
+  const Bootstrap bootstrap(scores.shape[0], n_weighting - 1, seed);
+  arma::mat means(scores.size() / scores.shape[0], n_weighting);
+  for (Index w = 0; w < n_weighting; ++w) {
+    means.col(w) =
+        arma::vec(mean_induction(scores, w == 0 ? bootstrap.whole() : bootstrap.draw(w - 1)));
+  }
+  return means;
+}
+
+/// The values that a quantity of these units can have.
+std::pair<double, double> possible_range(const std::string& units) {
+  constexpr double any = std::numeric_limits<double>::infinity();
+  if (units == "probability" || units == "1") return {0, 1};  // shares
+  if (units == "correlation") return {-1, 1};
+  if (units == "nats" || units == "tokens") return {0, any};  // entropies and distances
+  return {-any, any};
 }
 
 /// A statistic of the finite values in each column: 1 x n_cols.
@@ -77,15 +91,19 @@ class ResultsBuilder {
                               std::move(meanings), definition, own_definition));
   }
 
-  /// @param values  elements x weighting.
   void add_with_interval(const std::string& name, const Dimensions& dimensions,
-                         const arma::mat& values, const std::string& definition,
+                         std::vector<Estimate> estimates, const std::string& definition,
                          const std::string& units, const std::string& references,
                          const std::string& resampling = "documents resampled") {
-    std::vector<Estimate> estimates;
-    for (Index row = 0; row < values.n_rows; ++row) estimates.push_back(row_estimate(values, row));
+    const auto [least, most] = possible_range(units);
+    for (Estimate& estimate : estimates) estimate = within(std::move(estimate), least, most);
     group_.add(Variable::estimated(name, dimensions, shape_of(dimensions), estimates, resampling,
                                    definition, units, references));
+  }
+
+  /// Estimates of the elements of a ratio of sums.
+  std::vector<Estimate> ratios(const std::string& name, Half half = Half::all) const {
+    return sums_.estimates([&](const WeightedSums& sums) { return sums.ratio(name, half); });
   }
 
   void add_scores();
@@ -116,7 +134,7 @@ const Dimensions per_relation_head{"relation", "direction", "layer", "head"};
 void ResultsBuilder::add_scores() {
   for (std::size_t i = 0; i < n_head_score; ++i) {
     const ScoreInfo& info = score_info(static_cast<HeadScore>(i));
-    add_with_interval(info.name, per_head, sums_.ratio(info.name), info.definition, info.units,
+    add_with_interval(info.name, per_head, ratios(info.name), info.definition, info.units,
                       info.references);
   }
   for (std::size_t i = 0; i < n_baseline; ++i) {
@@ -124,11 +142,11 @@ void ResultsBuilder::add_scores() {
     add_real(info.name, {}, column(sums_.ratio(info.name)), info.definition, info.units,
              info.references);
   }
-  add_with_interval("offset_share", {"offset", "layer", "head"}, sums_.ratio("offset_share"),
+  add_with_interval("offset_share", {"offset", "layer", "head"}, ratios("offset_share"),
                     "Share of queries, sink excluded, whose largest weight is on the key at this "
                     "offset before the query; the nearest key wins ties",
                     "1", "Voita et al. 2019");
-  add_with_interval("offset_mass", {"offset", "layer", "head"}, sums_.ratio("offset_mass"),
+  add_with_interval("offset_mass", {"offset", "layer", "head"}, ratios("offset_mass"),
                     "Mean attention to the key at this offset before the query, sink excluded, "
                     "over the queries that have this key",
                     "probability", own_definition);
@@ -148,8 +166,6 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
   std::vector<double> count, baseline, heldout_count, heldout_documents, tested, heldout_baseline,
       offset, best_layer, best_head;
   std::vector<double> accuracy, heldout, p, q, passed;
-  arma::mat best(tests.size(), sums_.n_weighting());
-  best.fill(arma::datum::nan);
   for (Index i = 0; i < tests.size(); ++i) {
     const RelationTest& test = tests[i];
     count.push_back(test.count);
@@ -163,7 +179,6 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
     const HeadIndex chosen{test.chosen_unit / n_head_, test.chosen_unit % n_head_};
     best_layer.push_back(is_chosen ? static_cast<double>(chosen.layer) : -1);
     best_head.push_back(is_chosen ? static_cast<double>(chosen.head) : -1);
-    if (is_chosen) best.row(i) = test.heldout_accuracy.row(test.chosen_unit);
     accuracy.insert(accuracy.end(), test.accuracy.begin(), test.accuracy.end());
     const std::vector<double> now = column(test.heldout_accuracy);
     heldout.insert(heldout.end(), now.begin(), now.end());
@@ -220,7 +235,16 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
               "Number within its layer of the head most accurate on documents of even number; -1 "
               "when there is none",
               "1");
-  add_with_interval("relation_best_accuracy_heldout", per_relation, best,
+  const auto best = [&](const WeightedSums& sums) {
+    arma::mat accuracies(tests.size(), sums.n_weighting());
+    accuracies.fill(arma::datum::nan);
+    for (Index i = 0; i < tests.size(); ++i) {
+      if (tests[i].chosen_unit == no_position) continue;
+      accuracies.row(i) = heldout_accuracy(sums, tests[i]).row(tests[i].chosen_unit);
+    }
+    return accuracies;
+  };
+  add_with_interval("relation_best_accuracy_heldout", per_relation, sums_.estimates(best),
                     "relation_accuracy_heldout of the head that documents of even number chose",
                     "1", source);
 }
@@ -242,7 +266,8 @@ void ResultsBuilder::add_coreference(const CoreferenceTest& test) {
   add_real("coreference_baseline_heldout", by_rule,
            column(sums_.ratio(coreference_baseline_name, Half::odd)),
            "coreference_baseline over documents of odd number", "1", source);
-  add_with_interval("coreference_pronoun_heldout", per_head, test.accuracy,
+  add_with_interval("coreference_pronoun_heldout", per_head,
+                    ratios(score_info(HeadScore::coreference_pronoun).name, Half::odd),
                     "coreference_pronoun over documents of odd number", "1", source);
   add_integer("coreference_pronoun_count_heldout", {}, {test.n_pronoun},
               "Non-first pronouns in documents of odd number", "count");
@@ -268,11 +293,11 @@ void ResultsBuilder::add_semantic(const SemanticTest& test) {
 
 void ResultsBuilder::add_sentences() {
   const Dimensions dimensions{"pronoun", "layer", "head"};
-  add_with_interval("sentence_sink", dimensions, sums_.ratio("sentence_sink"),
+  add_with_interval("sentence_sink", dimensions, ratios("sentence_sink"),
                     "Mean attention to position 0 from tokens of sentences without and with a "
                     "pronoun (PRON)",
                     "probability", own_definition);
-  add_with_interval("sentence_entropy", dimensions, sums_.ratio("sentence_entropy"),
+  add_with_interval("sentence_entropy", dimensions, ratios("sentence_entropy"),
                     "Mean entropy of attention from tokens of sentences without and with a pronoun "
                     "(PRON)",
                     "nats", own_definition);
@@ -281,10 +306,14 @@ void ResultsBuilder::add_sentences() {
 void ResultsBuilder::add_measures(const TypeMargins& margins) {
   const auto median = [](const arma::vec& values) { return arma::median(values); };
   const auto mean = [](const arma::vec& values) { return arma::mean(values); };
-  add_with_interval("entropy_median", {}, by_column(sums_.ratio("entropy"), median),
+  const auto over_heads = [&](const char* score, double (*statistic)(const arma::vec&)) {
+    return sums_.estimates(
+        [&](const WeightedSums& sums) { return by_column(sums.ratio(score), statistic); });
+  };
+  add_with_interval("entropy_median", {}, over_heads("entropy", median),
                     "Median of entropy over heads", "nats", own_definition);
-  add_with_interval("sink_mean", {}, by_column(sums_.ratio("sink"), mean),
-                    "Mean of sink over heads", "probability", own_definition);
+  add_with_interval("sink_mean", {}, over_heads("sink", mean), "Mean of sink over heads",
+                    "probability", own_definition);
   std::vector<Estimate> shares;
   for (std::size_t i = 0; i < n_head_type; ++i) {
     const auto type = static_cast<HeadType>(i);
@@ -321,12 +350,16 @@ void ResultsBuilder::add_types(const TypeMargins& margins, const RelationTests& 
            {"no", "yes"});
   add_real("type_margin", {"head_type", "layer", "head"}, margin,
            "Margin over the type's threshold in units of the room left above it: 0 at the "
-           "threshold, 1 at the highest value; no value where the type's significance test failed "
-           "or could not be made",
+           "threshold, 1 at the highest value; in logits of copying and suppressing, whose effect "
+           "has no highest value; no value where the type's significance test failed or could not "
+           "be made",
            "1", own_definition);
-  add_flag("primary", per_head, primary,
-           "The head's type with the largest margin over its threshold; none when it is of no type",
-           meanings);
+  add_flag(
+      "primary", per_head, primary,
+      "The head's type with the largest margin over its threshold, copying and suppressing "
+      "only of heads of no other type, as the room above their thresholds is without end; none "
+      "when it is of no type",
+      meanings);
   std::vector<double> offset(n_unit(), -1), relation = offset, direction = offset,
                                             arcs(n_unit(), 0);
   for (Index unit = 0; unit < n_unit(); ++unit) {
@@ -362,7 +395,7 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
                                     std::size_t n_bootstrap, std::uint64_t seed) {
   const Index n_layer = induction.shape[1];
   const Index n_head = induction.shape[2];
-  const WeightedSums sums(statistics, bootstrap_weights(statistics, n_bootstrap, seed));
+  const WeightedSums sums(statistics, n_bootstrap, seed);
 
   ResultsGroup group;
   group.name = "classification";
@@ -399,7 +432,10 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
   add_effect_tests(statistics, group);
   const arma::mat induction_means = resampled_induction(induction, sums.n_weighting(), seed);
   builder.add_with_interval(
-      "induction", per_head, induction_means,
+      "induction", per_head,
+      Bootstrap(induction.shape[0], n_bootstrap, seed).estimates([&](const Weights& times) {
+        return mean_induction(induction, times);
+      }),
       "Mean attention from the second half of a repeated random sequence to the token after the "
       "query token's first occurrence; the interval is over sequences",
       "probability", "Olsson et al. 2022; TransformerLens", "sequences resampled");
@@ -421,7 +457,7 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
 Array heads_by_type(const Statistics& statistics, const Array& induction,
                     const std::vector<HeadIndex>& pruned_heads, std::size_t n_bootstrap,
                     std::uint64_t seed) {
-  const WeightedSums sums(statistics, bootstrap_weights(statistics, n_bootstrap, seed));
+  const WeightedSums sums(statistics, n_bootstrap, seed);
   TypeMargins margins =
       type_margins(sums, test_relations(sums), test_coreference(sums), test_semantic(sums),
                    resampled_induction(induction, sums.n_weighting(), seed));

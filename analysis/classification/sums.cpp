@@ -114,8 +114,19 @@ std::string relation_test_name(const std::string& relation, Index direction) {
   return relation + "." + std::to_string(direction);
 }
 
-WeightedSums::WeightedSums(const Statistics& statistics, arma::mat weights)
-    : statistics_(statistics), weights_(std::move(weights)) {}
+WeightedSums::WeightedSums(const Statistics& statistics, Bootstrap bootstrap, arma::mat weights)
+    : statistics_(statistics), bootstrap_(std::move(bootstrap)), weights_(std::move(weights)) {}
+
+WeightedSums::WeightedSums(const Statistics& statistics, std::size_t n_bootstrap,
+                           std::uint64_t seed)
+    : WeightedSums(
+          statistics,
+          Bootstrap::of_documents(statistics.total("n_document").values, n_bootstrap, seed), {}) {
+  weights_.ones(n_block, 1 + bootstrap_.n_resample());
+  for (std::size_t i = 0; i < bootstrap_.n_resample(); ++i) {
+    weights_.col(1 + i) = arma::conv_to<arma::vec>::from(bootstrap_.draw(i));
+  }
+}
 
 arma::mat WeightedSums::total(const std::string& name, Half half) const {
   Array sums = statistics_.total(name);
@@ -137,15 +148,28 @@ arma::mat WeightedSums::ratio(const std::string& name, Half half) const {
   return numerator;
 }
 
-arma::mat bootstrap_weights(const Statistics& statistics, std::size_t n_bootstrap,
-                            std::uint64_t seed) {
-  const Bootstrap bootstrap =
-      Bootstrap::of_documents(statistics.total("n_document").values, n_bootstrap, seed);
-  arma::mat weights(n_block, 1 + bootstrap.n_resample(), arma::fill::ones);
-  for (std::size_t i = 0; i < bootstrap.n_resample(); ++i) {
-    weights.col(1 + i) = arma::conv_to<arma::vec>::from(bootstrap.draw(i));
+std::vector<Estimate> WeightedSums::estimates(
+    const std::function<arma::mat(const WeightedSums&)>& values) const {
+  const auto columns = [](const arma::mat& by_weighting, Index first, Index last) {
+    std::vector<std::vector<double>> each;
+    for (Index i = first; i < last; ++i) {
+      each.emplace_back(by_weighting.begin_col(i), by_weighting.end_col(i));
+    }
+    return each;
+  };
+  const arma::mat own = values(*this);
+  Replicates replicates;
+  replicates.whole = columns(own, 0, 1).front();
+  replicates.resampled = columns(own, 1, std::min<Index>(own.n_cols, 1 + n_kept_resample));
+  if (const Index n_part = bootstrap_.n_left_out(); n_part > 0) {
+    arma::mat weights(n_block, n_part);
+    for (Index i = 0; i < n_part; ++i) {
+      weights.col(i) = arma::conv_to<arma::vec>::from(bootstrap_.without(i));
+    }
+    replicates.left_out =
+        columns(values(WeightedSums(statistics_, bootstrap_, std::move(weights))), 0, n_part);
   }
-  return weights;
+  return bootstrap_.estimates(replicates);
 }
 
 Estimate row_estimate(const arma::mat& values, Index row) {

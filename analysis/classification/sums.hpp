@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -77,12 +78,12 @@ inline constexpr Index longest_offset = 64;
 /// The documents that a value is computed from.
 enum class Half { all, even, odd };
 
-/// Sums over blocks under one or several weightings: the whole corpus, or resamples of it.
+/// Sums over blocks under several weightings: the whole corpus, then resamples of it.
 class WeightedSums {
  public:
-  /// @param weights  n_block x n_weighting: how often each block counts.
-  WeightedSums(const Statistics& statistics, arma::mat weights);
+  WeightedSums(const Statistics& statistics, std::size_t n_bootstrap, std::uint64_t seed);
 
+  /// 1, and the resamples that Bootstrap draws.
   Index n_weighting() const { return weights_.n_cols; }
 
   /// Weighted sum of `name`: (elements per block) x n_weighting.
@@ -91,19 +92,23 @@ class WeightedSums {
   /// total(name) / total(weight_name(name)), element by element; NaN where the weight is 0.
   arma::mat ratio(const std::string& name, Half half = Half::all) const;
 
+  /// Estimates of the rows of a smooth function of sums, such as a ratio.
+  /// @param values  returns as many rows for any sums, and a column by weighting.
+  std::vector<Estimate> estimates(
+      const std::function<arma::mat(const WeightedSums&)>& values) const;
+
   const Statistics& statistics() const { return statistics_; }
 
  private:
+  WeightedSums(const Statistics& statistics, Bootstrap bootstrap, arma::mat weights);
+
   const Statistics& statistics_;
-  arma::mat weights_;
+  Bootstrap bootstrap_;
+  arma::mat weights_;  // n_block x n_weighting: how often each block counts
 };
 
-/// Block weights: 1 in column 0, then `n_bootstrap` resamples of the blocks that hold documents;
-/// column 0 alone if Bootstrap draws no resamples.
-arma::mat bootstrap_weights(const Statistics& statistics, std::size_t n_bootstrap,
-                            std::uint64_t seed);
-
-/// The estimate in row `row`: value from column 0, interval from the other columns.
+/// The estimate in row `row` of a statistic that jumps: value from column 0, interval from the
+/// other columns.
 Estimate row_estimate(const arma::mat& values, Index row);
 
 /// The dependency relations in the corpus, sorted.

@@ -97,8 +97,11 @@ arma::mat long_range_margins(const WeightedSums& sums) {
   arma::mat margins = sums.ratio(score_info(HeadScore::distance).name);
   const arma::mat uniform = sums.ratio(baseline_info(Baseline::distance_uniform).name);
   const arma::mat furthest = sums.ratio(baseline_info(Baseline::distance_furthest).name);
+  const std::vector<Estimate> distances = sums.estimates([](const WeightedSums& weighted) {
+    return weighted.ratio(score_info(HeadScore::distance).name);
+  });
   for (Index unit = 0; unit < margins.n_rows; ++unit) {
-    const bool is_above = row_estimate(margins, unit).low > uniform(0, 0);
+    const bool is_above = distances[unit].low > uniform(0, 0);
     for (Index w = 0; w < margins.n_cols; ++w) {
       const double threshold = long_range_threshold(uniform(0, w), furthest(0, w));
       margins(unit, w) = is_above ? threshold_margin(margins(unit, w), threshold, furthest(0, w))
@@ -235,6 +238,10 @@ const char* head_type_rule(HeadType type) {
   return types[static_cast<std::size_t>(type)].rule;
 }
 
+bool has_ceiling(HeadType type) {
+  return type != HeadType::copying && type != HeadType::suppressing;
+}
+
 double threshold_margin(double value, double threshold, double ceiling) {
   const double room = ceiling - threshold;
   if (room > 0) return (value - threshold) / room;
@@ -328,7 +335,10 @@ Index primary_type(const TypeMargins& margins, Index unit) {
   for (Index type = 0; type < n_head_type; ++type) {
     const double margin = margins.margin[type](unit, 0);
     if (!(margin >= 0)) continue;
-    if (primary == 0 || margin > margins.margin[primary - 1](unit, 0)) primary = type + 1;
+    const auto rank = [&](Index of) {
+      return std::pair(has_ceiling(static_cast<HeadType>(of)), margins.margin[of](unit, 0));
+    };
+    if (primary == 0 || rank(type) > rank(primary - 1)) primary = type + 1;
   }
   return primary;
 }

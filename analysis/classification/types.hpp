@@ -40,6 +40,10 @@ inline constexpr double induction = least_induction, rare = 0.5, sink = 0.9;
 inline constexpr double long_range = 0.25;
 }  // namespace type_threshold
 
+/// Whether the type's score has a largest value. The room above the threshold of one that has none,
+/// of copying and suppressing, is without end: a margin of any other type is larger.
+bool has_ceiling(HeadType type);
+
 /// (value - threshold) / (ceiling - threshold): 0 at the threshold, 1 at the largest possible
 /// value. If ceiling <= threshold: 0 for a value that reaches the threshold, else negative.
 double threshold_margin(double value, double threshold, double ceiling);
@@ -88,10 +92,10 @@ struct TypeMargins {
   }
 };
 
-/// @param induction  unit x weighting.
 /// Whether the head passes the rule for syntactic heads on the relation.
 bool passes(const RelationTest& test, Index unit);
 
+/// @param induction  unit x weighting.
 TypeMargins type_margins(const WeightedSums& sums, const RelationTests& relations,
                          const CoreferenceTest& coreference, const SemanticTest& semantic,
                          const arma::mat& induction);
@@ -103,7 +107,8 @@ void leave_out_heads(const std::vector<HeadIndex>& pruned, Index n_head, TypeMar
 /// Share of heads that are of at least one of `any_of`.
 Estimate share_of(const TypeMargins& margins, const std::vector<HeadType>& any_of);
 
-/// 0 for no type, else 1 + the type of largest margin, the first on ties.
+/// 0 for no type, else 1 + the type of largest margin, the first on ties; types without a ceiling
+/// after all others.
 Index primary_type(const TypeMargins& margins, Index unit);
 
 }  // namespace headscope

@@ -10,6 +10,7 @@
 #include "headscope/error.hpp"
 #include "headscope/number_text.hpp"
 #include "headscope/random.hpp"
+#include "headscope/resampling.hpp"
 
 namespace headscope {
 namespace {
@@ -330,9 +331,10 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
   add_cka(statistics, config, group);
   add_disagreement(statistics, blocks, group);
   add_output_share(blocks, config, group);
-  const std::vector<Estimate> means =
+  std::vector<Estimate> means =
       by_layer_and_mean(statistics, settings,
                         [&](const Weights& weights) { return mean_abs_cosines(blocks, weights); });
+  for (Estimate& mean : means) mean = within(std::move(mean), 0, 1);
   add_by_layer("mean_abs_cosine", means, "mean over pairs of different heads of |cosine|", group);
   add_mean("mean_abs_cosine_mean", means.back(),
            "mean over layers of mean_abs_cosine in residual space", group);
@@ -388,14 +390,16 @@ void add_control_comparison(const Statistics& statistics,
   for (std::size_t i = 0; i < n_resample; ++i) {
     const CounterRandom random(CounterRandom(settings.seed, model_stream).value(i));
     std::vector<std::size_t> drawn;
-    for (const std::size_t place : every) drawn.push_back(random.below(every.size(), place));
+    for (std::size_t draw = 0; draw < n_drawn(every.size()); ++draw) {
+      drawn.push_back(random.below(every.size(), draw));
+    }
     const std::vector<double> resampled =
         differences(documents.draw(i), control_documents.draw(i), drawn);
     for (std::size_t j = 0; j < whole.size(); ++j) samples[j].push_back(resampled[j]);
   }
   std::vector<Estimate> estimates;
   for (std::size_t j = 0; j < whole.size(); ++j) {
-    estimates.push_back(percentile_estimate(whole[j], std::move(samples[j])));
+    estimates.push_back(bootstrap_estimate(whole[j], std::move(samples[j])));
   }
 
   const std::size_t n_layer = (whole.size() - 1) / 2;

@@ -79,7 +79,8 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
       }
       std::uint64_t n_as_large = 0;
       for (std::uint64_t i = 0; i < settings.n_bootstrap; ++i) {
-        const CounterRandom random(CounterRandom(settings.seed, task * n_kind + kind).value(i));
+        // An edge goes to the same place for all tasks and kinds, which are tested together.
+        const CounterRandom random(CounterRandom(settings.seed).value(i));
         const double permuted = spearman(edges.composition, permuted_effects(edges, random));
         n_as_large += permuted >= found ? 1 : 0;
         if (counts) chance[i] += permuted;
@@ -129,7 +130,8 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
       spaced(group.dimensions.at("task").text[place / n_kind]) + " by " +
       std::vector<std::string>{"queries", "keys", "values"}[place % n_kind] +
       ". The interval is the effect minus that of permutations of the effects between the same two "
-      "layers, so that what layers have in common does not count.";
+      "layers, alike for all tasks and for queries, keys and values, so that what layers have in "
+      "common does not count.";
   group.claims.push_back(std::move(claim));
 }
 

@@ -78,7 +78,7 @@ class Paths : public Analysis {
         options_(settings_.own<PathsOptions>()),
         tasks_(context.tasks->tasks()),
         forward_(context.model, settings_.pass_engine()),
-        ablation_(context.model, settings_.engine(), settings_.pass_engine()),
+        ablation_(context.model, settings_.ablation(0)),
         gradient_(context.model, settings_.pass_engine(), settings_.gradient_engine()),
         exact_(context.model, settings_.pass_engine()),
         circuit_(context.model) {

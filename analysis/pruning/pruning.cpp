@@ -67,8 +67,7 @@ class Pruning : public Analysis {
       : model_(context.model),
         corpus_(context.corpus),
         settings_(context.settings),
-        ablation_(context.model, settings_.engine(), settings_.pass_engine(),
-                  settings_.vocabulary(context.model.config.d_vocab)),
+        ablation_(context.model, settings_.ablation(context.model.config.d_vocab)),
         direct_effects_(context.model) {
     const std::uint64_t n_document = corpus_->n_document();
     const auto& options = settings_.own<PruningOptions>();
@@ -242,10 +241,7 @@ class Pruning : public Analysis {
     }
     const std::vector<TokenLoss> losses = ablation_.losses(tokens_, variants);
     Array& rows = statistics.row("ablated", {n_ablation_row, config.n_layer, n_head});
-    if (settings_.engine() != settings_.pass_engine() ||
-        !settings_.vocabulary(config.d_vocab).is_whole()) {
-      sample_float32(variants, statistics);
-    }
+    if (settings_.ablation(config.d_vocab).is_lower()) sample_float32(variants, statistics);
     auto loss = losses.begin();
     for (Index l = 0; l < config.n_layer; ++l) {
       for (Index h = 0; h < n_head; ++h) {
@@ -403,7 +399,7 @@ std::uint64_t memory(const RunShape& run) {
   const std::uint64_t direct =
       2 * values * sizeof(float) + (n_unit + config.n_layer) * run.n_token * sizeof(double);
   return ablation_bytes(config, run.n_token, run.n_thread, run.settings.engine(),
-                        run.settings.vocabulary(config.d_vocab)) +
+                        run.settings.ablation(config.d_vocab).sample) +
          std::max(gradient_bytes(config, run.n_token, run.n_thread, run.settings.gradient_engine()),
                   forward_bytes(config, run.n_token, false)) +
          donors * sizeof(float) + direct + n_curve_order * n_curve_step * n_unit + others +

@@ -59,6 +59,7 @@ TaskValues task_values(const Statistics& statistics, std::size_t task, std::size
     const double n = sum_of(n_pair, weights);
     return std::vector<double>{sum_of(correct, weights) / n, sum_of(margin, weights) / n};
   });
+  values.means[0] = within(std::move(values.means[0]), 0, 1);
   values.change = bootstrap.estimates([&](const Weights& weights) {
     std::vector<double> mean(n_effect, 0);
     const double n = sum_of(n_pair, weights);

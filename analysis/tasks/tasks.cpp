@@ -34,7 +34,7 @@ class Tasks : public Analysis {
         settings_(context.settings),
         batches_(pair_batches(tasks_)),
         forward_(context.model, settings_.pass_engine()),
-        ablation_(context.model, settings_.engine(), settings_.pass_engine()),
+        ablation_(context.model, settings_.ablation(0)),
         gradient_(context.model, settings_.pass_engine(), settings_.gradient_engine()),
         attribution_(context.model) {}
 

@@ -6,6 +6,8 @@
 #include <ctime>
 #include <iostream>
 
+#include "terminal.hpp"
+
 namespace headscope {
 namespace {
 
@@ -36,7 +38,8 @@ void wait_for(sem_t& semaphore, int seconds) {
 
 // On a terminal the line of the progress stands before.
 std::string line_of(const std::string& text) {
-  return (isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "") + ("headscope: " + text) + "\n";
+  const Terminal& terminal = Terminal::error();
+  return (terminal.is_terminal() ? "\r\033[K" : "") + terminal.note(text);
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include <iostream>
 
 #include "headscope/error.hpp"
+#include "headscope/utf8.hpp"
+#include "terminal.hpp"
 
 namespace headscope {
 namespace {
@@ -94,7 +96,7 @@ void refuse_replacement(const std::string& path) {
 void announce_replacement(const std::string& path) {
   std::error_code ignored;
   if (!fs::exists(fs::path(path) / "results.h5", ignored)) return;
-  std::cerr << "headscope: the results in " << path << " will be replaced\n";
+  std::cerr << Terminal::error().note("the results in " + one_line(path) + " will be replaced");
 }
 
 OutputLock::OutputLock(const std::string& folder, const std::string& name)

@@ -1,11 +1,10 @@
 #include "run/progress.hpp"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+
+#include "terminal.hpp"
 
 namespace headscope {
 namespace {
@@ -19,19 +18,12 @@ std::string duration_text(double seconds) {
   return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
 }
 
-/// Columns of the terminal that stderr is; 80 if it does not say.
-std::size_t terminal_width() {
-  winsize size{};
-  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : 80;
-}
-
 }  // namespace
 
 Progress::Progress(bool quiet)
-    : style_(quiet                        ? Style::quiet
-             : isatty(STDERR_FILENO) != 0 ? Style::terminal
-                                          : Style::lines) {}
+    : style_(quiet                             ? Style::quiet
+             : Terminal::error().is_terminal() ? Style::terminal
+                                               : Style::lines) {}
 
 Progress::~Progress() {
   clear();
@@ -124,7 +116,7 @@ std::string Progress::line() const {
   }
   if (style_ == Style::lines) return text + place + time + speed;
   // A line as wide as the terminal would wrap. What does not fit is left out.
-  const std::size_t most = terminal_width() - 1;
+  const std::size_t most = Terminal::error().columns() - 1;
   for (const std::string& more : {place + time + speed, place + time, time}) {
     if (text.size() + more.size() > most) continue;
     text += more;

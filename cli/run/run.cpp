@@ -5,8 +5,10 @@
 
 #include "headscope/kernel.hpp"
 #include "headscope/random.hpp"
+#include "headscope/utf8.hpp"
 #include "run/run_passes.hpp"
 #include "run/run_results.hpp"
+#include "terminal.hpp"
 
 namespace headscope {
 namespace {
@@ -59,9 +61,9 @@ Results results_of(const RunSetup& setup, const CorpusRun& trained,
 
 void say_finished(const RunOptions& options, const PassFolder& folder) {
   if (options.quiet) return;
-  std::cerr << "shard " << options.shard << " of " << options.n_shard
-            << " is finished; when all are: headscope merge " << folder.folder()
-            << " --output DIR\n";
+  std::cerr << Terminal::error().note(
+      "shard " + std::to_string(options.shard) + " of " + std::to_string(options.n_shard) +
+      " is finished; when all are: headscope merge " + one_line(folder.folder()) + " --output DIR");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "headscope/error.hpp"
+#include "terminal.hpp"
 
 namespace headscope {
 namespace {
@@ -150,9 +151,12 @@ bool PassRunner::wait_for_others(int pass) const {
   if (missing.empty()) return true;
   progress_.clear();
   if (!options_.quiet) {
-    std::cerr << "shard " << options_.shard << " of " << options_.n_shard << ": pass " << pass
-              << " is finished; the next needs pass " << pass << " of shard " << shard_list(missing)
-              << (options_.wait ? "; waiting\n" : "; run this command again when it is there\n");
+    const std::string number = std::to_string(pass);
+    std::cerr << Terminal::error().note(
+        "shard " + std::to_string(options_.shard) + " of " + std::to_string(options_.n_shard) +
+        ": pass " + number + " is finished; the next needs pass " + number + " of shard " +
+        shard_list(missing) +
+        (options_.wait ? "; waiting" : "; run this command again when it is there"));
   }
   constexpr auto pause = std::chrono::milliseconds(500);
   constexpr int patience = 20;  // times: a shard that its user starts again has so long to do so

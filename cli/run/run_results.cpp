@@ -13,6 +13,7 @@
 #include "headscope/version.hpp"
 #include "run/corpus_folders.hpp"
 #include "run/output_folder.hpp"
+#include "terminal.hpp"
 
 namespace headscope {
 namespace {
@@ -185,7 +186,7 @@ void write_run(const Results& results, const RunOptions& options, Progress& prog
   progress.finish();
   for (const ResultsGroup& group : results.groups) {
     if (!group.report.warning.empty()) {
-      std::cerr << "headscope: warning: " << group.report.warning << "\n";
+      std::cerr << Terminal::error().warning(group.report.warning);
     }
   }
   if (!options.quiet) {
@@ -195,9 +196,9 @@ void write_run(const Results& results, const RunOptions& options, Progress& prog
 
 void say_if_no_figures(const std::string& directory) {
   if (can_draw_figures()) return;
-  std::cerr << "headscope: gnuplot is not installed, so the report has no figures; once it is, "
-               "`headscope report "
-            << one_line(directory) << "` draws them\n";
+  std::cerr << Terminal::error().note(
+      "gnuplot is not installed, so the report has no figures; once it is, `headscope report " +
+      one_line(directory) + "` draws them");
 }
 
 void draw_results(const Results& results, const std::string& directory,

@@ -43,13 +43,10 @@ struct StreamVariant {
 /// Better than One?" (zero ablation).
 class HeadAblation : public LayerObserver {
  public:
-  /// @param engine  of the differences.
-  /// @param passes  engine of the clean stream, and of attention with and without the variants'
-  ///                changes: the one of the forward pass that it watches.
-  /// @param sample  of the vocabulary, from which `losses` estimates.
+  /// @param precision  its `passes` is the engine of the forward pass that is watched; its sample
+  ///                   and `exact_above` are of `losses` alone.
   /// @throws ShapeError if the model is attention-only.
-  explicit HeadAblation(const Model& model, Engine engine = Engine::float32,
-                        Engine passes = Engine::float32, const VocabularySample& sample = {});
+  explicit HeadAblation(const Model& model, const AblationPrecision& precision = {});
   ~HeadAblation() override;
 
   /// Keeps the layer. All layers of one forward pass, in order, make its document or pack that of
@@ -62,7 +59,9 @@ class HeadAblation : public LayerObserver {
   const TokenLoss& clean_loss(const Pack& pack);
 
   /// @param variants  of any layers; those of one layer, or of layers close together, share work.
-  /// @return          one per variant: losses of the pack's predictions, in their order.
+  /// @return          one per variant: losses of the pack's predictions, in their order. A typical
+  ///                  change, beyond a multiple of which losses are computed again, is the median
+  ///                  over the variants that replace as many heads.
   /// @throws ShapeError if a layer, head or replacement does not fit the model; gives both.
   /// Memory: at most `columns_at_once` columns of the residual stream, in addition to three
   /// matrices as large as the pack's stream for each layer.
@@ -92,11 +91,9 @@ class HeadAblation : public LayerObserver {
 
  private:
   struct Workspace;
-  std::vector<TokenLoss> losses(const Pack& pack, std::span<const HeadVariant> variants,
-                                Engine engine, bool sampled);
 
   const Model& model_;
-  Engine engine_;
+  AblationPrecision precision_;
   std::unique_ptr<Workspace> workspace_;
 };
 

@@ -29,6 +29,9 @@ struct Estimate {
 /// ignored). No interval if there is no sample, or `value` is NaN.
 Estimate percentile_estimate(double value, std::vector<double> samples);
 
+/// The estimate with its bounds moved into the range of possible values.
+Estimate within(Estimate estimate, double least, double most);
+
 /// Whether a claim is true of the model that was run.
 enum class Verdict { holds, does_not_hold, undecided };
 
@@ -53,8 +56,26 @@ inline constexpr std::size_t least_documents = 20;
 /// How often a statistic counts each unit that is resampled.
 using Weights = std::vector<std::uint32_t>;
 
-/// Units (blocks of documents, or layers, pairs) drawn with replacement, repeatable by the seed;
-/// fewer than there are (n_drawn): divide by the weights' sum. Draws are paired. Efron 1979.
+/// Values of several statistics over all units, over resamples of them and without a part of them.
+struct Replicates {
+  std::vector<double> whole;
+  std::vector<std::vector<double>> resampled;  ///< the first n_kept_resample draws: draw x value
+  std::vector<std::vector<double>> left_out;   ///< Bootstrap::without: part x value
+};
+
+/// Units (blocks of documents, or layers, pairs) drawn with replacement, repeatable by the seed
+/// (Efron 1979), and intervals of smooth statistics of them, such as means and ratios of sums.
+///
+/// An interval is the symmetric studentised one: value -+ t * se, where se is the jackknife's
+/// standard error and t the 95th percentile, over resamples of the jackknife's pseudo-values, of
+/// |their mean - that of all| / its own standard error. Its error falls with n^-2 (percentiles:
+/// n^-1), and units of very unequal size widen it. It needs no value of the statistic on a
+/// resample; the first n_kept_resample draws are kept with it, by which runs are compared.
+/// There is none where the statistic has no value without one of the units. Where t is not finite,
+/// since more than a twentieth of the resamples miss the few units that matter (the one pair that a
+/// model gets wrong), it is that of the draws, bootstrap_estimate (headscope/resampling.hpp), which
+/// is also for statistics that jump, such as counts of heads.
+/// Source: Tukey 1958; Hall 1988, "On Symmetric Bootstrap Confidence Intervals".
 class Bootstrap {
  public:
   /// @param n_resample  fewer than `least_resamples` count as 0.
@@ -69,17 +90,26 @@ class Bootstrap {
   std::size_t n_resample() const { return n_resample_; }
   /// All units: every weight is 1.
   Weights whole() const { return Weights(n_weight_, 1); }
-  /// Resample `index`.
+  /// Resample `index`. Fewer units are drawn than there are (n_drawn): divide by the weights' sum.
   Weights draw(std::size_t index) const;
+  /// Parts that are left out one at a time: units, or n_document_block groups of more. 0 if nothing
+  /// is resampled.
+  std::size_t n_left_out() const;
+  /// All units but those of part `index`.
+  Weights without(std::size_t index) const;
 
-  /// Each value of the statistic over all units, with the interval of its resamples.
+  /// Each value of the statistic over all units, with its interval.
   /// @param statistic  returns the same number of values for any weights.
   std::vector<Estimate> estimates(
       const std::function<std::vector<double>(const Weights&)>& statistic) const;
+  /// The same from values of the statistic.
+  std::vector<Estimate> estimates(const Replicates& replicates) const;
 
  private:
   Bootstrap(std::vector<std::size_t> drawn_from, std::size_t n_weight, std::size_t n_resample,
             std::uint64_t seed);
+  /// The part of the unit drawn_from_[place].
+  std::size_t part_of(std::size_t place) const;
 
   std::vector<std::size_t> drawn_from_;
   std::size_t n_weight_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -37,6 +38,19 @@ struct VocabularySample {
   bool is_whole() const { return n_probable == 0; }
 };
 
+/// How HeadAblation computes the losses of variants.
+struct AblationPrecision {
+  Engine engine = Engine::float32;  ///< of the differences from the clean stream
+  Engine passes = Engine::float32;  ///< of the clean stream, and of attention
+  VocabularySample sample = {};
+  /// Variants that change the losses by more than this multiple of a typical variant's change are
+  /// computed again in float32.
+  double exact_above = std::numeric_limits<double>::infinity();
+
+  /// Whether losses may differ from those by `passes` alone.
+  bool is_lower() const { return engine != passes || !sample.is_whole(); }
+};
+
 /// `float32`, `high`, `fast`.
 std::string precision_name(Precision precision);
 /// The precision with a name; none for other text.
@@ -45,15 +59,18 @@ std::optional<Precision> parse_precision(const std::string& name);
 /// `float32`, `bfloat16 x 6`, `bfloat16 x 3`, `bfloat16`, `int16`.
 std::string engine_name(Engine engine);
 
-/// The fastest engine of a precision on a processor, by speeds measured; float32 if none is known
-/// to be faster.
+/// The fastest engine, of those that keep a precision in every product, on a processor, by speeds
+/// measured; float32 if none is known to be faster.
 Engine fastest_engine(Precision precision, const Processor& processor);
 
 /// The same for gradients: for high and fast good to about 1e-5.
 Engine fastest_gradient_engine(Precision precision, const Processor& processor);
 
-/// The entries of a vocabulary that keep a precision; all if a sample is not worth it.
-VocabularySample vocabulary_sample(Precision precision, Index d_vocab);
+/// The fastest way to compute the losses of ablated heads that keeps a precision.
+/// @param d_vocab  of which losses may take a sample; 0: they take all entries.
+/// @param seed     of the entries that are drawn.
+AblationPrecision ablation_precision(Precision precision, const Processor& processor, Index d_vocab,
+                                     std::uint64_t seed);
 
 /// What each precision means on a processor, a line each.
 std::string precision_summary(const Processor& processor);

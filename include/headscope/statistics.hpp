@@ -97,10 +97,6 @@ class DocumentStatistics {
   std::map<std::string, Array> parts_;
 };
 
-/// P(X >= successes), X ~ Binomial(trials, probability): one-sided, exact to rounding.
-/// @throws Error if the probability is outside [0, 1].
-double binomial_upper_tail(std::uint64_t successes, std::uint64_t trials, double probability);
-
 /// Two-sided p-value of a mean of 0, by a t-test of n paired differences: t = mean / (standard
 /// deviation / sqrt(n)), n - 1 degrees of freedom. 1 if all differences are 0, 0 if all are the
 /// same other number, NaN for fewer than two. Source: Student 1908.

@@ -1,6 +1,8 @@
 #include "headscope/ablation.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -72,6 +74,42 @@ void check_variant(const HeadVariant& variant, const ModelConfig& config, Index 
   check_count("columns of the replacement z", n_token, variant.z.n_col);
 }
 
+std::vector<Change> changes_of(std::span<const HeadVariant> variants, const ModelConfig& config,
+                               Index n_token) {
+  std::vector<Change> changes;
+  for (const HeadVariant& variant : variants) {
+    check_variant(variant, config, n_token);
+    changes.push_back({{variant.layer, StartPoint::Sublayer::mlp}, &variant});
+  }
+  return changes;
+}
+
+/// The variants that change the losses by more than `multiple` times what the median of those does
+/// that replace as many heads. A change is the sum of |changes| over the predictions: its rounding
+/// errors are relative to that, also where changes cancel.
+std::vector<std::size_t> large_changes(const std::vector<TokenLoss>& losses, const TokenLoss& clean,
+                                       std::span<const HeadVariant> variants, double multiple) {
+  std::vector<double> sizes;
+  std::map<std::size_t, std::vector<double>> by_heads;
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    double size = 0;
+    for (std::size_t t = 0; t < clean.nll.size(); ++t) {
+      size += std::abs(losses[i].nll[t] - clean.nll[t]);
+    }
+    sizes.push_back(size);
+    by_heads[variants[i].heads.size()].push_back(size);
+  }
+  std::map<std::size_t, double> most;
+  for (const auto& [n_head, of_variants] : by_heads) {
+    most[n_head] = multiple * arma::median(arma::vec(of_variants));
+  }
+  std::vector<std::size_t> large;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] > most[variants[i].heads.size()]) large.push_back(i);
+  }
+  return large;
+}
+
 }  // namespace
 
 struct HeadAblation::Workspace {
@@ -86,19 +124,19 @@ struct HeadAblation::Workspace {
     }
   };
 
-  Workspace(const Model& model_given, Engine passes_given, const VocabularySample& sample_given)
+  Workspace(const Model& model_given, const AblationPrecision& precision)
       : model(model_given),
         config(model.config),
-        passes(passes_given),
-        sample(sample_given),
+        passes(precision.passes),
+        sample(precision.sample),
         clean(config.n_layer) {}
 
   const Model& model;
   const ModelConfig& config;
   const Engine passes;  // of the clean stream and of attention
   const VocabularySample sample;
-  Engine engine = Engine::float32;  // of the differences
-  bool sampled = false;             // whether losses come from the sample
+  Engine engine = Engine::float32;  // of the differences now
+  bool sampled = false;             // whether losses come from the sample now
   LayerProducts products;           // of one layer
   Vector mean_unembedding;          // empty until it is needed
   Activations clean;
@@ -251,7 +289,11 @@ struct HeadAblation::Workspace {
   }
 
   /// Losses of any number of variants, in order.
-  std::vector<TokenLoss> all_losses(const Pack& pack, const std::vector<Change>& changes) {
+  /// @param with  the engine of the differences.
+  std::vector<TokenLoss> all_losses(const Pack& pack, const std::vector<Change>& changes,
+                                    Engine with, bool from_sample) {
+    engine = with;
+    sampled = from_sample;
     std::vector<std::size_t> order(changes.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return changes[i].place(); });
@@ -271,11 +313,10 @@ struct HeadAblation::Workspace {
   }
 };
 
-HeadAblation::HeadAblation(const Model& model, Engine engine, Engine passes,
-                           const VocabularySample& sample)
+HeadAblation::HeadAblation(const Model& model, const AblationPrecision& precision)
     : model_(model),
-      engine_(engine),
-      workspace_(std::make_unique<Workspace>(model, passes, sample)) {
+      precision_(precision),
+      workspace_(std::make_unique<Workspace>(model, precision)) {
   if (!model.is_complete()) {
     throw ShapeError("model: expected token embedding and MLP weights, got attention weights only");
   }
@@ -309,25 +350,26 @@ const TokenLoss& HeadAblation::clean_loss(const Pack& pack) {
 
 std::vector<TokenLoss> HeadAblation::losses(const Pack& pack,
                                             std::span<const HeadVariant> variants) {
-  return losses(pack, variants, engine_, !workspace_->sample.is_whole());
+  const TokenLoss& clean = clean_loss(pack);
+  const std::vector<Change> changes = changes_of(variants, model_.config, pack.n_column());
+  std::vector<TokenLoss> losses =
+      workspace_->all_losses(pack, changes, precision_.engine, !precision_.sample.is_whole());
+  if (std::isinf(precision_.exact_above)) return losses;
+  const std::vector<std::size_t> large =
+      large_changes(losses, clean, variants, precision_.exact_above);
+  if (large.empty()) return losses;
+  std::vector<Change> again;
+  for (const std::size_t i : large) again.push_back(changes[i]);
+  std::vector<TokenLoss> exact = workspace_->all_losses(pack, again, precision_.passes, false);
+  for (std::size_t i = 0; i < large.size(); ++i) losses[large[i]] = std::move(exact[i]);
+  return losses;
 }
 
 std::vector<TokenLoss> HeadAblation::float32_losses(const Pack& pack,
                                                     std::span<const HeadVariant> variants) {
-  return losses(pack, variants, Engine::float32, false);
-}
-
-std::vector<TokenLoss> HeadAblation::losses(const Pack& pack, std::span<const HeadVariant> variants,
-                                            Engine engine, bool sampled) {
   clean_loss(pack);
-  std::vector<Change> changes;
-  for (const HeadVariant& variant : variants) {
-    check_variant(variant, model_.config, pack.n_column());
-    changes.push_back({{variant.layer, StartPoint::Sublayer::mlp}, &variant});
-  }
-  workspace_->engine = engine;
-  workspace_->sampled = sampled;
-  return workspace_->all_losses(pack, changes);
+  return workspace_->all_losses(pack, changes_of(variants, model_.config, pack.n_column()),
+                                Engine::float32, false);
 }
 
 std::vector<TokenLoss> HeadAblation::losses(const Pack& pack,
@@ -338,8 +380,7 @@ std::vector<TokenLoss> HeadAblation::losses(const Pack& pack,
     check_variant(variant, model_.config, pack.n_column());
     changes.push_back({variant.start, nullptr, nullptr, variant.difference});
   }
-  workspace_->engine = engine_;
-  return workspace_->all_losses(pack, changes);
+  return workspace_->all_losses(pack, changes, precision_.engine, false);
 }
 
 std::vector<TokenLoss> HeadAblation::masked_losses(const Pack& pack,
@@ -351,9 +392,7 @@ std::vector<TokenLoss> HeadAblation::masked_losses(const Pack& pack,
     check_count("columns of a head mask", model_.config.n_layer, mask.n_cols);
     changes.push_back({{first_masked_layer(mask), StartPoint::Sublayer::mlp}, nullptr, &mask});
   }
-  workspace_->engine = engine_;
-  workspace_->sampled = false;
-  return workspace_->all_losses(pack, changes);
+  return workspace_->all_losses(pack, changes, precision_.engine, false);
 }
 
 }  // namespace headscope

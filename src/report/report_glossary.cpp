@@ -32,7 +32,9 @@ constexpr std::array<Term, 14> terms{{
      "Going on as before: on a token that occurred earlier, attending to the token that followed "
      "it then."},
     {"interval",
-     "The range in which the number lies in 95 % of samples of such documents, by resampling."},
+     "A range made to hold the number of all such text for 95 % of samples of documents: "
+     "symmetric, "
+     "from the differences that leaving out documents makes, and from resamples of these."},
     {"logit", "The score of a token before the softmax; differences of logits are log odds."},
     {"loss",
      "Minus the log probability of the token that follows, in nats; the lower, the better the "

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -38,6 +39,7 @@ double quantile(const std::vector<double>& sorted, double share) {
   const double position = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(position);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  if (std::isinf(sorted[above])) return sorted[above];
   return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
 }
 
@@ -57,6 +59,57 @@ double skewness(const std::vector<double>& samples) {
     third += away * away * away / n;
   }
   return second > 0 ? third / std::pow(second, 1.5) : 0;
+}
+
+/// How often each of n parts is among n draws with replacement, for every resample.
+std::vector<Weights> part_counts(std::size_t n, std::size_t n_resample, std::uint64_t seed) {
+  std::vector<Weights> counts(n == 0 ? 0 : n_resample, Weights(n, 0));
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const CounterRandom random(seed, i);
+    for (std::size_t draw = 0; draw < n; ++draw) ++counts[i][random.below(n, draw)];
+  }
+  return counts;
+}
+
+/// t * se of the symmetric studentised interval; infinite or NaN where there is none.
+/// @param left_out  the statistic without each part.
+/// @param counts    resamples of the parts.
+double studentised_half_width(double value, const std::vector<double>& left_out,
+                              const std::vector<Weights>& counts) {
+  const std::size_t n_part = left_out.size();
+  if (n_part < 2) return std::numeric_limits<double>::quiet_NaN();
+  const auto n = static_cast<double>(n_part);
+  // Pseudo-values less `value`; then less their mean.
+  std::vector<double> away(n_part);
+  for (std::size_t i = 0; i < n_part; ++i) away[i] = (n - 1) * (value - left_out[i]);
+  const double mean = std::accumulate(away.begin(), away.end(), 0.0) / n;
+  double squares = 0, largest = 0;
+  for (double& each : away) {
+    each -= mean;
+    squares += each * each;
+    largest = std::max(largest, std::abs(each));
+  }
+  // Differences of float64 values of this size are rounding.
+  constexpr double rounding = 1e-13;
+  if (std::isnan(squares)) return squares;
+  if (largest <= rounding * n * std::abs(value)) return 0;
+  std::vector<double> sizes;
+  sizes.reserve(counts.size());
+  for (const Weights& times : counts) {
+    double sum = 0, sum_of_squares = 0;
+    for (std::size_t i = 0; i < n_part; ++i) {
+      const double weighted = times[i] * away[i];
+      sum += weighted;
+      sum_of_squares += weighted * away[i];
+    }
+    const double of_mean = sum / n, variance = sum_of_squares / n - of_mean * of_mean;
+    sizes.push_back(variance > rounding * sum_of_squares / n
+                        ? std::abs(of_mean) / std::sqrt(variance / (n - 1))
+                        : std::numeric_limits<double>::infinity());
+  }
+  std::sort(sizes.begin(), sizes.end());
+  const double t = quantile(sizes, 1 - 2 * lower_tail);
+  return t * std::sqrt(squares / (n * (n - 1)));
 }
 
 }  // namespace
@@ -93,6 +146,13 @@ Estimate bootstrap_estimate(double value, std::vector<double> samples) {
     return quantile(sorted, cdf(boost::math::normal(), bias + z / room));
   };
   return {value, bound(lower_tail), bound(1 - lower_tail), kept};
+}
+
+Estimate within(Estimate estimate, double least, double most) {
+  if (!estimate.has_interval()) return estimate;
+  estimate.low = std::clamp(estimate.low, least, most);
+  estimate.high = std::clamp(estimate.high, least, most);
+  return estimate;
 }
 
 Verdict verdict_of(const Estimate& effect, Side side, double threshold) {
@@ -147,17 +207,53 @@ Weights Bootstrap::draw(std::size_t index) const {
   return weights;
 }
 
+std::size_t Bootstrap::n_left_out() const {
+  return n_resample_ == 0 ? 0 : std::min(drawn_from_.size(), n_document_block);
+}
+
+std::size_t Bootstrap::part_of(std::size_t place) const {
+  return document_block(place, drawn_from_.size());
+}
+
+Weights Bootstrap::without(std::size_t index) const {
+  Weights weights = whole();
+  for (std::size_t place = 0; place < drawn_from_.size(); ++place) {
+    if (part_of(place) == index) weights[drawn_from_[place]] = 0;
+  }
+  return weights;
+}
+
 std::vector<Estimate> Bootstrap::estimates(
     const std::function<std::vector<double>(const Weights&)>& statistic) const {
-  const std::vector<double> values = statistic(whole());
-  std::vector<std::vector<double>> samples(values.size());
-  for (std::size_t i = 0; i < n_resample_; ++i) {
-    const std::vector<double> resampled = statistic(draw(i));
-    for (std::size_t j = 0; j < values.size(); ++j) samples[j].push_back(resampled[j]);
+  Replicates replicates{.whole = statistic(whole()), .resampled = {}, .left_out = {}};
+  for (std::size_t i = 0; i < std::min(n_resample_, n_kept_resample); ++i) {
+    replicates.resampled.push_back(statistic(draw(i)));
   }
+  for (std::size_t i = 0; i < n_left_out(); ++i) {
+    replicates.left_out.push_back(statistic(without(i)));
+  }
+  return estimates(replicates);
+}
+
+std::vector<Estimate> Bootstrap::estimates(const Replicates& replicates) const {
+  const std::vector<Weights> counts = part_counts(n_left_out(), n_resample_, seed_);
   std::vector<Estimate> estimates;
-  for (std::size_t j = 0; j < values.size(); ++j) {
-    estimates.push_back(bootstrap_estimate(values[j], std::move(samples[j])));
+  for (std::size_t j = 0; j < replicates.whole.size(); ++j) {
+    Estimate& estimate = estimates.emplace_back();
+    estimate.value = replicates.whole[j];
+    std::vector<double> left_out;
+    for (const std::vector<double>& values : replicates.left_out) left_out.push_back(values[j]);
+    const double half_width = studentised_half_width(estimate.value, left_out, counts);
+    if (std::isnan(half_width)) continue;
+    std::vector<double> resampled;
+    for (const std::vector<double>& values : replicates.resampled) resampled.push_back(values[j]);
+    if (std::isinf(half_width)) {
+      estimate = bootstrap_estimate(estimate.value, std::move(resampled));
+      continue;
+    }
+    estimate.low = estimate.value - half_width;
+    estimate.high = estimate.value + half_width;
+    estimate.resamples = kept_samples(resampled);
   }
   return estimates;
 }

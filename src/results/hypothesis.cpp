@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
@@ -35,17 +34,6 @@ std::vector<double> average_ranks(const std::vector<double>& values) {
 }
 
 }  // namespace
-
-double binomial_upper_tail(std::uint64_t successes, std::uint64_t trials, double probability) {
-  if (!(probability >= 0 && probability <= 1)) {
-    throw Error("binomial_upper_tail: expected a probability in [0, 1], got " +
-                std::to_string(probability));
-  }
-  if (successes == 0) return 1;
-  if (successes > trials) return 0;
-  const boost::math::binomial_distribution<> hits(static_cast<double>(trials), probability);
-  return cdf(complement(hits, static_cast<double>(successes - 1)));
-}
 
 double paired_t_p(double n, double sum, double sum_of_squares) {
   if (!(n >= 2)) return arma::datum::nan;

@@ -320,6 +320,35 @@ TEST_F(Treebank, UnitsOfInferenceAreItsDocuments) {
   check("units_check.py", {"100"});
 }
 
+/// Runs the program on stories and recomputes in NumPy what heads write, or what labels explain.
+/// @param what  copying, labels.
+/// @return      values of `explained` that are not missing.
+std::ptrdiff_t check_effects(const std::string& model, const std::string& max_documents,
+                             const std::string& what) {
+  const test::TemporaryDirectory folder;
+  const std::string corpus = data_file("stories.conllu");
+  const test::Finished run = test::run_headscope(
+      {"run", "--model", model, "--corpus", corpus, "--max-documents", max_documents, "--analyses",
+       "classification", "--bootstrap", "40", "--quiet", "--output", folder.path()});
+  EXPECT_EQ(run.exit_status, 0) << run.err;
+  const test::Finished check = test::run_program(
+      {"/usr/bin/python3", HEADSCOPE_PROJECT_DIR "/tests/reference/effects_check.py",
+       folder.file("results.h5"), model, corpus, "", what});
+  EXPECT_EQ(check.exit_status, 0) << check.out << check.err;
+  const std::vector<double> shares =
+      hdf5::InputFile(folder.file("results.h5")).read_reals("classification/explained").values;
+  return std::ranges::count_if(shares, [](double share) { return !std::isnan(share); });
+}
+
+TEST(ClassificationAgainstNumPy, WhatHeadsWriteAgreesOnStories) {
+  check_effects(data_file("default-model.h5"), "6", "copying");
+}
+
+// Enough documents for intervals, without which no label is measured.
+TEST(ClassificationAgainstNumPy, WhatLabelsExplainAgreesOnStories) {
+  EXPECT_GE(check_effects(data_file("planted-model.h5"), "20", "labels"), 2);
+}
+
 TEST(ClassificationAgainstNumPy, AgreesOnStories) {
   check_against_numpy(data_file("planted-model.h5"), data_file("stories.conllu"), "6");
 }

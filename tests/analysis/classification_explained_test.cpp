@@ -128,46 +128,51 @@ class PlantedLabels : public testing::Test {
     return item.analysis->finish(*item.statistics).front();
   }
 
-  /// Share of a head's effect that stays with a prototype in place of its attention, at the queries
-  /// of which its label speaks; at others it looks at position 0.
-  double share_with(HeadIndex head, const Prototype& label, const Prototype& prototype) const {
-    const ModelConfig& config = model_.config;
+  /// Share of a head's effect that stays with each prototype in place of its attention, at the
+  /// queries of which its label speaks; at others it looks at position 0.
+  std::vector<double> shares_with(HeadIndex head, const Prototype& label,
+                                  const std::vector<Prototype>& prototypes) const {
+    const Index d_model = model_.config.d_model;
+    Forward forward(model_);
+    Values values(head.layer);
+    Vector mean(d_model, arma::fill::zeros);
+    LayerObserver* const of_values[] = {&values};
+    for (const TokenIds& tokens : documents_) {
+      forward.run(tokens, of_values);
+      mean += arma::sum(values.z.tail_cols(100), 1) / (100.0F * n_repetition);
+    }
+    double clean = 0, mean_loss = 0;
+    std::vector<double> replaced_loss(prototypes.size(), 0);
     const WordStructure no_words;
     const std::vector<std::optional<TokenId>> no_rarest(101);
-    Forward forward(model_);
-    Vector mean(config.d_model, arma::fill::zeros);
-    double clean = 0, mean_loss = 0, replaced_loss = 0;
-    for (const bool measuring : {false, true}) {
-      for (const TokenIds& tokens : documents_) {
-        HeadAblation ablation(model_);
-        Values values(head.layer);
-        LayerObserver* const observers[] = {&ablation, &values};
-        forward.run(tokens, observers);
-        if (!measuring) {
-          mean += arma::sum(values.z.tail_cols(100), 1) / (100.0F * n_repetition);
-          continue;
-        }
-        const std::vector<unsigned char> no_punctuation;
-        const std::vector<std::vector<Index>> copies = earlier_copies(tokens);
-        const PrototypeSource source{tokens, no_punctuation, copies, no_rarest, no_words};
-        const PrototypeKeys of_label = prototype_keys(label, source);
+    const std::vector<unsigned char> no_punctuation;
+    for (const TokenIds& tokens : documents_) {
+      HeadAblation ablation(model_);
+      LayerObserver* const observers[] = {&ablation, &values};
+      forward.run(tokens, observers);
+      const std::vector<std::vector<Index>> copies = earlier_copies(tokens);
+      const PrototypeSource source{tokens, no_punctuation, copies, no_rarest, no_words};
+      const PrototypeKeys of_label = prototype_keys(label, source);
+      std::vector<Matrix> z;
+      for (const Prototype& prototype : prototypes) {
         PrototypeKeys keys = prototype_keys(prototype, source);
         for (Index q = 0; q < keys.size(); ++q) {
           if (of_label[q].empty()) keys[q].clear();
         }
         Matrix pattern(101, 101);
         fill_prototype(keys, std::vector<double>(101), 1, pattern);
-        const Matrix z = values.v * pattern;
-        const HeadVariant variants[] = {
-            {head.layer, {head.head}, {mean.memptr(), config.d_model, 101, 0}},
-            {head.layer, {head.head}, z}};
-        const std::vector<TokenLoss> losses = ablation.losses(tokens, variants);
-        clean += ablation.clean_loss(Pack::of_document(tokens)).sum();
-        mean_loss += losses[0].sum();
-        replaced_loss += losses[1].sum();
+        z.push_back(values.v * pattern);
       }
+      std::vector<HeadVariant> variants{
+          {head.layer, {head.head}, {mean.memptr(), d_model, 101, 0}}};
+      for (const Matrix& each : z) variants.push_back({head.layer, {head.head}, each});
+      const std::vector<TokenLoss> losses = ablation.losses(tokens, variants);
+      clean += ablation.clean_loss(Pack::of_document(tokens)).sum();
+      mean_loss += losses[0].sum();
+      for (std::size_t i = 0; i < z.size(); ++i) replaced_loss[i] += losses[1 + i].sum();
     }
-    return 1 - (replaced_loss - clean) / (mean_loss - clean);
+    for (double& loss : replaced_loss) loss = 1 - (loss - clean) / (mean_loss - clean);
+    return replaced_loss;
   }
 
   /// What one layer attends to and mixes.
@@ -196,6 +201,8 @@ TEST_F(PlantedLabels, ExplainWhatTheirHeadsDo) {
                                           {HeadType::current_token, 1, 2}}) {
     EXPECT_GE(value("explained", type, layer, head), 0.95) << head_type_name(type);
     EXPECT_LE(value("explained", type, layer, head), 1.05) << head_type_name(type);
+    EXPECT_GE(value("explained_where_said", type, layer, head), 0.95) << head_type_name(type);
+    EXPECT_GE(value("explained_place_mass", type, layer, head), 0.9) << head_type_name(type);
     EXPECT_EQ(value("explained_verdict", type, layer, head), 2) << head_type_name(type);
   }
   EXPECT_LE(value("explained_control", HeadType::positional, 0, 0), 0.1);
@@ -215,12 +222,12 @@ TEST_F(PlantedLabels, OtherTypesPlacesExplainNothing) {
                                       {.type = HeadType::induction},
                                       {.type = HeadType::sink}};
   for (const auto& [head, own] : {std::pair{HeadIndex{0, 0}, places[0]}, {{1, 0}, places[4]}}) {
-    for (const Prototype& place : places) {
-      const double share = share_with(head, own, place);
-      if (place == own) {
-        EXPECT_GE(share, 0.95) << head.text();
+    const std::vector<double> shares = shares_with(head, own, places);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (places[i] == own) {
+        EXPECT_GE(shares[i], 0.95) << head.text();
       } else {
-        EXPECT_LE(share, 0.1) << head.text() << " at " << prototype_text(place);
+        EXPECT_LE(shares[i], 0.1) << head.text() << " at " << prototype_text(places[i]);
       }
     }
   }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "classification/claims.hpp"
 #include "classification/paired.hpp"
@@ -153,9 +154,7 @@ class TypesTest : public testing::Test {
     document.end();
   }
 
-  WeightedSums whole(std::size_t n_bootstrap = 0) {
-    return {statistics(), bootstrap_weights(statistics_, n_bootstrap, 0)};
-  }
+  WeightedSums whole(std::size_t n_bootstrap = 0) { return {statistics(), n_bootstrap, 0}; }
 
   TypeMargins margins(std::array<double, n_typed_unit> induction = {},
                       std::size_t n_bootstrap = 0) {
@@ -230,7 +229,7 @@ TEST_F(TypesTest, FewHitsInOneDocumentAreWorthLessThanTheSameOverMany) {
     counts.add_to(document, relation_test_name("nsubj", 0));
     document.end();
   }
-  const WeightedSums sums(statistics_, bootstrap_weights(statistics_, 0, 0));
+  const WeightedSums sums(statistics_, 0, 0);
   // t = 0.5 / 0.5 with 9 degrees of freedom.
   EXPECT_NEAR(test_relations(sums)[0].p[1], 0.1717182, 1e-7);
   EXPECT_LT(spread, 0.05);
@@ -442,20 +441,64 @@ TEST_F(TypesTest, SummaryAndVariablesNameTheOffsetAndTheRelation) {
 }
 
 TEST_F(TypesTest, ResamplesDrawDocumentsAndKeepTheWholeInFront) {
-  const arma::mat weights = bootstrap_weights(statistics(), 200, 1);
-  ASSERT_EQ(weights.n_cols, 201u);
-  EXPECT_EQ(arma::accu(weights.col(0)), static_cast<double>(n_block));
-  for (Index w = 1; w < 201; ++w) {
-    EXPECT_EQ(weights(0, w) + weights(1, w), 1) << "one of two blocks";
-  }
   set(HeadScore::sink, 0, 0, 1, 10);
   set(HeadScore::sink, 1, 0, 9, 10);
-  const arma::mat sink = WeightedSums(statistics(), weights).ratio("sink");
+  const WeightedSums sums = whole(200);
+  ASSERT_EQ(sums.n_weighting(), 201u);
+  const arma::mat sink = sums.ratio("sink");
   EXPECT_DOUBLE_EQ(sink(0, 0), 0.5);
-  const Estimate estimate = row_estimate(sink, 0);
-  EXPECT_DOUBLE_EQ(estimate.value, 0.5);
-  EXPECT_DOUBLE_EQ(estimate.low, 0.1);
-  EXPECT_DOUBLE_EQ(estimate.high, 0.9);
+  std::set<double> drawn;
+  for (Index w = 1; w < 201; ++w) drawn.insert(sink(0, w));
+  EXPECT_THAT(drawn, testing::UnorderedElementsAre(0.1, 0.9)) << "one of two blocks";
+  const Estimate jumping = row_estimate(sink, 0);
+  EXPECT_DOUBLE_EQ(jumping.low, 0.1);
+  EXPECT_DOUBLE_EQ(jumping.high, 0.9);
+}
+
+TEST_F(TypesTest, IntervalsOfRatiosLeaveOutDocuments) {
+  Array& n_document = sum("n_document", {n_block});
+  for (Index block = 0; block < 24; ++block) {
+    n_document(block) = 1;
+    set(HeadScore::sink, block, 0, static_cast<double>(block % 5), 10);
+    set(HeadScore::sink, block, 1, 3, 10);
+  }
+  std::vector<double> shares;
+  const std::vector<Estimate> found = whole(200).estimates([&](const WeightedSums& sums) {
+    for (Index w = 0; w < sums.n_weighting(); ++w) shares.push_back(sums.ratio("sink")(0, w));
+    return sums.ratio("sink");
+  });
+  EXPECT_EQ(shares.size(), 201u + 24u);
+  const auto mean = [](const Weights& weights) {
+    double hits = 0, n = 0;
+    for (std::size_t block = 0; block < 24; ++block) {
+      hits += weights[block] * static_cast<double>(block % 5);
+      n += 10.0 * weights[block];
+    }
+    return std::vector<double>{hits / n};
+  };
+  const Estimate expected = Bootstrap(24, 200, 0).estimates(mean)[0];
+  EXPECT_NEAR(found[0].value, 46.0 / 240, 1e-12);
+  EXPECT_NEAR(found[0].low, expected.low, 1e-12);
+  EXPECT_NEAR(found[0].high, expected.high, 1e-12);
+  EXPECT_EQ(found[0].resamples.size(), 200u);
+  EXPECT_NEAR(found[1].low, 0.3, 1e-12);
+  EXPECT_NEAR(found[1].high, 0.3, 1e-12);
+}
+
+TEST_F(TypesTest, WhatHasNoCeilingIsPrimaryOnlyOfHeadsOfNoOtherType) {
+  TypeMargins margins;
+  for (arma::mat& margin : margins.margin) margin = arma::mat(3, 1, arma::fill::value(-1));
+  const auto margin = [&](HeadType type, Index unit) -> double& {
+    return margins.margin[static_cast<std::size_t>(type)](unit, 0);
+  };
+  const auto primary = [](HeadType type) { return 1 + static_cast<Index>(type); };
+  margin(HeadType::copying, 0) = 50;
+  margin(HeadType::induction, 0) = 0;
+  margin(HeadType::copying, 1) = 0.5;
+  margin(HeadType::suppressing, 1) = 0.6;
+  EXPECT_EQ(primary_type(margins, 0), primary(HeadType::induction));
+  EXPECT_EQ(primary_type(margins, 1), primary(HeadType::suppressing));
+  EXPECT_EQ(primary_type(margins, 2), 0);
 }
 
 TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsSinkMassIsHigherWithoutPronouns) {
@@ -534,6 +577,11 @@ TEST_F(TypesTest, ClaimSevenHoldsWhereTheWholeIntervalIsAboveHalfTheHeads) {
   EXPECT_EQ(claim(1, 0).verdict, Verdict::does_not_hold);
   EXPECT_EQ(claim(1, 2).verdict, Verdict::undecided);
   EXPECT_DOUBLE_EQ(claim(3, 0).effect.value, 0.75) << "a head of two types counts once";
+  std::array<double, n_head_type> weak = no_powers();
+  weak[static_cast<std::size_t>(HeadType::coreference)] = 0.5;
+  EXPECT_EQ(specialisation_claims(margins_of(1, 0), weak)[0].verdict, Verdict::undecided)
+      << "coreference heads may have been missed";
+  EXPECT_EQ(specialisation_claims(margins_of(3, 0), weak)[0].verdict, Verdict::holds);
 }
 
 TEST_F(TypesTest, ATypesClaimHoldsWhereEveryResampleKeepsMoreHeadsThanUntrainedModelsHave) {
@@ -564,6 +612,13 @@ TEST_F(TypesTest, NoHeadOfATypeSaysThereIsNoneIfOneWouldBeFound) {
   EXPECT_EQ(verdict(0.8).verdict, Verdict::does_not_hold);
   EXPECT_EQ(verdict(0.79).verdict, Verdict::undecided);
   EXPECT_THAT(verdict(0.79).evidence, HasSubstr("with a probability of 79 %"));
+  // A significant head below the threshold may lie above it.
+  TypeMargins significant = margins_of(0, 0);
+  significant.margin[static_cast<std::size_t>(HeadType::syntactic)](0, 3) = 0.1;
+  significant.margin[static_cast<std::size_t>(HeadType::syntactic)](0, 4) = 0.1;
+  std::array<double, n_head_type> powers = no_powers();
+  powers[static_cast<std::size_t>(HeadType::syntactic)] = 0.9;
+  EXPECT_EQ(specialisation_claims(significant, powers)[2].verdict, Verdict::undecided);
   // Without a test the intervals decide: a head may reach the threshold in a few resamples.
   TypeMargins near = margins_of(0, 0);
   arma::mat& positional = near.margin[static_cast<std::size_t>(HeadType::positional)];

@@ -248,8 +248,8 @@ class PruningPrecision : public PruningAnalysis,
 TEST_P(PruningPrecision, IsRecordedWithItsMeasuredError) {
   const auto [name, bound] = GetParam();
   const Results results = run(name, {"--precision", name});
-  const Engine engine = fastest_engine(*parse_precision(name), this_processor()),
-               pass_engine = fastest_engine(Precision::float32, this_processor());
+  const auto [engine, pass_engine, sample, exact_above] =
+      ablation_precision(*parse_precision(name), this_processor(), 0, 0);
   EXPECT_EQ(std::get<std::string>(results.attributes.at("precision")), name);
   EXPECT_EQ(std::get<std::string>(results.attributes.at("precision_engine")), engine_name(engine));
   EXPECT_EQ(std::get<std::string>(results.attributes.at("pass_engine")), engine_name(pass_engine));

@@ -1,6 +1,6 @@
 """How often the program errs, beside how often it says it does.
 
-    calibration.py PROGRAM [--model M --tokenizer T] [--corpus C.conllu ...] [--seeds N] [--parts shuffled,labels,untrained,coverage]
+    calibration.py PROGRAM [--model M --tokenizer T] [--corpus C.conllu ...] [--tasks T.jsonl ...] [--seeds N] [--parts P,...]
 
 - shuffled: the words of the corpus exchange their forms at random. Attention can then follow no relation; every syntactic or
   coreference head is false.
@@ -8,14 +8,19 @@
   pronouns. Again every syntactic or coreference head is false.
 - untrained: models of three shapes with GPT-2's initialisation read the corpus; each type that a head has is false but sink and
   those that a head may have without training, which are counted.
-- coverage: the documents are the population, its values those of a run on all of them. Samples of 30 documents are drawn from it
-  with replacement; the table says how often the 95 % intervals of a run on the sample hold the population's value.
+- swapped: head and baseline change places in documents chosen at random, so that neither can be better. The p-values of the
+  program's paired t are then uniform: it is made here from hits by document, once without swaps to compare it with the program's.
+- coverage: the documents are the population, its values those of a run on all of them. Samples of --sample documents are drawn from
+  it with replacement, which makes the population's values the truth whatever its size; the table says how often the 95 % intervals
+  of a run on the sample hold them. A kind with a value by head has the mean over heads, and the head least often covered.
+- tasks: the same of the pairs of --tasks, --sample of each.
 
-Prints a table in Markdown. The README has that of english-mini on EWT and GUM; CTest runs the stories with few seeds.
+Prints a table in Markdown. The README has that of english-mini on EWT; CTest runs the stories with few seeds.
 """
 
 import argparse
 import collections
+import json
 import os
 import random
 import re
@@ -26,7 +31,9 @@ import tempfile
 import h5py
 import numpy as np
 
-N_SAMPLE = 30
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reference"))
+from plain_gpt2 import t_upper_tail  # noqa: E402
+
 SHAPES = {"2 layers of 4 heads, 64": (2, 4, 64), "4 layers of 6 heads, 192": (4, 6, 192), "6 layers of 12 heads, 384": (6, 12, 384)}
 
 
@@ -131,12 +138,16 @@ class Runs:
     def __init__(self, options, folder):
         self.options, self.folder, self.number = options, folder, 0
 
-    def run(self, corpus, analyses, model=None, seed=0, bootstrap=1000):
+    def run(self, corpus, analyses, model=None, seed=0, bootstrap=1000, tasks=()):
         """The results file of a run, open."""
         self.number += 1
         output = os.path.join(self.folder, str(self.number))
         command = [self.options.program, "run", "--model", model or self.options.model, "--corpus", corpus, "--analyses", analyses,
                    "--seed", str(seed), "--bootstrap", str(bootstrap), "--figures", "svg", "--quiet", "--output", output]
+        if "pruning" in analyses:
+            command += ["--prune-documents", "0"]
+        if tasks:
+            command += ["--tasks", *tasks]
         if self.options.tokenizer:
             command += ["--tokenizer", self.options.tokenizer]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -191,13 +202,79 @@ def untrained_types(runs, documents, fields, seeds):
     return table
 
 
+def arcs_by_document(documents):
+    """(relation, direction) -> word offset of every arc, by document. Direction 0: the dependent is the later word."""
+    found = []
+    for document in documents:
+        arcs = collections.defaultdict(list)
+        for sentence in document:
+            for row in sentence:
+                relation, head, word = row[7].split(":")[0], int(row[6]), int(row[0])
+                if relation not in ("root", "punct", "_") and head > 0:
+                    arcs[relation, 0 if word > head else 1].append(abs(word - head))
+        found.append(arcs)
+    return found
+
+
+def swapped_tests(runs, documents, fields, seeds):
+    path = os.path.join(runs.folder, "corpus.conllu")
+    write_documents(documents, fields, path)
+    with runs.run(path, "classification", bootstrap=0) as results:
+        group = {name: results["classification/" + name][()] for name in
+                 ("relation", "relation_tested", "relation_offset", "relation_count_heldout", "relation_p")}
+    heldout = documents[1::2]
+    hits = []  # by document: relation -> direction x layer x head
+    for document in heldout:
+        write_documents([document], fields, path)
+        with runs.run(path, "classification", bootstrap=0) as results:
+            one = results["classification"]
+            if "relation" not in one:
+                hits.append({})
+                continue
+            counted = np.rint(np.nan_to_num(one["relation_accuracy"][()]) * one["relation_count"][()][:, :, None, None])
+            hits.append(dict(zip((name.decode() for name in one["relation"][()]), counted)))
+    arcs = arcs_by_document(heldout)
+    differences, worst = [], 0.0  # one of each tested relation, document x head
+
+    def p_values(by_document):
+        n = len(by_document)
+        deviation = by_document.std(axis=0, ddof=1)
+        t = by_document.mean(axis=0) / np.where(deviation > 0, deviation, 1) * np.sqrt(n)
+        return np.array([t_upper_tail(each, n - 1) if spread > 0 else np.nan for each, spread in zip(t, deviation)])
+
+    for i, direction in np.argwhere(group["relation_tested"] == 1):
+        relation = group["relation"][i].decode()
+        offsets = [document[relation, direction] for document in arcs]
+        if sum(map(len, offsets)) != group["relation_count_heldout"][i, direction]:
+            continue  # a word without a token
+        has = [d for d, each in enumerate(offsets) if each]
+        rule = np.array([offsets[d].count(group["relation_offset"][i, direction]) for d in has])
+        heads = np.array([hits[d][relation][direction].ravel() for d in has])
+        differences.append(heads - rule[:, None])
+        p, program = p_values(differences[-1]), group["relation_p"][i, direction].ravel()
+        worst = max(worst, np.nanmax(np.abs(p - program)))
+    if not differences or worst > 1e-6:
+        sys.exit(f"the program's p differ by {worst} from those of {len(differences)} relations by document")
+    found = []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        for each in differences:
+            found.append(p_values(each * rng.choice([-1, 1], (len(each), 1))))
+    found = np.concatenate(found)
+    found = found[~np.isnan(found)]
+    return {f"p < {level}": f"{(found < level).mean():.3f} of {len(found)}" for level in (0.05, 0.2, 0.5)}
+
+
 SCORES = ("sink", "entropy", "confidence", "distance", "variability", "previous_token", "delimiter", "dependency_alignment",
-          "semantic", "duplicate_token")  # rare_token is about the sample's own rarest tokens
+          "semantic", "duplicate_token", "copy_effect", "suppression_effect")  # rare_token is about the sample's own rarest tokens
 KINDS = {"mean |cosine|, head space": ["correlation/mean_abs_cosine", 0], "mean |cosine|, residual space": ["correlation/mean_abs_cosine", 1],
          "median entropy": ["classification/entropy_median"], "mean sink": ["classification/sink_mean"],
          **{f"{name} of a head": [f"classification/{name}"] for name in SCORES},
+         "share of a type": ["classification/type_share"], "explained share of a label": ["classification/explained"],
          "loss": ["pruning/loss"], "loss increase of a head, zero": ["pruning/loss_increase", 0],
-         "loss increase of a head, mean": ["pruning/loss_increase", 1]}
+         "loss increase of a head, mean": ["pruning/loss_increase", 1], "direct effect of a head": ["pruning/direct_effect"],
+         "prunable share": ["pruning/prunable_share"], "accuracy of a task": ["tasks/accuracy"], "margin of a task": ["tasks/margin"],
+         "margin change by a head, zero": ["tasks/margin_change", 0], "margin change by a head, mean": ["tasks/margin_change", 1]}
 
 
 def part_of(results, kind, suffix=""):
@@ -205,28 +282,65 @@ def part_of(results, kind, suffix=""):
     return results[name + suffix][tuple(index)] if name + suffix in results else None
 
 
-def coverage(runs, documents, fields, seeds, analyses):
-    path = os.path.join(runs.folder, "corpus.conllu")
-    write_documents(documents, fields, path)
-    with runs.run(path, analyses, bootstrap=0) as results:
+def coverage(whole, sample, seeds):
+    """Of intervals of the results of sample(seed), how often they hold the value of the results of whole()."""
+    with whole() as results:
         truth = {kind: part_of(results, kind) for kind in KINDS}
-    held = collections.defaultdict(list)
+    held, wanted = collections.defaultdict(list), collections.Counter()
     for seed in range(seeds):
-        write_documents(random.Random(seed).choices(documents, k=N_SAMPLE), fields, path)
-        with runs.run(path, analyses, seed=seed) as results:
+        with sample(seed) as results:
             for kind, value in truth.items():
                 low = part_of(results, kind, "_ci_low")
                 if value is None or low is None:
                     continue
-                high = part_of(results, kind, "_ci_high")
-                held[kind].append(np.where(np.isnan(low), np.nan, (low <= value) & (value <= high)))
+                high, own = part_of(results, kind, "_ci_high"), part_of(results, kind)
+                missing = np.isnan(low) | np.isnan(value)
+                wanted[kind] += np.sum(~np.isnan(own) & ~np.isnan(value))
+                # A bound that is the value itself is off by rounding.
+                slack = 1e-12 * np.abs(value)
+                held[kind].append(np.where(missing, np.nan, (low - slack <= value) & (value <= high + slack)))
     table = {}
     for kind, covered in held.items():
-        covered = np.array(covered)
-        each = np.nanmean(covered.reshape(len(covered), -1), axis=0)
-        worst = f"; least {each.min():.2f}" if each.size > 1 else ""
-        table[f"coverage: {kind}"] = f"{np.nanmean(covered):.3f} (of {len(covered)} samples{worst})"
+        covered = np.array(covered, float).reshape(len(covered), -1)
+        n_interval = np.sum(~np.isnan(covered))
+        if n_interval == 0:
+            continue
+        often = covered[:, np.mean(~np.isnan(covered), axis=0) >= 0.5]
+        worst = f"; least {np.nanmean(often, axis=0).min():.2f}" if often.shape[1] > 1 else ""
+        without = f"; no interval in {1 - n_interval / wanted[kind]:.2f}" if n_interval < wanted[kind] else ""
+        table[f"coverage: {kind}"] = f"{np.nanmean(covered):.3f} (of {len(covered)} samples{worst}{without})"
     return table
+
+
+def coverage_of_documents(runs, documents, fields, seeds, analyses, n_sample):
+    path = os.path.join(runs.folder, "corpus.conllu")
+
+    def run(chosen, **options):
+        write_documents(chosen, fields, path)
+        return runs.run(path, analyses, **options)
+
+    # `explained` has a value only where the cost of mean ablation has an interval.
+    return coverage(lambda: run(documents, bootstrap=100),
+                    lambda seed: run(random.Random(seed).choices(documents, k=n_sample), seed=seed), seeds)
+
+
+def coverage_of_tasks(runs, documents, fields, seeds, tasks, n_sample, most_pairs):
+    path, task_path = os.path.join(runs.folder, "corpus.conllu"), os.path.join(runs.folder, "pairs.jsonl")
+    write_documents(documents[:2], fields, path)
+    by_task = collections.defaultdict(list)
+    for task in tasks:
+        for line in open(task, encoding="utf-8"):
+            pair = json.loads(line)
+            by_task[pair.get("task") or pair.get("UID") or task].append(pair)
+    pairs = [of_task[:most_pairs] for of_task in by_task.values()]
+
+    def run(chosen, **options):
+        with open(task_path, "w", encoding="utf-8") as file:
+            file.write("".join(json.dumps(pair) + "\n" for task in chosen for pair in task))
+        return runs.run(path, "tasks", tasks=[task_path], **options)
+
+    return coverage(lambda: run(pairs, bootstrap=0),
+                    lambda seed: run([random.Random(seed).choices(task, k=n_sample) for task in pairs], seed=seed), seeds)
 
 
 def main():
@@ -238,8 +352,11 @@ def main():
     parser.add_argument("--corpus", nargs="+", default=[os.path.join(data, "stories.conllu")])
     parser.add_argument("--max-documents", type=int)
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--sample", type=int, default=30, help="documents, or pairs of a task, of a sample")
     parser.add_argument("--analyses", default="classification,correlation,pruning", help="of the coverage")
-    parser.add_argument("--parts", default="shuffled,labels,untrained,coverage")
+    parser.add_argument("--tasks", nargs="+", default=[os.path.join(data, "tasks.jsonl")])
+    parser.add_argument("--max-pairs", type=int, help="of each task")
+    parser.add_argument("--parts", default="shuffled,labels,untrained,swapped,coverage,tasks")
     options = parser.parse_args()
     documents, fields = read_documents(options.corpus)
     documents = documents[:options.max_documents]
@@ -249,8 +366,12 @@ def main():
         for part in options.parts.split(","):
             if part == "untrained":
                 found = untrained_types(runs, documents, fields, options.seeds)
+            elif part == "swapped":
+                found = swapped_tests(runs, documents, fields, options.seeds)
             elif part == "coverage":
-                found = coverage(runs, documents, fields, options.seeds, options.analyses)
+                found = coverage_of_documents(runs, documents, fields, options.seeds, options.analyses, options.sample)
+            elif part == "tasks":
+                found = coverage_of_tasks(runs, documents, fields, options.seeds, options.tasks, options.sample, options.max_pairs)
             else:
                 found = false_labels(runs, {"shuffled": shuffled_words, "labels": random_labels}[part], documents, fields,
                                      options.seeds)

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
 #include <numeric>
 
 #include "files/hdf5_file.hpp"
@@ -82,7 +83,7 @@ void expect_increases_of_double_precision(const Model& model, const TokenIds& to
                                           Engine engine = Engine::float32,
                                           Engine passes = Engine::float32) {
   const Matrix replacement = test::Normal(3).matrix(model.config.d_model, tokens.size());
-  HeadAblation ablation(model, engine, passes);
+  HeadAblation ablation(model, {.engine = engine, .passes = passes});
   observe(ablation, model, tokens, passes);
   const std::vector<HeadVariant> variants = every_variant(model.config, replacement);
   const std::vector<TokenLoss> losses = ablation.losses(tokens, variants);
@@ -158,7 +159,7 @@ TEST_P(HeadAblationEngine, GivesTheIncreasesOfDoublePrecisionWithPassesBySixBflo
 TEST_P(HeadAblationEngine, GivesFloat32LossesWhenAskedTo) {
   const Model model = test::random_weights(test::small_config(), 7);
   const TokenIds tokens = test::Normal(5).tokens(140, model.config.d_vocab);
-  HeadAblation ablation(model, GetParam().engine), reference(model);
+  HeadAblation ablation(model, {.engine = GetParam().engine}), reference(model);
   observe(ablation, model, tokens);
   observe(reference, model, tokens);
   const Pack pack = Pack::of_document(tokens);
@@ -172,6 +173,43 @@ TEST_P(HeadAblationEngine, GivesFloat32LossesWhenAskedTo) {
   }
 }
 
+TEST(HeadAblationPrecision, ComputesLargeChangesAgainAmongVariantsOfAsManyHeads) {
+  const Model model = test::random_weights(test::small_config(), 7);
+  const TokenIds tokens = test::Normal(5).tokens(140, model.config.d_vocab);
+  const Pack pack = Pack::of_document(tokens);
+  HeadAblation rounded(model, {.engine = Engine::int16}), exact(model),
+      mixed(model, {.engine = Engine::int16, .exact_above = 1.2});
+  for (HeadAblation* const ablation : {&rounded, &exact, &mixed}) observe(*ablation, model, tokens);
+  const Matrix replacement = test::Normal(3).matrix(model.config.d_model, tokens.size());
+  const std::vector<HeadVariant> variants = every_variant(model.config, replacement);
+  const std::vector<TokenLoss> rounded_losses = rounded.losses(pack, variants),
+                               exact_losses = exact.losses(pack, variants),
+                               losses = mixed.losses(pack, variants);
+  std::map<std::size_t, std::vector<double>> sizes;  // by number of heads
+  const std::vector<double>& clean = exact.clean_loss(pack).nll;
+  const auto size_of = [&](std::size_t variant) {
+    double size = 0;
+    for (std::size_t t = 0; t < clean.size(); ++t) {
+      size += std::abs(rounded_losses[variant].nll[t] - clean[t]);
+    }
+    return size;
+  };
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    sizes[variants[v].heads.size()].push_back(size_of(v));
+  }
+  ASSERT_GT(sizes.size(), 1);
+  std::map<bool, int> n_again;
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    const double typical = arma::median(arma::vec(sizes[variants[v].heads.size()]));
+    const bool again = size_of(v) > 1.2 * typical;
+    EXPECT_EQ(losses[v].nll, (again ? exact_losses : rounded_losses)[v].nll) << v;
+    EXPECT_NE(rounded_losses[v].nll, exact_losses[v].nll) << v;
+    ++n_again[again];
+  }
+  EXPECT_GT(n_again[true], 0);
+  EXPECT_GT(n_again[false], 0);
+}
+
 // The largest error of all variants, several times the engine's error of one product
 // (weight_product_test.cpp); PruningPrecision checks the typical error.
 INSTANTIATE_TEST_SUITE_P(Every, HeadAblationEngine,
@@ -182,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(Every, HeadAblationEngine,
                          engine_error_name);
 
 TEST(HeadAblationActivations, OfEveryKindGiveTheIncreasesOfDoublePrecision) {
-  for (const Activation activation : {Activation::gelu, Activation::gelu_new, Activation::relu}) {
+  for (const Activation activation : all_activations) {
     ModelConfig config = test::small_config();
     config.activation = activation;
     const Model model = test::random_weights(config, 8);

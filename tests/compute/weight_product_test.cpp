@@ -231,11 +231,35 @@ TEST(Precision, TakesTheFastestEngineThatIsExactEnough) {
   EXPECT_EQ(fastest_engine(Precision::fast, amx), Engine::bfloat16_one);
   for (const Processor& without :
        {processor("GenuineIntel", 6, "AVX512-BF16"), processor("GenuineIntel", 6, "AVX512-VNNI"),
-        processor("AuthenticAMD", 25, "AVX2")}) {
+        processor("AuthenticAMD", 25, "AVX512-BF16"), processor("AuthenticAMD", 25, "AVX2")}) {
     EXPECT_EQ(fastest_engine(Precision::float32, without), Engine::float32);
     EXPECT_EQ(fastest_engine(Precision::high, without), Engine::float32);
     EXPECT_EQ(fastest_engine(Precision::fast, without), Engine::int16);
   }
+}
+
+TEST(Precision, TakesForHighAblationsIntegersWhereLargeEffectsAreComputedAgain) {
+  constexpr Index gpt2_vocabulary = 50257;
+  const Processor vnni = processor("AuthenticAMD", 25, "AVX512-BF16");
+  const AblationPrecision high = ablation_precision(Precision::high, vnni, gpt2_vocabulary, 3),
+                          fast = ablation_precision(Precision::fast, vnni, gpt2_vocabulary, 3),
+                          full = ablation_precision(Precision::float32, vnni, gpt2_vocabulary, 3);
+  EXPECT_EQ(high.engine, Engine::int16);
+  EXPECT_EQ(high.passes, Engine::float32);
+  EXPECT_LT(high.exact_above, 10);
+  EXPECT_TRUE(high.sample.is_whole());
+  EXPECT_TRUE(high.is_lower());
+  EXPECT_EQ(fast.engine, Engine::int16);
+  EXPECT_TRUE(std::isinf(fast.exact_above));
+  EXPECT_EQ(fast.sample.seed, 3);
+  EXPECT_FALSE(fast.sample.is_whole());
+  EXPECT_TRUE(ablation_precision(Precision::fast, vnni, 0, 3).sample.is_whole());
+  EXPECT_FALSE(full.is_lower());
+  // With AMX an engine is fast enough that is as exact for every effect.
+  const AblationPrecision amx =
+      ablation_precision(Precision::high, processor("GenuineIntel", 6, "AMX"), 0, 0);
+  EXPECT_EQ(amx.engine, Engine::bfloat16_three);
+  EXPECT_TRUE(std::isinf(amx.exact_above));
 }
 
 TEST(Precision, TakesFloat32WhereNoSpeedWasMeasured) {

@@ -20,17 +20,21 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from children import ending_with_parent
 
 BINARY = sys.argv.pop(1)
+PAGE = Path(tempfile.gettempdir()) / f"terminal_test-{os.getpid()}.html"
+PROJECT = Path(__file__).resolve().parents[2]
 
 
 def output(*arguments):
     return subprocess.run([BINARY, *arguments], check=True, capture_output=True, text=True).stdout
 
 
-def on_terminal(columns, *arguments):
-    """What the program writes to stderr, a terminal of this width."""
+def on_terminal(columns, *arguments, stream="stderr", **environment):
+    """What the program writes to the stream, a terminal of this width."""
     terminal, end = pty.openpty()
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen([BINARY, *arguments], stdout=subprocess.DEVNULL, stderr=end, preexec_fn=ending_with_parent())
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: end}
+    process = subprocess.Popen([BINARY, *arguments], **streams, env=dict({"TERM": "xterm"}, **os.environ) | environment,
+                               preexec_fn=ending_with_parent())
     os.close(end)
     written = b""
     while True:
@@ -94,6 +98,48 @@ class Progress(unittest.TestCase):
             if not phase.startswith("ablating"):  # the pass before it is too short to tell
                 self.assertGreaterEqual(percent, last, lines)
                 last = percent
+
+
+@unittest.skipUnless(has_terminals(), "no pseudo terminal can be made here")
+class Text(unittest.TestCase):
+    SHOWN = [("stdout", "--help"), ("stdout", "help", "run"), ("stdout", "list"), ("stdout", "inspect", PROJECT / "data/default-model.h5"),
+             ("stdout", "attend", "The cat sat on the mat. The cat sat", "-o", PAGE), ("stderr", "run", "--model", "no such folder of a model here")]
+
+    @classmethod
+    def tearDownClass(cls):
+        PAGE.unlink(missing_ok=True)
+
+    def shown(self, columns, stream, *arguments, **environment):
+        return on_terminal(columns, *map(str, arguments), stream=stream, **environment)[1].replace("\r\n", "\n")
+
+    def test_breaks_lines_between_words(self):
+        for columns in (34, 60, 200):
+            for stream, *arguments in self.SHOWN:
+                with self.subTest(columns=columns, arguments=arguments):
+                    text = self.shown(columns, stream, *arguments, NO_COLOR="1")
+                    for line in text.split("\n"):
+                        self.assertTrue(len(line) <= columns or " " not in line.strip(), line)
+
+    def test_says_the_same_words_at_every_width(self):
+        for stream, *arguments in self.SHOWN:
+            ended = subprocess.run([BINARY, *arguments], capture_output=True, text=True)
+            plain = getattr(ended, stream)
+            self.assertNotIn("\x1b", plain)
+            if stream == "stderr":
+                self.assertEqual(plain.count("\n"), 1)
+            narrow = self.shown(40, stream, *arguments, NO_COLOR="1")
+            self.assertEqual(narrow.split(), plain.split())
+
+    def test_is_bold_or_coloured_only_where_that_is_wanted(self):
+        for stream, *arguments in self.SHOWN:
+            with self.subTest(arguments=arguments):
+                plain = self.shown(60, stream, *arguments, NO_COLOR="1")
+                self.assertNotIn("\x1b", plain)
+                self.assertNotIn("\x1b", self.shown(60, stream, *arguments, TERM="dumb"))
+                styled = self.shown(60, stream, *arguments, NO_COLOR="")
+                self.assertRegex(styled, r"\x1b\[1(;31)?m")
+                self.assertEqual(re.sub(r"\x1b\[[0-9;]*m", "", styled), plain)
+        self.assertIn("\x1b[1;31mheadscope:\x1b[0m", self.shown(60, "stderr", "run", "--modle"))
 
 
 class Manual(unittest.TestCase):

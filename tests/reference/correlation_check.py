@@ -12,7 +12,7 @@ import sys
 import h5py
 import numpy as np
 
-from plain_gpt2 import (FAILURES, CounterRandom, Pass, compare, document_weights, interval, read_documents, read_model,
+from plain_gpt2 import (FAILURES, CounterRandom, Pass, compare, interval, read_documents, read_model,
                         report_failures, spread_sample)
 
 # The program's cosines and shares come from float32 activations.
@@ -120,20 +120,20 @@ def main(results_path, model_path, corpus_path, n_bootstrap, js_queries):
     compare("output_share", shares, group["output_share"][()], TOLERANCE)
 
     compare("mean_abs_cosine", [[mean_abs(each) for each in space] for space in cosines], group["mean_abs_cosine"][()], TOLERANCE)
-    draws = []
-    for of_document in document_weights(len(documents), int(n_bootstrap), seed):
+    left_out = []
+    for of_document in without_each(len(documents)):
         weights = [of_document[number] for number, _ in passes]
-        def of_draw(space, layer):
+        def with_weights(space, layer):
             parts = [outputs(space, layer, head) for head in range(n_head)]
             return [np.concatenate([math.sqrt(w) * part for w, part in zip(weights, head) if w]) for head in parts]
-        draws.append([[mean_abs(matrix(of_draw(space, layer), cosine)) for layer in layers] for space in spaces])
-    low, high = interval(np.array(draws), [[mean_abs(each) for each in space] for space in cosines])
+        left_out.append([[mean_abs(matrix(with_weights(space, layer), cosine)) for layer in layers] for space in spaces])
+    low, high = interval(np.array(left_out), [[mean_abs(each) for each in space] for space in cosines], int(n_bootstrap), seed, 0, 1)
     compare("mean_abs_cosine_ci_low", low, group["mean_abs_cosine_ci_low"][()], TOLERANCE)
     compare("mean_abs_cosine_ci_high", high, group["mean_abs_cosine_ci_high"][()], TOLERANCE)
     claims = results["claims"]
-    over_layers = np.mean(np.array(draws)[:, 1], axis=1)
+    over_layers = np.mean(np.array(left_out)[:, 1], axis=1)
     effect = np.mean([mean_abs(each) for each in cosines[1]])
-    expected = [effect, *interval(over_layers, effect)]
+    expected = [effect, *interval(over_layers, effect, int(n_bootstrap), seed, 0, 1)]
     for at, number in enumerate(claims["number"][()]):
         if number in (6, 10) and b"untrained" not in claims["effect_name"][at]:
             compare(f"claim {number}", expected, [claims[name][at] for name in ("effect", "ci_low", "ci_high")], TOLERANCE)

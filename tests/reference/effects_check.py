@@ -1,10 +1,11 @@
 """Recompute what heads write and what their labels explain, of `headscope run --analyses classification`, in plain NumPy and compare.
 
-    python3 effects_check.py results.h5 model.h5 corpus.conllu [tokenizer_folder]
+    python3 effects_check.py results.h5 model.h5 corpus.conllu [tokenizer_folder] [copying|labels]
 
-copy_effect, suppression_effect, their nulls, p and q, and explained, explained_control and mean_ablation_increase, from their
+copy_effect, suppression_effect, their nulls, p and q, and explained, its companions and mean_ablation_increase, from their
 definitions, by the forward pass of plain_gpt2.py in float64. Which heads are of which type is read from the results
-(classification_check.py checks it). Exits 1 if a number differs.
+(classification_check.py checks it). `copying` is not for models whose logits have ties, such as the planted one: float32 breaks them.
+Exits 1 if a number differs.
 """
 
 import collections
@@ -156,34 +157,11 @@ def label_and_control(group, types, layer, head, name):
             return label, rival
 
 
-def main(results_path, model_path, corpus_path, tokenizer_folder=None):
-    results = h5py.File(results_path)
-    group = results["classification"]
-    seed = int(results.attrs["seed"])
-    model = read_model(model_path)
-    tokenizer = read_tokenizer(model_path, tokenizer_folder)
-    texts = token_bytes(tokenizer.vocabulary)
-    n_document = int(results.attrs["n_document"])
-    first_token = tokenizer.vocabulary["<|endoftext|>"]
+def check_copying(group, model, pieces, n_document):
     shape = (model["n_layer"], model["n_head"])
-    pieces = []
-    for d, document in enumerate(read_conllu(corpus_path)[:n_document]):
-        for part in cut(document, tokenizer, model["n_ctx"] - 1):
-            tokens = [first_token] + tokenizer.encode(part["text"])
-            characters = character_sets(part["text"], tokens, texts)
-            tokens_of = words_to_tokens(part, characters)
-            arcs = [(max(i, w["head"]), min(i, w["head"]), w["relation"], 0 if i > w["head"] else 1)
-                    for i, w in enumerate(part["words"]) if w["head"] is not None and tokens_of[i] and tokens_of[w["head"]]]
-            pieces.append({"document": d, "tokens": np.array(tokens), "tokens_of": tokens_of, "arcs": arcs,
-                           "asked": references(part, tokens_of),
-                           "marks": [False] + [is_punctuation(part["text"], held) for held in characters[1:]]})
-    counts = collections.Counter(t for piece in pieces for t in piece["tokens"].tolist())
-
     effects, n_query = np.zeros((n_document, 4) + shape), np.zeros(n_document)
     for piece in pieces:
-        piece["rarest"] = rarest_tokens(piece["tokens"].tolist(), counts)
-        run = piece["run"] = Pass(model, piece["tokens"])
-        sums, n = copy_effects(model, run)
+        sums, n = copy_effects(model, piece["run"])
         effects[piece["document"]] += sums
         n_query[piece["document"]] += n
 
@@ -197,6 +175,9 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
             compare(name + "_p", p, group[name + "_p"][()], tolerance=1e-3)
             compare(name + "_q", adjusted(p), group[name + "_q"][()], tolerance=1e-3)
 
+
+def check_labels(group, model, pieces, n_document, seed):
+    shape = (model["n_layer"], model["n_head"])
     n_explain = int(group["explained_documents"][()])
     sample = set(spread_sample(n_document, n_explain, CounterRandom(seed, SAMPLE_STREAM)))
     sampled = [piece for piece in pieces if piece["document"] in sample]
@@ -205,7 +186,7 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
     types = list(group["head_type"].asstr()[()])
     increase = np.full(shape, np.nan)
     share = np.full((len(types),) + shape, np.nan)
-    control = share.copy()
+    control, said, mass = share.copy(), share.copy(), share.copy()
 
     def loss(layer, head, replacement):
         """The sample's loss with z of a head replaced by replacement(piece) [token, d_head]."""
@@ -242,21 +223,71 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
             return B @ piece["run"].v[layer][head]
         return loss(layer, head, replacement)
 
+    def looking_where_said(layer, head, label):
+        """The loss with the head at its label's place where the label speaks, else as it is."""
+        def replacement(piece):
+            B = piece["run"].pattern[layer][head].copy()
+            for q, keys in enumerate(prototype_keys(label, piece)):
+                if keys:
+                    B[q] = 0
+                    B[q, keys] = 1 / len(keys)
+            return B @ piece["run"].v[layer][head]
+        return loss(layer, head, replacement)
+
+    def place_mass(layer, head, label):
+        at = [piece["run"].pattern[layer][head][q, keys].sum() for piece in sampled
+              for q, keys in enumerate(prototype_keys(label, piece)) if q and keys]
+        return np.mean(at) if at else np.nan
+
     for i, name in enumerate(types):
         for layer, head in np.ndindex(shape):
             pair = label_and_control(group, types, layer, head, name) if group["type"][i, layer, head] else None
             if pair is None:
                 continue
+            mass[i, layer, head] = place_mass(layer, head, pair[0])
             mean = loss(layer, head, lambda piece: mean_z[layer][head]) - clean
             increase[layer, head] = mean / n_token
             if not group["mean_ablation_increase_ci_low"][layer, head] > 0:
                 continue
             share[i, layer, head], control[i, layer, head] = (
                 1 - (looking(layer, head, pair[0], which) - clean) / mean for which in pair)
+            said[i, layer, head] = 1 - (looking_where_said(layer, head, pair[0]) - clean) / mean
     compare("mean_ablation_increase", increase, group["mean_ablation_increase"][()], tolerance=1e-5)
     # Ratios of differences of losses: relative errors of 1e-4 of the smallest.
     compare("explained", share, group["explained"][()], tolerance=1e-3)
     compare("explained_control", control, group["explained_control"][()], tolerance=1e-3)
+    compare("explained_where_said", said, group["explained_where_said"][()], tolerance=1e-3)
+    compare("explained_place_mass", mass, group["explained_place_mass"][()], tolerance=1e-5)
+
+
+def main(results_path, model_path, corpus_path, tokenizer_folder="", only=""):
+    results = h5py.File(results_path)
+    group = results["classification"]
+    seed = int(results.attrs["seed"])
+    model = read_model(model_path)
+    tokenizer = read_tokenizer(model_path, tokenizer_folder or None)
+    texts = token_bytes(tokenizer.vocabulary)
+    n_document = int(results.attrs["n_document"])
+    first_token = tokenizer.vocabulary["<|endoftext|>"]
+    pieces = []
+    for d, document in enumerate(read_conllu(corpus_path)[:n_document]):
+        for part in cut(document, tokenizer, model["n_ctx"] - 1):
+            tokens = [first_token] + tokenizer.encode(part["text"])
+            characters = character_sets(part["text"], tokens, texts)
+            tokens_of = words_to_tokens(part, characters)
+            arcs = [(max(i, w["head"]), min(i, w["head"]), w["relation"], 0 if i > w["head"] else 1)
+                    for i, w in enumerate(part["words"]) if w["head"] is not None and tokens_of[i] and tokens_of[w["head"]]]
+            pieces.append({"document": d, "tokens": np.array(tokens), "tokens_of": tokens_of, "arcs": arcs,
+                           "asked": references(part, tokens_of),
+                           "marks": [False] + [is_punctuation(part["text"], held) for held in characters[1:]]})
+    counts = collections.Counter(t for piece in pieces for t in piece["tokens"].tolist())
+    for piece in pieces:
+        piece["rarest"] = rarest_tokens(piece["tokens"].tolist(), counts)
+        piece["run"] = Pass(model, piece["tokens"])
+    if only != "labels":
+        check_copying(group, model, pieces, n_document)
+    if only != "copying":
+        check_labels(group, model, pieces, n_document, seed)
     return report_failures()
 
 

@@ -84,25 +84,36 @@ def document_weights(n_document, n_resample, seed):
     return weights
 
 
-def bca_interval(draws, value):
-    """(low, high) of a number's draws: Efron 1987, equations 2.3 and 4.4, the acceleration a sixth of the draws' skewness."""
-    normal = statistics.NormalDist()
-    n = len(draws)
-    z0 = normal.inv_cdf(min(max((np.sum(draws < value) + 0.5 * np.sum(draws == value)) / n, 0.5 / n), 1 - 0.5 / n))
-    away = draws - draws.mean()
-    acceleration = (away**3).mean() / (away**2).mean() ** 1.5 / 6 if away.any() else 0.0
-    shares = []
-    for z in (z0 + normal.inv_cdf(0.025), z0 + normal.inv_cdf(0.975)):
-        room = 1 - acceleration * z
-        shares.append(normal.cdf(z0 + z / room) if room > 0 else float(z > 0))
-    return np.quantile(draws, shares)
+def studentised_half_width(value, left_out, n_resample, seed):
+    """t * se of the symmetric studentised interval (Hall 1988): se by the jackknife, t from resamples of its pseudo-values.
+    `left_out` is the statistic without each document; NaN where there is no interval."""
+    n = len(left_out)
+    away = (n - 1) * (value - np.asarray(left_out, float))
+    away = away - away.mean()
+    if np.isnan(away).any() or np.abs(away).max() <= 1e-13 * n * abs(value):
+        return away.sum() * 0.0
+    sizes = []
+    for resample in range(n_resample):
+        random = CounterRandom(seed, resample)
+        drawn = away[[random.below(n, i) for i in range(n)]]
+        with np.errstate(divide="ignore"):
+            sizes.append(abs(drawn.mean()) / (drawn.std() / math.sqrt(n - 1)) if np.ptp(drawn) > 1e-9 * abs(drawn).max() else np.inf)
+    t = np.quantile(sizes, 0.95) if np.sort(sizes)[math.ceil(0.95 * (len(sizes) - 1))] < np.inf else np.nan
+    return t * math.sqrt((away**2).sum() / (n * (n - 1)))
 
 
-def interval(draws, value):
-    """(low, high): the 95 % intervals of draws[resample, ...] of value[...]."""
-    value = np.asarray(value)
-    bounds = np.array([bca_interval(draws.reshape(len(draws), -1)[:, i], each) for i, each in enumerate(value.ravel())])
-    return bounds[:, 0].reshape(value.shape), bounds[:, 1].reshape(value.shape)
+def without_each(n_document):
+    """Weights that leave out one document: [left out, document]."""
+    return 1.0 - np.eye(n_document)
+
+
+def interval(left_out, value, n_resample, seed, least=-np.inf, most=np.inf):
+    """(low, high): the 95 % intervals of value[...] from left_out[document, ...], within the possible values."""
+    value = np.asarray(value, float)
+    widths = [studentised_half_width(each, left_out.reshape(len(left_out), -1)[:, i], n_resample, seed)
+              for i, each in enumerate(value.ravel())]
+    widths = np.array(widths).reshape(value.shape)
+    return np.clip(value - widths, least, most), np.clip(value + widths, least, most)
 
 
 def read_documents(path, n_ctx):

@@ -8,13 +8,14 @@ tolerance.
 """
 
 import itertools
+import statistics
 import sys
 
 import h5py
 import numpy as np
 
 from plain_gpt2 import (CounterRandom, Pass, compare, document_weights, interval, random_permutation, read_documents,
-                        read_model, report_failures, spread_sample)
+                        read_model, report_failures, spread_sample, without_each)
 
 # For mean losses of about 5 nats: the program's float32 against float64.
 LOSS_TOLERANCE = 2e-6
@@ -66,6 +67,21 @@ def regression_estimate(y, x, n, other_x, other_n, weights=None, other_weights=N
     whole = scale * np.tensordot(weights, x, 1) + other_scale * np.tensordot(other_weights, other_x, 1)
     whole_n = scale * weights @ n + other_scale * other_weights @ other_n
     return mean_y + slope * (whole / whole_n - mean_x)
+
+
+def bca_interval(draws, value):
+    """(low, high) of draws[resample, ...]: Efron 1987, equations 2.3 and 4.4, the acceleration a sixth of the draws' skewness."""
+    normal, n, bounds = statistics.NormalDist(), len(draws), np.zeros((2,) + value.shape)
+    for place in np.ndindex(value.shape):
+        own = draws[(slice(None),) + place]
+        below = (np.sum(own < value[place]) + 0.5 * np.sum(own == value[place])) / n
+        z0, away = normal.inv_cdf(min(max(below, 0.5 / n), 1 - 0.5 / n)), own - own.mean()
+        acceleration = (away**3).mean() / (away**2).mean() ** 1.5 / 6
+        for end, share in enumerate((0.025, 0.975)):
+            z = z0 + normal.inv_cdf(share)
+            room = 1 - acceleration * z
+            bounds[(end,) + place] = np.quantile(own, normal.cdf(z0 + z / room) if room > 0 else float(z > 0))
+    return bounds
 
 
 def without(units):
@@ -120,14 +136,12 @@ def ranks(values):
 
 
 def prunable_share(curve, tolerance):
-    """The share, in the better order, where the loss first exceeds that of the whole model by more than the tolerance."""
-    def share(order):
-        limit = (1 + tolerance) * order[0]
-        over = np.flatnonzero(order > limit)
-        if len(over) == 0:
-            return 1.0
-        return np.interp(limit, order[over[0] - 1 : over[0] + 1], [(over[0] - 1) / 10, over[0] / 10])
-    return max(map(share, curve))
+    """The share of an order's curve where the loss first exceeds that of the whole model by more than the tolerance."""
+    limit = (1 + tolerance) * curve[0]
+    over = np.flatnonzero(curve > limit)
+    if len(over) == 0:
+        return 1.0
+    return np.interp(limit, curve[over[0] - 1 : over[0] + 1], [(over[0] - 1) / 10, over[0] / 10])
 
 
 def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled, n_ablated):
@@ -143,9 +157,9 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled, n_ablate
 
     losses = np.array([[sum(clean.loss() for clean in pieces.values()), sum(len(clean.tokens) - 1 for clean in pieces.values())]
                        for pieces in all_passes.values()])
-    draws = document_weights(len(documents), n_resample, seed) @ losses
+    left_out = without_each(len(documents)) @ losses
     compare("loss", losses[:, 0].sum() / losses[:, 1].sum(), group["loss"][()], LOSS_TOLERANCE)
-    low, high = interval(draws[:, 0] / draws[:, 1], losses[:, 0].sum() / losses[:, 1].sum())
+    low, high = interval(left_out[:, 0] / left_out[:, 1], losses[:, 0].sum() / losses[:, 1].sum(), n_resample, seed)
     compare("loss_ci_low", low, group["loss_ci_low"][()], LOSS_TOLERANCE)
     compare("loss_ci_high", high, group["loss_ci_high"][()], LOSS_TOLERANCE)
     compare("n_document", len(documents), group["n_document"][()])
@@ -158,13 +172,13 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled, n_ablate
     compare("n_document_first_order", len(passes) + len(rest), group["n_document_first_order"][()])
     n = np.array([sum(len(clean.tokens) - 1 for clean in pieces.values()) for pieces in passes.values()])
     baseline = np.array([sum(clean.loss() for clean in pieces.values()) for pieces in passes.values()])
-    weights = document_weights(len(passes), n_resample, seed)
+    weights = without_each(len(passes))
 
     def mean(losses):
         """Mean over predicted tokens; axis 0 is documents."""
         return np.tensordot(np.ones(len(n)), losses, 1) / n.sum()
 
-    def resampled(losses):
+    def without_each_document(losses):
         return np.tensordot(weights, losses, 1) / (weights @ n).reshape((-1,) + (1,) * (losses.ndim - 1))
 
     everyone = list(passes.items()) + list(rest.items())
@@ -206,26 +220,27 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled, n_ablate
         all_n, all_baseline = np.concatenate([n, other_n]), np.concatenate([baseline, other_baseline])
         phases = (predicted[:len(passes)], n, predicted[len(passes):], other_n)
         increase = regression_estimate(exact, *phases)
-        other_weights = document_weights(len(rest), n_resample, CounterRandom(seed, 1 << 60).value(0))
-        drawn = np.array([regression_estimate(exact, *phases, *both) for both in zip(weights, other_weights)])
+        draws = zip(document_weights(len(passes), n_resample, seed),
+                    document_weights(len(rest), n_resample, CounterRandom(seed, 1 << 60).value(0)))
+        low, high = bca_interval(np.array([regression_estimate(exact, *phases, *both) for both in draws]), increase)
         all_others = predicted[:, 0].sum(axis=2, keepdims=True) - predicted[:, 0]
         all_but_one_increase = regression_estimate(all_but_one - baseline[:, None, None], all_others[:len(passes)], n,
                                                    all_others[len(passes):], other_n)
     else:
-        increase, drawn = mean(exact), resampled(exact)
+        increase = mean(exact)
+        low, high = interval(without_each_document(exact), increase, n_resample, seed)
         all_but_one_increase = mean(all_but_one - baseline[:, None, None])
     # Slopes on 20 documents of few tokens are less exact than means.
     tolerance = 20 * LOSS_TOLERANCE if rest else LOSS_TOLERANCE
     compare("loss_baseline", all_baseline.sum() / all_n.sum(), group["loss_baseline"][()], LOSS_TOLERANCE)
     compare("loss_increase", increase, group["loss_increase"][()], tolerance)
-    low, high = interval(drawn, increase)
     compare("loss_increase_ci_low", low, group["loss_increase_ci_low"][()], tolerance)
     compare("loss_increase_ci_high", high, group["loss_increase_ci_high"][()], tolerance)
     compare("loss_all_but_one", all_baseline.sum() / all_n.sum() + all_but_one_increase, group["loss_all_but_one"][()],
             tolerance)
 
     compare("direct_effect", direct[0] / n.sum(), group["direct_effect"][()], LOSS_TOLERANCE)
-    low, high = interval(resampled(np.array(direct_heads)), direct[0] / n.sum())
+    low, high = interval(without_each_document(np.array(direct_heads)), direct[0] / n.sum(), n_resample, seed)
     compare("direct_effect_ci_low", low, group["direct_effect_ci_low"][()], LOSS_TOLERANCE)
     compare("direct_effect_ci_high", high, group["direct_effect_ci_high"][()], LOSS_TOLERANCE)
     compare("direct_effect_mlp", direct[1] / n.sum(), group["direct_effect_mlp"][()], LOSS_TOLERANCE)
@@ -277,11 +292,13 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled, n_ablate
     texts = [name.decode() if isinstance(name, bytes) else name for name in claims["effect_name"][()]]
     for tolerance, name in ((0.01, "1 %"), (0.05, "5 %")):
         at, = (i for i, text in enumerate(texts) if f"within {name} " in text)
-        drawn = np.tensordot(weights * odd, losses, 1) / (weights @ (n * odd))[:, None, None]
-        shares = [prunable_share(draw[:2], tolerance) for draw in drawn]
-        effect = prunable_share(curve[:2], tolerance)
+        even = np.tensordot(~odd / (n * ~odd).sum(), losses, 1)
+        better = int(prunable_share(even[1], tolerance) > prunable_share(even[0], tolerance))
+        left_out = np.tensordot(weights * odd, losses, 1) / (weights @ (n * odd))[:, None, None]
+        shares = [prunable_share(curves[better], tolerance) for curves in left_out]
+        effect = prunable_share(curve[better], tolerance)
         found = [claims[column][at] for column in ("effect", "ci_low", "ci_high")]
-        compare(f"claim: prunable within {name}", [effect, *interval(np.array(shares), effect)], found)
+        compare(f"claim: prunable within {name}", [effect, *interval(np.array(shares), effect, n_resample, seed, 0, 1)], found)
     return report_failures()
 
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 
 #include "headscope/random.hpp"
@@ -108,7 +109,7 @@ TEST(DocumentBlock, OfFewDocumentsIsTheDocumentAndOfManyAHashThatKeepsTheParity)
       << "a period of 128 means nothing";
 }
 
-TEST(Bootstrap, DrawsSoManyUnitsThatIntervalsAreStudents) {
+TEST(Bootstrap, DrawsSoManyUnitsThatPercentilesAreStudents) {
   // (n - 1) (1.959964 / t)^2 with t of n - 1 degrees of freedom, from SciPy 1.10.
   for (const auto& [n, n_draw] : std::vector<std::pair<std::size_t, std::size_t>>{
            {2, 1}, {5, 2}, {10, 7}, {20, 17}, {30, 27}, {128, 125}}) {
@@ -204,19 +205,97 @@ TEST(Bootstrap, FewerThanTwentyDocumentsAreNotResampled) {
   EXPECT_EQ(n_resample({10, 10}), 50u);
 }
 
-TEST(Bootstrap, EstimatesAreOfTheWholeWithTheIntervalOfTheResamples) {
-  const std::vector<double> values{1, 5};
-  const std::vector<Estimate> estimates =
-      Bootstrap(2, 200, 1).estimates([&](const Weights& weights) {
-        const double mean = weights[0] * values[0] + weights[1] * values[1];
-        return std::vector<double>{mean / (weights[0] + weights[1]), -mean, NAN};
-      });
-  ASSERT_EQ(estimates.size(), 3u);
-  EXPECT_EQ(estimates[0].value, 3);
-  EXPECT_EQ(estimates[0].low, 1);
-  EXPECT_EQ(estimates[0].high, 5);
-  EXPECT_EQ(estimates[1].value, -6);
+/// Mean of the drawn values.
+double mean_of(const std::vector<double>& values, const Weights& weights) {
+  return std::inner_product(weights.begin(), weights.end(), values.begin(), 0.0) /
+         std::accumulate(weights.begin(), weights.end(), 0.0);
+}
+
+TEST(Bootstrap, IntervalsAreStudentisedByTheJackknife) {
+  // Expected widths: studentised_half_width of tests/reference/plain_gpt2.py.
+  const std::vector<double> values{3, 1, 4, 1, 5, 9, 2, 6};
+  const Bootstrap bootstrap(values.size(), 200, 7);
+  const std::vector<Estimate> estimates = bootstrap.estimates([&](const Weights& weights) {
+    const double mean = mean_of(values, weights);
+    return std::vector<double>{mean, 1 / mean, NAN, 7};
+  });
+  ASSERT_EQ(estimates.size(), 4u);
+  EXPECT_EQ(estimates[0].value, 3.875);
+  EXPECT_NEAR(estimates[0].high - estimates[0].value, 2.2324317480418436, 1e-9);
+  EXPECT_NEAR(estimates[0].value - estimates[0].low, 2.2324317480418436, 1e-9);
+  EXPECT_NEAR(estimates[1].high - estimates[1].value, 0.18476244417910587, 1e-9);
   EXPECT_FALSE(estimates[2].has_interval());
+  EXPECT_EQ(estimates[3].low, 7);
+  EXPECT_EQ(estimates[3].high, 7);
+  ASSERT_EQ(estimates[0].resamples.size(), 200u);
+  EXPECT_EQ(estimates[0].resamples[5], static_cast<float>(mean_of(values, bootstrap.draw(5))));
+}
+
+// Of a ratio few large units decide: a resampled ratio varies too little.
+TEST(Bootstrap, IntervalsOfARatioOfUnequalUnitsCoverIt) {
+  constexpr std::size_t n = 30, n_trial = 400;
+  std::size_t n_covered = 0;
+  for (std::size_t trial = 0; trial < n_trial; ++trial) {
+    const CounterRandom random(8, trial);
+    std::vector<double> sums(n), sizes(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      // Sizes of a log-normal distribution of variance 1, each unit's own mean around 0.5.
+      const double normal = std::sqrt(-2 * std::log(1 - random.uniform(3 * i))) *
+                            std::cos(2 * std::numbers::pi * random.uniform(3 * i + 1));
+      sizes[i] = std::exp(normal);
+      sums[i] = sizes[i] * (0.4 + 0.2 * random.uniform(3 * i + 2));
+    }
+    const Estimate ratio = Bootstrap(n, 400, trial).estimates([&](const Weights& weights) {
+      return std::vector<double>{mean_of(sums, weights) / mean_of(sizes, weights)};
+    })[0];
+    if (ratio.low <= 0.5 && 0.5 <= ratio.high) ++n_covered;
+  }
+  // The standard error of the share is 0.011.
+  EXPECT_GT(static_cast<double>(n_covered) / n_trial, 0.92);
+  EXPECT_LT(static_cast<double>(n_covered) / n_trial, 0.985);
+}
+
+TEST(Bootstrap, AValueThatASingleUnitDecidesHasTheIntervalOfItsDraws) {
+  const std::vector<Estimate> estimates =
+      Bootstrap(20, 200, 1).estimates([](const Weights& weights) {
+        const double only = weights[3] > 0 ? 5.0 : NAN;
+        const double mostly =
+            5.0 * weights[3] / std::accumulate(weights.begin(), weights.end(), 0.0);
+        return std::vector<double>{only, mostly};
+      });
+  EXPECT_EQ(estimates[0].value, 5);
+  EXPECT_FALSE(estimates[0].has_interval()) << "no value without the unit";
+  EXPECT_EQ(estimates[1].value, 0.25);
+  // A third of the draws miss the unit, so that t is infinite.
+  EXPECT_EQ(estimates[1].low, 0);
+  EXPECT_GT(estimates[1].high, 0.3);
+}
+
+TEST(Bootstrap, PartsOfManyUnitsAreBlocks) {
+  constexpr std::size_t n = 3 * n_document_block;
+  const Bootstrap bootstrap(n, 50, 1);
+  ASSERT_EQ(bootstrap.n_left_out(), n_document_block);
+  std::vector<std::size_t> times_left_out(n, 0);
+  for (std::size_t part = 0; part < n_document_block; ++part) {
+    const Weights weights = bootstrap.without(part);
+    for (std::size_t i = 0; i < n; ++i) {
+      EXPECT_EQ(weights[i], document_block(i, n) == part ? 0u : 1u);
+      times_left_out[i] += 1 - weights[i];
+    }
+  }
+  EXPECT_THAT(times_left_out, testing::Each(1u));
+  const Bootstrap few = Bootstrap::of_documents({9, 0, 12}, 50, 1);
+  ASSERT_EQ(few.n_left_out(), 2u);
+  EXPECT_THAT(few.without(1), ElementsAre(1u, 1u, 0u));
+  EXPECT_EQ(Bootstrap(1, 50, 1).n_left_out(), 0u);
+}
+
+TEST(Within, MovesBoundsIntoTheRange) {
+  const Estimate estimate = within({0.9, 0.7, 1.1}, 0, 1);
+  EXPECT_EQ(estimate.low, 0.7);
+  EXPECT_EQ(estimate.high, 1);
+  EXPECT_EQ(within({0.1, -0.1, 0.3}, 0, 1).low, 0);
+  EXPECT_FALSE(within({.value = 0.5}, 0, 1).has_interval());
 }
 
 TEST(Bootstrap, OneUnitGivesAValueWithoutAnInterval) {

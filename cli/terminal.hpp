@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace headscope {
+
+/// How text goes to standard output or standard error. On a terminal lines end between words,
+/// headings are bold and errors coloured, unless NO_COLOR is set (https://no-color.org) or the
+/// terminal is `dumb`. Elsewhere text has no escapes.
+class Terminal {
+ public:
+  static const Terminal& out();
+  static const Terminal& error();
+
+  bool is_terminal() const { return is_terminal_; }
+
+  /// Of the terminal, now; 80 if it does not say or there is none.
+  std::size_t columns() const;
+
+  std::string bold(const std::string& text) const;
+
+  /// For reading: lines of at most 80 columns, fewer on a narrow terminal, with `first` before the
+  /// first line and `rest` before the others.
+  std::string paragraph(const std::string& text, const std::string& first,
+                        const std::string& rest) const;
+
+  /// `text` beside a bold label that takes `width` columns, more if the label is longer: a
+  /// paragraph on a terminal, one line elsewhere.
+  std::string labelled(const std::string& label, std::size_t width, const std::string& text) const;
+
+  /// `headscope: text` as a line; as wide as the terminal, where there is one.
+  std::string note(const std::string& text) const;
+  std::string warning(const std::string& text) const;
+  std::string failure(const std::string& text) const;
+
+ private:
+  explicit Terminal(int descriptor);
+  std::string message(const std::string& escape, const std::string& kind,
+                      const std::string& text) const;
+
+  int descriptor_;
+  bool is_terminal_, is_styled_;
+};
+
+}  // namespace headscope
