@@ -38,12 +38,13 @@ std::string paths_line(const ResultsGroup& group) {
   const std::size_t n_task = group.dimensions.at("task").size();
   std::string text;
   for (std::size_t task = 0; task < std::min(most, n_task); ++task) {
-    text += (task == 0 ? "" : ". ") + task_line(group, task);
+    std::string line = task_line(group, task);
+    line[0] = static_cast<char>(std::toupper(line[0]));
+    text += (task == 0 ? "" : ". ") + line;
   }
   if (n_task > most) {
     text += ". The table circuit_edges_90 has " + count_text(n_task - most, "more task");
   }
-  if (!text.empty()) text[0] = static_cast<char>(std::toupper(text[0]));
   return text.empty() ? text : text + ".";
 }
 
