@@ -70,7 +70,8 @@ void print_model(const ModelDescription& model, const std::string& path) {
   print_line("context", config.n_ctx);
   print_line("vocabulary", config.d_vocab);
   print_line("activation", std::string(activation_name(config.activation)));
-  if (config.scale_by_inverse_layer) print_line("scores", "divided by layer + 1 too");
+  if (!config.scale_by_width) print_line("scores", "not divided by the root of d_head");
+  if (config.scale_by_inverse_layer) print_line("scores", "divided by layer + 1");
   print_line("unembedding", config.tied_unembedding ? "tied to the token embedding" : "its own");
   if (model.n_stored == 0) {
     print_line("parameters", model.counts.total());

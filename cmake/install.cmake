@@ -1,10 +1,9 @@
 include(CMakePackageConfigHelpers)
 if(SKBUILD)
-  # A Python wheel: all below the package's folder, where the program finds its data, and the notebooks' helper as a module.
+  # A Python wheel: all below the package's folder, where the program finds its data.
   set(CMAKE_INSTALL_BINDIR bin)
   set(CMAKE_INSTALL_DATADIR share)
   set(CMAKE_INSTALL_MANDIR share/man)
-  install(FILES notebooks/headscope_results.py RENAME results.py DESTINATION . COMPONENT python)
 endif()
 set(headscope_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/headscope)
 

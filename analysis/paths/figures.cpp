@@ -11,6 +11,9 @@ namespace {
 /// Tasks with a figure of their own, panels of a chart, and edges of a graph, at most.
 constexpr std::size_t most_tasks = 12, most_graph_edges = 100;
 
+/// Behind the colours of the types of heads.
+constexpr std::size_t colour_of_no_head = 13;
+
 const char* const path_panels = " The first 12 tasks that the model can do.";
 
 /// Tasks whose circuit is known, the first ones.
@@ -27,8 +30,8 @@ std::string task_title(const ResultsGroup& group, std::size_t task) {
   return spaced(group.dimensions.at("task").text[task]);
 }
 
-/// Where nodes and ports lie: layers from left to right, a layer's heads upwards, its MLP above and
-/// half a layer further right.
+/// Where nodes lie: layers from left to right, a layer's heads upwards, its MLP above and half a
+/// layer further right; and who reads by which port.
 class GraphLayout {
  public:
   explicit GraphLayout(const ResultsGroup& group)
@@ -39,17 +42,15 @@ class GraphLayout {
     }
   }
 
-  struct Place {
-    double x, y;
-  };
-  Place node(std::size_t node) const {
-    const auto middle = 0.5 * static_cast<double>(n_head_ - 1);
-    if (node == 0) return {0, middle};
-    if (node == nodes_.size()) return {static_cast<double>(n_layer_) + 1, middle};
+  /// With its place, name and mark. The number of nodes stands for the logits.
+  Graph::Node node(std::size_t node) const {
+    const auto middle = std::floor(0.5 * static_cast<double>(n_head_ - 1));
+    if (node == 0) return {nodes_[0], "E", 0, middle};
+    if (node == nodes_.size()) return {"logits", "U", static_cast<double>(n_layer_) + 1, middle};
     const std::size_t layer = (node - 1) / (n_head_ + 1), head = (node - 1) % (n_head_ + 1);
-    const auto x = 1 + static_cast<double>(layer);
-    if (head == n_head_) return {x + 0.5, static_cast<double>(n_head_)};
-    return {x, static_cast<double>(head)};
+    const auto column = 1 + static_cast<double>(layer);
+    if (head == n_head_) return {nodes_[node], "M", column + 0.5, static_cast<double>(n_head_)};
+    return {nodes_[node], std::to_string(head), column, static_cast<double>(head)};
   }
   /// The node that reads by a port; the number of nodes for the logits.
   std::size_t owner(std::size_t port) const {
@@ -60,11 +61,9 @@ class GraphLayout {
     const std::size_t dot = ports_[port].rfind('.');
     return dot == std::string::npos ? ports_[port][0] : ports_[port][dot + 1];
   }
-  std::string name(std::size_t node) const {
-    return node == nodes_.size() ? "logits" : nodes_[node];
-  }
   std::size_t n_node() const { return nodes_.size(); }
   std::size_t n_layer() const { return n_layer_; }
+  std::size_t n_head() const { return n_head_; }
   /// The head's unit, if the node is one.
   std::optional<std::size_t> unit(std::size_t node) const {
     if (node == 0 || node >= nodes_.size()) return std::nullopt;
@@ -78,85 +77,59 @@ class GraphLayout {
   std::size_t n_head_ = 0, n_layer_ = 0;
 };
 
-/// Edges into one kind of port, as a line that is broken between edges.
-Series edge_lines(const std::string& label, std::size_t colour, const std::string& kinds,
-                  const std::vector<CircuitEdge>& edges, const GraphLayout& layout) {
-  Series lines;
-  lines.label = label;
-  lines.colour = colour;
-  for (const CircuitEdge& edge : edges) {
-    if (kinds.find(layout.kind(edge.port)) == std::string::npos) continue;
-    for (const std::size_t end : {edge.node, layout.owner(edge.port)}) {
-      lines.x.push_back(layout.node(end).x);
-      lines.y.push_back(layout.node(end).y);
-    }
-    lines.x.push_back(std::nan(""));
-    lines.y.push_back(std::nan(""));
+/// The kind of a node, added to the graph's where it is the first of it.
+std::size_t node_kind(std::size_t node, const GraphLayout& layout,
+                      const std::optional<HeadTypes>& types, Graph& graph) {
+  const std::optional<std::size_t> unit = layout.unit(node);
+  Graph::Kind kind{"embeddings, MLPs, logits", colour_of_no_head};
+  if (unit && types && types->primary[*unit]) {
+    kind = {spaced(types->names[*types->primary[*unit]]) + " head", *types->primary[*unit]};
+  } else if (unit) {
+    kind = {"other head", no_colour};
   }
-  return lines;
+  const auto same = std::ranges::find(graph.node_kinds, kind.label, &Graph::Kind::label);
+  const auto place = static_cast<std::size_t>(same - graph.node_kinds.begin());
+  if (same == graph.node_kinds.end()) graph.node_kinds.push_back(std::move(kind));
+  return place;
 }
 
-/// Nodes by type of head, with their names; those outside the circuit without.
-std::vector<Series> node_points(const std::vector<CircuitEdge>& edges, const GraphLayout& layout,
-                                const std::optional<HeadTypes>& types) {
-  std::vector<bool> takes_part(layout.n_node() + 1, false);
-  for (const CircuitEdge& edge : edges) {
-    takes_part[edge.node] = takes_part[layout.owner(edge.port)] = true;
-  }
-  std::vector<Series> points;
-  const auto add = [&](const std::string& label, std::size_t colour, std::size_t node) {
-    auto same = std::ranges::find(points, label, &Series::label);
-    if (same == points.end()) {
-      points.emplace_back();
-      same = points.end() - 1;
-      same->label = label;
-      same->style = Series::Style::points;
-      same->colour = colour;
-    }
-    same->x.push_back(layout.node(node).x);
-    same->y.push_back(layout.node(node).y);
-    same->point_labels.push_back(takes_part[node] ? layout.name(node) : "");
-  };
-  for (std::size_t node = 0; node <= layout.n_node(); ++node) {
-    const std::optional<std::size_t> unit = layout.unit(node);
-    if (!takes_part[node]) continue;
-    if (!unit) {
-      add("embeddings, MLPs, logits", 7, node);
-    } else if (types && types->primary[*unit]) {
-      add(spaced(types->names[*types->primary[*unit]]) + " head", *types->primary[*unit], node);
-    } else {
-      add("other head", no_colour, node);
-    }
-  }
-  return points;
-}
-
-Figure circuit_figure(const ResultsGroup& group, std::size_t task,
-                      const std::optional<HeadTypes>& types) {
+Graph circuit_graph(const ResultsGroup& group, std::vector<CircuitEdge> edges,
+                    const std::optional<HeadTypes>& types) {
   const GraphLayout layout(group);
-  std::vector<CircuitEdge> edges = circuit_of(group, task);
   edges.resize(std::min(edges.size(), most_graph_edges));
-  Chart chart;
-  chart.x_title = "layer";
-  chart.y_title = "head";
-  chart.x_labels.push_back("embed");
-  for (std::size_t l = 0; l < layout.n_layer(); ++l) chart.x_labels.push_back(std::to_string(l));
-  chart.x_labels.push_back("logits");
-  ChartPanel panel;
-  struct Kind {
-    const char *label, *kinds;
-    std::size_t colour;
-  };
-  for (const Kind& kind : {Kind{"read by queries", "q", 3}, Kind{"read by keys", "k", 0},
-                           Kind{"read by values", "v", 2}, Kind{"read by an MLP", "M", 6},
-                           Kind{"read by the logits", "l", no_colour}}) {
-    Series lines = edge_lines(kind.label, kind.colour, kind.kinds, edges, layout);
-    if (!lines.x.empty()) panel.series.push_back(std::move(lines));
+  Graph graph;
+  graph.column_title = "layer";
+  graph.row_title = "head";
+  graph.value_title = "nats per pair";
+  graph.column_labels.push_back("embed");
+  for (std::size_t l = 0; l < layout.n_layer(); ++l) {
+    graph.column_labels.push_back(std::to_string(l));
   }
-  for (Series& points : node_points(edges, layout, types)) {
-    panel.series.push_back(std::move(points));
+  graph.column_labels.push_back("logits");
+  for (std::size_t h = 0; h < layout.n_head(); ++h) graph.row_labels.push_back(std::to_string(h));
+  graph.row_labels.push_back("MLP");
+  graph.edge_kinds = {{"read by queries", 3, true},
+                      {"read by keys", 0},
+                      {"read by values", 2},
+                      {"read by an MLP", 4},
+                      {"read by the logits", 5}};
+  const std::string kinds = "qkvMl";
+  std::vector<std::optional<std::size_t>> place(layout.n_node() + 1);
+  for (const CircuitEdge& edge : edges) {
+    for (const std::size_t node : {edge.node, layout.owner(edge.port)}) {
+      if (place[node]) continue;
+      place[node] = graph.nodes.size();
+      graph.nodes.push_back(layout.node(node));
+      graph.nodes.back().kind = node_kind(node, layout, types, graph);
+    }
+    graph.edges.push_back({*place[edge.node], *place[layout.owner(edge.port)],
+                           kinds.find(layout.kind(edge.port)), edge.change});
   }
-  chart.panels.push_back(std::move(panel));
+  return graph;
+}
+
+Figure circuit_figure(const ResultsGroup& group, std::size_t task, std::vector<CircuitEdge> edges,
+                      const std::optional<HeadTypes>& types) {
   const std::string name = group.dimensions.at("task").text[task];
   std::string file = "circuit_";
   for (const char c : name) {
@@ -167,12 +140,13 @@ Figure circuit_figure(const ResultsGroup& group, std::size_t task,
           .group = group.name,
           .title = "The circuit of " + spaced(name),
           .caption =
-              "The fewest edges, largest first-order effect first, that keep 90 % of the margin "
-              "when all others are ablated; those with q < 0.05, at most the 100 largest. Layers "
-              "from left to right, an MLP above the heads of its layer and right of them. Heads "
-              "have the colour of their type, edges that of the port that reads.",
-          .source = "Wang et al. 2022; Conmy et al. 2023; Syed et al. 2023",
-          .content = std::move(chart)};
+              "The edges that matter, of those ablated exactly: without such an edge alone the "
+              "margin changes by at least 1 %, with q < 0.05; at most the 100 largest. Layers from "
+              "left to right; E, M and U are the embeddings, an MLP and the logits. Nodes have the "
+              "colour of the head's type, edges that of the port that reads; an edge is as wide as "
+              "the margin changes without it.",
+          .source = "Wang et al. 2022; Goldowsky-Dill et al. 2023",
+          .content = circuit_graph(group, std::move(edges), types)};
 }
 
 Figure faithfulness_figure(const ResultsGroup& group, const std::vector<std::size_t>& tasks) {
@@ -305,7 +279,12 @@ std::vector<Figure> paths_figures(const Results& results) {
   if (const std::optional<HeadShape> shape = head_shape(results)) {
     types = head_types(results, *shape);
   }
-  for (const std::size_t task : tasks) figures.push_back(circuit_figure(group, task, types));
+  for (const std::size_t task : tasks) {
+    std::vector<CircuitEdge> edges = circuit_of(group, task);
+    if (!edges.empty()) {
+      figures.push_back(circuit_figure(group, task, std::move(edges), types));
+    }
+  }
   if (!tasks.empty()) {
     figures.push_back(faithfulness_figure(group, tasks));
     figures.push_back(first_order_exact_figure(group, tasks));

@@ -7,6 +7,7 @@
 #include "headscope/edge_ablation.hpp"
 #include "headscope/edge_gradient.hpp"
 #include "headscope/memory.hpp"
+#include "headscope/resampling.hpp"
 #include "induction.hpp"
 #include "pair_batches.hpp"
 #include "paths/repeated_tokens.hpp"
@@ -172,7 +173,7 @@ class Paths : public Analysis {
   }
 
   std::size_t block_of(const PairBatch& run, std::size_t i) const {
-    return sampled_.number[run.first + i] % n_document_block;
+    return document_block(sampled_.number[run.first + i], tasks_[run.task].pairs.size());
   }
 
   // Pass 0 ----------------------------------------------------------------------------------------
@@ -232,7 +233,7 @@ class Paths : public Analysis {
           &correct = statistics.sum(names.correct, {n_document_block});
     const std::vector<double> margins = margins_of(task, batch, ablation_.clean_loss(pack).nll);
     for (std::size_t i = 0; i < batch.count; ++i) {
-      const std::size_t block = (batch.first + i) % n_document_block;
+      const std::size_t block = document_block(batch.first + i, task.pairs.size());
       n_pair(block) += 1;
       margin(block) += margins[i];
       correct(block) += margins[i] > 0 ? 1 : 0;

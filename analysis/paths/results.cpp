@@ -285,24 +285,23 @@ class PathsBuilder {
 }  // namespace
 
 std::vector<CircuitEdge> circuit_of(const ResultsGroup& group, std::size_t task) {
-  const Array effect = group.variable("edge_first_order").values.part(task),
-              q = group.variable("edge_q").values.part(task);
-  const double fewest = group.variable("circuit_edges_90").values(task);
   std::vector<CircuitEdge> edges;
-  if (std::isnan(fewest)) return edges;
-  for (std::size_t i = 0; i < effect.size(); ++i) {
-    if (std::isfinite(effect.values[i])) {
-      edges.push_back({i / effect.shape[1], i % effect.shape[1], effect.values[i]});
-    }
+  if (group.variable("can_do").values(task) == 0) return edges;
+  const double least = least_circuit_share * group.variable("margin").values(task);
+  const Array change = group.variable("edge_change").values.part(task),
+              q = group.variable("edge_change_q").values.part(task);
+  const auto place_of = [&](const char* variable, const char* dimension, std::size_t i) {
+    const std::vector<std::string>& labels = group.dimensions.at(dimension).text;
+    const std::string& label = group.variable(variable).text[task * change.size() + i];
+    return static_cast<std::size_t>(std::ranges::find(labels, label) - labels.begin());
+  };
+  for (std::size_t i = 0; i < change.size(); ++i) {
+    if (!(q(i) < significant_edge_q) || !(std::abs(change(i)) >= least)) continue;
+    edges.push_back(
+        {place_of("edge_node", "node", i), place_of("edge_port", "port", i), change(i)});
   }
-  // Ties as in PathPlan::order: by port, then by node.
-  std::ranges::stable_sort(edges, [](const CircuitEdge& a, const CircuitEdge& b) {
-    return std::pair(-std::abs(a.effect), a.port) < std::pair(-std::abs(b.effect), b.port);
-  });
-  edges.resize(std::min(edges.size(), static_cast<std::size_t>(fewest)));
-  std::erase_if(edges, [&](const CircuitEdge& edge) {
-    return !(q(edge.node, edge.port) < significant_edge_q);
-  });
+  std::ranges::stable_sort(edges, std::greater(),
+                           [](const CircuitEdge& edge) { return std::abs(edge.change); });
   return edges;
 }
 
@@ -315,25 +314,15 @@ std::string edge_text(const std::string& node, const std::string& port) {
 }
 
 std::string strongest_path(const ResultsGroup& group, std::size_t task) {
-  const Variable &change = group.variable("edge_change"), &nodes = group.variable("edge_node"),
-                 &ports = group.variable("edge_port");
-  const Array q = group.variable("edge_change_q").values.part(task);
-  const auto strongest = [&](bool between_heads) {
-    std::string text;
-    double size = 0;
-    for (std::size_t i = 0; i < q.size(); ++i) {
-      const std::size_t place = task * q.size() + i;
-      const bool heads =
-          nodes.text[place].starts_with('L') && ports.text[place].find('.') != std::string::npos;
-      const double effect = std::abs(change.values.values[place]);
-      if (!(q(i) < significant_edge_q) || (between_heads && !heads) || effect <= size) continue;
-      size = effect;
-      text = edge_text(nodes.text[place], ports.text[place]);
-    }
-    return text;
-  };
-  const std::string between_heads = strongest(true);
-  return between_heads.empty() ? strongest(false) : between_heads;
+  const std::vector<std::string>&nodes = group.dimensions.at("node").text,
+        &ports = group.dimensions.at("port").text;
+  const std::vector<CircuitEdge> edges = circuit_of(group, task);
+  auto strongest = std::ranges::find_if(edges, [&](const CircuitEdge& edge) {
+    return nodes[edge.node].starts_with('L') && ports[edge.port].find('.') != std::string::npos;
+  });
+  if (strongest == edges.end()) strongest = edges.begin();
+  if (strongest == edges.end()) return "";
+  return edge_text(nodes[strongest->node], ports[strongest->port]);
 }
 
 ResultsGroup paths_results(const Statistics& statistics, const std::vector<Task>& tasks,

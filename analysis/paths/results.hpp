@@ -18,18 +18,23 @@ ResultsGroup paths_results(const Statistics& statistics, const std::vector<Task>
 void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisSettings& settings,
                      ResultsGroup& group);
 
+/// Share of a task's margin that an edge of its circuit changes at least. Effects far smaller are
+/// significant too: an edge that is not needed still moves the scale of a LayerNorm, alike in all
+/// pairs.
+inline constexpr double least_circuit_share = 0.01;
+
 /// One edge of a task's circuit.
 struct CircuitEdge {
   std::size_t node = 0, port = 0;
-  double effect = 0;  ///< first-order, nats
+  double change = 0;  ///< of the margin when the edge is ablated, exact, nats
 };
 
-/// The significant ones of the fewest edges that keep 90 % of a task's margin, largest effect
-/// first; none if the model cannot do the task.
+/// The edges ablated exactly that change a task's margin significantly and by at least
+/// least_circuit_share of it, the largest first; none if the model cannot do the task.
 std::vector<CircuitEdge> circuit_of(const ResultsGroup& group, std::size_t task);
 
-/// The strongest significant edge between two heads, by its exact effect, or else between any
-/// parts: `L0H4 → L3H3 by keys`; empty if there is none.
+/// The largest edge of the circuit between two heads, or else between any parts: `L0H4 → L3H3 by
+/// keys`; empty if there is none.
 std::string strongest_path(const ResultsGroup& group, std::size_t task);
 
 /// `L0H4 → L3H3 by keys`, from the labels of node and port.

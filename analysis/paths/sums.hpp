@@ -26,7 +26,7 @@ struct PathSums {
   std::string z;        ///< layer x d_model
   std::string mlp;      ///< layer x d_model, without b_out
   std::string n_token;  ///< 1
-  // Of the second pass; block: pair number modulo n_document_block.
+  // Of the second pass; block: document_block of the pair.
   std::string n_pair, margin, correct;     ///< block
   std::string first_order, squared_order;  ///< edge; nats, and nats squared
   // Of the third pass, over the pairs ablated exactly.

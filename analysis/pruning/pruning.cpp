@@ -44,12 +44,23 @@ class CopyZ : public LayerObserver {
   Index first_, end_;
 };
 
-/// First stream of the sample of documents; donors use the streams numbered by document.
-constexpr std::uint64_t sample_stream = std::uint64_t{1} << 62;
+/// Streams of the samples of documents; donors use the streams numbered by document.
+constexpr std::uint64_t sample_stream = std::uint64_t{1} << 62, ablated_stream = sample_stream + 1;
 
-/// On a sample of the documents, pass 0 sums z for its mean; pass 1 ablates every head, takes the
-/// gradient and the direct effects; pass 2 prunes in the orders found by pass 1. Pass 2 also takes
-/// the loss of all documents.
+/// The documents whose heads are ablated, spread evenly over the sample.
+std::set<Index> ablated_documents(const std::set<Index>& sample, Index count, std::uint64_t seed) {
+  const std::vector<Index> documents(sample.begin(), sample.end());
+  std::set<Index> ablated;
+  for (const Index i :
+       spread_sample(documents.size(), count, CounterRandom(seed, ablated_stream))) {
+    ablated.insert(documents[i]);
+  }
+  return ablated;
+}
+
+/// On a sample of the documents, pass 0 sums z for its mean; pass 1 takes the gradient and, on a
+/// part of the sample, ablates every head and takes the direct effects; pass 2 prunes that part in
+/// the orders found by pass 1. Pass 2 also takes the loss of all documents.
 class Pruning : public Analysis {
  public:
   explicit Pruning(const AnalysisContext& context)
@@ -59,8 +70,10 @@ class Pruning : public Analysis {
         ablation_(context.model, settings_.ablation(context.model.config.d_vocab)),
         direct_effects_(context.model) {
     const std::uint64_t n_document = corpus_->n_document();
-    sample_ = spread_sample(n_document, settings_.own<PruningOptions>().n_document_used(n_document),
+    const auto& options = settings_.own<PruningOptions>();
+    sample_ = spread_sample(n_document, options.n_document_used(n_document),
                             CounterRandom(settings_.seed, sample_stream));
+    ablated_ = ablated_documents(sample_, options.n_document_ablated(n_document), settings_.seed);
   }
 
   void begin_pass(int pass, const Statistics& earlier) override {
@@ -76,12 +89,17 @@ class Pruning : public Analysis {
     }
     if (piece.tokens.size() < 2) return false;
     is_sampled_ = sample_.contains(piece.document);
+    is_ablated_ = ablated_.contains(piece.document);
     if (!is_sampled_ && pass_ != 2) return false;
     tokens_ = piece.tokens;
     donor_z_.clear();
     if (pass_ == 1) {
       collect_donor_z(piece);
-      direct_effects_.begin_piece(tokens_);
+      if (is_ablated_) {
+        direct_effects_.begin_piece(tokens_);
+      } else if (piece.index == 0) {
+        statistics.sum("other_n_document", {n_document_block})(block_) = 1;
+      }
     }
     return true;
   }
@@ -89,6 +107,7 @@ class Pruning : public Analysis {
   PieceCost piece_cost(int pass, std::uint64_t document) const override {
     if (!sample_.contains(document)) return {.observes = pass == 2, .forward_passes = 0};
     if (pass == 0) return {.forward_passes = 0};
+    if (!ablated_.contains(document)) return {.forward_passes = pass == 1 ? 3.0 : 0.0};
     if (pass == 2) {
       const std::size_t n_mask = masks_.empty() ? n_curve_order * n_curve_step : masks_.size();
       return {.forward_passes = static_cast<double>(n_mask)};
@@ -100,9 +119,9 @@ class Pruning : public Analysis {
 
   void observe_layer(const LayerView& view, DocumentStatistics& statistics) override {
     if (pass_ == 0) add_mean_z(view, statistics);
-    if (pass_ == 0 || !is_sampled_) return;
+    if (pass_ == 0 || !(pass_ == 1 ? is_sampled_ : is_ablated_)) return;
     ablation_.observe_layer(view);
-    if (pass_ == 1) direct_effects_.observe_layer(view);
+    if (pass_ == 1 && is_ablated_) direct_effects_.observe_layer(view);
     if (!donor_z_.empty() && donor_length_ < view.n_token) {
       CopyZ(donor_z_, donor_length_, view.n_token).observe_layer(view);
     }
@@ -115,15 +134,25 @@ class Pruning : public Analysis {
       Array& sum = statistics.sum("loss", {n_document_block, 2});
       sum(block_, 0) = loss.sum();
       sum(block_, 1) = static_cast<double>(loss.nll.size());
-      if (is_sampled_) prune(statistics);
+      if (is_ablated_) prune(statistics);
       return;
     }
     const TokenLoss& loss = ablation_.clean_loss(Pack::of_document(tokens_));
+    if (!is_ablated_) {
+      Array& sum = statistics.sum("other_baseline", {n_document_block, 2});
+      sum(block_, 0) = loss.sum();
+      sum(block_, 1) = static_cast<double>(loss.nll.size());
+      add_first_order(statistics);
+      return;
+    }
     Array& row = statistics.row("baseline", {2});
     row(0) += loss.sum();
     row(1) += static_cast<double>(loss.nll.size());
     ablate(statistics);
-    add_importance(statistics);
+    Array& importance = statistics.row(
+        "importance", {n_importance_row, model_.config.n_layer, model_.config.n_head});
+    const Array of_piece = importance_of_piece();
+    for (std::size_t i = 0; i < importance.size(); ++i) importance.values[i] += of_piece.values[i];
     direct_effects_.end_piece(end.resid_final, statistics);
   }
 
@@ -147,7 +176,7 @@ class Pruning : public Analysis {
 
   // Pass 1 ----------------------------------------------------------------------------------------
 
-  /// Reads mean z from pass 0 and the lengths of the sample's pieces.
+  /// Reads mean z from pass 0 and the lengths of the pieces of ablated documents.
   void prepare_ablation(const Statistics& earlier) {
     const ModelConfig& config = model_.config;
     mean_z_.assign(config.n_layer, Vector(config.d_model, arma::fill::zeros));
@@ -160,7 +189,7 @@ class Pruning : public Analysis {
         mean_z_[l](i) = static_cast<float>(sum(l, i) / count);
       }
     }
-    for (const Index document : sample_) {
+    for (const Index document : ablated_) {
       for (std::uint64_t index = 0; index < corpus_->n_piece(document); ++index) {
         const Index n_token = corpus_->piece(document, index).tokens.size();
         if (n_token > 1) donors_.push_back({document, index, n_token});
@@ -237,18 +266,45 @@ class Pruning : public Analysis {
     for (std::size_t i = 0; i < losses.size(); ++i) row(i) += losses[i].sum();
   }
 
-  void add_importance(DocumentStatistics& statistics) {
+  /// n_importance_row x layer x head, nats summed over the piece's predicted tokens.
+  Array importance_of_piece() {
     const ModelConfig& config = model_.config;
-    Array& row = statistics.row("importance", {n_importance_row, config.n_layer, config.n_head});
+    const Index d_head = config.d_head();
+    Array importance({n_importance_row, config.n_layer, config.n_head});
     const auto n_predicted = static_cast<double>(tokens_.size() - 1);
     HeadGradient gradient(model_, settings_.pass_engine(), settings_.gradient_engine());
     gradient.run(ablation_.activations(), tokens_, [&](const LayerGradient& view) {
+      const Index l = view.layer;
       const arma::mat products = z_dot_gradient(view, config.n_head);
+      const arma::vec whole = arma::conv_to<arma::vec>::from(arma::sum(view.dz, 1)),
+                      mean = arma::conv_to<arma::vec>::from(mean_z_[l]) % whole;
+      arma::mat donors;
+      if (!donor_z_.empty()) donors = z_dot_gradient({l, donor_z_[l], view.dz}, config.n_head);
       for (Index h = 0; h < config.n_head; ++h) {
-        row(0, view.layer, h) += n_predicted * arma::accu(arma::abs(products.row(h)));
-        row(1, view.layer, h) += n_predicted * arma::accu(products.row(h));
+        const double zero = arma::accu(products.row(h));
+        importance(0, l, h) = n_predicted * arma::accu(arma::abs(products.row(h)));
+        importance(1, l, h) = n_predicted * zero;
+        importance(2, l, h) =
+            n_predicted * (zero - arma::accu(mean.subvec(h * d_head, (h + 1) * d_head - 1)));
+        if (!donors.is_empty()) {
+          importance(3, l, h) = n_predicted * (zero - arma::accu(donors.row(h)));
+        }
       }
     });
+    return importance;
+  }
+
+  /// Of a document that is not ablated.
+  void add_first_order(DocumentStatistics& statistics) {
+    const Array importance = importance_of_piece();
+    const std::size_t n_unit = importance.part(0).size();
+    std::vector<float> increases;
+    for (std::size_t i = n_unit; i < importance.size(); ++i) {
+      increases.push_back(static_cast<float>(-importance.values[i]));
+    }
+    statistics.add("other_first_order",
+                   {n_document_block, n_first_order, model_.config.n_layer, model_.config.n_head},
+                   block_ * increases.size(), increases);
   }
 
   // Pass 2 ----------------------------------------------------------------------------------------
@@ -308,11 +364,12 @@ class Pruning : public Analysis {
   const AnalysisSettings& settings_;
   HeadAblation ablation_;
   DirectEffects direct_effects_;
-  std::set<Index> sample_;  // documents whose heads are ablated
+  std::set<Index> sample_;   // documents whose gradients are taken
+  std::set<Index> ablated_;  // of those, the documents whose heads are ablated
 
   int pass_ = 0;
-  std::size_t block_ = 0;    // of the piece's document
-  bool is_sampled_ = false;  // the piece's document
+  std::size_t block_ = 0;                         // of the piece's document
+  bool is_sampled_ = false, is_ablated_ = false;  // the piece's document
   TokenIds tokens_;
   std::vector<Vector> mean_z_;  // per layer, d_model
   std::vector<Donor> donors_;
@@ -326,11 +383,18 @@ class Pruning : public Analysis {
 std::uint64_t memory(const RunShape& run) {
   const ModelConfig& config = run.config;
   const std::uint64_t n_unit = run.n_unit(), values = config.d_model * run.n_token;
-  const std::uint64_t n_document =
-      run.settings.own<PruningOptions>().n_document_used(run.n_document);
+  const auto& options = run.settings.own<PruningOptions>();
+  const std::uint64_t n_document = options.n_document_ablated(run.n_document);
+  const bool has_others = n_document < options.n_document_used(run.n_document);
+  // Sums of blocks of documents that are not ablated, and what results take from them.
+  const std::uint64_t others =
+      has_others ? n_document_block * n_unit *
+                       (n_first_order * (Statistics::added_bytes + sizeof(double)) +
+                        n_ablation_row * sizeof(double))
+                 : 0;
   // donor_z_, all layers; z of the mean, one layer.
   const std::uint64_t donors = config.n_layer * values + values;
-  const std::uint64_t row = (n_ablation_row + n_importance_row + 1) * n_unit + config.n_layer +
+  const std::uint64_t row = (2 * n_ablation_row + n_importance_row + 1) * n_unit + config.n_layer +
                             n_direct_part + 2 * n_curve_step * n_curve_order + n_precision_sample;
   const std::uint64_t direct =
       2 * values * sizeof(float) + (n_unit + config.n_layer) * run.n_token * sizeof(double);
@@ -338,7 +402,7 @@ std::uint64_t memory(const RunShape& run) {
                         run.settings.ablation(config.d_vocab).sample) +
          std::max(gradient_bytes(config, run.n_token, run.n_thread, run.settings.gradient_engine()),
                   forward_bytes(config, run.n_token, false)) +
-         donors * sizeof(float) + direct + n_curve_order * n_curve_step * n_unit +
+         donors * sizeof(float) + direct + n_curve_order * n_curve_step * n_unit + others +
          n_document * row * Statistics::row_bytes;
 }
 

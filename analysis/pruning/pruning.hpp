@@ -8,6 +8,7 @@ namespace headscope {
 
 struct PruningOptions {
   std::uint64_t n_document = 32;  ///< 0: all
+  std::uint64_t n_ablate = 0;     ///< 0: all of those
 
   void declare(OptionTable& option) {
     option(n_document,
@@ -15,9 +16,19 @@ struct PruningOptions {
             "number of documents, spread evenly over the corpus, to ablate heads on; each costs "
             "several forward passes per head",
             "all"});
+    option(n_ablate,
+           {"ablate-documents", "N",
+            "number of those documents, spread evenly, to ablate heads on exactly; with fewer than "
+            "--prune-documents the gradient predicts the increase on all of them, and regression "
+            "combines both, with intervals that count both",
+            "all"});
   }
   std::uint64_t n_document_used(std::uint64_t of_corpus) const {
     return n_document == 0 ? of_corpus : std::min(of_corpus, n_document);
+  }
+  std::uint64_t n_document_ablated(std::uint64_t of_corpus) const {
+    const std::uint64_t used = n_document_used(of_corpus);
+    return n_ablate == 0 ? used : std::min(used, n_ablate);
   }
 };
 

@@ -1,3 +1,6 @@
+#include <armadillo>
+#include <cmath>
+
 #include "headscope/number_text.hpp"
 #include "pruning/results.hpp"
 #include "report_text.hpp"
@@ -38,6 +41,26 @@ std::string many_heads_line(const ResultsGroup& group) {
   return text + ".";
 }
 
+/// How exact ablation of some documents and the gradient of more were combined; empty if heads were
+/// ablated on all.
+std::string phases_line(const ResultsGroup& group) {
+  const double n_ablated = group.variable("n_document_ablated").values.values[0],
+               n_first_order = group.variable("n_document_first_order").values.values[0];
+  if (n_ablated == n_first_order) return "";
+  std::string text = "Heads were ablated on " + number_text(n_ablated, 0) + " documents; on " +
+                     number_text(n_first_order, 0) +
+                     " the gradient predicted what that costs, and regression combined both";
+  std::vector<double> r2 = group.variable("first_order_r2").values.values;
+  std::erase_if(r2, [](double value) { return std::isnan(value); });
+  if (r2.empty()) return text + ".";
+  const double median = arma::median(arma::vec(r2));
+  // The variance of the estimate is s2 (1 - r2) / n_ablated + s2 r2 / n_first_order.
+  const double as_good_as = 1 / ((1 - median) / n_ablated + median / n_first_order);
+  return text + ". From document to document they agree with a median r² over heads of " +
+         decimals(median, 2) + ": the intervals are about as wide as those of ablation on " +
+         number_text(std::floor(as_good_as), 0) + " documents.";
+}
+
 }  // namespace
 
 ReportPart pruning_report(const ResultsGroup& group) {
@@ -45,6 +68,7 @@ ReportPart pruning_report(const ResultsGroup& group) {
   ReportPart part;
   add_finding(rank, "Pruning one head", one_head_line(group), part);
   add_finding(rank, "Pruning many", many_heads_line(group), part);
+  add_finding(rank, "Two phases", phases_line(group), part);
   if (group.has("precision_error")) {
     const Array& error = group.variable("precision_error").values;
     add_finding(rank, "Precision",

@@ -8,6 +8,7 @@
 #include "headscope/error.hpp"
 #include "headscope/number_text.hpp"
 #include "headscope/random.hpp"
+#include "headscope/resampling.hpp"
 #include "pruning/direct_effects.hpp"
 #include "pruning/orders.hpp"
 #include "random_draws.hpp"
@@ -18,10 +19,23 @@ namespace {
 
 const char* const michel_2019 = "Michel et al. 2019, Are Sixteen Heads Really Better than One?";
 
+const char* const cochran_1977 = "Cochran 1977, Sampling Techniques, chapter 12";
+
 const char* const document_resampling =
     "documents (of a large corpus, 128 blocks of them) resampled";
 
-/// The statistics, one row per document in order.
+/// Blocks of documents whose gradients were taken and whose heads were not ablated.
+struct OtherBlocks {
+  double n_document = 0;           ///< of all blocks
+  std::vector<std::size_t> block;  ///< number, of the parity of its documents
+  std::vector<double> baseline;    ///< nats, summed over the block's predicted tokens
+  std::vector<double> n_predicted;
+  std::vector<Array> first_order;  ///< n_ablation_row x layer x head, nats summed
+
+  std::size_t size() const { return block.size(); }
+};
+
+/// The statistics, one row per ablated document in order.
 struct DocumentRows {
   std::vector<std::uint64_t> document;  ///< its number in the corpus
   std::vector<double> baseline;         ///< nats, summed over the document's predicted tokens
@@ -32,9 +46,52 @@ struct DocumentRows {
   std::vector<const Array*> direct_part;  ///< layer + n_direct_part, logits summed
   std::vector<const Array*>
       curve;  ///< 2 x order x step: nats summed, correct tokens; empty before pass 2
+  std::vector<Array> first_order;  ///< n_ablation_row x layer x head, nats summed
+  OtherBlocks others;
 
   std::size_t size() const { return baseline.size(); }
 };
+
+/// The increase that the gradient predicts of each ablation.
+/// @param increase  of zero, mean and resample: at least n_first_order x layer x head values, which
+///                  are multiplied by `sign`.
+/// @return n_ablation_row x layer x head; all heads but one lose what each of them loses.
+Array predicted_increases(const double* increase, double sign, std::size_t n_layer,
+                          std::size_t n_head) {
+  const std::size_t n_unit = n_layer * n_head;
+  Array predicted({n_ablation_row, n_layer, n_head});
+  for (std::size_t layer = 0; layer < n_layer; ++layer) {
+    const double* const zero = increase + layer * n_head;
+    const double whole = sign * std::accumulate(zero, zero + n_head, 0.0);
+    for (std::size_t head = 0; head < n_head; ++head) {
+      const std::size_t unit = layer * n_head + head;
+      predicted(0, layer, head) = sign * increase[unit];
+      predicted(1, layer, head) = sign * increase[n_unit + unit];
+      predicted(2, layer, head) = whole - sign * increase[unit];
+      predicted(resample_row, layer, head) = sign * increase[2 * n_unit + unit];
+    }
+  }
+  return predicted;
+}
+
+OtherBlocks other_blocks(const Statistics& statistics) {
+  OtherBlocks others;
+  if (!statistics.has("other_n_document")) return others;
+  const Array n_document = statistics.total("other_n_document"),
+              baseline = statistics.total("other_baseline"),
+              first_order = statistics.total("other_first_order");
+  for (std::size_t block = 0; block < n_document_block; ++block) {
+    if (n_document(block) == 0) continue;
+    others.n_document += n_document(block);
+    others.block.push_back(block);
+    others.baseline.push_back(baseline(block, 0));
+    others.n_predicted.push_back(baseline(block, 1));
+    const std::size_t n_value = first_order.size() / n_document_block;
+    others.first_order.push_back(predicted_increases(first_order.values.data() + block * n_value, 1,
+                                                     first_order.shape[2], first_order.shape[3]));
+  }
+  return others;
+}
 
 DocumentRows document_rows(const Statistics& statistics) {
   if (!statistics.has("baseline"))
@@ -49,17 +106,39 @@ DocumentRows document_rows(const Statistics& statistics) {
     rows.direct_head.push_back(&statistics.rows("direct_head").at(document));
     rows.direct_part.push_back(&statistics.rows("direct_part").at(document));
     if (statistics.has("curve")) rows.curve.push_back(&statistics.rows("curve").at(document));
+    const Array& importance = *rows.importance.back();
+    const double* const of_zero = importance.values.data() + importance.part(0).size();
+    rows.first_order.push_back(
+        predicted_increases(of_zero, -1, importance.shape[1], importance.shape[2]));
   }
+  rows.others = other_blocks(statistics);
   return rows;
 }
 
+/// How often ablated documents and blocks of the others count.
+struct PhaseWeights {
+  Weights ablated, others;
+  /// Documents and blocks for each one drawn: makes up for drawing fewer than there are.
+  double ablated_scale = 1, others_scale = 1;
+};
+
 /// The weights with those of the other half of the documents set to 0: even ones make the orders of
-/// pruning, odd ones score them. All, if there is no document of that parity.
+/// pruning, odd ones score them. All, if there is no ablated document of that parity.
 Weights of_half(const DocumentRows& rows, Weights weights, bool odd) {
   const auto is_other = [odd](std::uint64_t document) { return (document % 2 == 1) != odd; };
   if (std::ranges::all_of(rows.document, is_other)) return weights;
   for (std::size_t d = 0; d < rows.size(); ++d) {
     if (is_other(rows.document[d])) weights[d] = 0;
+  }
+  return weights;
+}
+
+/// Documents of even number, once each; all, if no ablated one is even.
+PhaseWeights even_documents(const DocumentRows& rows) {
+  const bool has_even = std::ranges::any_of(rows.document, [](auto d) { return d % 2 == 0; });
+  PhaseWeights weights{of_half(rows, Weights(rows.size(), 1), false), {}};
+  for (const std::size_t block : rows.others.block) {
+    weights.others.push_back(has_even && block % 2 == 1 ? 0 : 1);
   }
   return weights;
 }
@@ -81,14 +160,27 @@ Array weighted(const std::vector<const Array*>& rows, const Weights& weights) {
   return sum;
 }
 
-/// Mean loss of the whole model, nats per predicted token.
-double baseline_loss(const DocumentRows& rows, const Weights& weights) {
-  return weighted(rows.baseline, weights) / weighted(rows.n_predicted, weights);
+/// A sum over ablated documents and one over blocks of the others, together.
+double of_phases(double ablated, double others, const PhaseWeights& weights) {
+  return weights.ablated_scale * ablated + weights.others_scale * others;
 }
 
-/// Mean loss with each ablation minus the baseline, nats per predicted token:
-/// n_ablation_row x layer x head.
-Array loss_increases(const DocumentRows& rows, const Weights& weights) {
+/// Predicted tokens of all documents whose gradients were taken.
+double n_predicted_of_phases(const DocumentRows& rows, const PhaseWeights& weights) {
+  return of_phases(weighted(rows.n_predicted, weights.ablated),
+                   weighted(rows.others.n_predicted, weights.others), weights);
+}
+
+/// Mean loss of the whole model, nats per predicted token.
+double baseline_loss(const DocumentRows& rows, const PhaseWeights& weights) {
+  return of_phases(weighted(rows.baseline, weights.ablated),
+                   weighted(rows.others.baseline, weights.others), weights) /
+         n_predicted_of_phases(rows, weights);
+}
+
+/// Mean loss of ablated documents with each ablation minus their baseline, nats per predicted
+/// token: n_ablation_row x layer x head.
+Array exact_increases(const DocumentRows& rows, const Weights& weights) {
   const double n_predicted = weighted(rows.n_predicted, weights),
                baseline = weighted(rows.baseline, weights);
   Array increases = weighted(rows.ablated, weights);
@@ -96,13 +188,123 @@ Array loss_increases(const DocumentRows& rows, const Weights& weights) {
   return increases;
 }
 
+/// First-order and exact increases of one head over documents, weighted by their predicted tokens.
+struct Regression {
+  double n_predicted = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
+
+  /// @param x, y  first-order and exact increase, nats summed over the document's tokens.
+  void add(double weight, double tokens, double x_summed, double y_summed) {
+    n_predicted += weight * tokens;
+    x += weight * x_summed;
+    y += weight * y_summed;
+    xx += weight * x_summed * x_summed / tokens;
+    xy += weight * x_summed * y_summed / tokens;
+    yy += weight * y_summed * y_summed / tokens;
+  }
+  double mean_x() const { return x / n_predicted; }
+  double variation_x() const { return above_rounding(xx - x * mean_x(), xx); }
+  double variation_y() const { return above_rounding(yy - y * y / n_predicted, yy); }
+  double covariation() const { return xy - y * mean_x(); }
+  /// 0 if the documents do not differ in x.
+  double slope() const { return variation_x() > 0 ? covariation() / variation_x() : 0; }
+  /// NaN if the documents do not differ in x or in y.
+  double r2() const { return covariation() * covariation() / (variation_x() * variation_y()); }
+
+ private:
+  static double above_rounding(double difference, double of) {
+    return difference > 1e-12 * of ? difference : 0;
+  }
+};
+
+/// Of one ablation of one head.
+/// @param place  in n_ablation_row x layer x head.
+Regression regression_of(const DocumentRows& rows, const Weights& weights, std::size_t place) {
+  Regression regression;
+  for (std::size_t d = 0; d < rows.size(); ++d) {
+    if (weights[d] == 0) continue;
+    regression.add(weights[d], rows.n_predicted[d], rows.first_order[d].values[place],
+                   rows.ablated[d]->values[place] - rows.baseline[d]);
+  }
+  return regression;
+}
+
+/// Mean loss with each ablation minus the baseline, nats per predicted token: n_ablation_row x
+/// layer x head. Where heads were ablated on a part of the documents,
+///
+///   mean of y there + slope of y on x there * (mean of x everywhere - mean of x there),
+///
+/// y being a document's increase and x the one that the gradient predicts. Source: Cochran 1977,
+/// Sampling Techniques, section 12.6.
+Array loss_increases(const DocumentRows& rows, const PhaseWeights& weights) {
+  Array increases = exact_increases(rows, weights.ablated);
+  if (rows.others.size() == 0) return increases;
+  const double n_predicted = n_predicted_of_phases(rows, weights);
+  for (std::size_t i = 0; i < increases.size(); ++i) {
+    const Regression regression = regression_of(rows, weights.ablated, i);
+    double others = 0;
+    for (std::size_t block = 0; block < rows.others.size(); ++block) {
+      others += weights.others[block] * rows.others.first_order[block].values[i];
+    }
+    const double mean_x = of_phases(regression.x, others, weights) / n_predicted;
+    increases.values[i] += regression.slope() * (mean_x - regression.mean_x());
+  }
+  return increases;
+}
+
 Weights every_document_once(const DocumentRows& rows) {
   return Weights(rows.size(), 1);
+}
+
+PhaseWeights both_phases_once(const DocumentRows& rows) {
+  return {every_document_once(rows), Weights(rows.others.size(), 1)};
 }
 
 Bootstrap bootstrap_of(const DocumentRows& rows, const AnalysisSettings& settings) {
   return Bootstrap::of_documents(std::vector<double>(rows.size(), 1), settings.n_bootstrap,
                                  settings.seed);
+}
+
+/// Each value of the statistic with its interval. Where not all documents were ablated, resamples
+/// draw ablated documents and blocks of the others apart.
+std::vector<Estimate> estimates_of_phases(
+    const DocumentRows& rows, const AnalysisSettings& settings,
+    const std::function<std::vector<double>(const PhaseWeights&)>& statistic) {
+  if (rows.others.size() == 0) {
+    return bootstrap_of(rows, settings).estimates([&](const Weights& weights) {
+      return statistic({weights, {}});
+    });
+  }
+  constexpr std::uint64_t others_stream = std::uint64_t{1} << 60;
+  const Bootstrap ablated = bootstrap_of(rows, settings),
+                  others(rows.others.size(), settings.n_bootstrap,
+                         CounterRandom(settings.seed, others_stream).value(0));
+  const auto scale = [](const Weights& weights) {
+    const double n_drawn = std::accumulate(weights.begin(), weights.end(), 0.0);
+    return n_drawn > 0 ? static_cast<double>(weights.size()) / n_drawn : 1;
+  };
+  const std::vector<double> values = statistic(both_phases_once(rows));
+  std::vector<std::vector<double>> samples(values.size());
+  for (std::size_t i = 0; i < ablated.n_resample(); ++i) {
+    PhaseWeights weights{ablated.draw(i),
+                         others.n_resample() > 0 ? others.draw(i) : others.whole()};
+    weights.ablated_scale = scale(weights.ablated);
+    weights.others_scale = scale(weights.others);
+    const std::vector<double> resampled = statistic(weights);
+    for (std::size_t j = 0; j < values.size(); ++j) samples[j].push_back(resampled[j]);
+  }
+  std::vector<Estimate> estimates;
+  for (std::size_t j = 0; j < values.size(); ++j) {
+    estimates.push_back(bootstrap_estimate(values[j], std::move(samples[j])));
+  }
+  return estimates;
+}
+
+/// What intervals of loss increases resample. Differs between runs that ablate different documents,
+/// which are not paired.
+std::string phases_resampled(const DocumentRows& rows) {
+  if (rows.others.size() == 0) return "documents resampled";
+  return "documents resampled, " + std::to_string(rows.size()) + " ablated and " +
+         number_text(rows.others.n_document, 0) + " others apart";
 }
 
 /// Importance, weighted mean over documents: n_importance x layer x head.
@@ -151,10 +353,25 @@ void add_harmless(ResultsGroup& group) {
                               "count", own_definition));
 }
 
+/// Adds how well a head's first-order effect follows its exact one from document to document.
+void add_first_order_r2(const DocumentRows& rows, const ModelConfig& config, ResultsGroup& group) {
+  Array r2({config.n_layer, config.n_head});
+  for (std::size_t unit = 0; unit < r2.size(); ++unit) {
+    r2.values[unit] =
+        rows.size() > 2 ? regression_of(rows, every_document_once(rows), unit).r2() : std::nan("");
+  }
+  group.add(Variable::real(
+      "first_order_r2", {"layer", "head"}, r2,
+      "squared correlation over the ablated documents, weighted by their predicted tokens, of the "
+      "loss increase of zero ablation and the increase that the gradient predicts; no value for "
+      "fewer than three documents",
+      "1", cochran_1977));
+}
+
 void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
                        const AnalysisSettings& settings, ResultsGroup& group) {
   const std::vector<Estimate> estimates =
-      bootstrap_of(rows, settings).estimates([&](const Weights& weights) {
+      estimates_of_phases(rows, settings, [&](const PhaseWeights& weights) {
         const Array increases = loss_increases(rows, weights);
         std::vector<double> ablated;
         for (const std::size_t row : ablation_rows) {
@@ -165,16 +382,22 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
       });
   group.add(Variable::estimated(
       "loss_increase", {"ablation", "layer", "head"}, {3, config.n_layer, config.n_head}, estimates,
-      "documents resampled in pairs with the baseline",
+      phases_resampled(rows) + ", in pairs with the baseline",
       "mean loss with one head ablated minus the baseline; zero: z set to 0; mean: z "
       "set to its mean over "
       "the tokens of these documents, position 0 left out; resample: z of another "
       "document at the same "
-      "position of a piece, own z where no piece of another document is as long",
-      "nats per token", michel_2019));
+      "position of a piece, own z where no piece of another document is as long" +
+          (rows.others.size() == 0
+               ? std::string()
+               : "; exact on n_document_ablated documents and predicted by the gradient on "
+                 "n_document_first_order, combined by regression"),
+      "nats per token",
+      rows.others.size() == 0 ? michel_2019 : std::string(michel_2019) + "; " + cochran_1977));
   add_harmless(group);
+  add_first_order_r2(rows, config, group);
 
-  const Weights once = every_document_once(rows);
+  const PhaseWeights once = both_phases_once(rows);
   Array all_but_one = loss_increases(rows, once).part(all_but_one_row);
   const double baseline = baseline_loss(rows, once);
   for (double& loss : all_but_one.values) loss += baseline;
@@ -190,7 +413,7 @@ void add_precision_error(const Statistics& statistics, const DocumentRows& rows,
   std::vector<const Array*> samples;
   for (const auto& [document, row] : statistics.rows("float32")) samples.push_back(&row);
   const Weights once = every_document_once(rows);
-  const Array exact = weighted(samples, once), zero = loss_increases(rows, once).part(0);
+  const Array exact = weighted(samples, once), zero = exact_increases(rows, once).part(0);
   const double n_predicted = weighted(rows.n_predicted, once),
                baseline = weighted(rows.baseline, once);
   std::vector<double> sizes, relative;
@@ -450,9 +673,14 @@ std::string loss_text(const ResultsGroup& group, const DocumentRows& rows) {
     text +=
         " (95 % interval " + number_text(loss.low, 3) + " to " + number_text(loss.high, 3) + ")";
   }
-  if (n_read == rows.size()) return text + ".";
-  return text + "; on the " + std::to_string(rows.size()) +
-         " of them, spread evenly, on which heads were ablated it is " + baseline + ".";
+  const auto n_first_order =
+      static_cast<std::size_t>(group.variable("n_document_first_order").values.values[0]);
+  if (n_read != n_first_order) {
+    text += "; on the " + std::to_string(n_first_order) + " of them, spread evenly, on which " +
+            (rows.others.size() == 0 ? "heads were ablated" : "the gradient was taken") +
+            " it is " + baseline;
+  }
+  return text + ".";
 }
 
 std::string summary_text(const ResultsGroup& group, const DocumentRows& rows) {
@@ -488,9 +716,9 @@ void doubt_a_loss_above_chance(const ModelConfig& config, ResultsGroup& group) {
 std::vector<std::vector<Index>> pruning_orders(const Statistics& statistics,
                                                const ModelConfig& config, std::uint64_t seed) {
   const DocumentRows rows = document_rows(statistics);
-  const Weights even = of_half(rows, every_document_once(rows), false);
+  const PhaseWeights even = even_documents(rows);
   const Array zero = loss_increases(rows, even).part(0);
-  const Array per_example = mean_importance(rows, even).part(1);
+  const Array per_example = mean_importance(rows, even.ablated).part(1);
   std::vector<std::vector<Index>> orders{ascending_units(zero),
                                          ascending_units(normalized_by_layer(per_example))};
   for (std::size_t i = 0; i < n_random_order; ++i) {
@@ -517,17 +745,22 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
   group.add_dimension(Dimension::numbers("step", steps));
 
   const std::vector<Estimate> loss =
-      bootstrap_of(rows, settings).estimates([&](const Weights& weights) {
+      estimates_of_phases(rows, settings, [&](const PhaseWeights& weights) {
         return std::vector<double>{baseline_loss(rows, weights)};
       });
-  group.add(Variable::estimated("loss_baseline", {}, {}, loss, "documents resampled",
+  group.add(Variable::estimated("loss_baseline", {}, {}, loss, phases_resampled(rows),
                                 "mean negative log likelihood of a predicted token with all heads, "
-                                "over the documents whose heads were ablated",
+                                "over the n_document_first_order documents",
                                 "nats per token", michel_2019));
-  group.add(Variable::integer("n_document_ablated", {},
-                              Array(Shape{}, static_cast<double>(rows.size())),
+  const auto n_ablated = static_cast<double>(rows.size());
+  group.add(Variable::integer("n_document_ablated", {}, Array(Shape{}, n_ablated),
                               "documents whose heads were ablated, spread evenly over the corpus",
                               "count", own_definition));
+  group.add(Variable::integer(
+      "n_document_first_order", {}, Array(Shape{}, n_ablated + rows.others.n_document),
+      "documents on which the gradient predicted what heads do: those whose heads were ablated, "
+      "and all others of the sample",
+      "count", own_definition));
   add_loss(statistics, settings, group);
   add_loss_increase(rows, config, settings, group);
   add_precision_error(statistics, rows, group);

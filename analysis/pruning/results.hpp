@@ -8,10 +8,12 @@
 namespace headscope {
 
 /// Rows of the statistics, in the order of the arrays.
-inline constexpr std::size_t n_ablation_row = 4;    ///< zero, mean, all but one, resample
-inline constexpr std::size_t resample_row = 3;      ///< NaN where there is no other document
-inline constexpr std::size_t n_importance_row = 2;  ///< sum of |z.g|, sum of z.g
-inline constexpr std::size_t n_importance = 3;      ///< per token, per example, signed
+inline constexpr std::size_t n_ablation_row = 4;  ///< zero, mean, all but one, resample
+inline constexpr std::size_t resample_row = 3;    ///< NaN where there is no other document
+/// Sum of |z.g|; sums of (z - what replaces z).g for zero, mean and resampled z.
+inline constexpr std::size_t n_importance_row = 4;
+inline constexpr std::size_t n_first_order = 3;  ///< zero, mean, resample
+inline constexpr std::size_t n_importance = 3;   ///< per token, per example, signed
 inline constexpr std::size_t n_random_order = 5;
 inline constexpr std::size_t n_curve_order =
     2 + n_random_order;                          ///< ablation, importance, random orders

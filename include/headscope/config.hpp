@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,11 +10,18 @@
 
 namespace headscope {
 
-enum class Activation { gelu_new, gelu, relu };
+/// x times: `gelu_new` (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, `gelu` the standard normal
+/// distribution function of x, `relu` 1 where x > 0, `silu` logistic(x), `quick_gelu`
+/// logistic(1.702 x).
+enum class Activation { gelu_new, gelu, relu, silu, quick_gelu };
+inline constexpr std::array all_activations{Activation::gelu_new, Activation::gelu,
+                                            Activation::relu, Activation::silu,
+                                            Activation::quick_gelu};
 
-/// Hugging Face's name: `gelu_new` (tanh form), `gelu` (erf form), `relu`.
+/// Hugging Face's name of it.
 std::string_view activation_name(Activation activation);
-/// Takes also `gelu_pytorch_tanh`, another name of gelu_new. @throws OptionError naming the known
+/// Takes also Hugging Face's other names: `gelu_pytorch_tanh`, `gelu_fast` and `gelu_accurate` of
+/// gelu_new, `gelu_python` of gelu, `swish` of silu. @throws OptionError naming the known
 /// activations.
 Activation parse_activation(std::string_view name);
 
@@ -28,15 +36,17 @@ struct ModelConfig {
   double layer_norm_epsilon = 1e-5;
   Activation activation = Activation::gelu_new;
   bool tied_unembedding = true;  ///< the unembedding is the token embedding
-  /// Scores of layer l are divided by l + 1 too. Hugging Face's `scale_attn_by_inverse_layer_idx`.
+  /// Scores are divided by sqrt(d_head). Hugging Face's `scale_attn_weights`.
+  bool scale_by_width = true;
+  /// Scores of layer l are divided by l + 1. Hugging Face's `scale_attn_by_inverse_layer_idx`.
   bool scale_by_inverse_layer = false;
   /// Heads whose weights the file leaves out, ascending. In memory their weights are zero, so head
   /// numbers do not change. Hugging Face's `pruned_heads`.
   std::vector<HeadIndex> pruned_heads;
 
   Index d_head() const { return d_model / n_head; }
-  /// Scores before softmax are q.k times this: 1/sqrt(d_head), in a model that scales by inverse
-  /// layer divided by layer + 1.
+  /// Scores before softmax are q.k times this: 1/sqrt(d_head), or 1 in a model that does not scale
+  /// by width; in a model that scales by inverse layer divided by layer + 1.
   double score_scale(Index layer) const;
 
   /// @throws OptionError naming the field, its value and the constraint: counts >= 1, n_head

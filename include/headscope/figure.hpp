@@ -86,13 +86,39 @@ struct Chart {
       false;  ///< x runs down with its labels, y across; for points and spans, without point labels
 };
 
+/// Nodes in columns, and edges from a node to one further right.
+struct Graph {
+  /// Of nodes or edges, in the key.
+  struct Kind {
+    std::string label;
+    std::size_t colour = no_colour;  ///< index in the palette
+    bool dashed = false;             ///< edges only
+  };
+  struct Node {
+    std::string name;            ///< `L0H4`
+    std::string mark;            ///< shown inside it where there is room: one or two characters
+    double column = 0, row = 0;  ///< rows upwards
+    std::size_t kind = 0;        ///< of node_kinds
+  };
+  struct Edge {
+    std::size_t from = 0, to = 0;  ///< nodes
+    std::size_t kind = 0;          ///< of edge_kinds
+    double value = 0;              ///< its size is drawn as the width
+  };
+  std::vector<Kind> node_kinds, edge_kinds;
+  std::vector<Node> nodes;
+  std::vector<Edge> edges;
+  std::vector<std::string> column_labels, row_labels;  ///< at 0, 1, ...
+  std::string column_title, row_title, value_title;    ///< with units
+};
+
 struct Figure {
   std::string name;   ///< file stem, named after its source: `michel2019_ablation`
   std::string group;  ///< results group it is drawn from
   std::string title;
   std::string caption;  ///< what is shown, on what data, definition and units
   std::string source;   ///< paper
-  std::variant<Heatmap, Chart> content;
+  std::variant<Heatmap, Chart, Graph> content;
 };
 
 /// In pixels, from the top left corner.

@@ -1,4 +1,4 @@
-"""Results of Headscope: what the attention heads of a GPT-2 model do.
+"""What the attention heads of a GPT-2 model do: the results of Headscope in Python.
 
     import headscope as hs
 
@@ -10,14 +10,25 @@
 
 The command `headscope`, installed with this package, makes the runs: `headscope run --output out`.
 """
-from importlib.metadata import PackageNotFoundError, version
+from __future__ import annotations
 
-from .results import (COLOURS, NotInRun, Run, compare, flag_names, grid, head_map, head_view, heads, layer_and_head, load,
-                      shown, with_error)
+import importlib
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["COLOURS", "NotInRun", "Run", "compare", "flag_names", "grid", "head_map", "head_view", "heads",
-           "layer_and_head", "load", "shown", "with_error"]
-try:
-    __version__ = version("headscope")
-except PackageNotFoundError:
-    __version__ = "unknown"
+if TYPE_CHECKING:
+    from .results import (COLOURS, NotInRun, Run, compare, flag_names, grid, head_map, head_view, heads, layer_and_head, load,
+                          shown, with_error, words)
+
+__all__ = ["COLOURS", "NotInRun", "Run", "compare", "flag_names", "grid", "head_map", "head_view", "heads", "layer_and_head",
+           "load", "shown", "with_error", "words"]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded at first use: the command does not wait for pandas, xarray and matplotlib.
+    if name in __all__:
+        return getattr(importlib.import_module(".results", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

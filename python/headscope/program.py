@@ -1,17 +1,16 @@
-"""The command `headscope` of this package."""
+"""The command `headscope`."""
 from __future__ import annotations
 
 import os
 import sys
 from pathlib import Path
 
-PROGRAM = Path(__file__).resolve().parent / "bin" / "headscope"
+PROGRAM = Path(__file__).resolve().parent / "bin" / "headscope"  # in a wheel
 
 
 def main() -> None:
-    """Become the program, with the arguments of this process."""
-    os.execv(PROGRAM, ["headscope", *sys.argv[1:]])
-
-
-if __name__ == "__main__":
-    main()
+    """Replace this process by the program, with the same arguments."""
+    try:
+        os.execv(PROGRAM, ["headscope", *sys.argv[1:]])
+    except OSError as error:
+        sys.exit(f"headscope: {PROGRAM}: expected the program, got: {error.strerror}")

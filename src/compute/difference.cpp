@@ -37,23 +37,11 @@ HEADSCOPE_VECTORISED void layer_norm_difference_column(const float* x, const flo
   }
 }
 
-template <float (*function)(float)>
-[[gnu::always_inline]] inline void change_column(const float* x, const float* a, Index n,
-                                                 float* d) {
+template <typename Functions>
+HEADSCOPE_VECTORISED void activation_difference_column(const float* x, const float* a, Index n,
+                                                       float* d) {
 #pragma omp simd
-  for (Index i = 0; i < n; ++i) d[i] = function(x[i] + d[i]) - a[i];
-}
-
-HEADSCOPE_VECTORISED void gelu_new_difference(const float* x, const float* a, Index n, float* d) {
-  change_column<activations::gelu_new>(x, a, n, d);
-}
-
-HEADSCOPE_VECTORISED void gelu_difference(const float* x, const float* a, Index n, float* d) {
-  change_column<activations::gelu>(x, a, n, d);
-}
-
-HEADSCOPE_VECTORISED void relu_difference(const float* x, const float* a, Index n, float* d) {
-  change_column<activations::relu>(x, a, n, d);
+  for (Index i = 0; i < n; ++i) d[i] = Functions::value(x[i] + d[i]) - a[i];
 }
 
 HEADSCOPE_VECTORISED void add_signed(const float* x, float factor, Index n, float* d) {
@@ -83,9 +71,8 @@ void activation_difference(blas::ConstView X, blas::ConstView A, Activation acti
                            blas::View D) {
   check_fits(X, D);
   check_fits(A, D);
-  const auto column = activation == Activation::gelu_new ? gelu_new_difference
-                      : activation == Activation::gelu   ? gelu_difference
-                                                         : relu_difference;
+  const auto column = activations::with_functions(
+      activation, [](auto functions) { return activation_difference_column<decltype(functions)>; });
 #pragma omp parallel for schedule(static)
   for (Index c = 0; c < D.n_col; ++c) {
     const Index t = c % X.n_col;

@@ -44,22 +44,10 @@ HEADSCOPE_VECTORISED void add_column(const float* x, const float* y, Index n, fl
   for (Index i = 0; i < n; ++i) sum[i] = x[i] + y[i];
 }
 
-template <float (*function)(float)>
-[[gnu::always_inline]] inline void activate_column(float* x, const float* bias, Index n) {
+template <typename Functions>
+HEADSCOPE_VECTORISED void activate_column(float* x, const float* bias, Index n) {
 #pragma omp simd
-  for (Index i = 0; i < n; ++i) x[i] = function(x[i] + bias[i]);
-}
-
-HEADSCOPE_VECTORISED void gelu_new_column(float* x, const float* bias, Index n) {
-  activate_column<activations::gelu_new>(x, bias, n);
-}
-
-HEADSCOPE_VECTORISED void gelu_column(float* x, const float* bias, Index n) {
-  activate_column<activations::gelu>(x, bias, n);
-}
-
-HEADSCOPE_VECTORISED void relu_column(float* x, const float* bias, Index n) {
-  activate_column<activations::relu>(x, bias, n);
+  for (Index i = 0; i < n; ++i) x[i] = Functions::value(x[i] + bias[i]);
 }
 
 }  // namespace
@@ -78,9 +66,8 @@ void layer_norm(blas::ConstView X, const Vector& gain, const Vector& bias, doubl
 
 void add_bias_activate(blas::View X, const Vector& bias, Activation activation) {
   check_count("bias", X.n_row, bias.n_elem);
-  const auto column = activation == Activation::gelu_new ? gelu_new_column
-                      : activation == Activation::gelu   ? gelu_column
-                                                         : relu_column;
+  const auto column = activations::with_functions(
+      activation, [](auto functions) { return activate_column<decltype(functions)>; });
   for_each_column(X.n_row, X.n_col,
                   [&](Index t) { column(X.data + t * X.stride, bias.memptr(), X.n_row); });
 }

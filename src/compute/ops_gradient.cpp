@@ -3,12 +3,10 @@
 #include <cmath>
 
 #include "base/vector_math.hpp"
+#include "compute/activation.hpp"
 
 namespace headscope {
 namespace {
-
-using vector_math::gaussian;
-using vector_math::normal_cdf;
 
 HEADSCOPE_VECTORISED void layer_norm_gradient_column(const float* x, const float* gain,
                                                      const float* dy, Index n, double epsilon,
@@ -38,35 +36,11 @@ HEADSCOPE_VECTORISED void layer_norm_gradient_column(const float* x, const float
   }
 }
 
-HEADSCOPE_VECTORISED void gelu_new_gradient_column(const float* x, const float* bias,
-                                                   const float* dy, Index n, float* dx) {
-  // y = v s with s = logistic(w(v)), so y' = s + v s (1 - s) w'.
-  constexpr float slope = 1.5957691216F, cubic = slope * 0.044715F;
+template <typename Functions>
+HEADSCOPE_VECTORISED void activation_gradient_column(const float* x, const float* bias,
+                                                     const float* dy, Index n, float* dx) {
 #pragma omp simd
-  for (Index i = 0; i < n; ++i) {
-    const float v = x[i] + bias[i];
-    const float w = v * (slope + cubic * v * v);
-    const vector_math::LogisticSlope s = vector_math::logistic_and_slope(w);
-    dx[i] = dy[i] * (s.value + v * s.slope * (slope + 3.0F * cubic * v * v));
-  }
-}
-
-HEADSCOPE_VECTORISED void gelu_gradient_column(const float* x, const float* bias, const float* dy,
-                                               Index n, float* dx) {
-  constexpr float density = 0.39894228F;  // 1 / sqrt(2 pi)
-#pragma omp simd
-  for (Index i = 0; i < n; ++i) {
-    const float v = x[i] + bias[i];
-    dx[i] = dy[i] * (normal_cdf(v) + v * density * gaussian(v));
-  }
-}
-
-HEADSCOPE_VECTORISED void relu_gradient_column(const float* x, const float* bias, const float* dy,
-                                               Index n, float* dx) {
-#pragma omp simd
-  for (Index i = 0; i < n; ++i) {
-    dx[i] = vector_math::select(x[i] + bias[i] > 0.0F, dy[i], 0.0F);
-  }
+  for (Index i = 0; i < n; ++i) dx[i] = dy[i] * Functions::slope(x[i] + bias[i]);
 }
 
 }  // namespace
@@ -82,9 +56,8 @@ void add_layer_norm_gradient(blas::ConstView X, const Vector& gain, double epsil
 
 void activation_gradient(blas::ConstView X, const Vector& bias, Activation activation,
                          blas::ConstView dY, blas::View dX) {
-  const auto column = activation == Activation::gelu_new ? gelu_new_gradient_column
-                      : activation == Activation::gelu   ? gelu_gradient_column
-                                                         : relu_gradient_column;
+  const auto column = activations::with_functions(
+      activation, [](auto functions) { return activation_gradient_column<decltype(functions)>; });
 #pragma omp parallel for schedule(static)
   for (Index t = 0; t < X.n_col; ++t) {
     column(X.data + t * X.stride, bias.memptr(), dY.data + t * dY.stride, X.n_row,

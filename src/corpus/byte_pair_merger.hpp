@@ -2,10 +2,10 @@
 
 #include <cstdint>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/flat_map.hpp"
 #include "headscope/types.hpp"
 
 namespace headscope {
@@ -31,12 +31,21 @@ class BytePairMerger {
     std::int32_t rank;
     TokenId merged;
   };
+  struct Pair {
+    TokenId left, right;
+    bool operator==(const Pair&) const = default;
+    std::uint64_t hash() const {
+      return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32 |
+              static_cast<std::uint32_t>(right)) *
+             0x9E3779B97F4A7C15U;
+    }
+  };
   const Merge* find(TokenId left, TokenId right) const;
   void merge_short(std::string_view part, TokenIds& ids, std::vector<std::uint32_t>& lengths) const;
   void merge_long(std::string_view part, TokenIds& ids, std::vector<std::uint32_t>& lengths) const;
 
   ByteTokens byte_tokens_;
-  std::unordered_map<std::uint64_t, Merge> merges_;
+  FlatMap<Pair, Merge> merges_{{-1, -1}};
 };
 
 }  // namespace headscope

@@ -215,6 +215,7 @@ std::vector<std::pair<std::size_t, std::size_t>> tokenize(const CorpusContext& c
   piece.has_bos = context.prepend_bos;
   if (context.prepend_bos) piece.tokens.push_back(context.tokenizer->end_of_text());
   piece.tokens.insert(piece.tokens.end(), encoding.ids.begin(), encoding.ids.end());
+  piece.token_text.reserve(piece.tokens.size());
   for (const TokenId id : piece.tokens) {
     piece.token_text.push_back(context.tokenizer->decode(id));
   }

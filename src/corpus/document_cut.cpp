@@ -14,6 +14,10 @@ std::string_view part(std::string_view text, ByteSpan span) {
 
 bool ends_in_space(std::string_view text) {
   static const UnicodePattern pattern(R"(\s)");
+  if (text.empty()) return false;
+  if (const char last = text.back(); !utf8::is_continuation(last)) {
+    return last == ' ' || (last >= '\t' && last <= '\r');
+  }
   std::size_t begin = text.size();
   while (begin > 0 && utf8::is_continuation(text[--begin])) {
   }

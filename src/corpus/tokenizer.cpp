@@ -10,6 +10,7 @@
 #include "corpus/added_tokens.hpp"
 #include "corpus/byte_alphabet.hpp"
 #include "corpus/byte_pair_merger.hpp"
+#include "corpus/whole_tokens.hpp"
 #include "files/sha256.hpp"
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
@@ -183,8 +184,7 @@ struct Tokenizer::Data {
   std::size_t longest = 0;         // bytes of the longest token
   BytePairMerger merger;
   std::optional<TokenId> end_of_text;
-  // Parts of text that merge into a single token; keys point into `bytes`.
-  std::unordered_map<std::string_view, TokenId> whole;
+  WholeTokens whole;  // points into `bytes`
   AddedTokenSearch added;
 
   /// Appends the tokens of a text without added tokens.
@@ -224,7 +224,7 @@ Tokenizer::Tokenizer(const TokenizerFiles& files) {
     if (entry.is_added) continue;
     merged.clear();
     data_->merger.merge(bytes, merged, lengths);
-    if (merged.size() == 1) data_->whole.emplace(bytes, merged[0]);
+    if (merged.size() == 1) data_->whole.add(bytes, merged[0]);
   }
   if (const auto found = ids.find(std::string(end_of_text_entry)); found != ids.end()) {
     data_->end_of_text = found->second;
@@ -290,8 +290,8 @@ void Tokenizer::Data::encode(std::string_view text, std::string_view well_formed
       end = search->next(begin)->second;
     }
     const std::string_view part = text.substr(begin, end - begin);
-    if (const auto found = whole.find(part); found != whole.end()) {
-      encoding.ids.push_back(found->second);
+    if (const std::optional<TokenId> token = whole.find(part)) {
+      encoding.ids.push_back(*token);
       encoding.spans.emplace_back(offset + begin, offset + end);
     } else {
       lengths.clear();

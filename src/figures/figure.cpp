@@ -42,6 +42,16 @@ std::string whole(double pixels) {
   return std::to_string(std::lround(pixels));
 }
 
+FigureScript script_of(const Figure& figure) {
+  if (const auto* const map = std::get_if<Heatmap>(&figure.content)) {
+    return heatmap_script(figure, *map);
+  }
+  if (const auto* const graph = std::get_if<Graph>(&figure.content)) {
+    return graph_script(figure, *graph);
+  }
+  return chart_script(figure, std::get<Chart>(figure.content));
+}
+
 // PNG at three times the size, 288 dots per inch; PDF at the size of the SVG. The script's text
 // sizes are pixels, which the cairo terminals take for points.
 std::string preamble(const Figure& figure, const Page& page) {
@@ -60,7 +70,7 @@ std::string preamble(const Figure& figure, const Page& page) {
          " fontscale 0.75" + font + "\nset output ARG2\ndata = '" + figure.name +
          ".dat'\nset encoding utf8\nset minussign\nunset key\nset style fill solid noborder\n"
          "set border " +
-         (std::holds_alternative<Chart>(figure.content) ? "3 " : "") +
+         (std::holds_alternative<Heatmap>(figure.content) ? "" : "3 ") +
          "linewidth 0.7 linecolor rgb '" + std::string(grey) +
          "'\nset tics out nomirror scale 0.4\n";
 }
@@ -110,10 +120,7 @@ DrawnFigure write_figure(Figure figure, const std::string& directory,
   for (const std::string& format : formats) check_format(format);
   const fs::path folder(directory);
   const std::string script_file = figure.name + ".gp";
-  const auto* const map = std::get_if<Heatmap>(&figure.content);
-  const FigureScript script = map != nullptr
-                                  ? heatmap_script(figure, *map)
-                                  : chart_script(figure, std::get<Chart>(figure.content));
+  const FigureScript script = script_of(figure);
   std::error_code failure;
   fs::create_directories(folder, failure);
   write_file((folder / (figure.name + ".dat")).string(), script.data);

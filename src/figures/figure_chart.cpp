@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <set>
 #include <span>
 
@@ -15,7 +16,7 @@ namespace headscope {
 namespace {
 
 constexpr double bar_share = 0.8;  // of the step from one group of bars to the next
-constexpr double longest_name = 190, key_line = 14;
+constexpr double longest_name = 190;
 constexpr double row_height = 14, highest_panel = 700;
 // More labels along x, or more panels, need two columns of a paper.
 constexpr std::size_t most_narrow_labels = 8, most_narrow_panels = 1;
@@ -212,7 +213,7 @@ class ChartWriter {
     std::string label, style, colour;
 
     std::string text() const { return style + " linecolor rgb '" + colour + "'"; }
-    std::string name() const { return fit_text(label, text_size, longest_name); }
+    std::string name() const { return KeyAbove::shown(label); }
   };
 
   const KeyEntry* find(const std::string& label, bool reference) const {
@@ -270,14 +271,10 @@ class ChartWriter {
       lay_out_columns();
     }
     if (!keyed_) return;
-    double entry_width = 0;
-    for (const KeyEntry& entry : key_) {
-      entry_width = std::max(entry_width, 36 + text_width(entry.name(), text_size));
-    }
-    const auto n_entry = static_cast<double>(key_.size());
-    const double n_beside = std::clamp(std::floor((width - 20) / entry_width), 1.0, n_entry);
-    key_rows_ = static_cast<std::size_t>(std::ceil(n_entry / n_beside));
-    page_.key_above = key_line * static_cast<double>(key_rows_) + 8;
+    std::vector<std::string> names;
+    for (const KeyEntry& entry : key_) names.push_back(entry.label);
+    key_above_.emplace(names, width);
+    page_.key_above = key_above_->height();
   }
 
   void lay_out_rows() {
@@ -320,12 +317,7 @@ class ChartWriter {
     const ChartPanel& panel = chart_.panels[index];
     // The key of all panels stands above them.
     const bool keyed = keyed_ && index == 0;
-    script_.set("key", keyed
-                           ? "at screen " + page_.across(page_.panel(0).x - 10) + ", screen " +
-                                 page_.up(page_.height() - 4) +
-                                 " left top Left reverse vertical samplen 2 spacing 0.95 maxrows " +
-                                 std::to_string(key_rows_)
-                           : "");
+    script_.set("key", keyed ? key_above_->place(page_) : "");
     script_.axes(page_, index, panel.title);
     script_.set("xrange", drawn_across(index).text());
     script_.set("yrange", drawn_up(index).text());
@@ -413,7 +405,7 @@ class ChartWriter {
   std::vector<Range> x_ranges_, y_ranges_;  // by panel
   std::vector<KeyEntry> key_;
   bool keyed_ = false;
-  std::size_t key_rows_ = 1;
+  std::optional<KeyAbove> key_above_;
   Page page_;
   PanelScript script_;
   std::string data_;

@@ -11,7 +11,7 @@ namespace headscope {
 namespace {
 
 constexpr double margin = 6, line_height = 1.5, gap = 12;
-constexpr double longest_label = 150;
+constexpr double longest_label = 150, longest_key_name = 190, key_line = 14;
 constexpr double wanted_ratio = 1.45;  // of a page's width to its height
 
 bool starts_character(char c) {
@@ -143,6 +143,30 @@ Axis labelled_y_axis(std::string_view title, const std::vector<std::string>& lab
           .ticks = labels.empty() ? numbered(every) : tick_list(labels, every),
           .named = !labels.empty(),
           .extent = label_width(labels, text_width(std::to_string(n_number), text_size))};
+}
+
+KeyAbove::KeyAbove(const std::vector<std::string>& names, double width) {
+  double entry_width = 0;
+  for (const std::string& name : names) {
+    entry_width = std::max(entry_width, 36 + text_width(shown(name), text_size));
+  }
+  const auto n_entry = static_cast<double>(names.size());
+  const double n_beside = std::clamp(std::floor((width - 20) / entry_width), 1.0, n_entry);
+  n_row = static_cast<std::size_t>(std::ceil(n_entry / n_beside));
+}
+
+std::string KeyAbove::shown(std::string_view name) {
+  return fit_text(name, text_size, longest_key_name);
+}
+
+double KeyAbove::height() const {
+  return key_line * static_cast<double>(n_row) + 8;
+}
+
+std::string KeyAbove::place(const Page& page) const {
+  return "at screen " + page.across(page.panel(0).x - 10) + ", screen " +
+         page.up(page.height() - 4) +
+         " left top Left reverse vertical samplen 2 spacing 0.95 maxrows " + std::to_string(n_row);
 }
 
 std::size_t grid_columns(std::size_t n_panel, double ratio, std::size_t most) {

@@ -31,6 +31,8 @@ std::vector<std::string> wrap_text(std::string_view text, double size, double wi
 /// gnuplot's expression for these lines; empty if there are none.
 std::string gnuplot_lines(const std::vector<std::string>& lines);
 
+struct Page;
+
 /// Title, ticks and labels of an axis.
 struct Axis {
   std::string title;
@@ -53,6 +55,20 @@ Axis labelled_x_axis(std::string_view title, const std::vector<std::string>& lab
                      std::size_t count, double step);
 Axis labelled_y_axis(std::string_view title, const std::vector<std::string>& labels,
                      std::size_t count, double step);
+
+/// A key above all panels: its entries in rows.
+struct KeyAbove {
+  std::size_t n_row = 1;
+
+  /// @param names  of the entries.
+  /// @param width  of the page.
+  KeyAbove(const std::vector<std::string>& names, double width);
+  /// The name as the key shows it.
+  static std::string shown(std::string_view name);
+  double height() const;
+  /// As `set key` takes it.
+  std::string place(const Page& page) const;
+};
 
 /// Number of columns for panels of this width-to-height ratio, so that the page is a little wider
 /// than high and no place is empty, if the number of panels allows.
@@ -133,5 +149,10 @@ struct FigureScript {
 /// @throws ShapeError naming the figure if labels, values or intervals do not fit together.
 FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap);
 FigureScript chart_script(const Figure& figure, const Chart& chart);
+FigureScript graph_script(const Figure& figure, const Graph& graph);
+
+/// By edge, the rows by which its quadratic curve is drawn upwards: the curve's control point lies
+/// so far above the middle of its ends. Edges between the same nodes lie apart.
+std::vector<double> graph_rises(const Graph& graph);
 
 }  // namespace headscope

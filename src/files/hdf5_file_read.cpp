@@ -12,6 +12,7 @@
 #include "files/file_digest.hpp"
 #include "files/hdf5_call.hpp"
 #include "files/hdf5_file.hpp"
+#include "files/hdf5_file_source.hpp"
 #include "files/read_file.hpp"
 
 namespace headscope::hdf5 {
@@ -359,8 +360,7 @@ InputFile::InputFile(const std::string& path) : data_(std::make_unique<Data>()) 
   if (!recognises(path)) throw place.error("expected an HDF5 file, got something else");
   check_digest(path);
   const Handle access = place.own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "out of memory");
-  // Cluster file systems often refuse locks, and reading needs none.
-  place.check(H5Pset_file_locking(access, false, true), "out of memory");
+  use_checked_source(access, place);
   data_->file = place.own(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), H5Fclose, damaged);
 }
 

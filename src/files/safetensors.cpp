@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -43,18 +42,12 @@ float from_bfloat16(std::uint16_t bits) {
 }
 
 float from_float16(std::uint16_t bits) {
-  const bool negative = (bits & 0x8000) != 0;
-  const int exponent = (bits >> 10) & 0x1f;
-  const auto fraction = static_cast<float>(bits & 0x3ff);
-  float magnitude = 0;
-  if (exponent == 0) {
-    magnitude = std::ldexp(fraction, -24);
-  } else if (exponent == 31) {
-    magnitude = fraction == 0 ? HUGE_VALF : NAN;
-  } else {
-    magnitude = std::ldexp(fraction + 1024, exponent - 25);
-  }
-  return negative ? -magnitude : magnitude;
+  // With the exponent in its place the number is 2^112 times too small, subnormal ones too.
+  const std::uint32_t magnitude = static_cast<std::uint32_t>(bits & 0x7FFFU) << 13;
+  const auto scaled = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112F);
+  constexpr std::uint32_t infinite = 0x7C00U << 13;
+  const std::uint32_t exponent = magnitude >= infinite ? 0x7F800000U : 0U;
+  return std::bit_cast<float>(scaled | exponent | static_cast<std::uint32_t>(bits & 0x8000U) << 16);
 }
 
 template <typename Stored, typename Convert>

@@ -25,6 +25,7 @@ class TemporaryFile {
   void append(std::string_view bytes);
   /// The bytes from `offset` on. Several streams may be read at once; the file must outlive them.
   std::unique_ptr<std::istream> open(std::uint64_t offset = 0) const;
+  int descriptor() const { return descriptor_; }
 
  private:
   std::string path_;

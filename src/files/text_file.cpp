@@ -1,6 +1,8 @@
 #include "files/text_file.hpp"
 
+#include <fcntl.h>
 #include <iconv.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -131,6 +133,25 @@ std::unique_ptr<std::istream> TextFile::open(std::uint64_t offset) const {
   auto stream = std::make_unique<std::ifstream>(open_to_read(path_));
   stream->seekg(static_cast<std::streamoff>(offset));
   return stream;
+}
+
+std::string TextFile::read(std::uint64_t offset, std::size_t n_byte) const {
+  const bool is_converted = converted_ != nullptr;
+  const int descriptor =
+      is_converted ? converted_->descriptor() : ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) throw cannot_open(path_);
+  std::string text(n_byte, '\0');
+  std::size_t n_read = 0;
+  while (n_read < n_byte) {
+    const ssize_t count = ::pread(descriptor, text.data() + n_read, n_byte - n_read,
+                                  static_cast<off_t>(offset + n_read));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    n_read += static_cast<std::size_t>(count);
+  }
+  if (!is_converted) ::close(descriptor);
+  if (n_read == n_byte) return text;
+  throw DataError(path_, "", "expected the bytes seen when it was opened, got fewer");
 }
 
 void check_utf8(std::string_view line, const std::string& path, std::size_t number) {

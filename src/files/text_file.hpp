@@ -23,6 +23,8 @@ class TextFile {
 
   /// The text, from `offset` bytes on. Several streams may be read at once.
   std::unique_ptr<std::istream> open(std::uint64_t offset = 0) const;
+  /// A part of the text. @throws DataError if the file cannot be read, or has become shorter.
+  std::string read(std::uint64_t offset, std::size_t n_byte) const;
 
  private:
   std::string path_;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "headscope/error.hpp"
 
@@ -15,26 +16,33 @@ std::string_view activation_name(Activation activation) {
       return "gelu";
     case Activation::relu:
       return "relu";
+    case Activation::silu:
+      return "silu";
+    case Activation::quick_gelu:
+      return "quick_gelu";
   }
   return "";
 }
 
 Activation parse_activation(std::string_view name) {
-  for (const Activation known : {Activation::gelu_new, Activation::gelu, Activation::relu}) {
+  for (const Activation known : all_activations) {
     if (name == activation_name(known)) return known;
   }
-  // Other names of the tanh form, written in other ways.
-  for (const std::string_view same : {"gelu_pytorch_tanh", "gelu_fast", "gelu_accurate"}) {
-    if (name == same) return Activation::gelu_new;
+  using Named = std::pair<std::string_view, Activation>;
+  for (const auto& [other, activation] :
+       {Named{"gelu_pytorch_tanh", Activation::gelu_new}, Named{"gelu_fast", Activation::gelu_new},
+        Named{"gelu_accurate", Activation::gelu_new}, Named{"gelu_python", Activation::gelu},
+        Named{"swish", Activation::silu}}) {
+    if (name == other) return activation;
   }
   throw OptionError("activation_function",
-                    "expected gelu_new, gelu_pytorch_tanh, gelu_fast, gelu_accurate, gelu or relu, "
-                    "got \"" +
+                    "expected gelu_new, gelu_pytorch_tanh, gelu_fast, gelu_accurate, gelu, "
+                    "gelu_python, relu, silu, swish or quick_gelu, got \"" +
                         std::string(name) + "\"");
 }
 
 double ModelConfig::score_scale(Index layer) const {
-  const double scale = 1 / std::sqrt(static_cast<double>(d_head()));
+  const double scale = scale_by_width ? 1 / std::sqrt(static_cast<double>(d_head())) : 1.0;
   return scale_by_inverse_layer ? scale / static_cast<double>(layer + 1) : scale;
 }
 

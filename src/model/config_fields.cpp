@@ -122,10 +122,8 @@ ConfigFields ConfigFields::from_json(const json& config, const std::string& file
   const Fields fields(config, file);
   const auto type = fields.text("model_type");
   if (type && *type != "gpt2") throw fields.wrong("model_type", "\"gpt2\"", *type);
-  for (const auto& [name, usual] :
-       {std::pair{"scale_attn_weights", true}, std::pair{"add_cross_attention", false}}) {
-    const auto flag = fields.flag(name);
-    if (flag && *flag != usual) throw fields.wrong(name, usual ? "true" : "false", *flag);
+  if (fields.flag("add_cross_attention").value_or(false)) {
+    throw fields.wrong("add_cross_attention", "false", true);
   }
   ConfigFields result;
   result.file = file;
@@ -139,6 +137,7 @@ ConfigFields ConfigFields::from_json(const json& config, const std::string& file
   result.layer_norm_epsilon = fields.real("layer_norm_epsilon");
   result.activation_function = parse_activation_field(fields, file);
   result.tie_word_embeddings = fields.flag("tie_word_embeddings");
+  result.scale_attn_weights = fields.flag("scale_attn_weights");
   result.scale_attn_by_inverse_layer_idx = fields.flag("scale_attn_by_inverse_layer_idx");
   result.pruned_heads = fields.heads("pruned_heads");
   return result;
@@ -190,6 +189,7 @@ ModelConfig ConfigFields::config() const {
   config.layer_norm_epsilon = layer_norm_epsilon.value_or(config.layer_norm_epsilon);
   config.activation = activation_function.value_or(config.activation);
   config.tied_unembedding = tie_word_embeddings.value_or(true);
+  config.scale_by_width = scale_attn_weights.value_or(true);
   config.scale_by_inverse_layer = scale_attn_by_inverse_layer_idx.value_or(false);
   config.pruned_heads = pruned_heads.value_or(std::vector<HeadIndex>());
   check_config(config, file);

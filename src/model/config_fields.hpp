@@ -16,7 +16,7 @@ struct ConfigFields {
   std::optional<Index> n_layer, n_head, n_embd, n_inner, n_positions, vocab_size;
   std::optional<double> layer_norm_epsilon;
   std::optional<Activation> activation_function;
-  std::optional<bool> tie_word_embeddings, scale_attn_by_inverse_layer_idx;
+  std::optional<bool> tie_word_embeddings, scale_attn_weights, scale_attn_by_inverse_layer_idx;
   std::optional<std::vector<HeadIndex>> pruned_heads;  ///< ascending
 
   /// Hugging Face's config. @throws DataError naming file and field: a value of the wrong kind, out

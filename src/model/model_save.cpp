@@ -25,6 +25,7 @@ void write_config(const ModelConfig& config, hdf5::OutputFile& file) {
   file.set_attribute("", "layer_norm_epsilon", config.layer_norm_epsilon);
   file.set_attribute("", "activation_function", std::string(activation_name(config.activation)));
   count("tie_word_embeddings", config.tied_unembedding ? 1 : 0);
+  if (!config.scale_by_width) count("scale_attn_weights", 0);
   if (config.scale_by_inverse_layer) count("scale_attn_by_inverse_layer_idx", 1);
   if (!config.pruned_heads.empty()) {
     file.set_attribute("", "pruned_heads", pruned_heads_text(config.pruned_heads));

@@ -160,6 +160,7 @@ ModelConfig TensorIndex::resolve(const ConfigFields& fields, const LoadOptions& 
   config.activation =
       fields.activation_function.value_or(linear_ ? Activation::gelu : config.activation);
   config.tied_unembedding = fields.tie_word_embeddings.value_or(true);
+  config.scale_by_width = fields.scale_attn_weights.value_or(true);
   config.scale_by_inverse_layer = fields.scale_attn_by_inverse_layer_idx.value_or(false);
   config.pruned_heads = fields.pruned_heads.value_or(std::vector<HeadIndex>());
   config.n_head = fields.n_head.value_or(options.n_head);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "figures/figure_colours.hpp"
+#include "figures/figure_page.hpp"
 #include "headscope/utf8.hpp"
 #include "headscope/version.hpp"
 #include "report/script_json.hpp"
@@ -74,6 +76,38 @@ json chart_json(const Chart& chart) {
           {"panels", panels}};
 }
 
+json kinds_json(const std::vector<Graph::Kind>& kinds) {
+  json list = json::array();
+  for (const Graph::Kind& kind : kinds) {
+    list.push_back({{"label", one_line(kind.label)}, {"colour", series_colour(kind.colour)}});
+  }
+  return list;
+}
+
+json graph_json(const Graph& graph) {
+  json nodes = json::array(), edges = json::array();
+  for (const Graph::Node& node : graph.nodes) {
+    nodes.push_back({{"name", one_line(node.name)},
+                     {"column", node.column},
+                     {"row", node.row},
+                     {"kind", node.kind}});
+  }
+  const std::vector<double> rises = graph_rises(graph);
+  for (std::size_t i = 0; i < graph.edges.size(); ++i) {
+    const Graph::Edge& edge = graph.edges[i];
+    edges.push_back({{"from", edge.from},
+                     {"to", edge.to},
+                     {"kind", edge.kind},
+                     {"rise", rises[i]},
+                     {"value", json_number(edge.value, 3)}});
+  }
+  return {{"nodes", nodes},
+          {"edges", edges},
+          {"nodeKinds", kinds_json(graph.node_kinds)},
+          {"edgeKinds", kinds_json(graph.edge_kinds)},
+          {"valueTitle", one_line(graph.value_title)}};
+}
+
 json axes_json(const std::vector<AxisRange>& axes) {
   json list = json::array();
   for (const AxisRange& axis : axes) {
@@ -95,6 +129,8 @@ json figure_json(const DrawnFigure& drawn) {
                {"y", axes_json(drawn.y)}};
   if (const auto* const map = std::get_if<Heatmap>(&figure.content)) {
     data["heatmap"] = heatmap_json(*map);
+  } else if (const auto* const graph = std::get_if<Graph>(&figure.content)) {
+    data["graph"] = graph_json(*graph);
   } else {
     data["chart"] = chart_json(std::get<Chart>(figure.content));
   }

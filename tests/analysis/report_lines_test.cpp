@@ -43,6 +43,8 @@ ResultsGroup pruning(double n_interval, double n_harmless) {
   add(group, "loss_increase", {"ablation", "layer", "head"}, increase);
   add(group, "loss_baseline", {}, Array(Shape{}, 5));
   add(group, "loss", {}, Array(Shape{}, 6));
+  add(group, "n_document_ablated", {}, Array(Shape{}, 30));
+  add(group, "n_document_first_order", {}, Array(Shape{}, 30));
   add(group, "n_interval", {"ablation"}, Array({2}, {n_interval, 6}));
   add(group, "n_harmless", {"ablation"}, Array({2}, {n_harmless, 6}));
   return group;

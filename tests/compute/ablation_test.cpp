@@ -220,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(Every, HeadAblationEngine,
                          engine_error_name);
 
 TEST(HeadAblationActivations, OfEveryKindGiveTheIncreasesOfDoublePrecision) {
-  for (const Activation activation : {Activation::gelu, Activation::gelu_new, Activation::relu}) {
+  for (const Activation activation : all_activations) {
     ModelConfig config = test::small_config();
     config.activation = activation;
     const Model model = test::random_weights(config, 8);

@@ -72,10 +72,9 @@ TEST_P(ForwardOfEveryKind, AgreesWithDoublePrecisionAtEachRung) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, ForwardOfEveryKind,
-    testing::Combine(testing::Values(Activation::gelu_new, Activation::gelu, Activation::relu),
-                     testing::Bool(), testing::Values(Engine::float32, Engine::bfloat16_six)));
+INSTANTIATE_TEST_SUITE_P(Kinds, ForwardOfEveryKind,
+                         testing::Combine(testing::ValuesIn(all_activations), testing::Bool(),
+                                          testing::Values(Engine::float32, Engine::bfloat16_six)));
 
 TEST(Forward, EngineIsThatOfManyTokensAlone) {
   const Model model = random_weights(small_config(), 1);
@@ -426,11 +425,15 @@ TEST(ForwardGolden, LogitsAndLossesAgreeWithHuggingFaceForEveryVariant) {
   const hdf5::InputFile file(test::data_path("forward_golden.h5"));
   Model model = load_model(test::data_path("tiny_flat/float64.h5"));
   expect_losses(model, file, "documents");
-  model.config.activation = Activation::gelu;
-  expect_losses(model, file, "variants/gelu");
-  model.config.activation = Activation::relu;
-  expect_losses(model, file, "variants/relu");
+  for (const Activation activation :
+       {Activation::gelu, Activation::relu, Activation::silu, Activation::quick_gelu}) {
+    model.config.activation = activation;
+    expect_losses(model, file, "variants/" + std::string(activation_name(activation)));
+  }
   model.config.activation = Activation::gelu_new;
+  model.config.scale_by_width = false;
+  expect_losses(model, file, "variants/unscaled");
+  model.config.scale_by_width = true;
   model.config.layer_norm_epsilon = 0.01;
   expect_losses(model, file, "variants/epsilon");
   expect_losses(load_model(test::data_path("tiny_safetensors_untied/model.safetensors")), file,

@@ -86,9 +86,7 @@ TEST_P(GradientOfEveryKind, AgreesWithFiniteDifferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, GradientOfEveryKind,
-                         testing::Combine(testing::Values(Activation::gelu_new, Activation::gelu,
-                                                          Activation::relu),
-                                          testing::Bool(),
+                         testing::Combine(testing::ValuesIn(all_activations), testing::Bool(),
                                           testing::Values(Engine::float32, Engine::bfloat16_six,
                                                           Engine::bfloat16_three)));
 

@@ -7,6 +7,7 @@ import make_hub
 import make_models
 import make_multihead
 import make_ops
+import make_paths
 import make_tasks
 
 if __name__ == "__main__":
@@ -17,3 +18,4 @@ if __name__ == "__main__":
     make_ops.main()
     make_hub.main()
     make_tasks.main()
+    make_paths.main()

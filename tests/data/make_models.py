@@ -34,8 +34,8 @@ def make_safetensors():
 
 def config_variants():
     """Other configs for the same weights; forward_golden.h5 has the logits of each."""
-    return {"gelu": {"activation_function": "gelu"}, "relu": {"activation_function": "relu"},
-            "epsilon": {"layer_norm_epsilon": 0.01}}
+    activations = {name: {"activation_function": name} for name in ("gelu", "relu", "silu", "quick_gelu")}
+    return {**activations, "unscaled": {"scale_attn_weights": False}, "epsilon": {"layer_norm_epsilon": 0.01}}
 
 
 def make_tensorflow():

@@ -66,3 +66,6 @@ def main():
             group = file.create_group(f"loss/{name}")
             golden_file.put(group, "target", target)
             put_with_gradient(group, lambda x: torch.nn.functional.cross_entropy(x, target, reduction="none"), logits)
+
+        for name in ("silu", "quick_gelu"):
+            put_with_gradient(file.create_group(name), ACT2FN[name], points)

@@ -68,6 +68,26 @@ TEST_F(Safetensors, ReadsEachFloatingPointType) {
               ElementsAre(1.F, -2.F, 0.10009765625F));
 }
 
+TEST_F(Safetensors, EveryFiniteFloat16IsReadExactly) {
+  std::vector<std::uint16_t> stored;
+  std::vector<float> expected;
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const int exponent = static_cast<int>(bits >> 10 & 0x1F), fraction = bits & 0x3FF;
+    if (exponent == 31) continue;
+    const double magnitude =
+        exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+    stored.push_back(static_cast<std::uint16_t>(bits));
+    expected.push_back(static_cast<float>(bits < 0x8000 ? magnitude : -magnitude));
+  }
+  const std::vector<float> values =
+      read(R"({"a":{"dtype":"F16","shape":[63488],"data_offsets":[0,126976]}})", bytes_of(stored));
+  ASSERT_EQ(values.size(), expected.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(values[i]), std::bit_cast<std::uint32_t>(expected[i]))
+        << stored[i];
+  }
+}
+
 TEST_F(Safetensors, MetadataIsNoTensor) {
   write(R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}} )",
         bytes_of<float>({1}));

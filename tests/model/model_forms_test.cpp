@@ -151,7 +151,9 @@ TEST_F(ModelForms, LightningsPrefixIsTakenOff) {
   expect_the_same(load_model(path_, heads_));
 }
 
-TEST_F(ModelForms, OtherNamesOfTheTanhFormAreKnown) {
+TEST_F(ModelForms, OtherNamesOfActivationsAreKnown) {
+  EXPECT_EQ(parse_activation("gelu_python"), Activation::gelu);
+  EXPECT_EQ(parse_activation("swish"), Activation::silu);
   for (const char* const name : {"gelu_fast", "gelu_accurate", "gelu_pytorch_tanh"}) {
     EXPECT_EQ(parse_activation(name), Activation::gelu_new);
   }

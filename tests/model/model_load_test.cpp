@@ -103,17 +103,20 @@ TEST(ModelLoad, ConfigBesideTheFileIsHonoured) {
   const test::TemporaryDirectory folder;
   const std::string path = folder.file("model.safetensors");
   std::filesystem::copy(test::data_path("tiny_safetensors/model.safetensors"), path);
-  for (const auto& [name, activation] :
-       {std::pair{"gelu", Activation::gelu}, std::pair{"relu", Activation::relu}}) {
-    std::filesystem::copy_file(
-        test::data_path(std::string("tiny_safetensors/config_") + name + ".json"),
-        folder.file("config.json"), std::filesystem::copy_options::overwrite_existing);
-    EXPECT_EQ(load_model(path).config.activation, activation);
+  const auto with_config = [&](const std::string& name) {
+    std::filesystem::copy_file(test::data_path("tiny_safetensors/config_" + name + ".json"),
+                               folder.file("config.json"),
+                               std::filesystem::copy_options::overwrite_existing);
+    return load_model(path).config;
+  };
+  for (const Activation activation :
+       {Activation::gelu, Activation::relu, Activation::silu, Activation::quick_gelu}) {
+    const ModelConfig config = with_config(std::string(activation_name(activation)));
+    EXPECT_EQ(config.activation, activation);
+    EXPECT_TRUE(config.scale_by_width);
   }
-  std::filesystem::copy_file(test::data_path("tiny_safetensors/config_epsilon.json"),
-                             folder.file("config.json"),
-                             std::filesystem::copy_options::overwrite_existing);
-  EXPECT_EQ(load_model(path).config.layer_norm_epsilon, 0.01);
+  EXPECT_FALSE(with_config("unscaled").scale_by_width);
+  EXPECT_EQ(with_config("epsilon").layer_norm_epsilon, 0.01);
 }
 
 TEST(ModelLoad, RecordsTheFileItCameFrom) {

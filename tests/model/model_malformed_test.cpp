@@ -263,12 +263,11 @@ TEST_F(ModelMalformed, ConfigFieldsOfTheWrongKindAreNamed) {
             "model.h5:n_embd: expected a whole number from 1 to 2147483647, got \"4\"");
   EXPECT_EQ(with("layer_norm_epsilon", std::string("x")),
             "model.h5:layer_norm_epsilon: expected a number, got \"x\"");
-  EXPECT_EQ(with("activation_function", std::string("silu")),
+  EXPECT_EQ(with("activation_function", std::string("mish")),
             "model.h5:activation_function: expected gelu_new, gelu_pytorch_tanh, gelu_fast, "
-            "gelu_accurate, gelu or relu, got "
-            "\"silu\"");
-  EXPECT_EQ(with("scale_attn_weights", std::int64_t{0}),
-            "model.h5:scale_attn_weights: expected true, got false");
+            "gelu_accurate, gelu, gelu_python, relu, silu, swish or quick_gelu, got \"mish\"");
+  EXPECT_EQ(with("add_cross_attention", std::int64_t{1}),
+            "model.h5:add_cross_attention: expected false, got true");
 }
 
 TEST_F(ModelMalformed, ConfigJsonIsCheckedLikeAttributes) {

@@ -48,6 +48,7 @@ class ModelSave : public testing::Test {
 TEST_F(ModelSave, LoadGivesBackTheModel) {
   Model model = random_model(odd_config(), 9);
   model.config.scale_by_inverse_layer = true;
+  model.config.scale_by_width = false;
   model.b_U.randu(7);
   model.tokenizer_vocab = R"({"Ġa": 0})";
   model.tokenizer_merges = "#version: 0.2\nĠ a\n";
@@ -61,6 +62,7 @@ TEST_F(ModelSave, LoadGivesBackTheModel) {
   EXPECT_EQ(back.config.activation, Activation::relu);
   EXPECT_FALSE(back.config.tied_unembedding);
   EXPECT_TRUE(back.config.scale_by_inverse_layer);
+  EXPECT_FALSE(back.config.scale_by_width);
   EXPECT_EQ(back.tokenizer_vocab, model.tokenizer_vocab);
   EXPECT_EQ(back.tokenizer_merges, model.tokenizer_merges);
   EXPECT_EQ(back.tokenizer_added_tokens, model.tokenizer_added_tokens);

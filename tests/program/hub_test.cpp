@@ -63,6 +63,20 @@ TEST(Hub, AFolderRunsAndItsLossIsThatOfHuggingFace) {
   EXPECT_NEAR(loss_of_run(snapshot, folder), golden_loss(), 1e-5 * golden_loss());
 }
 
+TEST(Hub, AFolderIsCalledByItsName) {
+  const TemporaryDirectory folder;
+  const std::string out = folder.file("out");
+  ASSERT_EQ(run_headscope({"run", "--model", snapshot, "--analyses", "parameters", "--nulls", "1",
+                           "--figures", "svg", "--output", out})
+                .exit_status,
+            0);
+  EXPECT_THAT(test::read_file(out + "/report.md"),
+              HasSubstr("# What the attention heads of snapshot do\n"));
+  EXPECT_THAT(test::read_file(out + "/report.html"),
+              HasSubstr("<title>What the attention heads of snapshot do</title>"));
+  EXPECT_THAT(test::read_file(out + "/report.md"), HasSubstr("snapshot has "));
+}
+
 TEST(Hub, ConvertedAndPrunedModelsKeepTokenizerAndScale) {
   const TemporaryDirectory folder;
   const Finished converted = run_headscope({"convert", snapshot, folder.file("a.h5")});

@@ -147,7 +147,7 @@ TEST_P(MemoryOf, AnAnalysisIsNearItsEstimate) {
   EXPECT_GT(peak, 0.5 * estimate);
 }
 
-// In the long shape, one document takes most of the memory.
+// In the long shape, one document takes most of the memory; with many heads, their 50,000 edges do.
 INSTANTIATE_TEST_SUITE_P(
     Every, MemoryOf,
     testing::Values(MeasuredRun{"parameters", "wide", wide_config()},
@@ -158,6 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
                     MeasuredRun{"classification", "wide", wide_config()},
                     MeasuredRun{"tasks", "wide", wide_config()},
                     MeasuredRun{"paths", "wide", wide_config()},
+                    MeasuredRun{"paths", "many_heads", config_of(12, 16, 128, 512, 128)},
                     MeasuredRun{"attention", "wide", wide_config()},
                     MeasuredRun{"attention", "long", config_of(1, 1, 512, 64, 2048)}),
     [](const auto& test) { return std::string(test.param.analysis) + "_" + test.param.shape; });

@@ -24,7 +24,7 @@ HAS_HUGGING_FACE = all(importlib.util.find_spec(name) for name in ("torch", "tra
 
 os.environ["MPLBACKEND"] = "agg"
 sys.path.insert(0, str(FOLDER))
-import headscope_results as hs
+import headscope as hs
 
 
 def execute(path):

@@ -42,6 +42,8 @@ Words resumable_arguments(const std::string& output, const Words& more = {}) {
                   "8",
                   "--prune-documents",
                   "3",
+                  "--ablate-documents",
+                  "2",
                   "--patterns",
                   "2",
                   "--bootstrap",

@@ -34,10 +34,13 @@ using Words = std::vector<std::string>;
 /// @param more  options with their values; they replace the defaults here or add to them.
 Words shard_arguments(const std::string& output, const Words& more = {}) {
   std::map<std::string, std::string> options{
-      {"--model", model_file},    {"--corpus", corpus_file}, {"--max-documents", "5"},
-      {"--prune-documents", "3"}, {"--patterns", "2"},       {"--bootstrap", "20"},
-      {"--nulls", "3"},           {"--js-queries", "9"},     {"--threads", "1"},
-      {"--output", output},       {"--tasks", task_file},    {"--task-pairs", "30"}};
+      {"--model", model_file},     {"--corpus", corpus_file},
+      {"--max-documents", "5"},    {"--prune-documents", "3"},
+      {"--ablate-documents", "2"}, {"--patterns", "2"},
+      {"--bootstrap", "20"},       {"--nulls", "3"},
+      {"--js-queries", "9"},       {"--threads", "1"},
+      {"--output", output},        {"--tasks", task_file},
+      {"--task-pairs", "30"}};
   for (std::size_t i = 0; i + 1 < more.size(); i += 2) options[more[i]] = more[i + 1];
   Words arguments{"--quiet"};
   for (const auto& [name, value] : options) arguments.insert(arguments.end(), {name, value});

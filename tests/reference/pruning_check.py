@@ -1,6 +1,6 @@
 """Recompute the results of `headscope run --analyses pruning` from the definitions, in float64 NumPy, and compare.
 
-    python3 pruning_check.py results.h5 model.h5 corpus.h5 n_bootstrap prune_documents
+    python3 pruning_check.py results.h5 model.h5 corpus.h5 n_bootstrap prune_documents ablate_documents
 
 Every loss comes from a whole forward pass with the heads' z replaced, and every gradient from central differences of that loss;
 the program instead restarts in the middle of the model and uses a backward pass. Exits 1 if a number differs by more than its
@@ -8,24 +8,25 @@ tolerance.
 """
 
 import itertools
+import statistics
 import sys
 
 import h5py
 import numpy as np
 
-from plain_gpt2 import (CounterRandom, Pass, compare, interval, random_permutation, read_documents,
+from plain_gpt2 import (CounterRandom, Pass, compare, document_weights, interval, random_permutation, read_documents,
                         read_model, report_failures, spread_sample, without_each)
 
 # For mean losses of about 5 nats: the program's float32 against float64.
 LOSS_TOLERANCE = 2e-6
 
 
-def donor_z(passes, document, index, seed):
+def donor_z(clean, passes, document, index, seed):
     """z from drawn pieces of other documents at the same positions; the piece's own where none is as long. A list over layers."""
-    z = [own.copy() for own in passes[document][index].z]
+    z = [own.copy() for own in clean.z]
     others = [other for number, pieces in passes.items() if number != document for other in pieces.values()]
     order = random_permutation(len(others), CounterRandom(CounterRandom(seed, document).value(index)))
-    filled, length = 0, len(passes[document][index].tokens)
+    filled, length = 0, len(clean.tokens)
     for other in (others[i] for i in order):
         reach = min(length, len(other.tokens))
         for layer in range(len(z)) if reach > filled else ():
@@ -43,6 +44,44 @@ def replaced(unit, new_z):
         z[unit[1]] = new_z
         return z
     return edit
+
+
+def first_order(model, clean, unit, new_z):
+    """The increase of the piece's summed loss when the z of one head is replaced, by the slope along the replacement."""
+    z = clean.z[unit[0]][unit[1]]
+    def loss(share):
+        return Pass(model, clean.tokens, replaced(unit, z + share * (new_z - z))).loss()
+    return (loss(1e-4) - loss(-1e-4)) / 2e-4
+
+
+def regression_estimate(y, x, n, other_x, other_n, weights=None, other_weights=None):
+    """Mean increase by two-phase sampling, over documents [d, ...] with n tokens, weighted by `weights`; Cochran 1977, 12.6."""
+    weights = np.ones(len(n)) if weights is None else weights
+    other_weights = np.ones(len(other_n)) if other_weights is None else other_weights
+    tokens = (weights * n).reshape((-1,) + (1,) * (y.ndim - 1))
+    per_x, per_y = (values / n.reshape((-1,) + (1,) * (y.ndim - 1)) for values in (x, y))
+    mean_x, mean_y = ((tokens * values).sum(0) / tokens.sum() for values in (per_x, per_y))
+    slope = (tokens * (per_x - mean_x) * (per_y - mean_y)).sum(0) / (tokens * (per_x - mean_x) ** 2).sum(0)
+    # A resample draws fewer documents than there are.
+    scale, other_scale = len(n) / weights.sum(), len(other_n) / max(other_weights.sum(), 1)
+    whole = scale * np.tensordot(weights, x, 1) + other_scale * np.tensordot(other_weights, other_x, 1)
+    whole_n = scale * weights @ n + other_scale * other_weights @ other_n
+    return mean_y + slope * (whole / whole_n - mean_x)
+
+
+def bca_interval(draws, value):
+    """(low, high) of draws[resample, ...]: Efron 1987, equations 2.3 and 4.4, the acceleration a sixth of the draws' skewness."""
+    normal, n, bounds = statistics.NormalDist(), len(draws), np.zeros((2,) + value.shape)
+    for place in np.ndindex(value.shape):
+        own = draws[(slice(None),) + place]
+        below = (np.sum(own < value[place]) + 0.5 * np.sum(own == value[place])) / n
+        z0, away = normal.inv_cdf(min(max(below, 0.5 / n), 1 - 0.5 / n)), own - own.mean()
+        acceleration = (away**3).mean() / (away**2).mean() ** 1.5 / 6
+        for end, share in enumerate((0.025, 0.975)):
+            z = z0 + normal.inv_cdf(share)
+            room = 1 - acceleration * z
+            bounds[(end,) + place] = np.quantile(own, normal.cdf(z0 + z / room) if room > 0 else float(z > 0))
+    return bounds
 
 
 def without(units):
@@ -105,7 +144,7 @@ def prunable_share(curve, tolerance):
     return np.interp(limit, curve[over[0] - 1 : over[0] + 1], [(over[0] - 1) / 10, over[0] / 10])
 
 
-def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled):
+def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled, n_ablated):
     results = h5py.File(results_path)
     group, seed = results["pruning"], int(results.attrs["seed"])
     model = read_model(model_path)
@@ -126,8 +165,11 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled):
     compare("n_document", len(documents), group["n_document"][()])
 
     sample = spread_sample(len(documents), int(n_sampled), CounterRandom(seed, 1 << 62))
-    passes = {number: all_passes[number] for number in sample if all_passes[number]}
+    ablated_sample = [sample[i] for i in spread_sample(len(sample), int(n_ablated), CounterRandom(seed, (1 << 62) + 1))]
+    passes = {number: all_passes[number] for number in ablated_sample if all_passes[number]}
+    rest = {number: all_passes[number] for number in sample if all_passes[number] and number not in passes}
     compare("n_document_ablated", len(passes), group["n_document_ablated"][()])
+    compare("n_document_first_order", len(passes) + len(rest), group["n_document_first_order"][()])
     n = np.array([sum(len(clean.tokens) - 1 for clean in pieces.values()) for pieces in passes.values()])
     baseline = np.array([sum(clean.loss() for clean in pieces.values()) for pieces in passes.values()])
     weights = without_each(len(passes))
@@ -139,7 +181,8 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled):
     def without_each_document(losses):
         return np.tensordot(weights, losses, 1) / (weights @ n).reshape((-1,) + (1,) * (losses.ndim - 1))
 
-    mean_z = [np.concatenate([clean.z[layer][:, 1:] for pieces in passes.values() for clean in pieces.values()], axis=1)
+    everyone = list(passes.items()) + list(rest.items())
+    mean_z = [np.concatenate([clean.z[layer][:, 1:] for _, pieces in everyone for clean in pieces.values()], axis=1)
               .mean(axis=1, keepdims=True) for layer in range(shape[0])]
     ablated = np.zeros((len(passes), 3) + shape)
     all_but_one = np.zeros((len(passes),) + shape)
@@ -148,7 +191,7 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled):
     for d, (number, pieces) in enumerate(passes.items()):
         heads = 0
         for index, clean in pieces.items():
-            donor = donor_z(passes, number, index, seed)
+            donor = donor_z(clean, passes, number, index, seed)
             for unit in units:
                 new = (0, mean_z[unit[0]][unit[1]], donor[unit[0]][unit[1]])
                 ablated[(d, slice(None)) + unit] += [Pass(model, clean.tokens, replaced(unit, z)).loss() for z in new]
@@ -158,13 +201,43 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled):
             direct = [a + b for a, b in zip(direct, effects)]
             heads = heads + effects[0]
         direct_heads.append(heads)
-    increase = mean(ablated - baseline[:, None, None, None])
-    compare("loss_baseline", mean(baseline), group["loss_baseline"][()], LOSS_TOLERANCE)
-    compare("loss_increase", increase, group["loss_increase"][()], LOSS_TOLERANCE)
-    low, high = interval(without_each_document(ablated - baseline[:, None, None, None]), increase, n_resample, seed)
-    compare("loss_increase_ci_low", low, group["loss_increase_ci_low"][()], LOSS_TOLERANCE)
-    compare("loss_increase_ci_high", high, group["loss_increase_ci_high"][()], LOSS_TOLERANCE)
-    compare("loss_all_but_one", mean(all_but_one), group["loss_all_but_one"][()], LOSS_TOLERANCE)
+    predicted = np.zeros((len(everyone), 3) + shape)
+    for d, (number, pieces) in enumerate(everyone):
+        for index, clean in pieces.items():
+            donor = donor_z(clean, passes, number, index, seed)
+            for unit in units:
+                new = (0, mean_z[unit[0]][unit[1]], donor[unit[0]][unit[1]])
+                predicted[(d, slice(None)) + unit] += [first_order(model, clean, unit, z) for z in new]
+    exact = ablated - baseline[:, None, None, None]
+    x, y = (values / n[:, None, None] for values in (predicted[:len(passes), 0], exact[:, 0]))
+    moments = [np.tensordot(n / n.sum(), values, 1) for values in (x, y, x * x, x * y, y * y)]
+    compare("first_order_r2", (moments[3] - moments[0] * moments[1]) ** 2
+            / ((moments[2] - moments[0] ** 2) * (moments[4] - moments[1] ** 2)), group["first_order_r2"][()], 1e-4)
+    all_n, all_baseline = n, baseline
+    if rest:
+        other_n = np.array([sum(len(clean.tokens) - 1 for clean in pieces.values()) for pieces in rest.values()])
+        other_baseline = np.array([sum(clean.loss() for clean in pieces.values()) for pieces in rest.values()])
+        all_n, all_baseline = np.concatenate([n, other_n]), np.concatenate([baseline, other_baseline])
+        phases = (predicted[:len(passes)], n, predicted[len(passes):], other_n)
+        increase = regression_estimate(exact, *phases)
+        draws = zip(document_weights(len(passes), n_resample, seed),
+                    document_weights(len(rest), n_resample, CounterRandom(seed, 1 << 60).value(0)))
+        low, high = bca_interval(np.array([regression_estimate(exact, *phases, *both) for both in draws]), increase)
+        all_others = predicted[:, 0].sum(axis=2, keepdims=True) - predicted[:, 0]
+        all_but_one_increase = regression_estimate(all_but_one - baseline[:, None, None], all_others[:len(passes)], n,
+                                                   all_others[len(passes):], other_n)
+    else:
+        increase = mean(exact)
+        low, high = interval(without_each_document(exact), increase, n_resample, seed)
+        all_but_one_increase = mean(all_but_one - baseline[:, None, None])
+    # Slopes on 20 documents of few tokens are less exact than means.
+    tolerance = 20 * LOSS_TOLERANCE if rest else LOSS_TOLERANCE
+    compare("loss_baseline", all_baseline.sum() / all_n.sum(), group["loss_baseline"][()], LOSS_TOLERANCE)
+    compare("loss_increase", increase, group["loss_increase"][()], tolerance)
+    compare("loss_increase_ci_low", low, group["loss_increase_ci_low"][()], tolerance)
+    compare("loss_increase_ci_high", high, group["loss_increase_ci_high"][()], tolerance)
+    compare("loss_all_but_one", all_baseline.sum() / all_n.sum() + all_but_one_increase, group["loss_all_but_one"][()],
+            tolerance)
 
     compare("direct_effect", direct[0] / n.sum(), group["direct_effect"][()], LOSS_TOLERANCE)
     low, high = interval(without_each_document(np.array(direct_heads)), direct[0] / n.sum(), n_resample, seed)
@@ -194,7 +267,11 @@ def main(results_path, model_path, corpus_path, n_bootstrap, n_sampled):
 
     # Even documents make the orders, odd ones score them.
     odd = np.array([number % 2 == 1 for number in passes])
-    even_increase = (ablated[~odd, 0] - baseline[~odd, None, None]).sum(axis=0)
+    even_increase = exact[~odd, 0].sum(axis=0)
+    if rest:
+        even_others = np.array([number % 2 == 0 for number in rest])
+        even_increase = regression_estimate(exact[~odd, 0], predicted[:len(passes)][~odd, 0], n[~odd],
+                                            predicted[len(passes):][even_others, 0], other_n[even_others])
     even_scores = scores_by_document[~odd, 1].mean(axis=0).reshape(shape)
     orders = [np.argsort(even_increase.ravel(), kind="stable"),
               np.argsort((even_scores / np.linalg.norm(even_scores, axis=1, keepdims=True)).ravel(), kind="stable")]

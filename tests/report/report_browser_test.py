@@ -510,6 +510,74 @@ class Figures(InABrowser):
         self.assertLess(colours[True][0], colours[True][1], "light ink on dark paper")
 
 
+class Graphs(InABrowser):
+    CIRCUIT = "#figure-graph"
+
+    def circle(self, node):
+        return f'{self.CIRCUIT} .overlay .node[aria-label^="{node},"]'
+
+    def shown(self):
+        """Names of the ends of the edges shown, and their widths."""
+        return (self.texts(f"{self.CIRCUIT} .shown text"), self.browser.evaluate(
+            f"""Array.from(document.querySelectorAll("{self.CIRCUIT} .shown path"), (edge) => Number(edge.getAttribute("stroke-width")))"""))
+
+    def test_a_node_shows_what_it_reads_and_what_reads_it(self):
+        self.browser.hover(self.circle("L1H2"))
+        self.assertEqual(self.texts("#tooltip:not([hidden]) div"), [
+            "L1H2, copy suppression head", "reads L0H1 by keys −2, embed by values −1.2, L0H2 by queries 0.3",
+            "is read by logits −3", "nats per pair"])
+        names, widths = self.shown()
+        self.assertCountEqual(names, ["embed", "L0H1", "L0H2", "L1H2", "logits"])
+        self.assertEqual(widths, [4.3, 3, 1.5, 6], "an edge is as wide as its value")
+        self.browser.hover("h1")
+        self.assertEqual(self.shown(), ([], []))
+        self.assertEqual(self.texts("#tooltip:not([hidden]) div"), [])
+
+    def test_nodes_and_edges_lie_where_the_picture_has_them(self):
+        """The picture's circles are under the overlay's, and its curves under the overlay's."""
+        found = self.browser.evaluate(f"""(() => {{
+            const figure = document.querySelector("{self.CIRCUIT}");
+            const middle = (node) => {{
+                const {{ left, top, width, height }} = node.getBoundingClientRect();
+                return [left + width / 2, top + height / 2];
+            }};
+            const marks = Array.from(figure.querySelectorAll(".graph > svg:first-child text"));
+            return Array.from(figure.querySelectorAll(".overlay .node"), (node) => {{
+                const [x, y] = middle(node);
+                const away = marks.map((mark) => {{ const [a, b] = middle(mark); return [Math.hypot(a - x, b - y), mark.textContent.trim()]; }});
+                return away.sort((a, b) => a[0] - b[0])[0];
+            }});
+        }})()""")
+        self.assertEqual([mark for _, mark in found], ["E", "1", "2", "M", "2", "U"])
+        self.assertLess(max(away for away, _ in found), 4)
+
+    def test_an_edge_tells_its_ends_and_its_value(self):
+        self.browser.hover(self.circle("embed"))  # scrolls there
+        x, y = self.browser.evaluate(f"""(() => {{
+            const edge = document.querySelectorAll("{self.CIRCUIT} .overlay .edge")[2];
+            const {{ x, y }} = edge.getPointAtLength(0.35 * edge.getTotalLength()).matrixTransform(edge.getScreenCTM());
+            return [x, y];
+        }})()""")
+        self.browser.mouse("mouseMoved", x, y)
+        self.assertEqual(self.texts("#tooltip:not([hidden]) div"), ["embed → L1H2 by values", "−1.2 nats per pair"])
+        self.assertCountEqual(self.shown()[0], ["embed", "L1H2"])
+
+    def test_a_head_opens_by_pointer_and_by_keyboard(self):
+        self.browser.click(self.circle("L0H1"))
+        self.assertEqual(self.shown_head(), "Head L0H1")
+        self.browser.press("Escape")
+        self.browser.evaluate(f"""document.querySelector('{self.CIRCUIT} .overlay .node[tabindex="0"]').focus()""")
+        self.press("ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown")
+        self.assertIn("L1H2", self.shown()[0])
+        self.press("Enter")
+        self.assertEqual(self.shown_head(), "Head L1H2")
+
+    def test_saves_its_edges(self):
+        rows = self.browser.evaluate("graphCsv(figureData.figures.graph.graph)").splitlines()
+        self.assertEqual(rows[:2], ["from,to,kind,nats per pair", "L1H2,logits,read by the logits,-3"])
+        self.assertEqual(len(rows), 7)
+
+
 class Keyboard(InABrowser):
     def test_alone_finds_a_head_and_reads_its_pattern(self):
         self.tab_to("#head-map td button")

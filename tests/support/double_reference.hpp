@@ -45,6 +45,8 @@ inline arma::mat reference_layer_norm(const arma::mat& X, const Vector& gain, co
 
 inline double reference_activation(double x, Activation activation) {
   if (activation == Activation::relu) return x > 0 ? x : 0;
+  if (activation == Activation::silu) return x / (1 + std::exp(-x));
+  if (activation == Activation::quick_gelu) return x / (1 + std::exp(-1.702 * x));
   if (activation == Activation::gelu) return x / 2 * std::erfc(-x / std::sqrt(2.0));
   return x / 2 * (1 + std::tanh(std::sqrt(2 / arma::datum::pi) * (x + 0.044715 * x * x * x)));
 }

@@ -208,6 +208,66 @@ Figure points() {
           chart};
 }
 
+Graph empty_graph(std::size_t n_layer, std::size_t n_head) {
+  Graph graph;
+  graph.column_title = "layer";
+  graph.row_title = "head";
+  graph.value_title = "nats per pair";
+  graph.column_labels = {"embed"};
+  for (std::size_t l = 0; l < n_layer; ++l) graph.column_labels.push_back(std::to_string(l));
+  graph.column_labels.push_back("logits");
+  for (std::size_t h = 0; h < n_head; ++h) graph.row_labels.push_back(std::to_string(h));
+  graph.row_labels.push_back("MLP");
+  graph.edge_kinds = {{"read by queries", 3, true},
+                      {"read by keys", 0},
+                      {"read by values", 2},
+                      {"read by an MLP", 4},
+                      {"read by the logits", 5}};
+  graph.node_kinds = {{"embeddings, MLPs, logits", 7},
+                      {"positional head", 0},
+                      {"copy suppression head", 6},
+                      {"other head", no_colour}};
+  return graph;
+}
+
+/// A hundred edges between drawn heads, of falling size.
+Figure random_graph(std::size_t n_layer, std::size_t n_head) {
+  Graph graph = empty_graph(n_layer, n_head);
+  const CounterRandom random(11, n_layer);
+  graph.nodes = {{"embed", "E", 0, std::floor(0.5 * static_cast<double>(n_head - 1)), 0}};
+  for (std::size_t l = 0; l < n_layer; ++l) {
+    for (std::size_t h = 0; h < n_head; ++h) {
+      if (random.uniform(l * n_head + h) > 60.0 / static_cast<double>(n_layer * n_head)) continue;
+      graph.nodes.push_back({"L" + std::to_string(l) + "H" + std::to_string(h), std::to_string(h),
+                             1 + static_cast<double>(l), static_cast<double>(h), 1 + h % 3});
+    }
+    graph.nodes.push_back({"MLP" + std::to_string(l), "M", 1.5 + static_cast<double>(l),
+                           static_cast<double>(n_head), 0});
+  }
+  graph.nodes.push_back({"logits", "U", 1 + static_cast<double>(n_layer), graph.nodes[0].row, 0});
+  const CounterRandom ends(12, n_layer);
+  for (std::size_t i = 0; graph.edges.size() < 100; ++i) {
+    const std::size_t from = ends.below(graph.nodes.size(), 2 * i),
+                      to = ends.below(graph.nodes.size(), 2 * i + 1);
+    const Graph::Node &writer = graph.nodes[from], &reader = graph.nodes[to];
+    if (!(reader.column > writer.column)) continue;
+    const std::size_t kind = reader.mark == "M" ? 3 : reader.mark == "U" ? 4 : i % 3;
+    graph.edges.push_back({from, to, kind, -2 * std::pow(0.96, graph.edges.size())});
+  }
+  const std::string size = std::to_string(n_layer) + "x" + std::to_string(n_head);
+  return {"graph_" + size, "g", "The circuit of a model of " + size, "", "Wang et al. 2022", graph};
+}
+
+/// By hand, of the heads of the sample results.
+Figure small_graph() {
+  Graph graph = empty_graph(2, 3);
+  graph.nodes = {{"embed", "E", 0, 1, 0},  {"L0H1", "1", 1, 1, 1}, {"L0H2", "2", 1, 2, 3},
+                 {"MLP0", "M", 1.5, 3, 0}, {"L1H2", "2", 2, 2, 2}, {"logits", "U", 3, 1, 0}};
+  graph.edges = {{4, 5, 4, -3},   {1, 4, 1, -2},  {0, 4, 2, -1.2},
+                 {0, 1, 1, -0.5}, {2, 4, 0, 0.3}, {1, 3, 3, -0.1}};
+  return {"graph", "g", "The circuit of agreement", "", "Wang et al. 2022", graph};
+}
+
 Figure logarithmic_counts() {
   Chart chart;
   ChartPanel panel;
@@ -240,6 +300,10 @@ std::vector<Figure> figure_samples() {
           lines(),
           line_grid(),
           points(),
+          small_graph(),
+          random_graph(4, 8),
+          random_graph(12, 12),
+          random_graph(24, 16),
           logarithmic_counts()};
 }
 

@@ -147,7 +147,8 @@ function savePng(svg, name) {
   picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(pictureText(svg))}`;
 }
 
-function figureCsv({ heatmap, chart }) {
+function figureCsv({ heatmap, chart, graph }) {
+  if (graph) return graphCsv(graph);
   if (heatmap) {
     const name = (labels, index) => labels[index] || index;
     return csvText([["panel", heatmap.rowTitle || "row", heatmap.columnTitle || "column", heatmap.valueTitle || "value"],
@@ -164,11 +165,7 @@ function citation({ title, source }) {
   return `${title}. ${figureData.made}.${after}`;
 }
 
-function makeFigure(figure) {
-  const name = figure.dataset.figure;
-  const data = figureData.figures[name];
-  const card = figure.querySelector(".card");
-  const svg = card.querySelector("svg");
+function makePicture(card, svg, data) {
   card.addEventListener("pointermove", (event) => {
     const found = under(data, svg, event);
     card.style.cursor = found && found.units.length > 0 ? "pointer" : "";
@@ -180,6 +177,15 @@ function makeFigure(figure) {
     const units = under(data, svg, event)?.units ?? [];
     if (units.length > 0) headPanel.open(units);
   });
+}
+
+function makeFigure(figure) {
+  const name = figure.dataset.figure;
+  const data = figureData.figures[name];
+  const card = figure.querySelector(".card");
+  const svg = card.querySelector("svg");
+  if (data.graph) new GraphView(svg, data);
+  else makePicture(card, svg, data);
   card.after(element("div", { class: "tools" },
     button("SVG", () => download(`${name}.svg`, pictureText(svg), "image/svg+xml")),
     button("PNG", () => savePng(svg, name)),

@@ -1,13 +1,10 @@
-"""What the notebooks share: reading a finished run, a table of its heads, a head view, and comparing two runs.
-
-    run = load("../out/demo")
-    run["pruning"]                  # a group as an xarray Dataset
-    heads(run)                      # a DataFrame, a row per head
-    head_view(run, ["L1H2"])        # lines between tokens
-"""
+"""Reading a finished run, a table of its heads, a head view, and comparing two runs."""
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import h5py
 import matplotlib.pyplot as plt
@@ -22,46 +19,57 @@ COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9"]
 class NotInRun(Exception):
     """Something the run does not hold. A notebook stops with the message alone, without a traceback."""
 
-    def _render_traceback_(self):
+    def _render_traceback_(self) -> list[str]:
         return [str(self)]
 
 
 class Run:
-    """A results file. `attrs` are the attributes of its root; `run[group]` is a group as an xarray Dataset."""
+    """A results file.
 
-    def __init__(self, path):
+    path: of the file. attrs: the attributes of its root, such as "model_path". n_layer, n_head: the model's.
+    `run[group]` is a group as an xarray Dataset; `group in run` says whether the file has it.
+    """
+
+    path: Path
+    attrs: dict[str, Any]
+    n_layer: int
+    n_head: int
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         if self.path.is_dir():
             self.path = self.path / "results.h5"
         if not self.path.is_file():
-            raise NotInRun(f"{self.path}: no such file. tools/demo.sh makes a run; set RESULTS to its folder.")
-        self.attrs = xr.open_dataset(self.path, engine="h5netcdf").attrs
+            raise NotInRun(f"{self.path}: no such file. `headscope run --output DIR` makes a run; give its folder.")
+        with xr.open_dataset(self.path, engine="h5netcdf") as root:
+            self.attrs = root.attrs
         self.n_layer, self.n_head = int(self.attrs["n_layer"]), int(self.attrs["n_head"])
 
     def groups(self) -> list[str]:
         """Names of the groups in the file, such as "pruning" and "attention/0"."""
-        names = []
+        names: list[str] = []
         with h5py.File(self.path) as file:
             file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Group) else None)
         return names
 
-    def __contains__(self, group):
+    def __contains__(self, group: object) -> bool:
         return group in self.groups()
 
     def __getitem__(self, group: str) -> xr.Dataset:
+        """A group as a Dataset. Raises NotInRun if the file has no such group."""
         if group not in self:
             raise NotInRun(f"{self.path}: no group \"{group}\". Run the analysis that writes it; "
                            f"the file has {', '.join(name for name in self.groups() if '/' not in name)}.")
         return xr.open_dataset(self.path, group=group, engine="h5netcdf")
 
 
-def load(path: str | Path) -> Run:
-    """The run in a folder or results file."""
+def load(path: str | os.PathLike[str]) -> Run:
+    """The run in a folder or results file. Raises NotInRun if there is none."""
     return Run(path)
 
 
-def flag_names(variable, values=None):
-    """The words for the numbers of a variable with flags, such as a verdict."""
+def flag_names(variable: xr.DataArray, values: np.ndarray | None = None) -> list[str]:
+    """The words for the numbers of a variable with flags, such as a verdict; or for other `values` of it."""
     words = variable.attrs["flag_meanings"].split()
     number = {int(value): word for value, word in zip(np.atleast_1d(variable.attrs["flag_values"]), words)}
     return [number[int(value)] for value in (variable.values if values is None else values).ravel()]
@@ -77,10 +85,10 @@ def words(variable: xr.DataArray) -> xr.DataArray:
 def heads(run: Run) -> pd.DataFrame:
     """A row per head ("L1H2"), a column per variable by layer and head, of all groups ("pruning.loss_all_but_one").
 
-    Variables with one further axis have a column per label ("pruning.loss_increase[zero]"). Intervals are left out.
+    Flags are words. Variables with one further axis have a column per label ("pruning.loss_increase[zero]"). Intervals are left out.
     """
     names = [f"L{layer}H{head}" for layer in range(run.n_layer) for head in range(run.n_head)]
-    columns = {}
+    columns: dict[str, Any] = {}
     for group in run.groups():
         if "/" in group:
             continue
@@ -101,14 +109,18 @@ def heads(run: Run) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index(names, name="head"))
 
 
-def with_error(dataset, name, **labels):
+def with_error(dataset: xr.Dataset, name: str, **labels: Any) -> tuple[np.ndarray, np.ndarray]:
     """A variable at these labels and the lengths of its error bars, as `plt.errorbar(x, *with_error(...))` takes them."""
     value, low, high = (dataset[name + end].sel(labels) for end in ("", "_ci_low", "_ci_high"))
     return value.values, np.abs(np.stack([value - low, high - value]))
 
 
-def grid(count, width=2.6, height=2.6, columns=6, **options):
-    """A figure and `count` axes in rows of at most `columns`, so that 24 layers are as readable as 4."""
+def grid(count: int, width: float = 2.6, height: float = 2.6, columns: int = 6,
+         **options: Any) -> tuple[plt.Figure, list[plt.Axes]]:
+    """A figure and `count` axes in rows of at most `columns`, so that 24 layers are as readable as 4.
+
+    width, height: of each, in inches. options: of `plt.subplots`.
+    """
     columns = min(columns, count)
     rows = -(-count // columns)
     figure, axes = plt.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False,
@@ -118,8 +130,8 @@ def grid(count, width=2.6, height=2.6, columns=6, **options):
     return figure, list(axes.flat[:count])
 
 
-def head_map(values, label, axis=None):
-    """A layer-by-head map."""
+def head_map(values: xr.DataArray, label: str, axis: plt.Axes | None = None) -> plt.Axes:
+    """A layer-by-head map of a variable; `label` is written beside its colours."""
     axis = axis or plt.subplots(figsize=(1.8 + 0.4 * values.sizes["head"], 1.2 + 0.4 * values.sizes["layer"]),
                                 layout="constrained")[1]
     image = axis.imshow(values.transpose("layer", "head"), cmap="viridis")
@@ -130,9 +142,9 @@ def head_map(values, label, axis=None):
     return axis
 
 
-def shown(tokens):
+def shown(tokens: Iterable[str]) -> list[str]:
     """Tokens as they can be read, as the report shows them: `‿ing` continues the word before; blanks alone are `␣` or `↵`."""
-    labels = []
+    tokens, labels = list(tokens), []
     for number, token in enumerate(tokens):
         text, before = token.strip(), tokens[number - 1] if number else ""
         apart = token[:1].isspace() or before in ("", "<|endoftext|>") or before[-1:].isspace()
@@ -141,7 +153,7 @@ def shown(tokens):
     return labels
 
 
-def layer_and_head(name):
+def layer_and_head(name: str) -> tuple[int, int]:
     """(1, 2) of "L1H2"."""
     layer, head = name[1:].split("H")
     return int(layer), int(head)
@@ -151,6 +163,7 @@ def head_view(run: Run, names: list[str], document: int = 0, tokens: slice = sli
               least: float = 0.05) -> plt.Axes:
     """Lines from each token to those it attends to; the wider, the more weight. A colour per head.
 
+    document: number of the sample document, whose patterns the run keeps in the group "attention/NUMBER".
     weights: "pattern" (probability) or "value_weighted" (the norm of what is moved, by its largest).
     tokens: the part of the document that is drawn. Weights below `least` are left out.
     """
@@ -176,8 +189,12 @@ def head_view(run: Run, names: list[str], document: int = 0, tokens: slice = sli
     return axis
 
 
-def compare(first: Run, second: Run, group: str, variable: str, **labels: str) -> pd.DataFrame:
-    """A variable by layer and head in two runs of one shape, a row per head, largest difference first."""
+def compare(first: Run, second: Run, group: str, variable: str, **labels: Any) -> pd.DataFrame:
+    """A variable by layer and head in two runs of one shape, a row per head, largest difference first.
+
+    labels: the places on the variable's further axes, as in `ablation="zero"`.
+    Columns: first, second, difference (second minus first). Raises NotInRun if the models differ in shape.
+    """
     values = {}
     for label, run in (("first", first), ("second", second)):
         table = run[group][variable].sel(labels).transpose("layer", "head")

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Edges between heads on minimal pairs: Headscope against hooked Hugging Face forwards, in one run.
+
+    python3 bench/compare_paths.py --headscope build-bench/bench/bench_paths --pairs anaphor_gender_agreement.jsonl \\
+        --tokenizer FOLDER
+
+needs torch, transformers 4.x or 5.x and tokenizers. It makes a model of GPT-2 small's shape with random weights (seed 0) and takes
+pairs of a BLiMP file. Headscope takes the first-order effect of every edge, which is compared with one forward and one backward pass
+over the same pairs (of its own, and of the peer by autograd), and ablates `--edges` edges exactly, spread over kinds and layers: the
+reader's port sees the residual stream without the writer's output. The peer ablates `--measured` of them, a forward each with hooks
+on the writer and on the reader's LayerNorm, both sides of `--batch` pairs padded to the longest; its time is extrapolated. Sides
+alternate for `--rounds`. Checks that the changes of the mean margin agree.
+
+bench_paths --model FILE --pairs FILE.json --edges FILE.json --threads N prints {"forward_backward": s, "first_order": s, "exact": s,
+"n_edge": edges to first order, "predicted" and "change": [nats per pair, by edge]}.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from compare_tasks import read_pairs
+
+
+def chosen_edges(n_layer, n_head, count):
+    """[node, port] names: writers and readers step through layers, heads and kinds of port."""
+    edges = []
+    for i in range(count):
+        reader = 1 + (5 * i) % (n_layer - 1)
+        writer = (3 * i) % reader
+        node = ("embed", f"L{writer}H{(7 * i) % n_head}", f"MLP{writer}")[(i // 5) % 3]
+        port = [f"L{reader}H{(11 * i) % n_head}.{kind}" for kind in "qkv"] + [f"MLP{reader}", "logits"]
+        edges.append([node, port[i % 5]])
+    return edges
+
+
+class EdgeHooks:
+    """Without one edge: the reader's LayerNorm sees the stream without the writer's output."""
+
+    def __init__(self, model, node, port):
+        self.model, self.handles, self.written, self.resid = model, [], None, None
+        blocks, d_model = model.transformer.h, model.config.n_embd
+        d_head = d_model // model.config.n_head
+        if node == "embed":
+            self.hook(model.transformer.drop, lambda _, inputs, output: self.write(output))
+        elif node.startswith("MLP"):
+            c_proj = blocks[int(node[3:])].mlp.c_proj
+            self.hook(c_proj, lambda _, inputs, output: self.write(output - c_proj.bias))
+        else:
+            layer, head = map(int, node[1:].split("H"))
+            c_proj, own = blocks[layer].attn.c_proj, slice(head * d_head, (head + 1) * d_head)
+            self.hook(c_proj, lambda _, inputs, output: self.write(inputs[0][..., own] @ c_proj.weight[own]))
+        if port == "logits":
+            self.before(model.transformer.ln_f, self.without)
+        elif port.startswith("MLP"):
+            self.before(blocks[int(port[3:])].ln_2, self.without)
+        else:
+            name, kind = port.split(".")
+            layer, head = map(int, name[1:].split("H"))
+            block, first = blocks[layer], "qkv".index(kind) * d_model + head * d_head
+            self.before(block.ln_1, self.keep)
+            self.hook(block.attn.c_attn, lambda module, inputs, output: self.replaced(block.ln_1, module, output,
+                                                                                      slice(first, first + d_head)))
+
+    def hook(self, module, function):
+        self.handles.append(module.register_forward_hook(function))
+
+    def before(self, module, function):
+        self.handles.append(module.register_forward_pre_hook(function))
+
+    def write(self, output):
+        self.written = output
+
+    def keep(self, _, inputs):
+        self.resid = inputs[0]
+
+    def without(self, _, inputs):
+        return (inputs[0] - self.written,)
+
+    def replaced(self, norm, c_attn, output, own):
+        output = output.clone()
+        stream = torch.nn.functional.layer_norm(self.resid - self.written, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+        output[..., own] = stream @ c_attn.weight[:, own] + c_attn.bias[own]
+        return output
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for handle in self.handles:
+            handle.remove()
+
+
+def margin_sum(model, pairs):
+    sequences = [pair[side] for pair in pairs for side in ("good", "bad")]
+    longest = max(map(len, sequences))
+    tokens = torch.tensor([s + [0] * (longest - len(s)) for s in sequences])
+    mask = torch.tensor([[1] * len(s) + [0] * (longest - len(s)) for s in sequences])
+    log_p = model(tokens, attention_mask=mask).logits[:, :-1].log_softmax(-1).gather(2, tokens[:, 1:, None])[..., 0]
+    sums = (log_p * mask[:, 1:]).sum(1)
+    return (sums[0::2] - sums[1::2]).sum()
+
+
+@torch.no_grad()
+def mean_margin(model, pairs, n_batch):
+    return sum(float(margin_sum(model, pairs[first:first + n_batch])) for first in range(0, len(pairs), n_batch)) / len(pairs)
+
+
+def forward_backward(model, pairs, n_batch):
+    """With the gradient at activations alone."""
+    keep = model.transformer.drop.register_forward_hook(lambda _, inputs, output: output.requires_grad_())
+    for first in range(0, len(pairs), n_batch):
+        margin_sum(model, pairs[first:first + n_batch]).backward()
+    keep.remove()
+
+
+def timed(work):
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--headscope", required=True)
+    parser.add_argument("--pairs", type=pathlib.Path, required=True)
+    parser.add_argument("--tokenizer", type=pathlib.Path, required=True)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--batch", type=int, default=32, help="pairs the peer runs at once")
+    parser.add_argument("--edges", type=int, default=50)
+    parser.add_argument("--measured", type=int, default=10, help="edges the peer is measured for")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(0)
+    model = GPT2LMHeadModel(GPT2Config()).eval().requires_grad_(False)
+    pairs = read_pairs(options.pairs, options.tokenizer, options.count)
+    edges = chosen_edges(model.config.n_layer, model.config.n_head, options.edges)
+    measured = range(0, options.edges, max(1, options.edges // options.measured))
+    rounds = []
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        for name, value in (("pairs", pairs), ("edges", edges)):
+            (pathlib.Path(folder) / f"{name}.json").write_text(json.dumps(value), encoding="utf-8")
+        whole = mean_margin(model, pairs, options.batch)  # warms up
+        for _ in range(options.rounds):
+            finished = subprocess.run([options.headscope, "--model", f"{folder}/model.safetensors", "--pairs", f"{folder}/pairs.json",
+                                       "--edges", f"{folder}/edges.json", "--threads", str(options.threads)],
+                                      stdout=subprocess.PIPE, check=True)
+            ours = json.loads(finished.stdout)
+            changes, seconds = {}, 0.0
+            for i in measured:
+                with EdgeHooks(model, *edges[i]):
+                    start = time.perf_counter()
+                    changes[i] = mean_margin(model, pairs, options.batch) - whole
+                    seconds += time.perf_counter() - start
+            theirs = {"exact": seconds / len(changes) * options.edges,
+                      "forward_backward": timed(lambda: forward_backward(model, pairs, options.batch))}
+            rounds.append((ours, theirs))
+            for i, change in changes.items():
+                if abs(ours["change"][i] - change) > 1e-3:
+                    sys.exit(f"{edges[i]}: change {ours['change'][i]} here, {change} there")
+    ours, theirs = ({name: statistics.median(each[side][name] for each in rounds) for name in rounds[0][side]
+                     if not isinstance(rounds[0][side][name], list)} for side in (0, 1))
+    print(f"{len(pairs)} pairs, {int(ours['n_edge'])} edges to first order: {ours['first_order']:.2f} s, "
+          f"{ours['first_order'] / ours['forward_backward']:.2f} times a forward and backward pass ({ours['forward_backward']:.2f} s); "
+          f"Hugging Face's forward and backward pass {theirs['forward_backward']:.2f} s")
+    print(f"{options.edges} edges exactly: Headscope {ours['exact']:.1f} s, Hugging Face {theirs['exact']:.1f} s, "
+          f"ratio {theirs['exact'] / ours['exact']:.2f}; changes of the margin up to {max(map(abs, rounds[0][0]['change'])):.3f} nats")
+
+
+if __name__ == "__main__":
+    main()

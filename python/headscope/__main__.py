@@ -1,0 +1,4 @@
+"""`python -m headscope`: the command `headscope`."""
+from .program import main
+
+main()

@@ -1,0 +1,224 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "figures/figure_colours.hpp"
+#include "figures/figure_page.hpp"
+#include "figures/gnuplot.hpp"
+#include "headscope/error.hpp"
+#include "headscope/number_text.hpp"
+#include "headscope/utf8.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr double largest_radius = 8, row_step = 20, widest_line = 5.5;
+// Smaller nodes have no room for a mark.
+constexpr double least_marked_radius = 6.5;
+constexpr std::size_t n_width = 6, n_curve_point = 13;
+// Rows below the first and above the last, where curves rise.
+constexpr double room_below = 0.6, room_above = 1.6;
+
+void check_below(const std::string& what, std::size_t index, std::size_t count) {
+  if (index < count) return;
+  throw ShapeError(what + ": expected below " + std::to_string(count) + ", got " +
+                   std::to_string(index));
+}
+
+void check(const std::string& figure, const Graph& graph) {
+  for (const Graph::Node& node : graph.nodes) {
+    check_below(figure + " kind of node", node.kind, graph.node_kinds.size());
+  }
+  for (const Graph::Edge& edge : graph.edges) {
+    check_below(figure + " kind of edge", edge.kind, graph.edge_kinds.size());
+    check_below(figure + " node of edge", std::max(edge.from, edge.to), graph.nodes.size());
+  }
+  if (graph.column_labels.empty() || graph.row_labels.empty()) {
+    throw ShapeError(figure + ": expected labels of columns and rows, got none");
+  }
+}
+
+// Dark text on light colours, and the other way round. A dark page inverts greys: text on a grey is
+// a grey, on any other colour almost black or white.
+std::string text_colour(std::string_view colour) {
+  const auto channel = [&](std::size_t at) {
+    return std::stoi(std::string(colour.substr(at, 2)), nullptr, 16);
+  };
+  const int red = channel(1), green = channel(3), blue = channel(5);
+  const bool is_grey = red == green && green == blue;
+  const bool is_light = 0.299 * red + 0.587 * green + 0.114 * blue > 150;
+  if (is_grey) return is_light ? "#000000" : "#ffffff";
+  return is_light ? "#000001" : "#fffffe";
+}
+
+class GraphWriter {
+ public:
+  explicit GraphWriter(const Graph& graph) : graph_(graph), key_(key_names(), 0) {
+    for (const Graph::Edge& edge : graph.edges) {
+      largest_ = std::max(largest_, std::abs(edge.value));
+    }
+  }
+
+  FigureScript write() {
+    key_ = KeyAbove(key_names(), two_columns);
+    page_ = fitted(two_columns, [this](double room) {
+      lay_out(room);
+      return page_;
+    });
+    const double column_step = page_.panel_width / n_column();
+    radius_ = std::min({largest_radius, 0.4 * column_step, 0.4 * row_step});
+    script_.add(page_.multiplot());
+    script_.set("key", key_.place(page_));
+    script_.axes(page_, 0, "");
+    script_.set("xrange", range(columns()));
+    script_.set("yrange", range(rows()));
+    add_edges();
+    add_nodes(column_step);
+    add_key();
+    script_.add(plot_.empty() ? "plot NaN" : plot_);
+    script_.add("unset multiplot");
+    return {script_.text(), data_, page_, {columns()}, {rows()}};
+  }
+
+ private:
+  double n_column() const { return static_cast<double>(graph_.column_labels.size()); }
+  double n_row() const { return static_cast<double>(graph_.row_labels.size()); }
+  AxisRange columns() const { return {-0.5, n_column() - 0.5}; }
+  AxisRange rows() const { return {-room_below, n_row() - 1 + room_above}; }
+  static std::string range(const AxisRange& axis) {
+    return "[" + gnuplot_number(axis.low) + ":" + gnuplot_number(axis.high) + "]";
+  }
+
+  std::string width_name() const {
+    return "widest: " + number_text(largest_, 2) + " " + graph_.value_title;
+  }
+
+  std::vector<std::string> key_names() const {
+    std::vector<std::string> names;
+    for (const auto* kinds : {&graph_.edge_kinds, &graph_.node_kinds}) {
+      for (const Graph::Kind& kind : *kinds) names.push_back(kind.label);
+    }
+    names.push_back(width_name());
+    return names;
+  }
+
+  void lay_out(double room) {
+    page_ = {};
+    page_.panel_width = room;
+    page_.panel_height = row_step * (rows().high - rows().low);
+    page_.x = labelled_x_axis(graph_.column_title, graph_.column_labels,
+                              graph_.column_labels.size(), room / n_column());
+    page_.y =
+        labelled_y_axis(graph_.row_title, graph_.row_labels, graph_.row_labels.size(), row_step);
+    page_.key_above = key_.height();
+  }
+
+  void add(const std::string& element, const std::string& name = "") {
+    plot_ += (plot_.empty() ? "plot " : ", \\\n  ") + element +
+             (name.empty() ? " notitle" : " title " + gnuplot_string(KeyAbove::shown(name)));
+  }
+
+  std::string add_block(const std::string& block) {
+    data_ += (n_block_ > 0 ? "\n\n" : "") + block;
+    return "data index " + std::to_string(n_block_++) + " using ";
+  }
+
+  std::string line(const Graph::Kind& kind, double width) const {
+    // gnuplot's dashes are as long as the line is wide.
+    const std::string dash =
+        " dashtype (" + number_text(20 / width, 3) + ", " + number_text(12 / width, 3) + ")";
+    return "with lines linewidth " + number_text(width, 2) + (kind.dashed ? dash : "") +
+           " linecolor rgb '#30" + std::string(series_colour(kind.colour).substr(1)) + "'";
+  }
+
+  // Curves that rise between columns, so that an edge does not run through the nodes between.
+  void add_edges() {
+    std::map<std::pair<std::size_t, std::size_t>, std::string> blocks;  // by width and kind
+    const std::vector<double> rises = graph_rises(graph_);
+    for (std::size_t e = 0; e < graph_.edges.size(); ++e) {
+      const Graph::Edge& edge = graph_.edges[e];
+      const Graph::Node &from = graph_.nodes[edge.from], &to = graph_.nodes[edge.to];
+      const auto width = static_cast<std::size_t>(
+          std::ceil(n_width * std::abs(edge.value) / std::max(largest_, 1e-300)));
+      std::string& block = blocks[{std::max<std::size_t>(1, width), edge.kind}];
+      if (block.empty()) block = "# " + one_line(graph_.edge_kinds[edge.kind].label) + "\n";
+      for (std::size_t i = 0; i < n_curve_point; ++i) {
+        const double share = static_cast<double>(i) / (n_curve_point - 1);
+        block += gnuplot_number(std::lerp(from.column, to.column, share)) + ' ' +
+                 gnuplot_number(std::lerp(from.row, to.row, share) +
+                                2 * rises[e] * share * (1 - share)) +
+                 '\n';
+      }
+      block += '\n';
+    }
+    for (const auto& [place, block] : blocks) {
+      const double width = widest_line * static_cast<double>(place.first) / n_width;
+      add(add_block(block) + "1:2 " + line(graph_.edge_kinds[place.second], width));
+    }
+  }
+
+  void add_nodes(double column_step) {
+    std::map<std::string, std::string> marks;  // by colour
+    for (std::size_t kind = 0; kind < graph_.node_kinds.size(); ++kind) {
+      const std::string_view colour = series_colour(graph_.node_kinds[kind].colour);
+      std::string block;
+      for (const Graph::Node& node : graph_.nodes) {
+        if (node.kind != kind) continue;
+        const std::string place = gnuplot_number(node.column) + ' ' + gnuplot_number(node.row);
+        block += place + '\n';
+        std::string mark = one_line(node.mark);
+        std::ranges::replace(mark, '"', '\'');
+        marks[text_colour(colour)] += place + " \"" + mark + "\"\n";
+      }
+      if (block.empty()) continue;
+      const std::string radius = gnuplot_number(radius_ / column_step);
+      add(add_block("# " + one_line(graph_.node_kinds[kind].label) + "\n" + block) + "1:2:(" +
+          radius + ") with circles fillstyle solid border linecolor rgb 'white' fillcolor rgb '" +
+          std::string(colour) + "'");
+    }
+    if (radius_ < least_marked_radius) return;
+    for (const auto& [colour, lines] : marks) {
+      add(add_block("# marks\n" + lines) + "1:2:3 with labels center textcolor rgb '" + colour +
+          "'");
+    }
+  }
+
+  void add_key() {
+    for (const Graph::Kind& kind : graph_.edge_kinds) add("keyentry " + line(kind, 2), kind.label);
+    for (const Graph::Kind& kind : graph_.node_kinds) {
+      add("keyentry with points pointtype 7 pointsize 1 linecolor rgb '" +
+              std::string(series_colour(kind.colour)) + "'",
+          kind.label);
+    }
+    add("keyentry with lines linewidth " + number_text(widest_line, 2) + " linecolor rgb '" +
+            std::string(grey) + "'",
+        width_name());
+  }
+
+  const Graph& graph_;
+  KeyAbove key_;
+  double largest_ = 0, radius_ = largest_radius;
+  Page page_;
+  PanelScript script_;
+  std::string plot_, data_;
+  std::size_t n_block_ = 0;
+};
+
+}  // namespace
+
+std::vector<double> graph_rises(const Graph& graph) {
+  std::map<std::pair<std::size_t, std::size_t>, int> n_between;
+  std::vector<double> rises;
+  for (const Graph::Edge& edge : graph.edges) {
+    const double across = graph.nodes[edge.to].column - graph.nodes[edge.from].column;
+    rises.push_back(std::min(3.0, 0.5 + 0.25 * across) - 0.6 * n_between[{edge.from, edge.to}]++);
+  }
+  return rises;
+}
+
+FigureScript graph_script(const Figure& figure, const Graph& graph) {
+  check("figure " + figure.name, graph);
+  return GraphWriter(graph).write();
+}
+
+}  // namespace headscope

@@ -1,0 +1,136 @@
+// Graphs: point at a node, or step to it with the arrow keys, for the edges that it reads by and those
+// that read it; point at an edge for its value.
+
+const mostEdgesNamed = 8;
+
+class GraphView {
+  constructor(svg, data) {
+    this.data = data;
+    this.graph = data.graph;
+    this.largest = Math.max(...this.graph.edges.map(({ value }) => Math.abs(value)));
+    const { width, height } = svg.viewBox.baseVal;
+    this.shown = svgElement("g", { class: "shown" });
+    this.edges = this.graph.edges.map((edge) => svgElement("path", { class: "edge", d: this.path(edge) }));
+    this.nodes = this.graph.nodes.map((node, i) => this.nodeTarget(node, i));
+    this.overlay = svgElement("svg", { class: "overlay", viewBox: `0 0 ${width} ${height}`, role: "group",
+      "aria-label": `Nodes of ${data.title}` });
+    this.overlay.append(this.shown, ...this.edges, ...this.nodes);
+    this.node = element("div", { class: "graph" });
+    svg.replaceWith(this.node);
+    this.node.append(svg, this.overlay);
+    this.listen();
+  }
+
+  // A place in the SVG's own units.
+  place({ column, row }) {
+    const [left, top, width, height] = this.data.areas[0];
+    return [left + width * axisShare(this.data.x[0], column), top + height * (1 - axisShare(this.data.y[0], row))];
+  }
+
+  path({ from, to, rise }) {
+    const [start, end] = [this.graph.nodes[from], this.graph.nodes[to]];
+    const middle = { column: (start.column + end.column) / 2, row: (start.row + end.row) / 2 + rise };
+    const [a, b, c] = [start, middle, end].map((each) => this.place(each).map((x) => x.toFixed(1)).join(" "));
+    return `M${a}Q${b} ${c}`;
+  }
+
+  circle(node, attributes) {
+    const [cx, cy] = this.place(node);
+    return svgElement("circle", { cx: cx.toFixed(1), cy: cy.toFixed(1), r: 9, ...attributes });
+  }
+
+  // A head's opens its panel.
+  nodeTarget(node, index) {
+    const unit = headData ? unitNamed(node.name) : null;
+    const target = this.circle(node, { class: "node", tabindex: index === 0 ? 0 : -1,
+      role: unit === null ? "img" : "button", "aria-label": this.nodeLines(index).join("; ") });
+    if (unit !== null) target.dataset.unit = unit;
+    return target;
+  }
+
+  edgesOf(index, end) {
+    return this.graph.edges.filter((edge) => edge[end] === index)
+      .sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  }
+
+  // ` by keys` of an edge `read by keys` to a head; an MLP and the logits have one port.
+  port({ to, kind }) {
+    return /^L\d+H\d+$/.test(this.graph.nodes[to].name) ? this.graph.edgeKinds[kind].label.replace(/^read/, "") : "";
+  }
+
+  edgeLine(edge) {
+    const [from, to] = [this.graph.nodes[edge.from].name, this.graph.nodes[edge.to].name];
+    return `${from} → ${to}${this.port(edge)}`;
+  }
+
+  // What a node reads, and what reads it.
+  nodeLines(index) {
+    const node = this.graph.nodes[index];
+    const list = (end, other) => {
+      const edges = this.edgesOf(index, end);
+      const named = edges.slice(0, mostEdgesNamed).map((edge) => (
+        `${this.graph.nodes[edge[other]].name}${this.port(edge)} ${numberText(edge.value)}`));
+      if (edges.length > named.length) named.push(`${edges.length - named.length} more`);
+      return named;
+    };
+    const reads = list("to", "from"), readers = list("from", "to");
+    return [`${node.name}, ${this.graph.nodeKinds[node.kind].label}`,
+      ...(reads.length > 0 ? [`reads ${reads.join(", ")}`] : []),
+      ...(readers.length > 0 ? [`is read by ${readers.join(", ")}`] : []), this.graph.valueTitle];
+  }
+
+  // Edges as in the picture, with their ends; the rest of it is faint.
+  highlight(edges) {
+    this.node.classList.toggle("faint-picture", edges.length > 0);
+    const ends = [...new Set(edges.flatMap(({ from, to }) => [from, to]))];
+    this.shown.replaceChildren(
+      ...edges.map((edge) => svgElement("path", { d: this.path(edge), fill: "none",
+        stroke: this.graph.edgeKinds[edge.kind].colour,
+        "stroke-width": (1 + 5 * Math.abs(edge.value) / this.largest).toFixed(1) })),
+      ...ends.map((end) => this.circle(this.graph.nodes[end], { r: 5, fill: this.graph.nodeKinds[this.graph.nodes[end].kind].colour })),
+      ...ends.map((end) => {
+        const [x, y] = this.place(this.graph.nodes[end]);
+        const name = svgElement("text", { x: x.toFixed(1), y: (y - 8).toFixed(1) });
+        name.textContent = this.graph.nodes[end].name;
+        return name;
+      }));
+  }
+
+  showNode(index, event) {
+    this.highlight([...this.edgesOf(index, "to"), ...this.edgesOf(index, "from")]);
+    tooltip.show(this.nodeLines(index), event);
+  }
+
+  showEdge(index, event) {
+    const edge = this.graph.edges[index];
+    this.highlight([edge]);
+    tooltip.show([this.edgeLine(edge), `${numberText(edge.value)} ${this.graph.valueTitle}`], event);
+  }
+
+  hide() {
+    this.highlight([]);
+    tooltip.hide();
+  }
+
+  listen() {
+    this.nodes.forEach((node, i) => {
+      node.addEventListener("pointermove", (event) => this.showNode(i, event));
+      node.addEventListener("focus", () => {
+        const { left, bottom } = node.getBoundingClientRect();
+        this.showNode(i, { clientX: left, clientY: bottom });
+      });
+      node.addEventListener("blur", () => this.hide());
+      node.addEventListener("keydown", (event) => {
+        if (event.key === "Enter") node.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+      });
+    });
+    this.edges.forEach((edge, i) => edge.addEventListener("pointermove", (event) => this.showEdge(i, event)));
+    for (const each of [...this.nodes, ...this.edges]) each.addEventListener("pointerleave", () => this.hide());
+    makeGrid(this.overlay, this.nodes, 1);
+  }
+}
+
+function graphCsv({ nodes, edges, edgeKinds, valueTitle }) {
+  return csvText([["from", "to", "kind", valueTitle], ...edges.map(({ from, to, kind, value }) => [
+    nodes[from].name, nodes[to].name, edgeKinds[kind].label, value])]);
+}
