@@ -89,7 +89,7 @@ void measure(int argc, char** argv) {
 
   const Engine engine = fastest_engine(Precision::float32, this_processor());
   Forward forward(model, engine);
-  HeadAblation clean(model, engine, engine);
+  HeadAblation clean(model, {.engine = engine, .passes = engine});
   HeadGradient gradient(model, engine, engine);
   EdgeGradient edge_gradient(model, engine, engine);
   EdgeAblation exact(model, engine);
