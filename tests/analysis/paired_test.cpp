@@ -9,7 +9,7 @@
 namespace headscope {
 namespace {
 
-constexpr Index n_rule = 40, n_unit = 40;
+constexpr Index n_rule = 40, n_tested_head = 40;
 
 /// Counts of a document whose head and rule of the same number are exchangeable: each is right with
 /// a probability of its own in this document, so that cases within it depend on each other.
@@ -17,7 +17,7 @@ PairedCounts exchangeable_counts(std::uint64_t replicate, std::uint64_t document
   const CounterRandom random(replicate, document);
   std::uint64_t counter = 0;
   const auto uniform = [&] { return random.uniform(counter++); };
-  PairedCounts counts(n_rule, n_unit);
+  PairedCounts counts(n_rule, n_tested_head);
   // Documents differ in length: 1 to 40 cases, most of them few.
   const auto n_case = static_cast<Index>(1 + 40 * std::pow(uniform(), 3));
   for (Index i = 0; i < n_case; ++i) counts.add_case();
@@ -27,7 +27,7 @@ PairedCounts exchangeable_counts(std::uint64_t replicate, std::uint64_t document
     for (Index i = 0; i < n_case; ++i) n += uniform() < probability ? 1 : 0;
     return n;
   };
-  for (Index i = 0; i < n_unit; ++i) {
+  for (Index i = 0; i < n_tested_head; ++i) {
     counts.add_head_hits(i, hits());
     for (double n = hits(); n > 0; --n) counts.add_rule_hit(i);
   }
@@ -45,7 +45,7 @@ TEST(PairedSums, PValuesOfExchangeableHeadsAndRulesAreUniform) {
       part.end();
     }
     const PairedSums sums(statistics, "test", n_rule);
-    for (Index i = 0; i < n_unit; ++i) {
+    for (Index i = 0; i < n_tested_head; ++i) {
       const double p = sums.p(i, i);
       ++n;
       below_twentieth += p < 0.05 ? 1 : 0;
