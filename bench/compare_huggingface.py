@@ -54,12 +54,6 @@ import tempfile
 CASES = ("forward_patterns", "attention_patterns", "zero_ablation_all", "importance")
 PRECISIONS = {"forward_patterns": ("float32",), "attention_patterns": ("float32",),
               "zero_ablation_all": ("float32", "high", "fast"), "importance": ("float32", "high")}
-TARGETS = {("forward_patterns", "as installed"): 2.3, ("forward_patterns", "tuned"): 1.7,
-           ("attention_patterns", "as installed"): 6.0, ("attention_patterns", "tuned"): 2.4,
-           ("importance", "tuned"): 1.5,
-           ("zero_ablation_all", "as installed"): 2.3, ("zero_ablation_all", "tuned"): 2.0}
-IMPORTANCE_TARGET = 50.0
-PRECISION_TARGETS = {"Headscope, high": 4.0, "Headscope, fast": 5.0}
 GLIBC_KEEPS_MEMORY = ("glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184:"
                       "glibc.malloc.top_pad=268435456:glibc.malloc.hugetlb=1")
 PEER = pathlib.Path(__file__).with_name("compare_peer.py")
@@ -163,16 +157,15 @@ def median_seconds(measurement):
     return statistics.median(measurement["seconds"])
 
 
-def ratio_cells(found, peer_key, own_key, target):
-    """Median over rounds of the ratio of medians, its range, the target."""
+def ratio_cell(found, peer_key, own_key):
+    """Median over rounds of the ratio of medians, and its range."""
     ratios = [median_seconds(p) / median_seconds(h) for p, h in zip(found[peer_key], found[own_key])]
-    verdict = "" if target is None else f"≥ {target:g} {'met' if statistics.median(ratios) >= target else '**missed**'}"
-    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f}–{max(ratios):.2f}) | {verdict}"
+    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f}–{max(ratios):.2f})"
 
 
 def table(found):
-    lines = ["| case | peer | peer, s | Headscope | s | ratio (range over rounds) | target | peer's peak, MB | Headscope's peak, MB |",
-             "|---|---|--:|---|--:|--:|---|--:|--:|"]
+    lines = ["| case | peer | peer, s | Headscope | s | ratio (range over rounds) | peer's peak, MB | Headscope's peak, MB |",
+             "|---|---|--:|---|--:|--:|--:|--:|"]
     sides = list(dict.fromkeys(side for side, _ in found if side.endswith(("as installed", "tuned"))))
     rows = [(case, side, case, precision) for case in CASES for precision in PRECISIONS[case] for side in sides
             if case != "zero_ablation_all" or precision == "float32"]  # the rest is in a table of its own
@@ -183,12 +176,9 @@ def table(found):
         if not theirs or (not own and peer_case != own_case):
             continue
         name = peer_case if peer_case == own_case else "importance, against the peer's ablation of every head"
-        target = IMPORTANCE_TARGET if peer_case != own_case else TARGETS.get((own_case, side.split(", ")[1]))
-        if "TransformerLens" in side:
-            target = None
         cells = [name, side, f"{statistics.median(map(median_seconds, theirs)):.4g}"]
         cells += [precision, f"{statistics.median(map(median_seconds, own)):.4g}",
-                  ratio_cells(found, (side, peer_case), (own_side, own_case), target)] if own else ["–", "–", "–", "–"]
+                  ratio_cell(found, (side, peer_case), (own_side, own_case))] if own else ["–", "–", "–"]
         cells += [f"{max(m['peak_rss_mb'] for m in theirs):.0f}", f"{max(m['peak_rss_mb'] for m in own):.0f}" if own else "–"]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -209,8 +199,8 @@ def precision_table(found):
     exact, peer = found.get(("Headscope", case)), found.get(("Hugging Face, tuned", case))
     if not exact or not peer:
         return ""
-    lines = ["| zero ablation of all heads | engine | s | ratio to Hugging Face, tuned (range) | target | median relative error | largest error / typical increase |",
-             "|---|---|--:|--:|--:|--:|--:|"]
+    lines = ["| zero ablation of all heads | engine | s | ratio to Hugging Face, tuned (range) | median relative error | largest error / typical increase |",
+             "|---|---|--:|--:|--:|--:|"]
     every_head = [(layer, head) for layer, row in enumerate(exact[0]["loss"]) for head in range(len(row))]
     for (side, of_case), measured in found.items():
         if of_case != case or side.startswith("TransformerLens"):
@@ -221,7 +211,7 @@ def precision_table(found):
         relative = statistics.median(e / s for e, s in zip(errors, sizes))
         lines.append("| " + " | ".join([
             side, measured[0].get("engine", "–"), f"{statistics.median(map(median_seconds, measured)):.4g}",
-            ratio_cells(found, ("Hugging Face, tuned", case), (side, case), PRECISION_TARGETS.get(side)),
+            ratio_cell(found, ("Hugging Face, tuned", case), (side, case)),
             f"{relative:.1e}", f"{max(errors) / statistics.median(sizes):.1e}"]) + " |")
     return "\n".join(lines)
 
