@@ -25,26 +25,24 @@ struct MeasuredLabel {
   }
 };
 
-/// `92 % of its effect stays (85 to 97 %)`.
-std::string share_text(const Estimate& share) {
-  return percent(share.value) + " of its effect stays (" + percent(share.low) + " to " +
-         percent(share.high) + ")";
+/// `92 % of its effect stays`, of the share of it that a replacement keeps.
+std::string stays(const Estimate& share) {
+  return share.value > 0 ? percent(share.value) + " of its effect stays"
+                         : "none of its effect stays (" + percent(share.value) + ")";
 }
 
 std::string explained_text(const MeasuredLabel& label) {
-  const std::string replaced =
-      "attention replaced by exactly " + prototype_text(label.prototype) + ": ";
   if (label.verdict() == not_measured) {
-    return replaced +
-           "not measured, as replacing the head's output by its mean costs nothing that "
-           "can be told from 0";
+    return "not measured, as replacing the head's output by its mean costs nothing that can be "
+           "told from 0";
   }
-  return std::string(label.verdict() == unexplained ? "unexplained: " : "") + "on this text " +
-         percent(label.mass) + " of its attention goes where the label says; " + replaced +
-         share_text(label.share) + ", by " + prototype_text(label.control) +
-         ", another type's place, " + percent(label.control_share.value) +
-         "; replaced only at the tokens of which the label speaks, " +
-         percent(label.said_share.value) + " stays";
+  return std::string(label.verdict() == unexplained ? "unexplained: " : "") +
+         "with attention on exactly " + prototype_text(label.prototype) + ", " +
+         stays(label.share) + ", interval " + percent(label.share.low) + " to " +
+         percent(label.share.high) + "; on " + prototype_text(label.control) +
+         ", the place of another type, " + percent(label.control_share.value) +
+         ". Replaced only at the tokens of which the label speaks, " + stays(label.said_share) +
+         ". On this text " + percent(label.mass) + " of its attention goes there";
 }
 
 std::vector<MeasuredLabel> measured_labels(const Statistics& statistics,

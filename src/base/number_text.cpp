@@ -26,7 +26,8 @@ std::string decimals(double value, int count) {
 }
 
 std::string percent(double share) {
-  return number_text(100 * share, std::abs(share) < 0.1 ? 2 : 3) + " %";
+  const double size = std::abs(share);
+  return (share < 0 ? "−" : "") + number_text(100 * size, size < 0.1 ? 2 : 3) + " %";
 }
 
 std::string grouped(std::uint64_t count) {
