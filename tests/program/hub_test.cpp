@@ -73,7 +73,7 @@ TEST(Hub, AFolderIsCalledByItsName) {
   EXPECT_THAT(test::read_file(out + "/report.md"),
               HasSubstr("# What the attention heads of snapshot do\n"));
   EXPECT_THAT(test::read_file(out + "/report.html"),
-              HasSubstr("<title>What the attention heads of snapshot do</title>"));
+              HasSubstr("<title>What the attention heads of snapshot do "));
   EXPECT_THAT(test::read_file(out + "/report.md"), HasSubstr("snapshot has "));
 }
 
