@@ -68,7 +68,7 @@ class IncludeDirection(unittest.TestCase):
             for other in included(path)
             if other.parent == PROJECT / "cli"
         }
-        self.assertEqual(beside, {"usage_error.hpp"})
+        self.assertEqual(beside, {"terminal.hpp", "usage_error.hpp"})
 
     def test_every_folder_of_the_library_is_a_level(self):
         folders = {path.name for path in (PROJECT / "src").iterdir()}

@@ -49,6 +49,10 @@ def on_terminal(columns, *arguments, stream="stderr", **environment):
     return process.wait(), written.decode()
 
 
+def without_escapes(text):
+    return re.sub(r"\x1b\[[0-9;]*[mK]", "", text)
+
+
 def has_terminals():
     try:
         for end in pty.openpty():
@@ -73,7 +77,7 @@ class Progress(unittest.TestCase):
                 status, written = on_terminal(columns, "run", "--analyses", "correlation", "--max-documents", "3", "--bootstrap",
                                               "20", "--figures", "svg", "--output", folder)
                 self.assertEqual(status, 0, written)
-                lines = [line.replace("\x1b[K", "") for line in re.split(r"[\r\n]+", written)]
+                lines = re.split(r"[\r\n]+", without_escapes(written))
                 self.assertLess(max(map(len, lines)), columns, lines)
                 text = "\n".join(lines)
                 for phase in ("loading model and corpus", "comparing heads", "drawing tables, figures and report"):
@@ -87,7 +91,7 @@ class Progress(unittest.TestCase):
             status, written = on_terminal(200, "run", "--analyses", "pruning", "--max-documents", "2", "--bootstrap", "20",
                                           "--figures", "svg", "--output", folder)
         self.assertEqual(status, 0, written)
-        lines = re.split(r"[\r\n]+", written.replace("\x1b[K", ""))
+        lines = re.split(r"[\r\n]+", without_escapes(written))
         last = -1
         # A pass begins with what was timed before it.
         for phase in ("ablating heads, document 1 of 2", "pruning heads, document 1 of 2", "results of pruning",
@@ -138,7 +142,7 @@ class Text(unittest.TestCase):
                 self.assertNotIn("\x1b", self.shown(60, stream, *arguments, TERM="dumb"))
                 styled = self.shown(60, stream, *arguments, NO_COLOR="")
                 self.assertRegex(styled, r"\x1b\[1(;31)?m")
-                self.assertEqual(re.sub(r"\x1b\[[0-9;]*m", "", styled), plain)
+                self.assertEqual(without_escapes(styled), plain)
         self.assertIn("\x1b[1;31mheadscope:\x1b[0m", self.shown(60, "stderr", "run", "--modle"))
 
 

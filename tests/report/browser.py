@@ -154,6 +154,8 @@ class Browser:
         self.mouse("mouseMoved", x, y)
         for kind in ("mousePressed", "mouseReleased"):
             self.mouse(kind, x, y, button="left", clickCount=1)
+        # Events that the click queues, such as `toggle`, come after it.
+        self.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
 
     def press(self, key):
         """Press a key, given by its DOM name: Tab, Enter, Escape, ArrowRight ..."""

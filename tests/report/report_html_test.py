@@ -142,7 +142,7 @@ class Markdown(unittest.TestCase):
         self.assertGreater(len(targets), 5)
         for target in targets:
             self.assertTrue(os.path.exists(os.path.join(FOLDER, target.replace("\\", ""))), target)
-        self.assertLess(len(self.text.splitlines()), 180)
+        self.assertLess(len(self.text.splitlines()), 200)
 
     def test_no_raw_html_and_tables_keep_their_columns(self):
         text = self.text
