@@ -74,7 +74,6 @@ TEST(Hub, AFolderIsCalledByItsName) {
               HasSubstr("# What the attention heads of snapshot do\n"));
   EXPECT_THAT(test::read_file(out + "/report.html"),
               HasSubstr("<title>What the attention heads of snapshot do "));
-  EXPECT_THAT(test::read_file(out + "/report.md"), HasSubstr("snapshot has "));
 }
 
 TEST(Hub, ConvertedAndPrunedModelsKeepTokenizerAndScale) {
