@@ -41,8 +41,8 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
   Series explained, unexplained, controls, where_said;
   explained.label = "explained";
   unexplained.label = "unexplained";
-  controls.label = "control: another type's place";
-  where_said.label = "only where the label speaks";
+  controls.label = "control";
+  where_said.label = "where it speaks";
   for (Series* const series : {&explained, &unexplained, &controls, &where_said}) {
     series->style = Series::Style::points;
   }
@@ -87,17 +87,14 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
       .caption =
           "Beside each head and label: how much the loss per token rises when the head's output is "
           "replaced by its mean. Each head runs with its attention replaced by exactly what its "
-          "label "
-          "says; the share of "
-          "its effect on the loss that stays, 1 - (L_B - L) / (L_mean - L), with a 95 % interval "
-          "(documents resampled). 1: the head does no more than its label says; 0: the label is "
-          "worth no more than the head's mean output; below: it misleads (shares below -1 are "
-          "drawn at -1). Control: the same with another type's place. Only where the label speaks: "
-          "the "
-          "head's own attention is kept at tokens of which the label says nothing. Unexplained: "
-          "the interval "
-          "does not lie above 0 and, paired, above the control. Labels of heads whose mean "
-          "ablation costs nothing measurable, and those that name no place, are left out." +
+          "label says; the share of its effect on the loss that stays, "
+          "1 - (L_B - L) / (L_mean - L), with a 95 % interval (documents resampled). 1: the head "
+          "does no more than its label says; 0: the label is worth no more than the head's mean "
+          "output; below: it misleads (shares below -1 are drawn at -1). Control: the same with "
+          "another type's place. Where it speaks: the head's own attention is kept at tokens of "
+          "which the label says nothing. Unexplained: the interval does not lie above 0 and, "
+          "paired, above the control. Labels of heads whose mean ablation costs nothing "
+          "measurable, and those that name no place, are left out." +
           drawn,
       .source = own_definition,
       .content = std::move(chart)};
