@@ -23,8 +23,7 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-void print_usage(std::ostream& out) {
-  const Terminal& terminal = &out == &std::cerr ? Terminal::error() : Terminal::out();
+void print_usage(std::ostream& out, const Terminal& terminal) {
   out << terminal.paragraph("headscope " + std::string(version()) +
                                 ": what the attention heads of a GPT-2 model do",
                             "", "")
@@ -95,7 +94,7 @@ void run_first(const Arguments& arguments) {
   if (name == "--help" || name == "-h" || name == "help") {
     const std::string about = name == "help" && arguments.size() > 1 ? arguments[1] : "";
     if (about.empty()) {
-      print_usage(std::cout);
+      print_usage(std::cout, Terminal::out());
     } else if (about == "--man") {
       std::cout << man_page();
     } else if (about == "--bash-completion") {
@@ -135,7 +134,7 @@ const std::vector<RegisteredCommand>& commands() {
 int run_command_line(const std::vector<std::string>& arguments) {
   try {
     if (arguments.empty()) {
-      print_usage(std::cerr);
+      print_usage(std::cerr, Terminal::error());
       return 2;
     }
     run_first(arguments);
