@@ -11,6 +11,7 @@
 #include "headscope/figure.hpp"
 #include "headscope/forward.hpp"
 #include "headscope/model.hpp"
+#include "headscope/presentation.hpp"
 #include "headscope/results.hpp"
 #include "headscope/statistics.hpp"
 #include "headscope/tasks.hpp"
@@ -146,6 +147,8 @@ struct RegisteredAnalysis {
   std::function<std::unique_ptr<Analysis>(const AnalysisContext&)> make;
   /// Draws figures from this analysis's group of a results file, without the model.
   std::function<std::vector<Figure>(const Results&)> draw;
+  /// What the report says of this analysis's group and how it shows the group's variables.
+  Presentation presentation;
   /// Upper bound of the bytes it holds, without the weights and the forward pass.
   std::function<std::uint64_t(const RunShape&)> memory;
   /// Declares its options, if any: `&AnalysisSettings::declare_own<PruningOptions>`.
@@ -154,5 +157,11 @@ struct RegisteredAnalysis {
 
 /// Every analysis, in the order of the report.
 const std::vector<RegisteredAnalysis>& analysis_registry();
+
+/// The presentations of a run's groups, in the order of the report.
+std::vector<Presentation> run_presentations();
+
+/// The same, or that of a comparison, if the results are one.
+std::vector<Presentation> presentations_of(const Results& results);
 
 }  // namespace headscope

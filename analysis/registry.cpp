@@ -3,6 +3,7 @@
 #include "circuits/circuits.hpp"
 #include "classification/classification.hpp"
 #include "correlation/correlation.hpp"
+#include "headscope/comparison.hpp"
 #include "parameters/parameters.hpp"
 #include "paths/paths.hpp"
 #include "pruning/pruning.hpp"
@@ -12,11 +13,26 @@ namespace headscope {
 
 const std::vector<RegisteredAnalysis>& analysis_registry() {
   static const std::vector<RegisteredAnalysis> analyses{
-      parameters_analysis(), circuits_analysis(),           correlation_analysis(),
-      pruning_analysis(),    classification_analysis(),     tasks_analysis(),
-      paths_analysis(),      attention_patterns_analysis(),
+      classification_analysis(), pruning_analysis(),
+      tasks_analysis(),          paths_analysis(),
+      correlation_analysis(),    circuits_analysis(),
+      parameters_analysis(),     attention_patterns_analysis(),
   };
   return analyses;
+}
+
+std::vector<Presentation> run_presentations() {
+  std::vector<Presentation> presentations;
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    presentations.push_back(analysis.presentation);
+  }
+  return presentations;
+}
+
+std::vector<Presentation> presentations_of(const Results& results) {
+  std::vector<Presentation> of_runs = run_presentations();
+  if (results.has(comparison_group)) return {comparison_presentation(of_runs)};
+  return of_runs;
 }
 
 }  // namespace headscope

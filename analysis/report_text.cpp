@@ -18,9 +18,4 @@ std::string unit_text(std::size_t unit, std::size_t n_head) {
   return HeadIndex{unit / n_head, unit % n_head}.text();
 }
 
-void add_finding(std::size_t rank, const std::string& about, const std::string& text,
-                 ReportPart& part) {
-  if (!text.empty()) part.findings.push_back({rank, about, text});
-}
-
 }  // namespace headscope

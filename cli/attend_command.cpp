@@ -95,10 +95,12 @@ class AttendCommand : public Command {
     const Tokenizer tokenizer = tokenizer_of(run_, model);
     Piece piece = read_sentence(text, run_, model, tokenizer);
     piece.id = title;
-    const Results results = attend(
-        model, piece, sentence_analysis(tokenizer, first_token(tokenizer, next_)), command_line);
-    write_head_page(results, title, previous_token_head(results.group("sentence")), output_);
-    if (!run_.quiet) print_findings(results);
+    const RegisteredAnalysis sentence = sentence_analysis(tokenizer, first_token(tokenizer, next_));
+    const Results results = attend(model, piece, sentence, command_line);
+    const std::vector<Presentation> presentations{sentence.presentation};
+    write_head_page(results, presentations, title, previous_token_head(results.group("sentence")),
+                    output_);
+    if (!run_.quiet) print_findings(findings(results, describe(results, presentations)));
     std::cout << one_line(output_) << "\n";
   }
 
@@ -121,9 +123,9 @@ class AttendCommand : public Command {
     return results;
   }
 
-  static void print_findings(const Results& results) {
+  static void print_findings(const std::vector<Finding>& findings) {
     constexpr std::size_t width = 18;
-    for (const Finding& finding : findings(results)) {
+    for (const Finding& finding : findings) {
       std::cout << Terminal::out().labelled(one_line(finding.about), width, one_line(finding.text));
     }
   }

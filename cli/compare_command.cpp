@@ -75,7 +75,8 @@ class CompareCommand : public Command {
     check_output_folder(run_.output);
     std::vector<ComparedRun> runs = read_runs();
     order(runs);
-    Comparison comparison = compare_runs(runs, by_.empty() ? command_line_order : by_);
+    Comparison comparison =
+        compare_runs(runs, by_.empty() ? command_line_order : by_, run_presentations());
     if (!run_.quiet) {
       for (const std::string& note : comparison.notes) {
         std::cerr << Terminal::error().warning(one_line(note));
@@ -120,7 +121,7 @@ class CompareCommand : public Command {
         throw OptionError(
             "--output", "expected another folder than that of a run, got \"" + run_.output + "\"");
       }
-      ComparedRun& run = runs.emplace_back(read_compared_run(file));
+      ComparedRun& run = runs.emplace_back(read_compared_run(file, run_presentations()));
       run.label = one_line(labels_[i]);
       if (fs::exists(folder / "report.html")) {
         run.report = (folder / "report.html").lexically_relative(output).string();

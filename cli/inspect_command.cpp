@@ -138,7 +138,7 @@ void print_results(const Results& results) {
     groups += (groups.empty() ? "" : ", ") + one_line(group.name);
   }
   print_line("groups", groups);
-  for (const Finding& finding : findings(results)) {
+  for (const Finding& finding : findings(results, describe(results, presentations_of(results)))) {
     std::cout << "\n";
     print_paragraph(one_line(finding.about + ". " + finding.text));
   }

@@ -113,9 +113,6 @@ ResultsGroup AttentionPatterns::document_group(std::uint64_t index,
   group.name = "attention/" + std::to_string(index);
   group.title = "Attention patterns of document " + id;
   const bool has_text = statistics.has(row_name("token_text", index));
-  group.report.pattern = "pattern";
-  group.report.pattern_weightings = {{"value-weighted", "value_weighted"}, {"rollout", "rollout"}};
-  group.report.token_labels = has_text ? "token_text" : "tokens";
   const Index n_token = tokens.size();
   group.add_dimension(Dimension::count("layer", model_.config.n_layer));
   group.add_dimension(Dimension::count("head", model_.config.n_head));
@@ -216,7 +213,10 @@ RegisteredAnalysis attention_patterns_analysis() {
   return {
       attention_info,
       [](const AnalysisContext& context) { return std::make_unique<AttentionPatterns>(context); },
-      attention_patterns_figures, memory, &AnalysisSettings::declare_own<AttentionPatternsOptions>};
+      attention_patterns_figures,
+      {.group = attention_info.name},
+      memory,
+      &AnalysisSettings::declare_own<AttentionPatternsOptions>};
 }
 
 }  // namespace headscope

@@ -261,12 +261,7 @@ class CircuitsAnalysis : public Analysis {
     add_nulls(model_.config, settings_, group);
     group.claims = circuit_claims(group, settings_);
     group.summary = circuit_summary(group, induction_units());
-    group.report = circuit_report(group);
     return {std::move(group)};
-  }
-
-  void relate(const Results& all, ResultsGroup& group) const override {
-    quote_measured_copying(all, group);
   }
 
  private:
@@ -307,7 +302,10 @@ RegisteredAnalysis circuits_analysis() {
   return {
       circuits_info,
       [](const AnalysisContext& context) { return std::make_unique<CircuitsAnalysis>(context); },
-      circuits_figures, memory, &AnalysisSettings::declare_own<CircuitsOptions>};
+      circuits_figures,
+      circuits_presentation(),
+      memory,
+      &AnalysisSettings::declare_own<CircuitsOptions>};
 }
 
 }  // namespace headscope

@@ -48,7 +48,6 @@ Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings
                      std::size_t projection) {
   Claim claim;
   claim.number = 5;
-  claim.rank = 60;
   claim.source = "Li et al. 2018; Cordonnier et al. 2020";
   claim.statement = "Heads' subspaces are orthogonal, or overlap no more than chance: W_" +
                     std::string(1, "QKVO"[projection]) + ".";

@@ -14,11 +14,6 @@ std::vector<Claim> circuit_claims(const ResultsGroup& group, const AnalysisSetti
 /// @param induction  units that are induction heads.
 std::string circuit_summary(const ResultsGroup& group, const std::vector<std::size_t>& induction);
 
-/// The part of the report about circuits.
-ReportPart circuit_report(const ResultsGroup& group);
-
-/// Replaces the report's line on copying, which weights alone give, by the effect that analysis
-/// `classification` measured on text, if it is among `all`.
-void quote_measured_copying(const Results& all, ResultsGroup& group);
+Presentation circuits_presentation();
 
 }  // namespace headscope

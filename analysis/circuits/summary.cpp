@@ -153,9 +153,7 @@ std::string position_text(const ResultsGroup& group) {
          largest_heads(previous, n_head, 3) + ".";
 }
 
-constexpr const char* copying_about = "Weights";
-
-std::string copying_finding(const ResultsGroup& group) {
+std::string copying_by_weights(const ResultsGroup& group) {
   const Array& copying = group.variable("ov_copying").values;
   const std::optional<std::size_t> most = largest(copying.values);
   if (!most) return "";
@@ -186,6 +184,27 @@ std::string measured_text(const ResultsGroup& classification, const std::string&
          ", by " + number_text(of_type[order[0]], 2) + " logits)";
 }
 
+/// What copying heads do on text, if the analysis `classification` measured that.
+std::string copying_on_text(const Results& results) {
+  if (!results.has("classification")) return "";
+  const ResultsGroup& classification = results.group("classification");
+  if (!classification.has("copy_effect")) return "";
+  return "Measured on the text, attending raises the attended token's logit in " +
+         measured_text(classification, "copying", "copy_effect", 1) +
+         "; it lowers the logit of attended tokens that were already predicted in " +
+         measured_text(classification, "suppressing", "suppression_effect", -1) + ".";
+}
+
+Description description(const Results& results) {
+  const ResultsGroup& group = results.group("circuits");
+  const std::string by_weights = copying_by_weights(group),
+                    on_text = by_weights.empty() ? "" : copying_on_text(results);
+  Description description;
+  if (on_text.empty()) description.add("Weights", by_weights);
+  description.add("Copying", on_text);
+  return description;
+}
+
 }  // namespace
 
 std::string circuit_summary(const ResultsGroup& group, const std::vector<std::size_t>& induction) {
@@ -194,37 +213,21 @@ std::string circuit_summary(const ResultsGroup& group, const std::vector<std::si
          composition_text(excess) + induction_text(excess, induction) + position_text(group);
 }
 
-void quote_measured_copying(const Results& all, ResultsGroup& group) {
-  if (!all.has("classification") || !all.group("classification").has("copy_effect")) return;
-  const ResultsGroup& classification = all.group("classification");
-  for (Finding& finding : group.report.findings) {
-    if (finding.about != copying_about) continue;
-    finding.about = "Copying";
-    finding.text = "Measured on the text, attending raises the attended token's logit in " +
-                   measured_text(classification, "copying", "copy_effect", 1) +
-                   "; it lowers the logit of attended tokens that were already predicted in " +
-                   measured_text(classification, "suppressing", "suppression_effect", -1) + ".";
-  }
-}
-
-ReportPart circuit_report(const ResultsGroup& group) {
-  ReportPart part;
-  add_finding(40, copying_about, copying_finding(group), part);
-  part.scores = {{30,
-                  "OV and QK circuits",
-                  {"ov_copying", "ov_copying_full", "qk_rank90", "position_only_sink"}}};
-  NearestHeads from{.rank = 20,
-                    .title = "-composition, from",
-                    .variable = "composition",
-                    .most = 3,
-                    .by_column = true,
-                    .chance = "composition_null"};
+Presentation circuits_presentation() {
+  const NearestHeads from{.title = "-composition, from",
+                          .variable = "composition",
+                          .most = 3,
+                          .by_column = true,
+                          .chance = "composition_null"};
   NearestHeads to = from;
   to.title = "-composition, to";
   to.by_column = false;
-  part.nearest = {from, to};
-  part.measures = {{"qk_rank90_median", "qk_rank90_median", ""}};
-  return part;
+  return {.group = "circuits",
+          .describe = description,
+          .scores = {{"OV and QK circuits",
+                      {"ov_copying", "ov_copying_full", "qk_rank90", "position_only_sink"}}},
+          .nearest = {from, to},
+          .measures = {{"qk_rank90_median", "qk_rank90_median", ""}}};
 }
 
 }  // namespace headscope

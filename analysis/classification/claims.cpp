@@ -102,7 +102,6 @@ Verdict verdict_of_none(const arma::mat& margin, double power, std::string& evid
 Claim type_claim(HeadType type, const TypeMargins& margins, double power) {
   Claim claim;
   claim.number = 7;
-  claim.rank = 10;
   claim.source = claimed_by;
   claim.statement = type_statement(type);
   claim.effect_name = "share of heads that are " + std::string(head_type_name(type)) + " heads";
@@ -132,7 +131,6 @@ std::vector<Claim> specialisation_claims(const TypeMargins& margins,
   const std::vector<HeadType> named(named_types.begin(), named_types.end());
   Claim any;
   any.number = 7;
-  any.rank = 10;
   any.source = claimed_by;
   any.statement =
       "Heads specialise: most are positional, syntactic, semantic, coreference or delimiter heads.";
@@ -199,7 +197,6 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
                             const std::string& quantity, const std::string& units, Side side) {
     Claim claim;
     claim.number = 8;
-    claim.rank = 16;
     claim.source = "Clark et al. 2019; Vig & Belinkov 2019";
     claim.statement = statement;
     claim.effect_name = quantity + " without a pronoun minus with one, " + units;

@@ -637,7 +637,10 @@ std::uint64_t memory(const RunShape& run) {
 RegisteredAnalysis classification_analysis() {
   return {classification_info,
           [](const AnalysisContext& context) { return std::make_unique<Classification>(context); },
-          classification_figures, memory, &AnalysisSettings::declare_own<ClassificationOptions>};
+          classification_figures,
+          classification_presentation(),
+          memory,
+          &AnalysisSettings::declare_own<ClassificationOptions>};
 }
 
 }  // namespace headscope

@@ -405,7 +405,6 @@ std::optional<ResultsGroup> examples_group(const Statistics& statistics,
   examples.add(Variable::flag("found", {"example"}, Array({n}, std::move(rows.found)),
                               {"no", "yes"}, "Whether the head attends most to what is sought",
                               own_definition));
-  examples.report.examples = true;
   return examples;
 }
 

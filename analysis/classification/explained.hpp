@@ -119,4 +119,7 @@ void add_explained(const Statistics& statistics, std::size_t n_bootstrap, std::u
 /// if no label was measured.
 std::optional<Figure> labels_explained_figure(const ResultsGroup& group);
 
+/// How many labels explain what their head does; empty where nothing was replaced.
+std::string explained_line(const ResultsGroup& group);
+
 }  // namespace headscope

@@ -110,31 +110,6 @@ void estimate_labels(const Statistics& statistics, std::size_t n_bootstrap, std:
   }
 }
 
-std::string labels_line(const std::vector<MeasuredLabel>& labels) {
-  std::size_t n_measured = 0, n_half = 0, n_unexplained = 0, n_half_said = 0;
-  for (const MeasuredLabel& label : labels) {
-    const LabelVerdict verdict = label.verdict();
-    if (verdict == not_measured) continue;
-    ++n_measured;
-    n_unexplained += verdict == unexplained ? 1 : 0;
-    n_half += verdict == explained && label.share.value >= 0.5 ? 1 : 0;
-    n_half_said += label.said_share.value >= 0.5 && label.said_share.low > 0 ? 1 : 0;
-  }
-  if (n_measured == 0) {
-    return "Whether labels explain effects cannot be told: no head with a label that names a place "
-           "costs measurably when its output is replaced by its mean.";
-  }
-  return "Labels that explain at least half of what their head does: " + std::to_string(n_half) +
-         " of the " + std::to_string(n_measured) +
-         " that name a place and whose head measurably lowers the loss. With its attention "
-         "replaced "
-         "by exactly what the label says, the head keeps that much of its effect. " +
-         std::to_string(n_unexplained) +
-         " keep nothing, or no more than with another type's place, and count as unexplained. "
-         "Replaced only at the tokens of which the label speaks, and left as it is at others, " +
-         std::to_string(n_half_said) + " keep at least half.";
-}
-
 }  // namespace
 
 void add_explained(const Statistics& statistics, std::size_t n_bootstrap, std::uint64_t seed,
@@ -220,7 +195,36 @@ void add_explained(const Statistics& statistics, std::size_t n_bootstrap, std::u
   group.add(Variable::integer("explained_documents", {}, Array(Shape{}, n_document),
                               "Documents that heads ran on with replaced attention", "count",
                               own_definition));
-  add_finding(12, "Labels and effects", labels_line(labels), group.report);
+}
+
+std::string explained_line(const ResultsGroup& group) {
+  if (!group.has("explained_verdict")) return "";
+  const Array& verdicts = group.variable("explained_verdict").values;
+  const Variable &share = group.variable("explained"),
+                 &said = group.variable("explained_where_said");
+  std::size_t n_measured = 0, n_half = 0, n_unexplained = 0, n_half_said = 0;
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    const auto verdict = static_cast<LabelVerdict>(verdicts.values[i]);
+    if (verdict == not_measured) continue;
+    ++n_measured;
+    n_unexplained += verdict == unexplained ? 1 : 0;
+    n_half += verdict == explained && share.estimate(i).value >= 0.5 ? 1 : 0;
+    const Estimate where_said = said.estimate(i);
+    n_half_said += where_said.value >= 0.5 && where_said.low > 0 ? 1 : 0;
+  }
+  if (n_measured == 0) {
+    return "Whether labels explain effects cannot be told: no head with a label that names a place "
+           "costs measurably when its output is replaced by its mean.";
+  }
+  return "Labels that explain at least half of what their head does: " + std::to_string(n_half) +
+         " of the " + std::to_string(n_measured) +
+         " that name a place and whose head measurably lowers the loss. With its attention "
+         "replaced "
+         "by exactly what the label says, the head keeps that much of its effect. " +
+         std::to_string(n_unexplained) +
+         " keep nothing, or no more than with another type's place, and count as unexplained. "
+         "Replaced only at the tokens of which the label speaks, and left as it is at others, " +
+         std::to_string(n_half_said) + " keep at least half.";
 }
 
 }  // namespace headscope

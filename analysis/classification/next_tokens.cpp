@@ -57,7 +57,7 @@ std::string token_text(const Tokenizer& tokenizer, double id) {
   return escaped_utf8(tokenizer.decode(static_cast<TokenId>(id)));
 }
 
-std::string percent(double share) {
+std::string probability_text(double share) {
   if (share < 0.001) return "below 0.1 %";
   return decimals(100 * share, share < 0.0995 ? 1 : 0) + " %";
 }
@@ -79,34 +79,6 @@ std::string pushing_heads(const std::vector<double>& effects, double sign, std::
         (i == 0 ? "" : ", ") + unit_text(units[i], n_head) + " " + signed_text(effects[units[i]]);
   }
   return list;
-}
-
-/// Lines on what follows the text's last token.
-void add_lines(const ResultsGroup& group, std::size_t rank, ReportPart& part) {
-  const std::vector<std::string>& text = group.variable("candidate_text").text;
-  const Array& probability = group.variable(probability_row).values;
-  const Array& effect = group.variable(effect_row).values;
-  const std::size_t first = text.size() - NextTokens::n_candidate, chosen = text.size() - 1,
-                    n_unit = effect.size() / text.size();
-  std::string list;
-  for (std::size_t i = first; i < chosen; ++i) {
-    if (std::isnan(probability.values[i])) continue;
-    list += (list.empty() ? "“" : ", “") + token_label(text[i], "a") + "” " +
-            percent(probability.values[i]);
-  }
-  const bool has_chosen = !std::isnan(probability.values[chosen]);
-  if (has_chosen)
-    list += "; “" + token_label(text[chosen], "a") + "” " + percent(probability.values[chosen]);
-  add_finding(rank, "Next token", list, part);
-  const std::size_t token = has_chosen ? chosen : first;
-  const auto from = effect.values.begin() + static_cast<std::ptrdiff_t>(token * n_unit);
-  const std::vector<double> effects(from, from + static_cast<std::ptrdiff_t>(n_unit));
-  const std::size_t n_head = effect.shape.back();
-  const std::string raised = pushing_heads(effects, 1, n_head),
-                    lowered = pushing_heads(effects, -1, n_head);
-  const std::string name = "“" + token_label(text[token], "a") + "” ";
-  if (!raised.empty()) add_finding(rank + 1, name + "raised", raised + " logits", part);
-  if (!lowered.empty()) add_finding(rank + 2, name + "lowered", lowered + " logits", part);
 }
 
 }  // namespace
@@ -158,7 +130,7 @@ void NextTokens::end_piece(const Matrix& resid_final, Forward& forward,
   }
 }
 
-void add_next_tokens(const Statistics& statistics, const Tokenizer& tokenizer, std::size_t rank,
+void add_next_tokens(const Statistics& statistics, const Tokenizer& tokenizer,
                      ResultsGroup& group) {
   const auto row = [&](const char* name) -> const Array& { return statistics.rows(name).at(0); };
   const Array& ids = row(id_row);
@@ -181,7 +153,34 @@ void add_next_tokens(const Statistics& statistics, const Tokenizer& tokenizer, s
                            "its output through the final LayerNorm, whose scale is held fixed, and "
                            "the unembedding",
                            "logits", "Elhage et al. 2021"));
-  add_lines(group, rank, group.report);
+}
+
+void describe_next_tokens(const ResultsGroup& group, Description& description) {
+  const std::vector<std::string>& text = group.variable("candidate_text").text;
+  const Array& probability = group.variable(probability_row).values;
+  const Array& effect = group.variable(effect_row).values;
+  const std::size_t first = text.size() - NextTokens::n_candidate, chosen = text.size() - 1,
+                    n_unit = effect.size() / text.size();
+  std::string list;
+  for (std::size_t i = first; i < chosen; ++i) {
+    if (std::isnan(probability.values[i])) continue;
+    list += (list.empty() ? "“" : ", “") + token_label(text[i], "a") + "” " +
+            probability_text(probability.values[i]);
+  }
+  const bool has_chosen = !std::isnan(probability.values[chosen]);
+  if (has_chosen)
+    list += "; “" + token_label(text[chosen], "a") + "” " +
+            probability_text(probability.values[chosen]);
+  description.add("Next token", list);
+  const std::size_t token = has_chosen ? chosen : first;
+  const auto from = effect.values.begin() + static_cast<std::ptrdiff_t>(token * n_unit);
+  const std::vector<double> effects(from, from + static_cast<std::ptrdiff_t>(n_unit));
+  const std::size_t n_head = effect.shape.back();
+  const std::string raised = pushing_heads(effects, 1, n_head),
+                    lowered = pushing_heads(effects, -1, n_head);
+  const std::string name = "“" + token_label(text[token], "a") + "” ";
+  if (!raised.empty()) description.add(name + "raised", raised + " logits");
+  if (!lowered.empty()) description.add(name + "lowered", lowered + " logits");
 }
 
 }  // namespace headscope

@@ -6,6 +6,7 @@
 #include "headscope/direct_effect.hpp"
 #include "headscope/forward.hpp"
 #include "headscope/model.hpp"
+#include "headscope/presentation.hpp"
 #include "headscope/results.hpp"
 #include "headscope/statistics.hpp"
 #include "headscope/tokenizer.hpp"
@@ -39,9 +40,11 @@ class NextTokens {
 };
 
 /// Adds what NextTokens counted, with the candidates as text, to a group with the dimensions layer
-/// and head; and lines that give the most probable tokens after the text, and the heads that raise
-/// and lower most the token that is to follow, or else the most probable one.
-void add_next_tokens(const Statistics& statistics, const Tokenizer& tokenizer, std::size_t rank,
-                     ResultsGroup& group);
+/// and head.
+void add_next_tokens(const Statistics& statistics, const Tokenizer& tokenizer, ResultsGroup& group);
+
+/// Adds the most probable tokens after the text, and the heads that raise and lower most the token
+/// that is to follow, or else the most probable one.
+void describe_next_tokens(const ResultsGroup& group, Description& description);
 
 }  // namespace headscope

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "classification/explained.hpp"
 #include "classification/results.hpp"
 #include "classification/types.hpp"
 #include "classification/words.hpp"
@@ -163,34 +164,37 @@ std::string sink_line(const Array& sink) {
          unit_text(*most, sink.shape[1]) + " parks the most (" + percent(sink.values[*most]) + ").";
 }
 
+Description description(const Results& results) {
+  const ResultsGroup& group = results.group("classification");
+  const auto values = [&](const char* name) -> const Array& { return group.variable(name).values; };
+  Description description;
+  description.add("Jobs", type_line(group));
+  description.add("Syntax", syntax_line(group));
+  description.add("Coreference", coreference_line(group));
+  description.add("Repetition and position",
+                  repetition_line(values("induction"), values("previous_token")));
+  description.add("Attention sink", sink_line(values("sink")));
+  description.add("Labels and effects", explained_line(group));
+  return description;
+}
+
 }  // namespace
 
-ReportPart classification_report(const ResultsGroup& group) {
-  constexpr std::size_t rank = 10;
-  const auto values = [&](const char* name) -> const Array& { return group.variable(name).values; };
-  ReportPart part;
-  add_finding(rank, jobs_line, type_line(group), part);
-  add_finding(rank, "Syntax", syntax_line(group), part);
-  add_finding(rank, "Coreference", coreference_line(group), part);
-  add_finding(rank, "Repetition and position",
-              repetition_line(values("induction"), values("previous_token")), part);
-  add_finding(rank, "Resting place", sink_line(values("sink")), part);
-  part.scores = {
-      {20, "Where it attends", {"sink", "entropy", "distance", "previous_token", "induction"}}};
-  part.tables = {{10,
-                  "Relations it finds best",
-                  {"Relation", "Held-out accuracy", "Best fixed offset", "Arcs"},
-                  "relation_accuracy_heldout",
-                  "relation_baseline_heldout",
-                  "relation_count_heldout",
-                  "relation_tested"}};
-  part.measures = {{"type_share", "type_share", "type"},
-                   {"entropy_median", "entropy_median", ""},
-                   {"sink_mean", "sink_mean", ""}};
-  part.types = "type";
-  part.primary_type = "primary";
-  part.reasons = {"type_rule", "type_score", "type_baseline", "type_threshold", "type_about"};
-  return part;
+Presentation classification_presentation() {
+  return {.group = "classification",
+          .describe = description,
+          .scores = {{"Where it attends",
+                      {"sink", "entropy", "distance", "previous_token", "induction"}}},
+          .tables = {{"Relations it finds best",
+                      {"Relation", "Held-out accuracy", "Best fixed offset", "Arcs"},
+                      "relation_accuracy_heldout",
+                      "relation_baseline_heldout",
+                      "relation_count_heldout",
+                      "relation_tested"}},
+          .measures = {{"type_share", "type_share", "type"},
+                       {"entropy_median", "entropy_median", ""},
+                       {"sink_mean", "sink_mean", ""}},
+          .reasons = {"type_rule", "type_score", "type_baseline", "type_threshold", "type_about"}};
 }
 
 }  // namespace headscope

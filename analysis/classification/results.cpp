@@ -447,7 +447,6 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
   builder.add_measures(margins);
   add_type_evidence(group);
   group.summary = type_summary(margins, group, n_head);
-  group.report = classification_report(group);
   group.claims =
       specialisation_claims(margins, type_powers(sums, relation_tests, coreference, semantic));
   for (Claim& claim : rest_claims(margins, sums, n_head)) group.claims.push_back(std::move(claim));
@@ -490,11 +489,6 @@ void add_control_types(const std::vector<Array>& controls, ResultsGroup& group) 
                            "count", own_definition));
   const Shape& shape = group.variable("type").values.shape;
   settle_by_controls(of_models, shape[1] * shape[2], group.claims);
-  const ReportPart part = classification_report(group);
-  for (Finding& finding : group.report.findings) {
-    const auto same = std::ranges::find(part.findings, finding.about, &Finding::about);
-    if (finding.about == jobs_line && same != part.findings.end()) finding.text = same->text;
-  }
 }
 
 }  // namespace headscope

@@ -3,6 +3,7 @@
 #include "classification/sums.hpp"
 #include "headscope/array.hpp"
 #include "headscope/figure.hpp"
+#include "headscope/presentation.hpp"
 #include "headscope/results.hpp"
 
 namespace headscope {
@@ -26,10 +27,9 @@ Array heads_by_type(const Statistics& statistics, const Array& induction,
 void add_control_types(const std::vector<Array>& controls, ResultsGroup& group);
 
 /// What the line of the summary is about that counts the heads of each type.
-inline constexpr const char* jobs_line = "Jobs";
 
 /// The part of the report about the finished group.
-ReportPart classification_report(const ResultsGroup& group);
+Presentation classification_presentation();
 
 /// Figures from a results file that holds the group.
 std::vector<Figure> classification_figures(const Results& results);

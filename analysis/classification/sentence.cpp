@@ -198,28 +198,19 @@ std::vector<ResultsGroup> Sentence::finish(const Statistics& statistics) const {
   const auto row = [&](const char* name) -> const Array& { return statistics.rows(name).at(0); };
   std::vector<std::string> tokens = unpacked_texts(row("token_text"));
   for (std::string& token : tokens) token = escaped_utf8(token);
-  const std::vector<std::string> labels = token_labels(tokens);
   ResultsGroup group;
   group.name = sentence_info.name;
   group.title = sentence_info.title;
   group.summary = "Attention to position 0 counts for the first token alone: heads rest there.";
   group.add_dimension(Dimension::count("layer", config_.n_layer));
   group.add_dimension(Dimension::count("head", config_.n_head));
-  ReportPart& part = group.report;
-  ScoreSection section{.rank = 10, .title = "On this sentence", .variables = {}};
-  std::size_t rank = 10;
-  add_finding(rank, "Tokens", token_list(labels), part);
-  add_finding(rank += 10, "Heads",
-              "by mean attention weight, those of at least " + decimals(least_named, 1), part);
+  add_next_tokens(statistics, tokenizer_, group);
+  group.add(Variable::strings("token_text", {"token"}, std::move(tokens), "The text of each token",
+                              own_definition));
   for (const SentenceScore& score : sentence_scores) {
-    const Array& values = row(score.info.name);
-    add_finding(rank += 10, score.about, leading_heads(values), part);
-    group.add(Variable::real(score.info.name, {"layer", "head"}, values, score.info.definition,
-                             score.info.units, score.info.references));
-    section.variables.push_back(score.info.name);
+    group.add(Variable::real(score.info.name, {"layer", "head"}, row(score.info.name),
+                             score.info.definition, score.info.units, score.info.references));
   }
-  add_finding(rank + 10, "From " + in_quotes(labels.back()),
-              leading_keys(row(last_weight), row(last_key), labels), part);
   group.add(Variable::real(last_weight, {"layer", "head"}, row(last_weight),
                            "Largest weight of the last token, sink excluded", "probability",
                            own_definition));
@@ -227,11 +218,32 @@ std::vector<ResultsGroup> Sentence::finish(const Statistics& statistics) const {
                               "Position of the largest weight of the last token, sink excluded; "
                               "0 in sentences of fewer than 3 tokens",
                               "1", own_definition));
-  section.variables.push_back(last_weight);
-  part.scores.push_back(std::move(section));
-  add_next_tokens(statistics, tokenizer_, rank + 20, group);
   add_neurons(statistics, group);
   return {std::move(group)};
+}
+
+Description description(const Results& results) {
+  const ResultsGroup& group = results.group(sentence_info.name);
+  const auto values = [&](const char* name) -> const Array& { return group.variable(name).values; };
+  const std::vector<std::string> labels = token_labels(group.variable("token_text").text);
+  Description description;
+  description.add("Tokens", token_list(labels));
+  description.add("Heads",
+                  "by mean attention weight, those of at least " + decimals(least_named, 1));
+  for (const SentenceScore& score : sentence_scores) {
+    description.add(score.about, leading_heads(values(score.info.name)));
+  }
+  description.add("From " + in_quotes(labels.back()),
+                  leading_keys(values(last_weight), values(last_key), labels));
+  describe_next_tokens(group, description);
+  return description;
+}
+
+Presentation presentation() {
+  ScoreSection section{"On this sentence", {}};
+  for (const SentenceScore& score : sentence_scores) section.variables.push_back(score.info.name);
+  section.variables.push_back(last_weight);
+  return {.group = sentence_info.name, .describe = description, .scores = {std::move(section)}};
 }
 
 }  // namespace
@@ -242,6 +254,7 @@ RegisteredAnalysis sentence_analysis(const Tokenizer& tokenizer, std::optional<T
             return std::make_unique<Sentence>(context, tokenizer, next);
           },
           {},
+          presentation(),
           {}};
 }
 

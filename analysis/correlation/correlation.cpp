@@ -227,7 +227,10 @@ std::uint64_t memory(const RunShape& run) {
 RegisteredAnalysis correlation_analysis() {
   return {correlation_info,
           [](const AnalysisContext& context) { return std::make_unique<Correlation>(context); },
-          correlation_figures, memory, &AnalysisSettings::declare_own<CorrelationOptions>};
+          correlation_figures,
+          correlation_presentation(),
+          memory,
+          &AnalysisSettings::declare_own<CorrelationOptions>};
 }
 
 }  // namespace headscope

@@ -60,15 +60,8 @@ std::vector<double> mean_abs_cosines(const BlockProducts& blocks, const Weights&
 
 /// Mean over the residual-space half of the values.
 double residual_mean(const std::vector<double>& values) {
-  const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  double sum = 0;
-  Index count = 0;
-  std::for_each(half, values.end(), [&](double value) {
-    if (std::isnan(value)) return;
-    sum += value;
-    ++count;
-  });
-  return count > 0 ? sum / static_cast<double>(count) : arma::datum::nan;
+  return mean_of_numbers(
+      {values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end()});
 }
 
 /// Estimates of a statistic of 2 * n_layer values, followed by that of their mean in residual
@@ -244,7 +237,6 @@ constexpr double low_correlation = 0.3;
 Claim low_correlation_claim(const Estimate& mean_cosine) {
   Claim claim;
   claim.number = 6;
-  claim.rank = 30;
   claim.source = "Li et al. 2018";
   claim.statement = "Different heads' outputs have low correlation.";
   claim.effect_name =
@@ -263,7 +255,6 @@ Claim mixing_claim(const Estimate& mean_cosine, const ResultsGroup& group) {
   constexpr double mixed = 0.01;
   Claim claim;
   claim.number = 10;
-  claim.rank = 40;
   claim.source = "Elhage et al. 2021";
   claim.statement =
       "W_O mixes heads: outputs that lie in separate coordinates before it overlap after it.";
@@ -307,6 +298,17 @@ std::string summary_text(const ResultsGroup& group, const Estimate& mean_cosine)
 
 }  // namespace
 
+double mean_of_numbers(const std::vector<double>& values) {
+  double sum = 0;
+  Index count = 0;
+  for (const double value : values) {
+    if (std::isnan(value)) continue;
+    sum += value;
+    ++count;
+  }
+  return count > 0 ? sum / static_cast<double>(count) : arma::datum::nan;
+}
+
 ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig& config,
                                  const AnalysisSettings& settings) {
   if (!statistics.has("head_total"))
@@ -342,7 +344,6 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
   group.claims.push_back(low_correlation_claim(means.back()));
   group.claims.push_back(mixing_claim(means.back(), group));
   group.summary = summary_text(group, means.back());
-  group.report = correlation_report(means.back().value);
   return group;
 }
 
@@ -404,12 +405,10 @@ void add_control_comparison(const Statistics& statistics,
 
   const std::size_t n_layer = (whole.size() - 1) / 2;
   Array of_control({controls.size(), 2, n_layer});
-  double untrained_mean = 0;
   for (std::size_t control = 0; control < controls.size(); ++control) {
     const std::vector<double> values = mean_abs_cosines(untrained[control], {});
     std::ranges::copy(
         values, of_control.values.begin() + static_cast<std::ptrdiff_t>(control * values.size()));
-    untrained_mean += residual_mean(values) / static_cast<double>(controls.size());
   }
   group.add_dimension(Dimension::count("control", controls.size()));
   group.add(Variable::real("mean_abs_cosine_control", {"control", "space", "layer"}, of_control,
@@ -423,12 +422,9 @@ void add_control_comparison(const Statistics& statistics,
   const Estimate& difference = estimates.back();
   add_mean("mean_abs_cosine_difference_mean", difference,
            "mean over layers of mean_abs_cosine_difference in residual space", group);
-  group.report.findings = {likeness_finding(
-      residual_mean(group.variable("mean_abs_cosine").values.values), untrained_mean, difference)};
 
   Claim claim;
   claim.number = 6;
-  claim.rank = 31;
   claim.source = "Li et al. 2018; Cordonnier et al. 2020";
   claim.statement = "Different heads' outputs are less alike than in an untrained model.";
   claim.effect_name =

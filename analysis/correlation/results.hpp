@@ -4,6 +4,12 @@
 
 namespace headscope {
 
+/// On the axis `space`, after head space.
+inline constexpr std::size_t residual_space = 1;
+
+/// The mean of the values that are not NaN; NaN if there is none.
+double mean_of_numbers(const std::vector<double>& values);
+
 /// Group `correlation` from the summed statistics.
 ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig& config,
                                  const AnalysisSettings& settings);
@@ -18,14 +24,12 @@ void add_control_comparison(const Statistics& statistics,
                             const std::vector<ControlValues>& controls,
                             const AnalysisSettings& settings, ResultsGroup& group);
 
-/// The part of the report about the group.
-/// @param mean_abs_cosine  in residual space, mean over layers.
-ReportPart correlation_report(double mean_abs_cosine);
-
-/// The report's line when there is also an untrained model.
+/// How alike two heads of a layer write, and whether training changed that.
 /// @param trained, untrained  mean |cosine| in residual space, mean over layers.
-/// @param difference          interval of trained minus untrained; NaN if there is none.
-Finding likeness_finding(double trained, double untrained, const Estimate& difference);
+/// @param difference          trained minus untrained.
+std::string likeness_line(double trained, double untrained, const Estimate& difference);
+
+Presentation correlation_presentation();
 
 std::vector<Figure> correlation_figures(const Results& results);
 

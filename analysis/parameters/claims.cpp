@@ -129,7 +129,6 @@ Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& se
                            const ResultsGroup& group) {
   Claim claim;
   claim.number = 4;
-  claim.rank = 70;
   claim.source = "drawings of multi-head attention that give each head its own input dimensions";
   claim.statement = "The projections are block-diagonal over input dimensions.";
   claim.effect_name =

@@ -197,8 +197,6 @@ class ParametersAnalysis : public Analysis {
     add_block_energy(model_, settings_, group);
     group.claims = parameter_claims(model_, settings_, group);
     group.summary = summary(model_, group);
-    group.report.model_size =
-        number_text(group.variable("count").values.values.back() / 1e6, 4) + " million parameters";
     return {std::move(group)};
   }
 
@@ -206,6 +204,13 @@ class ParametersAnalysis : public Analysis {
   const Model& model_;
   AnalysisSettings settings_;
 };
+
+Description description(const Results& results) {
+  const Array& counts = results.group(parameters_info.name).variable("count").values;
+  Description description;
+  description.model_size = number_text(counts.values.back() / 1e6, 4) + " million parameters";
+  return description;
+}
 
 std::uint64_t memory(const RunShape& run) {
   // A projection and its squares, per thread.
@@ -219,7 +224,9 @@ RegisteredAnalysis parameters_analysis() {
   return {
       parameters_info,
       [](const AnalysisContext& context) { return std::make_unique<ParametersAnalysis>(context); },
-      parameters_figures, memory};
+      parameters_figures,
+      {.group = parameters_info.name, .describe = description},
+      memory};
 }
 
 }  // namespace headscope

@@ -382,7 +382,10 @@ std::uint64_t memory(const RunShape& run) {
 RegisteredAnalysis paths_analysis() {
   return {paths_info,
           [](const AnalysisContext& context) { return std::make_unique<Paths>(context); },
-          paths_figures, memory, &AnalysisSettings::declare_own<PathsOptions>};
+          paths_figures,
+          paths_presentation(),
+          memory,
+          &AnalysisSettings::declare_own<PathsOptions>};
 }
 
 }  // namespace headscope

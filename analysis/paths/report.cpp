@@ -56,19 +56,17 @@ std::string paths_summary(const ResultsGroup& group) {
          paths_line(group);
 }
 
-ReportPart paths_report(const ResultsGroup& group) {
-  constexpr std::size_t rank = 26;
-  ReportPart part;
-  add_finding(rank, "Paths", paths_line(group), part);
-  NearestHeads nearest;
-  nearest.rank = 60;
-  nearest.variable = "head_edge";
-  nearest.title = ": is read by";
-  part.nearest.push_back(nearest);
-  nearest.title = ": reads from";
-  nearest.by_column = true;
-  part.nearest.push_back(nearest);
-  return part;
+Presentation paths_presentation() {
+  return {.group = "paths",
+          .describe =
+              [](const Results& results) {
+                Description description;
+                description.add("Paths", paths_line(results.group("paths")));
+                return description;
+              },
+          .nearest = {
+              {.title = ": is read by", .variable = "head_edge", .chance = ""},
+              {.title = ": reads from", .variable = "head_edge", .by_column = true, .chance = ""}}};
 }
 
 }  // namespace headscope

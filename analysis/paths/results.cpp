@@ -338,7 +338,6 @@ ResultsGroup paths_results(const Statistics& statistics, const std::vector<Task>
   builder.add_exact();
   builder.add_circuits();
   group.summary = paths_summary(group);
-  group.report = paths_report(group);
   return group;
 }
 

@@ -41,7 +41,7 @@ std::string strongest_path(const ResultsGroup& group, std::size_t task);
 std::string edge_text(const std::string& node, const std::string& port);
 
 /// The part of the report about the finished group.
-ReportPart paths_report(const ResultsGroup& group);
+Presentation paths_presentation();
 /// Some sentences for the group's section.
 std::string paths_summary(const ResultsGroup& group);
 

@@ -411,7 +411,10 @@ std::uint64_t memory(const RunShape& run) {
 RegisteredAnalysis pruning_analysis() {
   return {pruning_info,
           [](const AnalysisContext& context) { return std::make_unique<Pruning>(context); },
-          pruning_figures, memory, &AnalysisSettings::declare_own<PruningOptions>};
+          pruning_figures,
+          pruning_presentation(),
+          memory,
+          &AnalysisSettings::declare_own<PruningOptions>};
 }
 
 }  // namespace headscope

@@ -61,31 +61,48 @@ std::string phases_line(const ResultsGroup& group) {
          number_text(std::floor(as_good_as), 0) + " documents.";
 }
 
-}  // namespace
-
-ReportPart pruning_report(const ResultsGroup& group) {
-  constexpr std::size_t rank = 20;
-  ReportPart part;
-  add_finding(rank, "Pruning one head", one_head_line(group), part);
-  add_finding(rank, "Pruning many", many_heads_line(group), part);
-  add_finding(rank, "Two phases", phases_line(group), part);
+Description description(const Results& results) {
+  const ResultsGroup& group = results.group("pruning");
+  Description description;
+  description.add("Pruning one head", one_head_line(group));
+  description.add("Pruning many", many_heads_line(group));
+  description.add("Two phases", phases_line(group));
   if (group.has("precision_error")) {
     const Array& error = group.variable("precision_error").values;
-    add_finding(rank, "Precision",
-                "Losses of ablated heads come from low-precision products. On a sample of heads "
-                "they differ from float32 by " +
-                    number_text(100 * error(0), 2) +
-                    " % of a head's loss increase (median), at most " +
-                    number_text(100 * error(1), 2) + " % of a typical one.",
-                part);
+    description.add("Precision",
+                    "Losses of ablated heads come from low-precision products. On a sample of "
+                    "heads they differ from float32 by " +
+                        number_text(100 * error(0), 2) +
+                        " % of a head's loss increase (median), at most " +
+                        number_text(100 * error(1), 2) + " % of a typical one.");
   }
-  part.model_loss =
+  description.model_loss =
       "its loss is " + number_text(group.variable("loss").values.values[0], 3) + " nats per token";
-  part.scores = {{10,
-                  "What pruning it costs",
-                  {"loss_increase", "loss_all_but_one", "importance", "direct_effect"}}};
-  part.measures = {{"loss", "loss", ""}, {"prunable_share", "prunable_share", ""}};
-  return part;
+  const auto d_vocab = results.attributes.find("d_vocab");
+  if (d_vocab != results.attributes.end()) {
+    description.warning =
+        loss_warning(group, static_cast<std::uint64_t>(std::get<std::int64_t>(d_vocab->second)));
+  }
+  return description;
+}
+
+}  // namespace
+
+std::string loss_warning(const ResultsGroup& group, std::uint64_t d_vocab) {
+  const double loss = group.variable("loss").estimate(0).value;
+  const double chance = std::log(static_cast<double>(d_vocab));
+  if (!(loss > chance)) return "";
+  return "the loss of " + number_text(loss, 3) + " nats per token is above " +
+         number_text(chance, 3) + ", that of guessing among the " + std::to_string(d_vocab) +
+         " tokens: tokenizer, corpus or model may be the wrong one.";
+}
+
+Presentation pruning_presentation() {
+  return {.group = "pruning",
+          .describe = description,
+          .scores = {{"What pruning it costs",
+                      {"loss_increase", "loss_all_but_one", "importance", "direct_effect"}}},
+          .measures = {{"loss", "loss", ""}, {"prunable_share", "prunable_share", ""}}};
 }
 
 }  // namespace headscope

@@ -631,7 +631,6 @@ Claim prunable_claim(const ResultsGroup& group, std::size_t i) {
   const double tolerance = tolerances[i];
   Claim claim;
   claim.number = 9;
-  claim.rank = 20;
   claim.source = "Michel et al. 2019; Voita et al. 2019";
   claim.statement =
       "Many heads can be pruned at little cost (within " + percent(tolerance) + " of the loss).";
@@ -698,16 +697,11 @@ std::string summary_text(const ResultsGroup& group, const DocumentRows& rows) {
 
 /// A model that does worse than guessing is not read as it was trained: no claim is settled.
 void doubt_a_loss_above_chance(const ModelConfig& config, ResultsGroup& group) {
-  const double loss = group.variable("loss").estimate(0).value;
-  const double chance = std::log(static_cast<double>(config.d_vocab));
-  if (!(loss > chance)) return;
-  group.report.warning = "the loss of " + number_text(loss, 3) + " nats per token is above " +
-                         number_text(chance, 3) + ", that of guessing among the " +
-                         std::to_string(config.d_vocab) +
-                         " tokens: tokenizer, corpus or model may be the wrong one.";
+  const std::string warning = loss_warning(group, config.d_vocab);
+  if (warning.empty()) return;
   for (Claim& claim : group.claims) {
     claim.verdict = Verdict::undecided;
-    claim.evidence = "Not decided, since " + group.report.warning + " " + claim.evidence;
+    claim.evidence = "Not decided, since " + warning + " " + claim.evidence;
   }
 }
 
@@ -774,7 +768,6 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
     }
   }
   group.summary = summary_text(group, rows);
-  group.report = pruning_report(group);
   doubt_a_loss_above_chance(config, group);
   return group;
 }

@@ -45,7 +45,11 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
                              const AnalysisSettings& settings);
 
 /// The part of the report about the finished group.
-ReportPart pruning_report(const ResultsGroup& group);
+/// Why losses say nothing: the model does worse than guessing; empty if it does not.
+/// @param d_vocab  tokens to guess among.
+std::string loss_warning(const ResultsGroup& group, std::uint64_t d_vocab);
+
+Presentation pruning_presentation();
 
 std::vector<Figure> pruning_figures(const Results& results);
 

@@ -117,7 +117,6 @@ std::optional<Claim> looks_does_claim(const ResultsGroup& group, const Results& 
   if (std::ranges::all_of(relations, &std::string::empty)) return std::nullopt;
   Claim claim;
   claim.number = 11;
-  claim.rank = 15;
   claim.source = "Clark et al. 2019; Voita et al. 2019";
   claim.statement =
       "Heads that look along a relation are those that a task about the relation needs.";

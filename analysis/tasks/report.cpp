@@ -73,19 +73,21 @@ std::string tasks_summary(const ResultsGroup& group) {
   return text;
 }
 
-ReportPart tasks_report(const ResultsGroup& group) {
-  constexpr std::size_t rank = 25;
-  ReportPart part;
-  add_finding(rank, "Tasks", needs_line(group), part);
-  part.tables = {{rank,
-                  "Tasks that need it",
-                  {"task", "margin lost", "needed from", "pairs"},
-                  "share_lost",
-                  "needed_from",
-                  "n_pair",
-                  "has_margin"}};
-  part.measures = {{"task_accuracy", "accuracy", ""}};
-  return part;
+Presentation tasks_presentation() {
+  return {.group = "tasks",
+          .describe =
+              [](const Results& results) {
+                Description description;
+                description.add("Tasks", needs_line(results.group("tasks")));
+                return description;
+              },
+          .tables = {{"Tasks that need it",
+                      {"task", "margin lost", "needed from", "pairs"},
+                      "share_lost",
+                      "needed_from",
+                      "n_pair",
+                      "has_margin"}},
+          .measures = {{"task_accuracy", "accuracy", ""}}};
 }
 
 }  // namespace headscope

@@ -292,7 +292,6 @@ ResultsGroup tasks_results(const Statistics& statistics, const std::vector<Task>
   builder.add_changes();
   builder.add_predictions();
   group.summary = tasks_summary(group);
-  group.report = tasks_report(group);
   return group;
 }
 

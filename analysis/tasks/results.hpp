@@ -36,7 +36,7 @@ ResultsGroup tasks_results(const Statistics& statistics, const std::vector<Task>
                            const ModelConfig& config, const AnalysisSettings& settings);
 
 /// The part of the report about the finished group.
-ReportPart tasks_report(const ResultsGroup& group);
+Presentation tasks_presentation();
 /// One sentence for the group's section.
 std::string tasks_summary(const ResultsGroup& group);
 

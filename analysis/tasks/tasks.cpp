@@ -279,7 +279,7 @@ std::uint64_t memory(const RunShape& run) {
 RegisteredAnalysis tasks_analysis() {
   return {tasks_info,
           [](const AnalysisContext& context) { return std::make_unique<Tasks>(context); },
-          tasks_figures, memory};
+          tasks_figures, tasks_presentation(), memory};
 }
 
 }  // namespace headscope

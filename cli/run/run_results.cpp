@@ -90,8 +90,9 @@ void add_controls(const RunSetup& setup, const CorpusRun& trained,
   }
 }
 
-std::vector<Figure> figures_of(const Results& results) {
-  if (results.has(comparison_group)) return comparison_figures(results);
+std::vector<Figure> figures_of(const Results& results,
+                               const std::vector<Presentation>& presentations) {
+  if (results.has(comparison_group)) return comparison_figures(results, presentations.front());
   std::vector<Figure> figures;
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
     if (!results.has(analysis.info.name)) continue;
@@ -149,7 +150,6 @@ FinishedControl finish_control(const CorpusRun& control, bool with_groups) {
     for (ResultsGroup& group : item.analysis->control_results(*item.statistics)) {
       group.name = "control/" + group.name;
       group.claims.clear();
-      group.report = {};
       finished.groups.push_back(std::move(group));
     }
   }
@@ -184,10 +184,8 @@ void write_run(const Results& results, const RunOptions& options, Progress& prog
   write_results(results, (fs::path(options.output) / "results.h5").string());
   draw_results(results, options.output, options.figures);
   progress.finish();
-  for (const ResultsGroup& group : results.groups) {
-    if (!group.report.warning.empty()) {
-      std::cerr << Terminal::error().warning(group.report.warning);
-    }
+  for (const Description& each : describe(results, presentations_of(results))) {
+    if (!each.warning.empty()) std::cerr << Terminal::error().warning(each.warning);
   }
   if (!options.quiet) {
     std::cout << one_line((fs::path(options.output) / "report.html").string()) << "\n";
@@ -218,11 +216,14 @@ void draw_results(const Results& results, const std::string& directory,
   make_folder(figure_folder);
   write_tables(results, tables);
   write_head_table(results, tables);
+  const std::vector<Presentation> presentations = presentations_of(results);
   std::vector<DrawnFigure> figures;
-  for (Figure& figure : can_draw_figures() ? figures_of(results) : std::vector<Figure>()) {
-    figures.push_back(write_figure(std::move(figure), figure_folder, formats));
+  if (can_draw_figures()) {
+    for (Figure& figure : figures_of(results, presentations)) {
+      figures.push_back(write_figure(std::move(figure), figure_folder, formats));
+    }
   }
-  write_report(results, figures, directory);
+  write_report(results, presentations, figures, directory);
 }
 
 }  // namespace headscope

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "headscope/figure.hpp"
+#include "headscope/presentation.hpp"
 #include "headscope/results.hpp"
 
 /// Several finished runs side by side. A variable by head is one with the dimensions layer and
@@ -26,8 +27,9 @@ struct ComparedRun {
 };
 
 /// Reads a finished run; label, report and place are left to the caller.
+/// @param of_runs  the presentations of a run's groups.
 /// @throws DataError as read_results, or if the file is itself a comparison.
-ComparedRun read_compared_run(const std::string& path);
+ComparedRun read_compared_run(const std::string& path, const std::vector<Presentation>& of_runs);
 
 struct Comparison {
   ResultsGroup group;
@@ -37,8 +39,8 @@ struct Comparison {
 
 /// Compares runs, which are given in their order; the first is what the others are compared with.
 ///
-/// By run, with the interval where there is one: the measures that the runs' analyses name, NaN
-/// where a run lacks one, if at least two have it. If all runs have the same number of layers and
+/// By run, with the interval where there is one: the measures of the presentations, NaN where a run
+/// lacks one, if at least two have it. If all runs have the same number of layers and
 /// heads, also each variable by head that all have, as `GROUP_VARIABLE`, and
 /// - `GROUP_VARIABLE_difference` from the first run (numbers);
 /// - `GROUP_VARIABLE_changed`: whether the interval lies apart from the first run's;
@@ -49,11 +51,18 @@ struct Comparison {
 /// of any. A dimension whose labels differ between groups is called `GROUP_DIMENSION`.
 ///
 /// @param ordering  what the places are: `n_head`.
+/// @param of_runs   the presentations of a run's groups.
 /// @throws Error  if there are fewer than two runs, two have the same label, or they have nothing
 /// in common.
-Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string& ordering);
+Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string& ordering,
+                        const std::vector<Presentation>& of_runs);
+
+/// How a report presents a comparison: the runs, what differs beyond its interval, heads that
+/// changed; the measures and head panel of the runs, by the names that variables have in the
+/// comparison.
+Presentation comparison_presentation(const std::vector<Presentation>& of_runs);
 
 /// The measures along the ordering and, if there are variables by head, what changed.
-std::vector<Figure> comparison_figures(const Results& results);
+std::vector<Figure> comparison_figures(const Results& results, const Presentation& presentation);
 
 }  // namespace headscope

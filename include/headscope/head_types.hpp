@@ -19,13 +19,17 @@ struct HeadShape {
 /// From the first group that has a variable by layer and head; nothing if none has.
 std::optional<HeadShape> head_shape(const Results& results);
 
+/// A flag by type, layer and head: which types a head is of. A group of results that has the flag
+/// also has the main type of each head, a flag by layer and head.
+inline constexpr const char *type_variable = "type", *primary_type_variable = "primary";
+
 /// Which head is of which type.
 struct HeadTypes {
   std::vector<std::string> names;
   std::vector<std::vector<bool>> of_head;           ///< by unit, then type
   std::vector<std::optional<std::size_t>> primary;  ///< by unit
 };
-/// From the first group that names its type variables; nothing if none does.
+/// From the first group that has both variables; nothing if none does.
 std::optional<HeadTypes> head_types(const Results& results, const HeadShape& shape);
 
 }  // namespace headscope

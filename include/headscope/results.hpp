@@ -8,7 +8,6 @@
 
 #include "headscope/array.hpp"
 #include "headscope/estimate.hpp"
-#include "headscope/report_part.hpp"
 
 namespace headscope {
 
@@ -82,9 +81,8 @@ struct Claim {
   Verdict verdict = Verdict::undecided;
   std::string effect_name;  ///< what the effect size measures, with units
   Estimate effect;
-  std::string evidence;   ///< one or two plain sentences with this model's numbers
-  std::string source;     ///< who says so, or whose finding it tests
-  std::size_t rank = 50;  ///< place in the report among the claims of all groups, smallest first
+  std::string evidence;  ///< one or two plain sentences with this model's numbers
+  std::string source;    ///< who says so, or whose finding it tests
   /// The effect is counted or computed without sampling error, so it needs no interval. If false,
   /// an effect without an interval has unknown uncertainty.
   bool exact = false;
@@ -99,7 +97,6 @@ struct ResultsGroup {
   std::map<std::string, Dimension> dimensions;
   std::vector<Variable> variables;
   std::vector<Claim> claims;
-  ReportPart report;  ///< its lines of the summary and its part of the head panel
 
   /// Adds a dimension, or checks that it equals the existing one. @throws ShapeError
   void add_dimension(Dimension dimension);
@@ -132,8 +129,8 @@ struct Results {
 /// flags are uint8 with flag_values and flag_meanings, and each variable has long_name, units and
 /// references. The bounds of an interval are the datasets `NAME_ci_low` and `NAME_ci_high`, which
 /// the attribute `ancillary_variables` of NAME lists; `NAME_resamples` holds the value on the first
-/// resamples (dimension `resample`), float32. A group's title, summary and part of the
-/// report are its attributes; all claims are in a group `claims`. Numbers are checked by
+/// resamples (dimension `resample`), float32. A group's title and summary
+/// are its attributes; all claims are in a group `claims`. Numbers are checked by
 /// Fletcher32, text by the root attribute `text_checksum`; invalid UTF-8 in text is replaced. The
 /// file appears under its name only once complete.
 /// @throws DataError if it cannot be written, Error if a group is called `claims`.

@@ -13,11 +13,11 @@
 namespace headscope {
 namespace {
 
-constexpr std::size_t most_overview_columns = 2;  // of one variable
-
-bool is_measured(const ResultsGroup& group, const Variable& variable) {
-  return std::ranges::any_of(group.report.measures, [&](const Measure& measure) {
-    return measure.variable == variable.name;
+bool is_measured(const std::vector<Presentation>& of_runs, const ResultsGroup& group,
+                 const Variable& variable) {
+  return std::ranges::any_of(of_runs, [&](const Presentation& each) {
+    return each.group == group.name &&
+           std::ranges::count(each.measures, variable.name, &Measure::variable) > 0;
   });
 }
 
@@ -87,18 +87,10 @@ std::vector<RunVariable> measured(const std::vector<ComparedRun>& runs, const st
   return of_runs;
 }
 
-bool is_measure(const std::vector<ComparedRun>& runs, const std::string& name) {
-  return std::ranges::any_of(runs, [&](const ComparedRun& run) {
-    return std::ranges::any_of(run.results.groups, [&](const ResultsGroup& group) {
-      return std::ranges::any_of(group.report.measures,
-                                 [&](const Measure& measure) { return measure.name == name; });
-    });
-  });
-}
-
 void add_measure(const std::vector<ComparedRun>& runs, const std::string& group_name,
-                 const Measure& measure, ResultsGroup& group) {
-  std::vector<RunVariable> of_runs = measured(runs, group_name, measure);
+                 const Measure& measure, const std::set<std::string>& all_measures,
+                 ResultsGroup& group) {
+  const std::vector<RunVariable> of_runs = measured(runs, group_name, measure);
   if (std::ranges::count_if(of_runs, [](const auto& each) { return each.variable != nullptr; }) <
       2) {
     return;
@@ -112,27 +104,24 @@ void add_measure(const std::vector<ComparedRun>& runs, const std::string& group_
     all->dimensions[1] = dimension.name;
     group.add_dimension(std::move(dimension));
   }
-  const bool is_short =
-      all->dimensions.size() == 1 || all->values.shape[1] <= most_overview_columns;
-  if (is_short) group.report.overview.variables.push_back(measure.name);
-  group.report.measures.push_back({measure.name, measure.name, ""});
   group.add(*all);
   const Variable* const first = of_runs.front().variable;
   if (first == nullptr || !first->interval) return;
   Variable difference = differences(*all, of_runs, paired_runs(runs, *first));
   // `mean_abs_cosine_difference` is a measure itself: the model less its untrained controls.
-  if (difference.interval && !is_measure(runs, difference.name)) group.add(std::move(difference));
+  if (difference.interval && !all_measures.contains(difference.name))
+    group.add(std::move(difference));
 }
 
-void add_measures(const std::vector<ComparedRun>& runs, ResultsGroup& group) {
-  std::set<std::string> seen;
-  for (const ComparedRun& run : runs) {
-    for (const ResultsGroup& own : run.results.groups) {
-      // Those of the untrained control are compared with the model's by the run itself.
-      if (own.name.find('/') != std::string::npos) continue;
-      for (const Measure& measure : own.report.measures) {
-        if (seen.insert(measure.name).second) add_measure(runs, own.name, measure, group);
-      }
+void add_measures(const std::vector<ComparedRun>& runs, const std::vector<Presentation>& of_runs,
+                  ResultsGroup& group) {
+  std::set<std::string> names;
+  for (const Presentation& each : of_runs) {
+    for (const Measure& measure : each.measures) names.insert(measure.name);
+  }
+  for (const Presentation& each : of_runs) {
+    for (const Measure& measure : each.measures) {
+      add_measure(runs, each.group, measure, names, group);
     }
   }
 }
@@ -202,7 +191,7 @@ std::string group_list(const ComparedRun& run) {
 
 }  // namespace
 
-ComparedRun read_compared_run(const std::string& path) {
+ComparedRun read_compared_run(const std::string& path, const std::vector<Presentation>& of_runs) {
   ComparedRun run;
   run.path = path;
   run.results = read_results(path);
@@ -211,13 +200,14 @@ ComparedRun read_compared_run(const std::string& path) {
   }
   for (ResultsGroup& group : run.results.groups) {
     std::erase_if(group.variables, [&](const Variable& variable) {
-      return !is_by_head(group, variable) && !is_measured(group, variable);
+      return !is_by_head(variable) && !is_measured(of_runs, group, variable);
     });
   }
   return run;
 }
 
-Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string& ordering) {
+Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string& ordering,
+                        const std::vector<Presentation>& of_runs) {
   check_labels(runs);
   Comparison comparison;
   ResultsGroup& group = comparison.group;
@@ -227,14 +217,8 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string&
   std::ranges::transform(runs, labels.begin(), &ComparedRun::label);
   group.add_dimension(Dimension::labels("run", labels));
   add_run_variables(runs, ordering, group);
-  group.report.overview = {"Runs", "run", "report", {}};
-  for (const char* const name : {"n_layer", "n_head", "d_model"}) {
-    const std::vector<double>& values = group.variable(name).values.values;
-    const bool differs = std::ranges::any_of(values, [&](double v) { return v != values[0]; });
-    if (differs) group.report.overview.variables.push_back(name);
-  }
   const std::size_t n_before = group.variables.size();
-  add_measures(runs, group);
+  add_measures(runs, of_runs, group);
   check_origins(runs, comparison.notes);
   if (check_shapes(runs, comparison.notes)) add_head_variables(runs, comparison);
   if (group.variables.size() == n_before) {
@@ -244,7 +228,6 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string&
     }
     throw Error("compare: expected runs with something in common, got none: " + found);
   }
-  group.report.findings = comparison_findings(comparison, ordering);
   for (const std::string& note : comparison.notes) {
     group.summary += (group.summary.empty() ? "" : "\n") + note + ".";
   }

@@ -66,8 +66,7 @@ struct Places {
 
 Places places_of(const ResultsGroup& group) {
   const Variable& ordering = group.variable("ordering");
-  Places places{ordering.values.values, {}, ordering.long_name, false, true};
-  places.title.erase(0, places.title.rfind(": ") + 2);
+  Places places{ordering.values.values, {}, ordering_of(group), false, true};
   if (places.title == command_line_order) {
     places.labels = run_labels(group);
     places.title = "run";
@@ -142,9 +141,10 @@ Figure by_variable_figure(const ResultsGroup& group, ByVariable rows, Heatmap ma
 }
 
 template <typename Value>
-ByVariable by_variable(const ResultsGroup& group, const std::string& suffix, Value value) {
+ByVariable by_variable(const ResultsGroup& group, const std::vector<ScoreSection>& scores,
+                       const std::string& suffix, Value value) {
   ByVariable rows;
-  for (const ScoreSection& section : group.report.scores) {
+  for (const ScoreSection& section : scores) {
     for (const std::string& name : section.variables) {
       const Variable* const variable = find_variable(group, name + suffix);
       if (variable == nullptr) continue;
@@ -160,12 +160,14 @@ ByVariable by_variable(const ResultsGroup& group, const std::string& suffix, Val
   return rows;
 }
 
-void add_by_variable(const ResultsGroup& group, std::vector<Figure>& figures) {
+void add_by_variable(const ResultsGroup& group, const std::vector<ScoreSection>& scores,
+                     std::vector<Figure>& figures) {
   const std::string first = run_labels(group)[0];
-  ByVariable correlations = by_variable(
-      group, "_rank_correlation", [](const Variable& variable, const std::vector<std::size_t>& at) {
-        return variable.values.values[at[0]];
-      });
+  ByVariable correlations =
+      by_variable(group, scores, "_rank_correlation",
+                  [](const Variable& variable, const std::vector<std::size_t>& at) {
+                    return variable.values.values[at[0]];
+                  });
   if (!correlations.names.empty()) {
     Heatmap map;
     map.scale = ColourScale::diverging;
@@ -178,7 +180,7 @@ void add_by_variable(const ResultsGroup& group, std::vector<Figure>& figures) {
                            "Spearman's rank correlation over heads with the first run, " + first +
                                ", for the variables of the head panel."));
   }
-  ByVariable shares = by_variable(group, "_changed",
+  ByVariable shares = by_variable(group, scores, "_changed",
                                   [](const Variable& variable, const std::vector<std::size_t>& at) {
                                     double n = 0;
                                     for (const std::size_t i : at) n += variable.values.values[i];
@@ -246,11 +248,12 @@ void add_types(const ResultsGroup& group, std::vector<Figure>& figures) {
 }
 
 /// Differences from the first run by head, for each variable of the head panel.
-void add_differences(const ResultsGroup& group, std::vector<Figure>& figures) {
+void add_differences(const ResultsGroup& group, const std::vector<ScoreSection>& scores,
+                     std::vector<Figure>& figures) {
   const std::vector<std::string>& runs = run_labels(group);
   const std::size_t n_shown = std::min(runs.size(), most_panels + 1);
   const Shape heads{group.dimensions.at("layer").size(), group.dimensions.at("head").size()};
-  for (const ScoreSection& section : group.report.scores) {
+  for (const ScoreSection& section : scores) {
     for (const std::string& name : section.variables) {
       const Variable* const difference = find_variable(group, name + "_difference");
       if (difference == nullptr) continue;
@@ -276,18 +279,19 @@ void add_differences(const ResultsGroup& group, std::vector<Figure>& figures) {
 
 }  // namespace
 
-std::vector<Figure> comparison_figures(const Results& results) {
+std::vector<Figure> comparison_figures(const Results& results, const Presentation& presentation) {
   const ResultsGroup& group = results.group(comparison_group);
   check_count("results comparison runs", group.variable("ordering").values.size(),
               run_labels(group).size());
   std::vector<Figure> figures;
-  for (const Measure& measure : group.report.measures) {
-    figures.push_back(measure_figure(group, group.variable(measure.variable)));
+  for (const Measure& measure : presentation.measures) {
+    const Variable* const variable = find_variable(group, measure.variable);
+    if (variable != nullptr) figures.push_back(measure_figure(group, *variable));
   }
   if (!head_shape(results)) return figures;
   add_types(group, figures);
-  add_by_variable(group, figures);
-  add_differences(group, figures);
+  add_by_variable(group, presentation.scores, figures);
+  add_differences(group, presentation.scores, figures);
   return figures;
 }
 

@@ -20,25 +20,25 @@ std::string joined(const std::vector<std::string>& parts, const char* separator)
   return text;
 }
 
-std::string runs_line(const Comparison& comparison, const std::string& ordering) {
-  const std::vector<std::string>& runs = comparison.group.dimensions.at("run").text;
-  std::string text = count_text(runs.size(), "run") + " in the order of " + ordering + ": " +
-                     joined(runs, ", ") + ". The others are compared with the first.";
-  for (const std::string& note : comparison.notes) text += " " + note + ".";
-  return text;
+std::string runs_line(const ResultsGroup& group) {
+  const std::vector<std::string>& runs = group.dimensions.at("run").text;
+  std::string notes = group.summary.empty() ? "" : " " + group.summary;
+  std::ranges::replace(notes, '\n', ' ');
+  return count_text(runs.size(), "run") + " in the order of " + ordering_of(group) + ": " +
+         joined(runs, ", ") + ". The others are compared with the first." + notes;
 }
 
-std::string measures_line(const ResultsGroup& group) {
+std::string measures_line(const ResultsGroup& group, const std::vector<Measure>& measures) {
   const std::vector<std::string>& runs = group.dimensions.at("run").text;
   std::vector<std::string> apart;
   bool has_interval = false;
-  for (const Measure& measure : group.report.measures) {
-    const Variable& variable = group.variable(measure.variable);
-    if (!variable.interval) continue;
+  for (const Measure& measure : measures) {
+    const Variable* const measured = find_variable(group, measure.variable);
+    if (measured == nullptr || !measured->interval) continue;
+    const Variable& variable = *measured;
     const std::string difference_name = measure.variable + "_difference";
     const bool is_other_measure =
-        std::ranges::find(group.report.measures, difference_name, &Measure::variable) !=
-        group.report.measures.end();
+        std::ranges::count(measures, difference_name, &Measure::variable) > 0;
     const Variable* const differences =
         is_other_measure ? nullptr : find_variable(group, difference_name);
     for (const ComparedSlice& slice : compared_slices(group, variable)) {
@@ -103,14 +103,14 @@ std::string changed_line(const ResultsGroup& group) {
          " beyond their intervals in: " + joined(parts, "; ") + ".";
 }
 
-std::string order_line(const ResultsGroup& group) {
+std::string order_line(const ResultsGroup& group, const std::vector<ScoreSection>& scores) {
   struct Correlation {
     double value;
     std::string text;
   };
   std::vector<Correlation> found;
   const std::vector<std::string>& runs = group.dimensions.at("run").text;
-  for (const ScoreSection& section : group.report.scores) {
+  for (const ScoreSection& section : scores) {
     for (const std::string& name : section.variables) {
       const Variable* const correlation = find_variable(group, name + "_rank_correlation");
       if (correlation == nullptr) continue;
@@ -166,6 +166,24 @@ std::string types_line(const ResultsGroup& group) {
   return "Heads whose main type is another than in " + runs[0] + ": " + joined(parts, "; ") + ".";
 }
 
+/// The runs with what differs of their shapes, and the measures of few numbers.
+OverviewTable overview(const ResultsGroup& group, const std::vector<Measure>& measures) {
+  constexpr std::size_t most_columns = 2;  // of one variable
+  OverviewTable table{"Runs", "run", "report", {}};
+  for (const char* const name : {"n_layer", "n_head", "d_model"}) {
+    const std::vector<double>& values = group.variable(name).values.values;
+    const bool differs = std::ranges::any_of(values, [&](double v) { return v != values[0]; });
+    if (differs) table.variables.emplace_back(name);
+  }
+  for (const Measure& measure : measures) {
+    const Variable* const variable = find_variable(group, measure.variable);
+    if (variable == nullptr) continue;
+    const Shape& shape = variable->values.shape;
+    if (shape.size() == 1 || shape[1] <= most_columns) table.variables.push_back(measure.variable);
+  }
+  return table;
+}
+
 }  // namespace
 
 std::string in_words(std::string name, const std::string& label) {
@@ -206,19 +224,41 @@ std::vector<ComparedSlice> compared_slices(const ResultsGroup& group, const Vari
   return slices;
 }
 
-std::vector<Finding> comparison_findings(const Comparison& comparison,
-                                         const std::string& ordering) {
-  std::vector<Finding> findings;
-  const auto add = [&](const char* about, const std::string& text) {
-    if (!text.empty()) findings.push_back({0, about, text});
+std::string joined_name(const std::string& group, const std::string& variable) {
+  std::string name = group + "_" + variable;
+  std::ranges::replace(name, '/', '_');
+  return name;
+}
+
+std::string ordering_of(const ResultsGroup& comparison) {
+  const std::string& definition = comparison.variable("ordering").long_name;
+  return definition.substr(definition.rfind(": ") + 2);
+}
+
+Presentation comparison_presentation(const std::vector<Presentation>& of_runs) {
+  Presentation comparison{.group = comparison_group};
+  for (const Presentation& each : of_runs) {
+    for (const Measure& measure : each.measures) {
+      comparison.measures.push_back({measure.name, measure.name, ""});
+    }
+    for (ScoreSection section : each.scores) {
+      for (std::string& variable : section.variables) variable = joined_name(each.group, variable);
+      comparison.scores.push_back(std::move(section));
+    }
+  }
+  comparison.describe = [measures = comparison.measures,
+                         scores = comparison.scores](const Results& results) {
+    const ResultsGroup& group = results.group(comparison_group);
+    Description description;
+    description.add("Runs", runs_line(group));
+    description.add("The model as a whole", measures_line(group, measures));
+    description.add("Heads", changed_line(group));
+    description.add("Order of heads", order_line(group, scores));
+    description.add("Types", types_line(group));
+    description.overview = overview(group, measures);
+    return description;
   };
-  const ResultsGroup& group = comparison.group;
-  add("Runs", runs_line(comparison, ordering));
-  add("The model as a whole", measures_line(group));
-  add("Heads", changed_line(group));
-  add("Order of heads", order_line(group));
-  add("Types", types_line(group));
-  return findings;
+  return comparison;
 }
 
 }  // namespace headscope

@@ -19,7 +19,10 @@ struct ComparedSlice {
 /// @throws Error  if the variable does not hold numbers by run.
 std::vector<ComparedSlice> compared_slices(const ResultsGroup& group, const Variable& variable);
 
-/// The lines of the summary: the runs, what differs beyond its interval, heads that changed.
-std::vector<Finding> comparison_findings(const Comparison& comparison, const std::string& ordering);
+/// The name in a comparison of a group's variable by head: `pruning_loss_increase`.
+std::string joined_name(const std::string& group, const std::string& variable);
+
+/// What the runs stand along: `n_head`.
+std::string ordering_of(const ResultsGroup& comparison);
 
 }  // namespace headscope

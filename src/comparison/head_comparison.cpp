@@ -3,19 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "comparison/comparison_findings.hpp"
 #include "comparison/stacked_variable.hpp"
 #include "headscope/statistics.hpp"
 #include "headscope/types.hpp"
 #include "report/head_variables.hpp"
+#include "results/long_table.hpp"
 
 namespace headscope {
 namespace {
-
-std::string joined_name(const std::string& group, const std::string& variable) {
-  std::string name = group + "_" + variable;
-  std::ranges::replace(name, '/', '_');
-  return name;
-}
 
 /// The variable in each run; nothing if a run lacks it or has it in another form.
 std::optional<std::vector<RunVariable>> of_all_runs(const std::vector<ComparedRun>& runs,
@@ -139,28 +135,14 @@ void add_type_transition(const Variable& primary, ResultsGroup& group) {
                               "count", own_definition));
 }
 
-/// The sections of the first run's head panel, with the variables' names in the comparison.
-void add_score_sections(const ResultsGroup& first, ResultsGroup& group) {
-  for (ScoreSection section : first.report.scores) {
-    std::vector<std::string> names;
-    for (const std::string& variable : section.variables) {
-      const std::string name = joined_name(first.name, variable);
-      if (group.has(name)) names.push_back(name);
-    }
-    if (names.empty()) continue;
-    section.variables = std::move(names);
-    group.report.scores.push_back(std::move(section));
-  }
-}
-
 }  // namespace
 
-bool is_by_head(const ResultsGroup& group, const Variable& variable) {
+bool is_by_head(const Variable& variable) {
   const auto has_axis = [&](const char* name) {
     return std::ranges::count(variable.dimensions, name) == 1;
   };
-  return variable.type != Variable::Type::text && group.report.pattern.empty() &&
-         has_axis("layer") && has_axis("head");
+  return variable.type != Variable::Type::text && !is_pattern(variable) && has_axis("layer") &&
+         has_axis("head");
 }
 
 std::vector<bool> paired_runs(const std::vector<ComparedRun>& runs, const Variable& variable) {
@@ -195,14 +177,14 @@ void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& compar
   ResultsGroup& group = comparison.group;
   for (const ResultsGroup& first : runs.front().results.groups) {
     for (const Variable& variable : first.variables) {
-      if (!is_by_head(first, variable)) continue;
+      if (!is_by_head(variable)) continue;
       const auto of_runs = of_all_runs(runs, first, variable);
       if (!of_runs) continue;
       std::optional<Variable> all = stacked(joined_name(first.name, variable.name), *of_runs,
                                             StackedLabels::of_all_runs, group);
       if (!all) continue;
       if (all->type == Variable::Type::flag) {
-        const bool is_primary = variable.name == first.report.primary_type &&
+        const bool is_primary = variable.name == primary_type_variable &&
                                 variable.dimensions == std::vector<std::string>{"layer", "head"};
         if (is_primary) {
           const Shape& shape = variable.values.shape;
@@ -218,7 +200,6 @@ void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& compar
       if (all->interval) add_changed(*all, difference, group);
       add_rank_correlation(*all, group);
     }
-    add_score_sections(first, group);
   }
 }
 

@@ -6,9 +6,9 @@
 
 namespace headscope {
 
-/// Whether the variable is by head: it has the dimensions layer and head, and its group does not
-/// describe one document's attention.
-bool is_by_head(const ResultsGroup& group, const Variable& variable);
+/// Whether the variable is by head: it has the dimensions layer and head, and is not one document's
+/// attention.
+bool is_by_head(const Variable& variable);
 
 /// By run: whether it resampled what the first run did, so that the two are paired: the same
 /// documents of the same corpus, or the same pairs of the same tasks, by the same program and seed.

@@ -69,8 +69,7 @@ std::vector<HeadColumn> head_columns(const Results& results, const HeadShape& sh
   }
   for (const ResultsGroup& group : results.groups) {
     for (const Variable& variable : group.variables) {
-      const bool is_told =
-          variable.name == group.report.types || variable.name == group.report.primary_type;
+      const bool is_told = variable.name == type_variable || variable.name == primary_type_variable;
       if (!is_told) add_columns(group, variable, shape, columns);
     }
   }

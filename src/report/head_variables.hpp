@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headscope/head_types.hpp"
+#include "headscope/presentation.hpp"
 
 namespace headscope {
 
@@ -29,22 +30,24 @@ bool has_number(const std::vector<double>& values);
 /// The labels of a dimension as text; empty where the group has no such dimension.
 std::vector<std::string> dimension_labels(const ResultsGroup& group, const std::string& name);
 
-/// One item of a group's part of the report, and the group whose variables it names.
+/// One item of a presentation, and the group whose variables it names.
 template <typename Item>
 struct PlacedItem {
   const ResultsGroup* group;
   const Item* item;
 };
 
-/// The items of one kind of all groups, by rank.
+/// The items of one kind of the groups that the results have, in the order of the presentations.
 template <typename Item>
-std::vector<PlacedItem<Item>> items_by_rank(const Results& results,
-                                            std::vector<Item> ReportPart::*items) {
+std::vector<PlacedItem<Item>> items_of(const Results& results,
+                                       const std::vector<Presentation>& presentations,
+                                       std::vector<Item> Presentation::*items) {
   std::vector<PlacedItem<Item>> placed;
-  for (const ResultsGroup& group : results.groups) {
-    for (const Item& item : group.report.*items) placed.push_back({&group, &item});
+  for (const Presentation& presentation : presentations) {
+    if (!results.has(presentation.group)) continue;
+    const ResultsGroup& group = results.group(presentation.group);
+    for (const Item& item : presentation.*items) placed.push_back({&group, &item});
   }
-  std::ranges::stable_sort(placed, {}, [](const auto& each) { return each.item->rank; });
   return placed;
 }
 

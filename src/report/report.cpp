@@ -110,15 +110,15 @@ void remove_report(const std::string& directory) {
   }
 }
 
-void write_head_page(const Results& results, const std::string& title, HeadIndex opened,
-                     const std::string& path) {
+void write_head_page(const Results& results, const std::vector<Presentation>& presentations,
+                     const std::string& title, HeadIndex opened, const std::string& path) {
   const std::vector<DrawnFigure> no_figures;
-  write_file(path, html_report({results, no_figures, title, opened}));
+  write_file(path, html_report({results, presentations, no_figures, title, opened}));
 }
 
-void write_report(const Results& results, const std::vector<DrawnFigure>& figures,
-                  const std::string& directory) {
-  const ReportContent content{results, figures};
+void write_report(const Results& results, const std::vector<Presentation>& presentations,
+                  const std::vector<DrawnFigure>& figures, const std::string& directory) {
+  const ReportContent content{results, presentations, figures};
   PendingFile html((fs::path(directory) / "report.html").string());
   PendingFile markdown((fs::path(directory) / "report.md").string());
   html.append(html_report(content));

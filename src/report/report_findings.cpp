@@ -14,25 +14,26 @@ std::optional<std::uint64_t> count_attribute(const Results& results, const std::
   return static_cast<std::uint64_t>(*count);
 }
 
-// `before` and the field of the first group that has it; empty if none does.
-std::string said_of_model(const Results& results, std::string ReportPart::*what,
-                          const std::string& before) {
-  for (const ResultsGroup& group : results.groups) {
-    if (!(group.report.*what).empty()) return before + group.report.*what;
+// `before` and the field of the first description that has it; empty if none does.
+std::string said_of_model(const std::vector<Description>& descriptions,
+                          std::string Description::*what, const std::string& before) {
+  for (const Description& each : descriptions) {
+    if (!(each.*what).empty()) return before + each.*what;
   }
   return "";
 }
 
-std::string model_line(const Results& results, const HeadShape& shape) {
+std::string model_line(const Results& results, const std::vector<Description>& descriptions,
+                       const HeadShape& shape) {
   std::string text = model_name(results) + " has " + count_text(shape.n_layer, "layer") + " of " +
                      count_text(shape.n_head, "head") +
-                     said_of_model(results, &ReportPart::model_size, " and ") + ".";
+                     said_of_model(descriptions, &Description::model_size, " and ") + ".";
   const std::optional<std::uint64_t> n_token = count_attribute(results, "n_token"),
                                      n_document = count_attribute(results, "n_document");
   if (n_token && n_document) {
     text += " It was watched reading " + grouped(*n_token) + " tokens in " +
             count_text(*n_document, "document") +
-            said_of_model(results, &ReportPart::model_loss, "; ") + ".";
+            said_of_model(descriptions, &Description::model_loss, "; ") + ".";
   }
   return text;
 }
@@ -55,7 +56,8 @@ std::string claims_line(const Results& results) {
 
 }  // namespace
 
-std::vector<Finding> findings(const Results& results) {
+std::vector<Finding> findings(const Results& results,
+                              const std::vector<Description>& descriptions) {
   std::vector<Finding> lines;
   const auto add = [&](const char* about, const std::string& text) {
     if (!text.empty()) lines.push_back({.about = about, .text = text});
@@ -65,12 +67,12 @@ std::vector<Finding> findings(const Results& results) {
       found != results.attributes.end()) {
     if (const auto* const text = std::get_if<std::string>(&found->second)) add("Warning", *text);
   }
-  for (const ResultsGroup& group : results.groups) add("Warning", group.report.warning);
+  for (const Description& each : descriptions) add("Warning", each.warning);
   if (shape && results.attributes.contains("model_path")) {
-    add("Model", model_line(results, *shape));
+    add("Model", model_line(results, descriptions, *shape));
   }
-  for (const auto& [group, finding] : items_by_rank(results, &ReportPart::findings)) {
-    lines.push_back(*finding);
+  for (const Description& each : descriptions) {
+    lines.insert(lines.end(), each.findings.begin(), each.findings.end());
   }
   add("Claims", claims_line(results));
   return lines;

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 
 #include "figures/figure_colours.hpp"
 #include "headscope/utf8.hpp"
@@ -13,6 +14,7 @@
 #include "report/report_patterns.hpp"
 #include "report/report_predictions.hpp"
 #include "report/script_json.hpp"
+#include "results/long_table.hpp"
 
 namespace headscope {
 namespace {
@@ -25,7 +27,15 @@ constexpr std::size_t most_value_rows = 1000;  // relations in either direction
 // Gathers every variable by head, and remembers where each is for the panel's sections.
 class Scores {
  public:
-  Scores(const Results& results, const HeadShape& shape) : shape_(shape) {
+  Scores(const Results& results, const std::vector<Presentation>& presentations,
+         const HeadShape& shape)
+      : shape_(shape) {
+    for (const Presentation& each : presentations) {
+      for (const std::string& name :
+           {each.reasons.score, each.reasons.baseline, each.reasons.threshold}) {
+        reasons_.insert(each.group + "/" + name);
+      }
+    }
     for (const ResultsGroup& group : results.groups) {
       if (group.name.find('/') != std::string::npos) continue;
       for (const Variable& variable : group.variables) add(group, variable);
@@ -34,9 +44,9 @@ class Scores {
 
   json list() const { return list_; }
 
-  json sections(const Results& results) const {
+  json sections(const Results& results, const std::vector<Presentation>& presentations) const {
     json sections = json::array();
-    for (const auto& [group, section] : items_by_rank(results, &ReportPart::scores)) {
+    for (const auto& [group, section] : items_of(results, presentations, &Presentation::scores)) {
       const std::string title = one_line(section->title);
       auto same = std::find_if(sections.begin(), sections.end(),
                                [&](const json& each) { return each["title"] == title; });
@@ -55,7 +65,8 @@ class Scores {
 
  private:
   void add(const ResultsGroup& group, const Variable& variable) {
-    if (variable.type == Variable::Type::flag || is_reason(group, variable.name)) return;
+    if (variable.type == Variable::Type::flag) return;
+    if (reasons_.contains(group.name + "/" + variable.name)) return;
     for (const HeadSlice& slice : head_slices(group, variable, shape_, most_slices)) {
       if (!has_number(slice.values)) continue;
       json score = {{"group", one_line(group.name)},
@@ -74,13 +85,8 @@ class Scores {
     }
   }
 
-  // The numbers behind types are shown as reasons.
-  static bool is_reason(const ResultsGroup& group, const std::string& name) {
-    const TypeReasons& reasons = group.report.reasons;
-    return name == reasons.score || name == reasons.baseline || name == reasons.threshold;
-  }
-
   HeadShape shape_;
+  std::set<std::string> reasons_;  // the numbers behind types are shown as reasons
   json list_ = json::array();
   std::map<std::string, std::vector<std::size_t>> places_;
 };
@@ -200,27 +206,29 @@ json types(const Results& results, const HeadShape& shape) {
 
 // For each head, its types with the score, baseline and threshold of each, and as notes what other
 // texts by type and head the group has.
-json reasons(const Results& results, const HeadShape& shape) {
+json reasons(const Results& results, const std::vector<Presentation>& presentations,
+             const HeadShape& shape) {
   const std::optional<HeadTypes> types = head_types(results, shape);
-  const auto found = std::ranges::find_if(results.groups, [](const ResultsGroup& group) {
-    return find_variable(group, group.report.reasons.score) != nullptr;
+  const auto presented = std::ranges::find_if(presentations, [&](const Presentation& each) {
+    return results.has(each.group) && results.group(each.group).has(each.reasons.score);
   });
-  if (!types || found == results.groups.end()) return nullptr;
-  const TypeReasons& names = found->report.reasons;
+  if (!types || presented == presentations.end()) return nullptr;
+  const ResultsGroup& group = results.group(presented->group);
+  const TypeReasons& names = presented->reasons;
   const std::size_t n_unit = shape.n_unit(), n_type = types->names.size();
   const auto numbers_of = [&](const std::string& name, std::size_t place) -> json {
-    const Variable* const variable = find_variable(*found, name);
+    const Variable* const variable = find_variable(group, name);
     if (variable == nullptr || variable->values.size() != n_type * n_unit) return nullptr;
     return json_number(variable->values.values[place]);
   };
   const auto text_of = [&](const std::string& name, std::size_t place, std::size_t count) {
-    const Variable* const variable = find_variable(*found, name);
+    const Variable* const variable = find_variable(group, name);
     if (variable == nullptr || variable->text.size() != count) return std::string();
     return one_line(variable->text[place]);
   };
   const auto notes_of = [&](std::size_t place) {
     json notes = json::array();
-    for (const Variable& variable : found->variables) {
+    for (const Variable& variable : group.variables) {
       if (variable.text.size() != n_type * n_unit || variable.name == names.about) continue;
       if (!variable.text[place].empty()) notes.push_back(one_line(variable.text[place]));
     }
@@ -250,7 +258,7 @@ json reasons(const Results& results, const HeadShape& shape) {
 json examples(const Results& results, const HeadShape& shape) {
   json by_unit(shape.n_unit(), json::array());
   for (const ResultsGroup& group : results.groups) {
-    if (!group.report.examples) continue;
+    if (!is_one_table(group)) continue;
     const Array& layer = group.variable("layer").values;
     const Array& head = group.variable("head").values;
     const auto places = [&](const std::string& what, std::size_t i) -> json {
@@ -279,15 +287,16 @@ json examples(const Results& results, const HeadShape& shape) {
 
 }  // namespace
 
-std::string head_data_json(const Results& results, std::optional<HeadIndex> opened) {
+std::string head_data_json(const Results& results, const std::vector<Presentation>& presentations,
+                           std::optional<HeadIndex> opened) {
   const std::optional<HeadShape> shape = head_shape(results);
   if (!shape) return "";
-  const Scores scores(results, *shape);
+  const Scores scores(results, presentations, *shape);
   json lists = json::array(), tables = json::array();
-  for (const auto& [group, nearest] : items_by_rank(results, &ReportPart::nearest)) {
+  for (const auto& [group, nearest] : items_of(results, presentations, &Presentation::nearest)) {
     add_nearest(*group, *nearest, shape->n_unit(), lists);
   }
-  for (const auto& [group, table] : items_by_rank(results, &ReportPart::tables)) {
+  for (const auto& [group, table] : items_of(results, presentations, &Presentation::tables)) {
     add_best_rows(*group, *table, *shape, tables);
   }
   const json data = {
@@ -296,10 +305,10 @@ std::string head_data_json(const Results& results, std::optional<HeadIndex> open
       {"sequential", continuous_colours(ColourScale::sequential)},
       {"diverging", continuous_colours(ColourScale::diverging)},
       {"types", types(results, *shape)},
-      {"reasons", reasons(results, *shape)},
+      {"reasons", reasons(results, presentations, *shape)},
       {"examples", examples(results, *shape)},
       {"scores", scores.list()},
-      {"sections", scores.sections(results)},
+      {"sections", scores.sections(results, presentations)},
       {"tables", tables},
       {"neighbours", lists},
       {"documents", pattern_documents(results, *shape)},

@@ -61,7 +61,7 @@ std::string claim_row(const PlacedClaim& placed) {
 }
 
 std::string claims_section(const ReportContent& content) {
-  const auto claims = claims_by_rank(content.results.groups);
+  const auto claims = claims_by_group(content.results.groups);
   if (claims.empty()) return "";
   std::string measured, arithmetic;
   for (const PlacedClaim& each : claims) {
@@ -182,7 +182,7 @@ std::string provenance_section(const Results& results) {
 
 std::string navigation(const ReportContent& content) {
   std::string html = "<nav id=\"contents\" aria-label=\"Sections\"><ul>\n";
-  if (!summary_section(content.results).empty()) {
+  if (!summary_section(content).empty()) {
     html += "<li><a href=\"#summary\">Summary</a></li>\n";
   }
   if (!claims_by_number(content.results.groups).empty())
@@ -211,7 +211,7 @@ std::string body(const ReportContent& content, const std::string& title) {
   const auto date = results.attributes.find("date");
   if (date != results.attributes.end()) html += ", " + html_text(attribute_text(date->second));
   html += "</p>\n</header>\n" + navigation(content) + "<main id=\"main\">\n" +
-          summary_section(results) + claims_section(content);
+          summary_section(content) + claims_section(content);
   for (const ResultsGroup& group : results.groups) html += group_section(content, group);
   const std::vector<const DrawnFigure*> others = content.other_figures();
   if (!others.empty()) {
@@ -220,7 +220,7 @@ std::string body(const ReportContent& content, const std::string& title) {
     html += "</section>\n";
   }
   return html + glossary_section() + provenance_section(results) + "</main>\n" +
-         data_block("head-data", head_data_json(results, content.opened)) +
+         data_block("head-data", head_data_json(results, content.presentations, content.opened)) +
          data_block("figure-data", figure_data_json(content));
 }
 

@@ -7,9 +7,9 @@
 namespace headscope {
 namespace {
 
-std::string findings_list(const Results& results) {
+std::string findings_list(const ReportContent& content) {
   std::string html;
-  for (const Finding& finding : findings(results)) {
+  for (const Finding& finding : findings(content.results, content.descriptions)) {
     html += "<li><strong>" + html_text(finding.about) + ".</strong> " + prose_html(finding.text) +
             "</li>\n";
   }
@@ -61,10 +61,10 @@ std::string head_map(const HeadShape& shape) {
 
 }  // namespace
 
-std::string summary_section(const Results& results) {
-  std::string html = findings_list(results);
-  for (const Overview& overview : overviews(results)) html += overview_table(overview);
-  if (const std::optional<HeadShape> shape = head_shape(results)) html += head_map(*shape);
+std::string summary_section(const ReportContent& content) {
+  std::string html = findings_list(content);
+  for (const Overview& overview : overviews(content)) html += overview_table(overview);
+  if (const std::optional<HeadShape> shape = head_shape(content.results)) html += head_map(*shape);
   if (html.empty()) return "";
   return "<section id=\"summary\">\n<h2>Summary</h2>\n<div class=\"overview\">\n" + html +
          "</div>\n</section>\n";

@@ -29,7 +29,7 @@ std::string row_text(const std::vector<std::string>& cells) {
 }
 
 std::string claims_text(const ReportContent& content) {
-  const auto claims = claims_by_rank(content.results.groups);
+  const auto claims = claims_by_group(content.results.groups);
   if (claims.empty()) return "";
   std::string text =
       "## Claims\n\n| No. | Claim | Verdict | Effect | Evidence |\n|---:|---|---|---|---|\n";
@@ -71,17 +71,17 @@ std::string variables_text(const ResultsGroup& group) {
   return text + "\n";
 }
 
-std::string findings_text(const Results& results) {
+std::string findings_text(const ReportContent& content) {
   std::string text;
-  for (const Finding& finding : findings(results)) {
+  for (const Finding& finding : findings(content.results, content.descriptions)) {
     text += "- **" + plain(finding.about) + ".** " + plain(finding.text) + "\n";
   }
   return text.empty() ? "" : "## Summary\n\n" + text + "\n";
 }
 
-std::string overviews_text(const Results& results) {
+std::string overviews_text(const ReportContent& content) {
   std::string text;
-  for (const Overview& overview : overviews(results)) {
+  for (const Overview& overview : overviews(content)) {
     text += row_text(overview.headings) + "|";
     for (std::size_t i = 0; i < overview.headings.size(); ++i) text += "---|";
     text += "\n";
@@ -120,7 +120,7 @@ std::string head_map_text(const Results& results) {
 
 std::string markdown_report(const ReportContent& content) {
   std::string text = "# " + plain(content.title) + "\n\nHeadscope " + plain(version()) + "\n\n" +
-                     findings_text(content.results) + overviews_text(content.results) +
+                     findings_text(content) + overviews_text(content) +
                      head_map_text(content.results) + claims_text(content);
   for (const ResultsGroup& group : content.results.groups) {
     text += "## " + plain(group_title(group)) + "\n\n";

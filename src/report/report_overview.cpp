@@ -5,7 +5,6 @@
 #include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
 #include "report/head_variables.hpp"
-#include "report/report_pages.hpp"
 
 namespace headscope {
 namespace {
@@ -46,11 +45,12 @@ void add_columns(const ResultsGroup& group, const Variable& variable, Overview& 
 
 }  // namespace
 
-std::vector<Overview> overviews(const Results& results) {
+std::vector<Overview> overviews(const ReportContent& content) {
   std::vector<Overview> all;
-  for (const ResultsGroup& group : results.groups) {
-    const OverviewTable& table = group.report.overview;
+  for (const Description& description : content.descriptions) {
+    const OverviewTable& table = description.overview;
     if (table.variables.empty()) continue;
+    const ResultsGroup& group = content.results.group(description.group);
     Overview overview{table.title, {table.dimension}, {}};
     const Variable* const pages = find_variable(group, table.pages);
     for (const std::string& label : dimension_labels(group, table.dimension)) {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "headscope/results.hpp"
+#include "report/report_pages.hpp"
 
 namespace headscope {
 
@@ -20,6 +20,6 @@ struct Overview {
 };
 
 /// The overview tables of all groups; columns without a number are left out.
-std::vector<Overview> overviews(const Results& results);
+std::vector<Overview> overviews(const ReportContent& content);
 
 }  // namespace headscope

@@ -17,9 +17,11 @@ std::string report_title(const Results& results);
 /// The content of both reports.
 struct ReportContent {
   const Results& results;
+  const std::vector<Presentation>& presentations;
   const std::vector<DrawnFigure>& figures;
   std::string title = report_title(results);  ///< the page's heading
   std::optional<HeadIndex> opened = {};       ///< the head whose panel is open from the start
+  std::vector<Description> descriptions = describe(results, presentations);
 
   std::vector<const DrawnFigure*> figures_of(const std::string& group) const;
   /// Figures whose group is not in the results.
@@ -31,7 +33,7 @@ std::string markdown_report(const ReportContent& content);
 
 /// The first section: what this model's heads do in plain words, and a map of all heads to choose
 /// from. Empty if the results hold nothing by head and there are no findings.
-std::string summary_section(const Results& results);
+std::string summary_section(const ReportContent& content);
 
 /// The id of a group's or a variable's place in the page.
 std::string group_anchor(const std::string& group);

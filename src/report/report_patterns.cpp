@@ -9,6 +9,7 @@
 #include "headscope/utf8.hpp"
 #include "report/report_pages.hpp"
 #include "report/script_json.hpp"
+#include "results/long_table.hpp"
 
 namespace headscope {
 namespace {
@@ -30,28 +31,28 @@ struct Weighting {
   }
 };
 
-std::optional<Weighting> weighting(const ResultsGroup& group, const HeadShape& shape,
-                                   const std::string& title, const std::string& name) {
-  const Variable* const variable = find_variable(group, name);
-  if (variable == nullptr) return std::nullopt;
-  const Shape& extents = variable->values.shape;
+std::optional<Weighting> weighting(const Variable& variable, const HeadShape& shape,
+                                   const std::string& title) {
+  const Shape& extents = variable.values.shape;
   const std::size_t n = extents.empty() ? 0 : extents.back();
   if (n == 0) return std::nullopt;
   if (extents == Shape{shape.n_layer, shape.n_head, n, n})
-    return {{title, variable, shape.n_unit()}};
-  if (extents == Shape{shape.n_layer, n, n}) return {{title, variable, shape.n_layer}};
+    return {{title, &variable, shape.n_unit()}};
+  if (extents == Shape{shape.n_layer, n, n}) return {{title, &variable, shape.n_layer}};
   return std::nullopt;
 }
 
-/// The attention and its other weightings; empty if the group holds no attention.
+/// The attention, which is the group's first pattern, and its other weightings; empty if the group
+/// holds no attention.
 std::vector<Weighting> weightings(const ResultsGroup& group, const HeadShape& shape) {
   std::vector<Weighting> found;
-  const auto attention = weighting(group, shape, "attention", group.report.pattern);
-  if (!attention || attention->n_matrix != shape.n_unit()) return found;
-  found.push_back(*attention);
-  for (const PatternWeighting& each : group.report.pattern_weightings) {
-    const auto other = weighting(group, shape, one_line(each.title), each.variable);
-    if (other && other->n_token() == attention->n_token()) found.push_back(*other);
+  for (const Variable& variable : group.variables) {
+    if (!is_pattern(variable)) continue;
+    const std::string title = found.empty() ? "attention" : one_line(spaced(variable.name));
+    const std::optional<Weighting> each = weighting(variable, shape, title);
+    const bool fits = each && (found.empty() ? each->n_matrix == shape.n_unit()
+                                             : each->n_token() == found.front().n_token());
+    if (fits) found.push_back(*each);
   }
   return found;
 }
@@ -64,8 +65,9 @@ std::size_t most_tokens(std::size_t n_matrix) {
 
 std::vector<std::string> token_texts(const ResultsGroup& group, std::size_t n_token) {
   std::vector<std::string> texts;
-  if (const Variable* const tokens = find_variable(group, group.report.token_labels)) {
-    texts = tokens->text;
+  if (const Variable* const read = find_variable(group, "token_text")) {
+    texts = read->text;
+  } else if (const Variable* const tokens = find_variable(group, "tokens")) {
     for (const double id : tokens->values.values) texts.push_back(number_text(id, 0) + " ");
   }
   texts.resize(n_token, "?");

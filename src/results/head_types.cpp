@@ -26,14 +26,12 @@ std::optional<HeadShape> head_shape(const Results& results) {
 }
 
 std::optional<HeadTypes> head_types(const Results& results, const HeadShape& shape) {
-  const auto group = std::ranges::find_if(
-      results.groups, [](const ResultsGroup& each) { return !each.report.types.empty(); });
-  if (group == results.groups.end() || !group->has(group->report.types) ||
-      !group->has(group->report.primary_type)) {
-    return std::nullopt;
-  }
-  const Variable& type = group->variable(group->report.types);
-  const Variable& primary = group->variable(group->report.primary_type);
+  const auto group = std::ranges::find_if(results.groups, [](const ResultsGroup& each) {
+    return each.has(type_variable) && each.has(primary_type_variable);
+  });
+  if (group == results.groups.end()) return std::nullopt;
+  const Variable& type = group->variable(type_variable);
+  const Variable& primary = group->variable(primary_type_variable);
   if (type.dimensions.size() != 3) return std::nullopt;
   HeadTypes types;
   types.names = group->dimensions.at(type.dimensions[0]).text;

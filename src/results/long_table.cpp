@@ -83,23 +83,26 @@ std::vector<std::size_t> LongTable::leading_rows(std::size_t most) const {
   return rows;
 }
 
-bool is_pattern(const LongTable& table) {
-  const ReportPart& part = table.group().report;
-  const std::string& name = table.variable().name;
-  return name == part.pattern ||
-         std::ranges::any_of(part.pattern_weightings,
-                             [&](const PatternWeighting& each) { return each.variable == name; });
+bool is_pattern(const Variable& variable) {
+  const std::vector<std::string>& names = variable.dimensions;
+  return names.size() >= 2 && names[names.size() - 2] == "query" && names.back() == "key";
+}
+
+bool is_one_table(const ResultsGroup& group) {
+  return !group.variables.empty() && std::ranges::all_of(group.variables, [](const Variable& each) {
+    return each.dimensions == std::vector<std::string>{"example"};
+  });
 }
 
 std::string table_file_name(const LongTable& table) {
-  const bool is_part = table.group().report.examples;
-  std::string name = table.group().name + (is_part ? "" : "." + table.variable().name) + ".csv";
+  std::string name = table.group().name;
+  if (!is_one_table(table.group())) name += "." + table.variable().name;
   std::replace(name.begin(), name.end(), '/', '.');
-  return name;
+  return name + ".csv";
 }
 
 bool has_table(const LongTable& table) {
-  return table.n_row() <= most_csv_rows && !is_pattern(table);
+  return table.n_row() <= most_csv_rows && !is_pattern(table.variable());
 }
 
 }  // namespace headscope

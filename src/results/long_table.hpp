@@ -49,11 +49,15 @@ std::string csv_row(const std::vector<std::string>& cells);
 /// The table with a row per head.
 inline constexpr const char* head_table_name = "heads.csv";
 
-/// Whether the variable is the attention on one document, or another weighting of it.
-bool is_pattern(const LongTable& table);
+/// Whether the variable is the attention on one document, or another weighting of it: its last
+/// dimensions are query and key.
+bool is_pattern(const Variable& variable);
 
-/// `pruning.loss_increase.csv`; the slash of a nested group becomes a dot. Examples are one table:
-/// `classification.examples.csv`.
+/// Whether all variables of the group are columns of one table: their one dimension is `example`.
+bool is_one_table(const ResultsGroup& group);
+
+/// `pruning.loss_increase.csv`; the slash of a nested group becomes a dot. Of a group that is one
+/// table: `classification.examples.csv`.
 std::string table_file_name(const LongTable& table);
 
 /// Whether write_tables writes it: it is no pattern and not too large.

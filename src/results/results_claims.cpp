@@ -51,10 +51,10 @@ std::vector<PlacedClaim> claims_by_number(const std::vector<ResultsGroup>& group
   return claims;
 }
 
-std::vector<PlacedClaim> claims_by_rank(const std::vector<ResultsGroup>& groups) {
+std::vector<PlacedClaim> claims_by_group(const std::vector<ResultsGroup>& groups) {
   Claims claims = claims_by_number(groups);
   std::ranges::stable_sort(claims, {}, [](const PlacedClaim& each) {
-    return std::pair(each.claim->arithmetic, each.claim->rank);
+    return std::pair(each.claim->arithmetic, each.group);
   });
   return claims;
 }
@@ -99,10 +99,6 @@ ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
                        [](const PlacedClaim& each) { return each.claim->evidence; }));
   group.add(claim_text("source", "Who says so, or whose finding the claim tests", claims,
                        [](const PlacedClaim& each) { return each.claim->source; }));
-  group.add(Variable::integer(
-      "rank", {"claim"},
-      numbers(claims, [](const Claim& claim) { return static_cast<double>(claim.rank); }),
-      "Place in the report, smallest first", "1", own_definition));
   group.add(claim_text("group", "Results group that settles the claim", claims,
                        [](const PlacedClaim& each) { return each.group->name; }));
   return group;
@@ -138,10 +134,6 @@ void restore_claims(const ResultsGroup& claims, Results& results) {
     claim.exact = whole_number("exact", i, 1) == 1;
     claim.arithmetic = claims.has("arithmetic") && whole_number("arithmetic", i, 1) == 1;
     if (claims.has("source")) claim.source = text("source", i);
-    if (claims.has("rank")) {
-      claim.rank =
-          static_cast<std::size_t>(whole_number("rank", i, std::numeric_limits<int>::max()));
-    }
     results.group(text("group", i)).claims.push_back(std::move(claim));
   }
 }

@@ -17,8 +17,8 @@ struct PlacedClaim {
 /// The claims of all groups by number; those of one number in the order of the groups.
 std::vector<PlacedClaim> claims_by_number(const std::vector<ResultsGroup>& groups);
 
-/// The same as a report lists them: by rank, those true by arithmetic last.
-std::vector<PlacedClaim> claims_by_rank(const std::vector<ResultsGroup>& groups);
+/// The same as a report lists them: by group, those true by arithmetic last.
+std::vector<PlacedClaim> claims_by_group(const std::vector<ResultsGroup>& groups);
 
 /// All claims of all groups, by number, as one group `claims`, a variable per field; without
 /// variables if there are none.

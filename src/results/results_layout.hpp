@@ -15,7 +15,6 @@ inline constexpr const char* groups_attribute = "groups";  ///< in the order of 
 // Attributes of a group.
 inline constexpr const char* title = "title";
 inline constexpr const char* summary = "summary";
-inline constexpr const char* report = "report";  ///< JSON; absent where there is none
 inline constexpr const char* variables_attribute = "variables";  ///< in order
 
 // Attributes of a variable.

@@ -132,16 +132,6 @@ std::optional<Variable::Interval> read_interval(const hdf5::InputFile& file,
                             has_resamples ? bound(layout::resamples) : Array()};
 }
 
-// Older results files have none.
-ReportPart read_report_part(const hdf5::InputFile& file, const std::string& group) {
-  if (!file.attribute(group, layout::report)) return {};
-  const std::optional<ReportPart> part =
-      ReportPart::parse(text_attribute(file, group, layout::report));
-  if (part) return *part;
-  throw DataError(file.path(), group + "@" + layout::report,
-                  "expected a part of the report as JSON, got other text");
-}
-
 // The objects in a file, each under one name. Names listed in attributes must be among these, so
 // that a small file cannot have one large dataset read many times.
 struct Contents {
@@ -159,7 +149,6 @@ ResultsGroup read_group(const hdf5::InputFile& file, const Contents& contents,
   group.name = name;
   group.title = text_attribute(file, name, layout::title);
   group.summary = text_attribute(file, name, layout::summary);
-  group.report = read_report_part(file, name);
   Datasets datasets;
   for (const hdf5::DatasetInfo& info : contents.datasets) {
     const bool direct = info.name.size() > name.size() && info.name.starts_with(name) &&

@@ -132,9 +132,6 @@ void write_group(hdf5::OutputFile& file, const ResultsGroup& group) {
   file.create_group(group.name);
   file.set_attribute(group.name, layout::title, valid_utf8(group.title));
   file.set_attribute(group.name, layout::summary, valid_utf8(group.summary));
-  if (group.report != ReportPart{}) {
-    file.set_attribute(group.name, layout::report, group.report.text());
-  }
   std::vector<std::string> names;
   for (const Variable& variable : group.variables) names.push_back(variable.name);
   file.set_attribute(group.name, layout::variables_attribute, names);

@@ -138,13 +138,13 @@ void write_tables(const Results& results, const std::string& directory) {
   fs::create_directories(directory, failure);
   if (failure) throw DataError(directory, "", "cannot be made: " + failure.message());
   const std::vector<LongTable> tables = tables_of(results, [](const LongTable& table) {
-    return has_table(table) && !table.group().report.examples;
+    return has_table(table) && !is_one_table(table.group());
   });
   std::vector<const ResultsGroup*> examples;
   std::vector<std::string> names{head_table_name};
   for (const LongTable& table : tables) names.push_back(table_file_name(table));
   for (const ResultsGroup& group : results.groups) {
-    if (!group.report.examples || group.variables.empty()) continue;
+    if (!is_one_table(group)) continue;
     examples.push_back(&group);
     names.push_back(table_file_name(LongTable(group, group.variables.front())));
   }
@@ -155,7 +155,8 @@ void write_tables(const Results& results, const std::string& directory) {
 }
 
 void write_pattern_tables(const Results& results, const std::string& directory) {
-  const std::vector<LongTable> tables = tables_of(results, is_pattern);
+  const std::vector<LongTable> tables =
+      tables_of(results, [](const LongTable& table) { return is_pattern(table.variable()); });
   std::vector<std::string> names = listed_tables(fs::path(directory) / manifest_name);
   for (const LongTable& table : tables) names.push_back(table_file_name(table));
   write_list(names, directory);

@@ -254,8 +254,6 @@ TEST_F(CorrelationAnalysis, ClustersAreColouredByTheHeadsTypes) {
                            {"no", "yes"}, "Types", own_definition));
   types.add(Variable::flag("primary", {"layer", "head"}, Array({2, 3}, {3, 0, 0, 0, 1, 3}),
                            {"none", "sink", "rare", "long_range"}, "Type", own_definition));
-  types.report.types = "type";
-  types.report.primary_type = "primary";
   results.groups.push_back(types);
   const std::vector<Series> series = points();
   ASSERT_EQ(series.size(), 3u);  // no head is rare

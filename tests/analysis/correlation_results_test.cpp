@@ -141,12 +141,14 @@ TEST(ControlClaim, ComparesTheSameDocumentsInEachResample) {
 TEST(LikenessLine, ComparesWithTheControlWhereThereIsOne) {
   const ResultsGroup alone =
       correlation_results(sums_of({0, 0}, {0.1, 0.7}), correlation_config(), settings());
-  ASSERT_EQ(alone.report.findings.size(), 1u);
-  EXPECT_EQ(alone.report.findings[0].text,
-            "What two heads of a layer write has a mean absolute cosine of 0.4.");
+  const auto line = [](const ResultsGroup& of) {
+    Results results;
+    results.groups = {of};
+    return correlation_presentation().describe(results).findings.at(0).text;
+  };
+  EXPECT_EQ(line(alone), "What two heads of a layer write has a mean absolute cosine of 0.4.");
   const ResultsGroup group = compared({0.1, 0.7}, {0.2, 0.8});
-  ASSERT_EQ(group.report.findings.size(), 1u);
-  EXPECT_EQ(group.report.findings[0].text,
+  EXPECT_EQ(line(group),
             "What two heads of a layer write has a mean absolute cosine of 0.4; in untrained "
             "models of this shape it is 0.5, so that training made them less alike.");
 }

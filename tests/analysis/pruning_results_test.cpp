@@ -145,9 +145,9 @@ TEST(PruningResults, ALossAboveThatOfGuessingWarnsAndSettlesNoClaim) {
   };
   // The loss is 2 nats; ln 8 = 2.08 and ln 7 = 1.95.
   const ResultsGroup above_chance = with_vocabulary(8), below_chance = with_vocabulary(7);
-  EXPECT_EQ(above_chance.report.warning, "");
+  EXPECT_EQ(loss_warning(above_chance, 8), "");
   EXPECT_EQ(above_chance.claims[0].verdict, Verdict::holds);
-  EXPECT_EQ(below_chance.report.warning,
+  EXPECT_EQ(loss_warning(below_chance, 7),
             "the loss of 2 nats per token is above 1.95, that of guessing among the 7 tokens: "
             "tokenizer, corpus or model may be the wrong one.");
   for (const Claim& claim : below_chance.claims) {
@@ -473,9 +473,11 @@ TEST(TwoPhasePruning, OfAnExampleByHand) {
   EXPECT_EQ(group.variable("n_document_first_order").values.values[0], 4);
   // All heads of the layer but another one: the prediction is that of this head; nothing is lost.
   EXPECT_DOUBLE_EQ(group.variable("loss_all_but_one").values(1, 0), 1);
-  ASSERT_FALSE(group.report.findings.empty());
-  const auto line = std::ranges::find(group.report.findings, "Two phases", &Finding::about);
-  ASSERT_NE(line, group.report.findings.end());
+  Results results;
+  results.groups = {group};
+  const std::vector<Finding> said = pruning_presentation().describe(results).findings;
+  const auto line = std::ranges::find(said, "Two phases", &Finding::about);
+  ASSERT_NE(line, said.end());
   EXPECT_EQ(line->text,
             "Heads were ablated on 3 documents; on 4 the gradient predicted what that costs, and "
             "regression combined both. From document to document they agree with a median r² over "

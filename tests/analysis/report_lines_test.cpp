@@ -27,9 +27,18 @@ ResultsGroup two_layers_of_three_heads() {
   return group;
 }
 
-std::map<std::string, std::string> lines(const ReportPart& part) {
+/// What a presentation says of the group of its name.
+Description described(const Presentation& presentation, ResultsGroup group) {
+  group.name = presentation.group;
+  Results results;
+  results.attributes["d_vocab"] = std::int64_t{1000};
+  results.groups.push_back(std::move(group));
+  return presentation.describe(results);
+}
+
+std::map<std::string, std::string> lines(const Description& description) {
   std::map<std::string, std::string> said;
-  for (const Finding& finding : part.findings) said[finding.about] = finding.text;
+  for (const Finding& finding : description.findings) said[finding.about] = finding.text;
   return said;
 }
 
@@ -51,7 +60,7 @@ ResultsGroup pruning(double n_interval, double n_harmless) {
 }
 
 TEST(PruningLines, NameTheHeadThatCostsMost) {
-  const ReportPart part = pruning_report(pruning(5, 2));
+  const Description part = described(pruning_presentation(), pruning(5, 2));
   EXPECT_THAT(lines(part)["Pruning one head"],
               HasSubstr("Setting L1H2 to zero costs most: the loss rises by 2.5 nats (50 %)"));
   EXPECT_EQ(part.model_loss, "its loss is 6 nats per token") << "on all documents";
@@ -59,9 +68,9 @@ TEST(PruningLines, NameTheHeadThatCostsMost) {
 }
 
 TEST(PruningLines, CountTheHarmlessHeadsAsTheAnalysisDid) {
-  EXPECT_THAT(lines(pruning_report(pruning(5, 2)))["Pruning one head"],
+  EXPECT_THAT(lines(described(pruning_presentation(), pruning(5, 2)))["Pruning one head"],
               HasSubstr("without a measurable increase: 2 of 5."));
-  EXPECT_THAT(lines(pruning_report(pruning(0, 0)))["Pruning one head"],
+  EXPECT_THAT(lines(described(pruning_presentation(), pruning(0, 0)))["Pruning one head"],
               HasSubstr("cannot be told: there are no intervals."));
 }
 
@@ -69,9 +78,18 @@ TEST(PruningLines, RepeatThePrunableShares) {
   ResultsGroup group = pruning(5, 2);
   group.add_dimension(Dimension::numbers("tolerance", {0.01, 0.05}));
   add(group, "prunable_share", {"tolerance"}, Array({2}, {0.3, 0.525}));
-  EXPECT_EQ(lines(pruning_report(group))["Pruning many"],
+  EXPECT_EQ(lines(described(pruning_presentation(), group))["Pruning many"],
             "Taken together, the least important first, 30 % of the heads can go before the loss "
             "rises by 1 %, and 52.5 % before it rises by 5 %.");
+}
+
+TEST(PruningLines, WarnOfALossAboveThatOfGuessing) {
+  ResultsGroup group = pruning(5, 2);
+  EXPECT_EQ(described(pruning_presentation(), group).warning, "");
+  group.variables[2].values.values[0] = 7;
+  EXPECT_THAT(described(pruning_presentation(), group).warning,
+              HasSubstr("the loss of 7 nats per token is above 6.91, that of guessing among the "
+                        "1000 tokens"));
 }
 
 TEST(CircuitLines, RepeatTheCountsOfTheAnalysis) {
@@ -81,19 +99,19 @@ TEST(CircuitLines, RepeatTheCountsOfTheAnalysis) {
   add(group, "ov_copying", {"layer", "head"}, copying);
   add(group, "n_copying", {}, Array(Shape{}, 4));
   add(group, "n_opposite", {}, Array(Shape{}, 2));
-  EXPECT_EQ(lines(circuit_report(group))["Weights"],
+  EXPECT_EQ(lines(described(circuits_presentation(), group))["Weights"],
             "As if heads read raw embeddings, which deep heads do not, the weights of 4 copy what "
             "they attend to and those of 2 write the opposite; L1H0 copies most (0.75). What heads "
             "do on text is measured by the analysis classification.");
 }
 
 TEST(CircuitLines, QuoteTheEffectMeasuredOnTextWhereThereIsOne) {
-  ResultsGroup group = two_layers_of_three_heads();
-  group.report.findings = {{40, "Weights", "By weights alone."}};
   Results results;
-  quote_measured_copying(results, group);
-  EXPECT_EQ(lines(group.report)["Weights"], "By weights alone.");
-
+  results.groups = {two_layers_of_three_heads()};
+  results.groups[0].name = "circuits";
+  add(results.groups[0], "ov_copying", {"layer", "head"}, Array({2, 3}, 0.25));
+  add(results.groups[0], "n_copying", {}, Array(Shape{}, 4));
+  add(results.groups[0], "n_opposite", {}, Array(Shape{}, 2));
   ResultsGroup measured = two_layers_of_three_heads();
   measured.name = "classification";
   measured.add_dimension(Dimension::labels("head_type", {"sink", "copying", "suppressing"}));
@@ -102,9 +120,9 @@ TEST(CircuitLines, QuoteTheEffectMeasuredOnTextWhereThereIsOne) {
   add(measured, "copy_effect", {"layer", "head"}, Array({2, 3}, {9, 0.2, 0, 0, 0, 0.65}));
   add(measured, "suppression_effect", {"layer", "head"}, Array({2, 3}, {-9, 0, 0, 0, -0.25, 0}));
   results.groups.push_back(measured);
-  quote_measured_copying(results, group);
-  EXPECT_FALSE(lines(group.report).contains("Weights"));
-  EXPECT_EQ(lines(group.report)["Copying"],
+  std::map<std::string, std::string> said = lines(circuits_presentation().describe(results));
+  EXPECT_FALSE(said.contains("Weights"));
+  EXPECT_EQ(said["Copying"],
             "Measured on the text, attending raises the attended token's logit in 2 heads (most "
             "L1H2, by 0.65 logits); it lowers the logit of attended tokens that were already "
             "predicted in 1 head (most L1H1, by 0.25 logits).");
@@ -112,7 +130,7 @@ TEST(CircuitLines, QuoteTheEffectMeasuredOnTextWhereThereIsOne) {
 
 TEST(LikenessLine, SaysThatTrainingChangedItOnlyWhereItsIntervalDoes) {
   const auto text = [](double low, double high) {
-    return likeness_finding(0.1, 0.2, {-0.1, low, high}).text;
+    return likeness_line(0.1, 0.2, {-0.1, low, high});
   };
   EXPECT_THAT(text(-0.2, -0.05), HasSubstr("it is 0.2, so that training made them less"));
   EXPECT_THAT(text(0.05, 0.2), HasSubstr("training made them more alike"));
@@ -133,14 +151,15 @@ ResultsGroup classification() {
 }
 
 TEST(ClassificationLines, CountTypesAndNameTheLeadingHeadsThatAreThere) {
-  std::map<std::string, std::string> said = lines(classification_report(classification()));
+  std::map<std::string, std::string> said =
+      lines(described(classification_presentation(), classification()));
   EXPECT_EQ(said["Jobs"],
             "2 of 6 heads have a job that passes its threshold: 2 long range, 1 positional (a head "
             "may have several).");
   EXPECT_EQ(said["Repetition and position"],
             "On repeated random tokens L1H1 puts 90 % of its attention on what followed last time, "
             "more than any other head. L0H2 looks at the previous token most (50 %).");
-  EXPECT_EQ(said["Resting place"],
+  EXPECT_EQ(said["Attention sink"],
             "Heads park 30 % of their attention on the first token; L1H1 parks the most (50 %).");
   EXPECT_FALSE(said.contains("Syntax")) << "without relations";
 }
@@ -150,7 +169,7 @@ TEST(ClassificationLines, WhatUntrainedModelsHaveTooIsNoJob) {
   group.add_dimension(Dimension::count("control", 2));
   group.add(Variable::real("control_type_heads", {"control", "head_type"},
                            Array({2, 2}, {0, 1, 0, 2}), "x", "1", own_definition));
-  EXPECT_EQ(lines(classification_report(group))["Jobs"],
+  EXPECT_EQ(lines(described(classification_presentation(), group))["Jobs"],
             "1 of 6 heads have a job that passes its threshold: 1 positional (a head may have "
             "several). No job, since untrained models have as many: long range (2; untrained at "
             "most 2).");
@@ -158,7 +177,7 @@ TEST(ClassificationLines, WhatUntrainedModelsHaveTooIsNoJob) {
   group.add_dimension(Dimension::count("control", 2));
   group.add(Variable::real("control_type_heads", {"control", "head_type"}, Array({2, 2}, 0.0), "x",
                            "1", own_definition));
-  EXPECT_THAT(lines(classification_report(group))["Jobs"],
+  EXPECT_THAT(lines(described(classification_presentation(), group))["Jobs"],
               HasSubstr("No head of 2 untrained models has one."));
 }
 
@@ -178,7 +197,7 @@ TEST(ClassificationLines, NoRelationTestedIsNotNoRelationFound) {
     Array passed({1, 1, 2, 3}, 0.0);
     passed.values[1] = accuracy > 0.5 ? 1 : 0;
     add(group, "relation_passed", {"relation", "direction", "layer", "head"}, passed);
-    return lines(classification_report(group))["Syntax"];
+    return lines(described(classification_presentation(), group))["Syntax"];
   };
   EXPECT_THAT(syntax_line(1, 0.75), HasSubstr("L0H1 is furthest above its baseline"));
   EXPECT_THAT(syntax_line(1, 0.4), HasSubstr("No head that even documents chose"));

@@ -39,16 +39,13 @@ ComparedRun weather(const std::string& label, const std::vector<double>& rain,
                                 estimates, "days resampled", "rain by head", "mm", "A source"));
   group.add(Variable::integer("days", {"layer", "head"}, Array({1, 3}, {1, 2, 3}), "rainy days",
                               "count", "A source"));
-  group.add(Variable::flag("kind", {"layer", "head"}, Array({1, 3}, kinds), {"none", "wet", "dry"},
-                           "kind of head", "A source"));
+  group.add(Variable::flag("primary", {"layer", "head"}, Array({1, 3}, kinds),
+                           {"none", "wet", "dry"}, "kind of head", "A source"));
   group.add(Variable::estimated("rain_sum", {}, {}, {{total, total - 1, total + 1}},
                                 "days resampled", "all rain", "mm", "A source"));
   group.add(Variable::estimated("rain_share", {"season"}, {seasons.size()},
                                 std::vector<Estimate>(seasons.size(), Estimate{0.5, 0.4, 0.6}),
                                 "days resampled", "share of the rain", "1", "A source"));
-  group.report.measures = {{"wetness", "rain_sum", ""}, {"wet_share", "rain_share", "time"}};
-  group.report.scores = {{10, "Rain", {"rain"}}};
-  group.report.primary_type = "kind";
   ComparedRun run;
   run.label = label;
   run.path = label + "/results.h5";
@@ -57,10 +54,25 @@ ComparedRun weather(const std::string& label, const std::vector<double>& rain,
   return run;
 }
 
+const std::vector<Presentation> presentations{
+    {.group = "weather",
+     .scores = {{"Rain", {"rain"}}},
+     .measures = {{"wetness", "rain_sum", ""}, {"wet_share", "rain_share", "time"}}}};
+
 const std::vector<double> first_rain{1, 2, 3, 10, 20, 30};
 
 ResultsGroup compared(const std::vector<ComparedRun>& runs) {
-  return compare_runs(runs, command_line_order).group;
+  return compare_runs(runs, command_line_order, presentations).group;
+}
+
+std::vector<std::string> lines(const ResultsGroup& group) {
+  Results results;
+  results.groups = {group};
+  std::vector<std::string> lines;
+  for (const Finding& finding : comparison_presentation(presentations).describe(results).findings) {
+    lines.push_back(finding.text);
+  }
+  return lines;
 }
 
 std::vector<double> values(const ResultsGroup& group, const std::string& variable) {
@@ -84,7 +96,7 @@ TEST(Comparison, SetsEveryVariableByHeadSideBySide) {
               ElementsAre("run", "season"));
   EXPECT_THAT(values(group, "weather_rain_rank_correlation"),
               ElementsAre(DoubleEq(1), DoubleEq(1), DoubleEq(-0.5), DoubleEq(1)));
-  EXPECT_FALSE(group.has("weather_kind_difference"));
+  EXPECT_FALSE(group.has("weather_primary_difference"));
   EXPECT_FALSE(group.has("weather_rain_sum"));
 }
 
@@ -126,7 +138,6 @@ ComparedRun of_documents(const std::string& label, double more, std::int64_t see
                                 "rain by head", "mm", "A source"));
   group.add(Variable::estimated("rain_sum", {}, {}, {estimates[0]}, "documents resampled",
                                 "all rain", "mm", "A source"));
-  group.report.measures = {{"wetness", "rain_sum", ""}};
   run.results.groups = {group};
   return run;
 }
@@ -144,7 +155,7 @@ TEST(Comparison, RunsOnTheSameDocumentsArePaired) {
   EXPECT_FALSE(group.variable("wetness_difference").estimate(0).has_interval());
   EXPECT_GT(group.variable("weather_rain_difference").estimate(3).low, 1);
   EXPECT_THAT(values(group, "weather_rain_changed"), ElementsAre(0, 0, 0, 1, 1, 1));
-  EXPECT_THAT(group.report.findings[1].text, HasSubstr("a difference of 1.0"));
+  EXPECT_THAT(lines(group)[1], HasSubstr("a difference of 1.0"));
 }
 
 TEST(Comparison, RunsOfOtherDocumentsOrDrawsAreNot) {
@@ -165,8 +176,8 @@ TEST(Comparison, ARemovedHeadIsRemovedAndNotOfAnotherType) {
   EXPECT_THAT(group.dimensions.at("type_to").text, ElementsAre("none", "wet", "dry", "removed"));
   EXPECT_EQ(group.variable("type_transition").values(1, 2, 3), 1);
   EXPECT_EQ(group.variable("type_transition").values(1, 2, 0), 0);
-  EXPECT_EQ(group.variable("weather_kind").values(1, 0, 2), 3);
-  EXPECT_EQ(group.report.findings.back().text,
+  EXPECT_EQ(group.variable("weather_primary").values(1, 0, 2), 3);
+  EXPECT_EQ(lines(group).back(),
             "Heads whose main type is another than in a: 0 of 2 heads in b; 1 more were removed.");
 }
 
@@ -236,10 +247,10 @@ TEST(Comparison, ARunIsEqualToItself) {
   write_results(test::results_sample(), path);
   std::vector<ComparedRun> runs;
   for (const char* const label : {"one", "two", "three"}) {
-    runs.push_back(read_compared_run(path));
+    runs.push_back(read_compared_run(path, presentations));
     runs.back().label = label;
   }
-  const Comparison comparison = compare_runs(runs, command_line_order);
+  const Comparison comparison = compare_runs(runs, command_line_order, presentations);
   EXPECT_THAT(comparison.notes, IsEmpty());
   std::size_t n_difference = 0, n_changed = 0, n_correlation = 0;
   for (const Variable& variable : comparison.group.variables) {
@@ -279,7 +290,7 @@ TEST(Comparison, LeavesOutPatternsOfDocuments) {
   const TemporaryDirectory folder;
   const std::string path = folder.file("results.h5");
   write_results(test::results_sample(), path);
-  const ComparedRun run = read_compared_run(path);
+  const ComparedRun run = read_compared_run(path, presentations);
   EXPECT_THAT(run.results.group("attention/0").variables, IsEmpty());
   EXPECT_TRUE(run.results.group("pruning").has("loss_increase"));
   EXPECT_FALSE(run.results.group("pruning").has("curve"));
@@ -291,8 +302,8 @@ TEST(Comparison, NotesWhatKeepsRunsApart) {
   ComparedRun fewer = weather("c", first_rain, {0, 0, 0}, 6);
   fewer.results.attributes["n_document"] = std::int64_t{1};
   fewer.results.attributes["version"] = std::string("0.0.1");
-  const Comparison comparison =
-      compare_runs({weather("a", first_rain, {0, 0, 0}, 5), other, fewer}, command_line_order);
+  const Comparison comparison = compare_runs({weather("a", first_rain, {0, 0, 0}, 5), other, fewer},
+                                             command_line_order, presentations);
   EXPECT_THAT(comparison.notes,
               ElementsAre("b was run on another corpus than a; differences may be the corpus's",
                           "c was run on 1 document, a on 9",
@@ -308,8 +319,8 @@ TEST(Comparison, RunsOfOtherShapesShareMeasuresAlone) {
     if (variable.dimensions.size() == 2) variable.values.shape = {3, 1};
     if (variable.dimensions.size() == 3) variable.values.shape = {2, 3, 1};
   }
-  const Comparison comparison =
-      compare_runs({weather("small", first_rain, {0, 0, 0}, 5), large}, command_line_order);
+  const Comparison comparison = compare_runs({weather("small", first_rain, {0, 0, 0}, 5), large},
+                                             command_line_order, presentations);
   EXPECT_THAT(comparison.notes,
               ElementsAre("large has 3 layers of 1 head, small 1 layer of 3 heads; heads are not "
                           "compared one by one"));
@@ -320,16 +331,16 @@ TEST(Comparison, RunsOfOtherShapesShareMeasuresAlone) {
 
 TEST(Comparison, RefusesWhatCannotBeCompared) {
   const ComparedRun run = weather("a", first_rain, {0, 0, 0}, 5);
-  EXPECT_EQ(message_of([&] { compare_runs({run}, ""); }),
+  EXPECT_EQ(message_of([&] { compare_runs({run}, "", presentations); }),
             "compare: expected at least 2 runs, got 1");
   EXPECT_EQ(message_of([&] {
-              compare_runs({run, run}, "");
+              compare_runs({run, run}, "", presentations);
             }),
             "compare: expected a different label for each run, got a twice");
   ComparedRun other = weather("b", first_rain, {0, 0, 0}, 5);
   other.results.groups[0].name = "tides";
   EXPECT_EQ(message_of([&] {
-              compare_runs({run, other}, "");
+              compare_runs({run, other}, "", presentations);
             }),
             "compare: expected runs with something in common, got none: a/results.h5 has weather; "
             "b/results.h5 has tides");
@@ -345,7 +356,7 @@ TEST(Comparison, IsReadBackWithItsFiguresAndNotComparedAgain) {
   const Results read = read_results(path);
   EXPECT_EQ(test::first_difference(results, read), "");
   std::vector<std::string> names;
-  for (Figure& figure : comparison_figures(read)) {
+  for (Figure& figure : comparison_figures(read, comparison_presentation(presentations))) {
     names.push_back(figure.name);
     EXPECT_THAT(write_figure(std::move(figure), folder.file("figures"), {"svg"}).svg,
                 HasSubstr("</svg>"));
@@ -353,26 +364,25 @@ TEST(Comparison, IsReadBackWithItsFiguresAndNotComparedAgain) {
   EXPECT_THAT(names, ElementsAre("comparison_wetness", "comparison_wet_share",
                                  "comparison_type_transition", "comparison_rank_correlation",
                                  "comparison_changed", "comparison_weather_rain_difference"));
-  EXPECT_EQ(message_of([&] { read_compared_run(path); }),
+  EXPECT_EQ(message_of([&] { read_compared_run(path, presentations); }),
             path + ": expected the results of a run, got a comparison");
 }
 
 TEST(Comparison, FindingsNameWhatChanged) {
   const ResultsGroup group = compared(
       {weather("a", first_rain, {0, 1, 2}, 5), weather("b", {1, 2, 0, 13, 20, 30}, {0, 1, 1}, 9)});
-  std::vector<std::string> lines;
-  for (const Finding& finding : group.report.findings) lines.push_back(finding.text);
   EXPECT_THAT(
-      lines, ElementsAre(
-                 "2 runs in the order of the command line: a, b. The others are compared with the "
-                 "first.",
-                 "Different from a beyond the interval: wetness (5 in a, 9 in b).",
-                 "Most heads differ from a beyond their intervals in: weather rain, spring (1 of 3 "
-                 "heads in b); weather rain, autumn (1 of 3 heads in b).",
-                 "The order of heads correlates least with that in a (Spearman's rho) for: weather "
-                 "rain, spring (-0.5 in b); weather rain, autumn (1 in b).",
-                 "Heads whose main type is another than in a: 1 of 3 heads in b (most often dry to "
-                 "wet, 1)."));
+      lines(group),
+      ElementsAre(
+          "2 runs in the order of the command line: a, b. The others are compared with the "
+          "first.",
+          "Different from a beyond the interval: wetness (5 in a, 9 in b).",
+          "Most heads differ from a beyond their intervals in: weather rain, spring (1 of 3 "
+          "heads in b); weather rain, autumn (1 of 3 heads in b).",
+          "The order of heads correlates least with that in a (Spearman's rho) for: weather "
+          "rain, spring (-0.5 in b); weather rain, autumn (1 in b).",
+          "Heads whose main type is another than in a: 1 of 3 heads in b (most often dry to "
+          "wet, 1)."));
 }
 
 }  // namespace

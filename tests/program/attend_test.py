@@ -54,7 +54,7 @@ class Attend(unittest.TestCase):
         self.assertEqual(len(self.data["documents"]), 1)
         document = self.data["documents"][0]
         self.assertEqual(document["tokens"], self.tokens)
-        self.assertEqual([kind["title"] for kind in document["kinds"]], ["attention", "value-weighted", "rollout"])
+        self.assertEqual([kind["title"] for kind in document["kinds"]], ["attention", "value weighted", "rollout"])
         n = len(self.tokens)
         for kind, pattern in zip(document["kinds"], self.patterns.values()):
             matrices = pattern.reshape(-1, n, n)

@@ -78,7 +78,7 @@ TEST(CommandLine, HelpIsGroupedInLinesOf80Columns) {
   const std::string help = run_headscope({"run", "--help"}).out;
   std::size_t place = 0;
   for (const char* heading :
-       {"Model", "Corpus", "Analyses", "Analysis circuits", "Analysis pruning", "Output", "Run"}) {
+       {"Model", "Corpus", "Analyses", "Analysis pruning", "Analysis circuits", "Output", "Run"}) {
     const std::size_t next = help.find(std::string("\n\n") + heading + "\n  -");
     ASSERT_NE(next, help.npos) << heading;
     EXPECT_GT(next, place) << heading;

@@ -12,7 +12,7 @@ RegisteredAnalysis with_passes(std::size_t n_pass, AnalysisInput input = Analysi
   AnalysisInfo info;
   info.passes.assign(n_pass, "working");
   info.input = input;
-  return {info, {}, {}, {}};
+  return {info, {}, {}, {}, {}};
 }
 
 /// `analysis/pass` of each part of each pass.

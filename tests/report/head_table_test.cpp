@@ -29,14 +29,12 @@ TEST(HeadTable, HasARowPerHeadWithItsTypesAndAllScores) {
   real("accuracy", {"relation", "layer", "head"}, Array({17, 2, 1}, 0.5));
   real("nothing", {"layer", "head"}, Array({2, 1}, std::nan("")));
   real("total", {}, Array(Shape{}, 7));
-  group.add(Variable::flag("is_of", {"type_name", "layer", "head"}, Array({2, 2, 1}, {1, 0, 1, 0}),
-                           {"no", "yes"}, "type", own_definition));
-  group.add(Variable::flag("main", {"layer", "head"}, Array({2, 1}, {2, 0}),
+  group.add(Variable::flag("type", {"type_name", "layer", "head"}, Array({2, 2, 1}, {1, 0, 1, 0}),
+                           {"no", "yes"}, "types", own_definition));
+  group.add(Variable::flag("primary", {"layer", "head"}, Array({2, 1}, {2, 0}),
                            {"none", "sink", "long_range"}, "primary", own_definition));
   group.add(Variable::flag("seen", {"layer", "head"}, Array({2, 1}, {0, 1}), {"never", "often"},
                            "seen", own_definition));
-  group.report.types = "is_of";
-  group.report.primary_type = "main";
   results.groups.push_back(std::move(group));
   const test::TemporaryDirectory folder;
   write_tables(results, folder.path());

@@ -35,7 +35,6 @@ Results with_patterns(std::size_t n_document, std::size_t n_layer, std::size_t n
     group.add_dimension(Dimension::count("key", n_token));
     group.add(real_variable("pattern", {"layer", "head", "query", "key"},
                             {n_layer, n_head, n_token, n_token}));
-    group.report.pattern = "pattern";
     results.groups.push_back(std::move(group));
   }
   return results;
@@ -58,7 +57,8 @@ TEST(HeadSlices, SplitAVariableByItsFurtherLabelsWhereverTheyStand) {
 }
 
 TEST(HeadData, HasScoresWithIntervalsTypesAndClosestHeads) {
-  const json data = json::parse(head_data_json(test::results_sample()));
+  const json data =
+      json::parse(head_data_json(test::results_sample(), test::sample_presentations()));
   EXPECT_EQ(data["layers"], 2);
   EXPECT_EQ(data["heads"], 3);
   EXPECT_EQ(data["types"]["flags"], json::parse("[[], [0], [], [], [], [0, 1]]"));
@@ -73,7 +73,8 @@ TEST(HeadData, HasScoresWithIntervalsTypesAndClosestHeads) {
 }
 
 TEST(HeadData, ListOnlyEligibleRowsAboveTheirBaseline) {
-  const json table = json::parse(head_data_json(test::results_sample()))["tables"][0];
+  const json table = json::parse(
+      head_data_json(test::results_sample(), test::sample_presentations()))["tables"][0];
   EXPECT_EQ(table["title"], "Relations it finds best");
   EXPECT_EQ(table["headings"][0], "Relation");
   EXPECT_EQ(table["units"].size(), 6u);
@@ -84,7 +85,6 @@ TEST(HeadData, ListOnlyEligibleRowsAboveTheirBaseline) {
 
 TEST(HeadData, ListsEveryRowAboveItsBaselineBestFirst) {
   Results results = test::results_sample();
-  ResultsGroup& group = results.group("classification");
   ResultsGroup many;
   many.name = "many";
   many.add_dimension(Dimension::labels("row", {"a", "b", "c", "d", "e"}));
@@ -97,26 +97,29 @@ TEST(HeadData, ListsEveryRowAboveItsBaselineBestFirst) {
   many.add(Variable::real("baseline", {"row"}, Array({5}, 0.5), "b", "1", own_definition));
   many.add(Variable::real("count", {"row"}, Array({5}, 9), "c", "1", own_definition));
   many.add(Variable::real("eligible", {"row"}, Array({5}, 1), "e", "1", own_definition));
-  many.report.tables = {{0, "Rows", {"row"}, "value", "baseline", "count", "eligible"}};
-  group.report.tables.clear();
   results.groups.push_back(many);
-  const json table = json::parse(head_data_json(results))["tables"][0];
+  const std::vector<Presentation> presentations{
+      {.group = "many", .tables = {{"Rows", {"row"}, "value", "baseline", "count", "eligible"}}}};
+  const json table = json::parse(head_data_json(results, presentations))["tables"][0];
   EXPECT_EQ(table["units"][4],
             json::parse("[[4, 0.64], [3, 0.63], [2, 0.62], [1, 0.61], [0, 0.6]]"));
   EXPECT_EQ(table["units"][0], json::array());
 }
 
-TEST(HeadData, SectionsFollowTheirRanksAndJoinUnderOneTitle) {
+TEST(HeadData, SectionsFollowThePresentationsAndJoinUnderOneTitle) {
   Results results = test::results_sample();
-  results.group("correlation").report.scores = {{30, "Where it attends", {"cosine_all"}}};
   ResultsGroup late;
   late.name = "late";
   late.add_dimension(Dimension::count("layer", 2));
   late.add_dimension(Dimension::count("head", 3));
   late.add(real_variable("share", {"layer", "head"}, {2, 3}));
-  late.report.scores = {{5, "First", {"unknown"}}, {30, "Where it attends", {"share"}}};
   results.groups.push_back(late);
-  const json data = json::parse(head_data_json(results));
+  std::vector<Presentation> presentations = test::sample_presentations();
+  presentations.back().scores = {{"Where it attends", {"cosine_all"}}};
+  presentations.push_back(
+      {.group = "late", .scores = {{"Last", {"unknown"}}, {"Where it attends", {"share"}}}});
+  presentations.push_back({.group = "not_run", .scores = {{"Not run", {"share"}}}});
+  const json data = json::parse(head_data_json(results, presentations));
   std::vector<std::string> titles, listed;
   for (const json& section : data["sections"]) {
     titles.push_back(section["title"]);
@@ -124,7 +127,7 @@ TEST(HeadData, SectionsFollowTheirRanksAndJoinUnderOneTitle) {
       listed.push_back(data["scores"][index.get<std::size_t>()]["name"]);
     }
   }
-  EXPECT_THAT(titles, ElementsAre("First", "What pruning it costs", "Where it attends"));
+  EXPECT_THAT(titles, ElementsAre("What pruning it costs", "Where it attends", "Last"));
   EXPECT_THAT(listed, ElementsAre("loss_increase", "loss_increase", "sink", "share"));
 }
 
@@ -137,12 +140,13 @@ TEST(HeadData, NearestHeadsAreListedByLabelAlongRowsOrColumns) {
   pairs.values(std::size_t{1}, std::size_t{0}, std::size_t{4}) = -100;
   group.add(pairs);
   group.add(Variable::real("chance", {"kind"}, Array({2}, {0.5, 0.25}), "c", "1", own_definition));
-  NearestHeads rows{.rank = 1, .title = " row", .variable = "pairs", .most = 2, .chance = "chance"};
+  NearestHeads rows{.title = " row", .variable = "pairs", .most = 2, .chance = "chance"};
   NearestHeads columns = rows;
   columns.title = " column";
   columns.by_column = columns.smallest = true;
-  group.report.nearest = {rows, columns};
-  const json lists = json::parse(head_data_json(results))["neighbours"];
+  const std::vector<Presentation> presentations{
+      {.group = "correlation", .nearest = {rows, columns}}};
+  const json lists = json::parse(head_data_json(results, presentations))["neighbours"];
   ASSERT_EQ(lists.size(), 4u);
   EXPECT_EQ(lists[0]["title"], "q row");
   EXPECT_EQ(lists[0]["units"][0], json::parse("[[5, 5], [4, 4]]"));
@@ -153,22 +157,22 @@ TEST(HeadData, NearestHeadsAreListedByLabelAlongRowsOrColumns) {
   EXPECT_EQ(lists[2]["units"][0], json::parse("[[1, 6], [2, 12]]"));
 }
 
-TEST(HeadData, OfOlderResultsAreTheScoresAlone) {
-  Results results = test::results_sample();
-  for (ResultsGroup& group : results.groups) group.report = {};
-  const json data = json::parse(head_data_json(results));
+TEST(HeadData, WithoutPresentationsAreWhatTheVariablesSay) {
+  const json data = json::parse(head_data_json(test::results_sample(), {}));
   EXPECT_GT(data["scores"].size(), 2u);
-  EXPECT_EQ(data["types"], nullptr);
-  for (const char* const part : {"sections", "tables", "neighbours", "documents"}) {
+  EXPECT_EQ(data["types"]["names"].size(), 2u);
+  EXPECT_EQ(data["documents"].size(), 1u);
+  EXPECT_EQ(data["reasons"], nullptr);
+  for (const char* const part : {"sections", "tables", "neighbours"}) {
     EXPECT_EQ(data[part], json::array()) << part;
   }
 }
 
 TEST(HeadData, AreEmptyWithoutHeads) {
   Results results;
-  EXPECT_EQ(head_data_json(results), "");
-  EXPECT_EQ(summary_section(results), "");
-  EXPECT_TRUE(findings(results).empty());
+  EXPECT_EQ(head_data_json(results, test::sample_presentations()), "");
+  EXPECT_EQ(summary_section({results, test::sample_presentations(), {}}), "");
+  EXPECT_TRUE(findings(results, {}).empty());
 }
 
 TEST(PatternDocuments, StayWithinTheirBudgetAt24LayersOf16Heads) {
@@ -194,7 +198,6 @@ TEST(PatternDocuments, ScaleOtherWeightingsByTheirLargest) {
   weighted.values(1, 2, 3, 1) = 2;
   group.add(weighted);
   group.add(real_variable("rollout", {"layer", "query", "key"}, {2, 4, 4}));
-  group.report.pattern_weightings = {{"weighted", "weighted"}, {"rollout", "rollout"}};
   const json kinds = pattern_documents(results, {2, 3})[0]["kinds"];
   ASSERT_EQ(kinds.size(), 3u);
   EXPECT_EQ(kinds[1]["largest"], json::parse("[0, 0, 0, 0, 0, 8]"));
@@ -213,28 +216,30 @@ TEST(Findings, SpeakOnlyOfWhatWasRun) {
   Results results = test::results_sample();
   const auto said = [&] {
     std::vector<std::string> about;
-    for (const Finding& finding : findings(results)) about.push_back(finding.about);
+    for (const Finding& finding :
+         findings(results, describe(results, test::sample_presentations()))) {
+      about.push_back(finding.about);
+    }
     return about;
   };
-  EXPECT_THAT(said(), ElementsAre("Model", "Jobs", "Resting place", "Pruning one head", "Claims"));
+  EXPECT_THAT(said(), ElementsAre("Model", "Pruning one head", "Jobs", "Attention sink", "Claims"));
   std::erase_if(results.groups, [](const ResultsGroup& group) { return group.name == "pruning"; });
-  EXPECT_THAT(said(), ElementsAre("Model", "Jobs", "Resting place"));
+  EXPECT_THAT(said(), ElementsAre("Model", "Jobs", "Attention sink"));
 }
 
 TEST(Findings, CountOneDocumentAsOne) {
   Results results = test::results_sample();
   results.attributes["n_token"] = std::int64_t{28830};
   results.attributes["n_document"] = std::int64_t{1};
-  results.group("correlation").report.model_size = "2.321 million parameters";
-  EXPECT_EQ(findings(results)[0].text,
+  std::vector<Description> descriptions = describe(results, test::sample_presentations());
+  descriptions.back().model_size = "2.321 million parameters";
+  EXPECT_EQ(findings(results, descriptions)[0].text,
             "tiny <b>.h5 has 2 layers of 3 heads and 2.321 million parameters. It was watched "
             "reading 28,830 tokens in 1 document; its loss is 3.2 nats per token.");
 }
 
-TEST(Findings, OfOlderResultsAreTheModelAndTheClaims) {
-  Results results = test::results_sample();
-  for (ResultsGroup& group : results.groups) group.report = {};
-  const std::vector<Finding> lines = findings(results);
+TEST(Findings, WithoutDescriptionsAreTheModelAndTheClaims) {
+  const std::vector<Finding> lines = findings(test::results_sample(), {});
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0].text, "tiny <b>.h5 has 2 layers of 3 heads.");
   EXPECT_EQ(lines[1].about, "Claims");

@@ -68,7 +68,8 @@ TEST(InlineSvg, RefusesWhatIsActive) {
 TEST(Report, NeedsEveryFigure) {
   const test::TemporaryDirectory folder;
   try {
-    write_report(test::results_sample(), {{small_figure(), "", {}, {}, {}}}, folder.file(""));
+    write_report(test::results_sample(), test::sample_presentations(),
+                 {{small_figure(), "", {}, {}, {}}}, folder.file(""));
     FAIL() << "written";
   } catch (const DataError& error) {
     EXPECT_THAT(error.what(), HasSubstr("small.svg: expected an SVG without scripts or links"));
@@ -79,7 +80,7 @@ TEST(Report, NeedsEveryFigure) {
 TEST(Report, HasFigureDefinitionSourceAndProvenance) {
   const test::TemporaryDirectory folder;
   const DrawnFigure drawn = write_figure(small_figure(), folder.file("figures"), {"svg"});
-  write_report(test::results_sample(), {drawn}, folder.file(""));
+  write_report(test::results_sample(), test::sample_presentations(), {drawn}, folder.file(""));
   EXPECT_THAT(folder.files(), testing::ElementsAre("figures", "report.html", "report.md"));
   const std::string html = test::read_file(folder.file("report.html"));
   for (const char* const part :
@@ -96,10 +97,10 @@ TEST(Report, HasFigureDefinitionSourceAndProvenance) {
         "cosine: 0.25 (no interval)", "Because. Source: Michel et al. 2019. |"}) {
     EXPECT_THAT(markdown, HasSubstr(part));
   }
-  // By rank, what is true by arithmetic last; the letters are those of the file.
+  // What is true by arithmetic stands last.
   const auto at = [&](const char* row) { return markdown.find(row); };
-  EXPECT_LT(at("| 9a |"), at("| 6 |"));
-  EXPECT_LT(at("| 6 |"), at("| 9b |"));
+  EXPECT_LT(at("| 6 |"), at("| 9a |"));
+  EXPECT_LT(at("| 9a |"), at("| 9b |"));
   EXPECT_LT(at("| 9b |"), at("| 2 |"));
 }
 
@@ -108,7 +109,7 @@ TEST(Report, AFigureOfNoGroupIsNotLost) {
   Figure figure = small_figure();
   figure.group = "elsewhere";
   const DrawnFigure drawn = write_figure(figure, folder.file("figures"), {"svg"});
-  write_report(test::results_sample(), {drawn}, folder.file(""));
+  write_report(test::results_sample(), test::sample_presentations(), {drawn}, folder.file(""));
   EXPECT_THAT(test::read_file(folder.file("report.html")), HasSubstr("Further figures"));
   EXPECT_THAT(test::read_file(folder.file("report.md")), HasSubstr("figures/small.svg"));
 }

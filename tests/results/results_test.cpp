@@ -68,7 +68,6 @@ TEST(Results, RoundTripIsExact) {
     EXPECT_EQ(a.name, b.name);
     EXPECT_EQ(a.title, b.title);
     EXPECT_EQ(a.summary, b.summary);
-    EXPECT_TRUE(a.report == b.report);
     ASSERT_EQ(a.dimensions.size(), b.dimensions.size());
     for (const auto& [name, dimension] : b.dimensions) {
       EXPECT_EQ(a.dimensions.at(name).text, dimension.text);
@@ -111,7 +110,6 @@ TEST(Results, RoundTripIsExact) {
       EXPECT_EQ(x.exact, y.exact);
       EXPECT_EQ(x.arithmetic, y.arithmetic);
       EXPECT_EQ(x.source, y.source);
-      EXPECT_EQ(x.rank, y.rank);
     }
   }
 }
@@ -293,30 +291,6 @@ TEST(Results, BothBoundsOfAnIntervalAreInTheFile) {
                         "shape [2, 2, 3], got [4]"));
 }
 
-TEST(Results, AGroupsPartOfTheReportIsWholeOrRefused) {
-  for (const char* const text :
-       {"findings", "[]", "{\"types\": 3}", "{\"findings\": [{\"rank\": 1e300}]}"}) {
-    EXPECT_THAT(error_after([&](hid_t file) {
-                  const hdf5::Handle group(H5Gopen2(file, "pruning", H5P_DEFAULT), H5Gclose);
-                  const hdf5::Handle attribute(H5Aopen(group, "report", H5P_DEFAULT), H5Aclose);
-                  const hdf5::Handle type(H5Aget_type(attribute), H5Tclose);
-                  H5Awrite(attribute, type, &text);
-                }),
-                HasSubstr(":pruning@report: expected a part of the report as JSON, got other text"))
-        << text;
-  }
-}
-
-TEST(Results, OfBeforeAnalysesBroughtTheirPartOfTheReportHaveNone) {
-  const test::TemporaryDirectory folder;
-  const std::string path = folder.file("results.h5");
-  Results results = test::results_sample();
-  for (ResultsGroup& group : results.groups) group.report = {};
-  write_results(results, path);
-  EXPECT_FALSE(hdf5::InputFile(path).attribute("pruning", "report").has_value());
-  EXPECT_TRUE(read_results(path).group("pruning").report == ReportPart{});
-}
-
 TEST(Results, ALinkIsNoSecondDataset) {
   EXPECT_THAT(error_after([](hid_t file) {
                 H5Ldelete(file, "pruning/curve", H5P_DEFAULT);
@@ -424,18 +398,19 @@ TEST(Tables, LeaveOutPatternsUnlessAsked) {
   ResultsGroup group;
   group.name = "attention/0";
   group.add_dimension(Dimension::count("query", 2));
-  group.add(reals("pattern", {"query"}, Array({2}, {1, 2})));
-  group.add(reals("weighted", {"query"}, Array({2}, {3, 4})));
+  group.add_dimension(Dimension::count("key", 1));
+  group.add(reals("pattern", {"query", "key"}, Array({2, 1}, {1, 2})));
+  group.add(reals("weighted", {"query", "key"}, Array({2, 1}, {3, 4})));
   group.add(reals("entropy", {"query"}, Array({2})));
-  group.report.pattern = "pattern";
-  group.report.pattern_weightings = {{"weighted", "weighted"}};
   Results results;
   results.groups = {group};
   write_tables(results, folder.file(""));
   EXPECT_THAT(folder.files(), ElementsAre("attention.0.entropy.csv", "headscope-tables.txt"));
   write_pattern_tables(results, folder.file(""));
-  EXPECT_EQ(test::read_file(folder.file("attention.0.pattern.csv")), "query,pattern\n0,1\n1,2\n");
-  EXPECT_EQ(test::read_file(folder.file("attention.0.weighted.csv")), "query,weighted\n0,3\n1,4\n");
+  EXPECT_EQ(test::read_file(folder.file("attention.0.pattern.csv")),
+            "query,key,pattern\n0,0,1\n1,0,2\n");
+  EXPECT_EQ(test::read_file(folder.file("attention.0.weighted.csv")),
+            "query,key,weighted\n0,0,3\n1,0,4\n");
 }
 
 TEST(Tables, HaveARowPerExample) {
@@ -448,7 +423,6 @@ TEST(Tables, HaveARowPerExample) {
   found.type = Variable::Type::flag;
   found.flag_meanings = {"missed", "found"};
   group.add(found);
-  group.report.examples = true;
   Results results;
   results.groups = {group};
   write_tables(results, folder.file(""));

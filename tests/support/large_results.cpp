@@ -40,9 +40,6 @@ ResultsGroup types(std::size_t n_layer, std::size_t n_head) {
   meanings.insert(meanings.end(), names.begin(), names.end());
   group.add(
       Variable::flag("primary", {"layer", "head"}, primary, meanings, "Main type", own_definition));
-  group.report.types = "type";
-  group.report.primary_type = "primary";
-  group.report.scores = {{10, "Where it attends", {"sink"}}};
   return group;
 }
 
@@ -54,8 +51,6 @@ ResultsGroup likeness(std::size_t n_unit) {
   group.add_dimension(Dimension::count("unit_j", n_unit));
   group.add(Variable::real("cosine_all", {"unit_i", "unit_j"}, uniform({n_unit, n_unit}, 3),
                            "Cosine of two heads", "cosine", own_definition));
-  group.report.nearest = {
-      {.title = "Write most alike", .variable = "cosine_all", .chance = "", .alike = true}};
   return group;
 }
 
@@ -86,8 +81,6 @@ ResultsGroup attention(std::size_t n_layer, std::size_t n_head) {
   group.add(Variable::strings("token_text", {"token"}, tokens, "Tokens", own_definition));
   group.add(Variable::real("pattern", {"layer", "head", "query", "key"}, std::move(pattern),
                            "Attention", "probability", own_definition));
-  group.report.pattern = "pattern";
-  group.report.token_labels = "token_text";
   return group;
 }
 
@@ -110,6 +103,14 @@ std::vector<Figure> large_figures(const Results& results) {
   units.row_title = units.column_title = "head";
   return {{"heads", "classification", "Sink mass", "Caption.", own_definition, heads},
           {"units", "correlation", "Cosine of all heads", "Caption.", own_definition, units}};
+}
+
+std::vector<Presentation> large_presentations() {
+  return {
+      {.group = "classification", .scores = {{"Where it attends", {"sink"}}}},
+      {.group = "correlation",
+       .nearest = {
+           {.title = "Write most alike", .variable = "cosine_all", .chance = "", .alike = true}}}};
 }
 
 }  // namespace headscope::test

@@ -81,17 +81,12 @@ ResultsGroup pruning() {
   prunable.effect.low = 0.3;
   prunable.effect.high = 0.5;
   prunable.source = "Michel et al. 2019";
-  prunable.rank = 20;
   add_claim(9, hostile, Verdict::undecided, "", hostile);
   Claim& exact = add_claim(2, "Exact", Verdict::does_not_hold, "parameters", "4d² = 2,359,296.");
   exact.effect.value = 2359296;
-  exact.rank = 50;
   exact.exact = true;
   exact.arithmetic = true;
   add_claim(6, "Uncertain", Verdict::undecided, "cosine", "One document.").effect.value = 0.25;
-  group.report.findings = {{20, "Pruning one head", "Setting L1H2 to zero costs most. " + hostile}};
-  group.report.model_loss = "its loss is 3.2 nats per token";
-  group.report.scores = {{10, "What pruning it costs", {"loss_increase"}}};
   return group;
 }
 
@@ -124,10 +119,6 @@ ResultsGroup classification() {
   primary.values.values = {0, 1, 0, 0, 0, 2};
   primary.flag_meanings = {"none", "positional", "induction"};
   group.add(primary);
-  group.report.findings = {
-      {10, "Jobs", "2 of 6 heads have a job that passes its threshold: 2 positional, 1 induction."},
-      {10, "Resting place", "L0H1 parks the most."}};
-  group.report.scores = {{20, "Where it attends", {"sink"}}};
   // Every head finds 75 % of the arcs of each relation. det is not tested; on obj, a fixed offset
   // does as well.
   group.add_dimension(Dimension::labels("relation", {"det", "nsubj", "obj"}));
@@ -142,15 +133,6 @@ ResultsGroup classification() {
   add("baseline", axes, Array({3, 1}, {0.5, 0.5, 0.75}));
   add("arcs", axes, Array({3, 1}, 29));
   add("tested", axes, Array({3, 1}, {0, 1, 1}));
-  group.report.tables = {{0,
-                          "Relations it finds best",
-                          {"Relation", "Held-out accuracy", "Best fixed offset", "Arcs"},
-                          "accuracy",
-                          "baseline",
-                          "arcs",
-                          "tested"}};
-  group.report.types = "type";
-  group.report.primary_type = "primary";
   const std::vector<std::string> by_type{"head_type", "layer", "head"};
   add("type_score", by_type, Array({2, 2, 3}, 0.75));
   add("type_baseline", by_type, Array({2, 2, 3}, 0.25));
@@ -160,8 +142,6 @@ ResultsGroup classification() {
   group.add(Variable::strings("type_about", by_type, about, "What it is about", own_definition));
   group.add(Variable::strings("type_rule", {"head_type"}, {"rule of positional", hostile},
                               "The rule", own_definition));
-  group.report.reasons = {"type_rule", "type_score", "type_baseline", "type_threshold",
-                          "type_about"};
   return group;
 }
 
@@ -191,7 +171,6 @@ ResultsGroup examples() {
   add("attended_end", {7, 12});
   add_text("attended", {"cat", "dog"});
   add("found", {1, 0});
-  group.report.examples = true;
   return group;
 }
 
@@ -238,9 +217,6 @@ ResultsGroup patterns() {
   }
   rollout.units = "probability";
   group.add(rollout);
-  group.report.pattern = "pattern";
-  group.report.pattern_weightings = {{"rollout", "rollout"}};
-  group.report.token_labels = "token_text";
   return group;
 }
 
@@ -255,11 +231,6 @@ ResultsGroup correlation() {
   for (std::size_t unit = 0; unit < 6; ++unit) cosine.values(unit, unit) = 1;
   cosine.values(std::size_t{0}, std::size_t{5}) = cosine.values(std::size_t{5}, std::size_t{0}) = 1;
   group.add(cosine);
-  NearestHeads nearest;
-  nearest.title = "Write most alike (cosine)";
-  nearest.variable = "cosine_all";
-  nearest.alike = true;
-  group.report.nearest = {nearest};
   return group;
 }
 
@@ -275,6 +246,40 @@ Results results_sample() {
                         {"date", std::string("2024-02-29T12:00:00Z")}};
   results.groups = {pruning(), nested(), classification(), examples(), correlation(), patterns()};
   return results;
+}
+
+std::vector<Presentation> sample_presentations() {
+  const auto say = [](std::vector<Finding> findings, const std::string& model_loss) {
+    return [findings = std::move(findings), model_loss](const Results&) {
+      Description description;
+      description.findings = findings;
+      description.model_loss = model_loss;
+      return description;
+    };
+  };
+  return {{.group = "pruning",
+           .describe = say({{"Pruning one head", "Setting L1H2 to zero costs most. " + hostile}},
+                           "its loss is 3.2 nats per token"),
+           .scores = {{"What pruning it costs", {"loss_increase"}}}},
+          {.group = "classification",
+           .describe = say(
+               {{"Jobs",
+                 "2 of 6 heads have a job that passes its threshold: 2 positional, 1 induction."},
+                {"Attention sink", "L0H1 parks the most."}},
+               ""),
+           .scores = {{"Where it attends", {"sink"}}},
+           .tables = {{"Relations it finds best",
+                       {"Relation", "Held-out accuracy", "Best fixed offset", "Arcs"},
+                       "accuracy",
+                       "baseline",
+                       "arcs",
+                       "tested"}},
+           .reasons = {"type_rule", "type_score", "type_baseline", "type_threshold", "type_about"}},
+          {.group = "correlation",
+           .nearest = {{.title = "Write most alike (cosine)",
+                        .variable = "cosine_all",
+                        .chance = "",
+                        .alike = true}}}};
 }
 
 }  // namespace headscope::test

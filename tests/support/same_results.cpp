@@ -12,8 +12,8 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
 
 bool same_claim(const Claim& a, const Claim& b) {
   return a.number == b.number && a.statement == b.statement && a.verdict == b.verdict &&
-         a.evidence == b.evidence && a.source == b.source && a.rank == b.rank &&
-         a.exact == b.exact && a.arithmetic == b.arithmetic &&
+         a.evidence == b.evidence && a.source == b.source && a.exact == b.exact &&
+         a.arithmetic == b.arithmetic &&
          same_bits({a.effect.value, a.effect.low, a.effect.high},
                    {b.effect.value, b.effect.low, b.effect.high});
 }
@@ -29,7 +29,6 @@ bool same_interval(const Variable& a, const Variable& b) {
 std::string difference_of(const ResultsGroup& a, const ResultsGroup& b) {
   if (a.name != b.name || a.variables.size() != b.variables.size()) return a.name;
   if (a.summary != b.summary) return a.name + ": summary";
-  if (a.report != b.report) return a.name + ": report";
   for (std::size_t i = 0; i < a.variables.size(); ++i) {
     const Variable &x = a.variables[i], &y = b.variables[i];
     if (x.name != y.name || x.values.shape != y.values.shape || x.text != y.text ||

@@ -26,6 +26,7 @@ headscope::Figure head_costs() {
 }
 
 void write_figures_and_report(const headscope::Results& results,
+                              const std::vector<headscope::Presentation>& presentations,
                               std::vector<headscope::Figure> figures,
                               const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder / "figures");
@@ -34,7 +35,7 @@ void write_figures_and_report(const headscope::Results& results,
     drawn.push_back(
         headscope::write_figure(std::move(figure), (folder / "figures").string(), {"svg"}));
   }
-  headscope::write_report(results, drawn, folder.string());
+  headscope::write_report(results, presentations, drawn, folder.string());
 }
 
 }  // namespace
@@ -56,12 +57,14 @@ int main(int argc, char** argv) {
       figure.group = "pruning";
       figure.caption = "Caption of " + headscope::test::hostile;
     }
-    write_figures_and_report(results, std::move(figures), folder);
+    write_figures_and_report(results, headscope::test::sample_presentations(), std::move(figures),
+                             folder);
     for (const auto& [n_layer, n_head] : {std::pair{12, 12}, std::pair{24, 16}}) {
       const headscope::Results large = headscope::test::large_results(
           static_cast<std::size_t>(n_layer), static_cast<std::size_t>(n_head));
       const std::string name = std::to_string(n_layer) + "x" + std::to_string(n_head);
-      write_figures_and_report(large, headscope::test::large_figures(large), folder / name);
+      write_figures_and_report(large, headscope::test::large_presentations(),
+                               headscope::test::large_figures(large), folder / name);
     }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

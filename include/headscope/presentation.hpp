@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+/// How a report presents a group of results, computed whenever a report is made: sentences, and
+/// which variables the head panel shows and how. Variables are named as in their group; one that a
+/// group lacks is left out. "By head" means with the dimensions layer and head.
+namespace headscope {
+
+struct Results;
+
+/// One line of the summary.
+struct Finding {
+  std::string about;  ///< `Syntax`
+  std::string text;   ///< one or two plain sentences with this model's numbers
+};
+
+/// A table in the summary with a row per label of a dimension.
+struct OverviewTable {
+  std::string title;
+  std::string dimension;
+  std::string pages;  ///< text by label: relative path of a page to link; may be empty
+  /// By label, or by label and one more dimension, whose labels are columns.
+  std::vector<std::string> variables;
+};
+
+/// What a group's numbers say in words.
+struct Description {
+  std::string group;  ///< set by `describe`
+  /// Why the results may mean nothing: a sentence shown before the others and by the program. May
+  /// be empty.
+  std::string warning;
+  std::vector<Finding> findings;
+  /// Parts of the summary's first line, about the model; may be empty.
+  std::string model_size;  ///< `124.4 million parameters`
+  std::string model_loss;  ///< `its loss is 3.2 nats per token`
+  OverviewTable overview;  ///< without variables: none
+
+  /// Adds a finding, unless `text` is empty.
+  void add(const std::string& about, const std::string& text);
+};
+
+/// Variables by head whose values are listed together. Sections with the same title are merged.
+struct ScoreSection {
+  std::string title;
+  std::vector<std::string> variables;
+};
+
+/// The heads nearest to a head by a variable of two dimensions of heads, or of a dimension before
+/// these: then there is a list for each of its labels.
+struct NearestHeads {
+  std::string title;  ///< of a list, after the label if there is one
+  std::string variable;
+  std::size_t most = 5;    ///< heads in a list
+  bool smallest = false;   ///< list the smallest values, else the largest absolute values
+  bool by_column = false;  ///< the panel's head is on the last axis, else on the one before
+  std::string chance;      ///< a variable by label, the value expected by chance; may be empty
+  bool alike = false;      ///< near means alike: the panel offers the nearest for comparison
+};
+
+/// The table rows where a head exceeds the row's baseline most.
+struct BestRows {
+  std::string title;
+  std::vector<std::string> headings;  ///< of the row's label, value, baseline and count
+  std::string value;                  ///< a share, by row and head
+  std::string baseline, count;        ///< by row
+  std::string eligible;               ///< a flag by row; rows with 0 are left out
+};
+
+/// A number that sums up a model, for comparisons of models of any shape.
+struct Measure {
+  std::string name;       ///< in a comparison: `loss`
+  std::string variable;   ///< of no dimension or one
+  std::string dimension;  ///< that dimension's name in a comparison; empty: the variable's own
+};
+
+/// Why a head is of a type: variables by type and head (`rule`: by type), numbers or text; no value
+/// or an empty text where a type has none.
+struct TypeReasons {
+  std::string rule;                        ///< in words
+  std::string score, baseline, threshold;  ///< a head is of the type from the threshold on
+  std::string about;                       ///< what the score is about: `nsubj, dependent to head`
+};
+
+struct Presentation {
+  std::string group;
+  /// Called where the results have the group; none: the group has no sentences.
+  std::function<Description(const Results&)> describe = {};
+  std::vector<ScoreSection> scores = {};
+  std::vector<NearestHeads> nearest = {};
+  std::vector<BestRows> tables = {};
+  std::vector<Measure> measures = {};
+  TypeReasons reasons = {};
+};
+
+/// The descriptions of the groups that the results have, in the order of the presentations. Where
+/// results of another version lack a variable, the group's description is a warning that names it.
+std::vector<Description> describe(const Results& results,
+                                  const std::vector<Presentation>& presentations);
+
+}  // namespace headscope
