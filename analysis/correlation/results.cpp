@@ -16,15 +16,85 @@ namespace headscope {
 namespace {
 
 const char* const spaces[] = {"head", "residual"};
+const char* const by_documents = "documents (of a large corpus, 128 blocks of them) resampled";
 
-/// Two-dimensional values as a matrix.
-arma::mat matrix(const Array& values) {
-  arma::mat result(values.shape[0], values.shape[1]);
-  for (Index i = 0; i < result.n_rows; ++i) {
-    for (Index j = 0; j < result.n_cols; ++j) result(i, j) = values(i, j);
-  }
-  return result;
-}
+const VariableTable variables{
+    {"cosine",
+     {"space", "layer", "head_i", "head_j"},
+     "cosine",
+     "cosine of two heads' outputs stacked over all tokens but position 0; head space: z, which "
+     "depends on each head's own basis; residual space: z W_O"},
+    {"cosine_token",
+     {"space", "layer", "head_i", "head_j"},
+     "cosine",
+     "mean over tokens but position 0 of the cosine of two heads' outputs"},
+    {"cosine_all",
+     {"unit_i", "unit_j"},
+     "cosine",
+     "cosine in residual space between heads of all layers; unit = layer * n_head + head"},
+    {"cka",
+     {"layer", "head_i", "head_j"},
+     "1",
+     "linear centred kernel alignment of two heads' z over all tokens but position 0",
+     "Kornblith et al. 2019"},
+    {"disagreement_mean", {"kind"}, "1", "mean of disagreement over layers", "Li et al. 2018"},
+    {"disagreement",
+     {"kind", "layer"},
+     "1",
+     "minus the mean over ordered pairs of heads, a head with itself included and pruned heads "
+     "left out, of the cosine of their values (subspace), of the sum over keys of the product of "
+     "their attention per query (position), and of the cosine of z (output); values and z of all "
+     "tokens stacked, position 0 left out as a query",
+     "Li et al. 2018"},
+    {"output_share",
+     {"layer", "head"},
+     "1",
+     "share of the squared norm of the layer's summed head outputs that lies along this head's "
+     "output; the heads of a layer sum to 1, and a head that works against the others is negative"},
+    {"mean_abs_cosine",
+     {"space", "layer"},
+     "cosine",
+     "mean over pairs of different heads of |cosine|",
+     own_definition,
+     by_documents},
+    {"mean_abs_cosine_mean",
+     {},
+     "cosine",
+     "mean over layers of mean_abs_cosine in residual space",
+     own_definition,
+     by_documents},
+    {"js_distance",
+     {"unit_i", "unit_j"},
+     "sqrt(nats)",
+     "square root of the Jensen-Shannon divergence (natural logarithm) between two heads' "
+     "attention, mean over {n_query} queries drawn at random and spread evenly over the corpus, "
+     "weighted to represent all its queries",
+     "Clark et al. 2019, section 6"},
+    {"mds",
+     {"unit", "axis"},
+     "sqrt(nats)",
+     "two-dimensional metric multidimensional scaling of js_distance (least stress of several "
+     "starts)",
+     "Clark et al. 2019, figure 6"},
+    {"mean_abs_cosine_control",
+     {"control", "space", "layer"},
+     "cosine",
+     "mean_abs_cosine of untrained models of the same shape, on documents spread evenly over the "
+     "corpus"},
+    {"mean_abs_cosine_difference",
+     {"space", "layer"},
+     "cosine",
+     "mean_abs_cosine less the mean of mean_abs_cosine_control; documents and untrained models are "
+     "resampled, where both read all documents the same ones",
+     own_definition,
+     by_documents},
+    {"mean_abs_cosine_difference_mean",
+     {},
+     "cosine",
+     "mean over layers of mean_abs_cosine_difference in residual space",
+     own_definition,
+     by_documents},
+};
 
 /// Inner products of heads, per space: block of documents x layer x head x head.
 using BlockProducts = std::array<Array, 2>;
@@ -52,7 +122,7 @@ std::vector<double> mean_abs_cosines(const BlockProducts& blocks, const Weights&
   for (std::size_t space = 0; space < 2; ++space) {
     const Array total = total_products(blocks[space], weights);
     for (Index layer = 0; layer < total.shape[0]; ++layer) {
-      means.push_back(mean_abs_off_diagonal(cosines(matrix(total.part(layer)))));
+      means.push_back(mean_abs_off_diagonal(cosines(total.matrix(layer))));
     }
   }
   return means;
@@ -78,82 +148,46 @@ std::vector<Estimate> by_layer_and_mean(
   });
 }
 
-const char* const resampling = "documents (of a large corpus, 128 blocks of them) resampled";
-
-void add_by_layer(const std::string& name, const std::vector<Estimate>& estimates,
-                  const std::string& long_name, ResultsGroup& group) {
-  const std::vector<Estimate> by_layer(estimates.begin(), estimates.end() - 1);
-  group.add(Variable::estimated(name, {"space", "layer"}, {2, by_layer.size() / 2}, by_layer,
-                                resampling, long_name, "cosine", own_definition));
-}
-
-void add_mean(const std::string& name, const Estimate& estimate, const std::string& long_name,
-              ResultsGroup& group) {
-  group.add(Variable::estimated(name, {}, {}, {estimate}, resampling, long_name, "cosine",
-                                own_definition));
+/// Adds the estimates by space and layer, and the last one as NAME_mean.
+void add_by_layer_and_mean(const std::string& name, std::vector<Estimate> estimates,
+                           ResultsGroup& group) {
+  const Estimate mean = std::move(estimates.back());
+  estimates.pop_back();
+  group.add(variables[name], estimates);
+  group.add(variables[name + "_mean"], std::vector<Estimate>{mean});
 }
 
 void add_cosines(const Statistics& statistics, const BlockProducts& blocks,
                  const ModelConfig& config, ResultsGroup& group) {
-  const Index n_layer = config.n_layer, n_head = config.n_head;
-  Array cosine({2, n_layer, n_head, n_head}), cosine_token = cosine;
+  Array cosine({2, config.n_layer, config.n_head, config.n_head}), cosine_token = cosine;
   const double n_token = statistics.total("n_token")(0);
   for (std::size_t space = 0; space < 2; ++space) {
     const Array total = total_products(blocks[space]);
     const Array token = statistics.total(std::string(spaces[space]) + "_cosine");
-    for (Index layer = 0; layer < n_layer; ++layer) {
-      const arma::mat stacked = cosines(matrix(total.part(layer)));
-      for (Index i = 0; i < n_head; ++i) {
-        for (Index j = 0; j < n_head; ++j) {
-          cosine(space, layer, i, j) = stacked(i, j);
-          cosine_token(space, layer, i, j) = token(layer, i, j) / n_token;
-        }
-      }
+    for (Index layer = 0; layer < config.n_layer; ++layer) {
+      cosine.set(cosines(total.matrix(layer)), space, layer);
+      cosine_token.set(token.matrix(layer) / n_token, space, layer);
     }
   }
-  const std::vector<std::string> dimensions{"space", "layer", "head_i", "head_j"};
-  group.add(Variable::real(
-      "cosine", dimensions, cosine,
-      "cosine of two heads' outputs stacked over all tokens but position 0; head space: "
-      "z, which depends on "
-      "each head's own basis; residual space: z W_O",
-      "cosine", own_definition));
-  group.add(Variable::real("cosine_token", dimensions, cosine_token,
-                           "mean over tokens but position 0 of the cosine of two heads' outputs",
-                           "cosine", own_definition));
+  group.add(variables["cosine"], cosine);
+  group.add(variables["cosine_token"], cosine_token);
 }
 
 void add_cosine_all(const Statistics& statistics, ResultsGroup& group) {
-  const Array all = statistics.total("all_total");
-  const arma::mat across = cosines(matrix(all));
-  Array cosine_all(all.shape);
-  for (Index i = 0; i < across.n_rows; ++i) {
-    for (Index j = 0; j < across.n_cols; ++j) cosine_all(i, j) = across(i, j);
-  }
-  group.add(Variable::real(
-      "cosine_all", {"unit_i", "unit_j"}, cosine_all,
-      "cosine in residual space between heads of all layers; unit = layer * n_head + head",
-      "cosine", own_definition));
+  Array all = statistics.total("all_total");
+  all.set(cosines(all.matrix()));
+  group.add(variables["cosine_all"], std::move(all));
 }
 
 void add_cka(const Statistics& statistics, const ModelConfig& config, ResultsGroup& group) {
-  const Index n_layer = config.n_layer, n_head = config.n_head;
-  Array cka({n_layer, n_head, n_head});
+  Array cka({config.n_layer, config.n_head, config.n_head});
   const Array sums = statistics.total("z_sum"), products = statistics.total("z_product");
   const double n_token = statistics.total("n_token")(0);
-  for (Index layer = 0; layer < n_layer; ++layer) {
-    arma::vec sum(config.d_model);
-    for (Index i = 0; i < config.d_model; ++i) sum(i) = sums(layer, i);
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
     const arma::mat product = from_lower_triangle(products.part(layer).values, config.d_model);
-    const arma::mat values = linear_cka(sum, product, n_token, n_head);
-    for (Index i = 0; i < n_head; ++i) {
-      for (Index j = 0; j < n_head; ++j) cka(layer, i, j) = values(i, j);
-    }
+    cka.set(linear_cka(arma::vec(sums.part(layer).values), product, n_token, config.n_head), layer);
   }
-  group.add(Variable::real(
-      "cka", {"layer", "head_i", "head_j"}, cka,
-      "linear centred kernel alignment of two heads' z over all tokens but position 0", "1",
-      "Kornblith et al. 2019"));
+  group.add(variables["cka"], std::move(cka));
 }
 
 void add_disagreement(const Statistics& statistics, const BlockProducts& blocks,
@@ -164,13 +198,13 @@ void add_disagreement(const Statistics& statistics, const BlockProducts& blocks,
   const Index n_layer = output.shape[0];
   Array disagreement({3, n_layer});
   for (Index layer = 0; layer < n_layer; ++layer) {
-    const arma::mat outputs = cosines(matrix(output.part(layer)));
+    const arma::mat outputs = cosines(output.matrix(layer));
     const arma::uvec present = arma::find_finite(outputs);  // not the pairs with a pruned head
     const auto mean = [&](const arma::mat& values) {
       return present.empty() ? arma::datum::nan : arma::mean(arma::vec(values.elem(present)));
     };
-    disagreement(0, layer) = -mean(cosines(matrix(value.part(layer))));
-    disagreement(1, layer) = -mean(matrix(overlap.part(layer))) / n_query;
+    disagreement(0, layer) = -mean(cosines(value.matrix(layer)));
+    disagreement(1, layer) = -mean(overlap.matrix(layer)) / n_query;
     disagreement(2, layer) = -mean(outputs);
   }
   Array mean({3});
@@ -179,32 +213,20 @@ void add_disagreement(const Statistics& statistics, const BlockProducts& blocks,
     const arma::vec present = by_layer.elem(arma::find_finite(by_layer));
     mean(kind) = present.empty() ? arma::datum::nan : arma::mean(present);
   }
-  group.add(Variable::real("disagreement_mean", {"kind"}, mean, "mean of disagreement over layers",
-                           "1", "Li et al. 2018"));
-  group.add(Variable::real(
-      "disagreement", {"kind", "layer"}, disagreement,
-      "minus the mean over ordered pairs of heads, a head with itself included and pruned heads "
-      "left out, of the cosine of their values (subspace), of the sum over keys of the product of "
-      "their attention per query (position), and of the cosine of z (output); values and z of all "
-      "tokens stacked, position 0 left out as a query",
-      "1", "Li et al. 2018"));
+  group.add(variables["disagreement_mean"], mean);
+  group.add(variables["disagreement"], disagreement);
 }
 
 void add_output_share(const BlockProducts& blocks, const ModelConfig& config, ResultsGroup& group) {
   const Array total = total_products(blocks[1]);
   Array share({config.n_layer, config.n_head});
   for (Index layer = 0; layer < config.n_layer; ++layer) {
-    const arma::mat products = matrix(total.part(layer));
+    const arma::mat products = total.matrix(layer);
     const arma::vec along = arma::sum(products, 1);
     for (Index head = 0; head < config.n_head; ++head)
       share(layer, head) = along(head) / arma::accu(along);
   }
-  group.add(
-      Variable::real("output_share", {"layer", "head"}, share,
-                     "share of the squared norm of the layer's summed head outputs that lies along "
-                     "this head's output; the heads "
-                     "of a layer sum to 1, and a head that works against the others is negative",
-                     "1", own_definition));
+  group.add(variables["output_share"], share);
 }
 
 void add_distances(const Statistics& statistics, std::uint64_t seed, ResultsGroup& group) {
@@ -212,24 +234,10 @@ void add_distances(const Statistics& statistics, std::uint64_t seed, ResultsGrou
   Array distance = statistics.total("js_distance");
   const double weight = statistics.total("js_weight")(0), count = statistics.total("js_count")(0);
   for (double& value : distance.values) value /= weight;
-  const arma::mat points = metric_mds(matrix(distance), CounterRandom(seed, 3));
-  Array mds({points.n_rows, 2});
-  for (Index i = 0; i < points.n_rows; ++i) {
-    for (Index axis = 0; axis < 2; ++axis) mds(i, axis) = points(i, axis);
-  }
-  group.add(
-      Variable::real("js_distance", {"unit_i", "unit_j"}, distance,
-                     "square root of the Jensen-Shannon divergence (natural logarithm) between two "
-                     "heads' attention, mean over " +
-                         number_text(count, 0) +
-                         " queries drawn at random and spread evenly over the corpus, weighted to "
-                         "represent all its queries",
-                     "sqrt(nats)", "Clark et al. 2019, section 6"));
-  group.add(Variable::real(
-      "mds", {"unit", "axis"}, mds,
-      "two-dimensional metric multidimensional scaling of js_distance (least stress of "
-      "several starts)",
-      "sqrt(nats)", "Clark et al. 2019, figure 6"));
+  Array points({distance.shape[0], 2});
+  points.set(metric_mds(distance.matrix(), CounterRandom(seed, 3)));
+  group.add(variables["js_distance"].with("n_query", number_text(count, 0)), distance);
+  group.add(variables["mds"], points);
 }
 
 constexpr double low_correlation = 0.3;
@@ -337,9 +345,7 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
       by_layer_and_mean(statistics, settings,
                         [&](const Weights& weights) { return mean_abs_cosines(blocks, weights); });
   for (Estimate& mean : means) mean = within(std::move(mean), 0, 1);
-  add_by_layer("mean_abs_cosine", means, "mean over pairs of different heads of |cosine|", group);
-  add_mean("mean_abs_cosine_mean", means.back(),
-           "mean over layers of mean_abs_cosine in residual space", group);
+  add_by_layer_and_mean("mean_abs_cosine", means, group);
   add_distances(statistics, settings.seed, group);
   group.claims.push_back(low_correlation_claim(means.back()));
   group.claims.push_back(mixing_claim(means.back(), group));
@@ -411,17 +417,9 @@ void add_control_comparison(const Statistics& statistics,
         values, of_control.values.begin() + static_cast<std::ptrdiff_t>(control * values.size()));
   }
   group.add_dimension(Dimension::count("control", controls.size()));
-  group.add(Variable::real("mean_abs_cosine_control", {"control", "space", "layer"}, of_control,
-                           "mean_abs_cosine of untrained models of the same shape, on documents "
-                           "spread evenly over the corpus",
-                           "cosine", own_definition));
-  const std::string definition =
-      "mean_abs_cosine less the mean of mean_abs_cosine_control; documents and untrained models "
-      "are resampled, where both read all documents the same ones";
-  add_by_layer("mean_abs_cosine_difference", estimates, definition, group);
-  const Estimate& difference = estimates.back();
-  add_mean("mean_abs_cosine_difference_mean", difference,
-           "mean over layers of mean_abs_cosine_difference in residual space", group);
+  group.add(variables["mean_abs_cosine_control"], of_control);
+  const Estimate difference = estimates.back();
+  add_by_layer_and_mean("mean_abs_cosine_difference", std::move(estimates), group);
 
   Claim claim;
   claim.number = 6;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <armadillo>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -10,6 +11,9 @@ using Shape = std::vector<std::size_t>;
 
 /// The product of the extents. @throws ShapeError if it overflows.
 std::size_t element_count(const Shape& shape);
+
+/// The place along each axis of the element at a row-major offset.
+std::vector<std::size_t> unravelled(std::size_t offset, const Shape& shape);
 
 /// A dense n-dimensional array of doubles, row-major as in the files: the last axis runs fastest.
 struct Array {
@@ -28,6 +32,17 @@ struct Array {
   /// head x query. @throws ShapeError if there is no axis or `index` is out of range.
   Array part(std::size_t index) const;
 
+  /// The matrix over the last two axes at `index`, an entry for each axis before them.
+  template <typename... I>
+  arma::mat matrix(I... index) const {
+    return copied({static_cast<std::size_t>(index)...});
+  }
+  /// Sets that matrix. @throws ShapeError if its shape is another.
+  template <typename... I>
+  void set(const arma::mat& values_at, I... index) {
+    assign(values_at, {static_cast<std::size_t>(index)...});
+  }
+
   template <typename... I>
   double& operator()(I... index) {
     return values[offset({static_cast<std::size_t>(index)...})];
@@ -39,6 +54,8 @@ struct Array {
 
  private:
   std::size_t offset(std::initializer_list<std::size_t> index) const;
+  arma::mat copied(std::initializer_list<std::size_t> index) const;
+  void assign(const arma::mat& matrix, std::initializer_list<std::size_t> index);
 };
 
 }  // namespace headscope

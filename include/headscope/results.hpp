@@ -63,6 +63,32 @@ struct Variable {
 /// `references` of quantities that this project defines itself.
 inline constexpr const char* own_definition = "Headscope";
 
+/// What a variable is, all but its numbers.
+struct Declaration {
+  std::string name;
+  std::vector<std::string> dimensions;
+  std::string units;
+  std::string long_name;  ///< the definition; `{word}` stands for what `with` gives
+  std::string references = own_definition;
+  std::string resampling = {};  ///< what intervals resample, in words; empty: there are none
+  Variable::Type type = Variable::Type::real;
+  std::vector<std::string> flag_meanings = {};
+
+  /// The declaration with each `{word}` of its definition replaced by a text of the run.
+  Declaration with(const std::string& word, const std::string& text) const;
+};
+
+/// The variables of an analysis, each declared once; code that computes one names it only.
+class VariableTable {
+ public:
+  VariableTable(std::initializer_list<Declaration> declarations) : declarations_(declarations) {}
+  /// @throws Error naming the variable if the table lacks it.
+  const Declaration& operator[](const std::string& name) const;
+
+ private:
+  std::vector<Declaration> declarations_;
+};
+
 /// The labels along one axis: numbers or words.
 struct Dimension {
   std::string name;
@@ -70,6 +96,8 @@ struct Dimension {
   std::vector<double> values;     ///< whole numbers or reals
 
   std::size_t size() const { return text.empty() ? values.size() : text.size(); }
+  /// @param digits  significant ones of a number; 0: as many as it takes.
+  std::string label(std::size_t i, int digits = 0) const;
   static Dimension count(std::string name, std::size_t n);  ///< 0 .. n-1
   static Dimension labels(std::string name, std::vector<std::string> labels);
   static Dimension numbers(std::string name, std::vector<double> numbers);
@@ -104,6 +132,15 @@ struct ResultsGroup {
   /// or a bound's name is taken, an integer is not whole, a flag has no meaning, or long_name,
   /// units or references are empty.
   void add(Variable variable);
+  /// Adds a variable of numbers, of estimates (row-major), of one number, or of text (row-major).
+  /// @throws ShapeError as above.
+  void add(const Declaration& declaration, Array values);
+  void add(const Declaration& declaration, const std::vector<Estimate>& estimates);
+  void add(const Declaration& declaration, double value);
+  void add(const Declaration& declaration, std::vector<std::string> text);
+
+  /// The extents of these dimensions. @throws ShapeError naming one that is unknown.
+  Shape shape_of(const std::vector<std::string>& dimension_names) const;
 
   bool has(const std::string& variable) const;
   /// @throws Error naming group and variable if there is none.

@@ -1,5 +1,6 @@
 #include "headscope/array.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "headscope/error.hpp"
@@ -35,6 +36,31 @@ Array Array::part(std::size_t index) const {
       values.begin() + static_cast<std::ptrdiff_t>(index * (values.size() / shape[0]));
   return {rest, std::vector<double>(begin,
                                     begin + static_cast<std::ptrdiff_t>(values.size() / shape[0]))};
+}
+
+std::vector<std::size_t> unravelled(std::size_t offset, const Shape& shape) {
+  std::vector<std::size_t> place(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0; offset /= shape[axis]) {
+    place[axis] = offset % shape[axis];
+  }
+  return place;
+}
+
+arma::mat Array::copied(std::initializer_list<std::size_t> index) const {
+  const std::size_t n_col = shape.back(), n_row = shape[shape.size() - 2];
+  // Row-major, so that the columns of the copy are the rows of the matrix.
+  return arma::mat(values.data() + offset(index) * n_row * n_col, n_col, n_row).t();
+}
+
+void Array::assign(const arma::mat& matrix, std::initializer_list<std::size_t> index) {
+  const Shape expected{shape[shape.size() - 2], shape.back()}, got{matrix.n_rows, matrix.n_cols};
+  if (expected != got) {
+    throw ShapeError("matrix of an array: expected shape " + shape_text(expected) + ", got " +
+                     shape_text(got));
+  }
+  const arma::mat rows = matrix.t();
+  std::copy(rows.begin(), rows.end(),
+            values.begin() + static_cast<std::ptrdiff_t>(offset(index) * matrix.n_elem));
 }
 
 std::size_t Array::offset(std::initializer_list<std::size_t> index) const {

@@ -8,6 +8,7 @@
 #include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
 #include "report/head_variables.hpp"
+#include "results/slices.hpp"
 
 namespace headscope {
 namespace {
@@ -197,31 +198,16 @@ std::vector<ComparedSlice> compared_slices(const ResultsGroup& group, const Vari
     throw Error("results " + group.name + " variable " + variable.name +
                 ": expected numbers by run, got another");
   }
-  const std::size_t n_run = variable.values.shape[0], n_value = variable.values.size() / n_run;
-  std::vector<ComparedSlice> slices;
-  for (std::size_t i = 0; i < n_value; ++i) {
-    std::size_t rest = i, slice = 0, step = 1;
-    std::string label;
-    for (std::size_t axis = variable.dimensions.size(); axis-- > 1;) {
-      const std::string& name = variable.dimensions[axis];
-      const std::size_t extent = variable.values.shape[axis], place = rest % extent;
-      rest /= extent;
-      if (name == "layer" || name == "head") continue;
-      const Dimension& dimension = group.dimensions.at(name);
-      const std::string word = dimension.text.empty()
-                                   ? name + " " + number_text(dimension.values[place], 4)
-                                   : dimension.text[place];
-      label = label.empty() ? word : word + ", " + label;
-      slice += place * step;
-      step *= extent;
+  const std::size_t n_run = variable.values.shape[0];
+  std::vector<ComparedSlice> compared;
+  for (const Slice& slice : slices(group, variable, {"run", "layer", "head"})) {
+    ComparedSlice& own = compared.emplace_back(ComparedSlice{slice.label, {}});
+    const auto n_head = static_cast<std::ptrdiff_t>(slice.at.size() / n_run);
+    for (auto run = slice.at.begin(); run != slice.at.end(); run += n_head) {
+      own.at.emplace_back(run, run + n_head);
     }
-    if (slice >= slices.size()) slices.resize(slice + 1);
-    slices[slice].label = label;
-    slices[slice].at.resize(n_run);
-    for (std::size_t run = 0; run < n_run; ++run)
-      slices[slice].at[run].push_back(run * n_value + i);
   }
-  return slices;
+  return compared;
 }
 
 std::string joined_name(const std::string& group, const std::string& variable) {

@@ -9,6 +9,7 @@
 #include "headscope/types.hpp"
 #include "report/head_variables.hpp"
 #include "results/long_table.hpp"
+#include "results/slices.hpp"
 
 namespace headscope {
 namespace {
@@ -45,45 +46,30 @@ void add_changed(const Variable& variable, const Variable& difference, ResultsGr
 }
 
 void add_rank_correlation(const Variable& variable, ResultsGroup& group) {
-  // Where each value belongs: its run and further labels, and within these its head.
-  std::vector<std::string> dimensions;
-  Shape shape;
-  for (std::size_t axis = 0; axis < variable.dimensions.size(); ++axis) {
-    const std::string& name = variable.dimensions[axis];
-    if (name == "layer" || name == "head") continue;
-    dimensions.push_back(name);
-    shape.push_back(variable.values.shape[axis]);
-  }
-  const Array empty(shape);
-  std::vector<std::vector<double>> by_slice(empty.size());
-  for (std::size_t i = 0; i < variable.values.size(); ++i) {
-    std::size_t rest = i, slice = 0, step = 1;
-    for (std::size_t axis = variable.dimensions.size(); axis-- > 0;) {
-      const std::size_t extent = variable.values.shape[axis], place = rest % extent;
-      rest /= extent;
-      if (variable.dimensions[axis] == "layer" || variable.dimensions[axis] == "head") continue;
-      slice += place * step;
-      step *= extent;
-    }
-    by_slice[slice].push_back(variable.values.values[i]);
-  }
-  Array correlation = empty;
-  const std::size_t n_slice = by_slice.size() / shape[0];
-  for (std::size_t i = 0; i < by_slice.size(); ++i) {
+  std::vector<std::string> dimensions = variable.dimensions;
+  std::erase_if(dimensions,
+                [](const std::string& name) { return name == "layer" || name == "head"; });
+  const std::vector<Slice> by_run = slices(group, variable, {"layer", "head"});
+  const std::size_t n_slice = by_run.size() / group.dimensions.at("run").size();
+  Array correlation(group.shape_of(dimensions));
+  for (std::size_t i = 0; i < by_run.size(); ++i) {
     std::vector<double> first, own;
-    for (std::size_t head = 0; head < by_slice[i].size(); ++head) {
-      const double before = by_slice[i % n_slice][head], now = by_slice[i][head];
+    for (std::size_t head = 0; head < by_run[i].at.size(); ++head) {
+      const double before = variable.values.values[by_run[i % n_slice].at[head]],
+                   now = variable.values.values[by_run[i].at[head]];
       if (std::isnan(before) || std::isnan(now)) continue;
       first.push_back(before);
       own.push_back(now);
     }
     correlation.values[i] = spearman(first, own);
   }
-  group.add(Variable::real(variable.name + "_rank_correlation", dimensions, std::move(correlation),
-                           "Spearman's rank correlation with the first run over the heads that "
-                           "have a value in both of: " +
-                               variable.long_name,
-                           "1", own_definition));
+  group.add({.name = variable.name + "_rank_correlation",
+             .dimensions = dimensions,
+             .units = "1",
+             .long_name = "Spearman's rank correlation with the first run over the heads that have "
+                          "a value in both of: " +
+                          variable.long_name},
+            std::move(correlation));
 }
 
 /// The heads that each run's model has lost, by run and unit.

@@ -5,6 +5,7 @@
 
 #include "headscope/number_text.hpp"
 #include "headscope/types.hpp"
+#include "results/slices.hpp"
 
 namespace headscope {
 namespace {
@@ -34,36 +35,18 @@ std::vector<HeadSlice> head_slices(const ResultsGroup& group, const Variable& va
   }
   const std::size_t n_slice = variable.values.size() / shape.n_unit();
   if (n_slice == 0 || n_slice > most_slices) return {};
-  const std::vector<double> each(shape.n_unit()), bounds(variable.interval ? shape.n_unit() : 0);
-  std::vector<HeadSlice> slices(n_slice, {"", each, bounds, bounds});
-  for (std::size_t index = 0; index < variable.values.size(); ++index) {
-    std::size_t rest = index, unit = 0, slice = 0, slice_step = 1;
-    std::string label;
-    for (std::size_t axis = variable.dimensions.size(); axis-- > 0;) {
-      const std::string& name = variable.dimensions[axis];
-      const Dimension& dimension = group.dimensions.at(name);
-      const std::size_t place = rest % dimension.size();
-      rest /= dimension.size();
-      if (name == "layer") {
-        unit += place * shape.n_head;
-      } else if (name == "head") {
-        unit += place;
-      } else {
-        slice += place * slice_step;
-        slice_step *= dimension.size();
-        const std::string word = dimension.text.empty()
-                                     ? name + " " + number_text(dimension.values[place], 4)
-                                     : dimension.text[place];
-        label = label.empty() ? word : word + ", " + label;
-      }
+  std::vector<HeadSlice> found;
+  for (const Slice& slice : slices(group, variable, {"layer", "head"})) {
+    HeadSlice& own = found.emplace_back(HeadSlice{slice.label, {}, {}, {}});
+    for (const std::size_t i : slice.at) {
+      const Estimate estimate = variable.estimate(i);
+      own.values.push_back(estimate.value);
+      if (!variable.interval) continue;
+      own.low.push_back(estimate.low);
+      own.high.push_back(estimate.high);
     }
-    slices[slice].label = label;
-    slices[slice].values[unit] = variable.values.values[index];
-    if (!variable.interval) continue;
-    slices[slice].low[unit] = variable.interval->low.values[index];
-    slices[slice].high[unit] = variable.interval->high.values[index];
   }
-  return slices;
+  return found;
 }
 
 bool has_number(const std::vector<double>& values) {
@@ -73,9 +56,10 @@ bool has_number(const std::vector<double>& values) {
 std::vector<std::string> dimension_labels(const ResultsGroup& group, const std::string& name) {
   const auto found = group.dimensions.find(name);
   if (found == group.dimensions.end()) return {};
-  if (!found->second.text.empty()) return found->second.text;
   std::vector<std::string> labels;
-  for (const double value : found->second.values) labels.push_back(number_text(value, 4));
+  for (std::size_t i = 0; i < found->second.size(); ++i) {
+    labels.push_back(found->second.label(i, 4));
+  }
   return labels;
 }
 

@@ -31,8 +31,9 @@ LongTable::LongTable(const ResultsGroup& group, const Variable& variable)
   for (const std::string& name : variable.dimensions) {
     dimensions_.push_back(&group.dimensions.at(name));
     columns_.push_back({name, dimensions_.back()->text.empty()});
-    n_row_ *= dimensions_.back()->size();
+    shape_.push_back(dimensions_.back()->size());
   }
+  n_row_ = element_count(shape_);
   const bool number =
       variable.type == Variable::Type::real || variable.type == Variable::Type::integer;
   columns_.push_back({variable.name, number});
@@ -44,14 +45,10 @@ LongTable::LongTable(const ResultsGroup& group, const Variable& variable)
 
 std::vector<std::string> LongTable::row(std::size_t index, int digits,
                                         const std::string& missing) const {
-  std::vector<std::string> cells(dimensions_.size());
-  std::size_t rest = index;
-  for (std::size_t axis = dimensions_.size(); axis-- > 0;) {
-    const Dimension& dimension = *dimensions_[axis];
-    const std::size_t place = rest % dimension.size();
-    rest /= dimension.size();
-    cells[axis] = dimension.text.empty() ? number_text(dimension.values[place], digits)
-                                         : dimension.text[place];
+  const std::vector<std::size_t> place = unravelled(index, shape_);
+  std::vector<std::string> cells;
+  for (std::size_t axis = 0; axis < dimensions_.size(); ++axis) {
+    cells.push_back(dimensions_[axis]->label(place[axis], digits));
   }
   cells.push_back(element_text(*variable_, index, digits, missing));
   if (variable_->interval) {

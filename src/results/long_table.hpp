@@ -36,6 +36,7 @@ class LongTable {
   const Variable* variable_;
   std::vector<const Dimension*> dimensions_;
   std::vector<Column> columns_;
+  Shape shape_;
   std::size_t n_row_ = 1;
 };
 

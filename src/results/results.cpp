@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "headscope/error.hpp"
+#include "headscope/number_text.hpp"
 #include "results/results_layout.hpp"
 
 namespace headscope {
@@ -74,6 +75,19 @@ void check_new_names(const std::string& what, const ResultsGroup& group, const V
     if (std::ranges::find(taken, name) == taken.end()) continue;
     throw ShapeError(what + ": expected a new name, got one that is taken");
   }
+}
+
+Shape extents(const ResultsGroup& group, const std::vector<std::string>& dimensions,
+              const std::string& what) {
+  Shape shape;
+  for (const std::string& name : dimensions) {
+    const auto found = group.dimensions.find(name);
+    if (found == group.dimensions.end()) {
+      throw ShapeError(what + ": expected a known dimension, got " + name);
+    }
+    shape.push_back(found->second.size());
+  }
+  return shape;
 }
 
 void check_described(const std::string& what, const Variable& variable) {
@@ -163,6 +177,27 @@ Dimension Dimension::numbers(std::string name, std::vector<double> numbers) {
   return {std::move(name), {}, std::move(numbers)};
 }
 
+std::string Dimension::label(std::size_t i, int digits) const {
+  return text.empty() ? number_text(values[i], digits) : text[i];
+}
+
+Declaration Declaration::with(const std::string& word, const std::string& given) const {
+  Declaration filled = *this;
+  const std::string place = "{" + word + "}";
+  const std::size_t found = filled.long_name.find(place);
+  if (found == filled.long_name.npos) {
+    throw Error("variable " + name + ": expected " + place + " in its definition, got none");
+  }
+  filled.long_name.replace(found, place.size(), given);
+  return filled;
+}
+
+const Declaration& VariableTable::operator[](const std::string& name) const {
+  const auto found = std::ranges::find(declarations_, name, &Declaration::name);
+  if (found == declarations_.end()) throw Error("variable " + name + " is not declared");
+  return *found;
+}
+
 void ResultsGroup::add_dimension(Dimension dimension) {
   const auto found = dimensions.find(dimension.name);
   if (found == dimensions.end()) {
@@ -181,14 +216,7 @@ void ResultsGroup::add(Variable variable) {
   const std::string what = "results " + name + " variable " + variable.name;
   check_new_names(what, *this, variable);
   check_described(what, variable);
-  Shape expected;
-  for (const std::string& dimension : variable.dimensions) {
-    const auto found = dimensions.find(dimension);
-    if (found == dimensions.end()) {
-      throw ShapeError(what + ": expected a known dimension, got " + dimension);
-    }
-    expected.push_back(found->second.size());
-  }
+  Shape expected = extents(*this, variable.dimensions, what);
   const auto check_shape = [&](const Array& values) {
     if (values.shape == expected) return;
     throw ShapeError(what + ": expected shape " + shape_text(expected) + ", got " +
@@ -221,6 +249,38 @@ void ResultsGroup::add(Variable variable) {
   if (variable.type == Variable::Type::flag) check_flags(what, variable);
   if (variable.type == Variable::Type::integer) check_whole(what, variable.values);
   variables.push_back(std::move(variable));
+}
+
+Shape ResultsGroup::shape_of(const std::vector<std::string>& dimension_names) const {
+  return extents(*this, dimension_names, "results " + name);
+}
+
+void ResultsGroup::add(const Declaration& declared, Array values) {
+  Variable variable;
+  variable.name = declared.name;
+  variable.dimensions = declared.dimensions;
+  variable.type = declared.type;
+  variable.values = std::move(values);
+  variable.long_name = declared.long_name;
+  variable.units = declared.units;
+  variable.references = declared.references;
+  variable.flag_meanings = declared.flag_meanings;
+  add(std::move(variable));
+}
+
+void ResultsGroup::add(const Declaration& declared, double value) {
+  add(declared, Array(Shape{}, value));
+}
+
+void ResultsGroup::add(const Declaration& declared, const std::vector<Estimate>& estimates) {
+  add(Variable::estimated(declared.name, declared.dimensions, shape_of(declared.dimensions),
+                          estimates, declared.resampling, declared.long_name, declared.units,
+                          declared.references));
+}
+
+void ResultsGroup::add(const Declaration& declared, std::vector<std::string> text) {
+  add(Variable::strings(declared.name, declared.dimensions, std::move(text), declared.long_name,
+                        declared.references));
 }
 
 bool ResultsGroup::has(const std::string& variable) const {
