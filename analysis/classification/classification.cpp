@@ -12,6 +12,7 @@
 #include "classification/semantic.hpp"
 #include "classification/sums.hpp"
 #include "classification/tokens.hpp"
+#include "classification/variables.hpp"
 #include "classification/words.hpp"
 #include "headscope/error.hpp"
 #include "headscope/random.hpp"
@@ -573,23 +574,11 @@ void add_induction_pattern(const Model& model, const TokenIds& tokens, ResultsGr
   }
   group.add_dimension(Dimension::count("induction_query", tokens.size()));
   group.add_dimension(Dimension::count("induction_key", tokens.size()));
-  const std::string source = "Olsson et al. 2022";
-  const auto add = [&](const char* name, double value, const char* definition) {
-    group.add(Variable::integer(name, {}, Array(Shape{}, value), definition, "1", source));
-  };
-  add("induction_pattern_layer", static_cast<double>(head.layer),
-      "Layer of the head with the largest induction");
-  add("induction_pattern_head", static_cast<double>(head.head),
-      "Number within its layer of the head with the largest induction");
-  group.add(Variable::integer("induction_tokens", {"induction_query"},
-                              Array({tokens.size()}, {tokens.begin(), tokens.end()}),
-                              "Token ids of the first of the repeated random sequences", "1",
-                              source));
-  group.add(Variable::real("induction_pattern", {"induction_query", "induction_key"},
-                           std::move(by_query),
-                           "Attention of head induction_pattern_head of layer "
-                           "induction_pattern_layer from query to key in induction_tokens",
-                           "probability", source));
+  const VariableTable& variables = classification_variables();
+  group.add(variables["induction_pattern_layer"], static_cast<double>(head.layer));
+  group.add(variables["induction_pattern_head"], static_cast<double>(head.head));
+  group.add(variables["induction_tokens"], Array({tokens.size()}, {tokens.begin(), tokens.end()}));
+  group.add(variables["induction_pattern"], std::move(by_query));
 }
 
 ResultsGroup Classification::results(const Statistics& statistics) const {

@@ -37,20 +37,6 @@ class LargestLogits {
   std::vector<std::pair<float, TokenId>> largest_;
 };
 
-arma::mat effect_margins(const WeightedSums& sums, HeadScore effect, HeadScore null, double sign) {
-  const EffectTest test =
-      test_effect(sums.statistics(), score_info(effect).name, score_info(null).name);
-  arma::mat margins = sign * sums.ratio(score_info(effect).name);
-  const arma::mat nulls = sign * sums.ratio(score_info(null).name);
-  for (Index unit = 0; unit < margins.n_rows; ++unit) {
-    const bool differs = test.q[unit] < type_threshold::q && margins(unit, 0) > nulls(unit, 0);
-    for (Index w = 0; w < margins.n_cols; ++w) {
-      margins(unit, w) = differs ? margins(unit, w) - least_effect : arma::datum::nan;
-    }
-  }
-  return margins;
-}
-
 }  // namespace
 
 std::vector<TokenIds> logit_lens(const Model& model, const Matrix& resid, Index count) {
@@ -177,15 +163,6 @@ EffectTest test_effect(const Statistics& statistics, const std::string& effect,
   }
   test.q = benjamini_hochberg(test.p);
   return test;
-}
-
-arma::mat copying_margins(const WeightedSums& sums) {
-  return effect_margins(sums, HeadScore::copy_effect, HeadScore::copy_effect_null, 1);
-}
-
-arma::mat suppressing_margins(const WeightedSums& sums) {
-  return effect_margins(sums, HeadScore::suppression_effect, HeadScore::suppression_effect_null,
-                        -1);
 }
 
 void add_effect_tests(const Statistics& statistics, ResultsGroup& group) {

@@ -73,10 +73,6 @@ EffectTest test_effect(const Statistics& statistics, const std::string& effect,
 /// Fewest logits of an effect from which on a head copies or suppresses.
 inline constexpr double least_effect = 0.1;
 
-/// Margins of the types copying and suppressing in logits, unit x weighting.
-arma::mat copying_margins(const WeightedSums& sums);
-arma::mat suppressing_margins(const WeightedSums& sums);
-
 /// Adds `copy_effect_p`, `copy_effect_q`, `suppression_effect_p` and `suppression_effect_q`.
 void add_effect_tests(const Statistics& statistics, ResultsGroup& group);
 

@@ -147,50 +147,67 @@ class ExampleChooser {
   }
 
  private:
-  /// What a head of the type seeks in a case.
-  static std::vector<Index> targets_of(HeadType type, const TypeEvidence& evidence,
-                                       const ExampleCase& each) {
-    const Index query = each.query;
-    if (type == HeadType::positional || type == HeadType::current_token) {
-      if (query < 1 + evidence.offset) return {};
-      return {query - evidence.offset};
+  /// A type of a head and what that label is about.
+  struct Label {
+    HeadType type;
+    std::string about;     // as `type_about`
+    Index offset = 0;      // of a positional head
+    std::string relation;  // that a syntactic head claims
+  };
+
+  Label label_of(HeadType type, std::size_t unit) const {
+    const auto place = static_cast<std::size_t>(type) * n_layer_ * n_head_ + unit;
+    Label label{type, group_.variable("type_about").text[place], 0, ""};
+    if (type == HeadType::positional) {
+      label.offset = index_of(group_.variable("positional_offset").values.values[unit]);
     }
-    if (type != HeadType::long_range) return each.targets;
+    if (type == HeadType::syntactic) {
+      label.relation = relation_text(group_, passed_relations(group_, unit).front());
+    }
+    return label;
+  }
+
+  /// What a head with the label seeks in a case.
+  static std::vector<Index> targets_of(const Label& label, const ExampleCase& each) {
+    const Index query = each.query;
+    if (label.type == HeadType::positional || label.type == HeadType::current_token) {
+      if (query < 1 + label.offset) return {};
+      return {query - label.offset};
+    }
+    if (label.type != HeadType::long_range) return each.targets;
     // Keys as far back as the rule asks of the mean distance, for this query.
-    const double uniform = static_cast<double>(query - 1) / 2,
-                 furthest = static_cast<double>(query - 1);
+    const double furthest = static_cast<double>(query - 1),
+                 threshold = long_range_threshold(furthest / 2, furthest);
     std::vector<Index> targets;
-    for (Index key = 1; static_cast<double>(query - key) >= (uniform + furthest) / 2; ++key) {
+    for (Index key = 1; static_cast<double>(query - key) >= threshold; ++key) {
       targets.push_back(key);
     }
     return targets;
   }
 
   void choose_of(HeadType type, std::size_t unit) {
-    const TypeEvidence evidence = type_evidence(group_, type, unit);
+    const Label label = label_of(type, unit);
     std::vector<PlacedCase> found, missed;
-    for (const PlacedCase& each : cases_of(type, evidence, unit)) {
+    for (const PlacedCase& each : cases_of(label, unit)) {
       (each.found ? found : missed).push_back(each);
     }
     std::set<std::pair<std::uint64_t, Index>> used;
-    add_first(found, most_found, unit, type, evidence, used);
-    add_first(missed, most_missed, unit, type, evidence, used);
+    add_first(found, most_found, unit, label, used);
+    add_first(missed, most_missed, unit, label, used);
   }
 
-  std::vector<PlacedCase> cases_of(HeadType type, const TypeEvidence& evidence,
-                                   std::size_t unit) const {
+  std::vector<PlacedCase> cases_of(const Label& label, std::size_t unit) const {
+    const HeadType type = label.type;
     const bool at_any_query = type == HeadType::positional || type == HeadType::current_token ||
                               type == HeadType::long_range;
     const HeadType kind = at_any_query ? HeadType::positional : type;
-    // Without the number of arcs.
-    const std::string relation = evidence.relation.substr(0, evidence.relation.find(", "));
     std::vector<PlacedCase> placed;
     for (const auto& [document, example] : documents_) {
       const Array& attended = statistics_.rows(example_attended_name(document)).at(document);
       for (std::size_t i = 0; i < example.cases.size(); ++i) {
         const ExampleCase& each = example.cases[i];
-        if (each.type != kind || each.relation != relation) continue;
-        const std::vector<Index> targets = targets_of(type, evidence, each);
+        if (each.type != kind || each.relation != label.relation) continue;
+        const std::vector<Index> targets = targets_of(label, each);
         if (targets.empty()) continue;
         const Index at = index_of(attended(unit / n_head_, unit % n_head_, i));
         const bool found = std::ranges::find(targets, at) != targets.end();
@@ -205,8 +222,7 @@ class ExampleChooser {
 
   // Prefers sentences not used yet.
   void add_first(const std::vector<PlacedCase>& cases, std::size_t most, std::size_t unit,
-                 HeadType type, const TypeEvidence& evidence,
-                 std::set<std::pair<std::uint64_t, Index>>& used) {
+                 const Label& label, std::set<std::pair<std::uint64_t, Index>>& used) {
     std::size_t n = 0;
     for (const PlacedCase& each : cases) {
       if (n == most) return;
@@ -214,23 +230,23 @@ class ExampleChooser {
       const Index sentence = each.example->sentence[query];
       const Index place = sentence == no_position ? query / tokens_before : sentence;
       if (!used.emplace(each.document, place).second) continue;
-      add(each, unit, type, evidence);
+      add(each, unit, label);
       ++n;
     }
   }
 
-  void add(const PlacedCase& each, std::size_t unit, HeadType type, const TypeEvidence& evidence) {
+  void add(const PlacedCase& each, std::size_t unit, const Label& label) {
     const Index query = each.found_in->query;
     // An induction head's target follows an earlier copy of the query, which is shown too.
-    const Index copy = type == HeadType::induction ? each.target - 1 : no_position;
+    const Index copy = label.type == HeadType::induction ? each.target - 1 : no_position;
     const Excerpt excerpt(*each.example, query, {each.target, each.attended, copy});
     const Index layer = unit / n_head_, head = unit % n_head_;
     rows_.layer.push_back(static_cast<double>(layer));
     rows_.head.push_back(static_cast<double>(head));
     rows_.document.push_back(static_cast<double>(each.document));
     rows_.found.push_back(each.found ? 1 : 0);
-    rows_.type.emplace_back(head_type_name(type));
-    rows_.about.push_back(evidence.about());
+    rows_.type.emplace_back(head_type_name(label.type));
+    rows_.about.push_back(label.about);
     rows_.text.push_back(excerpt.text());
     const Index tokens[] = {query, each.target, each.attended};
     for (std::size_t i = 0; i < 3; ++i) {

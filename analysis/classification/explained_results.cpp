@@ -1,6 +1,7 @@
 #include <array>
 
 #include "classification/explained.hpp"
+#include "classification/variables.hpp"
 #include "headscope/estimate.hpp"
 #include "headscope/number_text.hpp"
 #include "report_text.hpp"
@@ -118,8 +119,7 @@ void add_explained(const Statistics& statistics, std::size_t n_bootstrap, std::u
   std::vector<MeasuredLabel> labels = measured_labels(statistics, group);
   if (!labels.empty()) estimate_labels(statistics, n_bootstrap, seed, labels);
 
-  const std::vector<std::string> by_type{"head_type", "layer", "head"}, by_head{"layer", "head"};
-  const Shape shape = group.variable("type").values.shape, heads{shape[1], shape[2]};
+  const Shape shape = group.variable("type").values.shape;
   const std::size_t n_place = shape[0] * shape[1] * shape[2];
   std::vector<Estimate> share(n_place), control(n_place), gain(n_place), said(n_place),
       increase(shape[1] * shape[2]);
@@ -135,66 +135,18 @@ void add_explained(const Statistics& statistics, std::size_t n_bootstrap, std::u
     mass[label.place] = label.mass;
     text[label.place] = explained_text(label);
   }
-  const std::string sample = "the documents of the sample resampled";
-  const auto add = [&](const char* name, const std::vector<std::string>& dimensions,
-                       const Shape& size, const std::vector<Estimate>& values,
-                       const std::string& definition, const char* units) {
-    group.add(Variable::estimated(name, dimensions, size, values, sample, definition, units,
-                                  own_definition));
-  };
-  add("explained", by_type, shape, share,
-      "Share of a head's effect on the loss that its label explains: 1 - (L_B - L) / (L_mean - L). "
-      "L: the loss of the documents of the corpus that --explain-documents takes, of induction "
-      "heads too (not of the repeated random tokens that name them). L_mean: with the head's z "
-      "replaced by its mean over the corpus. L_B: with its attention replaced by what its type "
-      "says, all mass on: the offset; the query (current_token); the nearest punctuation; the "
-      "arc's other end, of the relation named; the nearest antecedent; the last copy (duplicate); "
-      "the token after the last copy (induction); the corpus-rarest token; position 0 (sink). "
-      "Queries of which the type says nothing attend as the head does on average over such "
-      "queries: "
-      "its share to position 0, the rest by mean attention at each distance. No value for types "
-      "that name no place "
-      "(semantic, long_range, copying, suppressing), and where L_mean - L has no interval above 0",
-      "1");
-  add("explained_control", by_type, shape, control,
-      "explained with the place of another type that the head is not of, at the queries of which "
-      "its "
-      "own type speaks: the relation's best fixed word offset for syntactic, the last copy for "
-      "induction, the token after it for duplicate, the query for positional, else the previous "
-      "token, the query or position 0",
-      "1");
-  add("explained_gain", by_type, shape, gain, "explained - explained_control, paired by document",
-      "1");
-  add("explained_where_said", by_type, shape, said,
-      "explained with the head's attention replaced only at the queries of which its type speaks, "
-      "its own attention kept at all others. Where it is larger than explained, the head has "
-      "effects at tokens of which the label says nothing",
-      "1");
-  group.add(Variable::real(
-      "explained_place_mass", by_type, Array(shape, std::move(mass)),
-      "Mean attention to the place of explained, at the queries of which the type speaks. Heads "
-      "may "
-      "get a type by another measure (induction heads by repeated random tokens) and look there "
-      "little on this text",
-      "probability", own_definition));
-  add("mean_ablation_increase", by_head, heads, increase,
-      "L_mean - L of explained, per predicted token; of heads with a label that names a place",
-      "nats");
-  group.add(Variable::flag(
-      "explained_verdict", by_type, Array(shape, std::move(verdict)),
-      {"not_measured", "unexplained", "explained"},
-      "explained: the intervals of explained and of explained_gain lie above 0; unexplained: one "
-      "does not; not measured: explained has no value",
-      own_definition));
-  group.add(Variable::strings("explained_text", by_type, std::move(text),
-                              "What replacing the head's attention by its label's place keeps of "
-                              "its effect, in words",
-                              own_definition));
+  const VariableTable& variables = classification_variables();
+  group.add(variables["explained"], share);
+  group.add(variables["explained_control"], control);
+  group.add(variables["explained_gain"], gain);
+  group.add(variables["explained_where_said"], said);
+  group.add(variables["explained_place_mass"], Array(shape, std::move(mass)));
+  group.add(variables["mean_ablation_increase"], increase);
+  group.add(variables["explained_verdict"], Array(shape, std::move(verdict)));
+  group.add(variables["explained_text"], std::move(text));
   double n_document = 0;
   for (const double n : statistics.total(explained_document_count).values) n_document += n;
-  group.add(Variable::integer("explained_documents", {}, Array(Shape{}, n_document),
-                              "Documents that heads ran on with replaced attention", "count",
-                              own_definition));
+  group.add(variables["explained_documents"], n_document);
 }
 
 std::string explained_line(const ResultsGroup& group) {

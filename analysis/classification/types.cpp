@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "classification/copy_effect.hpp"
 #include "classification/paired.hpp"
@@ -11,104 +12,143 @@
 namespace headscope {
 namespace {
 
-struct TypeInfo {
-  const char* name;
-  const char* rule;
+/// A number by head and weighting.
+using ByHead = std::function<double(Index unit, Index weighting)>;
+
+ByHead always(double value) {
+  return [value](Index, Index) { return value; };
+}
+
+/// Values by unit x weighting.
+ByHead of_heads(arma::mat values) {
+  return [values = std::move(values)](Index unit, Index w) { return values(unit, w); };
+}
+
+/// Values by weighting, the same of all heads.
+ByHead of_corpus(arma::mat values) {
+  return [values = std::move(values)](Index, Index w) { return values(0, w); };
+}
+
+ByHead ratio_of(const WeightedSums& sums, HeadScore score) {
+  return of_heads(sums.ratio(score_info(score).name));
+}
+
+ByHead baseline_of(const WeightedSums& sums, Baseline baseline) {
+  return of_corpus(sums.ratio(baseline_info(baseline).name));
+}
+
+/// What the rules read.
+struct Measured {
+  const WeightedSums& sums;
+  const RelationTests& relations;
+  const CoreferenceTest& coreference;
+  const SemanticTest& semantic;
+  const arma::mat& induction;  // unit x weighting
+  Index n_unit() const { return induction.n_rows; }
 };
 
-constexpr std::array<TypeInfo, n_head_type> types{{
-    {"positional",
-     "at one fixed offset from 1 to 8 the largest weight for >= 0.90 of queries and a mean mass >= "
-     "0.20"},
-    {"current_token",
-     "at offset 0 the largest weight for >= 0.90 of queries and a mean mass >= 0.20"},
-    {"delimiter", "delimiter >= 0.5 and >= 2 x delimiter_baseline"},
-    {"syntactic",
-     "for some relation with >= 30 held-out arcs in >= 10 documents, accuracy >= that of the best "
-     "fixed offset + 0.10 with q < 0.05"},
-    {"coreference",
-     "held-out pronouns beat by 0.10 with q < 0.05 the best of four rules: the nearest mention, "
-     "the "
-     "one completed last, the nearest of the same form, the nearest of the same gender and number"},
-    {"semantic", "semantic >= 0.2 and z >= 5"},
-    {"duplicate", "duplicate_token >= 0.4"},
-    {"induction", "induction >= 0.4"},
-    {"rare", "rare_token >= 0.5"},
-    {"sink", "sink >= 0.9"},
-    {"long_range",
-     "distance >= distance_uniform + 0.25 x (distance_furthest - distance_uniform), and its "
-     "interval above distance_uniform"},
-    {"copying", "copy_effect >= 0.1 logits and above copy_effect_null with q < 0.05"},
-    {"suppressing",
-     "suppression_effect <= -0.1 logits and below suppression_effect_null with q < 0.05"},
-}};
+/// What a type's rule compares: a head is of the type if its score reaches the threshold and its
+/// test, on the whole corpus, is significant.
+struct TypeScores {
+  ByHead score;
+  ByHead baseline = always(arma::datum::nan);
+  ByHead threshold;
+  ByHead ceiling = always(1);  // the largest possible score
+  std::function<bool(Index unit)> is_significant = [](Index) { return true; };
+  /// A further condition, as a margin; a rule with one has the smaller margin of both.
+  ByHead second_margin = nullptr;
+};
 
-arma::mat fixed_threshold_margins(arma::mat values, double threshold) {
-  values.transform([=](double value) { return threshold_margin(value, threshold, 1); });
-  return values;
+/// Shares of largest weights and mean masses by offset: n_offset * n_unit x weighting.
+struct OffsetRatios {
+  arma::mat share, mass;
+};
+
+TypeScores offset_scores(const OffsetRatios& ratios, Index offset) {
+  const Index first = offset * (ratios.share.n_rows / n_offset);
+  return {.score = [&ratios, first](Index unit, Index w) { return ratios.share(first + unit, w); },
+          .threshold = always(type_threshold::positional),
+          .second_margin =
+              [&ratios, first](Index unit, Index w) {
+                return threshold_margin(ratios.mass(first + unit, w), type_threshold::mass, 1);
+              }};
 }
 
-/// Margin of each offset, unit x weighting: the smaller of those of share and mass.
-std::array<arma::mat, n_offset> offset_margins(const WeightedSums& sums) {
-  const arma::mat share = fixed_threshold_margins(sums.ratio("offset_share"),
-                                                  type_threshold::positional),
-                  mass = fixed_threshold_margins(sums.ratio("offset_mass"), type_threshold::mass);
-  const Index n_unit = share.n_rows / n_offset;
-  std::array<arma::mat, n_offset> margins;
-  for (Index offset = 0; offset < n_offset; ++offset) {
-    const arma::span rows(offset * n_unit, (offset + 1) * n_unit - 1);
-    margins[offset] = share(rows, arma::span::all);
-    const arma::mat of_mass = mass(rows, arma::span::all);
-    for (Index i = 0; i < of_mass.n_elem; ++i) {
-      if (!(margins[offset](i) <= of_mass(i))) margins[offset](i) = of_mass(i);
-    }
-  }
-  return margins;
+TypeScores delimiter_scores(const Measured& measured) {
+  const ByHead baseline = baseline_of(measured.sums, Baseline::delimiter_baseline);
+  return {.score = ratio_of(measured.sums, HeadScore::delimiter),
+          .baseline = baseline,
+          .threshold = [=](Index unit, Index w) {
+            return std::max(type_threshold::delimiter,
+                            type_threshold::delimiter_factor * baseline(unit, w));
+          }};
 }
 
-void set_positional(const WeightedSums& sums, TypeMargins& margins) {
-  const std::array<arma::mat, n_offset> of_offset = offset_margins(sums);
-  arma::mat best = of_offset[1];
-  margins.positional_offset.assign(best.n_rows, 1);
-  for (Index offset = 2; offset < n_offset; ++offset) {
-    for (Index i = 0; i < best.n_elem; ++i) {
-      const double margin = of_offset[offset](i);
-      if (!(margin > best(i)) && !std::isnan(best(i))) continue;
-      best(i) = margin;
-      if (i < best.n_rows) margins.positional_offset[i] = offset;
-    }
-  }
-  margins.margin[static_cast<std::size_t>(HeadType::positional)] = std::move(best);
-  margins.margin[static_cast<std::size_t>(HeadType::current_token)] = of_offset[0];
+TypeScores coreference_scores(const Measured& measured) {
+  const CoreferenceTest& test = measured.coreference;
+  return {.score = of_heads(test.accuracy),
+          .baseline = of_corpus(test.baseline),
+          .threshold = of_corpus(test.baseline + type_threshold::gain),
+          .is_significant = [&](Index unit) { return test.q[unit] < type_threshold::q; }};
 }
 
-arma::mat delimiter_margins(const WeightedSums& sums) {
-  arma::mat margins = sums.ratio(score_info(HeadScore::delimiter).name);
-  const arma::mat baseline = sums.ratio(baseline_info(Baseline::delimiter_baseline).name);
-  for (Index w = 0; w < margins.n_cols; ++w) {
-    const double threshold =
-        std::max(type_threshold::delimiter, type_threshold::delimiter_factor * baseline(0, w));
-    for (double& margin : margins.col(w)) margin = threshold_margin(margin, threshold, 1);
-  }
-  return margins;
+TypeScores semantic_scores(const Measured& measured) {
+  const SemanticTest& test = measured.semantic;
+  return {.score = ratio_of(measured.sums, HeadScore::semantic),
+          .baseline = [&](Index unit, Index) { return test.null_mean[unit]; },
+          .threshold = always(type_threshold::semantic),
+          .is_significant = [&](Index unit) { return test.z[unit] >= type_threshold::semantic_z; }};
 }
 
-arma::mat long_range_margins(const WeightedSums& sums) {
-  arma::mat margins = sums.ratio(score_info(HeadScore::distance).name);
-  const arma::mat uniform = sums.ratio(baseline_info(Baseline::distance_uniform).name);
-  const arma::mat furthest = sums.ratio(baseline_info(Baseline::distance_furthest).name);
-  const std::vector<Estimate> distances = sums.estimates([](const WeightedSums& weighted) {
+/// A mean share of attention against a fixed threshold.
+template <HeadScore score, double threshold>
+TypeScores share_scores(const Measured& measured) {
+  return {.score = ratio_of(measured.sums, score), .threshold = always(threshold)};
+}
+
+TypeScores induction_scores(const Measured& measured) {
+  return {.score = of_heads(measured.induction), .threshold = always(type_threshold::induction)};
+}
+
+TypeScores long_range_scores(const Measured& measured) {
+  const ByHead uniform = baseline_of(measured.sums, Baseline::distance_uniform),
+               furthest = baseline_of(measured.sums, Baseline::distance_furthest);
+  const std::vector<Estimate> distances = measured.sums.estimates([](const WeightedSums& weighted) {
     return weighted.ratio(score_info(HeadScore::distance).name);
   });
-  for (Index unit = 0; unit < margins.n_rows; ++unit) {
-    const bool is_above = distances[unit].low > uniform(0, 0);
-    for (Index w = 0; w < margins.n_cols; ++w) {
-      const double threshold = long_range_threshold(uniform(0, w), furthest(0, w));
-      margins(unit, w) = is_above ? threshold_margin(margins(unit, w), threshold, furthest(0, w))
-                                  : arma::datum::nan;
-    }
-  }
-  return margins;
+  return {.score = ratio_of(measured.sums, HeadScore::distance),
+          .baseline = uniform,
+          .threshold =
+              [=](Index unit, Index w) {
+                return long_range_threshold(uniform(unit, w), furthest(unit, w));
+              },
+          .ceiling = furthest,
+          .is_significant = [=](Index unit) { return distances[unit].low > uniform(unit, 0); }};
+}
+
+/// An effect on logits, which has no largest value.
+/// @param sign  1 of an effect that raises, -1 of one that lowers.
+TypeScores effect_scores(const Measured& measured, HeadScore effect, HeadScore null, double sign) {
+  const EffectTest test =
+      test_effect(measured.sums.statistics(), score_info(effect).name, score_info(null).name);
+  const ByHead score = of_heads(sign * measured.sums.ratio(score_info(effect).name)),
+               baseline = of_heads(sign * measured.sums.ratio(score_info(null).name));
+  return {.score = score,
+          .baseline = baseline,
+          .threshold = always(least_effect),
+          .ceiling = always(arma::datum::inf),
+          .is_significant = [=](Index unit) {
+            return test.q[unit] < type_threshold::q && score(unit, 0) > baseline(unit, 0);
+          }};
+}
+
+TypeScores copying_scores(const Measured& measured) {
+  return effect_scores(measured, HeadScore::copy_effect, HeadScore::copy_effect_null, 1);
+}
+
+TypeScores suppressing_scores(const Measured& measured) {
+  return effect_scores(measured, HeadScore::suppression_effect, HeadScore::suppression_effect_null,
+                       -1);
 }
 
 /// Margin of accuracy over the baseline on held-out documents.
@@ -133,41 +173,111 @@ Index deciding_test(const RelationTests& relations, Index unit) {
   return best;
 }
 
-void set_syntactic(const WeightedSums& sums, const RelationTests& relations, Index n_unit,
-                   TypeMargins& of_types) {
-  arma::mat margins(n_unit, sums.n_weighting());
-  margins.fill(arma::datum::nan);
+/// On each unit's deciding test.
+TypeScores syntactic_scores(const RelationTests& relations, const std::vector<Index>& deciding) {
+  const auto number = [&](auto value) {
+    return [&, value](Index unit, Index w) {
+      return deciding[unit] == no_position ? arma::datum::nan
+                                           : value(relations[deciding[unit]], unit, w);
+    };
+  };
+  return {.score = number([](const RelationTest& test, Index unit, Index w) {
+            return test.heldout_accuracy(unit, w);
+          }),
+          .baseline = number(
+              [](const RelationTest& test, Index, Index w) { return test.heldout_baseline(w); }),
+          .threshold = number([](const RelationTest& test, Index, Index w) {
+            return test.heldout_baseline(w) + type_threshold::gain;
+          }),
+          .is_significant = [&](Index unit) { return deciding[unit] != no_position; }};
+}
+
+/// A type: its name, its rule in words, and what the rule compares. Positional and syntactic heads
+/// are found at the offset and on the relation that suits each best.
+struct TypeInfo {
+  const char* name;
+  const char* rule;
+  TypeScores (*scores)(const Measured&) = nullptr;
+};
+
+constexpr std::array<TypeInfo, n_head_type> types{{
+    {"positional",
+     "at one fixed offset from 1 to 8 the largest weight for >= 0.90 of queries and a mean mass >= "
+     "0.20"},
+    {"current_token",
+     "at offset 0 the largest weight for >= 0.90 of queries and a mean mass >= 0.20"},
+    {"delimiter", "delimiter >= 0.5 and >= 2 x delimiter_baseline", delimiter_scores},
+    {"syntactic",
+     "for some relation with >= 30 held-out arcs in >= 10 documents, accuracy >= that of the best "
+     "fixed offset + 0.10 with q < 0.05"},
+    {"coreference",
+     "held-out pronouns beat by 0.10 with q < 0.05 the best of four rules: the nearest mention, "
+     "the one completed last, the nearest of the same form, the nearest of the same gender and "
+     "number",
+     coreference_scores},
+    {"semantic", "semantic >= 0.2 and z >= 5", semantic_scores},
+    {"duplicate", "duplicate_token >= 0.4",
+     share_scores<HeadScore::duplicate_token, type_threshold::duplicate>},
+    {"induction", "induction >= 0.4", induction_scores},
+    {"rare", "rare_token >= 0.5", share_scores<HeadScore::rare_token, type_threshold::rare>},
+    {"sink", "sink >= 0.9", share_scores<HeadScore::sink, type_threshold::sink>},
+    {"long_range",
+     "distance >= distance_uniform + 0.25 x (distance_furthest - distance_uniform), and its "
+     "interval above distance_uniform",
+     long_range_scores},
+    {"copying", "copy_effect >= 0.1 logits and above copy_effect_null with q < 0.05",
+     copying_scores},
+    {"suppressing",
+     "suppression_effect <= -0.1 logits and below suppression_effect_null with q < 0.05",
+     suppressing_scores},
+}};
+
+double margin_of(const TypeScores& scores, Index unit, Index w) {
+  const double margin =
+      threshold_margin(scores.score(unit, w), scores.threshold(unit, w), scores.ceiling(unit, w));
+  if (!scores.second_margin) return margin;
+  const double second = scores.second_margin(unit, w);
+  return margin <= second ? margin : second;
+}
+
+void set_type(HeadType type, const TypeScores& scores, const Measured& measured,
+              TypeMargins& margins) {
+  const Index n_unit = measured.n_unit();
+  arma::mat& margin = margins.margin[static_cast<std::size_t>(type)];
+  margin.set_size(n_unit, measured.sums.n_weighting());
+  std::vector<TypeNumbers>& numbers = margins.numbers[static_cast<std::size_t>(type)];
   for (Index unit = 0; unit < n_unit; ++unit) {
-    const Index number = deciding_test(relations, unit);
-    of_types.syntactic_test.push_back(number);
-    if (number == no_position) continue;
-    for (Index w = 0; w < margins.n_cols; ++w) {
-      margins(unit, w) = relation_margin(relations[number], unit, w);
+    numbers.push_back({scores.score(unit, 0), scores.baseline(unit, 0), scores.threshold(unit, 0)});
+    const bool is_significant = scores.is_significant(unit);
+    for (Index w = 0; w < margin.n_cols; ++w) {
+      margin(unit, w) = is_significant ? margin_of(scores, unit, w) : arma::datum::nan;
     }
   }
-  of_types.margin[static_cast<std::size_t>(HeadType::syntactic)] = std::move(margins);
 }
 
-arma::mat coreference_margins(const CoreferenceTest& test) {
-  arma::mat margins = test.accuracy;
-  for (Index unit = 0; unit < margins.n_rows; ++unit) {
-    for (Index w = 0; w < margins.n_cols; ++w) {
-      margins(unit, w) =
-          test.q[unit] < type_threshold::q
-              ? threshold_margin(margins(unit, w), test.baseline(w) + type_threshold::gain, 1)
-              : arma::datum::nan;
+void set_positional(const Measured& measured, TypeMargins& margins) {
+  const Index n_unit = measured.n_unit();
+  const OffsetRatios ratios{measured.sums.ratio("offset_share"),
+                            measured.sums.ratio("offset_mass")};
+  set_type(HeadType::current_token, offset_scores(ratios, 0), measured, margins);
+  set_type(HeadType::positional, offset_scores(ratios, 1), measured, margins);
+  margins.positional_offset.assign(n_unit, 1);
+  arma::mat& best = margins.margin[static_cast<std::size_t>(HeadType::positional)];
+  std::vector<TypeNumbers>& numbers =
+      margins.numbers[static_cast<std::size_t>(HeadType::positional)];
+  for (Index offset = 2; offset < n_offset; ++offset) {
+    const TypeScores scores = offset_scores(ratios, offset);
+    for (Index w = 0; w < best.n_cols; ++w) {
+      for (Index unit = 0; unit < n_unit; ++unit) {
+        const double margin = margin_of(scores, unit, w);
+        if (!(margin > best(unit, w)) && !std::isnan(best(unit, w))) continue;
+        best(unit, w) = margin;
+        if (w > 0) continue;
+        margins.positional_offset[unit] = offset;
+        numbers[unit].score = scores.score(unit, 0);
+      }
     }
   }
-  return margins;
-}
-
-arma::mat semantic_margins(const WeightedSums& sums, const SemanticTest& test) {
-  arma::mat margins = fixed_threshold_margins(sums.ratio(score_info(HeadScore::semantic).name),
-                                              type_threshold::semantic);
-  for (Index unit = 0; unit < margins.n_rows; ++unit) {
-    if (!(test.z[unit] >= type_threshold::semantic_z)) margins.row(unit).fill(arma::datum::nan);
-  }
-  return margins;
 }
 
 bool all_nan(const std::vector<double>& values) {
@@ -244,6 +354,7 @@ bool has_ceiling(HeadType type) {
 
 double threshold_margin(double value, double threshold, double ceiling) {
   const double room = ceiling - threshold;
+  if (std::isinf(room)) return value - threshold;
   if (room > 0) return (value - threshold) / room;
   return value >= threshold ? 0 : value - threshold;
 }
@@ -300,24 +411,18 @@ SemanticTest test_semantic(const WeightedSums& sums) {
 TypeMargins type_margins(const WeightedSums& sums, const RelationTests& relations,
                          const CoreferenceTest& coreference, const SemanticTest& semantic,
                          const arma::mat& induction) {
-  const auto score = [&](HeadScore which) { return sums.ratio(score_info(which).name); };
+  const Measured measured{sums, relations, coreference, semantic, induction};
   TypeMargins margins;
-  const auto set = [&](HeadType type, arma::mat values) {
-    margins.margin[static_cast<std::size_t>(type)] = std::move(values);
-  };
-  set_positional(sums, margins);
-  set(HeadType::delimiter, delimiter_margins(sums));
-  set_syntactic(sums, relations, induction.n_rows, margins);
-  set(HeadType::coreference, coreference_margins(coreference));
-  set(HeadType::semantic, semantic_margins(sums, semantic));
-  set(HeadType::duplicate,
-      fixed_threshold_margins(score(HeadScore::duplicate_token), type_threshold::duplicate));
-  set(HeadType::induction, fixed_threshold_margins(induction, type_threshold::induction));
-  set(HeadType::rare, fixed_threshold_margins(score(HeadScore::rare_token), type_threshold::rare));
-  set(HeadType::sink, fixed_threshold_margins(score(HeadScore::sink), type_threshold::sink));
-  set(HeadType::long_range, long_range_margins(sums));
-  set(HeadType::copying, copying_margins(sums));
-  set(HeadType::suppressing, suppressing_margins(sums));
+  set_positional(measured, margins);
+  for (Index unit = 0; unit < measured.n_unit(); ++unit) {
+    margins.syntactic_test.push_back(deciding_test(relations, unit));
+  }
+  set_type(HeadType::syntactic, syntactic_scores(relations, margins.syntactic_test), measured,
+           margins);
+  for (std::size_t type = 0; type < n_head_type; ++type) {
+    if (types[type].scores == nullptr) continue;
+    set_type(static_cast<HeadType>(type), types[type].scores(measured), measured, margins);
+  }
   explain_untested(sums, relations, coreference, semantic, margins);
   return margins;
 }

@@ -45,7 +45,8 @@ inline constexpr double long_range = 0.25;
 bool has_ceiling(HeadType type);
 
 /// (value - threshold) / (ceiling - threshold): 0 at the threshold, 1 at the largest possible
-/// value. If ceiling <= threshold: 0 for a value that reaches the threshold, else negative.
+/// value. If ceiling <= threshold: 0 for a value that reaches the threshold, else negative. With an
+/// infinite ceiling: value - threshold.
 double threshold_margin(double value, double threshold, double ceiling);
 
 /// Coreference accuracy on pronouns of odd documents, against the best there of CoreferenceRule.
@@ -70,11 +71,18 @@ SemanticTest test_semantic(const WeightedSums& sums);
 /// The distance from which on a head is long-range; tokens.
 double long_range_threshold(double uniform, double furthest);
 
+/// What a type's rule compares for one head on the whole corpus; NaN where the type has no such
+/// number.
+struct TypeNumbers {
+  double score = 0, baseline = 0, threshold = 0;
+};
+
 /// Margins over thresholds, unit x weighting per type; NaN where the type's tests failed or could
 /// not be made. A head is of a type if its margin is >= 0. The tests (q, z, the interval of
 /// distance) of the whole corpus are used under every weighting.
 struct TypeMargins {
   std::array<arma::mat, n_head_type> margin;
+  std::array<std::vector<TypeNumbers>, n_head_type> numbers;  ///< by unit
   /// Why the corpus cannot test a type, in words; empty if it can.
   std::array<std::string, n_head_type> untested;
   /// Of each unit the offset of 1 .. 8 with the largest margin, and the number of its relation

@@ -13,8 +13,9 @@ struct Slice {
   std::vector<std::size_t> at;  ///< row-major offsets of the elements
 };
 
-/// Splits a variable by its labels along all dimensions but `within`. The slices are row-major along
-/// the former, the elements of each along `within`; dimensions that the variable lacks are left out.
+/// Splits a variable by its labels along all dimensions but `within`. The slices are row-major
+/// along the former, the elements of each along `within`; dimensions that the variable lacks are
+/// left out.
 std::vector<Slice> slices(const ResultsGroup& group, const Variable& variable,
                           const std::vector<std::string>& within);
 
