@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headscope/figure.hpp"
 #include "headscope/number_text.hpp"
 #include "headscope/utf8.hpp"
 #include "packed_text.hpp"
@@ -28,18 +29,17 @@ const Array& kept_row(const Statistics& statistics, const std::string& name, std
   return statistics.rows(row_name(name, index)).at(index);
 }
 
-class AttentionPatterns : public Analysis {
+class AttentionPatterns : public CorpusAnalysis {
  public:
   explicit AttentionPatterns(const AnalysisContext& context)
       : model_(context.model), options_(context.settings.own<AttentionPatternsOptions>()) {}
 
-  bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override;
+  std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
+                                             DocumentStatistics& statistics) override;
   PieceCost piece_cost(int /*pass*/, std::uint64_t document) const override {
     return document < options_.n_document ? PieceCost{}
                                           : PieceCost{.observes = false, .forward_passes = 0};
   }
-  bool wants_pattern(Index /*layer*/) const override { return true; }
-  void observe_layer(const LayerView& view, DocumentStatistics& statistics) override;
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
 
  private:
@@ -47,37 +47,54 @@ class AttentionPatterns : public Analysis {
 
   const Model& model_;
   const AttentionPatternsOptions& options_;
-  std::uint64_t document_ = 0;
-  Index n_kept_ = 0;   // tokens of the piece
+};
+
+/// Keeps the patterns of one piece.
+class PatternKeeper : public PieceObserver {
+ public:
+  /// @param n_kept  tokens whose patterns are kept.
+  PatternKeeper(const Model& model, std::uint64_t document, Index n_kept,
+                DocumentStatistics& statistics)
+      : model_(model), document_(document), n_kept_(n_kept), statistics_(statistics) {}
+
+  bool wants_pattern(Index /*layer*/) const override { return true; }
+  void observe_layer(const LayerView& view) override;
+
+ private:
+  const Model& model_;
+  std::uint64_t document_;
+  Index n_kept_;
+  DocumentStatistics& statistics_;
   arma::mat rollout_;  // up to the current layer, key x query
 };
 
-bool AttentionPatterns::begin_piece(const Piece& piece, DocumentStatistics& statistics) {
+std::unique_ptr<PieceObserver> AttentionPatterns::begin_piece(const Piece& piece,
+                                                              DocumentStatistics& statistics) {
   // Of a cut document the first piece.
-  if (piece.document >= options_.n_document || piece.index > 0) return false;
-  document_ = piece.document;
+  if (piece.document >= options_.n_document || piece.index > 0) return nullptr;
   const Index n_token = piece.tokens.size();
-  n_kept_ = options_.n_token_kept(n_token);
+  const Index n_kept = options_.n_token_kept(n_token);
   const auto set_row = [&](const std::string& name, const std::vector<double>& values) {
-    statistics.row(row_name(name, document_), {values.size()}).values = values;
+    statistics.row(row_name(name, piece.document), {values.size()}).values = values;
   };
-  const auto n_kept = static_cast<std::ptrdiff_t>(n_kept_);
-  set_row("tokens", {piece.tokens.begin(), piece.tokens.begin() + n_kept});
+  const auto end = static_cast<std::ptrdiff_t>(n_kept);
+  set_row("tokens", {piece.tokens.begin(), piece.tokens.begin() + end});
   set_row("n_token", {static_cast<double>(n_token)});
   set_row("n_piece", {static_cast<double>(piece.n_piece)});
   set_row("id", packed_texts({piece.id}));
-  if (piece.token_text.empty()) return true;
-  const auto text = piece.token_text.begin();
-  set_row("token_text", packed_texts({text, text + n_kept}));
-  return true;
+  if (!piece.token_text.empty()) {
+    const auto text = piece.token_text.begin();
+    set_row("token_text", packed_texts({text, text + end}));
+  }
+  return std::make_unique<PatternKeeper>(model_, piece.document, n_kept, statistics);
 }
 
-void AttentionPatterns::observe_layer(const LayerView& view, DocumentStatistics& statistics) {
+void PatternKeeper::observe_layer(const LayerView& view) {
   const ModelConfig& config = model_.config;
   const Index d_head = config.d_head();
   const Matrix& W_O = model_.layers[view.layer].W_O;
   const auto row = [&](const std::string& name, const Shape& shape) -> Array& {
-    return statistics.row(row_name(name, document_), shape);
+    return statistics_.row(row_name(name, document_), shape);
   };
   const Shape per_head{config.n_layer, config.n_head, n_kept_, n_kept_};
   Array& pattern = row("pattern", per_head);

@@ -6,6 +6,7 @@
 #include "headscope/circuit.hpp"
 #include "headscope/edge_ablation.hpp"
 #include "headscope/edge_gradient.hpp"
+#include "headscope/figure.hpp"
 #include "headscope/memory.hpp"
 #include "headscope/resampling.hpp"
 #include "induction.hpp"
@@ -69,7 +70,7 @@ class NodeSums : public LayerObserver {
 /// Pass 0 sums what nodes write for its mean over each task; pass 1 takes the first-order effect of
 /// every edge; pass 2 ablates the largest exactly and runs circuits of 0, 1, 2, 4, ... edges; the
 /// others narrow down how few edges keep most of the margin.
-class Paths : public Analysis {
+class Paths : public TaskAnalysis {
  public:
   explicit Paths(const AnalysisContext& context)
       : model_(context.model),

@@ -2,6 +2,7 @@
 
 #include "headscope/ablation.hpp"
 #include "headscope/direct_effect.hpp"
+#include "headscope/figure.hpp"
 #include "headscope/gradient.hpp"
 #include "headscope/memory.hpp"
 #include "headscope/resampling.hpp"
@@ -26,7 +27,7 @@ const AnalysisInfo tasks_info{
 
 /// Pass 0 sums z for its mean over each task; pass 1 ablates every head and takes the gradient and
 /// the direct effects.
-class Tasks : public Analysis {
+class Tasks : public TaskAnalysis {
  public:
   explicit Tasks(const AnalysisContext& context)
       : model_(context.model),

@@ -8,7 +8,8 @@
 
 #include "headscope/model.hpp"
 #include "headscope/results.hpp"
-#include "run/run_memory.hpp"
+#include "memory_limit.hpp"
+#include "registry.hpp"
 #include "support/results_sample.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
