@@ -9,7 +9,6 @@
 #include "headscope/output_lock.hpp"
 #include "headscope/provenance.hpp"
 #include "headscope/utf8.hpp"
-#include "output_folder.hpp"
 #include "run_output.hpp"
 #include "shared_options.hpp"
 #include "terminal.hpp"

@@ -1,5 +1,4 @@
 #include "commands.hpp"
-#include "output_folder.hpp"
 #include "run_setup.hpp"
 
 namespace headscope {

@@ -2,7 +2,6 @@
 
 #include "commands.hpp"
 #include "headscope/output_lock.hpp"
-#include "output_folder.hpp"
 #include "run_output.hpp"
 #include "shared_options.hpp"
 

@@ -2,7 +2,6 @@
 
 #include "commands.hpp"
 #include "headscope/utf8.hpp"
-#include "output_folder.hpp"
 #include "run_setup.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"

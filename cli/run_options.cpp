@@ -8,7 +8,6 @@
 #include "headscope/number_text.hpp"
 #include "headscope/provenance.hpp"
 #include "headscope/utf8.hpp"
-#include "memory_limit.hpp"
 #include "registry.hpp"
 #include "shared_options.hpp"
 

@@ -1,11 +1,16 @@
 #include "run_output.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 
 #include "headscope/comparison.hpp"
 #include "headscope/drawing.hpp"
+#include "headscope/error.hpp"
 #include "headscope/head_table.hpp"
 #include "headscope/output_lock.hpp"
 #include "headscope/report.hpp"
@@ -18,6 +23,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+DataError cannot_write(const fs::path& path, const std::string& reason) {
+  return DataError(path.string(), "", "cannot be written: " + reason);
+}
+
+bool holds_results(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(fs::path(path) / "results.h5", ignored);
+}
+
 std::vector<Figure> figures_of(const Results& results) {
   if (results.has(comparison_group)) return comparison_figures(results);
   std::vector<Figure> figures;
@@ -29,6 +43,39 @@ std::vector<Figure> figures_of(const Results& results) {
 }
 
 }  // namespace
+
+void check_output_folder(const std::string& path) {
+  std::error_code ignored;
+  for (const char* name : {"results.h5", "report.html", "report.md"}) {
+    const fs::path file = fs::path(path) / name;
+    const fs::file_status status = fs::status(file, ignored);
+    if (fs::is_directory(status)) throw cannot_write(file, "it is a folder");
+    if (fs::exists(status) && !fs::is_regular_file(status)) {
+      throw cannot_write(file, "it is not a file");
+    }
+  }
+  for (const char* name : {"", "tables", "figures", "shards"}) {
+    const fs::path folder = *name == '\0' ? fs::path(path) : fs::path(path) / name;
+    const fs::file_status status = fs::status(folder, ignored);
+    if (!fs::exists(status)) continue;
+    if (!fs::is_directory(status)) throw cannot_write(folder, "it is not a folder");
+    if (::access(folder.c_str(), W_OK) != 0) {
+      throw cannot_write(folder, std::strerror(errno));
+    }
+  }
+}
+
+void refuse_replacement(const std::string& path) {
+  if (!holds_results(path)) return;
+  throw DataError(path, "",
+                  "holds the results of a finished run; --force replaces them, or choose another "
+                  "folder");
+}
+
+void announce_replacement(const std::string& path) {
+  if (!holds_results(path)) return;
+  std::cerr << Terminal::error().note("the results in " + one_line(path) + " will be replaced");
+}
 
 std::string results_file(const std::string& path) {
   return fs::is_directory(path) ? (fs::path(path) / "results.h5").string() : path;

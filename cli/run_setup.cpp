@@ -1,15 +1,15 @@
 #include "run_setup.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 
-#include "corpus_folders.hpp"
-#include "default_data.hpp"
 #include "headscope/error.hpp"
 #include "headscope/inspect.hpp"
 #include "headscope/number_text.hpp"
 #include "headscope/provenance.hpp"
+#include "headscope/run_memory.hpp"
 #include "headscope/thread_count.hpp"
-#include "memory_limit.hpp"
 #include "registry.hpp"
 #include "usage_error.hpp"
 
@@ -57,45 +57,30 @@ std::vector<const RegisteredAnalysis*> choose_analyses(const RunOptions& options
   return chosen;
 }
 
-/// @param needs  `&AnalysisInfo::needs_corpus` or `&AnalysisInfo::needs_tasks`.
-bool any_needs(const std::vector<const RegisteredAnalysis*>& analyses,
-               bool (AnalysisInfo::*needs)() const) {
-  return std::ranges::any_of(
-      analyses, [needs](const RegisteredAnalysis* analysis) { return (analysis->info.*needs)(); });
-}
-
-std::optional<Tokenizer> open_needed_tokenizer(
-    const RunOptions& options, const Model& model,
-    const std::vector<const RegisteredAnalysis*>& analyses) {
-  if (!any_needs(analyses, &AnalysisInfo::needs_corpus) &&
-      !any_needs(analyses, &AnalysisInfo::needs_tasks)) {
-    return std::nullopt;
+/// @throws UsageError naming the parts if their sum is more than `limit` bytes.
+void check_memory(const std::vector<MemoryPart>& parts, std::uint64_t limit) {
+  const std::uint64_t total = total_bytes(parts);
+  if (total <= limit) return;
+  std::string list;
+  for (const MemoryPart& part : parts) {
+    list += (list.empty() ? "" : ", ") + part.name + " " + memory_text(part.bytes);
   }
-  return open_tokenizer(options.tokenizer, model);
+  throw UsageError("--memory: expected at least " + memory_text(total) + " for this run, got " +
+                   memory_text(limit) + " (" + list + ")");
 }
 
-std::optional<TaskFiles> open_tasks(const RunOptions& options,
-                                    const std::vector<std::string>& paths, const Model& model,
-                                    const std::optional<Tokenizer>& tokenizer,
-                                    const std::vector<const RegisteredAnalysis*>& analyses) {
-  if (!any_needs(analyses, &AnalysisInfo::needs_tasks)) return std::nullopt;
-  if (!tokenizer) {
-    throw DataError(paths.front(), "", "expected a tokenizer to read text with, got none");
-  }
-  return TaskFiles(paths, *tokenizer, {model.config.n_ctx, options.max_pairs});
-}
-
-std::optional<Corpus> open_corpus(const RunOptions& options, const std::vector<std::string>& paths,
-                                  const Model& model, const std::optional<Tokenizer>& tokenizer,
-                                  const std::vector<const RegisteredAnalysis*>& analyses) {
-  if (!any_needs(analyses, &AnalysisInfo::needs_corpus)) return std::nullopt;
-  CorpusOptions corpus_options;
-  corpus_options.prepend_bos = options.prepend_bos;
-  corpus_options.max_tokens = model.config.n_ctx;
-  corpus_options.max_documents = options.max_documents;
-  corpus_options.encoding = options.encoding;
-  corpus_options.document_sentences = options.document_sentences;
-  return Corpus(paths, tokenizer ? &*tokenizer : nullptr, corpus_options);
+/// OpenBLAS tries for ever to get memory that the system refuses it. A run that may reach the limit
+/// of its address space is therefore refused.
+void check_address_space(std::uint64_t bytes) {
+  // OpenBLAS's buffer, the heap's arena and the stack.
+  constexpr std::uint64_t bytes_per_thread = std::uint64_t{300} << 20;
+  const std::uint64_t needed =
+      bytes + static_cast<std::uint64_t>(blas::thread_count()) * bytes_per_thread;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= needed) return;
+  throw UsageError("address space: expected a limit (ulimit -v) of at least " +
+                   memory_text(needed) + " for " + std::to_string(blas::thread_count()) +
+                   " threads, got " + memory_text(limit.rlim_cur) + "; --threads takes fewer");
 }
 
 /// Checks --memory, and the limit of the address space, against documents as long as the model's
@@ -124,28 +109,32 @@ Model load_checked_model(const RunOptions& options) {
 
 }  // namespace
 
-std::string model_path(const std::string& given) {
-  return given.empty() ? default_data_path("default-model.h5") : given;
-}
-
-std::optional<Tokenizer> open_tokenizer(const std::string& folder, const Model& model) {
-  const std::optional<TokenizerFiles> files =
-      folder.empty() ? tokenizer_files_of(model) : read_tokenizer_files(folder);
-  if (!files) return std::nullopt;
-  Tokenizer tokenizer(*files);
-  check_tokenizer_fits(tokenizer, model);
-  return tokenizer;
-}
-
 RunSetup::RunSetup(const RunOptions& options)
     : options_(with_threads_set(options)),
       corpus_paths_(find_corpus(options)),
       task_paths_(find_tasks(options)),
       model_(load_checked_model(options_)),
-      analyses_(choose_analyses(options_, !corpus_paths_.empty(), !task_paths_.empty(), model_)),
-      tokenizer_(open_needed_tokenizer(options_, model_, analyses_)),
-      corpus_(open_corpus(options_, corpus_paths_, model_, tokenizer_, analyses_)),
-      tasks_(open_tasks(options_, task_paths_, model_, tokenizer_, analyses_)) {
+      analyses_(choose_analyses(options_, !corpus_paths_.empty(), !task_paths_.empty(), model_)) {
+  bool needs_corpus = false, needs_tasks = false;
+  for (const RegisteredAnalysis* analysis : analyses_) {
+    needs_corpus |= analysis->info.needs_corpus();
+    needs_tasks |= analysis->info.needs_tasks();
+  }
+  if (needs_corpus || needs_tasks) tokenizer_ = open_tokenizer(options_.tokenizer, model_);
+  if (needs_corpus) {
+    corpus_.emplace(corpus_paths_, tokenizer_ ? &*tokenizer_ : nullptr,
+                    CorpusOptions{.prepend_bos = options_.prepend_bos,
+                                  .max_tokens = model_.config.n_ctx,
+                                  .max_documents = options_.max_documents,
+                                  .encoding = options_.encoding,
+                                  .document_sentences = options_.document_sentences});
+  }
+  if (needs_tasks) {
+    if (!tokenizer_) {
+      throw DataError(task_paths_.front(), "", "expected a tokenizer to read text with, got none");
+    }
+    tasks_.emplace(task_paths_, *tokenizer_, TaskOptions{model_.config.n_ctx, options_.max_pairs});
+  }
   check_memory_of(options_, model_.config, weight_bytes(model_),
                   corpus_ ? corpus_->n_document() : 0, tasks_ ? tasks_->tasks().size() : 0,
                   analyses_);

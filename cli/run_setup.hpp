@@ -3,16 +3,10 @@
 #include <optional>
 #include <vector>
 
+#include "inputs.hpp"
 #include "run_options.hpp"
 
 namespace headscope {
-
-/// The model file given, or the default one.
-std::string model_path(const std::string& given);
-
-/// The tokenizer in a folder, or, if that is empty, the model's own; nothing if it has none.
-/// @throws DataError if it cannot be read or does not fit the model.
-std::optional<Tokenizer> open_tokenizer(const std::string& folder, const Model& model);
 
 /// A run's model, corpus, tasks and analyses, opened from its options.
 class RunSetup {

@@ -43,29 +43,14 @@ class AttentionPatterns : public CorpusAnalysis {
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
 
  private:
+  /// @param n_kept   tokens whose patterns are kept.
+  /// @param rollout  up to the layer before, key x query.
+  void keep_layer(const LayerView& view, std::uint64_t document, Index n_kept, arma::mat& rollout,
+                  DocumentStatistics& statistics) const;
   ResultsGroup document_group(std::uint64_t index, const Statistics& statistics) const;
 
   const Model& model_;
   const AttentionPatternsOptions& options_;
-};
-
-/// Keeps the patterns of one piece.
-class PatternKeeper : public PieceObserver {
- public:
-  /// @param n_kept  tokens whose patterns are kept.
-  PatternKeeper(const Model& model, std::uint64_t document, Index n_kept,
-                DocumentStatistics& statistics)
-      : model_(model), document_(document), n_kept_(n_kept), statistics_(statistics) {}
-
-  bool wants_pattern(Index /*layer*/) const override { return true; }
-  void observe_layer(const LayerView& view) override;
-
- private:
-  const Model& model_;
-  std::uint64_t document_;
-  Index n_kept_;
-  DocumentStatistics& statistics_;
-  arma::mat rollout_;  // up to the current layer, key x query
 };
 
 std::unique_ptr<PieceObserver> AttentionPatterns::begin_piece(const Piece& piece,
@@ -86,26 +71,32 @@ std::unique_ptr<PieceObserver> AttentionPatterns::begin_piece(const Piece& piece
     const auto text = piece.token_text.begin();
     set_row("token_text", packed_texts({text, text + end}));
   }
-  return std::make_unique<PatternKeeper>(model_, piece.document, n_kept, statistics);
+  return std::make_unique<LayerFunction>(
+      [this, &statistics, n_kept, document = piece.document,
+       rollout = arma::mat(n_kept, n_kept, arma::fill::eye)](const LayerView& view) mutable {
+        keep_layer(view, document, n_kept, rollout, statistics);
+      },
+      true);
 }
 
-void PatternKeeper::observe_layer(const LayerView& view) {
+void AttentionPatterns::keep_layer(const LayerView& view, std::uint64_t document, Index n_kept,
+                                   arma::mat& rollout, DocumentStatistics& statistics) const {
   const ModelConfig& config = model_.config;
   const Index d_head = config.d_head();
   const Matrix& W_O = model_.layers[view.layer].W_O;
   const auto row = [&](const std::string& name, const Shape& shape) -> Array& {
-    return statistics_.row(row_name(name, document_), shape);
+    return statistics.row(row_name(name, document), shape);
   };
-  const Shape per_head{config.n_layer, config.n_head, n_kept_, n_kept_};
+  const Shape per_head{config.n_layer, config.n_head, n_kept, n_kept};
   Array& pattern = row("pattern", per_head);
   Array& value_weighted = row("value_weighted", per_head);
-  Array& rollout = row("rollout", {config.n_layer, n_kept_, n_kept_});
+  Array& rollouts = row("rollout", {config.n_layer, n_kept, n_kept});
   for (Index head = 0; head < config.n_head; ++head) {
     const Index first_row = 2 * config.d_model + head * d_head;
     const std::vector<double> norms =
         contribution_norms(view.qkv.rows(first_row, first_row + d_head - 1),
                            W_O.cols(head * d_head, (head + 1) * d_head - 1));
-    for (Index query = 0; query < n_kept_; ++query) {
+    for (Index query = 0; query < n_kept; ++query) {
       for (Index key = 0; key <= query; ++key) {
         const double weight = view.pattern(key, query, head);
         pattern(view.layer, head, query, key) = weight;
@@ -113,11 +104,10 @@ void PatternKeeper::observe_layer(const LayerView& view) {
       }
     }
   }
-  if (view.layer == 0) rollout_.eye(n_kept_, n_kept_);
-  extend_rollout(rollout_, view.pattern);
-  for (Index query = 0; query < n_kept_; ++query) {
-    for (Index key = 0; key < n_kept_; ++key) {
-      rollout(view.layer, query, key) = rollout_(key, query);
+  extend_rollout(rollout, view.pattern);
+  for (Index query = 0; query < n_kept; ++query) {
+    for (Index key = 0; key < n_kept; ++key) {
+      rollouts(view.layer, query, key) = rollout(key, query);
     }
   }
 }

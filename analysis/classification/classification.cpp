@@ -39,24 +39,6 @@ const AnalysisInfo classification_info{
     .control_pass = 1,
 };
 
-/// Sums the patterns of the first positions; variability is measured from their mean.
-class FirstPositions : public LayerObserver {
- public:
-  explicit FirstPositions(Array& sum) : sum_(sum) {}
-
-  bool wants_pattern(Index /*layer*/) const override { return true; }
-  void observe_layer(const LayerView& view) override {
-    for (Index h = 0; h < view.pattern.n_slices; ++h) {
-      for (Index q = 0; q < view.n_token; ++q) {
-        for (Index k = 0; k <= q; ++k) sum_(view.layer, h, q, k) += view.pattern(k, q, h);
-      }
-    }
-  }
-
- private:
-  Array& sum_;  // layer x head x query x key
-};
-
 /// A piece's contribution to a sum and to its denominators.
 struct RatioSum {
   Array* numerator;
@@ -149,7 +131,6 @@ class Classification : public CorpusAnalysis {
   }
 
  private:
-  class HitCounter;
   class Scores;
 
   /// Scores on repeated random sequences: sequence x layer x head.
@@ -280,9 +261,18 @@ void Classification::count_tokens(const Piece& piece, DocumentStatistics& statis
   const Index n_first = std::min<Index>(piece.tokens.size(), n_variability_position);
   Array& first_count = statistics.sum("first_pattern_count", {n_variability_position});
   for (Index q = 0; q < n_first; ++q) ++first_count(q);
-  FirstPositions observer(
-      statistics.sum("first_pattern", {model_.config.n_layer, model_.config.n_head,
-                                       n_variability_position, n_variability_position}));
+  // Variability is measured from their mean pattern.
+  Array& sum = statistics.sum("first_pattern", {model_.config.n_layer, model_.config.n_head,
+                                                n_variability_position, n_variability_position});
+  LayerFunction observer(
+      [&](const LayerView& view) {
+        for (Index h = 0; h < view.pattern.n_slices; ++h) {
+          for (Index q = 0; q < view.n_token; ++q) {
+            for (Index k = 0; k <= q; ++k) sum(view.layer, h, q, k) += view.pattern(k, q, h);
+          }
+        }
+      },
+      true);
   LayerObserver* const observers[] = {&observer};
   first_forward_->run(std::span(piece.tokens).first(n_first), observers);
 }
@@ -408,26 +398,6 @@ void PieceCases::count_hits(const std::vector<Index>& largest, const WordStructu
   }
 }
 
-/// Counts the hits of the heads in a piece.
-class Classification::HitCounter : public LayerObserver {
- public:
-  HitCounter(const WordStructure& words, const PieceCases& cases) : words_(words), cases_(cases) {}
-
-  bool wants_pattern(Index /*layer*/) const override { return true; }
-  void observe_layer(const LayerView& view) override {
-    for (Index head = 0; head < view.pattern.n_slices; ++head) {
-      word_attention(view.pattern.slice(head), words_, word_attention_);
-      cases_.count_hits(largest_earlier_words(word_attention_, words_), words_,
-                        view.layer * view.pattern.n_slices + head);
-    }
-  }
-
- private:
-  const WordStructure& words_;
-  const PieceCases& cases_;
-  arma::mat word_attention_;
-};
-
 void Classification::count_earlier_pieces(const Piece& piece) {
   if (piece.index > 0 && counted_document_ == piece.document) return;
   counted_document_ = piece.document;
@@ -438,7 +408,16 @@ void Classification::count_earlier_pieces(const Piece& piece) {
     const Piece earlier = corpus_->piece(piece.document, index);
     const WordStructure words = word_structure(earlier);
     const PieceCases cases(words, piece.document, n_unit(), document_counts_);
-    HitCounter counter(words, cases);
+    arma::mat attention;
+    LayerFunction counter(
+        [&](const LayerView& view) {
+          for (Index head = 0; head < view.pattern.n_slices; ++head) {
+            word_attention(view.pattern.slice(head), words, attention);
+            cases.count_hits(largest_earlier_words(attention, words), words,
+                             view.layer * view.pattern.n_slices + head);
+          }
+        },
+        true);
     LayerObserver* const observers[] = {&counter};
     forward.run(earlier.tokens, observers);
   }

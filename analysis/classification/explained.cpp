@@ -67,66 +67,49 @@ std::vector<Explanation::LabelKeys> Explanation::keys_in(const PrototypeSource& 
   return keys;
 }
 
-class Explanation::Means : public PieceObserver {
- public:
-  Means(const Explanation& explanation, const PrototypeSource& source,
-        DocumentStatistics& statistics)
-      : explanation_(explanation), keys_(explanation.keys_in(source)), statistics_(statistics) {}
-
-  bool wants_pattern(Index /*layer*/) const override { return true; }
-  void observe_layer(const LayerView& view) override;
-
- private:
-  /// Sums and counts attention by distance; the last is that to position 0.
-  void add_attention(const Label& label, const PrototypeKeys& keys, const Matrix& pattern) const;
-
-  const Explanation& explanation_;
-  std::vector<LabelKeys> keys_;
-  DocumentStatistics& statistics_;
-};
-
-void Explanation::Means::observe_layer(const LayerView& view) {
+void Explanation::add_layer_means(const LayerView& view, const std::vector<LabelKeys>& keys,
+                                  DocumentStatistics& statistics) const {
   if (view.layer == 0) {
-    statistics_.sum(mean_z_count, {1})(0) += static_cast<double>(view.n_token - 1);
+    statistics.sum(mean_z_count, {1})(0) += static_cast<double>(view.n_token - 1);
   }
-  if (!explanation_.has_label(view.layer)) return;
-  Array& z = statistics_.sum(mean_z_name(view.layer), {view.z.n_rows});
+  if (!has_label(view.layer)) return;
+  Array& z = statistics.sum(mean_z_name(view.layer), {view.z.n_rows});
   for (Index t = 1; t < view.n_token; ++t) {
     for (Index i = 0; i < z.size(); ++i) z(i) += view.z(i, t);
   }
-  const Index n_head = explanation_.model_.config.n_head;
-  for (std::size_t i = 0; i < keys_.size(); ++i) {
-    const Label& label = explanation_.labels_[i];
+  // Sum and count of attention by distance; the last is that to position 0.
+  const Index n_ctx = model_.config.n_ctx, n_head = model_.config.n_head;
+  for (std::size_t i = 0; i < labels_.size(); ++i) {
+    const Label& label = labels_[i];
     if (label.unit / n_head != view.layer) continue;
-    add_attention(label, keys_[i].keys, view.pattern.slice(label.unit % n_head));
-  }
-}
-
-void Explanation::Means::add_attention(const Label& label, const PrototypeKeys& keys,
-                                       const Matrix& pattern) const {
-  const Index n_ctx = explanation_.model_.config.n_ctx;
-  Array& sums = statistics_.sum(name_of("silent", label.type, label.unit), {2, n_ctx + 1});
-  double *const sum = &sums(0, 0), *const count = &sums(1, 0);
-  Array& mass = statistics_.sum(place_mass_name(label.type, label.unit), {2});
-  for (Index q = 1; q < pattern.n_cols; ++q) {
-    const float* const weights = pattern.colptr(q);
-    if (!keys[q].empty()) {
-      for (const Index key : keys[q]) mass(0) += weights[key];
-      ++mass(1);
-      continue;
-    }
-    sum[n_ctx] += weights[0];
-    ++count[n_ctx];
-    for (Index k = 1; k <= q; ++k) {
-      sum[q - k] += weights[k];
-      ++count[q - k];
+    const Matrix& pattern = view.pattern.slice(label.unit % n_head);
+    Array& sums = statistics.sum(name_of("silent", label.type, label.unit), {2, n_ctx + 1});
+    double *const sum = &sums(0, 0), *const count = &sums(1, 0);
+    Array& mass = statistics.sum(place_mass_name(label.type, label.unit), {2});
+    for (Index q = 1; q < view.n_token; ++q) {
+      const float* const weights = pattern.colptr(q);
+      if (!keys[i].keys[q].empty()) {
+        for (const Index key : keys[i].keys[q]) mass(0) += weights[key];
+        ++mass(1);
+        continue;
+      }
+      sum[n_ctx] += weights[0];
+      ++count[n_ctx];
+      for (Index k = 1; k <= q; ++k) {
+        sum[q - k] += weights[k];
+        ++count[q - k];
+      }
     }
   }
 }
 
 std::unique_ptr<PieceObserver> Explanation::add_means(const PrototypeSource& source,
                                                       DocumentStatistics& statistics) const {
-  return std::make_unique<Means>(*this, source, statistics);
+  return std::make_unique<LayerFunction>(
+      [this, &statistics, keys = keys_in(source)](const LayerView& view) {
+        add_layer_means(view, keys, statistics);
+      },
+      true);
 }
 
 void Explanation::begin_losses(const Statistics& earlier, const AblationPrecision& precision) {

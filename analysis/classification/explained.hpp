@@ -60,7 +60,6 @@ class Explanation {
                               int n_thread, Engine engine);
 
  private:
-  class Means;
   class Losses;
 
   struct Label {
@@ -78,6 +77,8 @@ class Explanation {
   };
 
   bool has_label(Index layer) const;
+  void add_layer_means(const LayerView& view, const std::vector<LabelKeys>& keys,
+                       DocumentStatistics& statistics) const;
   /// By label.
   std::vector<LabelKeys> keys_in(const PrototypeSource& source) const;
 

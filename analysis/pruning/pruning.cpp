@@ -31,19 +31,11 @@ const AnalysisInfo pruning_info{
     .passes = {"averaging heads", "ablating heads", "pruning heads"},
 };
 
-/// Copies the z of every layer at the positions [first, end).
-class CopyZ : public LayerObserver {
- public:
-  /// @param z  per layer, d_model x at least end.
-  CopyZ(std::vector<Matrix>& z, Index first, Index end) : z_(z), first_(first), end_(end) {}
-  void observe_layer(const LayerView& view) override {
-    z_[view.layer].cols(first_, end_ - 1) = view.z.cols(first_, end_ - 1);
-  }
-
- private:
-  std::vector<Matrix>& z_;
-  Index first_, end_;
-};
+/// Copies the z of a layer at the positions [first, end).
+/// @param z  per layer, d_model x at least end.
+void copy_z(const LayerView& view, Index first, Index end, std::vector<Matrix>& z) {
+  z[view.layer].cols(first, end - 1) = view.z.cols(first, end - 1);
+}
 
 /// Streams of the samples of documents; donors use the streams numbered by document.
 constexpr std::uint64_t sample_stream = std::uint64_t{1} << 62, ablated_stream = sample_stream + 1;
@@ -104,10 +96,10 @@ class Pruning : public CorpusAnalysis {
   }
 
  private:
-  class MeanZ;
   class Effects;
   class Curves;
 
+  void add_mean_z(const LayerView& view, DocumentStatistics& statistics) const;
   void prepare_ablation(const Statistics& earlier);
   void plan_curves(const Statistics& earlier);
 
@@ -139,25 +131,16 @@ class Pruning : public CorpusAnalysis {
 // Pass 0 ------------------------------------------------------------------------------------------
 
 /// Sums z over the positions after 0.
-class Pruning::MeanZ : public PieceObserver {
- public:
-  MeanZ(const ModelConfig& config, DocumentStatistics& statistics)
-      : config_(config), statistics_(statistics) {}
-
-  void observe_layer(const LayerView& view) override {
-    Array& sum = statistics_.sum("z", {config_.n_layer, config_.d_model});
-    for (Index t = 1; t < view.n_token; ++t) {
-      for (Index i = 0; i < config_.d_model; ++i) sum(view.layer, i) += view.z(i, t);
-    }
-    if (view.layer == 0) {
-      statistics_.sum("z_count", {1})(0) += static_cast<double>(view.n_token - 1);
-    }
+void Pruning::add_mean_z(const LayerView& view, DocumentStatistics& statistics) const {
+  const ModelConfig& config = model_.config;
+  Array& sum = statistics.sum("z", {config.n_layer, config.d_model});
+  for (Index t = 1; t < view.n_token; ++t) {
+    for (Index i = 0; i < config.d_model; ++i) sum(view.layer, i) += view.z(i, t);
   }
-
- private:
-  const ModelConfig& config_;
-  DocumentStatistics& statistics_;
-};
+  if (view.layer == 0) {
+    statistics.sum("z_count", {1})(0) += static_cast<double>(view.n_token - 1);
+  }
+}
 
 // Pass 1 ------------------------------------------------------------------------------------------
 
@@ -203,7 +186,7 @@ class Pruning::Effects : public PieceObserver {
     analysis_.ablation_.observe_layer(view);
     if (direct_effects_) direct_effects_->observe_layer(view);
     if (!donor_z_.empty() && donor_length_ < view.n_token) {
-      CopyZ(donor_z_, donor_length_, view.n_token).observe_layer(view);
+      copy_z(view, donor_length_, view.n_token, donor_z_);
     }
   }
 
@@ -250,7 +233,8 @@ class Pruning::Effects : public PieceObserver {
         donor_z_.assign(config_.n_layer, Matrix(config_.d_model, n_token, arma::fill::zeros));
       }
       const Index reach = std::min(n_token, donor.n_token);
-      CopyZ copy(donor_z_, donor_length_, reach);
+      LayerFunction copy(
+          [&](const LayerView& view) { copy_z(view, donor_length_, reach, donor_z_); });
       LayerObserver* const observers[] = {&copy};
       forward.run(analysis_.corpus_->piece(donor.document, donor.index).tokens, observers);
       donor_length_ = reach;
@@ -425,7 +409,10 @@ std::unique_ptr<PieceObserver> Pruning::begin_piece(const Piece& piece,
   if (piece.tokens.size() < 2) return nullptr;
   if (pass_ == 2) return std::make_unique<Curves>(*this, piece, block, statistics);
   if (!sample_.contains(piece.document)) return nullptr;
-  if (pass_ == 0) return std::make_unique<MeanZ>(model_.config, statistics);
+  if (pass_ == 0) {
+    return std::make_unique<LayerFunction>(
+        [this, &statistics](const LayerView& view) { add_mean_z(view, statistics); });
+  }
   return std::make_unique<Effects>(*this, piece, block, statistics);
 }
 

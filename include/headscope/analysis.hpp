@@ -135,6 +135,20 @@ class PieceObserver : public LayerObserver {
   virtual void end(const PieceEnd& /*end*/) {}
 };
 
+/// Observes the layers of a piece, or of any other forward pass, by a function.
+class LayerFunction : public PieceObserver {
+ public:
+  using Observe = std::function<void(const LayerView& view)>;
+  explicit LayerFunction(Observe observe, bool wants_pattern = false)
+      : observe_(std::move(observe)), wants_pattern_(wants_pattern) {}
+  bool wants_pattern(Index /*layer*/) const override { return wants_pattern_; }
+  void observe_layer(const LayerView& view) override { observe_(view); }
+
+ private:
+  Observe observe_;
+  bool wants_pattern_;
+};
+
 /// Estimated cost of a piece to one analysis, for the time left.
 struct PieceCost {
   bool observes = true;       ///< the forward pass that all analyses share

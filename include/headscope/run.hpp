@@ -9,7 +9,6 @@
 #include "headscope/analysis.hpp"
 #include "headscope/output_lock.hpp"
 #include "headscope/pass_files.hpp"
-#include "headscope/shard_table.hpp"
 
 /// Running analyses: in shards, which may be run apart and merged, and in pieces, since a run that
 /// was stopped continues after its last save. Sums are exact, so that interrupted, resumed and

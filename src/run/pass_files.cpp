@@ -59,6 +59,39 @@ void check_run(const PassLabel& expected, const PassLabel& got, const std::strin
   check_arithmetic(expected, got, path);
 }
 
+/// Paths of the pass files in a folder, in order; none if there is no such folder.
+std::vector<std::string> files_in(const fs::path& folder, const std::set<fs::path>& extensions) {
+  std::vector<std::string> paths;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none)) {
+    const fs::path& path = entry.path();
+    if (extensions.contains(path.extension()) &&
+        path.filename().string().find("-of-") != std::string::npos) {
+      paths.push_back(path.string());
+    }
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+/// @param arguments  pass files, or folders with pass files in them or in their folder `shards`.
+std::vector<std::string> finished_files(const std::vector<std::string>& arguments) {
+  std::vector<std::string> paths;
+  for (const std::string& argument : arguments) {
+    if (!fs::is_directory(argument)) {
+      paths.push_back(argument);
+      continue;
+    }
+    const fs::path below = fs::path(argument) / "shards";
+    const auto found = files_in(fs::is_directory(below) ? below : fs::path(argument), {".h5"});
+    if (found.empty())
+      throw DataError(argument, "", "expected shards (K-of-N.pass-P.h5), got none");
+    paths.insert(paths.end(), found.begin(), found.end());
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
 }  // namespace
 
 void merge(StatisticsByName& sum, const StatisticsByName& part) {
@@ -115,17 +148,7 @@ std::string arithmetic_text(const std::set<std::string>& arithmetic) {
 }
 
 std::vector<std::string> find_pass_files(const std::string& output) {
-  std::vector<std::string> paths;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(fs::path(output) / "shards", none)) {
-    const fs::path& path = entry.path();
-    const bool is_state = path.extension() == ".h5" || path.extension() == ".saved";
-    if (is_state && path.filename().string().find("-of-") != std::string::npos) {
-      paths.push_back(path.string());
-    }
-  }
-  std::ranges::sort(paths);
-  return paths;
+  return files_in(fs::path(output) / "shards", {".h5", ".saved"});
 }
 
 PassFolder::PassFolder(const std::string& output, PassLabel label)
@@ -219,6 +242,46 @@ void PassFolder::remove_own() const {
   }
   std::error_code ignored;
   if (fs::is_empty(folder_, ignored)) fs::remove(folder_, ignored);
+}
+
+ShardTable::ShardTable(const std::vector<std::string>& paths, bool mixed) {
+  for (const std::string& path : finished_files(paths)) {
+    const PassLabel label = read_pass_label(path, paths_.empty() ? nullptr : &label_);
+    if (paths_.empty()) {
+      label_ = label;
+      label_.where = "in " + path;
+    }
+    label_.mixed = mixed;
+    label_.arithmetic.insert(label.arithmetic.begin(), label.arithmetic.end());
+    const auto [place, is_new] = paths_.try_emplace({label.pass, label.shard}, path);
+    if (!is_new) {
+      throw DataError(path, "",
+                      "expected each shard once, got " + pass_and_shard(label.pass, label.shard) +
+                          " here and in " + place->second);
+    }
+  }
+  std::string missing;
+  for (int pass = 1; pass <= label_.n_pass; ++pass) {
+    for (int shard = 1; shard <= label_.n_shard; ++shard) {
+      if (paths_.contains({pass, shard})) continue;
+      missing += (missing.empty() ? "" : ", ") + pass_and_shard(pass, shard);
+    }
+  }
+  if (!missing.empty()) {
+    throw DataError(fs::path(first_path()).parent_path().string(), "",
+                    "expected " + std::to_string(label_.n_pass) + " passes of " +
+                        std::to_string(label_.n_shard) + " shards, missing " + missing);
+  }
+}
+
+void ShardTable::merge_into(StatisticsByName& sum, int pass) const {
+  // Checks the label again: the file may have been replaced.
+  PassLabel expected = label_;
+  expected.pass = pass;
+  for (int shard = 1; shard <= label_.n_shard; ++shard) {
+    expected.shard = shard;
+    merge(sum, read_pass_file(paths_.at({pass, shard}), expected).statistics);
+  }
 }
 
 }  // namespace headscope

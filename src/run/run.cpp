@@ -47,22 +47,21 @@ class SaveTimer {
   Seconds cost_{0};
 };
 
-/// The items of a pass that a shard takes: k - 1, k - 1 + N, k - 1 + 2 N ...
-struct ShardItems {
-  std::uint64_t first, step, end;
-
-  std::uint64_t count() const { return first < end ? 1 + (end - 1 - first) / step : 0; }
-};
-
-ShardItems items_of(const RunFiles& files, const Pass& pass, const ModelRun& model) {
-  return {static_cast<std::uint64_t>(files.shard - 1), static_cast<std::uint64_t>(files.n_shard),
-          model.n_item(pass)};
+/// The items of a pass that the shard takes.
+std::vector<std::uint64_t> items_of(const RunFiles& files, const Pass& pass,
+                                    const ModelRun& model) {
+  std::vector<std::uint64_t> items;
+  const auto first = static_cast<std::uint64_t>(files.shard - 1),
+             step = static_cast<std::uint64_t>(files.n_shard);
+  for (std::uint64_t item = first; item < model.n_item(pass); item += step) {
+    items.push_back(item);
+  }
+  return items;
 }
 
 double cost_of(const RunFiles& files, const Pass& pass, const ModelRun& model) {
-  const ShardItems items = items_of(files, pass, model);
   double cost = 0;
-  for (std::uint64_t item = items.first; item < items.end; item += items.step) {
+  for (const std::uint64_t item : items_of(files, pass, model)) {
     for (std::uint64_t i = model.n_piece(pass, item); i > 0; --i) cost += model.cost(pass, item);
   }
   return cost;
@@ -79,14 +78,15 @@ PassLabel label_of(const RunInput& input, const RunFiles& files) {
   PassLabel label;
   label.identity = input.identity;
   label.identity["version"] = version() + " " + git_commit();
-  label.identity["model SHA-256"] = input.context.model.sha256;
-  const auto& [model, corpus, settings, tasks] = input.context;
-  if (corpus != nullptr) label.identity["corpus SHA-256"] = corpus->sha256();
-  if (tasks != nullptr) label.identity["tasks SHA-256"] = tasks->sha256();
+  const AnalysisContext& context = input.context;
+  label.identity["model SHA-256"] = context.model.sha256;
+  if (context.corpus != nullptr) label.identity["corpus SHA-256"] = context.corpus->sha256();
+  if (context.tasks != nullptr) label.identity["tasks SHA-256"] = context.tasks->sha256();
   for (const RegisteredAnalysis* analysis : input.analyses) {
     std::string& names = label.identity["analyses"];
     names += (names.empty() ? "" : ",") + analysis->info.name;
   }
+  const AnalysisSettings& settings = context.settings;
   label.arithmetic = {blas::arithmetic_in_use(
       {settings.engine(), settings.pass_engine(), settings.gradient_engine()})};
   label.mixed = files.mixed;
@@ -130,8 +130,8 @@ std::optional<Results> go_through(const RunInput& input, bool makes_results, Run
       continue;
     }
     const Model model = untrained_model(input, pass.control);
-    const auto& [of_input, corpus, settings, tasks] = input.context;
-    ModelRun control(controlled_analyses(input), {model, corpus, settings, tasks});
+    ModelRun control(controlled_analyses(input),
+                     {model, input.context.corpus, input.context.settings, input.context.tasks});
     if (!complete(pass, control, trained)) return std::nullopt;
     if (makes_results) controls.push_back(finish_control(control, pass.control == 1));
   }
@@ -198,13 +198,12 @@ void ShardRun::run_pass(const Pass& pass, ModelRun& model, const ModelRun& train
     merge(model.statistics(), saved.statistics);
     n_saved = saved.label.n_done;
   }
-  const ShardItems items = items_of(files_, pass, model);
-  const std::uint64_t n_item = items.count();
+  const std::vector<std::uint64_t> items = items_of(files_, pass, model);
   const std::string item_name = pass.input == AnalysisInput::tasks ? "batch" : "document",
                     pass_name = name_of_control(pass.control) + model.phase(pass);
   SaveTimer timer(files_.save_every);
   std::uint64_t n_done = 0, n_item_done = 0;
-  for (std::uint64_t item = items.first; item < items.end; item += items.step) {
+  for (const std::uint64_t item : items) {
     const std::uint64_t n_piece = model.n_piece(pass, item);
     for (std::uint64_t index = 0; index < n_piece; ++index) {
       const double cost = model.cost(pass, item);
@@ -212,14 +211,14 @@ void ShardRun::run_pass(const Pass& pass, ModelRun& model, const ModelRun& train
       if (n_done < n_saved) {
         monitor.skip(cost);
       } else {
-        if (n_done == n_saved) monitor.begin_pass(pass_name, item_name, n_item, n_item_done);
+        if (n_done == n_saved) monitor.begin_pass(pass_name, item_name, items.size(), n_item_done);
         monitor.advance(ends_item, cost, model.run_piece(pass, item, index));
       }
       if (ends_item) ++n_item_done;
-      if (++n_done <= n_saved || n_item_done == n_item) continue;
+      if (++n_done <= n_saved || n_item_done == items.size()) continue;
       if (!timer.is_due(ends_item) && !monitor.wants_stop()) continue;
       const std::string place =
-          item_name + " " + std::to_string(n_item_done) + " of " + std::to_string(n_item);
+          item_name + " " + std::to_string(n_item_done) + " of " + std::to_string(items.size());
       monitor.save(
           [&] {
             timer.save([&] { folder_.save(pass.number, n_done, model.statistics(), place); });

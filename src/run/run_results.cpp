@@ -14,7 +14,8 @@ std::int64_t as_count(std::uint64_t value) {
 }
 
 void add_provenance(Results& results, const RunInput& input, std::uint64_t n_token) {
-  const auto& [model, corpus, settings, tasks] = input.context;
+  const AnalysisContext& context = input.context;
+  const AnalysisSettings& settings = context.settings;
   auto& attributes = results.attributes;
   attributes = input.attributes;
   add_program(results, "Headscope results");
@@ -25,11 +26,11 @@ void add_provenance(Results& results, const RunInput& input, std::uint64_t n_tok
   attributes["pass_engine"] = engine_name(settings.pass_engine());
   attributes["gradient_engine"] = engine_name(settings.gradient_engine());
   attributes["threads"] = std::int64_t{blas::thread_count()};
-  add_model(results, model);
-  if (tasks != nullptr) attributes["tasks_sha256"] = tasks->sha256();
-  if (corpus == nullptr) return;
-  attributes["corpus_sha256"] = corpus->sha256();
-  attributes["n_document"] = as_count(corpus->n_document());
+  add_model(results, context.model);
+  if (context.tasks != nullptr) attributes["tasks_sha256"] = context.tasks->sha256();
+  if (context.corpus == nullptr) return;
+  attributes["corpus_sha256"] = context.corpus->sha256();
+  attributes["n_document"] = as_count(context.corpus->n_document());
   attributes["n_token"] = as_count(n_token);
 }
 

@@ -18,7 +18,7 @@ std::vector<std::vector<std::string>> plan_of(const std::vector<RegisteredAnalys
                                               bool has_control = false) {
   const Model model;
   const AnalysisSettings settings;
-  RunInput input{.context = {model, nullptr, settings}, .has_control = has_control};
+  RunInput input{.context = {model, nullptr, settings}, .analyses = {}, .has_control = has_control};
   for (const RegisteredAnalysis& analysis : analyses) input.analyses.push_back(&analysis);
   std::vector<std::vector<std::string>> plan;
   for (const Pass& pass : plan_passes(input)) {
