@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "headscope/forward.hpp"
+#include "headscope/analysis.hpp"
 #include "headscope/random.hpp"
 
 namespace headscope {
@@ -10,40 +10,6 @@ namespace {
 
 constexpr Index n_induction_sequence = 10;
 constexpr Index longest_half = 50;
-
-class InductionObserver : public LayerObserver {
- public:
-  InductionObserver(Index half_length, Array& scores)
-      : half_length_(half_length), scores_(scores) {}
-
-  void begin_sequence(Index sequence) { sequence_ = sequence; }
-  bool wants_pattern(Index /*layer*/) const override { return true; }
-  void observe_layer(const LayerView& view) override {
-    for (Index h = 0; h < view.pattern.n_slices; ++h) {
-      scores_(sequence_, view.layer, h) = induction_mass(view.pattern.slice(h), half_length_);
-    }
-  }
-
- private:
-  Index half_length_;
-  Array& scores_;
-  Index sequence_ = 0;
-};
-
-class PatternObserver : public LayerObserver {
- public:
-  explicit PatternObserver(HeadIndex head) : head_(head) {}
-
-  bool wants_pattern(Index layer) const override { return layer == head_.layer; }
-  void observe_layer(const LayerView& view) override {
-    if (view.layer == head_.layer) pattern_ = view.pattern.slice(head_.head);
-  }
-  const Matrix& pattern() const { return pattern_; }
-
- private:
-  HeadIndex head_;
-  Matrix pattern_;
-};
 
 }  // namespace
 
@@ -96,10 +62,15 @@ std::vector<TokenIds> induction_sequences(const Model& model, TokenId first_toke
 }
 
 Matrix head_pattern(const Model& model, const TokenIds& tokens, HeadIndex head) {
-  PatternObserver observer(head);
+  Matrix pattern;
+  LayerFunction observer(
+      [&](const LayerView& view) {
+        if (view.layer == head.layer) pattern = view.pattern.slice(head.head);
+      },
+      true);
   LayerObserver* const observers[] = {&observer};
   Forward(model).run(tokens, observers);
-  return observer.pattern();
+  return pattern;
 }
 
 Array induction_scores(const Model& model, TokenId first_token, std::uint64_t seed) {
@@ -107,13 +78,17 @@ Array induction_scores(const Model& model, TokenId first_token, std::uint64_t se
   const std::vector<TokenIds> sequences = induction_sequences(model, first_token, seed);
   Array scores({n_induction_sequence, config.n_layer, config.n_head});
   Forward forward(model);
-  InductionObserver observer(sequences.front().size() / 2, scores);
+  Index sequence = 0;
+  LayerFunction observer(
+      [&](const LayerView& view) {
+        const Index half_length = sequences.front().size() / 2;
+        for (Index h = 0; h < view.pattern.n_slices; ++h) {
+          scores(sequence, view.layer, h) = induction_mass(view.pattern.slice(h), half_length);
+        }
+      },
+      true);
   LayerObserver* const observers[] = {&observer};
-  Index index = 0;
-  for (const TokenIds& tokens : sequences) {
-    observer.begin_sequence(index++);
-    forward.run(tokens, observers);
-  }
+  for (; sequence < sequences.size(); ++sequence) forward.run(sequences[sequence], observers);
   return scores;
 }
 

@@ -1,4 +1,5 @@
-#include "analysis.hpp"
+#include "registry.hpp"
+
 #include "attention_patterns/attention_patterns.hpp"
 #include "circuits/circuits.hpp"
 #include "classification/classification.hpp"

@@ -8,10 +8,13 @@
 #include "headscope/blas.hpp"
 #include "headscope/error.hpp"
 #include "headscope/label_text.hpp"
+#include "headscope/provenance.hpp"
 #include "headscope/report.hpp"
+#include "headscope/run.hpp"
 #include "headscope/utf8.hpp"
+#include "inputs.hpp"
 #include "option_parser.hpp"
-#include "run/run_results.hpp"
+#include "shared_options.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 
@@ -36,13 +39,13 @@ std::string sentence_of(const std::vector<std::string>& words) {
 }
 
 /// @throws DataError if the model cannot read text.
-Tokenizer tokenizer_of(const RunOptions& options, const Model& model) {
+Tokenizer tokenizer_of(const std::string& folder, const Model& model) {
   if (!model.is_complete()) {
     throw DataError(model.path, "",
                     "expected a complete model, got attention weights only (no token embedding or "
                     "MLP)");
   }
-  std::optional<Tokenizer> tokenizer = open_tokenizer(options, model);
+  std::optional<Tokenizer> tokenizer = open_tokenizer(folder, model);
   if (!tokenizer) {
     throw DataError(model.path, "",
                     "expected a tokenizer with the model or as --tokenizer, got none");
@@ -50,9 +53,9 @@ Tokenizer tokenizer_of(const RunOptions& options, const Model& model) {
   return std::move(*tokenizer);
 }
 
-Piece read_sentence(const std::string& text, const RunOptions& options, const Model& model,
+Piece read_sentence(const std::string& text, bool prepend_bos, const Model& model,
                     const Tokenizer& tokenizer) {
-  Piece piece = text_piece(tokenizer, text, options.prepend_bos);
+  Piece piece = text_piece(tokenizer, text, prepend_bos);
   if (piece.tokens.size() > model.config.n_ctx) {
     throw UsageError("attend: expected at most " + std::to_string(model.config.n_ctx) +
                      " tokens, the model's context, got " + std::to_string(piece.tokens.size()));
@@ -75,51 +78,45 @@ class AttendCommand : public Command {
                       .required = "a sentence",
                       .several = true,
                       .positional = true});
-    Option model = run_.table.at("model");
-    model.help = "tf_model.h5, flat HDF5 or safetensors; or a folder as on the Hugging Face hub";
-    options_.add(std::move(model));
-    for (const char* const name : {"n-head", "tokenizer"}) options_.add(run_.table.at(name));
-    options_(run_.prepend_bos, {"no-bos", "", "do not put <|endoftext|> before the sentence"});
+    add_model(options_, model_,
+              "tf_model.h5, flat HDF5 or safetensors; or a folder as on the Hugging Face hub");
+    add_n_head(options_, n_head_);
+    add_tokenizer(options_, tokenizer_);
+    options_(prepend_bos_, {"no-bos", "", "do not put <|endoftext|> before the sentence"});
     options_(next_, {"next", "WORD",
                      "also say which heads raise and lower this word after the sentence", "none"});
     options_(output_, {"output,o", "FILE", "the page to write"});
-    options_.add(run_.table.at("threads"));
-    options_(run_.quiet, {"quiet,q", "", "print the page's path alone"});
+    add_threads(options_, threads_);
+    options_(quiet_, {"quiet,q", "", "print the page's path alone"});
   }
 
   void run(const std::string& command_line) override {
     const std::string text = sentence_of(words_);
-    blas::set_thread_count(static_cast<int>(run_.threads));
-    const Model model = load_model(model_path(run_), {run_.n_head});
+    blas::set_thread_count(static_cast<int>(threads_));
+    const Model model = load_model(model_path(model_), {n_head_});
     const std::string title = "“" + one_line(shortened(text, most_title_bytes)) + "”";
-    const Tokenizer tokenizer = tokenizer_of(run_, model);
-    Piece piece = read_sentence(text, run_, model, tokenizer);
+    const Tokenizer tokenizer = tokenizer_of(tokenizer_, model);
+    Piece piece = read_sentence(text, prepend_bos_, model, tokenizer);
     piece.id = title;
     const RegisteredAnalysis sentence = sentence_analysis(tokenizer, first_token(tokenizer, next_));
     const Results results = attend(model, piece, sentence, command_line);
     const std::vector<Presentation> presentations{sentence.presentation};
     write_head_page(results, presentations, title, previous_token_head(results.group("sentence")),
                     output_);
-    if (!run_.quiet) print_findings(findings(results, describe(results, presentations)));
+    if (!quiet_) print_findings(findings(results, describe(results, presentations)));
     std::cout << one_line(output_) << "\n";
   }
 
  private:
-  Results attend(const Model& model, const Piece& piece, const RegisteredAnalysis& sentence,
-                 const std::string& command_line) const {
+  static Results attend(const Model& model, const Piece& piece, const RegisteredAnalysis& sentence,
+                        const std::string& command_line) {
     const RegisteredAnalysis patterns = attention_patterns_analysis();
-    CorpusRun corpus_run({&sentence, &patterns}, {model, nullptr, run_.settings});
-    corpus_run.begin_pass(0);
-    corpus_run.observe(piece);
-    corpus_run.end();
+    const AnalysisSettings settings;
     Results results;
-    add_program(results, "Attention on a sentence", command_line);
+    add_program(results, "Attention on a sentence");
+    results.attributes["command_line"] = recorded_text(command_line);
     add_model(results, model);
-    for (const CorpusRun::Item& item : corpus_run.items()) {
-      for (ResultsGroup& group : item.analysis->finish(*item.statistics)) {
-        results.groups.push_back(std::move(group));
-      }
-    }
+    results.groups = results_of_piece({&sentence, &patterns}, {model, nullptr, settings}, piece);
     return results;
   }
 
@@ -133,7 +130,9 @@ class AttendCommand : public Command {
   std::vector<std::string> words_;
   std::string next_;
   std::string output_ = "attention.html";
-  RunOptions run_;  // source of the shared options
+  std::string model_, tokenizer_;
+  std::uint64_t n_head_ = 0, threads_ = 0;
+  bool prepend_bos_ = true, quiet_ = false;
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "option_table.hpp"
+#include "headscope/option_table.hpp"
 
 /// The commands of the command line. Readable results go to stdout, progress to stderr; errors are
 /// thrown.

@@ -6,9 +6,11 @@
 #include "commands.hpp"
 #include "headscope/comparison.hpp"
 #include "headscope/error.hpp"
+#include "headscope/output_lock.hpp"
+#include "headscope/provenance.hpp"
 #include "headscope/utf8.hpp"
-#include "run/output_folder.hpp"
-#include "run/run_results.hpp"
+#include "run_output.hpp"
+#include "shared_options.hpp"
 #include "terminal.hpp"
 
 namespace headscope {
@@ -66,18 +68,18 @@ class CompareCommand : public Command {
                    "then be numbers",
                    "as given"});
     options_.heading("Output");
-    for (const char* const name : {"output", "figures", "quiet"}) {
-      options_.add(run_.table.at(name));
-    }
+    add_output(options_, output_.folder);
+    add_figures(options_, output_.figures);
+    add_quiet(options_, output_.quiet);
   }
 
   void run(const std::string& command_line) override {
-    check_output_folder(run_.output);
+    check_output_folder(output_.folder);
     std::vector<ComparedRun> runs = read_runs();
     order(runs);
     Comparison comparison =
         compare_runs(runs, by_.empty() ? command_line_order : by_, run_presentations());
-    if (!run_.quiet) {
+    if (!output_.quiet) {
       for (const std::string& note : comparison.notes) {
         std::cerr << Terminal::error().warning(one_line(note));
       }
@@ -87,13 +89,14 @@ class CompareCommand : public Command {
     for (std::size_t i = 0; i < runs.size(); ++i) {
       title += (i == 0 ? "" : i + 1 < runs.size() ? ", " : " and ") + runs[i].label;
     }
-    add_program(results, title, command_line);
+    add_program(results, title);
+    results.attributes["command_line"] = recorded_text(command_line);
     results.groups.push_back(std::move(comparison.group));
-    const OutputLock lock(run_.output);
-    if (!run_.quiet) announce_replacement(run_.output);
-    if (!run_.quiet) say_if_no_figures(run_.output);
-    Progress progress(run_.quiet);
-    write_run(results, run_, progress);
+    const OutputLock lock(output_.folder);
+    if (!output_.quiet) announce_replacement(output_.folder);
+    if (!output_.quiet) say_if_no_figures(output_.folder);
+    Progress progress(output_.quiet);
+    write_run(results, output_, progress);
   }
 
  private:
@@ -111,15 +114,15 @@ class CompareCommand : public Command {
             "--label", "expected a different label for each run, got \"" + labels_[i] + "\" twice");
       }
     }
-    const fs::path output = fs::weakly_canonical(fs::absolute(run_.output));
+    const fs::path output = fs::weakly_canonical(fs::absolute(output_.folder));
     std::vector<ComparedRun> runs;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       const std::string file = results_file(runs_[i]);
       const fs::path folder = folder_of(file);
       std::error_code none;
       if (fs::equivalent(folder, output, none)) {
-        throw OptionError(
-            "--output", "expected another folder than that of a run, got \"" + run_.output + "\"");
+        throw OptionError("--output", "expected another folder than that of a run, got \"" +
+                                          output_.folder + "\"");
       }
       ComparedRun& run = runs.emplace_back(read_compared_run(file, run_presentations()));
       run.label = one_line(labels_[i]);
@@ -155,7 +158,7 @@ class CompareCommand : public Command {
 
   std::vector<std::string> runs_, labels_;
   std::string by_;
-  RunOptions run_;  // source of the shared options
+  OutputOptions output_;
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include "headscope/model.hpp"
 #include "headscope/tokenizer.hpp"
 #include "headscope/utf8.hpp"
-#include "run/run_options.hpp"
+#include "shared_options.hpp"
 #include "terminal.hpp"
 
 namespace headscope {
@@ -20,11 +20,11 @@ class ConvertCommand : public Command {
                           "folder with the tokenizer.json, or vocab.json and merges.txt, to store "
                           "in the file",
                           "the tokenizer in IN or its folder, if there is one"});
-    options_.add(run_.table.at("n-head"));
+    add_n_head(options_, n_head_);
   }
 
   void run(const std::string& /*command_line*/) override {
-    Model model = load_model(in_, {run_.n_head});
+    Model model = load_model(in_, {n_head_});
     const std::optional<TokenizerFiles> files =
         tokenizer_.empty() ? tokenizer_files_of(model) : read_tokenizer_files(tokenizer_);
     if (files) {
@@ -40,7 +40,7 @@ class ConvertCommand : public Command {
 
  private:
   std::string in_, out_, tokenizer_;
-  RunOptions run_;  // source of the shared options
+  std::uint64_t n_head_ = 0;
 };
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "analysis.hpp"
 #include "commands.hpp"
 #include "headscope/corpus.hpp"
 #include "headscope/error.hpp"
@@ -13,16 +12,14 @@
 #include "headscope/number_text.hpp"
 #include "headscope/report.hpp"
 #include "headscope/results.hpp"
+#include "headscope/run_memory.hpp"
 #include "headscope/tasks.hpp"
 #include "headscope/utf8.hpp"
+#include "inputs.hpp"
 #include "option_parser.hpp"
-#include "run/corpus_folders.hpp"
-#include "run/default_data.hpp"
-#include "run/output_folder.hpp"
-#include "run/pass_files.hpp"
-#include "run/run_memory.hpp"
-#include "run/run_options.hpp"
-#include "run/run_results.hpp"
+#include "registry.hpp"
+#include "run_output.hpp"
+#include "shared_options.hpp"
 #include "terminal.hpp"
 
 namespace headscope {
@@ -284,8 +281,8 @@ class InspectCommand : public Command {
                           "folder with the tokenizer.json, or vocab.json and merges.txt, for "
                           "counting the tokens of a corpus or tasks",
                           "the tokenizer of the model in data/"});
-    options_.add(run_.table.at("encoding"));
-    options_.add(run_.table.at("n-head"));
+    add_encoding(options_, encoding_);
+    add_n_head(options_, n_head_);
     options_(with_arrays_, {"arrays", "", "list every array of a file, with shape and type"});
   }
 
@@ -298,19 +295,19 @@ class InspectCommand : public Command {
       } else if (fs::path(path).extension() == ".jsonl") {
         print_tasks(path, tokenizer_);
       } else if (is_text_corpus(path)) {
-        print_corpus(path, tokenizer_, run_.encoding);
+        print_corpus(path, tokenizer_, encoding_);
       } else {
         const std::string results = results_file(path);
-        print_description(fs::exists(results) ? results : path, run_.n_head, with_arrays_);
+        print_description(fs::exists(results) ? results : path, n_head_, with_arrays_);
       }
     }
   }
 
  private:
   std::vector<std::string> files_;
-  std::string tokenizer_;
+  std::string tokenizer_, encoding_ = CorpusOptions().encoding;
+  std::uint64_t n_head_ = 0;
   bool with_arrays_ = false;
-  RunOptions run_;  // source of the shared options
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include <iostream>
 
-#include "analysis.hpp"
 #include "commands.hpp"
+#include "registry.hpp"
 #include "terminal.hpp"
 
 namespace headscope {

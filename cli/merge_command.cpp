@@ -1,7 +1,5 @@
 #include "commands.hpp"
-#include "run/output_folder.hpp"
-#include "run/run.hpp"
-#include "run/run_results.hpp"
+#include "run_setup.hpp"
 
 namespace headscope {
 namespace {
@@ -25,21 +23,30 @@ class MergeCommand : public Command {
   }
 
   void run(const std::string& command_line) override {
-    const ShardTable shards(shards_, run_.mixed);
+    try {
+      merge(command_line);
+    } catch (const RunError& error) {
+      throw with_advice(error, run_);
+    }
+  }
+
+ private:
+  void merge(const std::string& command_line) {
+    const ShardTable shards(shards_, run_.files.mixed);
     run_.restore(shards.label().options);
     for (const Option& option : options_.options()) {
       if (option.given && !option.positional) run_.table.at(option.name).set(option.words);
     }
     run_.command_line = command_line;
-    check_output_folder(run_.output);
-    const OutputLock lock(run_.output);
-    if (!run_.quiet) announce_replacement(run_.output);
-    Progress progress(run_.quiet);
+    check_output_folder(run_.output.folder);
+    const OutputLock lock(run_.output.folder);
+    if (!run_.output.quiet) announce_replacement(run_.output.folder);
+    Progress progress(run_.output.quiet);
     progress.phase("merging shards");
-    write_run(merge_shards(RunSetup(run_), shards, progress), run_, progress);
+    const RunSetup setup(run_);
+    write_run(merge_shards(setup.input(), shards, progress), run_.output, progress);
   }
 
- private:
   std::vector<std::string> shards_;
   RunOptions run_;
 };

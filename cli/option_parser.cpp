@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "headscope/error.hpp"
-#include "nearest_name.hpp"
+#include "headscope/nearest_name.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "option_table.hpp"
+#include "headscope/option_table.hpp"
 
 namespace headscope {
 

@@ -5,7 +5,7 @@
 #include "headscope/prune.hpp"
 #include "headscope/tokenizer.hpp"
 #include "headscope/utf8.hpp"
-#include "run/run_options.hpp"
+#include "shared_options.hpp"
 #include "terminal.hpp"
 
 namespace headscope {
@@ -24,7 +24,7 @@ class PruneCommand : public Command {
                      "remove: drop their rows and columns and list them in pruned_heads, as "
                      "Hugging Face does; zero: keep the rows and columns, set to zero"})
         .choices = {"remove", "zero"};
-    options_.add(run_.table.at("n-head"));
+    add_n_head(options_, n_head_);
   }
 
   void run(const std::string& /*command_line*/) override {
@@ -32,7 +32,7 @@ class PruneCommand : public Command {
     for (const std::string& name : heads_) named.insert(HeadIndex::parse(name));
     const std::vector<HeadIndex> heads(named.begin(), named.end());
     const PruneMode mode = mode_ == "zero" ? PruneMode::zero : PruneMode::remove;
-    Model model = load_model(model_, {run_.n_head});
+    Model model = load_model(model_, {n_head_});
     prune_heads(model, heads, mode);
     if (const auto files = tokenizer_files_of(model)) store_tokenizer(*files, model);
     save_model(model, out_);
@@ -46,7 +46,7 @@ class PruneCommand : public Command {
  private:
   std::string model_, out_, mode_ = "remove";
   std::vector<std::string> heads_;
-  RunOptions run_;  // source of the shared options
+  std::uint64_t n_head_ = 0;
 };
 
 }  // namespace

@@ -1,8 +1,9 @@
 #include <filesystem>
 
 #include "commands.hpp"
-#include "run/output_folder.hpp"
-#include "run/run_results.hpp"
+#include "headscope/output_lock.hpp"
+#include "run_output.hpp"
+#include "shared_options.hpp"
 
 namespace headscope {
 namespace {
@@ -16,7 +17,7 @@ class ReportCommand : public Command {
                         .value = "DIR|results.h5",
                         .required = "a results folder or file",
                         .positional = true});
-    options_.add(run_.table.at("figures"));
+    add_figures(options_, figures_);
     options_(pattern_tables_, {"pattern-tables", "",
                                "also write attention patterns as CSV tables, which are large"});
   }
@@ -28,14 +29,14 @@ class ReportCommand : public Command {
     check_output_folder(directory.string());
     const OutputLock lock(directory.string());
     say_if_no_figures(directory.string());
-    draw_results(results, directory.string(), run_.figures);
+    draw_results(results, directory.string(), figures_);
     if (pattern_tables_) write_pattern_tables(results, (directory / "tables").string());
   }
 
  private:
   std::string results_;
+  std::vector<std::string> figures_ = OutputOptions().figures;
   bool pattern_tables_ = false;
-  RunOptions run_;  // source of the shared options
 };
 
 }  // namespace

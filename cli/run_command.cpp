@@ -2,15 +2,22 @@
 
 #include "commands.hpp"
 #include "headscope/utf8.hpp"
-#include "run/output_folder.hpp"
-#include "run/progress.hpp"
-#include "run/run.hpp"
-#include "run/run_results.hpp"
+#include "run_setup.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 
 namespace headscope {
 namespace {
+
+/// Rough time that the results, tables, figures and report take, for the time left.
+double seconds_of_results(const RunSetup& setup) {
+  // Measured with all analyses of 32 heads and with those of the weights of 144.
+  constexpr double per_analysis = 1.3, per_pair_of_heads = 3e-4;
+  const auto n_analysis = static_cast<double>(setup.analyses().size()),
+             n_unit =
+                 static_cast<double>(setup.model().config.n_layer * setup.model().config.n_head);
+  return per_analysis * n_analysis + per_pair_of_heads * n_unit * n_unit;
+}
 
 class RunCommand : public Command {
  public:
@@ -18,50 +25,74 @@ class RunCommand : public Command {
 
   void run(const std::string& command_line) override {
     run_.command_line = command_line;
-    check_output_folder(run_.output);
-    if (run_.resume && !run_.any_of_run_given()) restore_options();
-    if (run_.n_shard == 1 && !run_.force && !run_.resume) refuse_replacement(run_.output);
-    Progress progress(run_.quiet);
+    const std::string& output = run_.output.folder;
+    check_output_folder(output);
+    if (run_.files.resume && !run_.any_of_run_given()) restore_options();
+    const bool whole = run_.files.n_shard == 1;
+    if (whole && !run_.force && !run_.files.resume) refuse_replacement(output);
+    Progress progress(run_.output.quiet, run_.resume_command());
     progress.phase("loading model and corpus");
     const RunSetup setup(run_);
     progress.clear();
-    if (!run_.quiet && run_.settings.precision != "float32" &&
-        run_.settings.engine() == run_.settings.pass_engine()) {
-      std::cerr << Terminal::error().note("--precision " + run_.settings.precision +
-                                          ": float32, since nothing is faster on this processor");
+    note_setup(setup);
+    check_shard(setup);
+    ShardRun shard(setup.input(), run_.run_files());
+    if (whole && !run_.output.quiet) {
+      announce_replacement(output);
+      say_if_no_figures(output);
     }
-    if (!run_.quiet) {
-      for (const std::string& note : setup.notes()) {
-        std::cerr << Terminal::error().note(one_line(note));
-      }
+    if (whole) progress.expect_after_passes(seconds_of_results(setup));
+    try {
+      const std::optional<Results> results = shard.results(progress);
+      if (!results) return say_if_finished(shard, progress);
+      write_run(*results, run_.output, progress);
+    } catch (const RunError& error) {
+      throw with_advice(error, run_);
     }
-    const PassLabel label = pass_label(setup);
-    if (label.n_shard > 1 && label.n_pass == 0) {
-      throw UsageError(
-          "--shard: expected an analysis of text, whose documents or pairs it shares out, got " +
-          label.identity.at("analyses"));
-    }
-    const PassFolder folder(run_.output, label);
-    const bool whole = label.n_shard == 1;
-    const OutputLock lock(whole ? run_.output : folder.folder(),
-                          whole ? ".lock" : folder.lock_name(label.shard));
-    if (whole && !run_.quiet) announce_replacement(run_.output);
-    if (whole && !run_.quiet) say_if_no_figures(run_.output);
-    const std::optional<Results> results = run_shard(setup, folder, progress);
-    if (!results) return;
-    write_run(*results, run_, progress);
-    folder.remove_own();
+    shard.remove_files();
   }
 
  private:
   /// Takes the options of the unfinished run in the output folder, if there is one.
   void restore_options() {
-    const std::vector<std::string> files = find_pass_files(run_.output);
+    const std::vector<std::string> files = find_pass_files(run_.output.folder);
     if (files.empty()) return;
     // The folder may have been moved since.
-    const std::string output = run_.output;
+    const std::string output = run_.output.folder;
     run_.restore(read_pass_label(files.front()).options);
     run_.table.at("output").set({output});
+  }
+
+  void note_setup(const RunSetup& setup) const {
+    if (run_.output.quiet) return;
+    const Terminal& terminal = Terminal::error();
+    if (run_.settings.precision != "float32" &&
+        run_.settings.engine() == run_.settings.pass_engine()) {
+      std::cerr << terminal.note("--precision " + run_.settings.precision +
+                                 ": float32, since nothing is faster on this processor");
+    }
+    for (const std::string& note : setup.notes()) std::cerr << terminal.note(one_line(note));
+  }
+
+  void check_shard(const RunSetup& setup) const {
+    if (run_.files.n_shard == 1) return;
+    std::string names;
+    for (const RegisteredAnalysis* analysis : setup.analyses()) {
+      if (!analysis->info.passes.empty()) return;
+      names += (names.empty() ? "" : ",") + analysis->info.name;
+    }
+    throw UsageError(
+        "--shard: expected an analysis of text, whose documents or pairs it shares out, got " +
+        names);
+  }
+
+  void say_if_finished(const ShardRun& shard, Progress& progress) const {
+    progress.clear();
+    if (run_.output.quiet || !shard.is_finished()) return;
+    std::cerr << Terminal::error().note("shard " + std::to_string(run_.files.shard) + " of " +
+                                        std::to_string(run_.files.n_shard) +
+                                        " is finished; when all are: headscope merge " +
+                                        one_line(shard.folder().folder()) + " --output DIR");
   }
 
   RunOptions run_;

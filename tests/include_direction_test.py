@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
-LEVELS = ["base", "files", "model", "compute/product", "compute", "corpus", "results", "figures", "report", "comparison", "analysis", "cli"]
+LEVELS = ["base", "files", "model", "compute/product", "compute", "corpus", "results", "run", "figures", "report", "comparison", "analysis", "cli"]
 
 
 def sources():
@@ -60,15 +60,6 @@ class IncludeDirection(unittest.TestCase):
             if other.is_relative_to(PROJECT / "analysis") and other.parent not in (path.parent, PROJECT / "analysis")
         ]
         self.assertEqual(across, [])
-
-    def test_running_knows_nothing_of_parsing(self):
-        beside = {
-            other.name
-            for path in (PROJECT / "cli" / "run").iterdir()
-            for other in included(path)
-            if other.parent == PROJECT / "cli"
-        }
-        self.assertEqual(beside, {"terminal.hpp", "usage_error.hpp"})
 
     def test_every_folder_of_the_library_is_a_level(self):
         folders = {path.name for path in (PROJECT / "src").iterdir()}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headscope/figure.hpp"
 #include "headscope/number_text.hpp"
 #include "headscope/utf8.hpp"
 #include "packed_text.hpp"
@@ -28,67 +29,74 @@ const Array& kept_row(const Statistics& statistics, const std::string& name, std
   return statistics.rows(row_name(name, index)).at(index);
 }
 
-class AttentionPatterns : public Analysis {
+class AttentionPatterns : public CorpusAnalysis {
  public:
   explicit AttentionPatterns(const AnalysisContext& context)
       : model_(context.model), options_(context.settings.own<AttentionPatternsOptions>()) {}
 
-  bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override;
+  std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
+                                             DocumentStatistics& statistics) override;
   PieceCost piece_cost(int /*pass*/, std::uint64_t document) const override {
     return document < options_.n_document ? PieceCost{}
                                           : PieceCost{.observes = false, .forward_passes = 0};
   }
-  bool wants_pattern(Index /*layer*/) const override { return true; }
-  void observe_layer(const LayerView& view, DocumentStatistics& statistics) override;
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
 
  private:
+  /// @param n_kept   tokens whose patterns are kept.
+  /// @param rollout  up to the layer before, key x query.
+  void keep_layer(const LayerView& view, std::uint64_t document, Index n_kept, arma::mat& rollout,
+                  DocumentStatistics& statistics) const;
   ResultsGroup document_group(std::uint64_t index, const Statistics& statistics) const;
 
   const Model& model_;
   const AttentionPatternsOptions& options_;
-  std::uint64_t document_ = 0;
-  Index n_kept_ = 0;   // tokens of the piece
-  arma::mat rollout_;  // up to the current layer, key x query
 };
 
-bool AttentionPatterns::begin_piece(const Piece& piece, DocumentStatistics& statistics) {
+std::unique_ptr<PieceObserver> AttentionPatterns::begin_piece(const Piece& piece,
+                                                              DocumentStatistics& statistics) {
   // Of a cut document the first piece.
-  if (piece.document >= options_.n_document || piece.index > 0) return false;
-  document_ = piece.document;
+  if (piece.document >= options_.n_document || piece.index > 0) return nullptr;
   const Index n_token = piece.tokens.size();
-  n_kept_ = options_.n_token_kept(n_token);
+  const Index n_kept = options_.n_token_kept(n_token);
   const auto set_row = [&](const std::string& name, const std::vector<double>& values) {
-    statistics.row(row_name(name, document_), {values.size()}).values = values;
+    statistics.row(row_name(name, piece.document), {values.size()}).values = values;
   };
-  const auto n_kept = static_cast<std::ptrdiff_t>(n_kept_);
-  set_row("tokens", {piece.tokens.begin(), piece.tokens.begin() + n_kept});
+  const auto end = static_cast<std::ptrdiff_t>(n_kept);
+  set_row("tokens", {piece.tokens.begin(), piece.tokens.begin() + end});
   set_row("n_token", {static_cast<double>(n_token)});
   set_row("n_piece", {static_cast<double>(piece.n_piece)});
   set_row("id", packed_texts({piece.id}));
-  if (piece.token_text.empty()) return true;
-  const auto text = piece.token_text.begin();
-  set_row("token_text", packed_texts({text, text + n_kept}));
-  return true;
+  if (!piece.token_text.empty()) {
+    const auto text = piece.token_text.begin();
+    set_row("token_text", packed_texts({text, text + end}));
+  }
+  return std::make_unique<LayerFunction>(
+      [this, &statistics, n_kept, document = piece.document,
+       rollout = arma::mat(n_kept, n_kept, arma::fill::eye)](const LayerView& view) mutable {
+        keep_layer(view, document, n_kept, rollout, statistics);
+      },
+      true);
 }
 
-void AttentionPatterns::observe_layer(const LayerView& view, DocumentStatistics& statistics) {
+void AttentionPatterns::keep_layer(const LayerView& view, std::uint64_t document, Index n_kept,
+                                   arma::mat& rollout, DocumentStatistics& statistics) const {
   const ModelConfig& config = model_.config;
   const Index d_head = config.d_head();
   const Matrix& W_O = model_.layers[view.layer].W_O;
   const auto row = [&](const std::string& name, const Shape& shape) -> Array& {
-    return statistics.row(row_name(name, document_), shape);
+    return statistics.row(row_name(name, document), shape);
   };
-  const Shape per_head{config.n_layer, config.n_head, n_kept_, n_kept_};
+  const Shape per_head{config.n_layer, config.n_head, n_kept, n_kept};
   Array& pattern = row("pattern", per_head);
   Array& value_weighted = row("value_weighted", per_head);
-  Array& rollout = row("rollout", {config.n_layer, n_kept_, n_kept_});
+  Array& rollouts = row("rollout", {config.n_layer, n_kept, n_kept});
   for (Index head = 0; head < config.n_head; ++head) {
     const Index first_row = 2 * config.d_model + head * d_head;
     const std::vector<double> norms =
         contribution_norms(view.qkv.rows(first_row, first_row + d_head - 1),
                            W_O.cols(head * d_head, (head + 1) * d_head - 1));
-    for (Index query = 0; query < n_kept_; ++query) {
+    for (Index query = 0; query < n_kept; ++query) {
       for (Index key = 0; key <= query; ++key) {
         const double weight = view.pattern(key, query, head);
         pattern(view.layer, head, query, key) = weight;
@@ -96,11 +104,10 @@ void AttentionPatterns::observe_layer(const LayerView& view, DocumentStatistics&
       }
     }
   }
-  if (view.layer == 0) rollout_.eye(n_kept_, n_kept_);
-  extend_rollout(rollout_, view.pattern);
-  for (Index query = 0; query < n_kept_; ++query) {
-    for (Index key = 0; key < n_kept_; ++key) {
-      rollout(view.layer, query, key) = rollout_(key, query);
+  extend_rollout(rollout, view.pattern);
+  for (Index query = 0; query < n_kept; ++query) {
+    for (Index key = 0; key < n_kept; ++key) {
+      rollouts(view.layer, query, key) = rollout(key, query);
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "attention_patterns/attention_patterns.hpp"
+#include "headscope/figure.hpp"
 #include "headscope/head_types.hpp"
 #include "headscope/label_text.hpp"
 

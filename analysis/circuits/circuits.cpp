@@ -7,6 +7,7 @@
 #include "circuits/measures.hpp"
 #include "circuits/position.hpp"
 #include "circuits/weights.hpp"
+#include "headscope/figure.hpp"
 #include "headscope/memory.hpp"
 #include "headscope/number_text.hpp"
 #include "induction.hpp"

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "circuits/circuits.hpp"
+#include "headscope/figure.hpp"
 #include "layer_pairs.hpp"
 
 namespace headscope {

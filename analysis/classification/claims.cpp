@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "analysis.hpp"
 #include "classification/evidence.hpp"
+#include "headscope/analysis.hpp"
 #include "headscope/number_text.hpp"
 
 namespace headscope {

@@ -15,6 +15,7 @@
 #include "classification/variables.hpp"
 #include "classification/words.hpp"
 #include "headscope/error.hpp"
+#include "headscope/figure.hpp"
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
 #include "induction.hpp"
@@ -37,24 +38,6 @@ const AnalysisInfo classification_info{
         "TransformerLens",
     .passes = {"counting tokens", "scoring heads", "averaging attention", "replacing attention"},
     .control_pass = 1,
-};
-
-/// Sums the patterns of the first positions; variability is measured from their mean.
-class FirstPositions : public LayerObserver {
- public:
-  explicit FirstPositions(Array& sum) : sum_(sum) {}
-
-  bool wants_pattern(Index /*layer*/) const override { return true; }
-  void observe_layer(const LayerView& view) override {
-    for (Index h = 0; h < view.pattern.n_slices; ++h) {
-      for (Index q = 0; q < view.n_token; ++q) {
-        for (Index k = 0; k <= q; ++k) sum_(view.layer, h, q, k) += view.pattern(k, q, h);
-      }
-    }
-  }
-
- private:
-  Array& sum_;  // layer x head x query x key
 };
 
 /// A piece's contribution to a sum and to its denominators.
@@ -83,31 +66,48 @@ struct HeadSums {
   const RatioSum& of(HeadScore score) const { return scores[static_cast<std::size_t>(score)]; }
 };
 
-/// The piece's tokens and annotation as the scores need them; the same for all heads.
+/// A piece's tokens and annotation as scores and prototypes need them; the same for all heads.
 struct PieceTraits {
-  TokenIds tokens;
-  Index block = 0;
+  const TokenIds& tokens;
   std::vector<unsigned char> is_punctuation;
   std::vector<std::vector<Index>> copies;
   std::vector<std::optional<TokenId>> rarest;
   WordStructure words;
-  std::vector<Arc> scored_arcs;
-  /// Of odd documents, in document_counts_: of each scored arc, and of pronouns.
-  std::vector<PairedCounts*> arc_counts;
-  PairedCounts* pronoun_counts = nullptr;
-  std::optional<TokenSimilarity> similarity;
-  std::uint64_t document = 0;
-  bool is_last = false;                    ///< piece of its document
-  std::vector<ExampleCase> example_cases;  ///< empty if examples are not chosen from it
+
+  PieceTraits(const Piece& piece, const std::vector<double>& token_counts)
+      : tokens(piece.tokens),
+        is_punctuation(punctuation_tokens(piece)),
+        copies(earlier_copies(piece.tokens)),
+        rarest(rarest_tokens(piece.tokens, token_counts)),
+        words(word_structure(piece)) {}
+
+  PrototypeSource source() const { return {tokens, is_punctuation, copies, rarest, words}; }
 };
 
-class Classification : public Analysis {
+/// Counts of an odd document's pieces so far, by test.
+using DocumentCounts = std::map<std::string, PairedCounts>;
+
+/// The arcs that are scored in a piece and, of odd documents, the counts that the piece adds to: of
+/// each arc, and of pronouns.
+struct PieceCases {
+  std::vector<Arc> arcs;
+  std::vector<PairedCounts*> arc_counts;
+  PairedCounts* pronoun_counts = nullptr;
+
+  /// Adds the piece's cases and the rules' hits to the counts of an odd document.
+  PieceCases(const WordStructure& words, std::uint64_t document, Index n_unit,
+             DocumentCounts& counts);
+  /// @param largest  by word, each word's most attended earlier word.
+  void count_hits(const std::vector<Index>& largest, const WordStructure& words, Index unit) const;
+};
+
+class Classification : public CorpusAnalysis {
  public:
   explicit Classification(const AnalysisContext& context)
       : model_(context.model),
         corpus_(context.corpus),
         settings_(context.settings),
-        copy_effects_(context.model) {
+        attribution_(context.model) {
     if (corpus_ == nullptr) return;
     explained_documents_ = explained_sample(
         corpus_->n_document(), settings_.own<ClassificationOptions>().n_explain, settings_.seed);
@@ -116,11 +116,9 @@ class Classification : public Analysis {
   /// First pass: token counts and the mean pattern of the first positions. Second: the scores.
   /// Third and fourth, on a sample of documents: those of Explanation.
   void begin_pass(int pass, const Statistics& earlier) override;
-  bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override;
+  std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
+                                             DocumentStatistics& statistics) override;
   PieceCost piece_cost(int pass, std::uint64_t document) const override;
-  bool wants_pattern(Index /*layer*/) const override { return pass_ < 3; }
-  void observe_layer(const LayerView& view, DocumentStatistics& statistics) override;
-  void end_piece(const PieceEnd& end, DocumentStatistics& statistics) override;
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
   ControlValues control_values(const Statistics& statistics) const override {
     return {{"heads", heads_by_type(statistics, induction(), model_.config.pruned_heads,
@@ -134,7 +132,7 @@ class Classification : public Analysis {
   }
 
  private:
-  class HitCounter;
+  class Scores;
 
   /// Scores on repeated random sequences: sequence x layer x head.
   Array induction() const {
@@ -142,19 +140,47 @@ class Classification : public Analysis {
   }
   /// From the sums of the first two passes.
   ResultsGroup results(const Statistics& statistics) const;
-  void read_traits(const Piece& piece);
   void count_tokens(const Piece& piece, DocumentStatistics& statistics);
-  void add_baselines(const Piece& piece, DocumentStatistics& statistics) const;
-  void add_arcs(DocumentStatistics& statistics);
-  void add_references(DocumentStatistics& statistics);
-  /// Adds the piece's cases and the rules' hits to document_counts_.
-  void start_counts();
-  void count_hits(const std::vector<Index>& largest, Index unit) const;
+  /// In the third and fourth pass.
+  std::unique_ptr<PieceObserver> explain(const Piece& piece, DocumentStatistics& statistics);
   /// Makes document_counts_ that of the document's earlier pieces; runs these again if a run was
   /// resumed between pieces.
   void count_earlier_pieces(const Piece& piece);
-  void add_example(const Piece& piece, DocumentStatistics& statistics);
-  HeadSums head_sums(DocumentStatistics& statistics) const;
+
+  Index n_unit() const { return model_.config.n_layer * model_.config.n_head; }
+  Index block_of(const Piece& piece) const {
+    return document_block(piece.document, corpus_->n_document());
+  }
+
+  const Model& model_;
+  const Corpus* corpus_;
+  const AnalysisSettings& settings_;
+  LogitAttribution attribution_;
+  std::set<Index> explained_documents_;
+  int pass_ = 0;
+  std::unique_ptr<Forward> first_forward_;
+  std::vector<double> token_counts_;
+  std::vector<arma::mat> mean_first_;  // by unit, key x query
+  DocumentCounts document_counts_;
+  std::optional<std::uint64_t> counted_document_;
+  std::unique_ptr<Explanation> explanation_;  // of the third and fourth pass
+};
+
+/// Scores every head on one piece.
+class Classification::Scores : public PieceObserver {
+ public:
+  Scores(Classification& analysis, const Piece& piece, DocumentStatistics& statistics);
+
+  bool wants_pattern(Index /*layer*/) const override { return true; }
+  void observe_layer(const LayerView& view) override;
+  void end(const PieceEnd& end) override;
+
+ private:
+  void add_baselines();
+  void add_arcs();
+  void add_references();
+  void add_example();
+  HeadSums head_sums() const;
   void observe_head(const LayerView& view, Index head, arma::mat& word_buffer,
                     const HeadSums& sums) const;
   /// Each word's most attended earlier word.
@@ -163,22 +189,16 @@ class Classification : public Analysis {
   void observe_sentences(const Matrix& pattern, const std::vector<double>& entropy, Index layer,
                          Index head, const HeadSums& sums) const;
 
-  Index n_unit() const { return model_.config.n_layer * model_.config.n_head; }
-
-  const Model& model_;
-  const Corpus* corpus_;
-  const AnalysisSettings& settings_;
-  int pass_ = 0;
-  std::unique_ptr<Forward> first_forward_;
-  std::vector<double> token_counts_;
-  std::vector<arma::mat> mean_first_;  // by unit, key x query
-  PieceTraits piece_;
-  /// Counts of an odd document's pieces so far, by test.
-  std::map<std::string, PairedCounts> document_counts_;
-  std::optional<std::uint64_t> counted_document_;
+  Classification& analysis_;
+  const ModelConfig& config_;
+  const Piece& piece_;
+  DocumentStatistics& statistics_;
+  PieceTraits traits_;
+  Index block_;
+  PieceCases cases_;
+  TokenSimilarity similarity_;
   CopyEffects copy_effects_;
-  std::set<Index> explained_documents_;
-  std::unique_ptr<Explanation> explanation_;  // of the third and fourth pass
+  std::vector<ExampleCase> example_cases_;  // empty if examples are not chosen from the piece
 };
 
 PieceCost Classification::piece_cost(int pass, std::uint64_t document) const {
@@ -242,152 +262,142 @@ void Classification::count_tokens(const Piece& piece, DocumentStatistics& statis
   const Index n_first = std::min<Index>(piece.tokens.size(), n_variability_position);
   Array& first_count = statistics.sum("first_pattern_count", {n_variability_position});
   for (Index q = 0; q < n_first; ++q) ++first_count(q);
-  FirstPositions observer(
-      statistics.sum("first_pattern", {model_.config.n_layer, model_.config.n_head,
-                                       n_variability_position, n_variability_position}));
+  // Variability is measured from their mean pattern.
+  Array& sum = statistics.sum("first_pattern", {model_.config.n_layer, model_.config.n_head,
+                                                n_variability_position, n_variability_position});
+  LayerFunction observer(
+      [&](const LayerView& view) {
+        for (Index h = 0; h < view.pattern.n_slices; ++h) {
+          for (Index q = 0; q < view.n_token; ++q) {
+            for (Index k = 0; k <= q; ++k) sum(view.layer, h, q, k) += view.pattern(k, q, h);
+          }
+        }
+      },
+      true);
   LayerObserver* const observers[] = {&observer};
   first_forward_->run(std::span(piece.tokens).first(n_first), observers);
 }
 
-bool Classification::begin_piece(const Piece& piece, DocumentStatistics& statistics) {
+std::unique_ptr<PieceObserver> Classification::begin_piece(const Piece& piece,
+                                                           DocumentStatistics& statistics) {
+  if (pass_ >= 2) return explain(piece, statistics);
   if (pass_ == 0) {
     count_tokens(piece, statistics);
-    return false;
+    return nullptr;
   }
-  if (pass_ == 1) count_earlier_pieces(piece);
-  if (pass_ >= 2 && !explained_documents_.contains(piece.document)) return false;
-  read_traits(piece);
-  if (pass_ >= 2) {
-    if (pass_ == 3 && piece.index == 0) {
-      ++statistics.sum(explained_document_count, {n_block})(piece_.block);
-    }
-    if (explanation_->is_empty() || piece.tokens.size() < 2) return false;
-    explanation_->begin_piece(
-        {piece_.tokens, piece_.is_punctuation, piece_.copies, piece_.rarest, piece_.words});
-    return true;
-  }
-  piece_.similarity.emplace(piece.tokens, model_.W_E, n_semantic_permutation,
-                            CounterRandom(settings_.seed, piece.document).value(piece.index), 0);
-  copy_effects_.begin_piece(piece.tokens);
-  start_counts();
-  add_baselines(piece, statistics);
-  add_arcs(statistics);
-  add_references(statistics);
-  add_example(piece, statistics);
-  return true;
+  count_earlier_pieces(piece);
+  return std::make_unique<Scores>(*this, piece, statistics);
 }
 
-void Classification::read_traits(const Piece& piece) {
-  piece_.document = piece.document;
-  piece_.is_last = piece.index + 1 == piece.n_piece;
-  piece_.tokens = piece.tokens;
-  piece_.block = document_block(piece.document, corpus_->n_document());
-  piece_.is_punctuation = punctuation_tokens(piece);
-  piece_.copies = earlier_copies(piece.tokens);
-  piece_.rarest = rarest_tokens(piece.tokens, token_counts_);
-  piece_.words = word_structure(piece);
+std::unique_ptr<PieceObserver> Classification::explain(const Piece& piece,
+                                                       DocumentStatistics& statistics) {
+  if (!explained_documents_.contains(piece.document)) return nullptr;
+  const Index block = block_of(piece);
+  if (pass_ == 3 && piece.index == 0) {
+    ++statistics.sum(explained_document_count, {n_block})(block);
+  }
+  if (explanation_->is_empty() || piece.tokens.size() < 2) return nullptr;
+  const PieceTraits traits(piece, token_counts_);
+  if (pass_ == 2) return explanation_->add_means(traits.source(), statistics);
+  return explanation_->add_losses(traits.source(), block, statistics);
 }
 
-void Classification::add_baselines(const Piece& piece, DocumentStatistics& statistics) const {
-  const Index n_token = piece.tokens.size();
+Classification::Scores::Scores(Classification& analysis, const Piece& piece,
+                               DocumentStatistics& statistics)
+    : analysis_(analysis),
+      config_(analysis.model_.config),
+      piece_(piece),
+      statistics_(statistics),
+      traits_(piece, analysis.token_counts_),
+      block_(analysis.block_of(piece)),
+      cases_(traits_.words, piece.document, analysis.n_unit(), analysis.document_counts_),
+      similarity_(piece.tokens, analysis.model_.W_E, n_semantic_permutation,
+                  CounterRandom(analysis.settings_.seed, piece.document).value(piece.index), 0),
+      copy_effects_(analysis.model_, analysis.attribution_, piece.tokens) {
+  add_baselines();
+  add_arcs();
+  add_references();
+  add_example();
+}
+
+void Classification::Scores::add_baselines() {
+  const Index n_token = piece_.tokens.size();
   const auto add = [&](Baseline baseline, const Ratio& ratio) {
-    ratio_sum(statistics, baseline_info(baseline).name, {n_block}).add(ratio, piece_.block);
+    ratio_sum(statistics_, baseline_info(baseline).name, {n_block}).add(ratio, block_);
   };
-  add(Baseline::delimiter_baseline, delimiter_baseline(piece_.is_punctuation));
+  add(Baseline::delimiter_baseline, delimiter_baseline(traits_.is_punctuation));
   add(Baseline::distance_uniform, uniform_attention_distance(n_token));
   add(Baseline::distance_furthest, furthest_attention_distance(n_token));
   add(Baseline::dependency_alignment_baseline,
-      piece_.words.has_dependencies ? dependency_alignment_baseline(piece_.words) : Ratio());
+      traits_.words.has_dependencies ? dependency_alignment_baseline(traits_.words) : Ratio());
   const auto count = [&](const char* name, Index n) {
-    statistics.sum(name, {n_block})(piece_.block) += static_cast<double>(n);
+    statistics_.sum(name, {n_block})(block_) += static_cast<double>(n);
   };
-  count("n_document", piece.index == 0 ? 1 : 0);
+  count("n_document", piece_.index == 0 ? 1 : 0);
   count("n_token", n_token);
-  count("n_word", piece.words.size());
-  count("n_unaligned", piece_.words.n_unaligned);
+  count("n_word", piece_.words.size());
+  count("n_unaligned", traits_.words.n_unaligned);
 }
 
-void Classification::add_arcs(DocumentStatistics& statistics) {
-  for (const Arc& arc : piece_.scored_arcs) {
+void Classification::Scores::add_arcs() {
+  for (const Arc& arc : cases_.arcs) {
     const auto direction = static_cast<Index>(arc.direction);
-    ++statistics.sum(relation_count_name(arc.relation), {n_block, 2})(piece_.block, direction);
+    ++statistics_.sum(relation_count_name(arc.relation), {n_block, 2})(block_, direction);
     Array& offsets =
-        statistics.sum(relation_offsets_name(arc.relation), {n_block, 2, longest_offset + 1});
+        statistics_.sum(relation_offsets_name(arc.relation), {n_block, 2, longest_offset + 1});
     const Index offset = arc.later - arc.earlier;
-    if (offset <= longest_offset) ++offsets(piece_.block, direction, offset);
+    if (offset <= longest_offset) ++offsets(block_, direction, offset);
   }
 }
 
-void Classification::add_references(DocumentStatistics& statistics) {
+void Classification::Scores::add_references() {
   const RatioSum sums =
-      ratio_sum(statistics, coreference_baseline_name, {n_block, n_coreference_rule, 2});
+      ratio_sum(statistics_, coreference_baseline_name, {n_block, n_coreference_rule, 2});
   for (std::size_t rule = 0; rule < n_coreference_rule; ++rule) {
     for (const bool pronouns_only : {false, true}) {
-      sums.add(coreference_rule_accuracy(piece_.words.references,
+      sums.add(coreference_rule_accuracy(traits_.words.references,
                                          static_cast<CoreferenceRule>(rule), pronouns_only),
-               piece_.block, rule, Index{pronouns_only});
+               block_, rule, Index{pronouns_only});
     }
   }
 }
 
-void Classification::start_counts() {
-  piece_.scored_arcs.clear();
-  std::ranges::copy_if(piece_.words.arcs, std::back_inserter(piece_.scored_arcs),
+PieceCases::PieceCases(const WordStructure& words, std::uint64_t document, Index n_unit,
+                       DocumentCounts& counts) {
+  std::ranges::copy_if(words.arcs, std::back_inserter(arcs),
                        [](const Arc& arc) { return is_scored_relation(arc.relation); });
-  piece_.arc_counts.clear();
-  piece_.pronoun_counts = nullptr;
-  if (piece_.document % 2 == 0) return;
+  if (document % 2 == 0) return;
   const auto counts_of = [&](const std::string& test, Index n_rule) {
-    return &document_counts_.try_emplace(test, n_rule, n_unit()).first->second;
+    return &counts.try_emplace(test, n_rule, n_unit).first->second;
   };
-  for (const Arc& arc : piece_.scored_arcs) {
-    PairedCounts* const counts = counts_of(
+  for (const Arc& arc : arcs) {
+    PairedCounts* const of_arc = counts_of(
         relation_test_name(arc.relation, static_cast<Index>(arc.direction)), longest_offset + 1);
-    counts->add_case();
+    of_arc->add_case();
     const Index offset = arc.later - arc.earlier;
-    if (offset <= longest_offset) counts->add_rule_hit(offset);
-    piece_.arc_counts.push_back(counts);
+    if (offset <= longest_offset) of_arc->add_rule_hit(offset);
+    arc_counts.push_back(of_arc);
   }
-  piece_.pronoun_counts = counts_of(pronoun_test_name, n_coreference_rule);
-  for (const CoreferenceQuery& query : piece_.words.references) {
+  pronoun_counts = counts_of(pronoun_test_name, n_coreference_rule);
+  for (const CoreferenceQuery& query : words.references) {
     if (!query.is_pronoun) continue;
-    piece_.pronoun_counts->add_case();
+    pronoun_counts->add_case();
     for (std::size_t rule = 0; rule < n_coreference_rule; ++rule) {
-      if (query.rule_is_right[rule]) piece_.pronoun_counts->add_rule_hit(rule);
+      if (query.rule_is_right[rule]) pronoun_counts->add_rule_hit(rule);
     }
   }
 }
 
-void Classification::count_hits(const std::vector<Index>& largest, Index unit) const {
-  for (std::size_t i = 0; i < piece_.arc_counts.size(); ++i) {
-    const Arc& arc = piece_.scored_arcs[i];
-    if (largest[arc.later] == arc.earlier) piece_.arc_counts[i]->add_head_hits(unit, 1);
+void PieceCases::count_hits(const std::vector<Index>& largest, const WordStructure& words,
+                            Index unit) const {
+  for (std::size_t i = 0; i < arc_counts.size(); ++i) {
+    if (largest[arcs[i].later] == arcs[i].earlier) arc_counts[i]->add_head_hits(unit, 1);
   }
-  if (piece_.pronoun_counts != nullptr) {
-    piece_.pronoun_counts->add_head_hits(
-        unit, coreference_accuracy(largest, piece_.words.references, true).numerator);
+  if (pronoun_counts != nullptr) {
+    pronoun_counts->add_head_hits(unit,
+                                  coreference_accuracy(largest, words.references, true).numerator);
   }
 }
-
-/// Counts the hits of the heads in a piece.
-class Classification::HitCounter : public LayerObserver {
- public:
-  explicit HitCounter(const Classification& analysis) : analysis_(analysis) {}
-
-  bool wants_pattern(Index /*layer*/) const override { return true; }
-  void observe_layer(const LayerView& view) override {
-    const WordStructure& words = analysis_.piece_.words;
-    for (Index head = 0; head < view.pattern.n_slices; ++head) {
-      word_attention(view.pattern.slice(head), words, word_attention_);
-      analysis_.count_hits(largest_earlier_words(word_attention_, words),
-                           view.layer * view.pattern.n_slices + head);
-    }
-  }
-
- private:
-  const Classification& analysis_;
-  arma::mat word_attention_;
-};
 
 void Classification::count_earlier_pieces(const Piece& piece) {
   if (piece.index > 0 && counted_document_ == piece.document) return;
@@ -395,105 +405,106 @@ void Classification::count_earlier_pieces(const Piece& piece) {
   document_counts_.clear();
   if (piece.index == 0 || piece.document % 2 == 0) return;
   Forward forward(model_, settings_.pass_engine());
-  HitCounter counter(*this);
-  LayerObserver* const observers[] = {&counter};
-  piece_.document = piece.document;
   for (std::uint64_t index = 0; index < piece.index; ++index) {
     const Piece earlier = corpus_->piece(piece.document, index);
-    piece_.words = word_structure(earlier);
-    start_counts();
+    const WordStructure words = word_structure(earlier);
+    const PieceCases cases(words, piece.document, n_unit(), document_counts_);
+    arma::mat attention;
+    LayerFunction counter(
+        [&](const LayerView& view) {
+          for (Index head = 0; head < view.pattern.n_slices; ++head) {
+            word_attention(view.pattern.slice(head), words, attention);
+            cases.count_hits(largest_earlier_words(attention, words), words,
+                             view.layer * view.pattern.n_slices + head);
+          }
+        },
+        true);
+    LayerObserver* const observers[] = {&counter};
     forward.run(earlier.tokens, observers);
   }
 }
 
 // Examples come from a document's first piece.
-void Classification::add_example(const Piece& piece, DocumentStatistics& statistics) {
-  piece_.example_cases.clear();
-  if (piece.index > 0 || !is_example_document(piece.document) || piece.token_text.size() < 3)
+void Classification::Scores::add_example() {
+  if (piece_.index > 0 || !is_example_document(piece_.document) || piece_.token_text.size() < 3) {
     return;
-  ExampleDocument example{piece.token_text, token_sentences(piece),
-                          example_cases({piece_.tokens, piece_.is_punctuation, piece_.copies,
-                                         piece_.rarest, piece_.words, *piece_.similarity})};
-  keep_example(example, piece.document, statistics);
-  piece_.example_cases = std::move(example.cases);
+  }
+  ExampleDocument example{piece_.token_text, token_sentences(piece_),
+                          example_cases({piece_.tokens, traits_.is_punctuation, traits_.copies,
+                                         traits_.rarest, traits_.words, similarity_})};
+  keep_example(example, piece_.document, statistics_);
+  example_cases_ = std::move(example.cases);
 }
 
-HeadSums Classification::head_sums(DocumentStatistics& statistics) const {
+HeadSums Classification::Scores::head_sums() const {
   const auto per_head = [&](Shape leading) {
-    leading.push_back(model_.config.n_layer);
-    leading.push_back(model_.config.n_head);
+    leading.push_back(config_.n_layer);
+    leading.push_back(config_.n_head);
     return leading;
   };
   HeadSums sums{
       {},
-      ratio_sum(statistics, "offset_share", per_head({n_block, n_offset})),
-      ratio_sum(statistics, "offset_mass", per_head({n_block, n_offset})),
-      ratio_sum(statistics, "semantic_null", per_head({n_semantic_permutation})),
-      ratio_sum(statistics, "sentence_sink", per_head({n_block, 2})),
-      ratio_sum(statistics, "sentence_entropy", per_head({n_block, 2})),
+      ratio_sum(statistics_, "offset_share", per_head({n_block, n_offset})),
+      ratio_sum(statistics_, "offset_mass", per_head({n_block, n_offset})),
+      ratio_sum(statistics_, "semantic_null", per_head({n_semantic_permutation})),
+      ratio_sum(statistics_, "sentence_sink", per_head({n_block, 2})),
+      ratio_sum(statistics_, "sentence_entropy", per_head({n_block, 2})),
       {},
   };
   for (std::size_t i = 0; i < n_head_score; ++i) {
     const char* const name = score_info(static_cast<HeadScore>(i)).name;
-    sums.scores.push_back(ratio_sum(statistics, name, per_head({n_block})));
+    sums.scores.push_back(ratio_sum(statistics_, name, per_head({n_block})));
   }
-  for (const Arc& arc : piece_.scored_arcs) {
+  for (const Arc& arc : cases_.arcs) {
     sums.arc_hits.push_back(
-        &statistics.sum(relation_hits_name(arc.relation), per_head({n_block, 2})));
+        &statistics_.sum(relation_hits_name(arc.relation), per_head({n_block, 2})));
   }
-  if (!piece_.example_cases.empty()) {
-    sums.attended =
-        &statistics.row(example_attended_name(piece_.document),
-                        {model_.config.n_layer, model_.config.n_head, piece_.example_cases.size()});
+  if (!example_cases_.empty()) {
+    sums.attended = &statistics_.row(example_attended_name(piece_.document),
+                                     {config_.n_layer, config_.n_head, example_cases_.size()});
   }
   return sums;
 }
 
-void Classification::observe_layer(const LayerView& view, DocumentStatistics& statistics) {
-  if (pass_ == 2) explanation_->add_means(view, statistics);
-  if (pass_ == 3) explanation_->observe_layer(view);
-  if (pass_ >= 2) return;
+void Classification::Scores::observe_layer(const LayerView& view) {
   copy_effects_.observe_layer(view);
-  const HeadSums sums = head_sums(statistics);
+  const HeadSums sums = head_sums();
   parallel_for(view.pattern.n_slices, arma::mat(), [&](Index head, arma::mat& word_buffer) {
     observe_head(view, head, word_buffer, sums);
   });
-  const std::vector<SemanticScore> semantic = semantic_scores(view.pattern, *piece_.similarity);
+  const std::vector<SemanticScore> semantic = semantic_scores(view.pattern, similarity_);
   for (Index head = 0; head < semantic.size(); ++head) {
-    sums.of(HeadScore::semantic).add(semantic[head].correlation, piece_.block, view.layer, head);
+    sums.of(HeadScore::semantic).add(semantic[head].correlation, block_, view.layer, head);
     for (std::size_t r = 0; r < semantic[head].permuted.size(); ++r) {
       sums.semantic_null.add(semantic[head].permuted[r], r, view.layer, head);
     }
   }
 }
 
-void Classification::end_piece(const PieceEnd& end, DocumentStatistics& statistics) {
-  if (pass_ == 3) explanation_->end_piece(piece_.block, statistics);
-  if (pass_ >= 2) return;
-  const HeadSums sums = head_sums(statistics);
-  const std::vector<double> scales =
-      final_scales(end.resid_final, model_.config.layer_norm_epsilon);
-  for (Index layer = 0; layer < model_.config.n_layer; ++layer) {
-    for (Index head = 0; head < model_.config.n_head; ++head) {
+void Classification::Scores::end(const PieceEnd& end) {
+  const HeadSums sums = head_sums();
+  const std::vector<double> scales = final_scales(end.resid_final, config_.layer_norm_epsilon);
+  for (Index layer = 0; layer < config_.n_layer; ++layer) {
+    for (Index head = 0; head < config_.n_head; ++head) {
       const auto effects = copy_effects_.effects(layer, head, scales);
       for (std::size_t kind = 0; kind < effects.size(); ++kind) {
         constexpr auto first = static_cast<std::size_t>(HeadScore::copy_effect);
-        sums.of(static_cast<HeadScore>(first + kind)).add(effects[kind], piece_.block, layer, head);
+        sums.of(static_cast<HeadScore>(first + kind)).add(effects[kind], block_, layer, head);
       }
     }
   }
-  if (!piece_.is_last) return;
-  for (const auto& [test, counts] : document_counts_) counts.add_to(statistics, test);
-  document_counts_.clear();
-  counted_document_.reset();
+  if (piece_.index + 1 < piece_.n_piece) return;
+  for (const auto& [test, counts] : analysis_.document_counts_) counts.add_to(statistics_, test);
+  analysis_.document_counts_.clear();
+  analysis_.counted_document_.reset();
 }
 
-void Classification::observe_head(const LayerView& view, Index head, arma::mat& word_buffer,
-                                  const HeadSums& sums) const {
+void Classification::Scores::observe_head(const LayerView& view, Index head, arma::mat& word_buffer,
+                                          const HeadSums& sums) const {
   const Matrix& pattern = view.pattern.slice(head);
   const Index layer = view.layer;
   const auto add = [&](HeadScore score, const Ratio& ratio) {
-    sums.of(score).add(ratio, piece_.block, layer, head);
+    sums.of(score).add(ratio, block_, layer, head);
   };
   const std::vector<double> entropy = query_entropy(pattern);
   const std::vector<Index> largest = largest_keys(pattern);
@@ -502,63 +513,64 @@ void Classification::observe_head(const LayerView& view, Index head, arma::mat& 
   add(HeadScore::confidence, attention_confidence(pattern));
   add(HeadScore::distance, attention_distance(pattern));
   add(HeadScore::variability,
-      attention_variability(pattern, mean_first_[layer * model_.config.n_head + head]));
+      attention_variability(pattern, analysis_.mean_first_[layer * config_.n_head + head]));
   add(HeadScore::previous_token, offset_mass(pattern, 1));
-  add(HeadScore::duplicate_token, duplicate_token_mass(pattern, piece_.copies));
-  add(HeadScore::rare_token, rare_token_share(largest, piece_.tokens, piece_.rarest));
-  if (!piece_.is_punctuation.empty()) {
-    add(HeadScore::delimiter, delimiter_share(pattern, piece_.is_punctuation));
+  add(HeadScore::duplicate_token, duplicate_token_mass(pattern, traits_.copies));
+  add(HeadScore::rare_token, rare_token_share(largest, piece_.tokens, traits_.rarest));
+  if (!traits_.is_punctuation.empty()) {
+    add(HeadScore::delimiter, delimiter_share(pattern, traits_.is_punctuation));
   }
   const std::array<double, n_offset> offsets = largest_offset_counts(largest);
   const double n_query = view.n_token > 2 ? static_cast<double>(view.n_token - 2) : 0;
   for (Index offset = 0; offset < n_offset; ++offset) {
-    sums.offsets.add({offsets[offset], n_query}, piece_.block, offset, layer, head);
-    sums.offset_mass.add(offset_mass(pattern, offset), piece_.block, offset, layer, head);
+    sums.offsets.add({offsets[offset], n_query}, block_, offset, layer, head);
+    sums.offset_mass.add(offset_mass(pattern, offset), block_, offset, layer, head);
   }
   std::vector<Index> largest_word;
-  if (!piece_.words.tokens.empty()) {
+  if (!traits_.words.tokens.empty()) {
     largest_word = observe_words(pattern, layer, head, word_buffer, sums);
     observe_sentences(pattern, entropy, layer, head, sums);
   }
-  for (Index i = 0; i < piece_.example_cases.size(); ++i) {
+  for (Index i = 0; i < example_cases_.size(); ++i) {
     const Index token =
-        attended_token(piece_.example_cases[i], pattern, largest, largest_word, piece_.words);
+        attended_token(example_cases_[i], pattern, largest, largest_word, traits_.words);
     (*sums.attended)(layer, head, i) = token == no_position ? -1 : static_cast<double>(token);
   }
 }
 
-std::vector<Index> Classification::observe_words(const Matrix& pattern, Index layer, Index head,
-                                                 arma::mat& word_buffer,
-                                                 const HeadSums& sums) const {
-  const WordStructure& words = piece_.words;
+std::vector<Index> Classification::Scores::observe_words(const Matrix& pattern, Index layer,
+                                                         Index head, arma::mat& word_buffer,
+                                                         const HeadSums& sums) const {
+  const WordStructure& words = traits_.words;
   word_attention(pattern, words, word_buffer);
   std::vector<Index> largest = largest_earlier_words(word_buffer, words);
   const auto add = [&](HeadScore score, const Ratio& ratio) {
-    sums.of(score).add(ratio, piece_.block, layer, head);
+    sums.of(score).add(ratio, block_, layer, head);
   };
   if (words.has_dependencies) {
     add(HeadScore::dependency_alignment, dependency_alignment(word_buffer, words));
   }
   add(HeadScore::coreference, coreference_accuracy(largest, words.references, false));
   add(HeadScore::coreference_pronoun, coreference_accuracy(largest, words.references, true));
-  for (std::size_t i = 0; i < piece_.scored_arcs.size(); ++i) {
-    const Arc& arc = piece_.scored_arcs[i];
+  for (std::size_t i = 0; i < cases_.arcs.size(); ++i) {
+    const Arc& arc = cases_.arcs[i];
     if (largest[arc.later] == arc.earlier) {
-      ++(*sums.arc_hits[i])(piece_.block, static_cast<Index>(arc.direction), layer, head);
+      ++(*sums.arc_hits[i])(block_, static_cast<Index>(arc.direction), layer, head);
     }
   }
-  count_hits(largest, layer * model_.config.n_head + head);
+  cases_.count_hits(largest, words, layer * config_.n_head + head);
   return largest;
 }
 
-void Classification::observe_sentences(const Matrix& pattern, const std::vector<double>& entropy,
-                                       Index layer, Index head, const HeadSums& sums) const {
+void Classification::Scores::observe_sentences(const Matrix& pattern,
+                                               const std::vector<double>& entropy, Index layer,
+                                               Index head, const HeadSums& sums) const {
   for (Index q = 1; q < pattern.n_cols; ++q) {
-    const SentencePronoun sentence = piece_.words.sentence[q];
+    const SentencePronoun sentence = traits_.words.sentence[q];
     if (sentence == SentencePronoun::unknown) continue;
     const auto kind = static_cast<Index>(sentence);
-    sums.sentence_sink.add({pattern(0, q), 1}, piece_.block, kind, layer, head);
-    sums.sentence_entropy.add({entropy[q], 1}, piece_.block, kind, layer, head);
+    sums.sentence_sink.add({pattern(0, q), 1}, block_, kind, layer, head);
+    sums.sentence_entropy.add({entropy[q], 1}, block_, kind, layer, head);
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analysis.hpp"
+#include "headscope/analysis.hpp"
 
 namespace headscope {
 

@@ -63,10 +63,9 @@ std::vector<TokenIds> logit_lens(const Model& model, const Matrix& resid, Index 
   return tokens;
 }
 
-void CopyEffects::begin_piece(const TokenIds& tokens) {
-  tokens_ = tokens;
-  unscaled_.clear();
-  directions_ = attribution_.next_tokens(tokens).directions;
+CopyEffects::CopyEffects(const Model& model, const LogitAttribution& attribution,
+                         const TokenIds& tokens)
+    : model_(model), tokens_(tokens), directions_(attribution.next_tokens(tokens).directions) {
   arma::vec mean(directions_.n_rows, arma::fill::zeros);
   std::set<TokenId> types;
   for (Index k = 1; k < tokens.size(); ++k) {

@@ -31,16 +31,15 @@ std::vector<TokenIds> logit_lens(const Model& model, const Matrix& resid, Index 
 /// Tokens that count as predicted before a head's layer.
 inline constexpr Index n_predicted_token = 10;
 
-/// Measures the effects of all heads on one piece at a time.
+/// Measures the effects of all heads on one piece.
 class CopyEffects {
  public:
   enum Kind { copy, copy_null, suppression, suppression_null };
   static constexpr std::size_t n_kind = 4;
 
-  /// @param model  complete; must outlive it.
-  explicit CopyEffects(const Model& model) : model_(model), attribution_(model) {}
-
-  void begin_piece(const TokenIds& tokens);
+  /// @param model        complete.
+  /// @param attribution  of the model. All arguments must outlive it.
+  CopyEffects(const Model& model, const LogitAttribution& attribution, const TokenIds& tokens);
   /// @param view  with pattern; all layers of the piece, in order.
   void observe_layer(const LayerView& view);
   /// Effects of a head, sums over queries q >= 2; logits. For keys whose token is among the
@@ -54,8 +53,7 @@ class CopyEffects {
 
  private:
   const Model& model_;
-  LogitAttribution attribution_;
-  TokenIds tokens_;
+  const TokenIds& tokens_;
   Matrix directions_;                 // d_model x (n_token - 1), of the tokens at keys 1 and later
   Matrix mean_direction_;             // d_model x 1, over their types
   std::vector<arma::cube> unscaled_;  // per layer: n_kind x n_token x n_head, before scale_q

@@ -55,19 +55,20 @@ bool Explanation::has_label(Index layer) const {
                              [&](Index unit) { return unit / model_.config.n_head == layer; });
 }
 
-void Explanation::begin_piece(const PrototypeSource& source) {
-  tokens_ = source.tokens;
+std::vector<Explanation::LabelKeys> Explanation::keys_in(const PrototypeSource& source) const {
+  std::vector<LabelKeys> keys(labels_.size());
   parallel_for(labels_.size(), [&](std::size_t i) {
-    Label& label = labels_[i];
-    label.keys = prototype_keys(label.prototype, source);
-    label.control_keys = prototype_keys(label.control, source);
-    for (Index q = 0; q < label.keys.size(); ++q) {
-      if (label.keys[q].empty()) label.control_keys[q].clear();
+    keys[i] = {prototype_keys(labels_[i].prototype, source),
+               prototype_keys(labels_[i].control, source)};
+    for (Index q = 0; q < keys[i].keys.size(); ++q) {
+      if (keys[i].keys[q].empty()) keys[i].control_keys[q].clear();
     }
   });
+  return keys;
 }
 
-void Explanation::add_means(const LayerView& view, DocumentStatistics& statistics) const {
+void Explanation::add_layer_means(const LayerView& view, const std::vector<LabelKeys>& keys,
+                                  DocumentStatistics& statistics) const {
   if (view.layer == 0) {
     statistics.sum(mean_z_count, {1})(0) += static_cast<double>(view.n_token - 1);
   }
@@ -77,17 +78,18 @@ void Explanation::add_means(const LayerView& view, DocumentStatistics& statistic
     for (Index i = 0; i < z.size(); ++i) z(i) += view.z(i, t);
   }
   // Sum and count of attention by distance; the last is that to position 0.
-  const Index n_ctx = model_.config.n_ctx;
-  for (const Label& label : labels_) {
-    if (label.unit / model_.config.n_head != view.layer) continue;
-    const Matrix& pattern = view.pattern.slice(label.unit % model_.config.n_head);
+  const Index n_ctx = model_.config.n_ctx, n_head = model_.config.n_head;
+  for (std::size_t i = 0; i < labels_.size(); ++i) {
+    const Label& label = labels_[i];
+    if (label.unit / n_head != view.layer) continue;
+    const Matrix& pattern = view.pattern.slice(label.unit % n_head);
     Array& sums = statistics.sum(name_of("silent", label.type, label.unit), {2, n_ctx + 1});
     double *const sum = &sums(0, 0), *const count = &sums(1, 0);
     Array& mass = statistics.sum(place_mass_name(label.type, label.unit), {2});
     for (Index q = 1; q < view.n_token; ++q) {
       const float* const weights = pattern.colptr(q);
-      if (!label.keys[q].empty()) {
-        for (const Index key : label.keys[q]) mass(0) += weights[key];
+      if (!keys[i].keys[q].empty()) {
+        for (const Index key : keys[i].keys[q]) mass(0) += weights[key];
         ++mass(1);
         continue;
       }
@@ -101,12 +103,19 @@ void Explanation::add_means(const LayerView& view, DocumentStatistics& statistic
   }
 }
 
+std::unique_ptr<PieceObserver> Explanation::add_means(const PrototypeSource& source,
+                                                      DocumentStatistics& statistics) const {
+  return std::make_unique<LayerFunction>(
+      [this, &statistics, keys = keys_in(source)](const LayerView& view) {
+        add_layer_means(view, keys, statistics);
+      },
+      true);
+}
+
 void Explanation::begin_losses(const Statistics& earlier, const AblationPrecision& precision) {
   if (!earlier.has(mean_z_count)) labels_.clear();  // no document of two tokens
   if (is_empty()) return;
   ablation_.emplace(model_, precision);
-  values_.resize(model_.config.n_layer);
-  z_.resize(model_.config.n_layer);
   mean_z_.resize(model_.config.n_layer);
   const double n_position = earlier.total(mean_z_count)(0);
   for (Index layer = 0; layer < mean_z_.size(); ++layer) {
@@ -128,30 +137,71 @@ void Explanation::begin_losses(const Statistics& earlier, const AblationPrecisio
   }
 }
 
-void Explanation::observe_layer(const LayerView& view) {
-  ablation_->observe_layer(view);
-  if (!has_label(view.layer)) return;
-  values_[view.layer] = view.qkv.tail_rows(model_.config.d_model);
+class Explanation::Losses : public PieceObserver {
+ public:
+  Losses(Explanation& explanation, const PrototypeSource& source, Index block,
+         DocumentStatistics& statistics)
+      : explanation_(explanation),
+        tokens_(source.tokens),
+        block_(block),
+        keys_(explanation.keys_in(source)),
+        statistics_(statistics),
+        values_(explanation.model_.config.n_layer),
+        z_(explanation.model_.config.n_layer) {}
+
+  void observe_layer(const LayerView& view) override;
+  void end(const PieceEnd& end) override;
+
+ private:
+  /// One replacement of a head's z: by its mean, or by that of another attention, which the loss
+  /// named by its number stands for.
+  struct Variant {
+    Index head;
+    ExplainedLoss loss = explained_mean;
+    const Label* label = nullptr;
+    const PrototypeKeys* keys = nullptr;
+  };
+
+  std::vector<Variant> variants_of(Index layer) const;
+  std::vector<TokenLoss> losses(Index layer, const std::vector<Variant>& variants) const;
+
+  Explanation& explanation_;
+  const TokenIds& tokens_;
+  Index block_;
+  std::vector<LabelKeys> keys_;
+  DocumentStatistics& statistics_;
+  std::vector<Matrix> values_;  // by layer, d_model x n_token; empty without labels
+  std::vector<Matrix> z_;       // likewise
+};
+
+void Explanation::Losses::observe_layer(const LayerView& view) {
+  explanation_.ablation_->observe_layer(view);
+  if (!explanation_.has_label(view.layer)) return;
+  values_[view.layer] = view.qkv.tail_rows(view.z.n_rows);
   z_[view.layer] = view.z;
 }
 
-std::vector<Explanation::Variant> Explanation::variants_of(Index layer) const {
-  const Index n_head = model_.config.n_head;
+std::vector<Explanation::Losses::Variant> Explanation::Losses::variants_of(Index layer) const {
+  const Index n_head = explanation_.model_.config.n_head;
   std::vector<Variant> variants;
-  for (const Index unit : units_) {
+  for (const Index unit : explanation_.units_) {
     if (unit / n_head == layer) variants.push_back({.head = unit % n_head});
   }
-  for (const Label& label : labels_) {
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    const Label& label = explanation_.labels_[i];
     if (label.unit / n_head != layer) continue;
     for (const ExplainedLoss loss : {explained_label, explained_control, explained_where_said}) {
-      variants.push_back({label.unit % n_head, loss, &label});
+      const bool is_control = loss == explained_control;
+      variants.push_back({label.unit % n_head, loss, &label,
+                          is_control ? &keys_[i].control_keys : &keys_[i].keys});
     }
   }
   return variants;
 }
 
-std::vector<TokenLoss> Explanation::losses(Index layer, const std::vector<Variant>& variants) {
-  const ModelConfig& config = model_.config;
+std::vector<TokenLoss> Explanation::Losses::losses(Index layer,
+                                                   const std::vector<Variant>& variants) const {
+  const ModelConfig& config = explanation_.model_.config;
   const Index d_head = config.d_head(), n_token = tokens_.size();
   // Variants of different heads share a matrix, each in its head's rows.
   std::vector<Index> place(variants.size()), n_used(config.n_head, 0);
@@ -163,7 +213,7 @@ std::vector<TokenLoss> Explanation::losses(Index layer, const std::vector<Varian
   parallel_for(variants.size(), Matrix(), [&](std::size_t i, Matrix& pattern) {
     if (variants[i].label == nullptr) return;
     const Label& label = *variants[i].label;
-    const PrototypeKeys& keys = variants[i].keys();
+    const PrototypeKeys& keys = *variants[i].keys;
     pattern.set_size(n_token, n_token);
     fill_prototype(keys, label.silent_row, label.silent_sink, pattern);
     const Index first = variants[i].head * d_head;
@@ -179,18 +229,19 @@ std::vector<TokenLoss> Explanation::losses(Index layer, const std::vector<Varian
   std::vector<HeadVariant> changes;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     HeadVariant change{layer, {variants[i].head}};
-    change.z = variants[i].label != nullptr
-                   ? blas::ConstView(replaced[place[i]])
-                   : blas::ConstView(mean_z_[layer].memptr(), config.d_model, n_token, 0);
+    change.z = variants[i].label != nullptr ? blas::ConstView(replaced[place[i]])
+                                            : blas::ConstView(explanation_.mean_z_[layer].memptr(),
+                                                              config.d_model, n_token, 0);
     changes.push_back(std::move(change));
   }
-  return ablation_->losses(tokens_, changes);
+  return explanation_.ablation_->losses(tokens_, changes);
 }
 
-void Explanation::end_piece(Index block, DocumentStatistics& statistics) {
-  const TokenLoss clean = ablation_->clean_loss(Pack::of_document(tokens_));
-  statistics.sum(explained_token_count, {n_block})(block) += static_cast<double>(clean.nll.size());
-  for (Index layer = 0; layer < model_.config.n_layer; ++layer) {
+void Explanation::Losses::end(const PieceEnd& /*end*/) {
+  const TokenLoss clean = explanation_.ablation_->clean_loss(Pack::of_document(tokens_));
+  statistics_.sum(explained_token_count, {n_block})(block_) +=
+      static_cast<double>(clean.nll.size());
+  for (Index layer = 0; layer < explanation_.model_.config.n_layer; ++layer) {
     const std::vector<Variant> variants = variants_of(layer);
     if (variants.empty()) continue;
     std::map<Index, double> mean;  // by head
@@ -202,13 +253,18 @@ void Explanation::end_piece(Index block, DocumentStatistics& statistics) {
       if (variants[i].label == nullptr) continue;
       const Label& label = *variants[i].label;
       Array& sums =
-          statistics.sum(explained_loss_name(label.type, label.unit), {n_block, n_explained_loss});
-      sums(block, variants[i].loss) += all[i].sum();
+          statistics_.sum(explained_loss_name(label.type, label.unit), {n_block, n_explained_loss});
+      sums(block_, variants[i].loss) += all[i].sum();
       if (variants[i].loss != explained_label) continue;  // once for each label
-      sums(block, explained_clean) += clean.sum();
-      sums(block, explained_mean) += mean.at(variants[i].head);
+      sums(block_, explained_clean) += clean.sum();
+      sums(block_, explained_mean) += mean.at(variants[i].head);
     }
   }
+}
+
+std::unique_ptr<PieceObserver> Explanation::add_losses(const PrototypeSource& source, Index block,
+                                                       DocumentStatistics& statistics) {
+  return std::make_unique<Losses>(*this, source, block, statistics);
 }
 
 std::uint64_t Explanation::memory(const ModelConfig& config, Index n_token, std::uint64_t n_label,

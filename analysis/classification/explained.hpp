@@ -1,11 +1,13 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <vector>
 
 #include "classification/prototypes.hpp"
 #include "headscope/ablation.hpp"
+#include "headscope/analysis.hpp"
 #include "headscope/figure.hpp"
 
 /// Does a head's label explain its effect? A head of a type runs with its attention replaced by the
@@ -42,58 +44,50 @@ class Explanation {
   /// Losses that the second pass takes of a piece.
   std::size_t n_variant() const { return 3 * labels_.size() + units_.size(); }
 
-  /// Before the layers of a piece in either pass.
-  void begin_piece(const PrototypeSource& source);
-
-  /// First pass: adds to the sums of means. @param view  with pattern.
-  void add_means(const LayerView& view, DocumentStatistics& statistics) const;
+  /// First pass: adds a piece to the sums of means.
+  std::unique_ptr<PieceObserver> add_means(const PrototypeSource& source,
+                                           DocumentStatistics& statistics) const;
 
   /// Begins the second pass. @param earlier  with the sums of means.
   void begin_losses(const Statistics& earlier, const AblationPrecision& precision);
-  void observe_layer(const LayerView& view);
-  /// Adds the piece's losses to the sums explained_loss_name of its document's block, in nats.
-  void end_piece(Index block, DocumentStatistics& statistics);
+  /// Second pass: adds a piece's losses to the sums explained_loss_name, in nats.
+  /// @param block  of the piece's document.
+  std::unique_ptr<PieceObserver> add_losses(const PrototypeSource& source, Index block,
+                                            DocumentStatistics& statistics);
 
   /// Bytes that it holds. @param n_label  labels of all heads.
   static std::uint64_t memory(const ModelConfig& config, Index n_token, std::uint64_t n_label,
                               int n_thread, Engine engine);
 
  private:
+  class Losses;
+
   struct Label {
     HeadType type;
     Index unit;
     Prototype prototype, control;
-    PrototypeKeys keys = {}, control_keys = {};  // of the piece
     // Of queries without keys: mean attention by distance, and to position 0.
     std::vector<double> silent_row = {};
     double silent_sink = 1;
   };
 
-  /// One replacement of a head's z: by its mean, or by that of another attention, which the loss
-  /// named by its number stands for.
-  struct Variant {
-    Index head;
-    ExplainedLoss loss = explained_mean;
-    const Label* label = nullptr;
-
-    const PrototypeKeys& keys() const {
-      return loss == explained_control ? label->control_keys : label->keys;
-    }
+  /// The keys of a label's prototype and of its control in a piece.
+  struct LabelKeys {
+    PrototypeKeys keys, control_keys;
   };
 
   bool has_label(Index layer) const;
-  std::vector<Variant> variants_of(Index layer) const;
-  std::vector<TokenLoss> losses(Index layer, const std::vector<Variant>& variants);
+  void add_layer_means(const LayerView& view, const std::vector<LabelKeys>& keys,
+                       DocumentStatistics& statistics) const;
+  /// By label.
+  std::vector<LabelKeys> keys_in(const PrototypeSource& source) const;
 
   const Model& model_;
   std::vector<Label> labels_;
   std::set<Index> units_;  // with a label
-  TokenIds tokens_;        // of the piece
   // Of the second pass.
   std::optional<HeadAblation> ablation_;
   std::vector<Vector> mean_z_;  // by layer; empty without labels
-  std::vector<Matrix> values_;  // by layer, d_model x n_token; empty without labels
-  std::vector<Matrix> z_;       // likewise
 };
 
 /// The name of the sums of losses, of dimensions block and ExplainedLoss.

@@ -5,6 +5,7 @@
 #include "classification/claims.hpp"
 #include "classification/explained.hpp"
 #include "classification/results.hpp"
+#include "headscope/figure.hpp"
 #include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
 

@@ -83,14 +83,14 @@ std::string pushing_heads(const std::vector<double>& effects, double sign, std::
 
 }  // namespace
 
-void NextTokens::begin_piece(const TokenIds& tokens) {
+NextTokens::NextTokens(const Model& model, const LogitAttribution& attribution,
+                       const TokenIds& tokens, std::optional<TokenId> chosen)
+    : model_(model), attribution_(attribution) {
   following_.assign(tokens.begin() + 1, tokens.end());
-  following_.push_back(chosen_.value_or(no_token));
-  z_.clear();
+  following_.push_back(chosen.value_or(no_token));
 }
 
-void NextTokens::end_piece(const Matrix& resid_final, Forward& forward,
-                           DocumentStatistics& statistics) {
+void NextTokens::end(const Matrix& resid_final, Forward& forward, DocumentStatistics& statistics) {
   const ModelConfig& config = model_.config;
   const Index n = resid_final.n_cols;
   Array& ids = statistics.row(id_row, {n, n_candidate});

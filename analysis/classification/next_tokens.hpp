@@ -21,20 +21,19 @@ class NextTokens {
  public:
   static constexpr std::size_t n_most_probable = 5, n_candidate = n_most_probable + 1;
 
-  /// @param chosen  what is to follow the text's last token.
-  NextTokens(const Model& model, std::optional<TokenId> chosen)
-      : model_(model), attribution_(model), chosen_(chosen) {}
+  /// @param attribution  of the model.
+  /// @param chosen       what is to follow the text's last token.
+  NextTokens(const Model& model, const LogitAttribution& attribution, const TokenIds& tokens,
+             std::optional<TokenId> chosen);
 
-  void begin_piece(const TokenIds& tokens);
   void observe_layer(const LayerView& view) { z_.push_back(view.z); }
   /// Adds the rows `candidate_id` (-1: none), `candidate_probability`, `candidate_logit`, token x
   /// candidate, and `candidate_effect`, token x candidate x layer x head.
-  void end_piece(const Matrix& resid_final, Forward& forward, DocumentStatistics& statistics);
+  void end(const Matrix& resid_final, Forward& forward, DocumentStatistics& statistics);
 
  private:
   const Model& model_;
-  LogitAttribution attribution_;
-  std::optional<TokenId> chosen_;
+  const LogitAttribution& attribution_;
   TokenIds following_;     // after each token; -1: none
   std::vector<Matrix> z_;  // by layer, d_model x n_token
 };

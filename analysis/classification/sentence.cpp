@@ -115,54 +115,49 @@ std::string token_list(const std::vector<std::string>& labels) {
   return std::to_string(labels.size()) + ": " + valid_utf8(shortened(list, most_token_bytes));
 }
 
-class Sentence : public Analysis {
+/// Keeps what the heads do on the sentence.
+class SentenceObserver : public PieceObserver {
  public:
-  Sentence(const AnalysisContext& context, const Tokenizer& tokenizer, std::optional<TokenId> next)
-      : config_(context.model.config), tokenizer_(tokenizer), next_tokens_(context.model, next) {}
-
-  bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override {
-    copies_ = earlier_copies(piece.tokens);
-    const std::vector<double> text = packed_texts(piece.token_text);
-    statistics.row("token_text", {text.size()}).values = text;
-    next_tokens_.begin_piece(piece.tokens);
-    return true;
-  }
+  SentenceObserver(const ModelConfig& config, const TokenIds& tokens, NextTokens next_tokens,
+                   DocumentStatistics& statistics)
+      : config_(config),
+        copies_(earlier_copies(tokens)),
+        next_tokens_(std::move(next_tokens)),
+        statistics_(statistics) {}
 
   bool wants_pattern(Index /*layer*/) const override { return true; }
 
-  void observe_layer(const LayerView& view, DocumentStatistics& statistics) override {
+  void observe_layer(const LayerView& view) override {
     next_tokens_.observe_layer(view);
-    keep_neurons(view, statistics);
+    keep_neurons(view);
     const Shape by_head{config_.n_layer, config_.n_head};
     for (Index head = 0; head < config_.n_head; ++head) {
       const Matrix& pattern = view.pattern.slice(head);
       for (const SentenceScore& score : sentence_scores) {
-        statistics.row(score.info.name, by_head)(view.layer, head) =
+        statistics_.row(score.info.name, by_head)(view.layer, head) =
             score.measure(pattern, copies_).value();
       }
       const Index last = view.n_token - 1, key = largest_keys(pattern)[last];
       const bool is_long_enough = key != no_position;
-      statistics.row(last_key, by_head)(view.layer, head) =
+      statistics_.row(last_key, by_head)(view.layer, head) =
           is_long_enough ? static_cast<double>(key) : 0;
-      statistics.row(last_weight, by_head)(view.layer, head) =
+      statistics_.row(last_weight, by_head)(view.layer, head) =
           is_long_enough ? pattern(key, last) : std::numeric_limits<double>::quiet_NaN();
     }
   }
 
-  void end_piece(const PieceEnd& end, DocumentStatistics& statistics) override {
-    next_tokens_.end_piece(end.resid_final, end.forward, statistics);
+  void end(const PieceEnd& end) override {
+    next_tokens_.end(end.resid_final, end.forward, statistics_);
   }
-
-  std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
 
  private:
   /// Queries, scaled so that their product with a key is the score, and keys.
-  void keep_neurons(const LayerView& view, DocumentStatistics& statistics) const {
+  void keep_neurons(const LayerView& view) const {
     const Index d_head = config_.d_head();
     const Shape shape{config_.n_layer, config_.n_head, view.n_token, d_head};
     if (2 * element_count(shape) > most_neurons) return;
     for (const bool is_query : {true, false}) {
-      Array& kept = statistics.row(is_query ? query_row : key_row, shape);
+      Array& kept = statistics_.row(is_query ? query_row : key_row, shape);
       const double scale = is_query ? config_.score_scale(view.layer) : 1;
       const Index first = is_query ? 0 : config_.d_model;
       for (Index head = 0; head < config_.n_head; ++head) {
@@ -174,12 +169,40 @@ class Sentence : public Analysis {
       }
     }
   }
+
+  const ModelConfig& config_;
+  Copies copies_;
+  NextTokens next_tokens_;
+  DocumentStatistics& statistics_;
+};
+
+class Sentence : public CorpusAnalysis {
+ public:
+  Sentence(const AnalysisContext& context, const Tokenizer& tokenizer, std::optional<TokenId> next)
+      : model_(context.model),
+        config_(context.model.config),
+        tokenizer_(tokenizer),
+        attribution_(context.model),
+        next_(next) {}
+
+  std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
+                                             DocumentStatistics& statistics) override {
+    const std::vector<double> text = packed_texts(piece.token_text);
+    statistics.row("token_text", {text.size()}).values = text;
+    return std::make_unique<SentenceObserver>(
+        config_, piece.tokens, NextTokens(model_, attribution_, piece.tokens, next_), statistics);
+  }
+
+  std::vector<ResultsGroup> finish(const Statistics& statistics) const override;
+
+ private:
   void add_neurons(const Statistics& statistics, ResultsGroup& group) const;
 
-  ModelConfig config_;
+  const Model& model_;
+  const ModelConfig& config_;
   const Tokenizer& tokenizer_;
-  NextTokens next_tokens_;
-  Copies copies_;
+  LogitAttribution attribution_;
+  std::optional<TokenId> next_;
 };
 
 void Sentence::add_neurons(const Statistics& statistics, ResultsGroup& group) const {
@@ -249,13 +272,11 @@ Presentation presentation() {
 }  // namespace
 
 RegisteredAnalysis sentence_analysis(const Tokenizer& tokenizer, std::optional<TokenId> next) {
-  return {sentence_info,
-          [&tokenizer, next](const AnalysisContext& context) {
+  return {sentence_info, [&tokenizer, next](const AnalysisContext& context) {
             return std::make_unique<Sentence>(context, tokenizer, next);
           },
           {},
-          presentation(),
-          {}};
+          presentation()};
 }
 
 HeadIndex previous_token_head(const ResultsGroup& sentence) {

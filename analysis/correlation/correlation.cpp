@@ -5,6 +5,7 @@
 
 #include "correlation/results.hpp"
 #include "correlation/sums.hpp"
+#include "headscope/figure.hpp"
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
 #include "parallel.hpp"
@@ -33,7 +34,7 @@ void add_block(const arma::mat& values, Array& sums, I... index) {
   }
 }
 
-class Correlation : public Analysis {
+class Correlation : public CorpusAnalysis {
  public:
   explicit Correlation(const AnalysisContext& context)
       : model_(context.model),
@@ -45,52 +46,8 @@ class Correlation : public Analysis {
     spread_queries(*context.corpus);
   }
 
-  bool wants_pattern(Index) const override { return true; }
-
-  bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override {
-    block_ = document_block(piece.document, n_document_);
-    if (piece.index == 0) statistics.sum("n_document", {n_document_block})(block_) += 1;
-    // Position 0 is left out.
-    if (piece.tokens.size() < 2) return false;
-    z_.assign(model_.config.n_layer, Matrix());
-    start_queries(piece);
-    statistics.sum("n_token", {1})(0) += static_cast<double>(piece.tokens.size() - 1);
-    return true;
-  }
-
-  void observe_layer(const LayerView& view, DocumentStatistics& statistics) override {
-    const ModelConfig& config = model_.config;
-    const Shape heads{config.n_layer, config.n_head, config.n_head};
-    const HeadProducts z_products = head_space_products(view.z, config.n_head);
-    add_block(z_products.total, block_sum(statistics, "head_total"), block_, view.layer);
-    add_block(z_products.cosine, statistics.sum("head_cosine", heads), view.layer);
-    const blas::ConstView V = blas::ConstView(view.qkv).rows(2 * config.d_model, config.d_model);
-    add_block(head_space_products(V, config.n_head).total, statistics.sum("value_total", heads),
-              view.layer);
-    add_block(pattern_overlap(view.pattern), statistics.sum("overlap", heads), view.layer);
-    add_covariance(view, statistics);
-    if (options_.cosine_all) z_[view.layer] = view.z;
-    const HeadProducts outputs = residual_space_products(view.z, *W_O_[view.layer], config.n_head);
-    add_block(outputs.total, block_sum(statistics, "residual_total"), block_, view.layer);
-    add_block(outputs.cosine, statistics.sum("residual_cosine", heads), view.layer);
-    for (Query& query : queries_) {
-      for (Index h = 0; h < config.n_head; ++h) {
-        const float* const column = view.pattern.slice_colptr(h, query.position);
-        std::copy(column, column + query.position + 1,
-                  query.patterns.colptr(view.layer * config.n_head + h));
-      }
-    }
-  }
-
-  void end_piece(const PieceEnd&, DocumentStatistics& statistics) override {
-    if (options_.cosine_all) {
-      const arma::mat total = residual_space_totals(z_, W_O_, model_.config.n_head);
-      add_block(total, statistics.sum("all_total", {n_unit_, n_unit_}));
-    }
-    for (const Query& query : queries_) add_distances(query, statistics);
-    z_.clear();
-    queries_.clear();
-  }
+  std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
+                                             DocumentStatistics& statistics) override;
 
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
     return {correlation_results(statistics, model_.config, settings_)};
@@ -113,17 +70,7 @@ class Correlation : public Analysis {
   /// Whether a document has a token beyond position 0.
   static bool has_pairs(const Statistics& statistics) { return statistics.has("head_total"); }
 
-  /// A sampled query with every head's attention, keys 0 .. position x unit.
-  struct Query {
-    Index position;
-    Matrix patterns;
-  };
-
-  /// A sum per block of documents: block x layer x head x head.
-  Array& block_sum(DocumentStatistics& statistics, const char* name) const {
-    const ModelConfig& config = model_.config;
-    return statistics.sum(name, {n_document_block, config.n_layer, config.n_head, config.n_head});
-  }
+  class Observer;
 
   /// Divides the sampled queries evenly among the pieces of all documents; the remainder goes to
   /// pieces spread evenly over the corpus.
@@ -142,49 +89,6 @@ class Correlation : public Analysis {
     }
   }
 
-  /// Draws the piece's queries. They are weighted to represent all its queries, so that long pieces
-  /// count for more.
-  void start_queries(const Piece& piece) {
-    queries_.clear();
-    const Index n_query = piece.tokens.size() - 1;
-    const bool one_more = with_one_more_.contains({piece.document, piece.index});
-    const Index count = std::min<Index>(n_query, queries_each_ + (one_more ? 1 : 0));
-    const CounterRandom of_document(CounterRandom(settings_.seed, 2).value(piece.document));
-    const CounterRandom random(of_document.value(piece.index));
-    for (const Index query : random_subset(n_query, count, random)) {
-      queries_.push_back({1 + query, Matrix(2 + query, n_unit_, arma::fill::none)});
-    }
-    if (count > 0) query_weight_ = static_cast<double>(n_query) / static_cast<double>(count);
-  }
-
-  void add_covariance(const LayerView& view, DocumentStatistics& statistics) {
-    const Index d_model = model_.config.d_model, n_layer = model_.config.n_layer;
-    const blas::ConstView z = blas::ConstView(view.z).cols(1, view.n_token - 1);
-    product_.set_size(d_model, d_model);
-    blas::multiply(z, blas::Transpose::no, z, blas::Transpose::yes, product_);
-    const std::vector<float> triangle = lower_triangle(product_);
-    statistics.add("z_product", {n_layer, triangle.size()}, view.layer * triangle.size(), triangle);
-    Array& sum = statistics.sum("z_sum", {n_layer, d_model});
-    for (Index t = 1; t < view.n_token; ++t) {
-      for (Index i = 0; i < d_model; ++i) sum(view.layer, i) += view.z(i, t);
-    }
-  }
-
-  void add_distances(const Query& query, DocumentStatistics& statistics) const {
-    Array& sums = statistics.sum("js_distance", {n_unit_, n_unit_});
-    const Index n_key = query.position + 1;
-    parallel_for(n_unit_, [&](Index i) {
-      for (Index j = 0; j < i; ++j) {
-        const double distance =
-            js_distance(query.patterns.colptr(i), query.patterns.colptr(j), n_key);
-        sums(i, j) += query_weight_ * distance;
-        sums(j, i) += query_weight_ * distance;
-      }
-    });
-    statistics.sum("js_weight", {1})(0) += query_weight_;
-    statistics.sum("js_count", {1})(0) += 1;
-  }
-
   const Model& model_;
   const AnalysisSettings& settings_;
   const CorrelationOptions& options_;
@@ -194,13 +98,131 @@ class Correlation : public Analysis {
   std::uint64_t queries_each_ = 0;  // sampled per piece
   std::set<std::pair<std::uint64_t, std::uint64_t>>
       with_one_more_;  // document and index of pieces with one query more
+};
 
-  Index block_ = 0;        // of documents
+/// Adds what one piece contributes.
+class Correlation::Observer : public PieceObserver {
+ public:
+  /// @param block  of the piece's document.
+  Observer(const Correlation& analysis, const Piece& piece, Index block,
+           DocumentStatistics& statistics)
+      : analysis_(analysis),
+        config_(analysis.model_.config),
+        statistics_(statistics),
+        block_(block),
+        z_(config_.n_layer) {
+    draw_queries(piece);
+  }
+
+  bool wants_pattern(Index /*layer*/) const override { return true; }
+
+  void observe_layer(const LayerView& view) override {
+    const Shape heads{config_.n_layer, config_.n_head, config_.n_head};
+    const Matrix& W_O = *analysis_.W_O_[view.layer];
+    const HeadProducts z_products = head_space_products(view.z, config_.n_head);
+    add_block(z_products.total, block_sum("head_total"), block_, view.layer);
+    add_block(z_products.cosine, statistics_.sum("head_cosine", heads), view.layer);
+    const blas::ConstView V = blas::ConstView(view.qkv).rows(2 * config_.d_model, config_.d_model);
+    add_block(head_space_products(V, config_.n_head).total, statistics_.sum("value_total", heads),
+              view.layer);
+    add_block(pattern_overlap(view.pattern), statistics_.sum("overlap", heads), view.layer);
+    add_covariance(view);
+    if (analysis_.options_.cosine_all) z_[view.layer] = view.z;
+    const HeadProducts outputs = residual_space_products(view.z, W_O, config_.n_head);
+    add_block(outputs.total, block_sum("residual_total"), block_, view.layer);
+    add_block(outputs.cosine, statistics_.sum("residual_cosine", heads), view.layer);
+    for (Query& query : queries_) {
+      for (Index h = 0; h < config_.n_head; ++h) {
+        const float* const column = view.pattern.slice_colptr(h, query.position);
+        std::copy(column, column + query.position + 1,
+                  query.patterns.colptr(view.layer * config_.n_head + h));
+      }
+    }
+  }
+
+  void end(const PieceEnd& /*end*/) override {
+    const Index n_unit = analysis_.n_unit_;
+    if (analysis_.options_.cosine_all) {
+      const arma::mat total = residual_space_totals(z_, analysis_.W_O_, config_.n_head);
+      add_block(total, statistics_.sum("all_total", {n_unit, n_unit}));
+    }
+    for (const Query& query : queries_) add_distances(query);
+  }
+
+ private:
+  /// A sampled query with every head's attention, keys 0 .. position x unit.
+  struct Query {
+    Index position;
+    Matrix patterns;
+  };
+
+  /// A sum per block of documents: block x layer x head x head.
+  Array& block_sum(const char* name) const {
+    return statistics_.sum(name,
+                           {n_document_block, config_.n_layer, config_.n_head, config_.n_head});
+  }
+
+  /// The queries are weighted to represent all of the piece, so that long pieces count for more.
+  void draw_queries(const Piece& piece) {
+    const Index n_query = piece.tokens.size() - 1;
+    const bool one_more = analysis_.with_one_more_.contains({piece.document, piece.index});
+    const Index count = std::min<Index>(n_query, analysis_.queries_each_ + (one_more ? 1 : 0));
+    const CounterRandom of_document(
+        CounterRandom(analysis_.settings_.seed, 2).value(piece.document));
+    const CounterRandom random(of_document.value(piece.index));
+    for (const Index query : random_subset(n_query, count, random)) {
+      queries_.push_back({1 + query, Matrix(2 + query, analysis_.n_unit_, arma::fill::none)});
+    }
+    if (count > 0) query_weight_ = static_cast<double>(n_query) / static_cast<double>(count);
+  }
+
+  void add_covariance(const LayerView& view) {
+    const Index d_model = config_.d_model, n_layer = config_.n_layer;
+    const blas::ConstView z = blas::ConstView(view.z).cols(1, view.n_token - 1);
+    Matrix product(d_model, d_model, arma::fill::none);
+    blas::multiply(z, blas::Transpose::no, z, blas::Transpose::yes, product);
+    const std::vector<float> triangle = lower_triangle(product);
+    statistics_.add("z_product", {n_layer, triangle.size()}, view.layer * triangle.size(),
+                    triangle);
+    Array& sum = statistics_.sum("z_sum", {n_layer, d_model});
+    for (Index t = 1; t < view.n_token; ++t) {
+      for (Index i = 0; i < d_model; ++i) sum(view.layer, i) += view.z(i, t);
+    }
+  }
+
+  void add_distances(const Query& query) const {
+    const Index n_unit = analysis_.n_unit_, n_key = query.position + 1;
+    Array& sums = statistics_.sum("js_distance", {n_unit, n_unit});
+    parallel_for(n_unit, [&](Index i) {
+      for (Index j = 0; j < i; ++j) {
+        const double distance =
+            js_distance(query.patterns.colptr(i), query.patterns.colptr(j), n_key);
+        sums(i, j) += query_weight_ * distance;
+        sums(j, i) += query_weight_ * distance;
+      }
+    });
+    statistics_.sum("js_weight", {1})(0) += query_weight_;
+    statistics_.sum("js_count", {1})(0) += 1;
+  }
+
+  const Correlation& analysis_;
+  const ModelConfig& config_;
+  DocumentStatistics& statistics_;
+  Index block_;
   std::vector<Matrix> z_;  // per layer, d_model x n_token; only for cosine_all
   std::vector<Query> queries_;
   double query_weight_ = 0;  // queries of the piece that each sampled one represents
-  Matrix product_;
 };
+
+std::unique_ptr<PieceObserver> Correlation::begin_piece(const Piece& piece,
+                                                        DocumentStatistics& statistics) {
+  const Index block = document_block(piece.document, n_document_);
+  if (piece.index == 0) statistics.sum("n_document", {n_document_block})(block) += 1;
+  // Position 0 is left out.
+  if (piece.tokens.size() < 2) return nullptr;
+  statistics.sum("n_token", {1})(0) += static_cast<double>(piece.tokens.size() - 1);
+  return std::make_unique<Observer>(*this, piece, block, statistics);
+}
 
 std::uint64_t memory(const RunShape& run) {
   const auto& options = run.settings.own<CorrelationOptions>();

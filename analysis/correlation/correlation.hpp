@@ -1,6 +1,6 @@
 #pragma once
 
-#include "analysis.hpp"
+#include "headscope/analysis.hpp"
 
 namespace headscope {
 

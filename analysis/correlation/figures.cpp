@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "correlation/results.hpp"
+#include "headscope/figure.hpp"
 #include "headscope/head_types.hpp"
 #include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"

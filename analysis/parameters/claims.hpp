@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "analysis.hpp"
+#include "headscope/analysis.hpp"
 
 namespace headscope {
 

@@ -1,5 +1,6 @@
 #include <cstdint>
 
+#include "headscope/figure.hpp"
 #include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
 #include "parameters/parameters.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "headscope/figure.hpp"
 #include "headscope/number_text.hpp"
 #include "headscope/parameters.hpp"
 #include "parallel.hpp"

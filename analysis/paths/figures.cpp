@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "headscope/figure.hpp"
 #include "headscope/head_types.hpp"
 #include "headscope/label_text.hpp"
 #include "paths/results.hpp"

@@ -6,6 +6,7 @@
 #include "headscope/circuit.hpp"
 #include "headscope/edge_ablation.hpp"
 #include "headscope/edge_gradient.hpp"
+#include "headscope/figure.hpp"
 #include "headscope/memory.hpp"
 #include "headscope/resampling.hpp"
 #include "induction.hpp"
@@ -35,41 +36,10 @@ const AnalysisInfo paths_info{
     .input = AnalysisInput::tasks,
 };
 
-/// Means of what nodes write over the tokens of a batch.
-class NodeSums : public LayerObserver {
- public:
-  NodeSums(const Model& model, const std::vector<double>& times, const PathSums& names,
-           DocumentStatistics& statistics)
-      : model_(model),
-        times_(times),
-        embed_(statistics.sum(names.embed, {model.config.d_model})),
-        z_(statistics.sum(names.z, {model.config.n_layer, model.config.d_model})),
-        mlp_(statistics.sum(names.mlp, {model.config.n_layer, model.config.d_model})) {}
-
-  void observe_layer(const LayerView& view) override {
-    const Vector& b_out = model_.layers[view.layer].b_out;
-    for (Index t = 0; t < view.n_token; ++t) {
-      for (Index i = 0; i < model_.config.d_model; ++i) {
-        if (view.layer == 0) embed_(i) += times_[t] * static_cast<double>(view.resid_pre(i, t));
-        z_(view.layer, i) += times_[t] * static_cast<double>(view.z(i, t));
-        const double written = static_cast<double>(view.resid_post(i, t)) -
-                               static_cast<double>(view.resid_mid(i, t)) -
-                               (b_out.is_empty() ? 0.0 : static_cast<double>(b_out(i)));
-        mlp_(view.layer, i) += times_[t] * written;
-      }
-    }
-  }
-
- private:
-  const Model& model_;
-  const std::vector<double>& times_;
-  Array &embed_, &z_, &mlp_;
-};
-
 /// Pass 0 sums what nodes write for its mean over each task; pass 1 takes the first-order effect of
 /// every edge; pass 2 ablates the largest exactly and runs circuits of 0, 1, 2, 4, ... edges; the
 /// others narrow down how few edges keep most of the margin.
-class Paths : public Analysis {
+class Paths : public TaskAnalysis {
  public:
   explicit Paths(const AnalysisContext& context)
       : model_(context.model),
@@ -183,7 +153,23 @@ class Paths : public Analysis {
     const Pack pack = pack_of(task, batch, true);
     const std::vector<double> times = token_counts(task, batch);
     const PathSums names(batch.task);
-    NodeSums sums(model_, times, names, statistics);
+    const Index d_model = model_.config.d_model, n_layer = model_.config.n_layer;
+    Array &embed = statistics.sum(names.embed, {d_model}),
+          &z = statistics.sum(names.z, {n_layer, d_model}),
+          &mlp = statistics.sum(names.mlp, {n_layer, d_model});
+    LayerFunction sums([&](const LayerView& view) {
+      const Vector& b_out = model_.layers[view.layer].b_out;
+      for (Index t = 0; t < view.n_token; ++t) {
+        for (Index i = 0; i < d_model; ++i) {
+          if (view.layer == 0) embed(i) += times[t] * static_cast<double>(view.resid_pre(i, t));
+          z(view.layer, i) += times[t] * static_cast<double>(view.z(i, t));
+          const double written = static_cast<double>(view.resid_post(i, t)) -
+                                 static_cast<double>(view.resid_mid(i, t)) -
+                                 (b_out.is_empty() ? 0.0 : static_cast<double>(b_out(i)));
+          mlp(view.layer, i) += times[t] * written;
+        }
+      }
+    });
     LayerObserver* const observers[] = {&sums};
     forward_.run(pack, observers);
     double& n_token = statistics.sum(names.n_token, {1})(0);

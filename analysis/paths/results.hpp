@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis.hpp"
+#include "headscope/analysis.hpp"
 #include "headscope/edges.hpp"
 #include "headscope/tasks.hpp"
 

@@ -2,12 +2,6 @@
 
 namespace headscope {
 
-void DirectEffects::begin_piece(const TokenIds& tokens) {
-  next_ = attribution_.next_tokens(tokens);
-  heads_.clear();
-  mlps_.clear();
-}
-
 DirectEffects::ByToken DirectEffects::effects_of(const Matrix& written) const {
   const Index n = next_.directions.n_cols;
   return direct_effects(blas::ConstView(written).cols(0, n), next_.directions);
@@ -24,7 +18,7 @@ void DirectEffects::observe_layer(const LayerView& view) {
   mlps_.push_back(std::move(mlp));
 }
 
-void DirectEffects::end_piece(const Matrix& resid_final, DocumentStatistics& statistics) {
+void DirectEffects::end(const Matrix& resid_final, DocumentStatistics& statistics) {
   const ModelConfig& config = model_.config;
   Vector b_O(config.d_model, arma::fill::zeros);
   for (const LayerWeights& layer : model_.layers) b_O += layer.b_O;

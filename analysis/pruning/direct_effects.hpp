@@ -13,23 +13,23 @@ namespace headscope {
 enum class DirectPart { embedding, bias, total };
 inline constexpr std::size_t n_direct_part = 3;
 
-/// Sums the direct effects of one piece after another on the logit of the next token minus the mean
-/// logit. Adds to the rows `direct_head`, layer x head, and `direct_part`, an element for each
-/// layer's MLP and each DirectPart; logits summed over predicted tokens.
+/// Sums the direct effects of one piece on the logit of the next token minus the mean logit. Adds
+/// to the rows `direct_head`, layer x head, and `direct_part`, an element for each layer's MLP and
+/// each DirectPart; logits summed over predicted tokens.
 class DirectEffects {
  public:
-  explicit DirectEffects(const Model& model) : model_(model), attribution_(model) {}
+  /// @param attribution  of the model.
+  DirectEffects(const Model& model, const LogitAttribution& attribution, const TokenIds& tokens)
+      : model_(model), next_(attribution.next_tokens(tokens)) {}
 
-  void begin_piece(const TokenIds& tokens);
   void observe_layer(const LayerView& view);
-  void end_piece(const Matrix& resid_final, DocumentStatistics& statistics);
+  void end(const Matrix& resid_final, DocumentStatistics& statistics);
 
  private:
   using ByToken = std::vector<double>;  // undivided by the scales
   ByToken effects_of(const Matrix& written) const;
 
   const Model& model_;
-  LogitAttribution attribution_;
   LogitDirections next_;
   std::vector<arma::mat> heads_;  // per layer, n_head x predicted token
   std::vector<ByToken> mlps_;     // per layer

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "headscope/figure.hpp"
 #include "headscope/number_text.hpp"
 #include "pruning/results.hpp"
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "headscope/ablation.hpp"
+#include "headscope/figure.hpp"
 #include "headscope/gradient.hpp"
 #include "headscope/memory.hpp"
 #include "headscope/random.hpp"
@@ -30,19 +31,11 @@ const AnalysisInfo pruning_info{
     .passes = {"averaging heads", "ablating heads", "pruning heads"},
 };
 
-/// Copies the z of every layer at the positions [first, end).
-class CopyZ : public LayerObserver {
- public:
-  /// @param z  per layer, d_model x at least end.
-  CopyZ(std::vector<Matrix>& z, Index first, Index end) : z_(z), first_(first), end_(end) {}
-  void observe_layer(const LayerView& view) override {
-    z_[view.layer].cols(first_, end_ - 1) = view.z.cols(first_, end_ - 1);
-  }
-
- private:
-  std::vector<Matrix>& z_;
-  Index first_, end_;
-};
+/// Copies the z of a layer at the positions [first, end).
+/// @param z  per layer, d_model x at least end.
+void copy_z(const LayerView& view, Index first, Index end, std::vector<Matrix>& z) {
+  z[view.layer].cols(first, end - 1) = view.z.cols(first, end - 1);
+}
 
 /// Streams of the samples of documents; donors use the streams numbered by document.
 constexpr std::uint64_t sample_stream = std::uint64_t{1} << 62, ablated_stream = sample_stream + 1;
@@ -61,14 +54,14 @@ std::set<Index> ablated_documents(const std::set<Index>& sample, Index count, st
 /// On a sample of the documents, pass 0 sums z for its mean; pass 1 takes the gradient and, on a
 /// part of the sample, ablates every head and takes the direct effects; pass 2 prunes that part in
 /// the orders found by pass 1. Pass 2 also takes the loss of all documents.
-class Pruning : public Analysis {
+class Pruning : public CorpusAnalysis {
  public:
   explicit Pruning(const AnalysisContext& context)
       : model_(context.model),
         corpus_(context.corpus),
         settings_(context.settings),
         ablation_(context.model, settings_.ablation(context.model.config.d_vocab)),
-        direct_effects_(context.model) {
+        attribution_(context.model) {
     const std::uint64_t n_document = corpus_->n_document();
     const auto& options = settings_.own<PruningOptions>();
     sample_ = spread_sample(n_document, options.n_document_used(n_document),
@@ -82,27 +75,8 @@ class Pruning : public Analysis {
     if (pass == 2) plan_curves(earlier);
   }
 
-  bool begin_piece(const Piece& piece, DocumentStatistics& statistics) override {
-    block_ = document_block(piece.document, corpus_->n_document());
-    if (pass_ == 2 && piece.index == 0) {
-      statistics.sum("n_document", {n_document_block})(block_) = 1;
-    }
-    if (piece.tokens.size() < 2) return false;
-    is_sampled_ = sample_.contains(piece.document);
-    is_ablated_ = ablated_.contains(piece.document);
-    if (!is_sampled_ && pass_ != 2) return false;
-    tokens_ = piece.tokens;
-    donor_z_.clear();
-    if (pass_ == 1) {
-      collect_donor_z(piece);
-      if (is_ablated_) {
-        direct_effects_.begin_piece(tokens_);
-      } else if (piece.index == 0) {
-        statistics.sum("other_n_document", {n_document_block})(block_) = 1;
-      }
-    }
-    return true;
-  }
+  std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
+                                             DocumentStatistics& statistics) override;
 
   PieceCost piece_cost(int pass, std::uint64_t document) const override {
     if (!sample_.contains(document)) return {.observes = pass == 2, .forward_passes = 0};
@@ -117,237 +91,17 @@ class Pruning : public Analysis {
     return {.forward_passes = 0.5 * n_unit * n_ablation_row + 3};
   }
 
-  void observe_layer(const LayerView& view, DocumentStatistics& statistics) override {
-    if (pass_ == 0) add_mean_z(view, statistics);
-    if (pass_ == 0 || !(pass_ == 1 ? is_sampled_ : is_ablated_)) return;
-    ablation_.observe_layer(view);
-    if (pass_ == 1 && is_ablated_) direct_effects_.observe_layer(view);
-    if (!donor_z_.empty() && donor_length_ < view.n_token) {
-      CopyZ(donor_z_, donor_length_, view.n_token).observe_layer(view);
-    }
-  }
-
-  void end_piece(const PieceEnd& end, DocumentStatistics& statistics) override {
-    if (pass_ == 0) return;
-    if (pass_ == 2) {
-      const TokenLoss loss = end.forward.loss(end.resid_final, tokens_);
-      Array& sum = statistics.sum("loss", {n_document_block, 2});
-      sum(block_, 0) = loss.sum();
-      sum(block_, 1) = static_cast<double>(loss.nll.size());
-      if (is_ablated_) prune(statistics);
-      return;
-    }
-    const TokenLoss& loss = ablation_.clean_loss(Pack::of_document(tokens_));
-    if (!is_ablated_) {
-      Array& sum = statistics.sum("other_baseline", {n_document_block, 2});
-      sum(block_, 0) = loss.sum();
-      sum(block_, 1) = static_cast<double>(loss.nll.size());
-      add_first_order(statistics);
-      return;
-    }
-    Array& row = statistics.row("baseline", {2});
-    row(0) += loss.sum();
-    row(1) += static_cast<double>(loss.nll.size());
-    ablate(statistics);
-    Array& importance = statistics.row(
-        "importance", {n_importance_row, model_.config.n_layer, model_.config.n_head});
-    const Array of_piece = importance_of_piece();
-    for (std::size_t i = 0; i < importance.size(); ++i) importance.values[i] += of_piece.values[i];
-    direct_effects_.end_piece(end.resid_final, statistics);
-  }
-
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
     return {pruning_results(statistics, model_.config, settings_)};
   }
 
  private:
-  // Pass 0 ----------------------------------------------------------------------------------------
+  class Effects;
+  class Curves;
 
-  void add_mean_z(const LayerView& view, DocumentStatistics& statistics) {
-    const Index d_model = model_.config.d_model;
-    Array& sum = statistics.sum("z", {model_.config.n_layer, d_model});
-    for (Index t = 1; t < view.n_token; ++t) {
-      for (Index i = 0; i < d_model; ++i) sum(view.layer, i) += view.z(i, t);
-    }
-    if (view.layer == 0) {
-      statistics.sum("z_count", {1})(0) += static_cast<double>(view.n_token - 1);
-    }
-  }
-
-  // Pass 1 ----------------------------------------------------------------------------------------
-
-  /// Reads mean z from pass 0 and the lengths of the pieces of ablated documents.
-  void prepare_ablation(const Statistics& earlier) {
-    const ModelConfig& config = model_.config;
-    mean_z_.assign(config.n_layer, Vector(config.d_model, arma::fill::zeros));
-    donors_.clear();
-    if (!earlier.has("z")) return;
-    const Array sum = earlier.total("z");
-    const double count = earlier.total("z_count")(0);
-    for (Index l = 0; l < mean_z_.size(); ++l) {
-      for (Index i = 0; i < config.d_model; ++i) {
-        mean_z_[l](i) = static_cast<float>(sum(l, i) / count);
-      }
-    }
-    for (const Index document : ablated_) {
-      for (std::uint64_t index = 0; index < corpus_->n_piece(document); ++index) {
-        const Index n_token = corpus_->piece(document, index).tokens.size();
-        if (n_token > 1) donors_.push_back({document, index, n_token});
-      }
-    }
-  }
-
-  /// Fills donor_z_ with z of pieces of other documents at the same positions. Donors are visited
-  /// in a seeded order; each fills the positions beyond the end of earlier donors. Positions that
-  /// no donor reaches keep the piece's own z.
-  void collect_donor_z(const Piece& piece) {
-    const Index n_token = tokens_.size();
-    donor_length_ = 0;
-    auto others = donors_;
-    std::erase_if(others, [&](const Donor& other) { return other.document == piece.document; });
-    const CounterRandom random(CounterRandom(settings_.seed, piece.document).value(piece.index));
-    Forward forward(model_, settings_.pass_engine());  // gives its memory back before the ablation
-    for (const Index choice : permutation(others.size(), random)) {
-      if (donor_length_ == n_token) break;
-      const Donor& donor = others[choice];
-      if (donor.n_token <= donor_length_) continue;
-      if (donor_z_.empty()) {
-        donor_z_.assign(model_.config.n_layer,
-                        Matrix(model_.config.d_model, n_token, arma::fill::zeros));
-      }
-      const Index reach = std::min(n_token, donor.n_token);
-      CopyZ copy(donor_z_, donor_length_, reach);
-      LayerObserver* const observers[] = {&copy};
-      forward.run(corpus_->piece(donor.document, donor.index).tokens, observers);
-      donor_length_ = reach;
-    }
-  }
-
-  void ablate(DocumentStatistics& statistics) {
-    const ModelConfig& config = model_.config;
-    const Index n_head = config.n_head, n_token = tokens_.size();
-    std::vector<HeadVariant> variants;
-    for (Index l = 0; l < config.n_layer; ++l) {
-      const blas::ConstView mean(mean_z_[l].memptr(), config.d_model, n_token, 0);
-      for (Index h = 0; h < n_head; ++h) {
-        std::vector<Index> others(n_head);
-        std::iota(others.begin(), others.end(), 0);
-        std::erase(others, h);
-        variants.push_back({l, {h}});
-        variants.push_back({l, {h}, mean});
-        variants.push_back({l, std::move(others)});
-        if (!donor_z_.empty()) variants.push_back({l, {h}, donor_z_[l]});
-      }
-    }
-    const std::vector<TokenLoss> losses = ablation_.losses(tokens_, variants);
-    Array& rows = statistics.row("ablated", {n_ablation_row, config.n_layer, n_head});
-    if (settings_.ablation(config.d_vocab).is_lower()) sample_float32(variants, statistics);
-    auto loss = losses.begin();
-    for (Index l = 0; l < config.n_layer; ++l) {
-      for (Index h = 0; h < n_head; ++h) {
-        for (std::size_t row = 0; row < n_ablation_row; ++row) {
-          const bool has_donor = row != resample_row || !donor_z_.empty();
-          rows(row, l, h) += has_donor ? (loss++)->sum() : std::nan("");
-        }
-      }
-    }
-  }
-
-  /// Zero ablation of a sample of heads by float32 products.
-  /// @param variants  of which the zero ablations are chosen.
-  void sample_float32(const std::vector<HeadVariant>& variants, DocumentStatistics& statistics) {
-    const Index n_head = model_.config.n_head, n_unit = model_.config.n_layer * n_head;
-    const Index n_method = variants.size() / n_unit;
-    std::vector<HeadVariant> sample;
-    for (const Index unit : precision_sample(n_unit)) sample.push_back(variants[unit * n_method]);
-    const std::vector<TokenLoss> losses =
-        ablation_.float32_losses(Pack::of_document(tokens_), sample);
-    Array& row = statistics.row("float32", {sample.size()});
-    for (std::size_t i = 0; i < losses.size(); ++i) row(i) += losses[i].sum();
-  }
-
-  /// n_importance_row x layer x head, nats summed over the piece's predicted tokens.
-  Array importance_of_piece() {
-    const ModelConfig& config = model_.config;
-    const Index d_head = config.d_head();
-    Array importance({n_importance_row, config.n_layer, config.n_head});
-    const auto n_predicted = static_cast<double>(tokens_.size() - 1);
-    HeadGradient gradient(model_, settings_.pass_engine(), settings_.gradient_engine());
-    gradient.run(ablation_.activations(), tokens_, [&](const LayerGradient& view) {
-      const Index l = view.layer;
-      const arma::mat products = z_dot_gradient(view, config.n_head);
-      const arma::vec whole = arma::conv_to<arma::vec>::from(arma::sum(view.dz, 1)),
-                      mean = arma::conv_to<arma::vec>::from(mean_z_[l]) % whole;
-      arma::mat donors;
-      if (!donor_z_.empty()) donors = z_dot_gradient({l, donor_z_[l], view.dz}, config.n_head);
-      for (Index h = 0; h < config.n_head; ++h) {
-        const double zero = arma::accu(products.row(h));
-        importance(0, l, h) = n_predicted * arma::accu(arma::abs(products.row(h)));
-        importance(1, l, h) = n_predicted * zero;
-        importance(2, l, h) =
-            n_predicted * (zero - arma::accu(mean.subvec(h * d_head, (h + 1) * d_head - 1)));
-        if (!donors.is_empty()) {
-          importance(3, l, h) = n_predicted * (zero - arma::accu(donors.row(h)));
-        }
-      }
-    });
-    return importance;
-  }
-
-  /// Of a document that is not ablated.
-  void add_first_order(DocumentStatistics& statistics) {
-    const Array importance = importance_of_piece();
-    const std::size_t n_unit = importance.part(0).size();
-    std::vector<float> increases;
-    for (std::size_t i = n_unit; i < importance.size(); ++i) {
-      increases.push_back(static_cast<float>(-importance.values[i]));
-    }
-    statistics.add("other_first_order",
-                   {n_document_block, n_first_order, model_.config.n_layer, model_.config.n_head},
-                   block_ * increases.size(), increases);
-  }
-
-  // Pass 2 ----------------------------------------------------------------------------------------
-
-  /// Collects the distinct masks of all orders and steps.
-  void plan_curves(const Statistics& earlier) {
-    const ModelConfig& config = model_.config;
-    const Index n_unit = config.n_layer * config.n_head;
-    masks_.clear();
-    mask_users_.clear();
-    std::map<std::string, std::size_t> known;
-    const std::vector<std::vector<Index>> orders = pruning_orders(earlier, config, settings_.seed);
-    for (std::size_t order = 0; order < orders.size(); ++order) {
-      for (std::size_t step = 0; step < n_curve_step; ++step) {
-        const HeadMask mask =
-            mask_without(orders[order], n_pruned_at(step, n_unit), config.n_layer, config.n_head);
-        const auto [place, is_new] =
-            known.try_emplace(std::string(mask.begin(), mask.end()), masks_.size());
-        if (is_new) {
-          masks_.push_back(mask);
-          mask_users_.emplace_back();
-        }
-        mask_users_[place->second].push_back({order, step});
-      }
-    }
-  }
-
-  void prune(DocumentStatistics& statistics) {
-    const std::vector<TokenLoss> losses =
-        ablation_.masked_losses(Pack::of_document(tokens_), masks_);
-    for (std::size_t mask = 0; mask < masks_.size(); ++mask) {
-      add_curve_loss(mask, losses[mask], statistics);
-    }
-  }
-
-  void add_curve_loss(std::size_t mask, const TokenLoss& loss, DocumentStatistics& statistics) {
-    Array& row = statistics.row("curve", {2, n_curve_order, n_curve_step});
-    const auto correct = std::count(loss.correct.begin(), loss.correct.end(), 1);
-    for (const CurvePoint& point : mask_users_[mask]) {
-      row(0, point.order, point.step) += loss.sum();
-      row(1, point.order, point.step) += static_cast<double>(correct);
-    }
-  }
+  void add_mean_z(const LayerView& view, DocumentStatistics& statistics) const;
+  void prepare_ablation(const Statistics& earlier);
+  void plan_curves(const Statistics& earlier);
 
   struct CurvePoint {
     std::size_t order, step;
@@ -363,22 +117,304 @@ class Pruning : public Analysis {
   const Corpus* corpus_;
   const AnalysisSettings& settings_;
   HeadAblation ablation_;
-  DirectEffects direct_effects_;
+  LogitAttribution attribution_;
   std::set<Index> sample_;   // documents whose gradients are taken
   std::set<Index> ablated_;  // of those, the documents whose heads are ablated
 
   int pass_ = 0;
-  std::size_t block_ = 0;                         // of the piece's document
-  bool is_sampled_ = false, is_ablated_ = false;  // the piece's document
-  TokenIds tokens_;
   std::vector<Vector> mean_z_;  // per layer, d_model
   std::vector<Donor> donors_;
-  std::vector<Matrix>
-      donor_z_;             // per layer, d_model x n_token; empty if there is no other document
-  Index donor_length_ = 0;  // positions filled by donors
   std::vector<HeadMask> masks_;
   std::vector<std::vector<CurvePoint>> mask_users_;  // the orders and steps of each mask
 };
+
+// Pass 0 ------------------------------------------------------------------------------------------
+
+/// Sums z over the positions after 0.
+void Pruning::add_mean_z(const LayerView& view, DocumentStatistics& statistics) const {
+  const ModelConfig& config = model_.config;
+  Array& sum = statistics.sum("z", {config.n_layer, config.d_model});
+  for (Index t = 1; t < view.n_token; ++t) {
+    for (Index i = 0; i < config.d_model; ++i) sum(view.layer, i) += view.z(i, t);
+  }
+  if (view.layer == 0) {
+    statistics.sum("z_count", {1})(0) += static_cast<double>(view.n_token - 1);
+  }
+}
+
+// Pass 1 ------------------------------------------------------------------------------------------
+
+/// Reads mean z from pass 0 and the lengths of the pieces of ablated documents.
+void Pruning::prepare_ablation(const Statistics& earlier) {
+  const ModelConfig& config = model_.config;
+  mean_z_.assign(config.n_layer, Vector(config.d_model, arma::fill::zeros));
+  donors_.clear();
+  if (!earlier.has("z")) return;
+  const Array sum = earlier.total("z");
+  const double count = earlier.total("z_count")(0);
+  for (Index l = 0; l < mean_z_.size(); ++l) {
+    for (Index i = 0; i < config.d_model; ++i) {
+      mean_z_[l](i) = static_cast<float>(sum(l, i) / count);
+    }
+  }
+  for (const Index document : ablated_) {
+    for (std::uint64_t index = 0; index < corpus_->n_piece(document); ++index) {
+      const Index n_token = corpus_->piece(document, index).tokens.size();
+      if (n_token > 1) donors_.push_back({document, index, n_token});
+    }
+  }
+}
+
+/// Takes the gradient of a piece and, of an ablated document, ablates every head.
+class Pruning::Effects : public PieceObserver {
+ public:
+  Effects(Pruning& analysis, const Piece& piece, std::size_t block, DocumentStatistics& statistics)
+      : analysis_(analysis),
+        config_(analysis.model_.config),
+        tokens_(piece.tokens),
+        block_(block),
+        statistics_(statistics) {
+    collect_donor_z(piece);
+    if (analysis.ablated_.contains(piece.document)) {
+      direct_effects_.emplace(analysis.model_, analysis.attribution_, tokens_);
+    } else if (piece.index == 0) {
+      statistics.sum("other_n_document", {n_document_block})(block_) = 1;
+    }
+  }
+
+  void observe_layer(const LayerView& view) override {
+    analysis_.ablation_.observe_layer(view);
+    if (direct_effects_) direct_effects_->observe_layer(view);
+    if (!donor_z_.empty() && donor_length_ < view.n_token) {
+      copy_z(view, donor_length_, view.n_token, donor_z_);
+    }
+  }
+
+  void end(const PieceEnd& end) override {
+    const TokenLoss& loss = analysis_.ablation_.clean_loss(Pack::of_document(tokens_));
+    const auto n_predicted = static_cast<double>(loss.nll.size());
+    if (!direct_effects_) {
+      Array& sum = statistics_.sum("other_baseline", {n_document_block, 2});
+      sum(block_, 0) = loss.sum();
+      sum(block_, 1) = n_predicted;
+      add_first_order();
+      return;
+    }
+    Array& row = statistics_.row("baseline", {2});
+    row(0) += loss.sum();
+    row(1) += n_predicted;
+    ablate();
+    Array& importance =
+        statistics_.row("importance", {n_importance_row, config_.n_layer, config_.n_head});
+    const Array of_piece = importance_of_piece();
+    for (std::size_t i = 0; i < importance.size(); ++i) importance.values[i] += of_piece.values[i];
+    direct_effects_->end(end.resid_final, statistics_);
+  }
+
+ private:
+  /// Fills donor_z_ with z of pieces of other documents at the same positions. Donors are visited
+  /// in a seeded order; each fills the positions beyond the end of earlier donors. Positions that
+  /// no donor reaches keep the piece's own z.
+  void collect_donor_z(const Piece& piece) {
+    const Index n_token = tokens_.size();
+    donor_length_ = 0;
+    auto others = analysis_.donors_;
+    std::erase_if(others, [&](const Donor& other) { return other.document == piece.document; });
+    const CounterRandom random(
+        CounterRandom(analysis_.settings_.seed, piece.document).value(piece.index));
+    Forward forward(
+        analysis_.model_,
+        analysis_.settings_.pass_engine());  // gives its memory back before the ablation
+    for (const Index choice : permutation(others.size(), random)) {
+      if (donor_length_ == n_token) break;
+      const Donor& donor = others[choice];
+      if (donor.n_token <= donor_length_) continue;
+      if (donor_z_.empty()) {
+        donor_z_.assign(config_.n_layer, Matrix(config_.d_model, n_token, arma::fill::zeros));
+      }
+      const Index reach = std::min(n_token, donor.n_token);
+      LayerFunction copy(
+          [&](const LayerView& view) { copy_z(view, donor_length_, reach, donor_z_); });
+      LayerObserver* const observers[] = {&copy};
+      forward.run(analysis_.corpus_->piece(donor.document, donor.index).tokens, observers);
+      donor_length_ = reach;
+    }
+  }
+
+  void ablate() {
+    const Index n_head = config_.n_head, n_token = tokens_.size();
+    std::vector<HeadVariant> variants;
+    for (Index l = 0; l < config_.n_layer; ++l) {
+      const blas::ConstView mean(analysis_.mean_z_[l].memptr(), config_.d_model, n_token, 0);
+      for (Index h = 0; h < n_head; ++h) {
+        std::vector<Index> others(n_head);
+        std::iota(others.begin(), others.end(), 0);
+        std::erase(others, h);
+        variants.push_back({l, {h}});
+        variants.push_back({l, {h}, mean});
+        variants.push_back({l, std::move(others)});
+        if (!donor_z_.empty()) variants.push_back({l, {h}, donor_z_[l]});
+      }
+    }
+    const std::vector<TokenLoss> losses = analysis_.ablation_.losses(tokens_, variants);
+    Array& rows = statistics_.row("ablated", {n_ablation_row, config_.n_layer, n_head});
+    if (analysis_.settings_.ablation(config_.d_vocab).is_lower()) sample_float32(variants);
+    auto loss = losses.begin();
+    for (Index l = 0; l < config_.n_layer; ++l) {
+      for (Index h = 0; h < n_head; ++h) {
+        for (std::size_t row = 0; row < n_ablation_row; ++row) {
+          const bool has_donor = row != resample_row || !donor_z_.empty();
+          rows(row, l, h) += has_donor ? (loss++)->sum() : std::nan("");
+        }
+      }
+    }
+  }
+
+  /// Zero ablation of a sample of heads by float32 products.
+  /// @param variants  of which the zero ablations are chosen.
+  void sample_float32(const std::vector<HeadVariant>& variants) {
+    const Index n_head = config_.n_head, n_unit = config_.n_layer * n_head;
+    const Index n_method = variants.size() / n_unit;
+    std::vector<HeadVariant> sample;
+    for (const Index unit : precision_sample(n_unit)) sample.push_back(variants[unit * n_method]);
+    const std::vector<TokenLoss> losses =
+        analysis_.ablation_.float32_losses(Pack::of_document(tokens_), sample);
+    Array& row = statistics_.row("float32", {sample.size()});
+    for (std::size_t i = 0; i < losses.size(); ++i) row(i) += losses[i].sum();
+  }
+
+  /// n_importance_row x layer x head, nats summed over the piece's predicted tokens.
+  Array importance_of_piece() {
+    const Index d_head = config_.d_head();
+    Array importance({n_importance_row, config_.n_layer, config_.n_head});
+    const auto n_predicted = static_cast<double>(tokens_.size() - 1);
+    HeadGradient gradient(analysis_.model_, analysis_.settings_.pass_engine(),
+                          analysis_.settings_.gradient_engine());
+    gradient.run(analysis_.ablation_.activations(), tokens_, [&](const LayerGradient& view) {
+      const Index l = view.layer;
+      const arma::mat products = z_dot_gradient(view, config_.n_head);
+      const arma::vec whole = arma::conv_to<arma::vec>::from(arma::sum(view.dz, 1)),
+                      mean = arma::conv_to<arma::vec>::from(analysis_.mean_z_[l]) % whole;
+      arma::mat donors;
+      if (!donor_z_.empty()) donors = z_dot_gradient({l, donor_z_[l], view.dz}, config_.n_head);
+      for (Index h = 0; h < config_.n_head; ++h) {
+        const double zero = arma::accu(products.row(h));
+        importance(0, l, h) = n_predicted * arma::accu(arma::abs(products.row(h)));
+        importance(1, l, h) = n_predicted * zero;
+        importance(2, l, h) =
+            n_predicted * (zero - arma::accu(mean.subvec(h * d_head, (h + 1) * d_head - 1)));
+        if (!donors.is_empty()) {
+          importance(3, l, h) = n_predicted * (zero - arma::accu(donors.row(h)));
+        }
+      }
+    });
+    return importance;
+  }
+
+  /// Of a document that is not ablated.
+  void add_first_order() {
+    const Array importance = importance_of_piece();
+    const std::size_t n_unit = importance.part(0).size();
+    std::vector<float> increases;
+    for (std::size_t i = n_unit; i < importance.size(); ++i) {
+      increases.push_back(static_cast<float>(-importance.values[i]));
+    }
+    statistics_.add("other_first_order",
+                    {n_document_block, n_first_order, config_.n_layer, config_.n_head},
+                    block_ * increases.size(), increases);
+  }
+
+  Pruning& analysis_;
+  const ModelConfig& config_;
+  const TokenIds& tokens_;
+  std::size_t block_;  // of the piece's document
+  DocumentStatistics& statistics_;
+  std::optional<DirectEffects> direct_effects_;  // none: the document is not ablated
+  std::vector<Matrix>
+      donor_z_;             // per layer, d_model x n_token; empty if there is no other document
+  Index donor_length_ = 0;  // positions filled by donors
+};
+
+// Pass 2 ------------------------------------------------------------------------------------------
+
+/// Collects the distinct masks of all orders and steps.
+void Pruning::plan_curves(const Statistics& earlier) {
+  const ModelConfig& config = model_.config;
+  const Index n_unit = config.n_layer * config.n_head;
+  masks_.clear();
+  mask_users_.clear();
+  std::map<std::string, std::size_t> known;
+  const std::vector<std::vector<Index>> orders = pruning_orders(earlier, config, settings_.seed);
+  for (std::size_t order = 0; order < orders.size(); ++order) {
+    for (std::size_t step = 0; step < n_curve_step; ++step) {
+      const HeadMask mask =
+          mask_without(orders[order], n_pruned_at(step, n_unit), config.n_layer, config.n_head);
+      const auto [place, is_new] =
+          known.try_emplace(std::string(mask.begin(), mask.end()), masks_.size());
+      if (is_new) {
+        masks_.push_back(mask);
+        mask_users_.emplace_back();
+      }
+      mask_users_[place->second].push_back({order, step});
+    }
+  }
+}
+
+/// Takes the loss of a piece and, of an ablated document, its losses without the heads of each
+/// mask.
+class Pruning::Curves : public PieceObserver {
+ public:
+  Curves(Pruning& analysis, const Piece& piece, std::size_t block, DocumentStatistics& statistics)
+      : analysis_(analysis),
+        tokens_(piece.tokens),
+        block_(block),
+        is_ablated_(analysis.ablated_.contains(piece.document)),
+        statistics_(statistics) {}
+
+  void observe_layer(const LayerView& view) override {
+    if (is_ablated_) analysis_.ablation_.observe_layer(view);
+  }
+
+  void end(const PieceEnd& end) override {
+    const TokenLoss loss = end.forward.loss(end.resid_final, tokens_);
+    Array& sum = statistics_.sum("loss", {n_document_block, 2});
+    sum(block_, 0) = loss.sum();
+    sum(block_, 1) = static_cast<double>(loss.nll.size());
+    if (!is_ablated_) return;
+    const std::vector<TokenLoss> losses =
+        analysis_.ablation_.masked_losses(Pack::of_document(tokens_), analysis_.masks_);
+    Array& row = statistics_.row("curve", {2, n_curve_order, n_curve_step});
+    for (std::size_t mask = 0; mask < losses.size(); ++mask) {
+      const std::vector<unsigned char>& correct = losses[mask].correct;
+      const auto n_correct = std::count(correct.begin(), correct.end(), 1);
+      for (const CurvePoint& point : analysis_.mask_users_[mask]) {
+        row(0, point.order, point.step) += losses[mask].sum();
+        row(1, point.order, point.step) += static_cast<double>(n_correct);
+      }
+    }
+  }
+
+ private:
+  Pruning& analysis_;
+  const TokenIds& tokens_;
+  std::size_t block_;  // of the piece's document
+  bool is_ablated_;
+  DocumentStatistics& statistics_;
+};
+
+std::unique_ptr<PieceObserver> Pruning::begin_piece(const Piece& piece,
+                                                    DocumentStatistics& statistics) {
+  const std::size_t block = document_block(piece.document, corpus_->n_document());
+  if (pass_ == 2 && piece.index == 0) statistics.sum("n_document", {n_document_block})(block) = 1;
+  if (piece.tokens.size() < 2) return nullptr;
+  if (pass_ == 2) return std::make_unique<Curves>(*this, piece, block, statistics);
+  if (!sample_.contains(piece.document)) return nullptr;
+  if (pass_ == 0) {
+    return std::make_unique<LayerFunction>(
+        [this, &statistics](const LayerView& view) { add_mean_z(view, statistics); });
+  }
+  return std::make_unique<Effects>(*this, piece, block, statistics);
+}
 
 std::uint64_t memory(const RunShape& run) {
   const ModelConfig& config = run.config;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "analysis.hpp"
+#include "headscope/analysis.hpp"
 
 namespace headscope {
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "headscope/figure.hpp"
 #include "headscope/label_text.hpp"
 #include "report_text.hpp"
 #include "tasks/results.hpp"

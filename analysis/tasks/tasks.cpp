@@ -2,6 +2,7 @@
 
 #include "headscope/ablation.hpp"
 #include "headscope/direct_effect.hpp"
+#include "headscope/figure.hpp"
 #include "headscope/gradient.hpp"
 #include "headscope/memory.hpp"
 #include "headscope/resampling.hpp"
@@ -26,7 +27,7 @@ const AnalysisInfo tasks_info{
 
 /// Pass 0 sums z for its mean over each task; pass 1 ablates every head and takes the gradient and
 /// the direct effects.
-class Tasks : public Analysis {
+class Tasks : public TaskAnalysis {
  public:
   explicit Tasks(const AnalysisContext& context)
       : model_(context.model),
@@ -69,17 +70,6 @@ class Tasks : public Analysis {
   }
 
  private:
-  /// Calls a function with each layer of a forward pass.
-  template <typename Observe>
-  class EachLayer : public LayerObserver {
-   public:
-    explicit EachLayer(Observe observe) : observe_(std::move(observe)) {}
-    void observe_layer(const LayerView& view) override { observe_(view); }
-
-   private:
-    Observe observe_;
-  };
-
   // Pass 0 ----------------------------------------------------------------------------------------
 
   std::uint64_t add_z(const PairBatch& batch, DocumentStatistics& statistics) {
@@ -89,7 +79,7 @@ class Tasks : public Analysis {
     const TaskSums names(batch.task);
     const Index d_model = model_.config.d_model;
     Array& sum = statistics.sum(names.z, {model_.config.n_layer, d_model});
-    EachLayer observer([&](const LayerView& view) {
+    LayerFunction observer([&](const LayerView& view) {
       for (Index t = 0; t < view.n_token; ++t) {
         for (Index i = 0; i < d_model; ++i) {
           sum(view.layer, i) += times[t] * static_cast<double>(view.z(i, t));
@@ -127,7 +117,7 @@ class Tasks : public Analysis {
     const Pack pack = pack_of(task, batch, false);
     const FirstDifference first = first_difference(task, batch);
     std::vector<arma::mat> direct;
-    EachLayer observer([&](const LayerView& view) {
+    LayerFunction observer([&](const LayerView& view) {
       direct.push_back(head_direct_effects(model_.layers[view.layer].W_O,
                                            Matrix(view.z.cols(first.columns)),
                                            first.directions.directions, config.n_head));

@@ -30,4 +30,9 @@ std::string count_text(std::size_t count, const std::string& noun);
 std::optional<std::uint64_t> parse_whole_number(
     std::string_view text, std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
+/// Reads a size of memory such as `900M` or `8G` (powers of 1024); nullopt for other text.
+std::optional<std::uint64_t> parse_memory(const std::string& text);
+/// `8.25 GiB`, `310 MiB`.
+std::string memory_text(std::uint64_t bytes);
+
 }  // namespace headscope

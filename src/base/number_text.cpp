@@ -49,4 +49,21 @@ std::optional<std::uint64_t> parse_whole_number(std::string_view text, std::uint
   return value;
 }
 
+std::optional<std::uint64_t> parse_memory(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const std::size_t unit = std::string_view("KMGT").find(text.back());
+  const auto count = parse_whole_number(text.substr(0, text.size() - 1), 999'999);
+  if (unit == std::string_view::npos || count.value_or(0) == 0) return std::nullopt;
+  return *count << 10 * (unit + 1);
+}
+
+std::string memory_text(std::uint64_t bytes) {
+  constexpr std::uint64_t mebibyte = 1 << 20, gibibyte = 1 << 30;
+  const auto in = [bytes](std::uint64_t unit) {
+    return static_cast<double>(bytes) / static_cast<double>(unit);
+  };
+  return bytes < gibibyte ? decimals(in(mebibyte), bytes < 10 * mebibyte ? 1 : 0) + " MiB"
+                          : decimals(in(gibibyte), 2) + " GiB";
+}
+
 }  // namespace headscope

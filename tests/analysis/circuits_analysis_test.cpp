@@ -11,6 +11,7 @@
 #include "circuits/composition.hpp"
 #include "circuits/measures.hpp"
 #include "circuits/position.hpp"
+#include "headscope/figure.hpp"
 #include "headscope/statistics.hpp"
 #include "random_draws.hpp"
 #include "support/shared_data.hpp"

@@ -15,8 +15,8 @@
 #include "headscope/model.hpp"
 #include "headscope/statistics_file.hpp"
 #include "headscope/tokenizer.hpp"
-#include "run/corpus_run.hpp"
 #include "support/message_of.hpp"
+#include "support/passes.hpp"
 #include "support/shared_data.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
@@ -47,46 +47,23 @@ class PlantedModel : public testing::Test {
     return options;
   }
 
-  CorpusRun make() const { return {{&classification_}, {model_, &corpus_, settings_}}; }
+  test::Passes make() const { return {classification_, {model_, &corpus_, settings_}}; }
 
-  using StatisticsByName = CorpusRun::StatisticsByName;
-  using Wanted = std::function<bool(std::uint64_t)>;
-
-  /// Runs one pass over the documents that `wanted` accepts.
-  void show(CorpusRun& run, int pass, const Wanted& wanted) const {
-    run.begin_pass(pass);
-    for (std::uint64_t document = 0; document < corpus_.n_document(); ++document) {
-      for (std::uint64_t index = 0; wanted(document) && index < corpus_.n_piece(document);
-           ++index) {
-        run.observe(corpus_.piece(document, index));
-      }
-    }
-  }
+  using Wanted = test::Passes::Wanted;
 
   /// Statistics of one pass over the documents that `wanted` accepts, run on top of `earlier`
   /// passes.
   StatisticsByName pass_over(int pass, const Wanted& wanted,
                              const std::vector<StatisticsByName>& earlier) const {
-    CorpusRun run = make();
-    for (const StatisticsByName& part : earlier) run.merge(part);
-    show(run, pass, wanted);
+    test::Passes run = make();
+    for (const StatisticsByName& part : earlier) merge(run.model().statistics(), part);
+    run.run(pass, wanted);
     const test::TemporaryDirectory folder;
-    save_statistics({}, run.statistics(), folder.file("pass.h5"));
+    save_statistics({}, run.model().statistics(), folder.file("pass.h5"));
     return load_statistics(folder.file("pass.h5")).parts;
   }
 
-  static std::vector<ResultsGroup> finish(const CorpusRun& run) {
-    const CorpusRun::Item& item = run.items().front();
-    return item.analysis->finish(*item.statistics);
-  }
-
-  std::vector<ResultsGroup> results_of_all() const {
-    CorpusRun run = make();
-    for (int pass = 0; pass < run.n_pass(); ++pass) {
-      show(run, pass, [](std::uint64_t) { return true; });
-    }
-    return finish(run);
-  }
+  std::vector<ResultsGroup> results_of_all() const { return make().results_of_all(); }
 
   Model model_;
   Tokenizer tokenizer_;
@@ -120,7 +97,7 @@ TEST_F(PlantedModel, EveryPlantedHeadIsRecovered) {
 TEST_F(PlantedModel, StatisticsOfTwoHalvesMergeToTheWhole) {
   const auto in_first_half = [](std::uint64_t index) { return index < n_story / 2; };
   const auto in_second_half = [](std::uint64_t index) { return index >= n_story / 2; };
-  CorpusRun merged = make();
+  test::Passes merged = make();
   std::vector<StatisticsByName> parts;
   for (int pass = 0; pass < merged.n_pass(); ++pass) {
     StatisticsByName first = pass_over(pass, in_first_half, parts),
@@ -128,10 +105,10 @@ TEST_F(PlantedModel, StatisticsOfTwoHalvesMergeToTheWhole) {
     parts.push_back(std::move(first));
     parts.push_back(std::move(second));
   }
-  for (const StatisticsByName& part : parts) merged.merge(part);
+  for (const StatisticsByName& part : parts) merge(merged.model().statistics(), part);
 
   const ResultsGroup whole = results_of_all().front();
-  const ResultsGroup halves = finish(merged).front();
+  const ResultsGroup halves = merged.finish().front();
   ASSERT_EQ(whole.variables.size(), halves.variables.size());
   for (const Variable& expected : whole.variables) {
     const Variable& got = halves.variable(expected.name);
@@ -252,8 +229,8 @@ TEST_F(PlantedModel, EvidenceAgreesWithTheTypes) {
 TEST_F(PlantedModel, TokensOutsideTheVocabularyAreRefused) {
   Piece piece = corpus_.piece(0);
   piece.tokens[3] = 2560;
-  CorpusRun run = make();
-  run.begin_pass(0);
+  test::Passes run = make();
+  run.begin(0);
   EXPECT_EQ(test::message_of<ShapeError>([&] { run.observe(piece); }),
             "token ids of document " + piece.id + ": expected below 2560, got 2560");
 }

@@ -9,7 +9,7 @@
 #include "classification/types.hpp"
 #include "headscope/model.hpp"
 #include "headscope/tokenizer.hpp"
-#include "run/corpus_run.hpp"
+#include "support/passes.hpp"
 #include "support/random_weights.hpp"
 
 namespace headscope {
@@ -44,8 +44,11 @@ arma::vec written_logits(const Model& model, const Matrix& qkv, Index layer, Ind
 class EffectsByDefinition : public LayerObserver {
  public:
   EffectsByDefinition(const Model& model, const TokenIds& tokens)
-      : model_(model), tokens_(tokens), forward_(model), effects_(model) {
-    effects_.begin_piece(tokens);
+      : model_(model),
+        tokens_(tokens),
+        forward_(model),
+        attribution_(model),
+        effects_(model, attribution_, tokens_) {
     LayerObserver* const observers[] = {this};
     const Matrix resid = forward_.run(tokens, observers);
     scales_ = final_scales(resid, model.config.layer_norm_epsilon);
@@ -92,6 +95,7 @@ class EffectsByDefinition : public LayerObserver {
   const Model& model_;
   TokenIds tokens_;
   Forward forward_;
+  LogitAttribution attribution_;
   CopyEffects effects_;
   std::vector<double> scales_;
   std::vector<Matrix> qkv_, resid_;
@@ -190,17 +194,7 @@ ResultsGroup classified(const Model& model, std::uint64_t n_classified) {
   AnalysisSettings settings;
   settings.n_bootstrap = 20;
   const RegisteredAnalysis analysis = classification_analysis();
-  CorpusRun run({&analysis}, {model, &corpus, settings});
-  for (int pass = 0; pass < run.n_pass(); ++pass) {
-    run.begin_pass(pass);
-    for (std::uint64_t document = 0; document < corpus.n_document(); ++document) {
-      for (std::uint64_t index = 0; index < corpus.n_piece(document); ++index) {
-        run.run_piece(document, index);
-      }
-    }
-  }
-  const CorpusRun::Item& item = run.items().front();
-  return item.analysis->finish(*item.statistics).front();
+  return test::Passes(analysis, {model, &corpus, settings}).results_of_all().front();
 }
 
 double of_type(const ResultsGroup& group, HeadType type, Index layer, Index head) {

@@ -7,7 +7,7 @@
 #include "classification/tokens.hpp"
 #include "headscope/model.hpp"
 #include "headscope/tokenizer.hpp"
-#include "run/corpus_run.hpp"
+#include "support/passes.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/token_corpus.hpp"
 
@@ -119,13 +119,7 @@ class PlantedLabels : public testing::Test {
     AnalysisSettings settings;
     settings.n_bootstrap = 100;
     const RegisteredAnalysis analysis = classification_analysis();
-    CorpusRun run({&analysis}, {model_, &corpus, settings});
-    for (int pass = 0; pass < run.n_pass(); ++pass) {
-      run.begin_pass(pass);
-      for (std::uint64_t i = 0; i < corpus.n_document(); ++i) run.run_piece(i, 0);
-    }
-    const CorpusRun::Item& item = run.items().front();
-    return item.analysis->finish(*item.statistics).front();
+    return test::Passes(analysis, {model_, &corpus, settings}).results_of_all().front();
   }
 
   /// Share of a head's effect that stays with each prototype in place of its attention, at the

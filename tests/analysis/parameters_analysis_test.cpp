@@ -7,6 +7,7 @@
 #include <set>
 
 #include "headscope/error.hpp"
+#include "headscope/figure.hpp"
 #include "headscope/parameters.hpp"
 #include "headscope/statistics.hpp"
 #include "parameters/block_energy.hpp"

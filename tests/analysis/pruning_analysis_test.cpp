@@ -11,7 +11,7 @@
 #include "pruning/orders.hpp"
 #include "pruning/pruning.hpp"
 #include "pruning/results.hpp"
-#include "run/corpus_run.hpp"
+#include "support/passes.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/token_corpus.hpp"
@@ -59,24 +59,25 @@ TEST(PruningCost, IsThatOfTheDocumentsUsed) {
   AnalysisSettings settings;
   settings.own<PruningOptions>().n_document = 2;
   const RegisteredAnalysis pruning = pruning_analysis();
-  CorpusRun run({&pruning}, {model, &corpus, settings});
-  const auto n_token = static_cast<double>(tokens.size());
-  const auto cost_of_pass = [&](int pass) {
-    return run.cost(pass, 0) + run.cost(pass, 1) + run.cost(pass, 2);
+  test::Passes run(pruning, {model, &corpus, settings});
+  const auto cost = [&](int pass, std::uint64_t document) {
+    return run.model().cost(run.pass(pass), document);
   };
+  const auto n_token = static_cast<double>(tokens.size());
+  const auto cost_of_pass = [&](int pass) { return cost(pass, 0) + cost(pass, 1) + cost(pass, 2); };
   EXPECT_EQ(cost_of_pass(0), 2 * n_token) << "one forward pass of each document used";
   EXPECT_GT(cost_of_pass(2), cost_of_pass(0)) << "estimated before its masks are known";
-  run.begin_pass(0);
+  run.begin(0);
   for (std::uint64_t i = 0; i < corpus.n_document(); ++i) run.observe(corpus.piece(i));
-  run.begin_pass(1);
+  run.begin(1);
   // Two of the three documents are used: four heads, four ablations each, from the middle of the
   // model on average.
-  std::vector<double> costs{run.cost(1, 0), run.cost(1, 1), run.cost(1, 2)};
+  std::vector<double> costs{cost(1, 0), cost(1, 1), cost(1, 2)};
   std::ranges::sort(costs);
   EXPECT_EQ(costs[0], 0);
   EXPECT_GE(costs[1], n_token * (1 + 4 * 4 / 2));
   EXPECT_EQ(costs[1], costs[2]);
-  EXPECT_EQ(run.phase(1), "ablating heads");
+  EXPECT_EQ(run.model().phase(run.pass(1)), "ablating heads");
 }
 
 /// Runs the command line on the tiny model and documents of the PyTorch goldens.

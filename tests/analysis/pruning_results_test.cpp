@@ -11,7 +11,7 @@
 #include "pruning/direct_effects.hpp"
 #include "pruning/pruning.hpp"
 #include "pruning/results.hpp"
-#include "run/corpus_run.hpp"
+#include "support/passes.hpp"
 #include "support/random_weights.hpp"
 #include "support/shared_data.hpp"
 #include "support/subprocess.hpp"
@@ -385,12 +385,12 @@ TEST(TwoPhasePruning, IntervalsCoverOnRealText) {
   settings.n_bootstrap = 200;
   settings.own<PruningOptions>().n_document = 0;
   const RegisteredAnalysis pruning = pruning_analysis();
-  CorpusRun run({&pruning}, {model, &corpus, settings});
+  test::Passes run(pruning, {model, &corpus, settings});
   for (const int pass : {0, 1}) {
-    run.begin_pass(pass);
+    run.begin(pass);
     for (std::uint64_t d = 0; d < n_paragraph; ++d) run.observe(corpus.piece(d));
   }
-  const Statistics& all = run.statistics().at("pruning");
+  const Statistics& all = run.model().statistics().at("pruning");
   const auto row = [&](const char* name, std::uint64_t d) { return all.rows(name).at(d); };
   // Zero, mean and resampled z.
   const std::vector<std::size_t> measured{0, 1, resample_row};

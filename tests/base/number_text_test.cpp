@@ -48,5 +48,19 @@ TEST(CountText, GroupsDigitsAndKnowsOneFromMany) {
   EXPECT_EQ(count_text(12, "head"), "12 heads");
 }
 
+TEST(MemoryText, SizesAreReadInPowersOf1024) {
+  EXPECT_EQ(parse_memory("3K"), 3072U);
+  EXPECT_EQ(parse_memory("900M"), 900U << 20);
+  EXPECT_EQ(parse_memory("8G"), std::uint64_t{8} << 30);
+  EXPECT_EQ(parse_memory("2T"), std::uint64_t{2} << 40);
+  for (const char* text :
+       {"", "8", "G", "-1G", "0G", "00M", "8GB", "1.5G", "8 G", "8g", "9999999G"}) {
+    EXPECT_EQ(parse_memory(text), std::nullopt) << text;
+  }
+  EXPECT_EQ(memory_text(std::uint64_t{5} << 19), "2.5 MiB");
+  EXPECT_EQ(memory_text(std::uint64_t{310} << 20), "310 MiB");
+  EXPECT_EQ(memory_text(std::uint64_t{33} << 28), "8.25 GiB");
+}
+
 }  // namespace
 }  // namespace headscope

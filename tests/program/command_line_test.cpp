@@ -6,11 +6,13 @@
 #include <regex>
 #include <sstream>
 
-#include "analysis.hpp"
 #include "commands.hpp"
 #include "files/hdf5_file.hpp"
+#include "headscope/analysis.hpp"
 #include "headscope/blas.hpp"
+#include "headscope/figure.hpp"
 #include "headscope/model.hpp"
+#include "registry.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
 

@@ -11,8 +11,7 @@
 #include "headscope/model.hpp"
 #include "headscope/results.hpp"
 #include "option_parser.hpp"
-#include "run/output_folder.hpp"
-#include "run/run.hpp"
+#include "run_setup.hpp"
 #include "support/same_results.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
@@ -141,12 +140,12 @@ TEST(Resume, RunsNoDocumentAgainThatWasSaved) {
   RunOptions options;
   ASSERT_TRUE(parse_options("run", arguments, options.table));
   const RunSetup setup(options);
-  PassFolder files(folder.path(), pass_label(setup));
+  ShardRun run(setup.input(), options.run_files());
   // Pretends that seven of eight documents have been run, with empty statistics.
-  files.save(1, 7, {});
+  run.folder().save(1, 7, {});
   Progress quiet(true);
-  const std::optional<Results> results = run_shard(setup, files, quiet);
-  const std::size_t n_last = setup.corpus()->piece(7).tokens.size();
+  const std::optional<Results> results = run.results(quiet);
+  const std::size_t n_last = setup.input().context.corpus->piece(7).tokens.size();
   EXPECT_EQ(std::get<std::int64_t>(results->attributes.at("n_token")),
             static_cast<std::int64_t>(n_last));
 }

@@ -1,4 +1,4 @@
-#include "run/run_options.hpp"
+#include "run_options.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "analysis.hpp"
 #include "commands.hpp"
 #include "correlation/correlation.hpp"
 #include "option_parser.hpp"
+#include "registry.hpp"
 
 namespace headscope {
 namespace {
@@ -34,7 +34,7 @@ TEST(RunOptions, RestoredFromTheirRecordAreTheSameButThoseOfOneProcess) {
        "--figures",    "pdf",     "--threads", "2",        "--output",   "out",
        "--resume",     "--shard", "2/3",       "--memory", "8G"},
       run.table));
-  EXPECT_EQ(run.n_shard, 3);
+  EXPECT_EQ(run.files.n_shard, 3);
   EXPECT_EQ(run.memory, std::uint64_t{8} << 30);
 
   RunOptions restored;
@@ -45,10 +45,10 @@ TEST(RunOptions, RestoredFromTheirRecordAreTheSameButThoseOfOneProcess) {
   EXPECT_EQ(restored.settings.own<CorrelationOptions>().js_queries, 9U);
   EXPECT_TRUE(restored.random_control());
   EXPECT_THAT(restored.analyses, ElementsAre("correlation", "pruning"));
-  EXPECT_THAT(restored.figures, ElementsAre("pdf"));
+  EXPECT_THAT(restored.output.figures, ElementsAre("pdf"));
   EXPECT_EQ(restored.threads, 2U);
-  EXPECT_FALSE(restored.resume);
-  EXPECT_EQ(restored.n_shard, 1);
+  EXPECT_FALSE(restored.files.resume);
+  EXPECT_EQ(restored.files.n_shard, 1);
   EXPECT_EQ(restored.memory, 0U);
   auto expected = nlohmann::json::parse(run.as_json());
   expected.erase("shard");
@@ -61,7 +61,7 @@ TEST(RunOptions, EveryOptionOfAnAnalysisDecidesNumbers) {
   RunOptions run;
   OptionTable own;
   AnalysisSettings settings;
-  settings.declare(own);
+  settings.declare(own, analysis_registry());
   EXPECT_EQ(names_in(own, OptionScope::numbers).size(), own.options().size());
   EXPECT_THAT(names_in(own, OptionScope::numbers),
               IsSubsetOf(names_in(run.table, OptionScope::numbers)));

@@ -8,8 +8,10 @@
 #include "headscope/blas.hpp"
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
+#include "headscope/statistics_file.hpp"
 #include "option_parser.hpp"
-#include "run/run.hpp"
+#include "registry.hpp"
+#include "run_setup.hpp"
 #include "support/same_results.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
@@ -53,7 +55,7 @@ std::optional<Results> run_shard(const std::string& output, const Words& more = 
   EXPECT_TRUE(parse_options("run", shard_arguments(output, more), options.table));
   const RunSetup setup(options);
   Progress quiet(true);
-  return run_shard(setup, PassFolder(output, pass_label(setup)), quiet);
+  return ShardRun(setup.input(), options.run_files()).results(quiet);
 }
 
 /// Of every analysis and five controls.
@@ -75,9 +77,10 @@ Results merge(const Words& shards, bool mixed = false) {
   const ShardTable table(shards, mixed);
   RunOptions options;
   options.restore(table.label().options);
-  options.mixed = mixed;
+  options.files.mixed = mixed;
   Progress quiet(true);
-  return merge_shards(RunSetup(options), table, quiet);
+  const RunSetup setup(options);
+  return merge_shards(setup.input(), table, quiet);
 }
 
 std::string error_of_merging(const Words& shards) {
@@ -208,7 +211,7 @@ TEST_F(MergeRefusal, NamesAFileThatBecameAnotherShardOnTheWay) {
   const RunSetup setup(options);
   try {
     Progress quiet(true);
-    merge_shards(setup, table, quiet);
+    merge_shards(setup.input(), table, quiet);
     FAIL();
   } catch (const DataError& error) {
     EXPECT_EQ(error.what(), changing + ": expected pass 1 of shard 2, got pass 1 of shard 1");
@@ -253,7 +256,9 @@ TEST_F(MergeRefusal, NamesTheShardMadeWithAnotherKernel) {
   const test::Finished refused = call("Prescott", merging);
   EXPECT_EQ(refused.exit_status, 1);
   EXPECT_THAT(refused.err, AllOf(HasSubstr(shard("j", 2) + ": the arithmetic is OpenBLAS "),
-                                 HasSubstr(" Prescott, "), HasSubstr(" Nehalem, ")));
+                                 HasSubstr(" Prescott, "), HasSubstr(" Nehalem, "),
+                                 EndsWith("round otherwise: set OPENBLAS_CORETYPE and --threads "
+                                          "alike, or allow it with --mixed\n")));
   EXPECT_FALSE(fs::exists(output + "/results.h5"));
   Words mixing = merging;
   mixing.push_back("--mixed");

@@ -14,7 +14,7 @@
 #include "headscope/blas.hpp"
 #include "headscope/error.hpp"
 #include "headscope/results.hpp"
-#include "run/run_options.hpp"
+#include "run_options.hpp"
 #include "support/message_of.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"

@@ -1,0 +1,69 @@
+#include "inputs.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "headscope/error.hpp"
+#include "headscope/number_text.hpp"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string list_text(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, names.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  if (names.size() > most) text += " and " + std::to_string(names.size() - most) + " more";
+  return text;
+}
+
+}  // namespace
+
+std::string default_data_path(const std::string& name) {
+  std::vector<fs::path> places;
+  if (const char* set = std::getenv("HEADSCOPE_DATA"); set != nullptr && *set != '\0') {
+    places.emplace_back(set);
+  } else {
+    std::error_code ignored;
+    const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+    if (!program.empty()) places.push_back(program.parent_path() / "../share/headscope");
+    places.emplace_back(HEADSCOPE_SOURCE_DATA);
+  }
+  std::string looked;
+  for (const fs::path& place : places) {
+    if (fs::exists(place / name)) return (place / name).lexically_normal().string();
+    looked += (looked.empty() ? "" : ", ") + place.lexically_normal().string();
+  }
+  throw DataError(name, "", "expected the default data below one of: " + looked + "; found none");
+}
+
+std::string model_path(const std::string& given) {
+  return given.empty() ? default_data_path("default-model.h5") : given;
+}
+
+std::optional<Tokenizer> open_tokenizer(const std::string& folder, const Model& model) {
+  const std::optional<TokenizerFiles> files =
+      folder.empty() ? tokenizer_files_of(model) : read_tokenizer_files(folder);
+  if (!files) return std::nullopt;
+  Tokenizer tokenizer(*files);
+  check_tokenizer_fits(tokenizer, model);
+  return tokenizer;
+}
+
+std::string corpus_folder_text(const CorpusFolder& folder) {
+  std::string text = folder.path + ": reads " + list_text(folder.taken);
+  if (!folder.left.empty()) text += "; leaves " + list_text(folder.left);
+  return text;
+}
+
+std::string undivided_file_text(const UndividedFile& file) {
+  return file.path + " has no \"# newdoc\": its " + grouped(file.n_sentence) +
+         " sentences are one document; --document-sentences K makes documents of K sentences";
+}
+
+}  // namespace headscope

@@ -1,0 +1,92 @@
+#include "interrupt.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+#include <iostream>
+
+#include "terminal.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr int patience = 1;  // seconds
+
+volatile std::sig_atomic_t noted_signal = 0;
+sem_t received;
+
+void note(int signal) {
+  const int error = errno;
+  noted_signal = signal;
+  sem_post(&received);
+  errno = error;
+}
+
+void wait_for(sem_t& semaphore) {
+  while (sem_wait(&semaphore) != 0 && errno == EINTR) {
+  }
+}
+
+void wait_for(sem_t& semaphore, int seconds) {
+  timespec deadline{};
+  clock_gettime(CLOCK_REALTIME, &deadline);
+  deadline.tv_sec += seconds;
+  while (sem_timedwait(&semaphore, &deadline) != 0 && errno == EINTR) {
+  }
+}
+
+// On a terminal the line of the progress stands before.
+std::string line_of(const std::string& text) {
+  const Terminal& terminal = Terminal::error();
+  return (terminal.is_terminal() ? "\r\033[K" : "") + terminal.note(text);
+}
+
+}  // namespace
+
+std::string signal_name(int signal) {
+  return signal == SIGINT ? "SIGINT" : "SIGTERM";
+}
+
+InterruptNote::InterruptNote(bool quiet) : quiet_(quiet) {
+  noted_signal = 0;
+  sem_init(&received, 0, 0);
+  sem_init(&end_, 0, 0);
+  watcher_ = std::thread([this] { watch(); });
+  struct sigaction action {};
+  action.sa_handler = note;
+  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, &old_interrupt_);
+  sigaction(SIGTERM, &action, &old_terminate_);
+}
+
+InterruptNote::~InterruptNote() {
+  sigaction(SIGINT, &old_interrupt_, nullptr);
+  sigaction(SIGTERM, &old_terminate_, nullptr);
+  ended_ = true;
+  sem_post(&received);
+  sem_post(&end_);
+  watcher_.join();
+  sem_destroy(&end_);
+}
+
+int InterruptNote::signal() const {
+  return noted_signal;
+}
+
+void InterruptNote::watch() {
+  wait_for(received);
+  if (ended_) return;
+  const int signal = noted_signal;
+  if (!quiet_) {
+    std::cerr << line_of(signal_name(signal) + ": stops; a second signal ends it at once");
+  }
+  wait_for(end_, patience);
+  const std::lock_guard lock(giving_up_);
+  if (ended_) return;
+  std::cerr << line_of(signal_name(signal) + ": " + message_);
+  std::cerr.flush();
+  _exit(128 + signal);
+}
+
+}  // namespace headscope

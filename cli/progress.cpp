@@ -1,0 +1,152 @@
+#include "progress.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include "terminal.hpp"
+
+namespace headscope {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<long long>(std::llround(seconds));
+  if (whole < 60) return std::to_string(whole) + " s";
+  if (whole < 3600) return std::to_string(whole / 60) + " min " + std::to_string(whole % 60) + " s";
+  return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
+}
+
+}  // namespace
+
+Progress::Progress(bool quiet, std::string resume_command)
+    : style_(quiet                             ? Style::quiet
+             : Terminal::error().is_terminal() ? Style::terminal
+                                               : Style::lines),
+      resume_command_(std::move(resume_command)) {}
+
+Progress::~Progress() {
+  clear();
+}
+
+void Progress::phase(const std::string& name) {
+  phase_ = name;
+  has_items_ = false;
+  if (style_ == Style::terminal) print();
+}
+
+void Progress::clear() {
+  if (style_ != Style::terminal || !printed_any_) return;
+  std::cerr << "\r\033[K";
+  std::cerr.flush();
+}
+
+void Progress::begin_passes(double cost, const std::string& state) {
+  cost_ = cost;
+  interrupt_.emplace(style_ == Style::quiet);
+  save([] {}, state);
+}
+
+void Progress::save(const std::function<void()>& action, const std::string& state) {
+  const std::string message = state + "; continue with `" + resume_command_ + "`";
+  interrupt_->undisturbed(action, message);
+  if (wants_stop()) throw Interrupted(interrupt_->signal(), message);
+}
+
+void Progress::lacks_shards(const std::string& text, bool waiting) {
+  clear();
+  if (style_ == Style::quiet) return;
+  std::cerr << Terminal::error().note(
+      text + (waiting ? "; waiting" : "; run this command again when it is there"));
+}
+
+void Progress::begin_pass(const std::string& name, const std::string& item, std::uint64_t n_item,
+                          std::uint64_t n_before) {
+  phase_ = name;
+  item_ = item;
+  has_items_ = true;
+  n_item_ = n_item;
+  n_item_done_ = n_before;
+  advanced_ = Clock::now();
+  if (style_ == Style::terminal) print();
+}
+
+void Progress::advance(bool ends_item, double cost, std::uint64_t n_token) {
+  const Clock::time_point now = Clock::now();
+  seconds_in_passes_ += Seconds(now - advanced_).count();
+  advanced_ = now;
+  if (ends_item) ++n_item_done_;
+  cost_done_ += cost;
+  tokens_ += n_token;
+  const Seconds interval(style_ == Style::terminal ? 0.2 : 10);
+  if (style_ != Style::quiet && now - printed_ >= interval) print();
+}
+
+void Progress::end_passes() {
+  interrupt_.reset();
+  cost_ = cost_before_ + cost_done_;
+}
+
+void Progress::finish() {
+  clear();
+  if (style_ == Style::quiet || (style_ == Style::lines && !printed_any_)) return;
+  std::cerr << "finished in " << duration_text(Seconds(Clock::now() - start_).count()) << "\n";
+  printed_any_ = false;
+}
+
+void Progress::print() {
+  printed_any_ = true;
+  printed_ = Clock::now();
+  if (style_ == Style::terminal) {
+    std::cerr << "\r\033[K" << line();
+  } else {
+    std::cerr << line() << "\n";
+  }
+  std::cerr.flush();
+}
+
+Progress::Left Progress::left() const {
+  const double cost_left = std::max(0.0, cost_ - cost_before_ - cost_done_);
+  if (cost_ == 0 || (cost_left > 0 && cost_done_ == 0)) return {};
+  const double per_cost = cost_done_ > 0 ? seconds_in_passes_ / cost_done_ : 0,
+               seconds = per_cost * cost_left + seconds_after_,
+               spent = Seconds(Clock::now() - start_).count() + per_cost * cost_before_;
+  return {true, seconds, spent / std::max(spent + seconds, 1e-9)};
+}
+
+std::string Progress::line() const {
+  std::string text = phase_, place, time, speed;
+  if (has_items_) {
+    place = ", " + item_ + " " + std::to_string(std::min(n_item_done_ + 1, n_item_)) + " of " +
+            std::to_string(n_item_);
+  }
+  const Left rest = left();
+  if (rest.is_known) {
+    time = ": " + std::to_string(static_cast<int>(100 * rest.share_done)) + " %, " +
+           duration_text(rest.seconds) + " left";
+  }
+  if (has_items_ && seconds_in_passes_ > 0) {
+    const double per_second = static_cast<double>(tokens_) / seconds_in_passes_;
+    speed = ", " + std::to_string(std::llround(per_second)) + " tokens/s";
+  }
+  if (style_ == Style::lines) return text + place + time + speed;
+  // A line as wide as the terminal would wrap. What does not fit is left out.
+  const std::size_t most = Terminal::error().columns() - 1;
+  for (const std::string& more : {place + time + speed, place + time, time}) {
+    if (text.size() + more.size() > most) continue;
+    text += more;
+    break;
+  }
+  text.resize(std::min(text.size(), most));
+  constexpr std::size_t least_bar = 8, longest_bar = 24, frame = 3;
+  const std::size_t room = most - text.size();
+  if (rest.is_known && room >= least_bar + frame) {
+    const std::size_t bar = std::min(longest_bar, room - frame);
+    const auto filled = static_cast<std::size_t>(rest.share_done * static_cast<double>(bar));
+    text += " [" + std::string(filled, '#') + std::string(bar - filled, '.') + "]";
+  }
+  return text;
+}
+
+}  // namespace headscope

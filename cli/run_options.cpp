@@ -1,0 +1,236 @@
+#include "run_options.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "headscope/blas.hpp"
+#include "headscope/number_text.hpp"
+#include "headscope/provenance.hpp"
+#include "headscope/utf8.hpp"
+#include "registry.hpp"
+#include "shared_options.hpp"
+
+namespace headscope {
+namespace {
+
+using Words = Option::Words;
+
+Words analysis_names() {
+  Words names;
+  for (const RegisteredAnalysis& analysis : analysis_registry()) {
+    names.push_back(analysis.info.name);
+  }
+  return names;
+}
+
+std::string absolute_path(const std::string& path) {
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
+std::string same_path(const std::string& path) {
+  return path;
+}
+
+/// Text that is not UTF-8, which JSON cannot hold, as its bytes.
+nlohmann::json exact_json(const std::string& word) {
+  if (utf8::valid_prefix(word) == word.size()) return word;
+  return nlohmann::json::binary({word.begin(), word.end()});
+}
+
+/// Inverse of exact_json, after writing and parsing.
+std::string exact_word(const nlohmann::json& json) {
+  if (!json.is_object()) return json.get<std::string>();
+  const auto bytes = json.at("bytes").get<std::vector<unsigned char>>();
+  return {bytes.begin(), bytes.end()};
+}
+
+nlohmann::json readable_json(const std::string& word) {
+  return recorded_text(word);
+}
+
+/// @param path_text  turns a path into the text to write.
+/// @param word_json  turns a text into JSON.
+nlohmann::json json_of(const OptionTable& table, std::string (*path_text)(const std::string&),
+                       nlohmann::json (*word_json)(const std::string&)) {
+  nlohmann::json json = nlohmann::json::object();
+  for (const Option& option : table.options()) {
+    Words words = option.words;
+    if (option.is_path()) std::transform(words.begin(), words.end(), words.begin(), path_text);
+    if (option.is_switch()) {
+      json[option.name] = option.given;
+    } else if (option.several && option.given) {
+      nlohmann::json& list = json[option.name] = nlohmann::json::array();
+      for (const std::string& word : words) list.push_back(word_json(word));
+    } else if (!words.empty()) {
+      json[option.name] = word_json(words.front());
+    }
+  }
+  return json;
+}
+
+}  // namespace
+
+RunOptions::RunOptions() {
+  using enum OptionScope;
+  table.heading("Model");
+  add_model(table, model,
+            "tf_model.h5, flat HDF5 or safetensors, complete or attention weights only; or a "
+            "folder as on the Hugging Face hub");
+  add_n_head(table, n_head);
+  table.heading("Corpus");
+  Option& paths = table(
+      corpus, {"corpus", "PATH...",
+               "files or folders: plain text, CoNLL-U (named *.conllu or *.conll) or token ids in "
+               "HDF5; also compressed (*.gz)",
+               "the stories in data/ with the default model; without a corpus only weights are "
+               "analysed",
+               run});
+  paths.several = paths.in_usage = true;
+  add_tokenizer(table, tokenizer);
+  add_encoding(table, encoding);
+  table(prepend_bos, {"no-bos", "", "do not put <|endoftext|> before each document"});
+  table(document_sentences,
+        {"document-sentences", "K",
+         "sentences of a document where a CoNLL-U file has no `# newdoc`", "all are one document"});
+  table(max_documents, {"max-documents", "N", "number of documents of the corpus to use", "all"});
+  table.heading("Tasks");
+  Option& task_files = table(
+      tasks,
+      {"tasks", "FILE...",
+       "files of minimal pairs, a line of JSON each: sentence_good, sentence_bad (BLiMP's form) or "
+       "prefix, good, bad; with optional task and relation (the UD relation it is about)",
+       "the tasks in data/ with the default model", run});
+  task_files.several = task_files.in_usage = true;
+  table(max_pairs, {"task-pairs", "N", "number of pairs of each task to use", "all"});
+  table.heading("Analyses");
+  table(analyses, {"analyses", "A,B", "analyses to run, separated by commas",
+                   "all that model, corpus and tasks allow", run})
+      .choices = analysis_names();
+  table(control, {"control", "KIND",
+                  "none, or random: repeat the analyses that support it on five untrained models "
+                  "of the same shape"})
+      .choices = {"none", "random"};
+  table(control_documents,
+        {"control-documents", "N",
+         "documents that each untrained model reads, spread evenly over the corpus", "all"});
+  settings.declare(table, analysis_registry());
+  table.heading("Output");
+  add_output(table, output.folder);
+  add_figures(table, output.figures);
+  table.heading("Run");
+  table(config, {"config", "FILE",
+                 "read options from FILE, lines `name = value`; the command line takes precedence",
+                 "", process});
+  add_threads(table, threads);
+  table
+      .add({"memory", "SIZE",
+            "memory limit, such as 900M or 8G; a run with a higher estimate is refused before the "
+            "first document",
+            "no limit; `headscope inspect MODEL` prints the estimates", process})
+      .store = [this](const Option& option, const Words& words) {
+    const auto bytes = parse_memory(words.front());
+    if (!bytes) option.refuse("a size such as 900M or 8G,", words.front());
+    memory = *bytes;
+  };
+  table
+      .add({"shard", "K/N",
+            "run only documents K, K + N, K + 2 N ... of the corpus, K from 1 to N; "
+            "`headscope merge` combines the shards",
+            "all documents", process})
+      .store = [this](const Option& option, const Words& words) {
+    if (read_shard(words.front())) return;
+    option.refuse("K/N with K from 1 to N,", words.front());
+  };
+  table(files.wait,
+        {"wait", "", "between passes, wait for the other shards instead of stopping", "", process});
+  table(files.resume,
+        {"resume", "",
+         "continue an interrupted run in the same folder; without other options of the run, "
+         "with those that it had",
+         "", process});
+  table(force, {"force", "", "replace the results of a finished run in the folder", "", process});
+  table(files.mixed,
+        {"mixed", "",
+         "add up sums that another OpenBLAS kernel, processor or number of threads made; "
+         "their rounding differs in the last bits",
+         "", process});
+  table(files.save_every, {"save-every", "N", "save the state for --resume after every N documents",
+                           "so often that saving takes about 1 % of the time", process});
+  add_quiet(table, output.quiet);
+}
+
+bool RunOptions::read_shard(const std::string& text) {
+  constexpr std::uint64_t most = 999'999;
+  const std::size_t slash = text.find('/');
+  if (slash == text.npos) return false;
+  const auto number = parse_whole_number(text.substr(0, slash), most),
+             count = parse_whole_number(text.substr(slash + 1), most);
+  if (!number || !count || *number < 1 || *number > *count) return false;
+  files.shard = static_cast<int>(*number);
+  files.n_shard = static_cast<int>(*count);
+  return true;
+}
+
+RunFiles RunOptions::run_files() const {
+  RunFiles all = files;
+  all.output = output.folder;
+  all.options = for_merging();
+  return all;
+}
+
+std::string RunOptions::resume_command() const {
+  return command_line + (files.resume ? "" : " --resume");
+}
+
+std::string RunOptions::as_json() const {
+  return json_of(table, same_path, readable_json).dump();
+}
+
+std::string RunOptions::for_merging() const {
+  nlohmann::json json = json_of(table, absolute_path, exact_json);
+  json["threads"] = std::to_string(blas::thread_count());
+  return json.dump();
+}
+
+bool RunOptions::any_of_run_given() const {
+  return std::ranges::any_of(table.options(), [](const Option& option) {
+    return option.given && option.scope != OptionScope::process && option.name != "output";
+  });
+}
+
+void RunOptions::restore(const std::string& json) {
+  const nlohmann::json stored = nlohmann::json::parse(json);
+  for (const auto& [name, value] : stored.items()) {
+    Option& option = table.at(name);
+    if (option.scope == OptionScope::process || value == false) continue;
+    if (value.is_boolean()) {
+      option.set({"true"});
+    } else if (value.is_array()) {
+      Words words;
+      for (const nlohmann::json& word : value) words.push_back(exact_word(word));
+      option.set(words);
+    } else {
+      option.set({exact_word(value)});
+    }
+  }
+}
+
+Error with_advice(const RunError& error, const RunOptions& options) {
+  const auto advice = [&]() -> std::string {
+    switch (error.obstacle()) {
+      case RunObstacle::unfinished:
+        return "; continue it with --resume, or remove it to begin again";
+      case RunObstacle::other_arithmetic:
+        return ": set OPENBLAS_CORETYPE and --threads alike, or allow it with --mixed";
+      case RunObstacle::abandoned_shard:
+        break;
+    }
+    return "; continue it with `--shard " + std::to_string(error.shard()) + "/" +
+           std::to_string(options.files.n_shard) + " --resume`, then this shard with `" +
+           options.resume_command() + "`";
+  };
+  return Error(error.what() + advice());
+}
+
+}  // namespace headscope

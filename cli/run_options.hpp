@@ -1,0 +1,66 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headscope/run.hpp"
+#include "run_output.hpp"
+
+namespace headscope {
+
+/// The options of `headscope run`.
+struct RunOptions {
+  RunOptions();
+  // Not copied: the table is bound to the fields.
+  RunOptions(const RunOptions&) = delete;
+  RunOptions& operator=(const RunOptions&) = delete;
+
+  std::string model;         ///< empty: the default model in data/
+  std::uint64_t n_head = 0;  ///< for files that do not state it
+  std::vector<std::string>
+      corpus;                      ///< empty: the default stories with the default model, else none
+  std::vector<std::string> tasks;  ///< empty: the default ones with the default model, else none
+  std::uint64_t max_pairs = 0;     ///< of each task; 0: all
+  std::string tokenizer;           ///< folder; empty: that of the model's file or folder
+  std::string encoding = "utf-8";  ///< of the corpus's text
+  bool prepend_bos = true;
+  std::uint64_t max_documents = 0;       ///< 0: all
+  std::uint64_t document_sentences = 0;  ///< of CoNLL-U without `# newdoc`; 0: one document
+  std::vector<std::string> analyses;     ///< empty: all that the model and corpus allow
+  std::string control = "none";
+  std::uint64_t control_documents = 32;  ///< for each control model; 0: all
+  AnalysisSettings settings;
+  OutputOptions output;
+  RunFiles files;             ///< its output and options are left to `run_files`
+  std::uint64_t threads = 0;  ///< 0: all cores
+  std::uint64_t memory = 0;   ///< limit in bytes; 0: none
+  bool force = false;         ///< replace a finished run
+  std::string config;         ///< file of options; empty: none
+
+  std::string command_line;  ///< as typed
+  OptionTable table;         ///< of all the above
+
+  /// Whether an option is given that a run's shards share, other than the output folder.
+  bool any_of_run_given() const;
+  bool random_control() const { return control == "random"; }
+  RunFiles run_files() const;
+  /// Continues the run once it was stopped.
+  std::string resume_command() const;
+
+  /// Every option with its value, as JSON.
+  std::string as_json() const;
+  /// as_json with absolute paths and the number of threads in use.
+  std::string for_merging() const;
+  /// Sets the options from the JSON of a run, except those of scope `process`.
+  /// @throws OptionError
+  void restore(const std::string& json);
+
+ private:
+  /// Sets the shard from `K/N`; false if the text has another form.
+  bool read_shard(const std::string& text);
+};
+
+/// The error with the options that help.
+Error with_advice(const RunError& error, const RunOptions& options);
+
+}  // namespace headscope

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headscope/results.hpp"
+#include "progress.hpp"
+
+namespace headscope {
+
+/// Where results go, and as what.
+struct OutputOptions {
+  std::string folder;
+  std::vector<std::string> figures{"svg", "png"};  ///< formats
+  bool quiet = false;
+};
+
+/// Checks, before any work, that nothing is in the way of what a run writes into the folder.
+/// @throws DataError naming the file or folder that is.
+void check_output_folder(const std::string& path);
+
+/// @throws DataError if the folder holds the results of a run.
+void refuse_replacement(const std::string& path);
+
+/// Says on stderr that the results in the folder will be replaced, if there are any.
+void announce_replacement(const std::string& path);
+
+/// The results file of a run, given as its folder or the file itself.
+std::string results_file(const std::string& path);
+
+/// Writes results.h5, tables, figures and report into the output folder; prints the report's path.
+void write_run(const Results& results, const OutputOptions& output, Progress& progress);
+
+/// Says on stderr that figures cannot be drawn, where that is so.
+void say_if_no_figures(const std::string& directory);
+
+/// Writes tables, figures and report of a results file into `directory`, replacing older ones;
+/// without figures where they cannot be drawn.
+/// @param figure_formats  svg is always drawn, for the report.
+void draw_results(const Results& results, const std::string& directory,
+                  const std::vector<std::string>& figure_formats);
+
+}  // namespace headscope

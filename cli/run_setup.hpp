@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "inputs.hpp"
+#include "run_options.hpp"
+
+namespace headscope {
+
+/// A run's model, corpus, tasks and analyses, opened from its options.
+class RunSetup {
+ public:
+  /// Also sets the number of threads.
+  /// @param options  outlive this object.
+  /// @throws DataError, UsageError if a file cannot be opened, an analysis asked for cannot run on
+  /// this model and corpus, or the run needs more than `options.memory`.
+  explicit RunSetup(const RunOptions& options);
+  RunSetup(const RunSetup&) = delete;
+  RunSetup& operator=(const RunSetup&) = delete;
+
+  /// What the library runs. This object must outlive it.
+  RunInput input() const;
+  const Model& model() const { return model_; }
+  /// The analyses to run, in the order of the registry.
+  const std::vector<const RegisteredAnalysis*>& analyses() const { return analyses_; }
+  /// What the user may not expect: analyses that model and corpus do not allow, a corpus that none
+  /// reads, files of a folder that are left. One line each.
+  std::vector<std::string> notes() const;
+
+ private:
+  const RunOptions& options_;
+  std::vector<std::string> corpus_paths_, task_paths_;
+  Model model_;
+  std::vector<const RegisteredAnalysis*> analyses_;
+  std::optional<Tokenizer> tokenizer_;
+  std::optional<Corpus> corpus_;
+  std::optional<TaskFiles> tasks_;
+};
+
+}  // namespace headscope

@@ -1,0 +1,110 @@
+#include "headscope/option_table.hpp"
+
+#include <algorithm>
+
+#include "headscope/error.hpp"
+#include "headscope/nearest_name.hpp"
+#include "headscope/number_text.hpp"
+
+namespace headscope {
+namespace {
+
+using Words = Option::Words;
+
+std::string joined(const Words& words, const char* separator) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
+  return text;
+}
+
+void check_choice(const Option& option, const std::string& value) {
+  const Words& choices = option.choices;
+  if (choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end()) return;
+  throw OptionError("--" + option.name, "expected one of " + joined(choices, ", ") + "; got \"" +
+                                            value + "\"" + suggestion(value, choices));
+}
+
+Words split_at_commas(const std::string& text) {
+  Words parts(1);
+  for (const char c : text) {
+    if (c == ',') {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
+void Option::set(const Words& given_words) {
+  store(*this, given_words);
+  words = given_words;
+  given = true;
+}
+
+void Option::refuse(const std::string& expected, const std::string& got) const {
+  throw OptionError("--" + name, "expected " + expected + " got \"" + got + "\"");
+}
+
+Option& OptionTable::add(Option option) {
+  if (const std::size_t comma = option.name.find(','); comma != option.name.npos) {
+    option.letter = option.name.back();
+    option.name.resize(comma);
+  }
+  option.heading = heading_;
+  if (!option.default_value.empty()) option.words = {option.default_value};
+  return options_.emplace_back(std::move(option));
+}
+
+Option& OptionTable::operator()(bool& field, Option option) {
+  option.store = [&field, inverse = !field](const Option&, const Words&) { field = inverse; };
+  return add(std::move(option));
+}
+
+Option& OptionTable::operator()(std::uint64_t& field, Option option) {
+  option.default_value = std::to_string(field);
+  option.store = [&field](const Option& self, const Words& words) {
+    const auto number = parse_whole_number(words.front(), self.most);
+    if (!number) {
+      const bool any = self.most == Option().most;
+      self.refuse(any ? "a whole number >= 0,"
+                      : "a whole number from 0 to " + std::to_string(self.most) + ",",
+                  words.front());
+    }
+    field = *number;
+  };
+  return add(std::move(option));
+}
+
+Option& OptionTable::operator()(std::string& field, Option option) {
+  option.default_value = field;
+  option.store = [&field](const Option& self, const Words& words) {
+    check_choice(self, words.front());
+    field = words.front();
+  };
+  return add(std::move(option));
+}
+
+Option& OptionTable::operator()(std::vector<std::string>& field, Option option) {
+  option.default_value = joined(field, ",");
+  option.store = [&field](const Option& self, const Words& words) {
+    const Words values = self.several ? words : split_at_commas(words.front());
+    if (!self.several && std::count(values.begin(), values.end(), "") > 0) {
+      self.refuse("names with commas between them,", words.front());
+    }
+    for (const std::string& value : values) check_choice(self, value);
+    field = values;
+  };
+  return add(std::move(option));
+}
+
+Option& OptionTable::at(const std::string& name) {
+  const auto found = std::find_if(options_.begin(), options_.end(),
+                                  [&](const Option& option) { return option.name == name; });
+  if (found == options_.end()) throw OptionError("--" + name, "no such option");
+  return *found;
+}
+
+}  // namespace headscope

@@ -1,0 +1,69 @@
+#include "run/plan.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace headscope {
+
+std::vector<Pass> plan_passes(const RunInput& input) {
+  int n_corpus_pass = 0;
+  for (const RegisteredAnalysis* analysis : input.analyses) {
+    if (analysis->info.needs_corpus()) {
+      n_corpus_pass = std::max(n_corpus_pass, analysis->info.n_pass());
+    }
+  }
+  std::vector<Pass> passes(static_cast<std::size_t>(n_corpus_pass));
+  for (const RegisteredAnalysis* analysis : input.analyses) {
+    const AnalysisInfo& info = analysis->info;
+    for (int pass = 0; pass < info.n_pass(); ++pass) {
+      if (info.needs_tasks()) {
+        passes.push_back({.input = AnalysisInput::tasks, .parts = {{analysis, pass}}});
+      } else {
+        const auto shared = static_cast<std::size_t>(n_corpus_pass - info.n_pass() + pass);
+        passes[shared].parts.push_back({analysis, pass});
+      }
+    }
+  }
+  if (!passes.empty()) passes.back().is_last = true;
+  const std::vector<const RegisteredAnalysis*> controlled = controlled_analyses(input);
+  if (!controlled.empty()) {
+    Pass pass{
+        .is_last = true,
+        .documents = std::make_shared<const std::vector<std::uint64_t>>(control_documents(input))};
+    for (const RegisteredAnalysis* analysis : controlled) {
+      pass.parts.push_back({analysis, analysis->info.control_pass});
+    }
+    for (std::size_t i = 0; i < least_controls; ++i) {
+      ++pass.control;
+      passes.push_back(pass);
+    }
+  }
+  for (std::size_t i = 0; i < passes.size(); ++i) passes[i].number = static_cast<int>(i) + 1;
+  return passes;
+}
+
+std::vector<const RegisteredAnalysis*> controlled_analyses(const RunInput& input) {
+  std::vector<const RegisteredAnalysis*> controlled;
+  if (!input.has_control) return controlled;
+  std::ranges::copy_if(
+      input.analyses, std::back_inserter(controlled),
+      [](const RegisteredAnalysis* analysis) { return analysis->info.control_pass >= 0; });
+  return controlled;
+}
+
+std::vector<std::uint64_t> control_documents(const RunInput& input) {
+  const Corpus* const corpus = input.context.corpus;
+  const std::uint64_t n_document = corpus != nullptr ? corpus->n_document() : 0,
+                      asked = input.n_control_document;
+  const std::uint64_t n_pair = (n_document + 1) / 2,
+                      n_chosen = asked == 0 ? n_pair : std::min(n_pair, (asked + 1) / 2);
+  std::vector<std::uint64_t> documents;
+  for (std::uint64_t i = 0; i < n_chosen; ++i) {
+    const std::uint64_t even = 2 * (i * n_pair / n_chosen);
+    documents.push_back(even);
+    if (even + 1 < n_document) documents.push_back(even + 1);
+  }
+  return documents;
+}
+
+}  // namespace headscope

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "headscope/run.hpp"
+
+namespace headscope {
+
+/// A pass of a run over documents of the corpus, or over the batches of an analysis of tasks.
+struct Pass {
+  struct Part {
+    const RegisteredAnalysis* analysis;
+    int pass;  ///< of the analysis's own, from 0
+  };
+  int number = 1;        ///< in the run, from 1: of its pass file
+  int control = 0;       ///< the number of the untrained model that the pass runs; 0: the model
+  bool is_last = false;  ///< of its model
+  AnalysisInput input = AnalysisInput::corpus;
+  std::vector<Part> parts = {};                                      ///< one of tasks
+  std::shared_ptr<const std::vector<std::uint64_t>> documents = {};  ///< of the corpus; null: all
+};
+
+/// The passes of a run. First come those over the corpus; an analysis with fewer of them than the
+/// others runs in the last ones: all share the last pass. Then come the passes of each analysis of
+/// tasks, then a pass for each untrained model, of each analysis's `control_pass` alone.
+std::vector<Pass> plan_passes(const RunInput& input);
+
+/// The analyses that are repeated on untrained models; none without a control.
+std::vector<const RegisteredAnalysis*> controlled_analyses(const RunInput& input);
+
+/// The documents that every untrained model reads: pairs of an even and an odd one, spread evenly
+/// over the corpus, in order.
+std::vector<std::uint64_t> control_documents(const RunInput& input);
+
+}  // namespace headscope

@@ -1,0 +1,98 @@
+#include "run/run_results.hpp"
+
+#include <algorithm>
+
+#include "headscope/blas.hpp"
+#include "headscope/provenance.hpp"
+#include "run/plan.hpp"
+
+namespace headscope {
+namespace {
+
+std::int64_t as_count(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
+
+void add_provenance(Results& results, const RunInput& input, std::uint64_t n_token) {
+  const AnalysisContext& context = input.context;
+  const AnalysisSettings& settings = context.settings;
+  auto& attributes = results.attributes;
+  attributes = input.attributes;
+  add_program(results, "Headscope results");
+  attributes["seed"] = as_count(settings.seed);
+  attributes["blas"] = blas::library_description();
+  attributes["precision"] = settings.precision;
+  attributes["precision_engine"] = engine_name(settings.engine());
+  attributes["pass_engine"] = engine_name(settings.pass_engine());
+  attributes["gradient_engine"] = engine_name(settings.gradient_engine());
+  attributes["threads"] = std::int64_t{blas::thread_count()};
+  add_model(results, context.model);
+  if (context.tasks != nullptr) attributes["tasks_sha256"] = context.tasks->sha256();
+  if (context.corpus == nullptr) return;
+  attributes["corpus_sha256"] = context.corpus->sha256();
+  attributes["n_document"] = as_count(context.corpus->n_document());
+  attributes["n_token"] = as_count(n_token);
+}
+
+/// Adds the groups of the controls, and to the run's own groups the comparisons with them.
+/// @param main_group  index in the results of the main group of each analysis of `trained`.
+void add_controls(const RunInput& input, const ModelRun& trained,
+                  const std::vector<FinishedControl>& controls,
+                  const std::vector<std::size_t>& main_group, Results& results) {
+  if (controls.empty()) return;
+  results.attributes["n_control"] = as_count(controls.size());
+  results.attributes["n_control_document"] = as_count(control_documents(input).size());
+  for (const FinishedControl& control : controls) {
+    results.groups.insert(results.groups.end(), control.groups.begin(), control.groups.end());
+  }
+  for (std::size_t i = 0; i < trained.items().size(); ++i) {
+    const ModelRun::Item& item = trained.items()[i];
+    if (item.registered->info.control_pass < 0) continue;
+    std::vector<ControlValues> values;
+    for (const FinishedControl& control : controls) {
+      values.push_back(control.values.at(item.registered->info.name));
+    }
+    item.analysis->compare(*item.statistics, values, results.groups[main_group[i]]);
+  }
+}
+
+}  // namespace
+
+FinishedControl finish_control(const ModelRun& control, bool with_groups) {
+  FinishedControl finished;
+  for (const ModelRun::Item& item : control.items()) {
+    finished.values[item.registered->info.name] = item.analysis->control_values(*item.statistics);
+    if (!with_groups) continue;
+    for (ResultsGroup& group : item.analysis->control_results(*item.statistics)) {
+      group.name = "control/" + group.name;
+      group.claims.clear();
+      finished.groups.push_back(std::move(group));
+    }
+  }
+  return finished;
+}
+
+Results finish_results(const RunInput& input, const ModelRun& trained,
+                       const std::vector<FinishedControl>& controls, RunMonitor& monitor) {
+  Results results;
+  add_provenance(results, input, trained.n_token());
+  std::vector<std::size_t> main_group;
+  for (const ModelRun::Item& item : trained.items()) {
+    main_group.push_back(results.groups.size());
+    monitor.phase("results of " + item.registered->info.name);
+    for (ResultsGroup& group : item.analysis->finish(*item.statistics)) {
+      results.groups.push_back(std::move(group));
+    }
+  }
+  if (!controls.empty()) monitor.phase("comparing with the untrained controls");
+  add_controls(input, trained, controls, main_group, results);
+  for (std::size_t i = 0; i < trained.items().size(); ++i) {
+    trained.items()[i].analysis->relate(results, results.groups[main_group[i]]);
+  }
+  for (ResultsGroup& group : results.groups) {
+    std::ranges::stable_sort(group.claims, {}, &Claim::number);
+  }
+  return results;
+}
+
+}  // namespace headscope

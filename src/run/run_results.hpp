@@ -1,0 +1,22 @@
+#pragma once
+
+#include "headscope/run.hpp"
+#include "run/model_run.hpp"
+
+namespace headscope {
+
+/// What remains of a control model once its statistics are complete.
+struct FinishedControl {
+  std::vector<ResultsGroup> groups;  ///< named as in the results; of the first model alone
+  std::map<std::string, ControlValues> values;  ///< by analysis
+};
+
+/// @param with_groups  of the first control.
+FinishedControl finish_control(const ModelRun& control, bool with_groups);
+
+/// Turns complete statistics into results with their provenance.
+/// @param controls  empty unless a control was asked for.
+Results finish_results(const RunInput& input, const ModelRun& trained,
+                       const std::vector<FinishedControl>& controls, RunMonitor& monitor);
+
+}  // namespace headscope
