@@ -10,7 +10,7 @@
 #include "headscope/attention.hpp"
 #include "headscope/error.hpp"
 #include "headscope/gradient.hpp"
-#include "headscope/kernel.hpp"
+#include "restart.hpp"
 
 namespace headscope {
 namespace {
@@ -231,7 +231,7 @@ json measure(const Arguments& arguments) {
 }  // namespace headscope
 
 int main(int argc, char** argv) {
-  headscope::blas::restart_with_best_settings(argv);
+  headscope::restart_with_best_settings(argv);
   try {
     std::cout << headscope::measure(headscope::parse(argc, argv)).dump() << "\n";
     return 0;

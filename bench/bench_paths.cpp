@@ -10,7 +10,7 @@
 #include "headscope/edge_ablation.hpp"
 #include "headscope/edge_gradient.hpp"
 #include "headscope/gradient.hpp"
-#include "headscope/kernel.hpp"
+#include "restart.hpp"
 
 namespace headscope {
 namespace {
@@ -142,7 +142,7 @@ void measure(int argc, char** argv) {
 }  // namespace headscope
 
 int main(int argc, char** argv) {
-  headscope::blas::restart_with_best_settings(argv);
+  headscope::restart_with_best_settings(argv);
   try {
     headscope::measure(argc, argv);
     return 0;

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "headscope/ablation.hpp"
-#include "headscope/kernel.hpp"
+#include "restart.hpp"
 
 namespace headscope {
 namespace {
@@ -69,7 +69,7 @@ void measure(int argc, char** argv) {
 }  // namespace headscope
 
 int main(int argc, char** argv) {
-  headscope::blas::restart_with_best_settings(argv);
+  headscope::restart_with_best_settings(argv);
   try {
     headscope::measure(argc, argv);
     return 0;
