@@ -128,6 +128,8 @@ struct AnalysisContext {
   const Corpus* corpus;  ///< null if no analysis needs it
   const AnalysisSettings& settings;
   const TaskFiles* tasks = nullptr;  ///< null if no analysis needs them
+  /// Shared by the run and its analyses, which compute in turn.
+  ComputeContext compute = settings.engines();
 };
 
 /// What an analysis's memory depends on.

@@ -87,12 +87,12 @@ void measure(int argc, char** argv) {
   const std::vector<Index> edges = read_edges(options.at("--edges"), graph);
   const Matrix zero(model.config.d_model, graph.n_node(), arma::fill::zeros);
 
-  const Engine engine = fastest_engine(Precision::float32, this_processor());
-  Forward forward(model, engine);
-  HeadAblation clean(model, {.engine = engine, .passes = engine});
-  HeadGradient gradient(model, engine, engine);
-  EdgeGradient edge_gradient(model, engine, engine);
-  EdgeAblation exact(model, engine);
+  const ComputeContext context(fastest_engines(Precision::float32, this_processor()));
+  Forward forward(model, context);
+  HeadAblation clean(model, context);
+  HeadGradient gradient(model, context);
+  EdgeGradient edge_gradient(model, context);
+  EdgeAblation exact(model, context);
   LayerObserver* const observers[] = {&clean};
   const auto run_clean = [&](const Batch& batch) { forward.run(batch.pack, observers); };
 

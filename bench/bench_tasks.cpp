@@ -35,10 +35,10 @@ void measure(int argc, char** argv) {
   const json pairs = json::parse(file);
 
   const auto start = std::chrono::steady_clock::now();
-  const AblationPrecision precision = ablation_precision(
-      parse_precision(options.at("--precision")).value(), this_processor(), 0, 0);
-  Forward forward(model, precision.passes);
-  HeadAblation ablation(model, precision);
+  const Precision precision = parse_precision(options.at("--precision")).value();
+  const ComputeContext context(fastest_engines(precision, this_processor()));
+  Forward forward(model, context);
+  HeadAblation ablation(model, context, ablation_precision(precision, this_processor(), 0, 0));
   LayerObserver* const observers[] = {&ablation};
   std::vector<HeadVariant> variants;
   for (Index l = 0; l < model.config.n_layer; ++l) {

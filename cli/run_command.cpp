@@ -26,7 +26,7 @@ class RunCommand : public Command {
     const RunSetup setup(run_);
     progress.clear();
     if (!run_.quiet && run_.settings.precision != "float32" &&
-        run_.settings.engine() == run_.settings.pass_engine()) {
+        run_.settings.engines().differences == run_.settings.engines().passes) {
       std::cerr << Terminal::error().note("--precision " + run_.settings.precision +
                                           ": float32, since nothing is faster on this processor");
     }

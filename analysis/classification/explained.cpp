@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "classification/sums.hpp"
-#include "headscope/memory.hpp"
 #include "parallel.hpp"
 #include "random_draws.hpp"
 
@@ -101,10 +100,11 @@ void Explanation::add_means(const LayerView& view, DocumentStatistics& statistic
   }
 }
 
-void Explanation::begin_losses(const Statistics& earlier, const AblationPrecision& precision) {
+void Explanation::begin_losses(const Statistics& earlier, const ComputeContext& context,
+                               const AblationPrecision& precision) {
   if (!earlier.has(mean_z_count)) labels_.clear();  // no document of two tokens
   if (is_empty()) return;
-  ablation_.emplace(model_, precision);
+  ablation_.emplace(model_, context, precision);
   values_.resize(model_.config.n_layer);
   z_.resize(model_.config.n_layer);
   mean_z_.resize(model_.config.n_layer);
@@ -212,12 +212,12 @@ void Explanation::end_piece(Index block, DocumentStatistics& statistics) {
 }
 
 std::uint64_t Explanation::memory(const ModelConfig& config, Index n_token, std::uint64_t n_label,
-                                  int n_thread, Engine engine) {
+                                  int n_thread, const Engines& engines) {
   const std::uint64_t n = n_token, stream = config.d_model * n * sizeof(float);
   // Values and z of all layers; replaced z of one; a pattern per thread; keys; sums of means and
   // losses.
   constexpr std::uint64_t most_types = 4;  // of one head
-  return ablation_bytes(config, n_token, n_thread, engine) +
+  return HeadAblation::bytes(config, n_token, n_thread, engines) +
          (2 * config.n_layer + 3 * most_types) * stream +
          static_cast<std::uint64_t>(n_thread) * n * n * sizeof(float) +
          n_label * (2 * n * (sizeof(std::vector<Index>) + 4 * sizeof(Index)) +

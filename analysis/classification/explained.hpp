@@ -49,14 +49,15 @@ class Explanation {
   void add_means(const LayerView& view, DocumentStatistics& statistics) const;
 
   /// Begins the second pass. @param earlier  with the sums of means.
-  void begin_losses(const Statistics& earlier, const AblationPrecision& precision);
+  void begin_losses(const Statistics& earlier, const ComputeContext& context,
+                    const AblationPrecision& precision);
   void observe_layer(const LayerView& view);
   /// Adds the piece's losses to the sums explained_loss_name of its document's block, in nats.
   void end_piece(Index block, DocumentStatistics& statistics);
 
   /// Bytes that it holds. @param n_label  labels of all heads.
   static std::uint64_t memory(const ModelConfig& config, Index n_token, std::uint64_t n_label,
-                              int n_thread, Engine engine);
+                              int n_thread, const Engines& engines);
 
  private:
   struct Label {

@@ -6,7 +6,6 @@
 #include "headscope/circuit.hpp"
 #include "headscope/edge_ablation.hpp"
 #include "headscope/edge_gradient.hpp"
-#include "headscope/memory.hpp"
 #include "headscope/resampling.hpp"
 #include "induction.hpp"
 #include "pair_batches.hpp"
@@ -77,11 +76,11 @@ class Paths : public Analysis {
         settings_(context.settings),
         options_(settings_.own<PathsOptions>()),
         tasks_(context.tasks->tasks()),
-        forward_(context.model, settings_.pass_engine()),
-        ablation_(context.model, settings_.ablation(0)),
-        gradient_(context.model, settings_.pass_engine(), settings_.gradient_engine()),
-        exact_(context.model, settings_.pass_engine()),
-        circuit_(context.model) {
+        forward_(context.model, context.compute),
+        ablation_(context.model, context.compute, settings_.ablation(0)),
+        gradient_(context.model, context.compute),
+        exact_(context.model, context.compute),
+        circuit_(context.model, context.compute) {
     if (options_.n_repeated > 0) {
       tasks_.push_back(repeated_tokens_task(model_, induction_first_token(model_, context.corpus),
                                             options_.n_repeated, settings_.seed));
@@ -366,12 +365,14 @@ std::uint64_t memory(const RunShape& run) {
                           (3 * graph.n_node() * graph.n_port() + run.n_unit() * run.n_unit()) *
                               sizeof(double) +
                           graph.n_node() * config.d_model * sizeof(float);
-  return forward_bytes(config, n_column, false) + loss_bytes(config, n_column, run.n_thread) +
-         ablation_bytes(config, n_column, run.n_thread, run.settings.engine()) +
-         edge_gradient_bytes(config, n_column, run.n_thread, run.settings.gradient_engine()) +
-         edge_ablation_bytes(config, n_column, n_exact) +
-         circuit_bytes(config, std::min(n_column, most_circuit_columns), run.n_thread) +
-         pass_product_bytes(config, n_column, run.n_thread, run.settings.pass_engine()) +
+  const Engines engines = run.settings.engines();
+  return Forward::bytes(config, n_column, false) +
+         Forward::loss_bytes(config, n_column, run.n_thread) +
+         HeadAblation::bytes(config, n_column, run.n_thread, engines) +
+         EdgeGradient::bytes(config, n_column, run.n_thread, engines) +
+         EdgeAblation::bytes(config, n_column, n_exact) +
+         CircuitForward::bytes(config, std::min(n_column, most_circuit_columns), run.n_thread) +
+         ComputeContext::bytes(config, n_column, run.n_thread, engines) +
          // Circuits, and the losses of exact edges.
          n_circuit * n_edge + n_exact * n_column * sizeof(double) + n_task * of_task +
          run.settings.n_bootstrap * (n_exact + n_circuit) * sizeof(double);

@@ -8,7 +8,6 @@
 
 #include "headscope/ablation.hpp"
 #include "headscope/gradient.hpp"
-#include "headscope/memory.hpp"
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
 #include "pruning/direct_effects.hpp"
@@ -67,7 +66,8 @@ class Pruning : public Analysis {
       : model_(context.model),
         corpus_(context.corpus),
         settings_(context.settings),
-        ablation_(context.model, settings_.ablation(context.model.config.d_vocab)),
+        compute_(context.compute),
+        ablation_(context.model, compute_, settings_.ablation(context.model.config.d_vocab)),
         direct_effects_(context.model) {
     const std::uint64_t n_document = corpus_->n_document();
     const auto& options = settings_.own<PruningOptions>();
@@ -206,7 +206,7 @@ class Pruning : public Analysis {
     auto others = donors_;
     std::erase_if(others, [&](const Donor& other) { return other.document == piece.document; });
     const CounterRandom random(CounterRandom(settings_.seed, piece.document).value(piece.index));
-    Forward forward(model_, settings_.pass_engine());  // gives its memory back before the ablation
+    Forward forward(model_, compute_);  // gives its memory back before the ablation
     for (const Index choice : permutation(others.size(), random)) {
       if (donor_length_ == n_token) break;
       const Donor& donor = others[choice];
@@ -241,7 +241,7 @@ class Pruning : public Analysis {
     }
     const std::vector<TokenLoss> losses = ablation_.losses(tokens_, variants);
     Array& rows = statistics.row("ablated", {n_ablation_row, config.n_layer, n_head});
-    if (settings_.ablation(config.d_vocab).is_lower()) sample_float32(variants, statistics);
+    if (ablation_.is_approximate()) sample_float32(variants, statistics);
     auto loss = losses.begin();
     for (Index l = 0; l < config.n_layer; ++l) {
       for (Index h = 0; h < n_head; ++h) {
@@ -272,7 +272,7 @@ class Pruning : public Analysis {
     const Index d_head = config.d_head();
     Array importance({n_importance_row, config.n_layer, config.n_head});
     const auto n_predicted = static_cast<double>(tokens_.size() - 1);
-    HeadGradient gradient(model_, settings_.pass_engine(), settings_.gradient_engine());
+    HeadGradient gradient(model_, compute_);
     gradient.run(ablation_.activations(), tokens_, [&](const LayerGradient& view) {
       const Index l = view.layer;
       const arma::mat products = z_dot_gradient(view, config.n_head);
@@ -362,6 +362,7 @@ class Pruning : public Analysis {
   const Model& model_;
   const Corpus* corpus_;
   const AnalysisSettings& settings_;
+  const ComputeContext compute_;
   HeadAblation ablation_;
   DirectEffects direct_effects_;
   std::set<Index> sample_;   // documents whose gradients are taken
@@ -398,10 +399,11 @@ std::uint64_t memory(const RunShape& run) {
                             n_direct_part + 2 * n_curve_step * n_curve_order + n_precision_sample;
   const std::uint64_t direct =
       2 * values * sizeof(float) + (n_unit + config.n_layer) * run.n_token * sizeof(double);
-  return ablation_bytes(config, run.n_token, run.n_thread, run.settings.engine(),
-                        run.settings.ablation(config.d_vocab).sample) +
-         std::max(gradient_bytes(config, run.n_token, run.n_thread, run.settings.gradient_engine()),
-                  forward_bytes(config, run.n_token, false)) +
+  const Engines engines = run.settings.engines();
+  return HeadAblation::bytes(config, run.n_token, run.n_thread, engines,
+                             run.settings.ablation(config.d_vocab).sample) +
+         std::max(HeadGradient::bytes(config, run.n_token, run.n_thread, engines),
+                  Forward::bytes(config, run.n_token, false)) +
          donors * sizeof(float) + direct + n_curve_order * n_curve_step * n_unit + others +
          n_document * row * Statistics::row_bytes;
 }

@@ -3,7 +3,6 @@
 #include "headscope/ablation.hpp"
 #include "headscope/direct_effect.hpp"
 #include "headscope/gradient.hpp"
-#include "headscope/memory.hpp"
 #include "headscope/resampling.hpp"
 #include "pair_batches.hpp"
 #include "tasks/results.hpp"
@@ -33,9 +32,9 @@ class Tasks : public Analysis {
         tasks_(context.tasks->tasks()),
         settings_(context.settings),
         batches_(pair_batches(tasks_)),
-        forward_(context.model, settings_.pass_engine()),
-        ablation_(context.model, settings_.ablation(0)),
-        gradient_(context.model, settings_.pass_engine(), settings_.gradient_engine()),
+        forward_(context.model, context.compute),
+        ablation_(context.model, context.compute, settings_.ablation(0)),
+        gradient_(context.model, context.compute),
         attribution_(context.model) {}
 
   std::uint64_t n_batch() const override { return batches_.size(); }
@@ -263,10 +262,12 @@ std::uint64_t memory(const RunShape& run) {
   const std::uint64_t effects = n_task_ablation * n_unit,
                       sums = (n_document_block + 2) * effects + 2 * n_unit +
                              config.n_layer * config.d_model + 3 * n_document_block;
-  return forward_bytes(config, n_column, false) + loss_bytes(config, n_column, run.n_thread) +
-         ablation_bytes(config, n_column, run.n_thread, run.settings.engine()) +
-         gradient_bytes(config, n_column, run.n_thread, run.settings.gradient_engine()) +
-         pass_product_bytes(config, n_column, run.n_thread, run.settings.pass_engine()) +
+  const Engines engines = run.settings.engines();
+  return Forward::bytes(config, n_column, false) +
+         Forward::loss_bytes(config, n_column, run.n_thread) +
+         HeadAblation::bytes(config, n_column, run.n_thread, engines) +
+         HeadGradient::bytes(config, n_column, run.n_thread, engines) +
+         ComputeContext::bytes(config, n_column, run.n_thread, engines) +
          // The last shared tokens' z; losses and margins of a batch.
          config.d_model * n_column * sizeof(float) + 3 * effects * n_column * sizeof(double) +
          run.n_task *

@@ -77,7 +77,7 @@ CorpusRun::CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses,
 CorpusRun::CorpusRun(const std::vector<const RegisteredAnalysis*>& analyses,
                      const AnalysisContext& context)
     : model_(context.model),
-      pass_engine_(context.settings.pass_engine()),
+      compute_(context.compute),
       corpus_(context.corpus),
       passes_(plan_passes(analyses)) {
   for (const RegisteredAnalysis* registered : analyses) {
@@ -149,8 +149,8 @@ void CorpusRun::begin_pass(int pass) {
     forward_.reset();
     end_forward_.reset();
   } else if (forward_ == nullptr) {
-    forward_ = std::make_unique<Forward>(model_, pass_engine_);
-    end_forward_ = std::make_unique<Forward>(model_, pass_engine_);
+    forward_ = std::make_unique<Forward>(model_, compute_);
+    end_forward_ = std::make_unique<Forward>(model_, compute_);
   }
 }
 

@@ -94,7 +94,7 @@ class CorpusRun {
   }
 
   const Model& model_;
-  Engine pass_engine_;
+  ComputeContext compute_;
   const Corpus* corpus_;
   std::optional<ControlSample> sample_;  // none: the whole corpus, in all passes
   std::vector<PassPlan> passes_;

@@ -72,8 +72,9 @@ PassLabel pass_label(const RunSetup& setup) {
   PassLabel label;
   label.identity = run_identity(setup);
   const AnalysisSettings& settings = setup.options().settings;
-  label.arithmetic = {blas::arithmetic_in_use(
-      {settings.engine(), settings.pass_engine(), settings.gradient_engine()})};
+  const Engines engines = settings.engines();
+  label.arithmetic = {
+      blas::arithmetic_in_use({engines.differences, engines.passes, engines.gradients})};
   label.mixed = setup.options().mixed;
   label.shard = setup.options().shard;
   label.n_shard = setup.options().n_shard;

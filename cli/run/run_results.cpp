@@ -41,9 +41,10 @@ void add_provenance(Results& results, const RunSetup& setup, std::uint64_t n_tok
   attributes["seed"] = as_count(options.settings.seed);
   attributes["blas"] = blas::library_description();
   attributes["precision"] = options.settings.precision;
-  attributes["precision_engine"] = engine_name(options.settings.engine());
-  attributes["pass_engine"] = engine_name(options.settings.pass_engine());
-  attributes["gradient_engine"] = engine_name(options.settings.gradient_engine());
+  const Engines engines = options.settings.engines();
+  attributes["precision_engine"] = engine_name(engines.differences);
+  attributes["pass_engine"] = engine_name(engines.passes);
+  attributes["gradient_engine"] = engine_name(engines.gradients);
   attributes["threads"] = std::int64_t{blas::thread_count()};
   add_model(results, setup.model());
   const auto joined = [](const std::vector<std::string>& paths) {

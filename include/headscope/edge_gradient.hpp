@@ -4,10 +4,10 @@
 #include <memory>
 #include <span>
 
+#include "headscope/compute_context.hpp"
 #include "headscope/edges.hpp"
 #include "headscope/model.hpp"
 #include "headscope/pack.hpp"
-#include "headscope/precision.hpp"
 
 namespace headscope {
 
@@ -19,17 +19,14 @@ class Activations;
 ///
 /// g_r is the gradient of L with respect to what port r reads from the residual stream, through the
 /// port's LayerNorm, all other ports left as they are. Over the ports that read u the effects add
-/// up to the first-order effect of replacing u everywhere. Keeps its buffers between calls, so use
-/// one object per calling thread. The model must outlive it and be complete.
+/// up to the first-order effect of replacing u everywhere. Keeps its buffers between calls. The
+/// model must outlive it and be complete.
 ///
 /// Source: Syed et al. 2023, "Attribution Patching Outperforms Automated Circuit Discovery".
 class EdgeGradient {
  public:
-  /// @param engine    of the losses.
-  /// @param backward  of the gradient.
   /// @throws ShapeError if the model is attention-only.
-  explicit EdgeGradient(const Model& model, Engine engine = Engine::float32,
-                        Engine backward = Engine::float32);
+  explicit EdgeGradient(const Model& model, ComputeContext context = {});
   ~EdgeGradient();
   EdgeGradient(const EdgeGradient&) = delete;
   EdgeGradient& operator=(const EdgeGradient&) = delete;
@@ -49,14 +46,13 @@ class EdgeGradient {
   /// Columns whose nodes' outputs are held at once, unless a model has very many nodes.
   static constexpr Index columns_at_once = 128;
 
+  /// Upper bound on the bytes that it keeps, HeadGradient's included.
+  static std::uint64_t bytes(const ModelConfig& config, Index n_column, int n_thread,
+                             const Engines& engines);
+
  private:
   struct Workspace;
   std::unique_ptr<Workspace> workspace_;
 };
-
-/// Upper bound on the bytes of an EdgeGradient, HeadGradient's included. @param engine  of the
-/// gradient.
-std::uint64_t edge_gradient_bytes(const ModelConfig& config, Index n_column, int n_thread,
-                                  Engine engine);
 
 }  // namespace headscope

@@ -2,9 +2,9 @@
 
 #include <span>
 
+#include "compute/product/weight_product.hpp"
 #include "headscope/blas.hpp"
 #include "headscope/pack.hpp"
-#include "headscope/precision.hpp"
 
 namespace headscope {
 
@@ -15,10 +15,10 @@ namespace headscope {
 /// @param scale the forward pass's.
 /// @param dz    (n_head d_head) x n_column.
 /// @param dqkv  shaped as qkv, overwritten.
-/// @param engine  of all products. Segments of fewer than 128 queries go by Engine::float32.
+/// @param products  OpenBLAS multiplies segments of fewer than 128 queries.
 void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale,
                                std::span<const Pack::Segment> segments, blas::ConstView dz,
-                               blas::View dqkv, Engine engine);
+                               blas::View dqkv, const Products& products);
 
 /// Bytes of the work space that each thread keeps for packs of at most n_column columns.
 std::uint64_t attention_gradient_thread_bytes(Index d_head, Index n_column, Engine engine);

@@ -6,9 +6,10 @@
 #include "compute/causal_attention.hpp"
 #include "compute/layer.hpp"
 #include "compute/node_outputs.hpp"
-#include "compute/scratch.hpp"
+#include "compute/token_loss.hpp"
 #include "headscope/error.hpp"
-#include "headscope/memory.hpp"
+#include "headscope/forward.hpp"
+#include "headscope/ops.hpp"
 
 namespace headscope {
 namespace {
@@ -17,6 +18,11 @@ using blas::Transpose;
 
 /// Columns that a thread handles at once: their streams, one per port, stay in its cache.
 constexpr Index columns_of_thread = 16;
+
+// A thread's streams of some columns, one per port.
+struct PortStreams {
+  Buffer values;
+};
 
 // Y[:, t] += sign x.
 void add_to_columns(const float* x, float sign, blas::View Y) {
@@ -29,12 +35,16 @@ void add_to_columns(const float* x, float sign, blas::View Y) {
 }  // namespace
 
 struct CircuitForward::Workspace {
-  explicit Workspace(const Model& model_given)
-      : model(model_given), config(model.config), graph(config) {}
+  Workspace(const Model& model_given, ComputeContext context_given)
+      : model(model_given),
+        config(model.config),
+        graph(config),
+        context(std::move(context_given)) {}
 
   const Model& model;
   const ModelConfig& config;
   const EdgeGraph graph;
+  ComputeContext context;
   Buffer nodes, qkv, z, stream, hidden, normalized;
   const Matrix* replacement = nullptr;
   std::span<const unsigned char> kept;
@@ -86,10 +96,12 @@ struct CircuitForward::Workspace {
     if (!any) return;
     Matrix projected = qkv.matrix(3 * d_model, n_column);
     Matrix mixed = z.matrix(d_model, n_column);
+    const Products products = context.float32();
 #pragma omp parallel for schedule(dynamic)
     for (Index first = 0; first < n_column; first += columns_of_thread) {
       const Index count = std::min(columns_of_thread, n_column - first);
-      float* const streams = thread_scratch(d_model * count * n_port);
+      auto& buffer = products.scratch().of_thread<PortStreams>();
+      float* const streams = buffer.values.matrix(d_model, count * n_port).memptr();
       read(graph.attention_port(l), n_port, first, count, streams);
       for (Index i = 0; i < n_port; ++i) {
         const blas::View out = blas::View(projected).cols(first, count).rows(i * d_head, d_head);
@@ -105,7 +117,7 @@ struct CircuitForward::Workspace {
       }
     }
     packed_attention(projected, config.n_head, config.score_scale(l), pack.segments, 1, mixed,
-                     Engine::float32);
+                     products);
 #pragma omp parallel for schedule(dynamic)
     for (Index h = 0; h < config.n_head; ++h) {
       if (!is_live(h)) continue;
@@ -160,15 +172,13 @@ struct CircuitForward::Workspace {
     read_all(graph.logits_port(), resid_final);
     Matrix ln = normalized.matrix(config.d_model, pack.predictions.size());
     const TokenIds targets = final_norm_of_predictions(model, resid_final, pack.predictions, ln);
-    return token_loss(ln, model.unembedding(), model.b_U, targets);
+    return token_loss(ln, model.unembedding(), model.b_U, targets, context.float32());
   }
 };
 
-CircuitForward::CircuitForward(const Model& model)
-    : workspace_(std::make_unique<Workspace>(model)) {
-  if (!model.is_complete()) {
-    throw ShapeError("model: expected token embedding and MLP weights, got attention weights only");
-  }
+CircuitForward::CircuitForward(const Model& model, ComputeContext context)
+    : workspace_(std::make_unique<Workspace>(model, std::move(context))) {
+  check_complete(model);
 }
 
 CircuitForward::~CircuitForward() = default;
@@ -189,14 +199,14 @@ Index CircuitForward::columns_at_once(const ModelConfig& config) {
   return std::max<Index>(1, most_floats / (EdgeGraph(config).n_node() * config.d_model));
 }
 
-std::uint64_t circuit_bytes(const ModelConfig& config, Index n_column, int n_thread) {
+std::uint64_t CircuitForward::bytes(const ModelConfig& config, Index n_column, int n_thread) {
   const std::uint64_t d_model = config.d_model;
   const std::uint64_t columns =
       (EdgeGraph(config).n_node() + 3 + 1 + 1 + 1 + 1) * d_model + config.d_mlp;
   return (columns * n_column +
           static_cast<std::uint64_t>(n_thread) * columns_of_thread * 3 * config.n_head * d_model) *
              sizeof(float) +
-         loss_bytes(config, n_column, n_thread) +
+         Forward::loss_bytes(config, n_column, n_thread) +
          static_cast<std::uint64_t>(n_thread) *
              attention_thread_bytes(config.d_head(), n_column, Engine::float32);
 }

@@ -10,6 +10,7 @@
 #include "compute/layer.hpp"
 #include "compute/node_outputs.hpp"
 #include "headscope/error.hpp"
+#include "headscope/ops.hpp"
 
 namespace headscope {
 namespace {
@@ -24,13 +25,16 @@ Index edges_at_once(Index n_column) {
 }  // namespace
 
 struct EdgeAblation::Workspace {
-  Workspace(const Model& model_given, Engine passes_given)
-      : model(model_given), config(model.config), graph(config), passes(passes_given) {}
+  Workspace(const Model& model_given, ComputeContext context_given)
+      : model(model_given),
+        config(model.config),
+        graph(config),
+        context(std::move(context_given)) {}
 
   const Model& model;
   const ModelConfig& config;
   const EdgeGraph graph;
-  const Engine passes;
+  ComputeContext context;
   Buffer changed, normalized, qkv, before, after, hidden, head_qkv, head_z, differences;
   Index prepared_layer = 0;  // of qkv, or of before and after; n_layer: none
   bool prepared_mlp = false;
@@ -91,7 +95,7 @@ struct EdgeAblation::Workspace {
     Matrix projected = qkv.matrix(3 * config.d_model, n_column);
     if (prepared_layer != l || prepared_mlp) {
       Matrix ln = normalized.matrix(config.d_model, n_column);
-      project_qkv(config, layer, clean.resid(l), ln, projected, passes);
+      project_qkv(config, layer, clean.resid(l), ln, projected, context.passes());
       prepared_layer = l;
       prepared_mlp = false;
     }
@@ -105,14 +109,14 @@ struct EdgeAblation::Workspace {
     blas::multiply(
         blas::ConstView(layer.W_QKV).rows(kind * config.d_model + port.head * d_head, d_head),
         Transpose::no, D, Transpose::no, blas::View(own).rows(kind * d_head, d_head), 1, 1);
-    packed_attention(own, 1, config.score_scale(l), pack.segments, 1, mixed, passes);
+    packed_attention(own, 1, config.score_scale(l), pack.segments, 1, mixed, context.passes());
     mixed -= clean.z(l).rows(port.head * d_head, (port.head + 1) * d_head - 1);
     blas::multiply(head_output_weights(layer, d_head, port.head), mixed, difference);
   }
 };
 
-EdgeAblation::EdgeAblation(const Model& model, Engine passes)
-    : workspace_(std::make_unique<Workspace>(model, passes)) {}
+EdgeAblation::EdgeAblation(const Model& model, ComputeContext context)
+    : workspace_(std::make_unique<Workspace>(model, std::move(context))) {}
 
 EdgeAblation::~EdgeAblation() = default;
 
@@ -148,7 +152,7 @@ std::vector<TokenLoss> EdgeAblation::losses(HeadAblation& clean, const Pack& pac
   return results;
 }
 
-std::uint64_t edge_ablation_bytes(const ModelConfig& config, Index n_column, Index n_edge) {
+std::uint64_t EdgeAblation::bytes(const ModelConfig& config, Index n_column, Index n_edge) {
   const std::uint64_t at_once = std::min(n_edge, edges_at_once(n_column));
   const std::uint64_t columns = (at_once + 5) * config.d_model + 3 * config.d_mlp +
                                 4 * static_cast<std::uint64_t>(config.d_head());

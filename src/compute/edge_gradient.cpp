@@ -9,7 +9,7 @@
 #include "compute/ops_gradient.hpp"
 #include "headscope/error.hpp"
 #include "headscope/gradient.hpp"
-#include "headscope/memory.hpp"
+#include "headscope/ops.hpp"
 
 namespace headscope {
 namespace {
@@ -28,11 +28,11 @@ Index chunk_columns(const EdgeGraph& graph, Index d_model) {
 }  // namespace
 
 struct EdgeGradient::Workspace {
-  Workspace(const Model& model_given, Engine engine, Engine backward)
+  Workspace(const Model& model_given, ComputeContext context)
       : model(model_given),
         config(model.config),
         graph(config),
-        gradient(model, engine, backward),
+        gradient(model, std::move(context)),
         dqkv(config.n_layer),
         dmlp(config.n_layer) {}
 
@@ -146,8 +146,8 @@ struct EdgeGradient::Workspace {
   Index first_column_ = 0;  // of the chunk
 };
 
-EdgeGradient::EdgeGradient(const Model& model, Engine engine, Engine backward)
-    : workspace_(std::make_unique<Workspace>(model, engine, backward)) {}
+EdgeGradient::EdgeGradient(const Model& model, ComputeContext context)
+    : workspace_(std::make_unique<Workspace>(model, std::move(context))) {}
 
 EdgeGradient::~EdgeGradient() = default;
 
@@ -188,8 +188,8 @@ void EdgeGradient::run(Activations& clean, const Pack& pack, std::span<const flo
   }
 }
 
-std::uint64_t edge_gradient_bytes(const ModelConfig& config, Index n_column, int n_thread,
-                                  Engine engine) {
+std::uint64_t EdgeGradient::bytes(const ModelConfig& config, Index n_column, int n_thread,
+                                  const Engines& engines) {
   const EdgeGraph graph(config);
   const std::uint64_t d_model = config.d_model,
                       chunk = std::min(n_column, chunk_columns(graph, config.d_model)),
@@ -199,7 +199,8 @@ std::uint64_t edge_gradient_bytes(const ModelConfig& config, Index n_column, int
                       // as many groups as columns, at two each at least.
       of_chunk =
           (graph.n_node() + 6 * config.n_head) * d_model * chunk + (chunk / 2 + 1) * graph.n_edge();
-  return gradient_bytes(config, n_column, n_thread, engine) + (kept + of_chunk) * sizeof(float);
+  return HeadGradient::bytes(config, n_column, n_thread, engines) +
+         (kept + of_chunk) * sizeof(float);
 }
 
 }  // namespace headscope

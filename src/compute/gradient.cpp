@@ -11,7 +11,6 @@
 #include "compute/layer.hpp"
 #include "compute/ops_gradient.hpp"
 #include "compute/pack.hpp"
-#include "compute/product/weight_product.hpp"
 #include "compute/token_loss.hpp"
 #include "headscope/error.hpp"
 #include "headscope/forward.hpp"
@@ -47,15 +46,9 @@ arma::mat z_dot_gradient(const LayerGradient& gradient, Index n_head) {
 }
 
 struct HeadGradient::Workspace {
-  Workspace(const Model& model, Engine engine_given, Engine backward_given)
-      : engine(engine_given),
-        backward(backward_given),
-        forward(model, engine_given),
-        activations(model.config.n_layer) {}
+  explicit Workspace(ComputeContext given) : context(std::move(given)) {}
 
-  Engine engine, backward;
-  Forward forward;
-  Activations activations;
+  ComputeContext context;
   Buffer dresid, dz, normalized, dnormalized, qkv, dqkv, hidden, dhidden;
   PortGradientObserver ports = {};
 
@@ -63,14 +56,7 @@ struct HeadGradient::Workspace {
     if (ports) ports({layer, reader, values});
   }
 
-  // Those of a forward pass.
-  Activations& activations_of(const Pack& pack) {
-    LayerObserver* const observers[] = {&activations};
-    forward.run(pack, observers);
-    return activations;
-  }
-
-  // Sets d to the gradient of the weighted losses with respect to the stream after the last layer.
+  // d = the gradient of the weighted losses with respect to the stream after the last layer.
   TokenLoss start(const Model& model, const Matrix& resid_final, const Pack& pack,
                   std::span<const float> weights, Matrix& d) {
     d.zeros();
@@ -80,7 +66,7 @@ struct HeadGradient::Workspace {
     Matrix dln = dnormalized.matrix(d.n_rows, n_predicted);
     const TokenIds targets = final_norm_of_predictions(model, resid_final, pack.predictions, ln);
     TokenLoss loss = token_loss_with_gradient(ln, model.unembedding(), model.b_U, targets, dln,
-                                              engine, backward);
+                                              context.passes(), context.gradients());
     for (Index i = 0; i < n_predicted; ++i) dln.col(i) *= weights[i];
     show(model.config.n_layer, PortGradient::Reader::logits, dln);
     for_each_run(pack.predictions, [&](Index first, Index column, Index count) {
@@ -100,11 +86,12 @@ struct HeadGradient::Workspace {
     Matrix pre = hidden.matrix(config.d_mlp, d.n_cols);
     Matrix dpre = dhidden.matrix(config.d_mlp, d.n_cols);
     layer_norm(resid_mid, layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, ln);
-    multiply_weights(backward, layer.W_in, Transpose::no, ln, pre);
-    multiply_weights(backward, layer.W_out, Transpose::yes, d, dpre);
+    const Products products = context.gradients();
+    products.multiply(layer.W_in, Transpose::no, ln, pre);
+    products.multiply(layer.W_out, Transpose::yes, d, dpre);
     activation_gradient(pre, layer.b_in, config.activation, dpre, dpre);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
-    multiply_weights(backward, layer.W_in, Transpose::yes, dpre, dln);
+    products.multiply(layer.W_in, Transpose::yes, dpre, dln);
     show(index, PortGradient::Reader::mlp, dln);
     add_layer_norm_gradient(resid_mid, layer.ln_2_gain, config.layer_norm_epsilon, dln, d);
   }
@@ -117,35 +104,29 @@ struct HeadGradient::Workspace {
     Matrix ln = normalized.matrix(d.n_rows, d.n_cols);
     Matrix projected = qkv.matrix(3 * d.n_rows, d.n_cols);
     Matrix dprojected = dqkv.matrix(3 * d.n_rows, d.n_cols);
-    project_qkv(config, layer, resid_pre, ln, projected, backward);
+    const Products products = context.gradients();
+    project_qkv(config, layer, resid_pre, ln, projected, products);
     causal_attention_gradient(projected, config.n_head, config.score_scale(index), segments, dmixed,
-                              dprojected, backward);
+                              dprojected, products);
     show(index, PortGradient::Reader::attention, dprojected);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
-    multiply_weights(backward, layer.W_QKV, Transpose::yes, dprojected, dln);
+    products.multiply(layer.W_QKV, Transpose::yes, dprojected, dln);
     add_layer_norm_gradient(resid_pre, layer.ln_1_gain, config.layer_norm_epsilon, dln, d);
   }
 };
 
-HeadGradient::HeadGradient(const Model& model, Engine engine, Engine backward)
-    : model_(model), workspace_(std::make_unique<Workspace>(model, engine, backward)) {}
+HeadGradient::HeadGradient(const Model& model, ComputeContext context)
+    : model_(model), workspace_(std::make_unique<Workspace>(std::move(context))) {
+  check_complete(model);
+}
 
 HeadGradient::~HeadGradient() = default;
-
-TokenLoss HeadGradient::run(std::span<const TokenId> tokens, const LayerGradientObserver& observe) {
-  return run(workspace_->activations_of(Pack::of_document(tokens)), tokens, observe);
-}
 
 TokenLoss HeadGradient::run(Activations& clean, std::span<const TokenId> tokens,
                             const LayerGradientObserver& observe) {
   const Pack pack = Pack::of_document(tokens);
   const auto n_predicted = static_cast<float>(pack.predictions.size());
   return run(clean, pack, std::vector<float>(pack.predictions.size(), 1 / n_predicted), observe);
-}
-
-TokenLoss HeadGradient::run(const Pack& pack, std::span<const float> weights,
-                            const LayerGradientObserver& observe) {
-  return run(workspace_->activations_of(pack), pack, weights, observe);
 }
 
 TokenLoss HeadGradient::run(Activations& clean, const Pack& pack, std::span<const float> weights,
@@ -163,12 +144,23 @@ TokenLoss HeadGradient::run(Activations& clean, const Pack& pack, std::span<cons
   for (Index l = config.n_layer; l-- > 0;) {
     const LayerWeights& layer = model_.layers[l];
     w.through_mlp(model_, l, clean.resid_mid(l), dresid);
-    multiply_weights(w.backward, layer.W_O, Transpose::yes, dresid, dz);
+    w.context.gradients().multiply(layer.W_O, Transpose::yes, dresid, dz);
     observe({l, clean.z(l), dz});
     if (l == 0 && !ports) continue;
     w.through_attention(model_, l, pack.segments, clean.resid(l), dz, dresid);
   }
   return loss;
+}
+
+std::uint64_t HeadGradient::bytes(const ModelConfig& config, Index n_token, int n_thread,
+                                  const Engines& engines) {
+  // Gradients of the residual stream and z; the normalized stream, queries, keys, values and hidden
+  // units, each with its gradient; each thread's sum over the unembedding.
+  const std::uint64_t rows = 10 * config.d_model + 2 * config.d_mlp +
+                             static_cast<std::uint64_t>(n_thread) * config.d_model;
+  return Forward::loss_bytes(config, n_token, n_thread) + rows * n_token * sizeof(float) +
+         static_cast<std::uint64_t>(n_thread) *
+             attention_gradient_thread_bytes(config.d_head(), n_token, engines.gradients);
 }
 
 }  // namespace headscope

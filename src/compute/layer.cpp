@@ -3,11 +3,15 @@
 #include <algorithm>
 
 #include "compute/pack.hpp"
-#include "compute/product/weight_product.hpp"
 #include "headscope/error.hpp"
 #include "headscope/ops.hpp"
 
 namespace headscope {
+
+void check_complete(const Model& model) {
+  if (model.is_complete()) return;
+  throw ShapeError("model: expected token embedding and MLP weights, got attention weights only");
+}
 
 void check_input(const Model& model, const Pack& pack) {
   check_pack(pack, model.config);
@@ -30,19 +34,19 @@ void embed_into(const Model& model, const Pack& pack, blas::View resid) {
 }
 
 void project_qkv(const ModelConfig& config, const LayerWeights& layer, blas::ConstView resid,
-                 blas::View normalized, blas::View qkv, Engine engine) {
+                 blas::View normalized, blas::View qkv, const Products& products) {
   layer_norm(resid, layer.ln_1_gain, layer.ln_1_bias, config.layer_norm_epsilon, normalized);
-  multiply_weights(engine, layer.W_QKV, blas::Transpose::no, normalized, qkv);
+  products.multiply(layer.W_QKV, blas::Transpose::no, normalized, qkv);
   add_bias(qkv, layer.b_QKV);
 }
 
 void add_mlp(const ModelConfig& config, const LayerWeights& layer, blas::View resid,
-             blas::View normalized, blas::View hidden, Engine engine) {
+             blas::View normalized, blas::View hidden, const Products& products) {
   layer_norm(resid, layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, normalized);
-  multiply_weights(engine, layer.W_in, blas::Transpose::no, normalized, hidden);
+  products.multiply(layer.W_in, blas::Transpose::no, normalized, hidden);
   add_bias_activate(hidden, layer.b_in, config.activation);
   add_bias(resid, layer.b_out);
-  multiply_weights(engine, layer.W_out, blas::Transpose::no, hidden, resid, true);
+  products.multiply(layer.W_out, blas::Transpose::no, hidden, resid, true);
 }
 
 TokenIds final_norm_of_predictions(const Model& model, blas::ConstView resid_final,

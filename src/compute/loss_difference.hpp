@@ -1,8 +1,9 @@
 #pragma once
 
+#include "compute/product/weight_product.hpp"
 #include "headscope/model.hpp"
-#include "headscope/ops.hpp"
 #include "headscope/pack.hpp"
+#include "headscope/token_loss.hpp"
 
 namespace headscope {
 
@@ -17,14 +18,14 @@ inline constexpr Index vocabulary_chunk = 1024;
 /// variants.
 ///
 /// @param mean_unembedding  d_model, the unembedding's mean over the vocabulary.
-/// @param engine      of the differences of logits.
-/// @param passes      of the clean logits.
+/// @param differences  products of the differences of logits.
+/// @param passes      products of the clean logits.
 /// @param normalized  d_model x n_column, ln_f of the clean stream.
 /// @param D           d_model x (n_column n_variant), differences of the same.
 /// @param clean       losses of the predictions.
 /// @return            one per variant, in the order of the predictions.
 std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& mean_unembedding,
-                                             Engine engine, Engine passes,
+                                             const Products& differences, const Products& passes,
                                              blas::ConstView normalized, blas::ConstView D,
                                              const TokenLoss& clean,
                                              std::span<const Pack::Prediction> predictions);
@@ -33,7 +34,7 @@ std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& m
 /// @param D      d_model x n_column, the variant's.
 /// @param which  numbers of the predictions.
 /// @param loss   the variant's losses of all predictions.
-void replace_losses(const Model& model, Engine passes, blas::ConstView normalized,
+void replace_losses(const Model& model, const Products& passes, blas::ConstView normalized,
                     blas::ConstView D, std::span<const Pack::Prediction> predictions,
                     const std::vector<Index>& which, TokenLoss& loss);
 

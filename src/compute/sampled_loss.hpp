@@ -2,10 +2,10 @@
 
 #include <vector>
 
+#include "compute/product/weight_product.hpp"
 #include "headscope/model.hpp"
-#include "headscope/ops.hpp"
 #include "headscope/pack.hpp"
-#include "headscope/precision.hpp"
+#include "headscope/token_loss.hpp"
 
 namespace headscope {
 
@@ -36,10 +36,10 @@ class VocabularyDraw {
 
   /// @param mean_unembedding  d_model, the unembedding's mean over the vocabulary: it moves all
   ///                          logits alike and is left out of their differences.
-  /// @param passes      engine of the clean logits.
+  /// @param passes      products of the clean logits.
   /// @param normalized  d_model x n_column, ln_f of the clean stream.
   /// Memory while it works: the logits of 64 columns.
-  VocabularyDraw(const Model& model, const Vector& mean_unembedding, Engine passes,
+  VocabularyDraw(const Model& model, const Vector& mean_unembedding, const Products& passes,
                  blas::ConstView normalized, std::span<const Pack::Prediction> predictions,
                  const VocabularySample& sample);
 
@@ -62,7 +62,7 @@ class VocabularyDraw {
 
   const Model& model_;
   const Vector& mean_unembedding_;
-  Engine passes_;
+  Products passes_;
   std::vector<Column> columns_;
   Matrix tail_;  // d_model x n_column, sum over the tail of p_v (W_v - mean)
 };

@@ -248,16 +248,18 @@ class PruningPrecision : public PruningAnalysis,
 TEST_P(PruningPrecision, IsRecordedWithItsMeasuredError) {
   const auto [name, bound] = GetParam();
   const Results results = run(name, {"--precision", name});
-  const auto [engine, pass_engine, sample, exact_above] =
-      ablation_precision(*parse_precision(name), this_processor(), 0, 0);
+  const Engines engines = fastest_engines(*parse_precision(name), this_processor());
   EXPECT_EQ(std::get<std::string>(results.attributes.at("precision")), name);
-  EXPECT_EQ(std::get<std::string>(results.attributes.at("precision_engine")), engine_name(engine));
-  EXPECT_EQ(std::get<std::string>(results.attributes.at("pass_engine")), engine_name(pass_engine));
+  EXPECT_EQ(std::get<std::string>(results.attributes.at("precision_engine")),
+            engine_name(engines.differences));
+  EXPECT_EQ(std::get<std::string>(results.attributes.at("pass_engine")),
+            engine_name(engines.passes));
   EXPECT_EQ(std::get<std::string>(results.attributes.at("gradient_engine")),
-            engine_name(fastest_gradient_engine(*parse_precision(name), this_processor())));
+            engine_name(engines.gradients));
   const ResultsGroup& lower = results.group("pruning");
-  ASSERT_EQ(lower.has("precision_error"), engine != pass_engine);
-  if (engine == pass_engine) GTEST_SKIP() << "no engine of this precision is faster here";
+  ASSERT_EQ(lower.has("precision_error"), engines.differences != engines.passes);
+  if (engines.differences == engines.passes)
+    GTEST_SKIP() << "no engine of this precision is faster here";
   const Array& error = lower.variable("precision_error").values;
   EXPECT_GT(error(0), 0);
   EXPECT_LT(error(0), bound);

@@ -466,7 +466,7 @@ TEST(TasksAnalysis, MarginsOfBlimpEqualHuggingFaces) {
     std::size_t next = 0;
     for (const PairBatch& batch : pair_batches(files.tasks())) {
       const Pack pack = pack_of(files.tasks()[0], batch, false);
-      const TokenLoss loss = forward.loss(forward.run(pack), pack, 1).front();
+      const TokenLoss loss = forward.loss(forward.run(pack), pack);
       for (const double margin : margins_of(files.tasks()[0], batch, loss.nll)) {
         // float32 rounding of sums of log probabilities of up to about 100.
         EXPECT_NEAR(margin, expected.values[next++], 2e-4);

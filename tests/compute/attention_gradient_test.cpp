@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/double_reference.hpp"
+#include "support/products.hpp"
 #include "support/random_weights.hpp"
 
 namespace headscope {
@@ -56,7 +57,8 @@ arma::mat reference_gradient(const Matrix& qkv, Index n_head,
 Matrix gradient_of(const Matrix& qkv, Index n_head, std::span<const Pack::Segment> segments,
                    const Matrix& dz, Engine engine) {
   Matrix dqkv(qkv.n_rows, qkv.n_cols, arma::fill::value(arma::fdatum::nan));
-  causal_attention_gradient(qkv, n_head, gradient_scale, segments, dz, dqkv, engine);
+  causal_attention_gradient(qkv, n_head, gradient_scale, segments, dz, dqkv,
+                            test::products(engine));
   return dqkv;
 }
 
@@ -71,11 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, AttentionGradient,
                          testing::Values(GradientCase{Engine::float32, 2e-6},
                                          GradientCase{Engine::bfloat16_six, 2e-6},
                                          GradientCase{Engine::bfloat16_three, 3e-5}),
-                         [](const testing::TestParamInfo<GradientCase>& test) {
-                           std::string name = engine_name(test.param.engine);
-                           std::erase_if(name, [](char c) { return c == ' '; });
-                           return name;
-                         });
+                         [](const auto& test) { return test::label_of(test.param.engine); });
 
 // Heads of less than a tile, of more and of two; whole blocks of queries and not; short segments
 // and long ones that share a long stem.

@@ -6,6 +6,7 @@
 #include "headscope/gradient.hpp"
 #include "support/double_reference.hpp"
 #include "support/message_of.hpp"
+#include "support/products.hpp"
 #include "support/random_weights.hpp"
 
 namespace headscope {
@@ -85,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(WithAndWithoutLastTokens, PackTest, testing::Bool());
 TEST_P(PackTest, PredictsEachTokenAsItsSequenceByItself) {
   Forward forward(model_);
   const Matrix resid_final = forward.run(pack_);
-  expect_losses(forward.loss(resid_final, pack_, 1).front(), losses_apart());
+  expect_losses(forward.loss(resid_final, pack_), losses_apart());
 }
 
 TEST_P(PackTest, SharedTokensAndLastTokensThatPredictNothingTakeNoColumns) {
@@ -128,7 +129,9 @@ TEST_P(PackTest, GradientOfASharedColumnIsTheSumOverItsSequences) {
   HeadGradient gradient(model_);
   const auto gradients_of = [&](const Pack& pack, const std::vector<float>& weights) {
     std::vector<Matrix> dz(model_.config.n_layer);
-    gradient.run(pack, weights, [&](const LayerGradient& layer) { dz[layer.layer] = layer.dz; });
+    Activations clean = test::activations_of(model_, pack);
+    gradient.run(clean, pack, weights,
+                 [&](const LayerGradient& layer) { dz[layer.layer] = layer.dz; });
     return dz;
   };
   const std::vector<float> all = [&] {
@@ -182,11 +185,13 @@ class LongPackTest : public testing::Test {
     }
   }
 
-  std::vector<Matrix> gradients(Engine forward, Engine backward) {
-    HeadGradient gradient(model_, forward, backward);
+  std::vector<Matrix> gradients(const ComputeContext& context) {
+    HeadGradient gradient(model_, context);
+    Activations clean = test::activations_of(model_, pack_, context);
     const std::vector<float> weights(pack_.predictions.size(), 0.5F);
     std::vector<Matrix> dz(model_.config.n_layer);
-    gradient.run(pack_, weights, [&](const LayerGradient& layer) { dz[layer.layer] = layer.dz; });
+    gradient.run(clean, pack_, weights,
+                 [&](const LayerGradient& layer) { dz[layer.layer] = layer.dz; });
     return dz;
   }
 
@@ -201,9 +206,9 @@ class LongPackTest : public testing::Test {
 
 TEST_F(LongPackTest, PredictsEachTokenAsItsSequenceByItselfByEveryEngine) {
   for (const Engine engine : {Engine::float32, Engine::bfloat16_six}) {
-    Forward forward(model_, engine);
+    Forward forward(model_, {{.passes = engine}});
     const Matrix resid_final = forward.run(pack_);
-    const TokenLoss loss = forward.loss(resid_final, pack_, 1).front();
+    const TokenLoss loss = forward.loss(resid_final, pack_);
     ASSERT_EQ(loss.nll.size(), nll_.size());
     for (std::size_t i = 0; i < nll_.size(); ++i) {
       EXPECT_NEAR(loss.nll[i], nll_[i], test::float32_tolerance * nll_[i]) << "prediction " << i;
@@ -212,10 +217,11 @@ TEST_F(LongPackTest, PredictsEachTokenAsItsSequenceByItselfByEveryEngine) {
 }
 
 TEST_F(LongPackTest, GradientIsTheSameByEveryEngine) {
-  const std::vector<Matrix> expected = gradients(Engine::float32, Engine::float32);
+  const std::vector<Matrix> expected = gradients({});
   for (const auto& [engine, error] :
        {std::pair{Engine::bfloat16_six, test::float32_tolerance}, {Engine::bfloat16_three, 5e-5}}) {
-    const std::vector<Matrix> got = gradients(Engine::bfloat16_six, engine);
+    const std::vector<Matrix> got =
+        gradients({{.passes = Engine::bfloat16_six, .gradients = engine}});
     for (Index l = 0; l < model_.config.n_layer; ++l) {
       EXPECT_LT(test::relative_error(got[l], test::widen(expected[l])), error);
     }

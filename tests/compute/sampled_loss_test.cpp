@@ -19,7 +19,7 @@ class SampledLoss : public testing::Test {
 
   std::vector<TokenLoss> losses(const Model& model, const VocabularySample& sample,
                                 std::span<const HeadVariant> variants) const {
-    HeadAblation ablation(model, {.sample = sample});
+    HeadAblation ablation(model, {}, {.sample = sample});
     observe(ablation, model);
     return ablation.losses(tokens_, variants);
   }
@@ -88,9 +88,11 @@ TEST_F(SampledLoss, IsComputedFromAllEntriesWhereLogitsRiseByMuch) {
 }
 
 TEST_F(SampledLoss, IsThatOfAblatedHeadsAlone) {
-  HeadAblation sampled(model_, {.sample = {20, 20}}), whole(model_);
+  HeadAblation sampled(model_, {}, {.sample = {20, 20}}), whole(model_);
   observe(sampled);
   observe(whole);
+  EXPECT_TRUE(sampled.is_approximate());
+  EXPECT_FALSE(whole.is_approximate());
   const Pack pack = Pack::of_document(tokens_);
   EXPECT_NE(sampled.losses(pack, variants_)[0].nll, whole.losses(pack, variants_)[0].nll);
   EXPECT_EQ(sampled.float32_losses(pack, variants_)[0].nll, whole.losses(pack, variants_)[0].nll);

@@ -1,4 +1,3 @@
-#include <headscope/attention.hpp>
 #include <headscope/forward.hpp>
 #include <headscope/model.hpp>
 #include <headscope/version.hpp>

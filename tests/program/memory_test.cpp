@@ -1,5 +1,3 @@
-#include "headscope/memory.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <fstream>
 
 #include "headscope/model.hpp"
+#include "headscope/parameters.hpp"
 #include "headscope/results.hpp"
 #include "run/run_memory.hpp"
 #include "support/results_sample.hpp"
