@@ -19,7 +19,7 @@ using nlohmann::json;
 
 /// Pairs that are run together.
 struct Batch {
-  Pack pack;
+  SequenceBatch sequences;
   std::vector<float> weights;  // of predictions in the sum of margins
   std::vector<Index> ends;     // first column after each pair
 };
@@ -28,12 +28,12 @@ std::vector<Batch> batches(const json& pairs) {
   std::vector<Batch> all;
   for (std::size_t next = 0; next < pairs.size();) {
     Batch batch;
-    for (; next < pairs.size() && batch.pack.n_column() < 1024; ++next) {
+    for (; next < pairs.size() && batch.sequences.n_column() < 1024; ++next) {
       const auto good = pairs[next].at("good").get<TokenIds>(),
                  bad = pairs[next].at("bad").get<TokenIds>();
       const auto n_shared = static_cast<Index>(std::ranges::mismatch(good, bad).in1 - good.begin());
-      batch.pack.add_pair(good, bad, n_shared, false);
-      batch.ends.push_back(batch.pack.n_column());
+      batch.sequences.add_pair(good, bad, n_shared, false);
+      batch.ends.push_back(batch.sequences.n_column());
       batch.weights.insert(batch.weights.end(), good.size() - n_shared, -1.0F);
       batch.weights.insert(batch.weights.end(), bad.size() - n_shared, 1.0F);
     }
@@ -94,19 +94,20 @@ void measure(int argc, char** argv) {
   EdgeGradient edge_gradient(model, context);
   EdgeAblation exact(model, context);
   LayerObserver* const observers[] = {&clean};
-  const auto run_clean = [&](const Batch& batch) { forward.run(batch.pack, observers); };
+  const auto run_clean = [&](const Batch& batch) { forward.run(batch.sequences, observers); };
 
   std::vector<double> first_order(graph.n_edge(), 0), change(edges.size(), 0);
   const double backward_seconds = seconds([&] {
     for (const Batch& batch : all) {
       run_clean(batch);
-      gradient.run(clean.activations(), batch.pack, batch.weights, [](const LayerGradient&) {});
+      gradient.run(clean.activations(), batch.sequences, batch.weights,
+                   [](const LayerGradient&) {});
     }
   });
   const double first_order_seconds = seconds([&] {
     for (const Batch& batch : all) {
       run_clean(batch);
-      edge_gradient.run(clean.activations(), batch.pack, batch.weights, zero, batch.ends,
+      edge_gradient.run(clean.activations(), batch.sequences, batch.weights, zero, batch.ends,
                         [&](Index, std::span<const float> effects) {
                           for (std::size_t i = 0; i < effects.size(); ++i) {
                             first_order[i] += static_cast<double>(effects[i]);
@@ -117,8 +118,8 @@ void measure(int argc, char** argv) {
   const double exact_seconds = seconds([&] {
     for (const Batch& batch : all) {
       run_clean(batch);
-      const double margin = margin_of(clean.clean_loss(batch.pack), batch.weights);
-      const std::vector<TokenLoss> losses = exact.losses(clean, batch.pack, edges, zero);
+      const double margin = margin_of(clean.clean_loss(batch.sequences), batch.weights);
+      const std::vector<TokenLoss> losses = exact.losses(clean, batch.sequences, edges, zero);
       for (std::size_t i = 0; i < edges.size(); ++i) {
         change[i] += margin_of(losses[i], batch.weights) - margin;
       }

@@ -188,7 +188,7 @@ std::vector<TokenLoss> Explanation::losses(Index layer, const std::vector<Varian
 }
 
 void Explanation::end_piece(Index block, DocumentStatistics& statistics) {
-  const TokenLoss clean = ablation_->clean_loss(Pack::of_document(tokens_));
+  const TokenLoss clean = ablation_->clean_loss(SequenceBatch::of_document(tokens_));
   statistics.sum(explained_token_count, {n_block})(block) += static_cast<double>(clean.nll.size());
   for (Index layer = 0; layer < model_.config.n_layer; ++layer) {
     const std::vector<Variant> variants = variants_of(layer);

@@ -179,15 +179,15 @@ class Paths : public Analysis {
 
   std::uint64_t add_means(const PairBatch& batch, DocumentStatistics& statistics) {
     const Task& task = tasks_[batch.task];
-    const Pack pack = pack_of(task, batch, true);
+    const SequenceBatch sequences = sequences_of(task, batch, true);
     const std::vector<double> times = token_counts(task, batch);
     const PathSums names(batch.task);
     NodeSums sums(model_, times, names, statistics);
     LayerObserver* const observers[] = {&sums};
-    forward_.run(pack, observers);
+    forward_.run(sequences, observers);
     double& n_token = statistics.sum(names.n_token, {1})(0);
     for (const double each : times) n_token += each;
-    return pack.n_column();
+    return sequences.n_column();
   }
 
   void read_means(const Statistics& earlier) {
@@ -223,14 +223,15 @@ class Paths : public Analysis {
 
   std::uint64_t add_first_order(const PairBatch& batch, DocumentStatistics& statistics) {
     const Task& task = tasks_[batch.task];
-    const Pack pack = pack_of(task, batch, false);
+    const SequenceBatch sequences = sequences_of(task, batch, false);
     LayerObserver* const observers[] = {&ablation_};
-    forward_.run(pack, observers);
+    forward_.run(sequences, observers);
     const PathSums names(batch.task);
     Array &n_pair = statistics.sum(names.n_pair, {n_document_block}),
           &margin = statistics.sum(names.margin, {n_document_block}),
           &correct = statistics.sum(names.correct, {n_document_block});
-    const std::vector<double> margins = margins_of(task, batch, ablation_.clean_loss(pack).nll);
+    const std::vector<double> margins =
+        margins_of(task, batch, ablation_.clean_loss(sequences).nll);
     for (std::size_t i = 0; i < batch.count; ++i) {
       const std::size_t block = document_block(batch.first + i, task.pairs.size());
       n_pair(block) += 1;
@@ -239,7 +240,7 @@ class Paths : public Analysis {
     }
     const Index n_edge = graph_.n_edge();
     std::vector<double> sum(n_edge, 0), squares(n_edge, 0);
-    gradient_.run(ablation_.activations(), pack, margin_weights(task, batch),
+    gradient_.run(ablation_.activations(), sequences, margin_weights(task, batch),
                   replacement_[batch.task], pair_ends(task, batch),
                   [&](Index, std::span<const float> effects) {
                     for (Index edge = 0; edge < n_edge; ++edge) {
@@ -253,7 +254,7 @@ class Paths : public Analysis {
     };
     add(names.first_order, sum);
     add(names.squared_order, squares);
-    return pack.n_column();
+    return sequences.n_column();
   }
 
   // Pass 2 ----------------------------------------------------------------------------------------
@@ -264,13 +265,13 @@ class Paths : public Analysis {
     for (std::size_t i = 0; i < run.count; ++i) n_exact(block_of(run, i)) += 1;
     const std::vector<Index>& edges = plans_[run.task].exact();
     if (edges.empty()) return 0;
-    const Pack pack = pack_of(sampled_.task, run, false);
+    const SequenceBatch sequences = sequences_of(sampled_.task, run, false);
     LayerObserver* const observers[] = {&ablation_};
-    forward_.run(pack, observers);
+    forward_.run(sequences, observers);
     const std::vector<double> margins =
-        margins_of(sampled_.task, run, ablation_.clean_loss(pack).nll);
+        margins_of(sampled_.task, run, ablation_.clean_loss(sequences).nll);
     const std::vector<TokenLoss> losses =
-        exact_.losses(ablation_, pack, edges, replacement_[run.task]);
+        exact_.losses(ablation_, sequences, edges, replacement_[run.task]);
     Array &change = statistics.sum(names.change, {n_document_block, edges.size()}),
           &squared = statistics.sum(names.squared_change, {edges.size()});
     for (std::size_t edge = 0; edge < edges.size(); ++edge) {
@@ -281,7 +282,7 @@ class Paths : public Analysis {
         squared(edge) += lost * lost;
       }
     }
-    return pack.n_column();
+    return sequences.n_column();
   }
 
   /// The circuits that this pass runs on a task, those of all orders one after the other.
@@ -305,7 +306,7 @@ class Paths : public Analysis {
                              const std::vector<std::vector<unsigned char>>& circuits,
                              DocumentStatistics& statistics) {
     const PathSums names(run.task);
-    const Pack pack = pack_of(sampled_.task, run, false);
+    const SequenceBatch sequences = sequences_of(sampled_.task, run, false);
     const std::size_t n_step = circuit_steps(graph_.n_edge()).size();
     const bool by_block = pass_ == exact_pass;
     Array& sum = by_block ? statistics.sum(names.kept, {n_document_block, n_path_order, n_step})
@@ -313,7 +314,7 @@ class Paths : public Analysis {
                                            {CircuitSize::n_point(graph_.n_edge())});
     for (std::size_t i = 0; i < circuits.size(); ++i) {
       const std::vector<double> margins = margins_of(
-          sampled_.task, run, circuit_.run(pack, replacement_[run.task], circuits[i]).nll);
+          sampled_.task, run, circuit_.run(sequences, replacement_[run.task], circuits[i]).nll);
       for (std::size_t pair = 0; pair < run.count; ++pair) {
         if (by_block) {
           sum(block_of(run, pair), i / n_step, i % n_step) += margins[pair];
@@ -322,7 +323,7 @@ class Paths : public Analysis {
         }
       }
     }
-    return pack.n_column();
+    return sequences.n_column();
   }
 
   const Model& model_;

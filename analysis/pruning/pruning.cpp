@@ -137,7 +137,7 @@ class Pruning : public Analysis {
       if (is_ablated_) prune(statistics);
       return;
     }
-    const TokenLoss& loss = ablation_.clean_loss(Pack::of_document(tokens_));
+    const TokenLoss& loss = ablation_.clean_loss(SequenceBatch::of_document(tokens_));
     if (!is_ablated_) {
       Array& sum = statistics.sum("other_baseline", {n_document_block, 2});
       sum(block_, 0) = loss.sum();
@@ -261,7 +261,7 @@ class Pruning : public Analysis {
     std::vector<HeadVariant> sample;
     for (const Index unit : precision_sample(n_unit)) sample.push_back(variants[unit * n_method]);
     const std::vector<TokenLoss> losses =
-        ablation_.float32_losses(Pack::of_document(tokens_), sample);
+        ablation_.float32_losses(SequenceBatch::of_document(tokens_), sample);
     Array& row = statistics.row("float32", {sample.size()});
     for (std::size_t i = 0; i < losses.size(); ++i) row(i) += losses[i].sum();
   }
@@ -334,7 +334,7 @@ class Pruning : public Analysis {
 
   void prune(DocumentStatistics& statistics) {
     const std::vector<TokenLoss> losses =
-        ablation_.masked_losses(Pack::of_document(tokens_), masks_);
+        ablation_.masked_losses(SequenceBatch::of_document(tokens_), masks_);
     for (std::size_t mask = 0; mask < masks_.size(); ++mask) {
       add_curve_loss(mask, losses[mask], statistics);
     }

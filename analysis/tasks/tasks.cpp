@@ -83,7 +83,7 @@ class Tasks : public Analysis {
 
   std::uint64_t add_z(const PairBatch& batch, DocumentStatistics& statistics) {
     const Task& task = tasks_[batch.task];
-    const Pack pack = pack_of(task, batch, true);
+    const SequenceBatch sequences = sequences_of(task, batch, true);
     const std::vector<double> times = token_counts(task, batch);
     const TaskSums names(batch.task);
     const Index d_model = model_.config.d_model;
@@ -96,10 +96,10 @@ class Tasks : public Analysis {
       }
     });
     LayerObserver* const observers[] = {&observer};
-    forward_.run(pack, observers);
+    forward_.run(sequences, observers);
     double& n_token = statistics.sum(names.n_token, {1})(0);
     for (const double each : times) n_token += each;
-    return pack.n_column();
+    return sequences.n_column();
   }
 
   // Pass 1 ----------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ class Tasks : public Analysis {
   std::uint64_t add_effects(const PairBatch& batch, DocumentStatistics& statistics) {
     const ModelConfig& config = model_.config;
     const Task& task = tasks_[batch.task];
-    const Pack pack = pack_of(task, batch, false);
+    const SequenceBatch sequences = sequences_of(task, batch, false);
     const FirstDifference first = first_difference(task, batch);
     std::vector<arma::mat> direct;
     EachLayer observer([&](const LayerView& view) {
@@ -132,18 +132,18 @@ class Tasks : public Analysis {
                                            first.directions.directions, config.n_head));
     });
     LayerObserver* const observers[] = {&observer, &ablation_};
-    const Matrix& resid_final = forward_.run(pack, observers);
-    add_margins(batch, margins_of(task, batch, ablation_.clean_loss(pack).nll),
-                ablated_margins(batch, pack), statistics);
+    const Matrix& resid_final = forward_.run(sequences, observers);
+    add_margins(batch, margins_of(task, batch, ablation_.clean_loss(sequences).nll),
+                ablated_margins(batch, sequences), statistics);
     add_direct_effects(batch, Matrix(resid_final.cols(first.columns)), direct, statistics);
-    add_first_order(batch, pack, statistics);
-    return pack.n_column();
+    add_first_order(batch, sequences, statistics);
+    return sequences.n_column();
   }
 
   /// Where the pairs of a batch first differ, those left out whose first word differs or of which a
   /// side ends there.
   struct FirstDifference {
-    arma::uvec columns;          ///< of the last shared tokens in the pack
+    arma::uvec columns;          ///< of the last shared tokens in the sequences
     LogitDirections directions;  ///< of logit(good's token) - logit(bad's token), one per column
   };
 
@@ -164,21 +164,22 @@ class Tasks : public Analysis {
   }
 
   /// Margins with each head ablated: ablation x unit, of pairs.
-  std::vector<std::vector<double>> ablated_margins(const PairBatch& batch, const Pack& pack) {
+  std::vector<std::vector<double>> ablated_margins(const PairBatch& batch,
+                                                   const SequenceBatch& sequences) {
     const ModelConfig& config = model_.config;
     std::vector<HeadVariant> variants;
     for (const bool to_mean : {false, true}) {
       for (Index l = 0; l < config.n_layer; ++l) {
         // One column stands for all tokens.
-        const blas::ConstView mean(mean_z_[batch.task].colptr(l), config.d_model, pack.n_column(),
-                                   0);
+        const blas::ConstView mean(mean_z_[batch.task].colptr(l), config.d_model,
+                                   sequences.n_column(), 0);
         for (Index h = 0; h < config.n_head; ++h) {
           variants.push_back({l, {h}, to_mean ? mean : blas::ConstView()});
         }
       }
     }
     std::vector<std::vector<double>> margins;
-    for (const TokenLoss& loss : ablation_.losses(pack, variants)) {
+    for (const TokenLoss& loss : ablation_.losses(sequences, variants)) {
       margins.push_back(margins_of(tasks_[batch.task], batch, loss.nll));
     }
     return margins;
@@ -230,11 +231,12 @@ class Tasks : public Analysis {
   }
 
   /// Pairs do not depend on each other: one backward pass from the sum of their margins.
-  void add_first_order(const PairBatch& batch, const Pack& pack, DocumentStatistics& statistics) {
+  void add_first_order(const PairBatch& batch, const SequenceBatch& sequences,
+                       DocumentStatistics& statistics) {
     const ModelConfig& config = model_.config;
     const std::vector<float> weights = margin_weights(tasks_[batch.task], batch);
     Array& sum = statistics.sum(TaskSums(batch.task).first_order, {config.n_layer, config.n_head});
-    gradient_.run(ablation_.activations(), pack, weights, [&](const LayerGradient& view) {
+    gradient_.run(ablation_.activations(), sequences, weights, [&](const LayerGradient& view) {
       const arma::mat products = z_dot_gradient(view, config.n_head);
       for (Index h = 0; h < config.n_head; ++h) {
         sum(view.layer, h) -= arma::accu(products.row(h));

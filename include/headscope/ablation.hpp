@@ -35,9 +35,9 @@ struct StreamVariant {
   blas::ConstView difference;  ///< d_model x n_token
 };
 
-/// Exact losses of a document or pack with heads replaced.
+/// Exact losses of a document or batch with heads replaced.
 ///
-/// HeadAblation observes the clean forward pass of a document or pack and keeps its activations. A
+/// HeadAblation observes the clean forward pass of a document or batch and keeps its activations. A
 /// variant is then computed as the difference delta of its residual stream from the clean stream.
 /// With replaced heads, the difference after the attention of their layer is
 ///
@@ -61,42 +61,44 @@ class HeadAblation : public LayerObserver {
                         const AblationPrecision& precision = {});
   ~HeadAblation() override;
 
-  /// Keeps the layer. All layers of one forward pass, in order, make its document or pack that of
+  /// Keeps the layer. All layers of one forward pass, in order, make its document or batch that of
   /// the functions below.
   void observe_layer(const LayerView& view) override;
 
   /// The losses with all heads.
-  /// @param pack  the one observed.
+  /// @param batch  the one observed.
   /// @throws ShapeError if its columns are not as many as those observed.
-  const TokenLoss& clean_loss(const Pack& pack);
+  const TokenLoss& clean_loss(const SequenceBatch& batch);
 
   /// @param variants  of any layers; those of one layer, or of layers close together, share work.
-  /// @return          one per variant: losses of the pack's predictions, in their order. A typical
+  /// @return          one per variant: losses of the batch's predictions, in their order. A typical
   ///                  change, beyond a multiple of which losses are computed again, is the median
   ///                  over the variants that replace as many heads.
   /// @throws ShapeError if a layer, head or replacement does not fit the model; gives both.
   /// Memory: at most `columns_at_once` columns of the residual stream, in addition to three
-  /// matrices as large as the pack's stream for each layer.
-  std::vector<TokenLoss> losses(const Pack& pack, std::span<const HeadVariant> variants);
+  /// matrices as large as the batch's stream for each layer.
+  std::vector<TokenLoss> losses(const SequenceBatch& batch, std::span<const HeadVariant> variants);
 
   /// The same with something added to the residual stream.
-  std::vector<TokenLoss> losses(const Pack& pack, std::span<const StreamVariant> variants);
+  std::vector<TokenLoss> losses(const SequenceBatch& batch,
+                                std::span<const StreamVariant> variants);
 
   /// The same for a document.
   std::vector<TokenLoss> losses(std::span<const TokenId> tokens,
                                 std::span<const HeadVariant> variants) {
-    return losses(Pack::of_document(tokens), variants);
+    return losses(SequenceBatch::of_document(tokens), variants);
   }
 
   /// Whether `losses` may differ from losses by the engine of passes and the whole vocabulary.
   bool is_approximate() const;
   /// `losses` by OpenBLAS's products and the whole vocabulary, whatever the engine of differences
   /// and the sample. Their difference from `losses` is the error of `losses`.
-  std::vector<TokenLoss> float32_losses(const Pack& pack, std::span<const HeadVariant> variants);
+  std::vector<TokenLoss> float32_losses(const SequenceBatch& batch,
+                                        std::span<const HeadVariant> variants);
 
   /// Losses with heads of any layers set to zero.
   /// @param masks  one per variant, n_head x n_layer.
-  std::vector<TokenLoss> masked_losses(const Pack& pack, std::span<const HeadMask> masks);
+  std::vector<TokenLoss> masked_losses(const SequenceBatch& batch, std::span<const HeadMask> masks);
 
   /// What is kept of the observed forward pass, for HeadGradient.
   Activations& activations();

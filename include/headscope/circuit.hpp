@@ -7,7 +7,7 @@
 #include "headscope/compute_context.hpp"
 #include "headscope/edges.hpp"
 #include "headscope/model.hpp"
-#include "headscope/pack.hpp"
+#include "headscope/sequence_batch.hpp"
 #include "headscope/token_loss.hpp"
 
 namespace headscope {
@@ -35,12 +35,13 @@ class CircuitForward {
 
   /// @param replacement  d_model x n_node, for all tokens.
   /// @param kept         by EdgeGraph::edge, 1 for the edges that are kept.
-  /// @return             losses of the pack's predictions, in their order.
-  /// @throws ShapeError if counts differ, or a token or the pack does not fit the model.
+  /// @return             losses of the batch's predictions, in their order.
+  /// @throws ShapeError if counts differ, or a token or the batch does not fit the model.
   /// Memory: n_node d_model n_column floats.
-  TokenLoss run(const Pack& pack, const Matrix& replacement, std::span<const unsigned char> kept);
+  TokenLoss run(const SequenceBatch& batch, const Matrix& replacement,
+                std::span<const unsigned char> kept);
 
-  /// Columns of a pack, at most, if it has more than one sequence or pair: bounds the memory.
+  /// Columns of a batch, at most, if it has more than one sequence or pair: bounds the memory.
   static Index columns_at_once(const ModelConfig& config);
 
   /// Upper bound on the bytes that it keeps, what it keeps in the context included.

@@ -22,13 +22,13 @@ class EdgeAblation {
   EdgeAblation(const EdgeAblation&) = delete;
   EdgeAblation& operator=(const EdgeAblation&) = delete;
 
-  /// @param clean        has observed the pack.
+  /// @param clean        has observed the batch.
   /// @param edges        by EdgeGraph::edge, in any order.
   /// @param replacement  d_model x n_node: what each node's output is replaced by, for all tokens.
-  /// @return             one per edge: losses of the pack's predictions, in their order.
+  /// @return             one per edge: losses of the batch's predictions, in their order.
   /// @throws ShapeError if counts differ or there is no such edge.
-  std::vector<TokenLoss> losses(HeadAblation& clean, const Pack& pack, std::span<const Index> edges,
-                                const Matrix& replacement);
+  std::vector<TokenLoss> losses(HeadAblation& clean, const SequenceBatch& batch,
+                                std::span<const Index> edges, const Matrix& replacement);
 
   /// Upper bound on the bytes that it keeps, without its HeadAblation.
   static std::uint64_t bytes(const ModelConfig& config, Index n_column, Index n_edge);

@@ -7,13 +7,13 @@
 #include "headscope/blas.hpp"
 #include "headscope/compute_context.hpp"
 #include "headscope/model.hpp"
-#include "headscope/pack.hpp"
+#include "headscope/sequence_batch.hpp"
 #include "headscope/token_loss.hpp"
 #include "headscope/types.hpp"
 
 namespace headscope {
 
-/// What one layer did to one document or pack. References are valid only during the observer's
+/// What one layer did to one document or batch. References are valid only during the observer's
 /// call.
 struct LayerView {
   Index layer;
@@ -22,7 +22,7 @@ struct LayerView {
   const Matrix& normalized;  ///< d_model x n_token, after ln_1
   const Matrix& qkv;    ///< 3 d_model x n_token, rows Q | K | V, head h at rows h * d_head of each
   const Cube& pattern;  ///< key x query x head, probability; empty unless an observer wants it,
-                        ///< and for packs of several segments
+                        ///< and for batches of several sequences
   const Matrix& z;      ///< d_model x n_token, head h at rows h * d_head
   const Matrix& attention_output;  ///< d_model x n_token, W_O z + b_O
   const Matrix& resid_mid;         ///< d_model x n_token, after attention
@@ -59,17 +59,17 @@ class Forward {
   const Matrix& run(std::span<const TokenId> tokens,
                     std::span<LayerObserver* const> observers = {});
 
-  /// The same for a pack. @throws ShapeError also if the pack's parts do not fit together.
-  const Matrix& run(const Pack& pack, std::span<LayerObserver* const> observers = {});
+  /// The same for a batch. @throws ShapeError also if the batch's sequences and columns do not fit.
+  const Matrix& run(const SequenceBatch& batch, std::span<LayerObserver* const> observers = {});
 
   /// Loss of predicting tokens 1 .. T-1 from the residual stream after the last layer.
   /// @param resid_final  d_model x n_token.
   /// @throws ShapeError if the counts differ.
   TokenLoss loss(blas::ConstView resid_final, std::span<const TokenId> tokens);
 
-  /// Losses of a pack's predictions, in their order.
+  /// Losses of a batch's predictions, in their order.
   /// @param resid_final  d_model x n_column.
-  TokenLoss loss(blas::ConstView resid_final, const Pack& pack);
+  TokenLoss loss(blas::ConstView resid_final, const SequenceBatch& batch);
 
   /// All logits, d_vocab x n_token: for few tokens, since they take much memory.
   Matrix logits(const Matrix& resid_final);

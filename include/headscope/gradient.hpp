@@ -6,7 +6,7 @@
 
 #include "headscope/compute_context.hpp"
 #include "headscope/model.hpp"
-#include "headscope/pack.hpp"
+#include "headscope/sequence_batch.hpp"
 #include "headscope/token_loss.hpp"
 
 namespace headscope {
@@ -69,12 +69,12 @@ class HeadGradient {
   TokenLoss run(Activations& clean, std::span<const TokenId> tokens,
                 const LayerGradientObserver& observe);
 
-  /// The same for a pack and L = sum over its predictions of weight times negative log likelihood.
-  /// Sequences of a pack do not depend on each other: the gradient at a column is that of the
+  /// The same for a batch and L = sum over its predictions of weight times negative log likelihood.
+  /// Sequences of a batch do not depend on each other: the gradient at a column is that of the
   /// predictions of its own sequences.
   /// @param weights  one per prediction.
   /// @param ports    if given, is shown the gradients of all ports too, last layer first.
-  TokenLoss run(Activations& clean, const Pack& pack, std::span<const float> weights,
+  TokenLoss run(Activations& clean, const SequenceBatch& batch, std::span<const float> weights,
                 const LayerGradientObserver& observe, const PortGradientObserver& ports = {});
 
   /// Upper bound on the bytes that it keeps, what it keeps in the context included.

@@ -12,8 +12,8 @@
 #include "compute/difference.hpp"
 #include "compute/layer.hpp"
 #include "compute/loss_difference.hpp"
-#include "compute/pack.hpp"
 #include "compute/sampled_loss.hpp"
+#include "compute/sequence_batch.hpp"
 #include "compute/token_loss.hpp"
 #include "headscope/error.hpp"
 #include "headscope/ops.hpp"
@@ -145,12 +145,12 @@ struct HeadAblation::Workspace {
   Vector mean_unembedding;  // empty until it is needed
   Activations clean;
   std::optional<TokenLoss> clean_loss;
-  std::optional<VocabularyDraw> draw;                                 // of the clean pack
+  std::optional<VocabularyDraw> draw;                                 // of the clean batch
   Buffer normalized, qkv, z, hidden;                                  // of the variants
   Buffer clean_normalized, clean_qkv, clean_hidden, clean_activated;  // of one layer
 
   /// @param changes  in ascending order of place, at most variants_at_once.
-  std::vector<TokenLoss> losses(const Pack& pack, std::span<const Change> changes,
+  std::vector<TokenLoss> losses(const SequenceBatch& batch, std::span<const Change> changes,
                                 const Method& method) {
     const Index n_token = clean.n_token(), d_model = config.d_model;
     Matrix stream(d_model, n_token * changes.size(), arma::fill::zeros);
@@ -171,7 +171,7 @@ struct HeadAblation::Workspace {
       products.set(model.layers[layer], n_begun > 0, method.differences.for_columns(stream.n_cols));
       if (n_begun > 0) prepare_attention(layer, method.passes);
       for_blocks(0, n_begun, [&](Index first, Index count) {
-        add_attention(layer, pack, changes.subspan(first, count), method.passes,
+        add_attention(layer, batch, changes.subspan(first, count), method.passes,
                       blas::View(stream).cols(first * n_token, count * n_token));
       });
       begin_at({layer, StartPoint::Sublayer::mlp});
@@ -186,11 +186,12 @@ struct HeadAblation::Workspace {
     layer_norm_difference(resid_final, stream, model.ln_f_gain, config.layer_norm_epsilon, stream);
     if (mean_unembedding.is_empty()) mean_unembedding = arma::mean(model.unembedding(), 1);
     if (method.is_sampled) {
-      if (!draw) draw.emplace(model, mean_unembedding, method.passes, ln, pack.predictions, sample);
-      return draw->losses(ln, stream, *clean_loss, pack.predictions);
+      if (!draw)
+        draw.emplace(model, mean_unembedding, method.passes, ln, batch.predictions, sample);
+      return draw->losses(ln, stream, *clean_loss, batch.predictions);
     }
     return losses_of_differences(model, mean_unembedding, method.differences, method.passes, ln,
-                                 stream, *clean_loss, pack.predictions);
+                                 stream, *clean_loss, batch.predictions);
   }
 
   Matrix final_norm() {
@@ -244,7 +245,7 @@ struct HeadAblation::Workspace {
     }
   }
 
-  void add_attention(Index l, const Pack& pack, std::span<const Change> changes,
+  void add_attention(Index l, const SequenceBatch& batch, std::span<const Change> changes,
                      const Products& passes, blas::View stream) {
     const LayerWeights& layer = model.layers[l];
     const Index n_token = clean.n_token();
@@ -254,8 +255,8 @@ struct HeadAblation::Workspace {
     layer_norm_difference(clean.resid(l), stream, layer.ln_1_gain, config.layer_norm_epsilon, ln);
     products.W_QKV.multiply(ln, projected);
     add_clean(clean_qkv.matrix(3 * config.d_model, n_token), 1, projected);
-    packed_attention(projected, config.n_head, config.score_scale(l), pack.segments, changes.size(),
-                     dz, passes);
+    causal_attention(projected, config.n_head, config.score_scale(l), batch.sequences,
+                     changes.size(), dz, passes);
     add_clean(clean.z(l), -1, dz);
     for (Index i = 0; i < changes.size(); ++i) {
       replace_heads(l, changes[i], blas::View(dz).cols(i * n_token, n_token));
@@ -294,7 +295,7 @@ struct HeadAblation::Workspace {
   }
 
   /// Losses of any number of variants, in order.
-  std::vector<TokenLoss> all_losses(const Pack& pack, const std::vector<Change>& changes,
+  std::vector<TokenLoss> all_losses(const SequenceBatch& batch, const std::vector<Change>& changes,
                                     const Method& method) {
     std::vector<std::size_t> order(changes.size());
     std::iota(order.begin(), order.end(), 0);
@@ -306,7 +307,7 @@ struct HeadAblation::Workspace {
       for (std::size_t i = first; i < std::min<std::size_t>(first + group, order.size()); ++i) {
         chosen.push_back(changes[order[i]]);
       }
-      std::vector<TokenLoss> of_group = losses(pack, chosen, method);
+      std::vector<TokenLoss> of_group = losses(batch, chosen, method);
       for (std::size_t i = 0; i < of_group.size(); ++i) {
         results[order[first + i]] = std::move(of_group[i]);
       }
@@ -336,26 +337,26 @@ Activations& HeadAblation::activations() {
   return workspace_->clean;
 }
 
-const TokenLoss& HeadAblation::clean_loss(const Pack& pack) {
+const TokenLoss& HeadAblation::clean_loss(const SequenceBatch& batch) {
   Workspace& w = *workspace_;
   check_count("layers observed", model_.config.n_layer, w.clean.n_layer());
-  check_count("columns of the ablated pack", w.clean.n_token(), pack.n_column());
-  check_pack(pack, model_.config);
+  check_count("columns of the ablated batch", w.clean.n_token(), batch.n_column());
+  check_batch(batch, model_.config);
   if (!w.clean_loss) {
-    Matrix ln = w.normalized.matrix(model_.config.d_model, pack.predictions.size());
+    Matrix ln = w.normalized.matrix(model_.config.d_model, batch.predictions.size());
     const TokenIds targets = final_norm_of_predictions(model_, w.clean.resid(model_.config.n_layer),
-                                                       pack.predictions, ln);
+                                                       batch.predictions, ln);
     w.clean_loss = token_loss(ln, model_.unembedding(), model_.b_U, targets, context_.passes());
   }
   return *w.clean_loss;
 }
 
-std::vector<TokenLoss> HeadAblation::losses(const Pack& pack,
+std::vector<TokenLoss> HeadAblation::losses(const SequenceBatch& batch,
                                             std::span<const HeadVariant> variants) {
-  const TokenLoss& clean = clean_loss(pack);
-  const std::vector<Change> changes = changes_of(variants, model_.config, pack.n_column());
+  const TokenLoss& clean = clean_loss(batch);
+  const std::vector<Change> changes = changes_of(variants, model_.config, batch.n_column());
   std::vector<TokenLoss> losses = workspace_->all_losses(
-      pack, changes, {context_.differences(), context_.passes(), !precision_.sample.is_whole()});
+      batch, changes, {context_.differences(), context_.passes(), !precision_.sample.is_whole()});
   if (std::isinf(precision_.exact_above)) return losses;
   const std::vector<std::size_t> large =
       large_changes(losses, clean, variants, precision_.exact_above);
@@ -363,7 +364,7 @@ std::vector<TokenLoss> HeadAblation::losses(const Pack& pack,
   std::vector<Change> again;
   for (const std::size_t i : large) again.push_back(changes[i]);
   std::vector<TokenLoss> exact =
-      workspace_->all_losses(pack, again, {context_.passes(), context_.passes()});
+      workspace_->all_losses(batch, again, {context_.passes(), context_.passes()});
   for (std::size_t i = 0; i < large.size(); ++i) losses[large[i]] = std::move(exact[i]);
   return losses;
 }
@@ -373,34 +374,34 @@ bool HeadAblation::is_approximate() const {
          !precision_.sample.is_whole();
 }
 
-std::vector<TokenLoss> HeadAblation::float32_losses(const Pack& pack,
+std::vector<TokenLoss> HeadAblation::float32_losses(const SequenceBatch& batch,
                                                     std::span<const HeadVariant> variants) {
-  clean_loss(pack);
-  return workspace_->all_losses(pack, changes_of(variants, model_.config, pack.n_column()),
+  clean_loss(batch);
+  return workspace_->all_losses(batch, changes_of(variants, model_.config, batch.n_column()),
                                 {context_.float32(), context_.passes()});
 }
 
-std::vector<TokenLoss> HeadAblation::losses(const Pack& pack,
+std::vector<TokenLoss> HeadAblation::losses(const SequenceBatch& batch,
                                             std::span<const StreamVariant> variants) {
-  clean_loss(pack);
+  clean_loss(batch);
   std::vector<Change> changes;
   for (const StreamVariant& variant : variants) {
-    check_variant(variant, model_.config, pack.n_column());
+    check_variant(variant, model_.config, batch.n_column());
     changes.push_back({variant.start, nullptr, nullptr, variant.difference});
   }
-  return workspace_->all_losses(pack, changes, {context_.differences(), context_.passes()});
+  return workspace_->all_losses(batch, changes, {context_.differences(), context_.passes()});
 }
 
-std::vector<TokenLoss> HeadAblation::masked_losses(const Pack& pack,
+std::vector<TokenLoss> HeadAblation::masked_losses(const SequenceBatch& batch,
                                                    std::span<const HeadMask> masks) {
-  clean_loss(pack);
+  clean_loss(batch);
   std::vector<Change> changes;
   for (const HeadMask& mask : masks) {
     check_count("rows of a head mask", model_.config.n_head, mask.n_rows);
     check_count("columns of a head mask", model_.config.n_layer, mask.n_cols);
     changes.push_back({{first_masked_layer(mask), StartPoint::Sublayer::mlp}, nullptr, &mask});
   }
-  return workspace_->all_losses(pack, changes, {context_.differences(), context_.passes()});
+  return workspace_->all_losses(batch, changes, {context_.differences(), context_.passes()});
 }
 
 std::uint64_t HeadAblation::bytes(const ModelConfig& config, Index n_token, int n_thread,

@@ -40,7 +40,7 @@ HEADSCOPE_VECTORISED void transpose(blas::ConstView from, blas::View to) {
   }
 }
 
-// The keys and values of a segment, or of its stem, made ready for backpropagation.
+// The keys and values of a sequence, or of its prefix, packed for backpropagation.
 struct KeysAndValues {
   Index first_column = 0;
   PackedWeights K, V_transposed;
@@ -53,7 +53,7 @@ struct KeysAndValues {
   }
 };
 
-// Backpropagation through one head, a segment after the other. Keeps its memory for the next head.
+// Backpropagation through one head, sequence by sequence. Keeps its memory for the next head.
 class AttentionGradient {
  public:
   void start(Index n_column, Index d_head) {
@@ -63,39 +63,39 @@ class AttentionGradient {
     sum(dV_transposed_).zeros();
   }
 
-  // Overwrites the segment's columns of dQ, adds to dK and dV of the segment and its stem.
+  // Overwrites the sequence's columns of dQ, adds to dK and dV of the sequence and its prefix.
   // @param dz, dQ  d_head x n_column.
-  void add(const SegmentInputs& inputs, const Pack::Segment& segment, blas::ConstView dz,
-           blas::View dQ, const Products& products) {
+  void add(const SequenceInputs& inputs, const SequenceBatch::Sequence& sequence,
+           blas::ConstView dz, blas::View dQ, const Products& products) {
     products_ = products;
     pattern_.set(inputs, products);
-    own_.set(inputs.K, inputs.V, segment.first, products);
-    stem_.set(inputs.stem_K, inputs.stem_V, segment.stem_first, products);
+    own_.set(inputs.K, inputs.V, sequence.first, products);
+    prefix_.set(inputs.prefix_K, inputs.prefix_V, sequence.prefix_first, products);
     const Index block = queries_at_once(products.packs());
-    for (Index first = 0; first < segment.count; first += block) {
-      const Index count = std::min(block, segment.count - first), column = segment.first + first;
+    for (Index first = 0; first < sequence.count; first += block) {
+      const Index count = std::min(block, sequence.count - first), column = sequence.first + first;
       add_block(inputs, first, inputs.Q.cols(first, count), dz.cols(column, count),
                 dQ.cols(column, count));
     }
   }
 
-  // The sums over all segments. @param dK, dV  d_head x n_column, overwritten.
+  // The sums over all sequences. @param dK, dV  d_head x n_column, overwritten.
   void finish(blas::View dK, blas::View dV) {
     transpose(sum(dK_transposed_), dK);
     transpose(sum(dV_transposed_), dV);
   }
 
  private:
-  void add_block(const SegmentInputs& inputs, Index first, blas::ConstView Q, blas::ConstView dz,
+  void add_block(const SequenceInputs& inputs, Index first, blas::ConstView Q, blas::ConstView dz,
                  blas::View dQ) {
-    const Index count = Q.n_col, n_stem = inputs.n_stem(), n_own = first + count;
-    const Index n_key = n_stem + n_own;
+    const Index count = Q.n_col, n_prefix = inputs.n_prefix(), n_own = first + count;
+    const Index n_key = n_prefix + n_own;
     Matrix patterns = patterns_.matrix(n_key, 2 * count);
     const blas::View A = blas::View(patterns).cols(0, count),
                      dS = blas::View(patterns).cols(count, count);
     const auto for_keys = [&](const auto& visit) {
-      visit(own_, n_stem, n_own);
-      if (n_stem > 0) visit(stem_, Index{0}, n_stem);
+      visit(own_, n_prefix, n_own);
+      if (n_prefix > 0) visit(prefix_, Index{0}, n_prefix);
     };
     pattern_.compute(first, count, A);
     columns_.set(dz, *products_);
@@ -107,7 +107,7 @@ class AttentionGradient {
     }
     for_keys([&](const KeysAndValues& keys, Index row, Index n_row) {
       columns_.set(dS.rows(row, n_row), *products_);
-      keys.K.multiply(columns_, dQ, &keys == &stem_);
+      keys.K.multiply(columns_, dQ, &keys == &prefix_);
     });
     // dK' = dS Q', dV' = A dz'.
     const auto add_products = [&](blas::ConstView left, blas::ConstView right, blas::View sum) {
@@ -127,8 +127,8 @@ class AttentionGradient {
   Matrix sum(Buffer& buffer) { return buffer.matrix(n_column_, d_head_); }
 
   std::optional<Products> products_;
-  SegmentPattern pattern_;
-  KeysAndValues own_, stem_;
+  SequencePattern pattern_;
+  KeysAndValues own_, prefix_;
   PackedColumns columns_;
   Index n_column_ = 0, d_head_ = 0;
   Buffer patterns_, right_transposed_, dK_transposed_, dV_transposed_;
@@ -137,19 +137,19 @@ class AttentionGradient {
 }  // namespace
 
 void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale,
-                               std::span<const Pack::Segment> segments, blas::ConstView dz,
-                               blas::View dqkv, const Products& products) {
+                               std::span<const SequenceBatch::Sequence> sequences,
+                               blas::ConstView dz, blas::View dqkv, const Products& products) {
   const Index d_model = dz.n_row, d_head = d_model / n_head;
   ThreadErrors errors;
 #pragma omp parallel for schedule(dynamic)
   for (Index h = 0; h < n_head; ++h) {
     errors.run([&] {
       auto& gradient = products.scratch().of_thread<AttentionGradient>();
-      const auto out = [&](Index part) { return dqkv.rows(part * d_model + h * d_head, d_head); };
+      const auto out = [&](Index which) { return dqkv.rows(which * d_model + h * d_head, d_head); };
       gradient.start(qkv.n_cols, d_head);
-      for (const Pack::Segment& segment : segments) {
-        gradient.add(segment_inputs(qkv, n_head, scale, h, segment), segment,
-                     dz.rows(h * d_head, d_head), out(0), products.for_columns(segment.count));
+      for (const SequenceBatch::Sequence& sequence : sequences) {
+        gradient.add(sequence_inputs(qkv, n_head, scale, h, sequence), sequence,
+                     dz.rows(h * d_head, d_head), out(0), products.for_columns(sequence.count));
       }
       gradient.finish(out(1), out(2));
     });

@@ -87,7 +87,7 @@ struct CircuitForward::Workspace {
     }
   }
 
-  void run_attention(Index l, const Pack& pack) {
+  void run_attention(Index l, const SequenceBatch& batch) {
     const LayerWeights& layer = model.layers[l];
     const Index d_model = config.d_model, d_head = config.d_head(), n_port = 3 * config.n_head;
     const auto is_live = [&](Index head) { return live[graph.head(l, head)]; };
@@ -116,7 +116,7 @@ struct CircuitForward::Workspace {
         if (!layer.b_QKV.is_empty()) add_to_columns(layer.b_QKV.memptr() + i * d_head, 1, out);
       }
     }
-    packed_attention(projected, config.n_head, config.score_scale(l), pack.segments, 1, mixed,
+    causal_attention(projected, config.n_head, config.score_scale(l), batch.sequences, 1, mixed,
                      products);
 #pragma omp parallel for schedule(dynamic)
     for (Index h = 0; h < config.n_head; ++h) {
@@ -155,23 +155,23 @@ struct CircuitForward::Workspace {
     if (!bias.is_empty()) base += bias;
   }
 
-  TokenLoss run(const Pack& pack) {
-    n_column = pack.n_column();
+  TokenLoss run(const SequenceBatch& batch) {
+    n_column = batch.n_column();
     find_live();
     base.zeros(config.d_model);
-    embed_into(model, pack, node(EdgeGraph::embed));
+    embed_into(model, batch, node(EdgeGraph::embed));
     add_to_columns(replacement->colptr(EdgeGraph::embed), -1, node(EdgeGraph::embed));
     add_to_base(EdgeGraph::embed, graph.head(0, 0), {});
     for (Index l = 0; l < config.n_layer; ++l) {
-      run_attention(l, pack);
+      run_attention(l, batch);
       add_to_base(graph.head(l, 0), graph.mlp(l), model.layers[l].b_O);
       run_mlp(l);
       add_to_base(graph.mlp(l), graph.mlp(l) + 1, model.layers[l].b_out);
     }
     Matrix resid_final = stream.matrix(config.d_model, n_column);
     read_all(graph.logits_port(), resid_final);
-    Matrix ln = normalized.matrix(config.d_model, pack.predictions.size());
-    const TokenIds targets = final_norm_of_predictions(model, resid_final, pack.predictions, ln);
+    Matrix ln = normalized.matrix(config.d_model, batch.predictions.size());
+    const TokenIds targets = final_norm_of_predictions(model, resid_final, batch.predictions, ln);
     return token_loss(ln, model.unembedding(), model.b_U, targets, context.float32());
   }
 };
@@ -183,15 +183,15 @@ CircuitForward::CircuitForward(const Model& model, ComputeContext context)
 
 CircuitForward::~CircuitForward() = default;
 
-TokenLoss CircuitForward::run(const Pack& pack, const Matrix& replacement,
+TokenLoss CircuitForward::run(const SequenceBatch& batch, const Matrix& replacement,
                               std::span<const unsigned char> kept) {
   Workspace& w = *workspace_;
-  check_input(w.model, pack);
+  check_input(w.model, batch);
   check_replacement(w.graph, w.config, replacement);
   check_count("edges", w.graph.n_edge(), kept.size());
   w.replacement = &replacement;
   w.kept = kept;
-  return w.run(pack);
+  return w.run(batch);
 }
 
 Index CircuitForward::columns_at_once(const ModelConfig& config) {

@@ -26,14 +26,14 @@ Forward::~Forward() = default;
 
 const Matrix& Forward::run(std::span<const TokenId> tokens,
                            std::span<LayerObserver* const> observers) {
-  return run(Pack::of_document(tokens), observers);
+  return run(SequenceBatch::of_document(tokens), observers);
 }
 
-const Matrix& Forward::run(const Pack& pack, std::span<LayerObserver* const> observers) {
+const Matrix& Forward::run(const SequenceBatch& batch, std::span<LayerObserver* const> observers) {
   const ModelConfig& config = model_.config;
-  const Index d_model = config.d_model, n_token = pack.n_column();
+  const Index d_model = config.d_model, n_token = batch.n_column();
   const Products products = context_.passes();
-  check_input(model_, pack);
+  check_input(model_, batch);
   Workspace& w = *workspace_;
   Matrix normalized = w.normalized.matrix(d_model, n_token);
   Matrix qkv = w.qkv.matrix(3 * d_model, n_token);
@@ -43,20 +43,20 @@ const Matrix& Forward::run(const Pack& pack, std::span<LayerObserver* const> obs
   Matrix mlp_normalized = w.mlp_normalized.matrix(d_model, n_token);
   Matrix hidden = w.hidden.matrix(config.d_mlp, n_token);
   Matrix stream[2] = {w.resid[0].matrix(d_model, n_token), w.resid[1].matrix(d_model, n_token)};
-  embed_into(model_, pack, stream[0]);
+  embed_into(model_, batch, stream[0]);
 
   for (Index l = 0; l < config.n_layer; ++l) {
     const LayerWeights& layer = model_.layers[l];
     const Matrix& resid_pre = stream[l % 2];
     Matrix& resid_post = stream[(l + 1) % 2];
     const bool with_pattern =
-        pack.segments.size() == 1 &&
+        batch.sequences.size() == 1 &&
         std::any_of(observers.begin(), observers.end(),
                     [l](const LayerObserver* observer) { return observer->wants_pattern(l); });
     Cube pattern = with_pattern ? w.pattern.cube(n_token, n_token, config.n_head) : Cube();
 
     project_qkv(config, layer, resid_pre, normalized, qkv, products);
-    packed_attention(qkv, config.n_head, config.score_scale(l), pack.segments, 1, z, products,
+    causal_attention(qkv, config.n_head, config.score_scale(l), batch.sequences, 1, z, products,
                      with_pattern ? &pattern : nullptr);
     products.multiply(layer.W_O, blas::Transpose::no, z, attention_output);
     add_bias(attention_output, layer.b_O);
@@ -73,16 +73,16 @@ const Matrix& Forward::run(const Pack& pack, std::span<LayerObserver* const> obs
 }
 
 TokenLoss Forward::loss(blas::ConstView resid_final, std::span<const TokenId> tokens) {
-  return loss(resid_final, Pack::of_document(tokens));
+  return loss(resid_final, SequenceBatch::of_document(tokens));
 }
 
-TokenLoss Forward::loss(blas::ConstView resid_final, const Pack& pack) {
+TokenLoss Forward::loss(blas::ConstView resid_final, const SequenceBatch& batch) {
   check_count("residual stream rows", model_.config.d_model, resid_final.n_row);
-  check_count("residual stream columns", pack.n_column(), resid_final.n_col);
-  if (pack.predictions.empty()) return {};
-  Matrix normalized = workspace_->normalized.matrix(resid_final.n_row, pack.predictions.size());
+  check_count("residual stream columns", batch.n_column(), resid_final.n_col);
+  if (batch.predictions.empty()) return {};
+  Matrix normalized = workspace_->normalized.matrix(resid_final.n_row, batch.predictions.size());
   const TokenIds targets =
-      final_norm_of_predictions(model_, resid_final, pack.predictions, normalized);
+      final_norm_of_predictions(model_, resid_final, batch.predictions, normalized);
   return token_loss(normalized, model_.unembedding(), model_.b_U, targets, context_.passes());
 }
 

@@ -10,7 +10,7 @@
 #include "compute/divisor.hpp"
 #include "compute/layer.hpp"
 #include "compute/ops_gradient.hpp"
-#include "compute/pack.hpp"
+#include "compute/sequence_batch.hpp"
 #include "compute/token_loss.hpp"
 #include "headscope/error.hpp"
 #include "headscope/forward.hpp"
@@ -57,19 +57,19 @@ struct HeadGradient::Workspace {
   }
 
   // d = the gradient of the weighted losses with respect to the stream after the last layer.
-  TokenLoss start(const Model& model, const Matrix& resid_final, const Pack& pack,
+  TokenLoss start(const Model& model, const Matrix& resid_final, const SequenceBatch& batch,
                   std::span<const float> weights, Matrix& d) {
     d.zeros();
-    const Index n_predicted = pack.predictions.size();
+    const Index n_predicted = batch.predictions.size();
     if (n_predicted == 0) return {};
     Matrix ln = normalized.matrix(d.n_rows, n_predicted);
     Matrix dln = dnormalized.matrix(d.n_rows, n_predicted);
-    const TokenIds targets = final_norm_of_predictions(model, resid_final, pack.predictions, ln);
+    const TokenIds targets = final_norm_of_predictions(model, resid_final, batch.predictions, ln);
     TokenLoss loss = token_loss_with_gradient(ln, model.unembedding(), model.b_U, targets, dln,
                                               context.passes(), context.gradients());
     for (Index i = 0; i < n_predicted; ++i) dln.col(i) *= weights[i];
     show(model.config.n_layer, PortGradient::Reader::logits, dln);
-    for_each_run(pack.predictions, [&](Index first, Index column, Index count) {
+    for_each_run(batch.predictions, [&](Index first, Index column, Index count) {
       add_layer_norm_gradient(blas::ConstView(resid_final).cols(column, count), model.ln_f_gain,
                               model.config.layer_norm_epsilon,
                               blas::ConstView(dln).cols(first, count),
@@ -97,7 +97,8 @@ struct HeadGradient::Workspace {
   }
 
   // Backpropagates the residual stream's gradient through the layer's attention.
-  void through_attention(const Model& model, Index index, std::span<const Pack::Segment> segments,
+  void through_attention(const Model& model, Index index,
+                         std::span<const SequenceBatch::Sequence> sequences,
                          const Matrix& resid_pre, const Matrix& dmixed, Matrix& d) {
     const ModelConfig& config = model.config;
     const LayerWeights& layer = model.layers[index];
@@ -106,8 +107,8 @@ struct HeadGradient::Workspace {
     Matrix dprojected = dqkv.matrix(3 * d.n_rows, d.n_cols);
     const Products products = context.gradients();
     project_qkv(config, layer, resid_pre, ln, projected, products);
-    causal_attention_gradient(projected, config.n_head, config.score_scale(index), segments, dmixed,
-                              dprojected, products);
+    causal_attention_gradient(projected, config.n_head, config.score_scale(index), sequences,
+                              dmixed, dprojected, products);
     show(index, PortGradient::Reader::attention, dprojected);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
     products.multiply(layer.W_QKV, Transpose::yes, dprojected, dln);
@@ -124,22 +125,22 @@ HeadGradient::~HeadGradient() = default;
 
 TokenLoss HeadGradient::run(Activations& clean, std::span<const TokenId> tokens,
                             const LayerGradientObserver& observe) {
-  const Pack pack = Pack::of_document(tokens);
-  const auto n_predicted = static_cast<float>(pack.predictions.size());
-  return run(clean, pack, std::vector<float>(pack.predictions.size(), 1 / n_predicted), observe);
+  const SequenceBatch batch = SequenceBatch::of_document(tokens);
+  const auto n_predicted = static_cast<float>(batch.predictions.size());
+  return run(clean, batch, std::vector<float>(batch.predictions.size(), 1 / n_predicted), observe);
 }
 
-TokenLoss HeadGradient::run(Activations& clean, const Pack& pack, std::span<const float> weights,
-                            const LayerGradientObserver& observe,
+TokenLoss HeadGradient::run(Activations& clean, const SequenceBatch& batch,
+                            std::span<const float> weights, const LayerGradientObserver& observe,
                             const PortGradientObserver& ports) {
-  check_count("weights of the predictions", pack.predictions.size(), weights.size());
-  check_count("columns of the differentiated pack", clean.n_token(), pack.n_column());
+  check_count("weights of the predictions", batch.predictions.size(), weights.size());
+  check_count("columns of the differentiated batch", clean.n_token(), batch.n_column());
   const ModelConfig& config = model_.config;
   Workspace& w = *workspace_;
   w.ports = ports;
-  Matrix dresid = w.dresid.matrix(config.d_model, pack.n_column());
-  Matrix dz = w.dz.matrix(config.d_model, pack.n_column());
-  TokenLoss loss = w.start(model_, clean.resid(config.n_layer), pack, weights, dresid);
+  Matrix dresid = w.dresid.matrix(config.d_model, batch.n_column());
+  Matrix dz = w.dz.matrix(config.d_model, batch.n_column());
+  TokenLoss loss = w.start(model_, clean.resid(config.n_layer), batch, weights, dresid);
 
   for (Index l = config.n_layer; l-- > 0;) {
     const LayerWeights& layer = model_.layers[l];
@@ -147,7 +148,7 @@ TokenLoss HeadGradient::run(Activations& clean, const Pack& pack, std::span<cons
     w.context.gradients().multiply(layer.W_O, Transpose::yes, dresid, dz);
     observe({l, clean.z(l), dz});
     if (l == 0 && !ports) continue;
-    w.through_attention(model_, l, pack.segments, clean.resid(l), dz, dresid);
+    w.through_attention(model_, l, batch.sequences, clean.resid(l), dz, dresid);
   }
   return loss;
 }

@@ -2,19 +2,19 @@
 
 #include "compute/product/weight_product.hpp"
 #include "headscope/model.hpp"
-#include "headscope/pack.hpp"
+#include "headscope/sequence_batch.hpp"
 
 namespace headscope {
 
 /// @throws ShapeError if the model has attention weights only.
 void check_complete(const Model& model);
 
-/// @throws ShapeError if the pack or one of its tokens does not fit the model; gives both numbers.
-void check_input(const Model& model, const Pack& pack);
+/// @throws ShapeError if the batch or one of its tokens does not fit the model; gives both numbers.
+void check_input(const Model& model, const SequenceBatch& batch);
 
-/// resid = token plus position embedding of a pack that fits the model.
+/// resid = token plus position embedding of a batch that fits the model.
 /// @param resid  d_model x n_column, overwritten.
-void embed_into(const Model& model, const Pack& pack, blas::View resid);
+void embed_into(const Model& model, const SequenceBatch& batch, blas::View resid);
 
 /// First half of a layer's attention: normalized = ln_1(resid), qkv = W_QKV normalized + b_QKV.
 void project_qkv(const ModelConfig& config, const LayerWeights& layer, blas::ConstView resid,
@@ -30,7 +30,7 @@ void add_mlp(const ModelConfig& config, const LayerWeights& layer, blas::View re
 /// @param normalized  d_model x number of predictions, overwritten.
 /// @return            the predictions' targets.
 TokenIds final_norm_of_predictions(const Model& model, blas::ConstView resid_final,
-                                   std::span<const Pack::Prediction> predictions,
+                                   std::span<const SequenceBatch::Prediction> predictions,
                                    blas::View normalized);
 
 }  // namespace headscope

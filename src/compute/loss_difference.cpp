@@ -92,11 +92,11 @@ HEADSCOPE_VECTORISED void add_bias_chunk(const float* x, Index count, float* y) 
   for (Index i = 0; i < count; ++i) y[i] += x[i];
 }
 
-void add(const ChunkSums& part, Sums& sums) {
-  sums.changed += static_cast<double>(part.changed);
-  sums.change += static_cast<double>(part.change);
-  sums.largest_difference = std::max(sums.largest_difference, part.largest_difference);
-  sums.largest_logit = std::max(sums.largest_logit, part.largest_logit);
+void add(const ChunkSums& chunk, Sums& sums) {
+  sums.changed += static_cast<double>(chunk.changed);
+  sums.change += static_cast<double>(chunk.change);
+  sums.largest_difference = std::max(sums.largest_difference, chunk.largest_difference);
+  sums.largest_logit = std::max(sums.largest_logit, chunk.largest_logit);
 }
 
 // Adds entries [0, count) of a chunk. Short float sums, added up in double.
@@ -111,7 +111,7 @@ class LossDifference {
  public:
   LossDifference(const Model& model, const Vector& mean_unembedding, const Products& differences,
                  const Products& passes, blas::ConstView normalized, blas::ConstView D,
-                 const TokenLoss& clean, std::span<const Pack::Prediction> predictions)
+                 const TokenLoss& clean, std::span<const SequenceBatch::Prediction> predictions)
       : model_(model),
         mean_unembedding_(mean_unembedding),
         differences_(differences.for_columns(D.n_col)),
@@ -257,7 +257,7 @@ class LossDifference {
   blas::ConstView normalized_, D_;
   PackedColumns packed_D_;
   const TokenLoss& clean_;
-  std::span<const Pack::Prediction> predictions_;
+  std::span<const SequenceBatch::Prediction> predictions_;
   std::vector<std::vector<Index>> predictions_of_;  // by clean column
   Vector clean_shift_;
   CleanChunk chunk_;
@@ -270,11 +270,10 @@ class LossDifference {
 
 }  // namespace
 
-std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& mean_unembedding,
-                                             const Products& differences, const Products& passes,
-                                             blas::ConstView normalized, blas::ConstView D,
-                                             const TokenLoss& clean,
-                                             std::span<const Pack::Prediction> predictions) {
+std::vector<TokenLoss> losses_of_differences(
+    const Model& model, const Vector& mean_unembedding, const Products& differences,
+    const Products& passes, blas::ConstView normalized, blas::ConstView D, const TokenLoss& clean,
+    std::span<const SequenceBatch::Prediction> predictions) {
   if (predictions.empty()) return std::vector<TokenLoss>(D.n_col / normalized.n_col);
   return LossDifference(model, mean_unembedding, differences, passes, normalized, D, clean,
                         predictions)
@@ -282,13 +281,13 @@ std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& m
 }
 
 void replace_losses(const Model& model, const Products& passes, blas::ConstView normalized,
-                    blas::ConstView D, std::span<const Pack::Prediction> predictions,
+                    blas::ConstView D, std::span<const SequenceBatch::Prediction> predictions,
                     const std::vector<Index>& which, TokenLoss& loss) {
   if (which.empty()) return;
   Matrix changed(normalized.n_row, which.size());
   TokenIds targets;
   for (Index i = 0; i < which.size(); ++i) {
-    const Pack::Prediction& prediction = predictions[which[i]];
+    const SequenceBatch::Prediction& prediction = predictions[which[i]];
     const float* const clean = normalized.data + prediction.column * normalized.stride;
     std::transform(clean, clean + normalized.n_row, D.data + prediction.column * D.stride,
                    changed.colptr(i), std::plus<>());

@@ -97,7 +97,7 @@ void normalise(float* logits, Index count) {
 
 VocabularyDraw::VocabularyDraw(const Model& model, const Vector& mean_unembedding,
                                const Products& passes, blas::ConstView normalized,
-                               std::span<const Pack::Prediction> predictions,
+                               std::span<const SequenceBatch::Prediction> predictions,
                                const VocabularySample& sample)
     : model_(model),
       mean_unembedding_(mean_unembedding),
@@ -137,8 +137,8 @@ VocabularyDraw::VocabularyDraw(const Model& model, const Vector& mean_unembeddin
 }
 
 // Leaves the tail in p.
-void VocabularyDraw::choose(Column& column, std::span<const Pack::Prediction> predictions, float* p,
-                            const VocabularySample& sample) {
+void VocabularyDraw::choose(Column& column, std::span<const SequenceBatch::Prediction> predictions,
+                            float* p, const VocabularySample& sample) {
   const Index d_vocab = model_.unembedding().n_cols;
   const auto add = [&](Index entry, double weight) {
     column.entries.push_back(static_cast<TokenId>(entry));
@@ -182,9 +182,9 @@ void VocabularyDraw::choose(Column& column, std::span<const Pack::Prediction> pr
   }
 }
 
-std::vector<TokenLoss> VocabularyDraw::losses(blas::ConstView normalized, blas::ConstView D,
-                                              const TokenLoss& clean,
-                                              std::span<const Pack::Prediction> predictions) const {
+std::vector<TokenLoss> VocabularyDraw::losses(
+    blas::ConstView normalized, blas::ConstView D, const TokenLoss& clean,
+    std::span<const SequenceBatch::Prediction> predictions) const {
   const Index n_clean = columns_.size(), n_variant = D.n_col / n_clean, d_model = D.n_row;
   std::vector<TokenLoss> losses(n_variant);
   for (TokenLoss& loss : losses) {

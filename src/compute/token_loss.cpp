@@ -19,7 +19,7 @@ namespace {
 constexpr Index chunk_size = 1024;
 constexpr Index token_block = 1024;
 
-// One token's softmax over the part of the vocabulary processed so far.
+// One token's softmax over the entries of the vocabulary processed so far.
 struct RunningSoftmax {
   float largest = -infinity;
   double sum = 0;                  // of exp(logit - largest)
@@ -118,14 +118,14 @@ Combined combine(std::span<const VocabularyRange> ranges, Index t) {
   double sum = 0;
   float target_logit = -infinity, largest_before = -infinity;
   for (const auto& range : ranges) {
-    const RunningSoftmax& part = range.token(t);
-    sum += part.sum *
-           std::exp(static_cast<double>(part.largest) - static_cast<double>(result.largest));
-    if (part.target_logit != -infinity) {
-      target_logit = part.target_logit;
-      result.correct = part.target_first && target_logit > largest_before;
+    const RunningSoftmax& token = range.token(t);
+    sum += token.sum *
+           std::exp(static_cast<double>(token.largest) - static_cast<double>(result.largest));
+    if (token.target_logit != -infinity) {
+      target_logit = token.target_logit;
+      result.correct = token.target_first && target_logit > largest_before;
     }
-    largest_before = std::max(largest_before, part.largest);
+    largest_before = std::max(largest_before, token.largest);
   }
   result.correct = result.correct && target_logit >= result.largest;
   result.log_sum = std::log(sum);

@@ -12,6 +12,7 @@
 #include "pruning/pruning.hpp"
 #include "pruning/results.hpp"
 #include "run/corpus_run.hpp"
+#include "support/random_weights.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/token_corpus.hpp"
@@ -46,12 +47,8 @@ TEST(PruningCost, IsThatOfTheDocumentsUsed) {
   const TemporaryDirectory folder;
   const TokenIds tokens{1, 2, 3, 4};
   test::write_token_corpus(folder.file("corpus.h5"), {tokens, tokens, tokens});
-  ModelConfig config;
-  config.n_layer = config.n_head = 2;
-  config.d_model = 8;
-  config.d_mlp = 16;
-  config.n_ctx = 4;
-  config.d_vocab = 5;
+  ModelConfig config = test::config_of(
+      {.n_layer = 2, .n_head = 2, .d_model = 8, .d_mlp = 16, .n_ctx = 4, .d_vocab = 5});
   const Model model = random_model(config, 1);
   CorpusOptions corpus_options;
   corpus_options.prepend_bos = false;

@@ -100,7 +100,7 @@ void expect_increases_of_double_precision(const Model& model, const TokenIds& to
   for (const double increase : expected) sizes.push_back(std::abs(increase));
   const double typical = arma::median(arma::vec(sizes));
   for (std::size_t v = 0; v < variants.size(); ++v) {
-    EXPECT_NEAR(loss_increase(losses[v], ablation.clean_loss(Pack::of_document(tokens))),
+    EXPECT_NEAR(loss_increase(losses[v], ablation.clean_loss(SequenceBatch::of_document(tokens))),
                 expected[v], relative_tolerance * (typical + sizes[v]))
         << "layer " << variants[v].layer << " variant " << v;
   }
@@ -156,11 +156,11 @@ TEST_P(HeadAblationEngine, GivesFloat32LossesWhenAskedTo) {
   HeadAblation ablation(model, {{.differences = GetParam().engine}}), reference(model);
   observe(ablation, model, tokens);
   observe(reference, model, tokens);
-  const Pack pack = Pack::of_document(tokens);
+  const SequenceBatch batch = SequenceBatch::of_document(tokens);
   const std::vector<HeadVariant> variants{{0, {1}}, {2, {3}}};
-  const std::vector<TokenLoss> own = ablation.losses(pack, variants),
-                               exact = ablation.float32_losses(pack, variants),
-                               expected = reference.losses(pack, variants);
+  const std::vector<TokenLoss> own = ablation.losses(batch, variants),
+                               exact = ablation.float32_losses(batch, variants),
+                               expected = reference.losses(batch, variants);
   for (std::size_t v = 0; v < variants.size(); ++v) {
     EXPECT_EQ(exact[v].nll, expected[v].nll);
     EXPECT_NE(own[v].nll, expected[v].nll);
@@ -170,17 +170,17 @@ TEST_P(HeadAblationEngine, GivesFloat32LossesWhenAskedTo) {
 TEST(HeadAblationPrecision, ComputesLargeChangesAgainAmongVariantsOfAsManyHeads) {
   const Model model = test::random_weights(test::small_config(), 7);
   const TokenIds tokens = test::Normal(5).tokens(140, model.config.d_vocab);
-  const Pack pack = Pack::of_document(tokens);
+  const SequenceBatch batch = SequenceBatch::of_document(tokens);
   const ComputeContext int16({.differences = Engine::int16});
   HeadAblation rounded(model, int16), exact(model), mixed(model, int16, {.exact_above = 1.2});
   for (HeadAblation* const ablation : {&rounded, &exact, &mixed}) observe(*ablation, model, tokens);
   const Matrix replacement = test::Normal(3).matrix(model.config.d_model, tokens.size());
   const std::vector<HeadVariant> variants = every_variant(model.config, replacement);
-  const std::vector<TokenLoss> rounded_losses = rounded.losses(pack, variants),
-                               exact_losses = exact.losses(pack, variants),
-                               losses = mixed.losses(pack, variants);
+  const std::vector<TokenLoss> rounded_losses = rounded.losses(batch, variants),
+                               exact_losses = exact.losses(batch, variants),
+                               losses = mixed.losses(batch, variants);
   std::map<std::size_t, std::vector<double>> sizes;  // by number of heads
-  const std::vector<double>& clean = exact.clean_loss(pack).nll;
+  const std::vector<double>& clean = exact.clean_loss(batch).nll;
   const auto size_of = [&](std::size_t variant) {
     double size = 0;
     for (std::size_t t = 0; t < clean.size(); ++t) {
@@ -266,7 +266,7 @@ TEST_F(HeadAblationTest, ReplacingZByItselfChangesNothing) {
   for (Index l = 0; l < model_.config.n_layer; ++l) {
     const std::vector<HeadVariant> variants{{l, {0, 1}, z_[l]}};
     const TokenLoss ablated = ablation_.losses(tokens_, variants).front(),
-                    clean = ablation_.clean_loss(Pack::of_document(tokens_));
+                    clean = ablation_.clean_loss(SequenceBatch::of_document(tokens_));
     for (std::size_t t = 0; t < clean.nll.size(); ++t) {
       // The clean probabilities add up to 1 within float32 rounding.
       EXPECT_NEAR(ablated.nll[t], clean.nll[t], 1e-6 * clean.nll[t]) << "layer " << l;
@@ -277,10 +277,11 @@ TEST_F(HeadAblationTest, ReplacingZByItselfChangesNothing) {
 TEST_F(HeadAblationTest, CleanLossIsThatOfTheForwardPass) {
   Forward forward(model_);
   const TokenLoss expected = forward.loss(forward.run(tokens_), tokens_);
-  EXPECT_EQ(ablation_.clean_loss(Pack::of_document(tokens_)).nll, expected.nll);
-  EXPECT_EQ(ablation_.clean_loss(Pack::of_document(tokens_)).correct, expected.correct);
+  EXPECT_EQ(ablation_.clean_loss(SequenceBatch::of_document(tokens_)).nll, expected.nll);
+  EXPECT_EQ(ablation_.clean_loss(SequenceBatch::of_document(tokens_)).correct, expected.correct);
   const std::vector<HeadMask> all{{n_head_, model_.config.n_layer, arma::fill::ones}};
-  const TokenLoss unmasked = ablation_.masked_losses(Pack::of_document(tokens_), all).front();
+  const TokenLoss unmasked =
+      ablation_.masked_losses(SequenceBatch::of_document(tokens_), all).front();
   EXPECT_EQ(unmasked.nll, expected.nll);
   EXPECT_EQ(unmasked.correct, expected.correct);
 }
@@ -308,7 +309,7 @@ TEST_F(HeadAblationTest, MaskingHeadsOfSeveralLayersEqualsPruningThem) {
   Forward forward(pruned);
   const TokenLoss expected = forward.loss(forward.run(tokens_), tokens_);
   const std::vector<TokenLoss> losses =
-      ablation_.masked_losses(Pack::of_document(tokens_), {{mask, mask}});
+      ablation_.masked_losses(SequenceBatch::of_document(tokens_), {{mask, mask}});
   ASSERT_EQ(losses.size(), 2u);
   EXPECT_EQ(losses[0].correct, expected.correct);
   EXPECT_NEAR(losses[0].sum(), expected.sum(), test::float32_tolerance * expected.sum());
@@ -342,11 +343,12 @@ TEST_F(ManyVariants, OfMasksEachGiveWhatTheyGiveByThemselves) {
     masks.push_back(mask);
   }
   const std::vector<TokenLoss> losses =
-      ablation_.masked_losses(Pack::of_document(document_), masks);
+      ablation_.masked_losses(SequenceBatch::of_document(document_), masks);
   ASSERT_EQ(losses.size(), masks.size());
   for (Index i = 0; i < n_variant; i += 7) {
-    expect_equal(losses[i],
-                 ablation_.masked_losses(Pack::of_document(document_), {{masks[i]}}).front(), i);
+    expect_equal(
+        losses[i],
+        ablation_.masked_losses(SequenceBatch::of_document(document_), {{masks[i]}}).front(), i);
   }
 }
 
@@ -373,8 +375,8 @@ TEST_F(HeadAblationTest, RefusesWhatDoesNotFit) {
   const Matrix too_short(model_.config.d_model, 2, arma::fill::zeros);
   refused({0, {0}, too_short});
   const TokenIds other(tokens_.begin(), tokens_.end() - 1);
-  EXPECT_THROW(ablation_.clean_loss(Pack::of_document(other)), ShapeError);
-  EXPECT_THROW(HeadAblation(model_).clean_loss(Pack::of_document(tokens_)), ShapeError)
+  EXPECT_THROW(ablation_.clean_loss(SequenceBatch::of_document(other)), ShapeError);
+  EXPECT_THROW(HeadAblation(model_).clean_loss(SequenceBatch::of_document(tokens_)), ShapeError)
       << "nothing observed";
 }
 

@@ -31,16 +31,15 @@ double usual_scale(const Matrix& qkv, Index n_head) {
   return 1 / std::sqrt(static_cast<double>(qkv.n_rows / 3 / n_head));
 }
 
-CausalCase run_causal(const Matrix& qkv, Index n_head, Index n_sequence,
+CausalCase run_causal(const Matrix& qkv, Index n_head, Index n_copy,
                       Engine engine = Engine::float32) {
-  const Index n_token = qkv.n_cols / n_sequence;
-  CausalCase c{qkv, Matrix(qkv.n_rows / 3, qkv.n_cols),
-               Cube(n_token, n_token, n_head * n_sequence)};
+  const Index n_token = qkv.n_cols / n_copy;
+  CausalCase c{qkv, Matrix(qkv.n_rows / 3, qkv.n_cols), Cube(n_token, n_token, n_head * n_copy)};
   // Old contents must not affect the result.
   c.z.fill(arma::fdatum::nan);
   c.pattern.fill(arma::fdatum::nan);
-  const Pack::Segment whole{0, n_token};
-  packed_attention(qkv, n_head, usual_scale(qkv, n_head), {&whole, 1}, n_sequence, c.z,
+  const SequenceBatch::Sequence whole{0, n_token};
+  causal_attention(qkv, n_head, usual_scale(qkv, n_head), {&whole, 1}, n_copy, c.z,
                    test::products(engine), &c.pattern);
   return c;
 }

@@ -93,13 +93,13 @@ TEST_F(SampledLoss, IsThatOfAblatedHeadsAlone) {
   observe(whole);
   EXPECT_TRUE(sampled.is_approximate());
   EXPECT_FALSE(whole.is_approximate());
-  const Pack pack = Pack::of_document(tokens_);
-  EXPECT_NE(sampled.losses(pack, variants_)[0].nll, whole.losses(pack, variants_)[0].nll);
-  EXPECT_EQ(sampled.float32_losses(pack, variants_)[0].nll, whole.losses(pack, variants_)[0].nll);
+  const SequenceBatch batch = SequenceBatch::of_document(tokens_);
+  EXPECT_NE(sampled.losses(batch, variants_)[0].nll, whole.losses(batch, variants_)[0].nll);
+  EXPECT_EQ(sampled.float32_losses(batch, variants_)[0].nll, whole.losses(batch, variants_)[0].nll);
   HeadMask mask(model_.config.n_head, model_.config.n_layer, arma::fill::ones);
   mask(1, 0) = 0;
   const std::vector<HeadMask> masks{mask};
-  EXPECT_EQ(sampled.masked_losses(pack, masks)[0].nll, whole.masked_losses(pack, masks)[0].nll);
+  EXPECT_EQ(sampled.masked_losses(batch, masks)[0].nll, whole.masked_losses(batch, masks)[0].nll);
 }
 
 TEST(VocabularySample, IsOfLargeVocabulariesAndFastAlone) {

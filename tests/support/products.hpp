@@ -22,12 +22,12 @@ inline std::string label_of(Engine engine) {
   return name;
 }
 
-/// What the forward pass of a pack leaves in each layer.
-inline Activations activations_of(const Model& model, const Pack& pack,
+/// What the forward pass of a batch leaves in each layer.
+inline Activations activations_of(const Model& model, const SequenceBatch& batch,
                                   const ComputeContext& context = {}) {
   Activations activations(model.config.n_layer);
   LayerObserver* const observers[] = {&activations};
-  Forward(model, context).run(pack, observers);
+  Forward(model, context).run(batch, observers);
   return activations;
 }
 

@@ -19,18 +19,18 @@ constexpr std::uint64_t most_weight_bytes = 900'000;
 constexpr Index most_inputs = 768, most_block_columns = 256;
 
 // The size of nearly equal blocks of at most `most`, the same number for each thread; a multiple of
-// `unit`. The last block may be smaller.
-Index even_block(Index count, Index most, Index unit, Index n_thread = 1) {
+// `multiple`. The last block may be smaller.
+Index even_block(Index count, Index most, Index multiple, Index n_thread = 1) {
   const auto quotient = [](Index a, Index b) { return (a + b - 1) / b; };
   const Index n_block = quotient(quotient(count, most), n_thread) * n_thread;
-  return std::min(most, quotient(quotient(count, n_block), unit) * unit);
+  return std::min(most, quotient(quotient(count, n_block), multiple) * multiple);
 }
 
 // Outputs whose weights stay in a core's cache.
 Index output_block(Index n_in, Index n_out, const Arithmetic& arithmetic) {
-  constexpr Index unit = Arithmetic::block;
-  const std::uint64_t n_unit = most_weight_bytes / arithmetic.bytes(n_in, unit);
-  return even_block(n_out, std::max<Index>(1, n_unit) * unit, unit);
+  constexpr Index block = Arithmetic::block;
+  const std::uint64_t n_block = most_weight_bytes / arithmetic.bytes(n_in, block);
+  return even_block(n_out, std::max<Index>(1, n_block) * block, block);
 }
 
 Index input_count(blas::ConstView W, blas::Transpose transpose) {
