@@ -65,7 +65,8 @@ void restart_with_best_settings(char** argv) {
       settings.emplace_back(name, value);
     }
   };
-  const std::optional<std::string> kernel = blas::better_kernel(this_processor(), blas::kernel_in_use());
+  const std::optional<std::string> kernel =
+      blas::better_kernel(this_processor(), blas::kernel_in_use());
   if (kernel && !is_set("OPENBLAS_CORETYPE")) settings.emplace_back("OPENBLAS_CORETYPE", *kernel);
   if (!is_set("OMP_WAIT_POLICY") && !is_set("GOMP_SPINCOUNT")) {
     settings.emplace_back("GOMP_SPINCOUNT", spin_count);

@@ -8,6 +8,7 @@
 #include "headscope/parameters.hpp"
 #include "headscope/results.hpp"
 #include "run/run_memory.hpp"
+#include "support/random_weights.hpp"
 #include "support/results_sample.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
@@ -50,14 +51,12 @@ TEST(Memory, StaysTheSameForTenTimesTheCorpus) {
 }
 
 ModelConfig config_of(Index n_layer, Index n_head, Index d_model, Index d_mlp, Index n_ctx) {
-  ModelConfig config;
-  config.n_layer = n_layer;
-  config.n_head = n_head;
-  config.d_model = d_model;
-  config.d_mlp = d_mlp;
-  config.n_ctx = n_ctx;
-  config.d_vocab = 2560;
-  return config;
+  return test::config_of({.n_layer = n_layer,
+                          .n_head = n_head,
+                          .d_model = d_model,
+                          .d_mlp = d_mlp,
+                          .n_ctx = n_ctx,
+                          .d_vocab = 2560});
 }
 
 /// A wide model, whose patterns and sums take a large share of the memory.
