@@ -59,12 +59,13 @@ inline H5FD_class_t driver_class(const char* name, [[maybe_unused]] int value) {
   return driver;
 }
 
-/// Reads up to the end of the file. @return the number of bytes read; -1 if the file cannot be read.
+/// Reads up to the end of the file. @return the number of bytes read; -1 if the file cannot be
+/// read.
 inline ssize_t read_at(int descriptor, char* bytes, std::size_t size, haddr_t begin) {
   std::size_t n_read = 0;
   while (n_read < size) {
-    const ssize_t count = ::pread(descriptor, bytes + n_read, size - n_read,
-                                  static_cast<off_t>(begin + n_read));
+    const ssize_t count =
+        ::pread(descriptor, bytes + n_read, size - n_read, static_cast<off_t>(begin + n_read));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return -1;
     if (count == 0) break;
