@@ -32,13 +32,13 @@ Index most_batch_columns(Index n_ctx) {
   return std::max(batch_columns, 2 * n_ctx);
 }
 
-Pack pack_of(const Task& task, const PairBatch& batch, bool with_last) {
-  Pack pack;
+SequenceBatch sequences_of(const Task& task, const PairBatch& batch, bool with_last) {
+  SequenceBatch sequences;
   for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
     const TaskPair& pair = task.pairs[i];
-    pack.add_pair(pair.good, pair.bad, pair.n_shared, with_last);
+    sequences.add_pair(pair.good, pair.bad, pair.n_shared, with_last);
   }
-  return pack;
+  return sequences;
 }
 
 std::vector<double> token_counts(const Task& task, const PairBatch& batch) {
@@ -57,7 +57,7 @@ std::vector<Index> pair_ends(const Task& task, const PairBatch& batch) {
   Index end = 0;
   for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
     const TaskPair& pair = task.pairs[i];
-    Pack alone;
+    SequenceBatch alone;
     alone.add_pair(pair.good, pair.bad, pair.n_shared, false);
     ends.push_back(end += alone.n_column());
   }

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "headscope/pack.hpp"
+#include "headscope/sequence_batch.hpp"
 #include "headscope/tasks.hpp"
 
 namespace headscope {
@@ -11,7 +11,7 @@ namespace headscope {
 struct PairBatch {
   std::size_t task = 0;
   std::size_t first = 0, count = 0;  ///< pairs of the task
-  Index n_column = 0;                ///< of their pack with last tokens
+  Index n_column = 0;                ///< of their sequences with last tokens
 };
 
 /// Columns of a batch, at most, if its pairs are more than one: as wide as matrix products need to
@@ -25,21 +25,22 @@ std::vector<PairBatch> pair_batches(const std::vector<Task>& tasks,
 /// Columns of the longest batch of a model with this context.
 Index most_batch_columns(Index n_ctx);
 
-/// The batch's pairs side by side. @param with_last  see Pack::add_pair.
-Pack pack_of(const Task& task, const PairBatch& batch, bool with_last);
+/// The batch's pairs side by side. @param with_last  see SequenceBatch::add_pair.
+SequenceBatch sequences_of(const Task& task, const PairBatch& batch, bool with_last);
 
-/// How often the columns of the batch's pack with last tokens stand for a token after position 0 of
-/// a side: shared ones twice, position 0 never.
+/// How often the columns of the batch's sequences with last tokens stand for a token after position
+/// 0 of a side: shared ones twice, position 0 never.
 std::vector<double> token_counts(const Task& task, const PairBatch& batch);
 
-/// The column after each pair's in the batch's pack without last tokens.
+/// The column after each pair's in the batch's sequences without last tokens.
 std::vector<Index> pair_ends(const Task& task, const PairBatch& batch);
 
-/// Weights that make the sum of the margins of the negative log likelihoods of the batch's pack.
+/// Weights that make the sum of the margins of the negative log likelihoods of the batch's
+/// sequences.
 std::vector<float> margin_weights(const Task& task, const PairBatch& batch);
 
 /// Margin of every pair: sum of ln p of the good side's tokens minus that of the bad side's, nats.
-/// @param nll  of the predictions of the batch's pack.
+/// @param nll  of the predictions of the batch's sequences.
 std::vector<double> margins_of(const Task& task, const PairBatch& batch,
                                const std::vector<double>& nll);
 

@@ -14,12 +14,13 @@ void causal_attention(benchmark::State& state, bool keep_patterns) {
   Matrix z(config.d_model, n_token, arma::fill::zeros);
   Matrix scores(n_token, 64 * static_cast<Index>(n_thread), arma::fill::zeros);
   Cube pattern;
+  const ComputeContext context;
   if (keep_patterns) pattern.zeros(n_token, n_token, config.n_head);
   compare_with_sgemm(
       state, n_thread, attention_flops(n_token, config.d_model),
       [&] {
-        headscope::causal_attention(qkv, config.n_head, config.score_scale(0), 1, z,
-                                    keep_patterns ? &pattern : nullptr);
+        headscope::causal_attention(qkv, config.n_head, config.score_scale(0), z,
+                                    keep_patterns ? &pattern : nullptr, context);
       },
       [&] { attention_products(qkv, config.n_head, z, scores); });
 }

@@ -10,7 +10,7 @@
 #include "headscope/attention.hpp"
 #include "headscope/error.hpp"
 #include "headscope/gradient.hpp"
-#include "headscope/kernel.hpp"
+#include "restart.hpp"
 
 namespace headscope {
 namespace {
@@ -21,7 +21,7 @@ struct Arguments {
   std::string model, tokens, which;
   int threads = 0, runs = 1;
   Precision precision = Precision::float32;
-  Engine pass_engine = Engine::float32, gradient_engine = Engine::float32;
+  ComputeContext context = {};
 };
 
 Precision precision_of(const std::string& name) {
@@ -40,8 +40,7 @@ Arguments parse(int argc, char** argv) {
           std::stoi(values.at("--threads")),
           std::stoi(values.at("--runs")),
           precision,
-          fastest_engine(Precision::float32, this_processor()),
-          fastest_gradient_engine(precision, this_processor())};
+          fastest_engines(precision, this_processor())};
 }
 
 TokenIds read_tokens(const std::string& path) {
@@ -103,7 +102,7 @@ double mean_loss(const TokenLoss& loss) {
 }
 
 json forward_patterns(const Model& model, const TokenIds& tokens, const Arguments& arguments) {
-  Forward forward(model, arguments.pass_engine);
+  Forward forward(model, arguments.context);
   Patterns patterns;
   LayerObserver* const observers[] = {&patterns};
   double loss = 0;
@@ -131,8 +130,8 @@ json attention_patterns(const Model& model, const TokenIds& tokens, const Argume
   std::vector<Matrix> z(config.n_layer, Matrix(config.d_model, n_token, arma::fill::zeros));
   const json seconds = seconds_of(arguments.runs, [&] {
     for (Index l = 0; l < config.n_layer; ++l)
-      causal_attention(inputs.qkv[l], config.n_head, config.score_scale(l), 1, z[l], &patterns[l],
-                       arguments.pass_engine);
+      causal_attention(inputs.qkv[l], config.n_head, config.score_scale(l), z[l], &patterns[l],
+                       arguments.context);
   });
   const double peak = peak_resident_mb();
   json pattern_sums = json::array(), z_sums = json::array();
@@ -157,10 +156,10 @@ json zero_ablation_all(const Model& model, const TokenIds& tokens, const Argumen
   for (Index l = 0; l < config.n_layer; ++l) {
     for (Index h = 0; h < config.n_head; ++h) variants.push_back({l, {h}});
   }
-  Forward forward(model, arguments.pass_engine);
+  Forward forward(model, arguments.context);
   const AblationPrecision precision =
       ablation_precision(arguments.precision, this_processor(), config.d_vocab, 0);
-  HeadAblation ablation(model, precision);
+  HeadAblation ablation(model, arguments.context, precision);
   LayerObserver* const observers[] = {&ablation};
   double baseline = 0;
   json losses;
@@ -168,7 +167,7 @@ json zero_ablation_all(const Model& model, const TokenIds& tokens, const Argumen
       arguments.runs,
       [&] {
         forward.run(tokens, observers);
-        baseline = mean_loss(ablation.clean_loss(Pack::of_document(tokens)));
+        baseline = mean_loss(ablation.clean_loss(SequenceBatch::of_document(tokens)));
         losses = json::array();
         for (const TokenLoss& loss : ablation.losses(tokens, variants)) {
           if (losses.empty() || losses.back().size() == config.n_head) {
@@ -180,14 +179,17 @@ json zero_ablation_all(const Model& model, const TokenIds& tokens, const Argumen
       false);
   return {{"seconds", seconds},
           {"peak_rss_mb", peak_resident_mb()},
-          {"engine", engine_name(precision.engine)},
+          {"engine", engine_name(arguments.context.engines().differences)},
           {"loss_baseline", baseline},
           {"loss", losses}};
 }
 
 json importance(const Model& model, const TokenIds& tokens, const Arguments& arguments) {
   const ModelConfig& config = model.config;
-  HeadGradient gradient(model, arguments.pass_engine, arguments.gradient_engine);
+  Forward forward(model, arguments.context);
+  HeadAblation clean(model, arguments.context);
+  LayerObserver* const observers[] = {&clean};
+  HeadGradient gradient(model, arguments.context);
   json per_token, sign;
   double loss = 0;
   const json seconds = seconds_of(arguments.runs, [&] {
@@ -197,7 +199,8 @@ json importance(const Model& model, const TokenIds& tokens, const Arguments& arg
       per_token.push_back(std::vector<double>(config.n_head));
       sign.push_back(std::vector<double>(config.n_head));
     }
-    loss = mean_loss(gradient.run(tokens, [&](const LayerGradient& view) {
+    forward.run(tokens, observers);
+    loss = mean_loss(gradient.run(clean.activations(), tokens, [&](const LayerGradient& view) {
       const arma::mat products = z_dot_gradient(view, config.n_head);
       for (Index h = 0; h < config.n_head; ++h) {
         per_token[view.layer][h] = arma::accu(arma::abs(products.row(h)));
@@ -231,7 +234,7 @@ json measure(const Arguments& arguments) {
 }  // namespace headscope
 
 int main(int argc, char** argv) {
-  headscope::blas::restart_with_best_settings(argv);
+  headscope::restart_with_best_settings(argv);
   try {
     std::cout << headscope::measure(headscope::parse(argc, argv)).dump() << "\n";
     return 0;

@@ -10,7 +10,7 @@
 #include "headscope/edge_ablation.hpp"
 #include "headscope/edge_gradient.hpp"
 #include "headscope/gradient.hpp"
-#include "headscope/kernel.hpp"
+#include "restart.hpp"
 
 namespace headscope {
 namespace {
@@ -19,7 +19,7 @@ using nlohmann::json;
 
 /// Pairs that are run together.
 struct Batch {
-  Pack pack;
+  SequenceBatch sequences;
   std::vector<float> weights;  // of predictions in the sum of margins
   std::vector<Index> ends;     // first column after each pair
 };
@@ -28,12 +28,12 @@ std::vector<Batch> batches(const json& pairs) {
   std::vector<Batch> all;
   for (std::size_t next = 0; next < pairs.size();) {
     Batch batch;
-    for (; next < pairs.size() && batch.pack.n_column() < 1024; ++next) {
+    for (; next < pairs.size() && batch.sequences.n_column() < 1024; ++next) {
       const auto good = pairs[next].at("good").get<TokenIds>(),
                  bad = pairs[next].at("bad").get<TokenIds>();
       const auto n_shared = static_cast<Index>(std::ranges::mismatch(good, bad).in1 - good.begin());
-      batch.pack.add_pair(good, bad, n_shared, false);
-      batch.ends.push_back(batch.pack.n_column());
+      batch.sequences.add_pair(good, bad, n_shared, false);
+      batch.ends.push_back(batch.sequences.n_column());
       batch.weights.insert(batch.weights.end(), good.size() - n_shared, -1.0F);
       batch.weights.insert(batch.weights.end(), bad.size() - n_shared, 1.0F);
     }
@@ -87,26 +87,27 @@ void measure(int argc, char** argv) {
   const std::vector<Index> edges = read_edges(options.at("--edges"), graph);
   const Matrix zero(model.config.d_model, graph.n_node(), arma::fill::zeros);
 
-  const Engine engine = fastest_engine(Precision::float32, this_processor());
-  Forward forward(model, engine);
-  HeadAblation clean(model, {.engine = engine, .passes = engine});
-  HeadGradient gradient(model, engine, engine);
-  EdgeGradient edge_gradient(model, engine, engine);
-  EdgeAblation exact(model, engine);
+  const ComputeContext context(fastest_engines(Precision::float32, this_processor()));
+  Forward forward(model, context);
+  HeadAblation clean(model, context);
+  HeadGradient gradient(model, context);
+  EdgeGradient edge_gradient(model, context);
+  EdgeAblation exact(model, context);
   LayerObserver* const observers[] = {&clean};
-  const auto run_clean = [&](const Batch& batch) { forward.run(batch.pack, observers); };
+  const auto run_clean = [&](const Batch& batch) { forward.run(batch.sequences, observers); };
 
   std::vector<double> first_order(graph.n_edge(), 0), change(edges.size(), 0);
   const double backward_seconds = seconds([&] {
     for (const Batch& batch : all) {
       run_clean(batch);
-      gradient.run(clean.activations(), batch.pack, batch.weights, [](const LayerGradient&) {});
+      gradient.run(clean.activations(), batch.sequences, batch.weights,
+                   [](const LayerGradient&) {});
     }
   });
   const double first_order_seconds = seconds([&] {
     for (const Batch& batch : all) {
       run_clean(batch);
-      edge_gradient.run(clean.activations(), batch.pack, batch.weights, zero, batch.ends,
+      edge_gradient.run(clean.activations(), batch.sequences, batch.weights, zero, batch.ends,
                         [&](Index, std::span<const float> effects) {
                           for (std::size_t i = 0; i < effects.size(); ++i) {
                             first_order[i] += static_cast<double>(effects[i]);
@@ -117,8 +118,8 @@ void measure(int argc, char** argv) {
   const double exact_seconds = seconds([&] {
     for (const Batch& batch : all) {
       run_clean(batch);
-      const double margin = margin_of(clean.clean_loss(batch.pack), batch.weights);
-      const std::vector<TokenLoss> losses = exact.losses(clean, batch.pack, edges, zero);
+      const double margin = margin_of(clean.clean_loss(batch.sequences), batch.weights);
+      const std::vector<TokenLoss> losses = exact.losses(clean, batch.sequences, edges, zero);
       for (std::size_t i = 0; i < edges.size(); ++i) {
         change[i] += margin_of(losses[i], batch.weights) - margin;
       }
@@ -142,7 +143,7 @@ void measure(int argc, char** argv) {
 }  // namespace headscope
 
 int main(int argc, char** argv) {
-  headscope::blas::restart_with_best_settings(argv);
+  headscope::restart_with_best_settings(argv);
   try {
     headscope::measure(argc, argv);
     return 0;

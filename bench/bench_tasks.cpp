@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "headscope/ablation.hpp"
-#include "headscope/kernel.hpp"
+#include "restart.hpp"
 
 namespace headscope {
 namespace {
@@ -35,10 +35,10 @@ void measure(int argc, char** argv) {
   const json pairs = json::parse(file);
 
   const auto start = std::chrono::steady_clock::now();
-  const AblationPrecision precision = ablation_precision(
-      parse_precision(options.at("--precision")).value(), this_processor(), 0, 0);
-  Forward forward(model, precision.passes);
-  HeadAblation ablation(model, precision);
+  const Precision precision = parse_precision(options.at("--precision")).value();
+  const ComputeContext context(fastest_engines(precision, this_processor()));
+  Forward forward(model, context);
+  HeadAblation ablation(model, context, ablation_precision(precision, this_processor(), 0, 0));
   LayerObserver* const observers[] = {&ablation};
   std::vector<HeadVariant> variants;
   for (Index l = 0; l < model.config.n_layer; ++l) {
@@ -46,19 +46,19 @@ void measure(int argc, char** argv) {
   }
   std::vector<double> sums(variants.size(), 0);
   for (std::size_t first = 0; first < pairs.size();) {
-    Pack pack;
+    SequenceBatch sequences;
     std::vector<double> signs;
-    for (; first < pairs.size() && pack.n_column() < 1024; ++first) {
+    for (; first < pairs.size() && sequences.n_column() < 1024; ++first) {
       const auto good = pairs[first].at("good").get<TokenIds>(),
                  bad = pairs[first].at("bad").get<TokenIds>();
       const auto n_shared = static_cast<Index>(std::ranges::mismatch(good, bad).in1 - good.begin());
-      pack.add_pair(good, bad, n_shared, false);
+      sequences.add_pair(good, bad, n_shared, false);
       signs.insert(signs.end(), good.size() - n_shared, -1);
       signs.insert(signs.end(), bad.size() - n_shared, 1);
     }
-    forward.run(pack, observers);
-    const std::vector<double> of_pack = margin_sums(ablation.losses(pack, variants), signs);
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += of_pack[i];
+    forward.run(sequences, observers);
+    const std::vector<double> of_batch = margin_sums(ablation.losses(sequences, variants), signs);
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += of_batch[i];
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   for (double& sum : sums) sum /= static_cast<double>(pairs.size());
@@ -69,7 +69,7 @@ void measure(int argc, char** argv) {
 }  // namespace headscope
 
 int main(int argc, char** argv) {
-  headscope::blas::restart_with_best_settings(argv);
+  headscope::restart_with_best_settings(argv);
   try {
     headscope::measure(argc, argv);
     return 0;

@@ -1,7 +1,7 @@
 #include <memory>
 
 #include "gpt2_small.hpp"
-#include "headscope/forward.hpp"
+#include "headscope/ablation.hpp"
 #include "headscope/gradient.hpp"
 #include "side_by_side.hpp"
 
@@ -89,12 +89,17 @@ void forward_and_loss(benchmark::State& state, bool with_patterns) {
 // Compared with the products of the forward pass alone.
 void head_gradient(benchmark::State& state) {
   const TokenIds tokens = document(static_cast<Index>(state.range(0)));
-  HeadGradient gradient(model());
+  const ComputeContext context;
+  Forward forward(model(), context);
+  HeadAblation clean(model(), context);
+  LayerObserver* const observers[] = {&clean};
+  HeadGradient gradient(model(), context);
   Products products(tokens.size());
   compare_with_sgemm(
       state, static_cast<int>(state.range(1)), products.flops(),
       [&] {
-        gradient.run(tokens, [](const LayerGradient& layer) {
+        forward.run(tokens, observers);
+        gradient.run(clean.activations(), tokens, [](const LayerGradient& layer) {
           benchmark::DoNotOptimize(layer.dz.memptr());
         });
       },

@@ -12,8 +12,11 @@ void product(benchmark::State& state, Index n_row, Index n_inner, Engine engine,
   constexpr Index n_column = 4096;
   const Matrix W(n_row, n_inner, arma::fill::randn), X(n_inner, n_column, arma::fill::randn);
   Matrix Y(n_row, n_column, arma::fill::zeros);
+  Scratch scratch;
+  blas::set_thread_count(n_thread);
+  scratch.make_room();
   WeightProduct weights;
-  weights.set(W, blas::Transpose::no, engine);
+  weights.set(W, blas::Transpose::no, Products(engine, scratch));
   const auto rows = static_cast<blasint>(n_row), inner = static_cast<blasint>(n_inner),
              columns = static_cast<blasint>(n_column);
   const double flops = 2.0 * static_cast<double>(n_row) * static_cast<double>(n_inner) *

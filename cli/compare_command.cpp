@@ -9,6 +9,7 @@
 #include "headscope/output_lock.hpp"
 #include "headscope/provenance.hpp"
 #include "headscope/utf8.hpp"
+#include "registry.hpp"
 #include "run_output.hpp"
 #include "shared_options.hpp"
 #include "terminal.hpp"

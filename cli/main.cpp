@@ -6,7 +6,7 @@
 #include <iostream>
 
 #include "command_line.hpp"
-#include "headscope/kernel.hpp"
+#include "restart.hpp"
 
 namespace {
 
@@ -23,7 +23,7 @@ void keep_streams() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  headscope::blas::restart_with_best_settings(argv);
+  headscope::restart_with_best_settings(argv);
   keep_streams();
   // With the signal ignored, writing beyond `ulimit -f` fails like writing to a full disk.
   std::signal(SIGXFSZ, SIG_IGN);

@@ -67,7 +67,7 @@ class RunCommand : public Command {
     if (run_.output.quiet) return;
     const Terminal& terminal = Terminal::error();
     if (run_.settings.precision != "float32" &&
-        run_.settings.engine() == run_.settings.pass_engine()) {
+        run_.settings.engines().differences == run_.settings.engines().passes) {
       std::cerr << terminal.note("--precision " + run_.settings.precision +
                                  ": float32, since nothing is faster on this processor");
     }

@@ -8,7 +8,7 @@
 #include "circuits/position.hpp"
 #include "circuits/weights.hpp"
 #include "headscope/figure.hpp"
-#include "headscope/memory.hpp"
+#include "headscope/forward.hpp"
 #include "headscope/number_text.hpp"
 #include "induction.hpp"
 #include "parallel.hpp"
@@ -291,7 +291,7 @@ std::uint64_t memory(const RunShape& run) {
   // Four factors per layer; per thread, four matrices in double and their products; the scores; the
   // circuit of tokens and a part of its factors; the forward pass on induction sequences.
   return 3 * d * d * sizeof(double) + 2 * d * 2048 * sizeof(double) +
-         forward_bytes(run.config, std::min<Index>(run.config.n_ctx, 101), true) +
+         Forward::bytes(run.config, std::min<Index>(run.config.n_ctx, 101), true) +
          run.config.n_layer * 4 * d * d * sizeof(float) +
          static_cast<std::uint64_t>(run.n_thread) * 9 * d * d * sizeof(double) +
          composition_kinds.size() * n_unit * n_unit * sizeof(double);

@@ -107,6 +107,7 @@ class Classification : public CorpusAnalysis {
       : model_(context.model),
         corpus_(context.corpus),
         settings_(context.settings),
+        compute_(context.compute),
         attribution_(context.model) {
     if (corpus_ == nullptr) return;
     explained_documents_ = explained_sample(
@@ -155,6 +156,7 @@ class Classification : public CorpusAnalysis {
   const Model& model_;
   const Corpus* corpus_;
   const AnalysisSettings& settings_;
+  const ComputeContext compute_;
   LogitAttribution attribution_;
   std::set<Index> explained_documents_;
   int pass_ = 0;
@@ -222,7 +224,7 @@ void Classification::begin_pass(int pass, const Statistics& earlier) {
   pass_ = pass;
   const ModelConfig& config = model_.config;
   if (pass == 0) {
-    first_forward_ = std::make_unique<Forward>(model_, settings_.pass_engine());
+    first_forward_ = std::make_unique<Forward>(model_, compute_);
     return;
   }
   first_forward_.reset();
@@ -230,7 +232,7 @@ void Classification::begin_pass(int pass, const Statistics& earlier) {
   if (pass >= 2) {
     explanation_ = std::make_unique<Explanation>(model_, results(earlier));
     if (pass == 3) {
-      explanation_->begin_losses(earlier, settings_.ablation(0));
+      explanation_->begin_losses(earlier, compute_, settings_.ablation(0));
     }
     return;
   }
@@ -404,7 +406,7 @@ void Classification::count_earlier_pieces(const Piece& piece) {
   counted_document_ = piece.document;
   document_counts_.clear();
   if (piece.index == 0 || piece.document % 2 == 0) return;
-  Forward forward(model_, settings_.pass_engine());
+  Forward forward(model_, compute_);
   for (std::uint64_t index = 0; index < piece.index; ++index) {
     const Piece earlier = corpus_->piece(piece.document, index);
     const WordStructure words = word_structure(earlier);
@@ -627,7 +629,8 @@ std::uint64_t memory(const RunShape& run) {
   return Statistics::row_bytes * examples + paired +
          Statistics::sum_bytes * (2 * ratios + relations + first * n_unit + config.d_vocab) +
          CopyEffects::memory(config, run.n_token) +
-         Explanation::memory(config, run.n_token, 3 * n_unit, run.n_thread, run.settings.engine()) +
+         Explanation::memory(config, run.n_token, 3 * n_unit, run.n_thread,
+                             run.settings.engines()) +
          Statistics::sum_bytes * config.n_layer * config.d_model +
          static_cast<std::uint64_t>(run.n_thread) * square * sizeof(double) +
          square * sizeof(float) + 2 * n_offset * n_unit * run.settings.n_bootstrap * sizeof(double);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "classification/sums.hpp"
-#include "headscope/memory.hpp"
 #include "parallel.hpp"
 #include "random_draws.hpp"
 
@@ -112,10 +111,11 @@ std::unique_ptr<PieceObserver> Explanation::add_means(const PrototypeSource& sou
       true);
 }
 
-void Explanation::begin_losses(const Statistics& earlier, const AblationPrecision& precision) {
+void Explanation::begin_losses(const Statistics& earlier, const ComputeContext& context,
+                               const AblationPrecision& precision) {
   if (!earlier.has(mean_z_count)) labels_.clear();  // no document of two tokens
   if (is_empty()) return;
-  ablation_.emplace(model_, precision);
+  ablation_.emplace(model_, context, precision);
   mean_z_.resize(model_.config.n_layer);
   const double n_position = earlier.total(mean_z_count)(0);
   for (Index layer = 0; layer < mean_z_.size(); ++layer) {
@@ -238,7 +238,7 @@ std::vector<TokenLoss> Explanation::Losses::losses(Index layer,
 }
 
 void Explanation::Losses::end(const PieceEnd& /*end*/) {
-  const TokenLoss clean = explanation_.ablation_->clean_loss(Pack::of_document(tokens_));
+  const TokenLoss clean = explanation_.ablation_->clean_loss(SequenceBatch::of_document(tokens_));
   statistics_.sum(explained_token_count, {n_block})(block_) +=
       static_cast<double>(clean.nll.size());
   for (Index layer = 0; layer < explanation_.model_.config.n_layer; ++layer) {
@@ -268,12 +268,12 @@ std::unique_ptr<PieceObserver> Explanation::add_losses(const PrototypeSource& so
 }
 
 std::uint64_t Explanation::memory(const ModelConfig& config, Index n_token, std::uint64_t n_label,
-                                  int n_thread, Engine engine) {
+                                  int n_thread, const Engines& engines) {
   const std::uint64_t n = n_token, stream = config.d_model * n * sizeof(float);
   // Values and z of all layers; replaced z of one; a pattern per thread; keys; sums of means and
   // losses.
   constexpr std::uint64_t most_types = 4;  // of one head
-  return ablation_bytes(config, n_token, n_thread, engine) +
+  return HeadAblation::bytes(config, n_token, n_thread, engines) +
          (2 * config.n_layer + 3 * most_types) * stream +
          static_cast<std::uint64_t>(n_thread) * n * n * sizeof(float) +
          n_label * (2 * n * (sizeof(std::vector<Index>) + 4 * sizeof(Index)) +

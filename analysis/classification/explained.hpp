@@ -49,7 +49,8 @@ class Explanation {
                                            DocumentStatistics& statistics) const;
 
   /// Begins the second pass. @param earlier  with the sums of means.
-  void begin_losses(const Statistics& earlier, const AblationPrecision& precision);
+  void begin_losses(const Statistics& earlier, const ComputeContext& context,
+                    const AblationPrecision& precision);
   /// Second pass: adds a piece's losses to the sums explained_loss_name, in nats.
   /// @param block  of the piece's document.
   std::unique_ptr<PieceObserver> add_losses(const PrototypeSource& source, Index block,
@@ -57,7 +58,7 @@ class Explanation {
 
   /// Bytes that it holds. @param n_label  labels of all heads.
   static std::uint64_t memory(const ModelConfig& config, Index n_token, std::uint64_t n_label,
-                              int n_thread, Engine engine);
+                              int n_thread, const Engines& engines);
 
  private:
   class Losses;

@@ -272,7 +272,8 @@ Presentation presentation() {
 }  // namespace
 
 RegisteredAnalysis sentence_analysis(const Tokenizer& tokenizer, std::optional<TokenId> next) {
-  return {sentence_info, [&tokenizer, next](const AnalysisContext& context) {
+  return {sentence_info,
+          [&tokenizer, next](const AnalysisContext& context) {
             return std::make_unique<Sentence>(context, tokenizer, next);
           },
           {},

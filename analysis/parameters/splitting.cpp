@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "headscope/attention.hpp"
+#include "headscope/ops.hpp"
 #include "random_draws.hpp"
 
 namespace headscope {
@@ -16,21 +17,31 @@ Matrix random_input(const LayerWeights& layer, Index n_token, const CounterRando
   return arma::conv_to<Matrix>::from(X);
 }
 
-AttentionWeights attention_weights(const Model& model, Index index) {
+/// Queries, keys and values of some heads: three products, one below the other.
+/// @param n_row  of each of them.
+Matrix project(const LayerWeights& layer, Index first, Index n_row, const Matrix& X) {
+  Matrix projected(3 * n_row, X.n_cols, arma::fill::none);
+  for (Index i = 0; i < 3; ++i) {
+    const Index row = i * layer.W_O.n_cols + first;
+    const blas::View out = blas::View(projected).rows(i * n_row, n_row);
+    blas::multiply(blas::ConstView(layer.W_QKV).rows(row, n_row), X, out);
+    add_bias(out, layer.b_QKV.subvec(row, row + n_row - 1));
+  }
+  return projected;
+}
+
+/// The layer's attention output with its heads in groups, each projected and attended by itself.
+Matrix attention_output(const Model& model, Index index, Index n_group, const Matrix& X) {
   const LayerWeights& layer = model.layers[index];
-  const Index d = layer.W_QKV.n_cols;
-  AttentionWeights weights;
-  weights.n_head = model.config.n_head;
-  weights.scale = static_cast<float>(model.config.score_scale(index));
-  weights.W_Q = layer.W_QKV.rows(0, d - 1);
-  weights.W_K = layer.W_QKV.rows(d, 2 * d - 1);
-  weights.W_V = layer.W_QKV.rows(2 * d, 3 * d - 1);
-  weights.W_O = layer.W_O;
-  weights.b_Q = layer.b_QKV.subvec(0, d - 1);
-  weights.b_K = layer.b_QKV.subvec(d, 2 * d - 1);
-  weights.b_V = layer.b_QKV.subvec(2 * d, 3 * d - 1);
-  weights.b_O = layer.b_O;
-  return weights;
+  const Index n_head = model.config.n_head / n_group, n_row = layer.W_O.n_cols / n_group;
+  Matrix z(layer.W_O.n_cols, X.n_cols), output(layer.W_O.n_rows, X.n_cols, arma::fill::none);
+  for (Index group = 0; group < n_group; ++group) {
+    causal_attention(project(layer, group * n_row, n_row, X), n_head,
+                     model.config.score_scale(index), blas::View(z).rows(group * n_row, n_row));
+  }
+  blas::multiply(layer.W_O, z, output);
+  add_bias(output, layer.b_O);
+  return output;
 }
 
 }  // namespace
@@ -41,10 +52,8 @@ SplittingDifference splitting_difference(const Model& model, std::uint64_t seed)
   for (Index l = 0; l < model.layers.size(); ++l) {
     const LayerWeights& layer = model.layers[l];
     const Matrix X = random_input(layer, result.n_token, CounterRandom(seed, l));
-    const AttentionWeights weights = attention_weights(model, l);
-    const AttentionMask mask = AttentionMask::causal();
-    const Matrix fused = multi_head_attention(X, X, weights, mask).output;
-    const Matrix separate = multi_head_attention_per_head(X, X, weights, mask).output;
+    const Matrix fused = attention_output(model, l, 1, X);
+    const Matrix separate = attention_output(model, l, model.config.n_head, X);
     const double size = arma::abs(fused).max();
     if (size == 0) continue;
     const double relative = arma::abs(fused - separate).max() / size;

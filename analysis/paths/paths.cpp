@@ -7,7 +7,6 @@
 #include "headscope/edge_ablation.hpp"
 #include "headscope/edge_gradient.hpp"
 #include "headscope/figure.hpp"
-#include "headscope/memory.hpp"
 #include "headscope/resampling.hpp"
 #include "induction.hpp"
 #include "pair_batches.hpp"
@@ -47,11 +46,11 @@ class Paths : public TaskAnalysis {
         settings_(context.settings),
         options_(settings_.own<PathsOptions>()),
         tasks_(context.tasks->tasks()),
-        forward_(context.model, settings_.pass_engine()),
-        ablation_(context.model, settings_.ablation(0)),
-        gradient_(context.model, settings_.pass_engine(), settings_.gradient_engine()),
-        exact_(context.model, settings_.pass_engine()),
-        circuit_(context.model) {
+        forward_(context.model, context.compute),
+        ablation_(context.model, context.compute, settings_.ablation(0)),
+        gradient_(context.model, context.compute),
+        exact_(context.model, context.compute),
+        circuit_(context.model, context.compute) {
     if (options_.n_repeated > 0) {
       tasks_.push_back(repeated_tokens_task(model_, induction_first_token(model_, context.corpus),
                                             options_.n_repeated, settings_.seed));
@@ -150,7 +149,7 @@ class Paths : public TaskAnalysis {
 
   std::uint64_t add_means(const PairBatch& batch, DocumentStatistics& statistics) {
     const Task& task = tasks_[batch.task];
-    const Pack pack = pack_of(task, batch, true);
+    const SequenceBatch sequences = sequences_of(task, batch, true);
     const std::vector<double> times = token_counts(task, batch);
     const PathSums names(batch.task);
     const Index d_model = model_.config.d_model, n_layer = model_.config.n_layer;
@@ -171,10 +170,10 @@ class Paths : public TaskAnalysis {
       }
     });
     LayerObserver* const observers[] = {&sums};
-    forward_.run(pack, observers);
+    forward_.run(sequences, observers);
     double& n_token = statistics.sum(names.n_token, {1})(0);
     for (const double each : times) n_token += each;
-    return pack.n_column();
+    return sequences.n_column();
   }
 
   void read_means(const Statistics& earlier) {
@@ -210,14 +209,15 @@ class Paths : public TaskAnalysis {
 
   std::uint64_t add_first_order(const PairBatch& batch, DocumentStatistics& statistics) {
     const Task& task = tasks_[batch.task];
-    const Pack pack = pack_of(task, batch, false);
+    const SequenceBatch sequences = sequences_of(task, batch, false);
     LayerObserver* const observers[] = {&ablation_};
-    forward_.run(pack, observers);
+    forward_.run(sequences, observers);
     const PathSums names(batch.task);
     Array &n_pair = statistics.sum(names.n_pair, {n_document_block}),
           &margin = statistics.sum(names.margin, {n_document_block}),
           &correct = statistics.sum(names.correct, {n_document_block});
-    const std::vector<double> margins = margins_of(task, batch, ablation_.clean_loss(pack).nll);
+    const std::vector<double> margins =
+        margins_of(task, batch, ablation_.clean_loss(sequences).nll);
     for (std::size_t i = 0; i < batch.count; ++i) {
       const std::size_t block = document_block(batch.first + i, task.pairs.size());
       n_pair(block) += 1;
@@ -226,7 +226,7 @@ class Paths : public TaskAnalysis {
     }
     const Index n_edge = graph_.n_edge();
     std::vector<double> sum(n_edge, 0), squares(n_edge, 0);
-    gradient_.run(ablation_.activations(), pack, margin_weights(task, batch),
+    gradient_.run(ablation_.activations(), sequences, margin_weights(task, batch),
                   replacement_[batch.task], pair_ends(task, batch),
                   [&](Index, std::span<const float> effects) {
                     for (Index edge = 0; edge < n_edge; ++edge) {
@@ -240,7 +240,7 @@ class Paths : public TaskAnalysis {
     };
     add(names.first_order, sum);
     add(names.squared_order, squares);
-    return pack.n_column();
+    return sequences.n_column();
   }
 
   // Pass 2 ----------------------------------------------------------------------------------------
@@ -251,13 +251,13 @@ class Paths : public TaskAnalysis {
     for (std::size_t i = 0; i < run.count; ++i) n_exact(block_of(run, i)) += 1;
     const std::vector<Index>& edges = plans_[run.task].exact();
     if (edges.empty()) return 0;
-    const Pack pack = pack_of(sampled_.task, run, false);
+    const SequenceBatch sequences = sequences_of(sampled_.task, run, false);
     LayerObserver* const observers[] = {&ablation_};
-    forward_.run(pack, observers);
+    forward_.run(sequences, observers);
     const std::vector<double> margins =
-        margins_of(sampled_.task, run, ablation_.clean_loss(pack).nll);
+        margins_of(sampled_.task, run, ablation_.clean_loss(sequences).nll);
     const std::vector<TokenLoss> losses =
-        exact_.losses(ablation_, pack, edges, replacement_[run.task]);
+        exact_.losses(ablation_, sequences, edges, replacement_[run.task]);
     Array &change = statistics.sum(names.change, {n_document_block, edges.size()}),
           &squared = statistics.sum(names.squared_change, {edges.size()});
     for (std::size_t edge = 0; edge < edges.size(); ++edge) {
@@ -268,7 +268,7 @@ class Paths : public TaskAnalysis {
         squared(edge) += lost * lost;
       }
     }
-    return pack.n_column();
+    return sequences.n_column();
   }
 
   /// The circuits that this pass runs on a task, those of all orders one after the other.
@@ -292,7 +292,7 @@ class Paths : public TaskAnalysis {
                              const std::vector<std::vector<unsigned char>>& circuits,
                              DocumentStatistics& statistics) {
     const PathSums names(run.task);
-    const Pack pack = pack_of(sampled_.task, run, false);
+    const SequenceBatch sequences = sequences_of(sampled_.task, run, false);
     const std::size_t n_step = circuit_steps(graph_.n_edge()).size();
     const bool by_block = pass_ == exact_pass;
     Array& sum = by_block ? statistics.sum(names.kept, {n_document_block, n_path_order, n_step})
@@ -300,7 +300,7 @@ class Paths : public TaskAnalysis {
                                            {CircuitSize::n_point(graph_.n_edge())});
     for (std::size_t i = 0; i < circuits.size(); ++i) {
       const std::vector<double> margins = margins_of(
-          sampled_.task, run, circuit_.run(pack, replacement_[run.task], circuits[i]).nll);
+          sampled_.task, run, circuit_.run(sequences, replacement_[run.task], circuits[i]).nll);
       for (std::size_t pair = 0; pair < run.count; ++pair) {
         if (by_block) {
           sum(block_of(run, pair), i / n_step, i % n_step) += margins[pair];
@@ -309,7 +309,7 @@ class Paths : public TaskAnalysis {
         }
       }
     }
-    return pack.n_column();
+    return sequences.n_column();
   }
 
   const Model& model_;
@@ -352,12 +352,14 @@ std::uint64_t memory(const RunShape& run) {
                           (3 * graph.n_node() * graph.n_port() + run.n_unit() * run.n_unit()) *
                               sizeof(double) +
                           graph.n_node() * config.d_model * sizeof(float);
-  return forward_bytes(config, n_column, false) + loss_bytes(config, n_column, run.n_thread) +
-         ablation_bytes(config, n_column, run.n_thread, run.settings.engine()) +
-         edge_gradient_bytes(config, n_column, run.n_thread, run.settings.gradient_engine()) +
-         edge_ablation_bytes(config, n_column, n_exact) +
-         circuit_bytes(config, std::min(n_column, most_circuit_columns), run.n_thread) +
-         pass_product_bytes(config, n_column, run.n_thread, run.settings.pass_engine()) +
+  const Engines engines = run.settings.engines();
+  return Forward::bytes(config, n_column, false) +
+         Forward::loss_bytes(config, n_column, run.n_thread) +
+         HeadAblation::bytes(config, n_column, run.n_thread, engines) +
+         EdgeGradient::bytes(config, n_column, run.n_thread, engines) +
+         EdgeAblation::bytes(config, n_column, n_exact) +
+         CircuitForward::bytes(config, std::min(n_column, most_circuit_columns), run.n_thread) +
+         ComputeContext::bytes(config, n_column, run.n_thread, engines) +
          // Circuits, and the losses of exact edges.
          n_circuit * n_edge + n_exact * n_column * sizeof(double) + n_task * of_task +
          run.settings.n_bootstrap * (n_exact + n_circuit) * sizeof(double);

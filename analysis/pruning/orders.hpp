@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "headscope/ablation.hpp"
 #include "headscope/array.hpp"
-#include "headscope/forward.hpp"
 
 namespace headscope {
 

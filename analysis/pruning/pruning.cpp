@@ -9,7 +9,6 @@
 #include "headscope/ablation.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/gradient.hpp"
-#include "headscope/memory.hpp"
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
 #include "pruning/direct_effects.hpp"
@@ -60,7 +59,8 @@ class Pruning : public CorpusAnalysis {
       : model_(context.model),
         corpus_(context.corpus),
         settings_(context.settings),
-        ablation_(context.model, settings_.ablation(context.model.config.d_vocab)),
+        compute_(context.compute),
+        ablation_(context.model, compute_, settings_.ablation(context.model.config.d_vocab)),
         attribution_(context.model) {
     const std::uint64_t n_document = corpus_->n_document();
     const auto& options = settings_.own<PruningOptions>();
@@ -116,6 +116,7 @@ class Pruning : public CorpusAnalysis {
   const Model& model_;
   const Corpus* corpus_;
   const AnalysisSettings& settings_;
+  const ComputeContext compute_;
   HeadAblation ablation_;
   LogitAttribution attribution_;
   std::set<Index> sample_;   // documents whose gradients are taken
@@ -191,7 +192,7 @@ class Pruning::Effects : public PieceObserver {
   }
 
   void end(const PieceEnd& end) override {
-    const TokenLoss& loss = analysis_.ablation_.clean_loss(Pack::of_document(tokens_));
+    const TokenLoss& loss = analysis_.ablation_.clean_loss(SequenceBatch::of_document(tokens_));
     const auto n_predicted = static_cast<double>(loss.nll.size());
     if (!direct_effects_) {
       Array& sum = statistics_.sum("other_baseline", {n_document_block, 2});
@@ -222,9 +223,8 @@ class Pruning::Effects : public PieceObserver {
     std::erase_if(others, [&](const Donor& other) { return other.document == piece.document; });
     const CounterRandom random(
         CounterRandom(analysis_.settings_.seed, piece.document).value(piece.index));
-    Forward forward(
-        analysis_.model_,
-        analysis_.settings_.pass_engine());  // gives its memory back before the ablation
+    Forward forward(analysis_.model_,
+                    analysis_.compute_);  // gives its memory back before the ablation
     for (const Index choice : permutation(others.size(), random)) {
       if (donor_length_ == n_token) break;
       const Donor& donor = others[choice];
@@ -258,7 +258,7 @@ class Pruning::Effects : public PieceObserver {
     }
     const std::vector<TokenLoss> losses = analysis_.ablation_.losses(tokens_, variants);
     Array& rows = statistics_.row("ablated", {n_ablation_row, config_.n_layer, n_head});
-    if (analysis_.settings_.ablation(config_.d_vocab).is_lower()) sample_float32(variants);
+    if (analysis_.ablation_.is_approximate()) sample_float32(variants);
     auto loss = losses.begin();
     for (Index l = 0; l < config_.n_layer; ++l) {
       for (Index h = 0; h < n_head; ++h) {
@@ -278,7 +278,7 @@ class Pruning::Effects : public PieceObserver {
     std::vector<HeadVariant> sample;
     for (const Index unit : precision_sample(n_unit)) sample.push_back(variants[unit * n_method]);
     const std::vector<TokenLoss> losses =
-        analysis_.ablation_.float32_losses(Pack::of_document(tokens_), sample);
+        analysis_.ablation_.float32_losses(SequenceBatch::of_document(tokens_), sample);
     Array& row = statistics_.row("float32", {sample.size()});
     for (std::size_t i = 0; i < losses.size(); ++i) row(i) += losses[i].sum();
   }
@@ -288,8 +288,7 @@ class Pruning::Effects : public PieceObserver {
     const Index d_head = config_.d_head();
     Array importance({n_importance_row, config_.n_layer, config_.n_head});
     const auto n_predicted = static_cast<double>(tokens_.size() - 1);
-    HeadGradient gradient(analysis_.model_, analysis_.settings_.pass_engine(),
-                          analysis_.settings_.gradient_engine());
+    HeadGradient gradient(analysis_.model_, analysis_.compute_);
     gradient.run(analysis_.ablation_.activations(), tokens_, [&](const LayerGradient& view) {
       const Index l = view.layer;
       const arma::mat products = z_dot_gradient(view, config_.n_head);
@@ -382,7 +381,7 @@ class Pruning::Curves : public PieceObserver {
     sum(block_, 1) = static_cast<double>(loss.nll.size());
     if (!is_ablated_) return;
     const std::vector<TokenLoss> losses =
-        analysis_.ablation_.masked_losses(Pack::of_document(tokens_), analysis_.masks_);
+        analysis_.ablation_.masked_losses(SequenceBatch::of_document(tokens_), analysis_.masks_);
     Array& row = statistics_.row("curve", {2, n_curve_order, n_curve_step});
     for (std::size_t mask = 0; mask < losses.size(); ++mask) {
       const std::vector<unsigned char>& correct = losses[mask].correct;
@@ -434,10 +433,11 @@ std::uint64_t memory(const RunShape& run) {
                             n_direct_part + 2 * n_curve_step * n_curve_order + n_precision_sample;
   const std::uint64_t direct =
       2 * values * sizeof(float) + (n_unit + config.n_layer) * run.n_token * sizeof(double);
-  return ablation_bytes(config, run.n_token, run.n_thread, run.settings.engine(),
-                        run.settings.ablation(config.d_vocab).sample) +
-         std::max(gradient_bytes(config, run.n_token, run.n_thread, run.settings.gradient_engine()),
-                  forward_bytes(config, run.n_token, false)) +
+  const Engines engines = run.settings.engines();
+  return HeadAblation::bytes(config, run.n_token, run.n_thread, engines,
+                             run.settings.ablation(config.d_vocab).sample) +
+         std::max(HeadGradient::bytes(config, run.n_token, run.n_thread, engines),
+                  Forward::bytes(config, run.n_token, false)) +
          donors * sizeof(float) + direct + n_curve_order * n_curve_step * n_unit + others +
          n_document * row * Statistics::row_bytes;
 }

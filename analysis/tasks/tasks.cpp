@@ -4,7 +4,6 @@
 #include "headscope/direct_effect.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/gradient.hpp"
-#include "headscope/memory.hpp"
 #include "headscope/resampling.hpp"
 #include "pair_batches.hpp"
 #include "tasks/results.hpp"
@@ -34,9 +33,9 @@ class Tasks : public TaskAnalysis {
         tasks_(context.tasks->tasks()),
         settings_(context.settings),
         batches_(pair_batches(tasks_)),
-        forward_(context.model, settings_.pass_engine()),
-        ablation_(context.model, settings_.ablation(0)),
-        gradient_(context.model, settings_.pass_engine(), settings_.gradient_engine()),
+        forward_(context.model, context.compute),
+        ablation_(context.model, context.compute, settings_.ablation(0)),
+        gradient_(context.model, context.compute),
         attribution_(context.model) {}
 
   std::uint64_t n_batch() const override { return batches_.size(); }
@@ -74,7 +73,7 @@ class Tasks : public TaskAnalysis {
 
   std::uint64_t add_z(const PairBatch& batch, DocumentStatistics& statistics) {
     const Task& task = tasks_[batch.task];
-    const Pack pack = pack_of(task, batch, true);
+    const SequenceBatch sequences = sequences_of(task, batch, true);
     const std::vector<double> times = token_counts(task, batch);
     const TaskSums names(batch.task);
     const Index d_model = model_.config.d_model;
@@ -87,10 +86,10 @@ class Tasks : public TaskAnalysis {
       }
     });
     LayerObserver* const observers[] = {&observer};
-    forward_.run(pack, observers);
+    forward_.run(sequences, observers);
     double& n_token = statistics.sum(names.n_token, {1})(0);
     for (const double each : times) n_token += each;
-    return pack.n_column();
+    return sequences.n_column();
   }
 
   // Pass 1 ----------------------------------------------------------------------------------------
@@ -114,7 +113,7 @@ class Tasks : public TaskAnalysis {
   std::uint64_t add_effects(const PairBatch& batch, DocumentStatistics& statistics) {
     const ModelConfig& config = model_.config;
     const Task& task = tasks_[batch.task];
-    const Pack pack = pack_of(task, batch, false);
+    const SequenceBatch sequences = sequences_of(task, batch, false);
     const FirstDifference first = first_difference(task, batch);
     std::vector<arma::mat> direct;
     LayerFunction observer([&](const LayerView& view) {
@@ -123,18 +122,18 @@ class Tasks : public TaskAnalysis {
                                            first.directions.directions, config.n_head));
     });
     LayerObserver* const observers[] = {&observer, &ablation_};
-    const Matrix& resid_final = forward_.run(pack, observers);
-    add_margins(batch, margins_of(task, batch, ablation_.clean_loss(pack).nll),
-                ablated_margins(batch, pack), statistics);
+    const Matrix& resid_final = forward_.run(sequences, observers);
+    add_margins(batch, margins_of(task, batch, ablation_.clean_loss(sequences).nll),
+                ablated_margins(batch, sequences), statistics);
     add_direct_effects(batch, Matrix(resid_final.cols(first.columns)), direct, statistics);
-    add_first_order(batch, pack, statistics);
-    return pack.n_column();
+    add_first_order(batch, sequences, statistics);
+    return sequences.n_column();
   }
 
   /// Where the pairs of a batch first differ, those left out whose first word differs or of which a
   /// side ends there.
   struct FirstDifference {
-    arma::uvec columns;          ///< of the last shared tokens in the pack
+    arma::uvec columns;          ///< of the last shared tokens in the sequences
     LogitDirections directions;  ///< of logit(good's token) - logit(bad's token), one per column
   };
 
@@ -155,21 +154,22 @@ class Tasks : public TaskAnalysis {
   }
 
   /// Margins with each head ablated: ablation x unit, of pairs.
-  std::vector<std::vector<double>> ablated_margins(const PairBatch& batch, const Pack& pack) {
+  std::vector<std::vector<double>> ablated_margins(const PairBatch& batch,
+                                                   const SequenceBatch& sequences) {
     const ModelConfig& config = model_.config;
     std::vector<HeadVariant> variants;
     for (const bool to_mean : {false, true}) {
       for (Index l = 0; l < config.n_layer; ++l) {
         // One column stands for all tokens.
-        const blas::ConstView mean(mean_z_[batch.task].colptr(l), config.d_model, pack.n_column(),
-                                   0);
+        const blas::ConstView mean(mean_z_[batch.task].colptr(l), config.d_model,
+                                   sequences.n_column(), 0);
         for (Index h = 0; h < config.n_head; ++h) {
           variants.push_back({l, {h}, to_mean ? mean : blas::ConstView()});
         }
       }
     }
     std::vector<std::vector<double>> margins;
-    for (const TokenLoss& loss : ablation_.losses(pack, variants)) {
+    for (const TokenLoss& loss : ablation_.losses(sequences, variants)) {
       margins.push_back(margins_of(tasks_[batch.task], batch, loss.nll));
     }
     return margins;
@@ -221,11 +221,12 @@ class Tasks : public TaskAnalysis {
   }
 
   /// Pairs do not depend on each other: one backward pass from the sum of their margins.
-  void add_first_order(const PairBatch& batch, const Pack& pack, DocumentStatistics& statistics) {
+  void add_first_order(const PairBatch& batch, const SequenceBatch& sequences,
+                       DocumentStatistics& statistics) {
     const ModelConfig& config = model_.config;
     const std::vector<float> weights = margin_weights(tasks_[batch.task], batch);
     Array& sum = statistics.sum(TaskSums(batch.task).first_order, {config.n_layer, config.n_head});
-    gradient_.run(ablation_.activations(), pack, weights, [&](const LayerGradient& view) {
+    gradient_.run(ablation_.activations(), sequences, weights, [&](const LayerGradient& view) {
       const arma::mat products = z_dot_gradient(view, config.n_head);
       for (Index h = 0; h < config.n_head; ++h) {
         sum(view.layer, h) -= arma::accu(products.row(h));
@@ -253,10 +254,12 @@ std::uint64_t memory(const RunShape& run) {
   const std::uint64_t effects = n_task_ablation * n_unit,
                       sums = (n_document_block + 2) * effects + 2 * n_unit +
                              config.n_layer * config.d_model + 3 * n_document_block;
-  return forward_bytes(config, n_column, false) + loss_bytes(config, n_column, run.n_thread) +
-         ablation_bytes(config, n_column, run.n_thread, run.settings.engine()) +
-         gradient_bytes(config, n_column, run.n_thread, run.settings.gradient_engine()) +
-         pass_product_bytes(config, n_column, run.n_thread, run.settings.pass_engine()) +
+  const Engines engines = run.settings.engines();
+  return Forward::bytes(config, n_column, false) +
+         Forward::loss_bytes(config, n_column, run.n_thread) +
+         HeadAblation::bytes(config, n_column, run.n_thread, engines) +
+         HeadGradient::bytes(config, n_column, run.n_thread, engines) +
+         ComputeContext::bytes(config, n_column, run.n_thread, engines) +
          // The last shared tokens' z; losses and margins of a batch.
          config.d_model * n_column * sizeof(float) + 3 * effects * n_column * sizeof(double) +
          run.n_task *

@@ -11,81 +11,101 @@ namespace headscope {
 
 class Activations;
 
-/// One way of changing a layer: the z of some heads is replaced.
+/// A place in the residual stream.
+struct StartPoint {
+  enum class Sublayer { attention, mlp };
+  Index layer = 0;
+  Sublayer sublayer = Sublayer::attention;  ///< the sublayer that reads the stream there
+};
+
+/// The heads that take part: n_head x n_layer, 0 where the head's z is set to zero.
+using HeadMask = arma::Mat<unsigned char>;
+
+/// A change of one layer: the z of some heads is replaced.
 struct HeadVariant {
   Index layer = 0;
-  std::vector<Index> heads;  ///< heads of the layer whose z is replaced
+  std::vector<Index> heads;  ///< the heads of the layer whose z is replaced
   blas::ConstView z = {};    ///< d_model x n_token; its rows of `heads` replace z; no data means
                              ///< zero; with stride 0, one column stands for all tokens
 };
 
-/// Another way: something is added to the residual stream.
+/// A change of the residual stream: a difference is added to it.
 struct StreamVariant {
-  StartPoint start;            ///< where; {n_layer, attention}: after the last layer
-  blas::ConstView difference;  ///< d_model x n_token, added
+  StartPoint start;            ///< {n_layer, attention} is after the last layer
+  blas::ConstView difference;  ///< d_model x n_token
 };
 
-/// Exact losses of a document or pack with heads replaced.
+/// Exact losses of a document or batch with heads replaced.
 ///
-/// Watches its clean forward pass and keeps its activations. A variant then carries only
-/// the difference of its residual stream from the clean one: with replaced heads it starts as
+/// HeadAblation observes the clean forward pass of a document or batch and keeps its activations. A
+/// variant is then computed as the difference delta of its residual stream from the clean stream.
+/// With replaced heads, the difference after the attention of their layer is
 ///
-///   delta = sum over h of W_O[h] (z'_h - z_h)
+///   delta = sum over h of W_O[h] (z'_h - z_h).
 ///
-/// after its layer's attention, each product computes W delta, each nonlinear step
-/// f(clean + delta) - f(clean), and the loss differs by
+/// From there each product computes W delta, each nonlinear step f computes f(clean + delta) -
+/// f(clean), and the loss differs by
 ///
 ///   log(sum over v of p_v exp(d_v)) - d_target,   d = W_U (ln_f(clean + delta) - ln_f(clean)),
 ///
-/// p being the clean probabilities. Rounding errors are then relative to the difference instead of
-/// the stream. Variants run side by side as a wide stack; the losses equal those of a forward pass
-/// with the heads replaced, up to rounding. Source: Michel et al. 2019, "Are Sixteen Heads Really
-/// Better than One?" (zero ablation).
+/// where p are the clean probabilities. Rounding errors are relative to the difference, not to the
+/// stream. Variants are computed side by side; their losses equal those of a forward pass with the
+/// heads replaced, up to rounding. Source: Michel et al. 2019, "Are Sixteen Heads Really Better
+/// than One?" (zero ablation).
 class HeadAblation : public LayerObserver {
  public:
-  /// @param precision  its `passes` is the engine of the forward pass that is watched; its sample
-  ///                   and `exact_above` are of `losses` alone.
+  /// @param context    that of the observed forward pass.
+  /// @param precision  of `losses` with replaced heads; all other losses are exact.
   /// @throws ShapeError if the model is attention-only.
-  explicit HeadAblation(const Model& model, const AblationPrecision& precision = {});
+  explicit HeadAblation(const Model& model, ComputeContext context = {},
+                        const AblationPrecision& precision = {});
   ~HeadAblation() override;
 
-  /// Keeps the layer. All layers of one forward pass, in order, make its document or pack that of
+  /// Keeps the layer. All layers of one forward pass, in order, make its document or batch that of
   /// the functions below.
   void observe_layer(const LayerView& view) override;
 
   /// The losses with all heads.
-  /// @param pack  the one observed.
+  /// @param batch  the one observed.
   /// @throws ShapeError if its columns are not as many as those observed.
-  const TokenLoss& clean_loss(const Pack& pack);
+  const TokenLoss& clean_loss(const SequenceBatch& batch);
 
   /// @param variants  of any layers; those of one layer, or of layers close together, share work.
-  /// @return          one per variant: losses of the pack's predictions, in their order. A typical
+  /// @return          one per variant: losses of the batch's predictions, in their order. A typical
   ///                  change, beyond a multiple of which losses are computed again, is the median
   ///                  over the variants that replace as many heads.
   /// @throws ShapeError if a layer, head or replacement does not fit the model; gives both.
   /// Memory: at most `columns_at_once` columns of the residual stream, in addition to three
-  /// matrices as large as the pack's stream for each layer.
-  std::vector<TokenLoss> losses(const Pack& pack, std::span<const HeadVariant> variants);
+  /// matrices as large as the batch's stream for each layer.
+  std::vector<TokenLoss> losses(const SequenceBatch& batch, std::span<const HeadVariant> variants);
 
   /// The same with something added to the residual stream.
-  std::vector<TokenLoss> losses(const Pack& pack, std::span<const StreamVariant> variants);
+  std::vector<TokenLoss> losses(const SequenceBatch& batch,
+                                std::span<const StreamVariant> variants);
 
   /// The same for a document.
   std::vector<TokenLoss> losses(std::span<const TokenId> tokens,
                                 std::span<const HeadVariant> variants) {
-    return losses(Pack::of_document(tokens), variants);
+    return losses(SequenceBatch::of_document(tokens), variants);
   }
 
-  /// `losses` with differences by OpenBLAS's products over the whole vocabulary, whatever the
-  /// engine and the sample: to measure their error.
-  std::vector<TokenLoss> float32_losses(const Pack& pack, std::span<const HeadVariant> variants);
+  /// Whether `losses` may differ from losses by the engine of passes and the whole vocabulary.
+  bool is_approximate() const;
+  /// `losses` by OpenBLAS's products and the whole vocabulary, whatever the engine of differences
+  /// and the sample. Their difference from `losses` is the error of `losses`.
+  std::vector<TokenLoss> float32_losses(const SequenceBatch& batch,
+                                        std::span<const HeadVariant> variants);
 
   /// Losses with heads of any layers set to zero.
   /// @param masks  one per variant, n_head x n_layer.
-  std::vector<TokenLoss> masked_losses(const Pack& pack, std::span<const HeadMask> masks);
+  std::vector<TokenLoss> masked_losses(const SequenceBatch& batch, std::span<const HeadMask> masks);
 
   /// What is kept of the observed forward pass, for HeadGradient.
   Activations& activations();
+
+  /// Upper bound on the bytes that it keeps, what it keeps in the context included.
+  static std::uint64_t bytes(const ModelConfig& config, Index n_token, int n_thread,
+                             const Engines& engines, const VocabularySample& sample = {});
 
   static constexpr Index columns_at_once = 32768;
 
@@ -93,6 +113,7 @@ class HeadAblation : public LayerObserver {
   struct Workspace;
 
   const Model& model_;
+  ComputeContext context_;
   AblationPrecision precision_;
   std::unique_ptr<Workspace> workspace_;
 };

@@ -8,6 +8,7 @@
 #include <typeindex>
 #include <vector>
 
+#include "headscope/compute_context.hpp"
 #include "headscope/corpus.hpp"
 #include "headscope/forward.hpp"
 #include "headscope/model.hpp"
@@ -48,15 +49,11 @@ class AnalysisSettings {
     return found == own_.end() ? defaults : *std::any_cast<Options>(&found->second);
   }
 
-  /// How the losses of ablated heads are computed.
-  /// @param d_vocab  of which losses may take a sample; 0: they take all entries.
+  /// The engines of this processor that keep the precision.
+  Engines engines() const;
+  /// What the losses of ablated heads compute exactly.
+  /// @param d_vocab  size of a vocabulary that may be sampled; 0: losses take all entries.
   AblationPrecision ablation(Index d_vocab) const;
-  /// The engine behind those losses; pass_engine() for float32.
-  Engine engine() const { return ablation(0).engine; }
-  /// The engine of forward passes over text: as exact as float32.
-  Engine pass_engine() const;
-  /// The engine of gradients.
-  Engine gradient_engine() const;
 
   /// Adds the shared options, then those of every analysis.
   void declare(OptionTable& option, const std::vector<RegisteredAnalysis>& analyses);
@@ -198,6 +195,8 @@ struct AnalysisContext {
   const Corpus* corpus;  ///< null if no analysis needs it
   const AnalysisSettings& settings;
   const TaskFiles* tasks = nullptr;  ///< null if no analysis needs them
+  /// Shared by the run and its analyses, which compute in turn.
+  ComputeContext compute = settings.engines();
 };
 
 /// What an analysis's memory depends on.

@@ -4,10 +4,11 @@
 #include <span>
 #include <vector>
 
+#include "headscope/compute_context.hpp"
 #include "headscope/edges.hpp"
 #include "headscope/model.hpp"
-#include "headscope/ops.hpp"
-#include "headscope/pack.hpp"
+#include "headscope/sequence_batch.hpp"
+#include "headscope/token_loss.hpp"
 
 namespace headscope {
 
@@ -16,9 +17,9 @@ namespace headscope {
 ///   stream_r = biases + sum over kept edges u -> r of u + sum over the other nodes that r could
 ///   read of their replacement
 ///
-/// through its LayerNorm; u is what the node writes in this pass. Products are by float32. Keeps
-/// its buffers between calls, so use one object per calling thread. The model must outlive it and
-/// be complete.
+/// through its LayerNorm; u is what the node writes in this pass. OpenBLAS computes all products,
+/// whatever the engines of the context. Keeps its buffers between calls. The model must outlive it
+/// and be complete.
 ///
 /// Cost: nodes that no kept path leads from to the logits are left out; with all edges kept, about
 /// one and a half forward passes.
@@ -27,27 +28,28 @@ namespace headscope {
 class CircuitForward {
  public:
   /// @throws ShapeError if the model is attention-only.
-  explicit CircuitForward(const Model& model);
+  explicit CircuitForward(const Model& model, ComputeContext context = {});
   ~CircuitForward();
   CircuitForward(const CircuitForward&) = delete;
   CircuitForward& operator=(const CircuitForward&) = delete;
 
   /// @param replacement  d_model x n_node, for all tokens.
   /// @param kept         by EdgeGraph::edge, 1 for the edges that are kept.
-  /// @return             losses of the pack's predictions, in their order.
-  /// @throws ShapeError if counts differ, or a token or the pack does not fit the model.
+  /// @return             losses of the batch's predictions, in their order.
+  /// @throws ShapeError if counts differ, or a token or the batch does not fit the model.
   /// Memory: n_node d_model n_column floats.
-  TokenLoss run(const Pack& pack, const Matrix& replacement, std::span<const unsigned char> kept);
+  TokenLoss run(const SequenceBatch& batch, const Matrix& replacement,
+                std::span<const unsigned char> kept);
 
-  /// Columns of a pack, at most, if it has more than one sequence or pair: bounds the memory.
+  /// Columns of a batch, at most, if it has more than one sequence or pair: bounds the memory.
   static Index columns_at_once(const ModelConfig& config);
+
+  /// Upper bound on the bytes that it keeps, what it keeps in the context included.
+  static std::uint64_t bytes(const ModelConfig& config, Index n_column, int n_thread);
 
  private:
   struct Workspace;
   std::unique_ptr<Workspace> workspace_;
 };
-
-/// Upper bound on the bytes of a CircuitForward.
-std::uint64_t circuit_bytes(const ModelConfig& config, Index n_column, int n_thread);
 
 }  // namespace headscope

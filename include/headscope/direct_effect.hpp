@@ -7,7 +7,7 @@
 #include "headscope/model.hpp"
 #include "headscope/types.hpp"
 
-/// Direct logit attribution: what each part of the model by itself adds to a difference of logits.
+/// Direct logit attribution: what each component of the model adds to a difference of logits.
 ///
 /// The residual stream x after the last layer is the sum of what embeddings, heads, the biases b_O
 /// and MLPs write. With the final LayerNorm's scale held fixed, a difference of logits is linear in
@@ -19,8 +19,8 @@
 ///   scale = sqrt(variance(x) + epsilon)
 ///
 /// with gain and bias of ln_f. Subtracting the mean from the direction stands for subtracting it
-/// from x. A part that writes y has the direct effect direction . y / scale, in logits; these add
-/// up, with the constant, to the difference.
+/// from x. A component that writes y has the direct effect direction . y / scale, in logits. The
+/// direct effects of all components and the constant add up to the difference.
 ///
 /// Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits".
 namespace headscope {
@@ -60,7 +60,7 @@ class LogitAttribution {
 std::vector<double> final_scales(blas::ConstView resid_final, double epsilon);
 
 /// direction . y of every token, before the division by the scale.
-/// @param written     d_model x n, what a part of the model writes to the residual stream.
+/// @param written     d_model x n, what a component of the model writes to the residual stream.
 /// @param directions  d_model x n.
 /// @throws ShapeError if the shapes differ.
 std::vector<double> direct_effects(blas::ConstView written, blas::ConstView directions);

@@ -11,32 +11,31 @@ namespace headscope {
 
 /// Exact losses with one edge ablated: its port alone reads the residual stream with the node's
 /// output replaced, through the port's LayerNorm; all else flows on. Keeps its buffers between
-/// calls, so use one object per calling thread. The model must outlive it and be complete.
+/// calls. The model must outlive it and be complete.
 ///
 /// Source: Wang et al. 2022, "Interpretability in the Wild"; Goldowsky-Dill et al. 2023,
 /// "Localizing Model Behavior with Path Patching".
 class EdgeAblation {
  public:
-  /// @param passes  engine of the clean forward pass.
-  explicit EdgeAblation(const Model& model, Engine passes = Engine::float32);
+  explicit EdgeAblation(const Model& model, ComputeContext context = {});
   ~EdgeAblation();
   EdgeAblation(const EdgeAblation&) = delete;
   EdgeAblation& operator=(const EdgeAblation&) = delete;
 
-  /// @param clean        has observed the pack.
+  /// @param clean        has observed the batch.
   /// @param edges        by EdgeGraph::edge, in any order.
   /// @param replacement  d_model x n_node: what each node's output is replaced by, for all tokens.
-  /// @return             one per edge: losses of the pack's predictions, in their order.
+  /// @return             one per edge: losses of the batch's predictions, in their order.
   /// @throws ShapeError if counts differ or there is no such edge.
-  std::vector<TokenLoss> losses(HeadAblation& clean, const Pack& pack, std::span<const Index> edges,
-                                const Matrix& replacement);
+  std::vector<TokenLoss> losses(HeadAblation& clean, const SequenceBatch& batch,
+                                std::span<const Index> edges, const Matrix& replacement);
+
+  /// Upper bound on the bytes that it keeps, without its HeadAblation.
+  static std::uint64_t bytes(const ModelConfig& config, Index n_column, Index n_edge);
 
  private:
   struct Workspace;
   std::unique_ptr<Workspace> workspace_;
 };
-
-/// Upper bound on the bytes of an EdgeAblation, without its HeadAblation.
-std::uint64_t edge_ablation_bytes(const ModelConfig& config, Index n_column, Index n_edge);
 
 }  // namespace headscope

@@ -4,10 +4,10 @@
 #include <memory>
 #include <span>
 
+#include "headscope/compute_context.hpp"
 #include "headscope/edges.hpp"
 #include "headscope/model.hpp"
-#include "headscope/pack.hpp"
-#include "headscope/precision.hpp"
+#include "headscope/sequence_batch.hpp"
 
 namespace headscope {
 
@@ -19,17 +19,14 @@ class Activations;
 ///
 /// g_r is the gradient of L with respect to what port r reads from the residual stream, through the
 /// port's LayerNorm, all other ports left as they are. Over the ports that read u the effects add
-/// up to the first-order effect of replacing u everywhere. Keeps its buffers between calls, so use
-/// one object per calling thread. The model must outlive it and be complete.
+/// up to the first-order effect of replacing u everywhere. Keeps its buffers between calls. The
+/// model must outlive it and be complete.
 ///
 /// Source: Syed et al. 2023, "Attribution Patching Outperforms Automated Circuit Discovery".
 class EdgeGradient {
  public:
-  /// @param engine    of the losses.
-  /// @param backward  of the gradient.
   /// @throws ShapeError if the model is attention-only.
-  explicit EdgeGradient(const Model& model, Engine engine = Engine::float32,
-                        Engine backward = Engine::float32);
+  explicit EdgeGradient(const Model& model, ComputeContext context = {});
   ~EdgeGradient();
   EdgeGradient(const EdgeGradient&) = delete;
   EdgeGradient& operator=(const EdgeGradient&) = delete;
@@ -37,26 +34,25 @@ class EdgeGradient {
   /// Called for each group of columns, in order, with the effects of all edges (EdgeGraph::edge).
   using Observer = std::function<void(Index group, std::span<const float> effects)>;
 
-  /// @param clean        HeadAblation::activations() of the pack.
+  /// @param clean        HeadAblation::activations() of the batch.
   /// @param weights      of the negative log likelihoods of the predictions in L, one each.
   /// @param replacement  d_model x n_node: what each node's output is replaced by, for all tokens.
   /// @param group_ends   groups of columns: the first column after each, ascending, the last of
   ///                     them n_column. Effects are summed over the columns of a group.
   /// @throws ShapeError if counts differ.
-  void run(Activations& clean, const Pack& pack, std::span<const float> weights,
+  void run(Activations& clean, const SequenceBatch& batch, std::span<const float> weights,
            const Matrix& replacement, std::span<const Index> group_ends, const Observer& observe);
 
   /// Columns whose nodes' outputs are held at once, unless a model has very many nodes.
   static constexpr Index columns_at_once = 128;
 
+  /// Upper bound on the bytes that it keeps, HeadGradient's included.
+  static std::uint64_t bytes(const ModelConfig& config, Index n_column, int n_thread,
+                             const Engines& engines);
+
  private:
   struct Workspace;
   std::unique_ptr<Workspace> workspace_;
 };
-
-/// Upper bound on the bytes of an EdgeGradient, HeadGradient's included. @param engine  of the
-/// gradient.
-std::uint64_t edge_gradient_bytes(const ModelConfig& config, Index n_column, int n_thread,
-                                  Engine engine);
 
 }  // namespace headscope

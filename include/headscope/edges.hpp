@@ -5,10 +5,11 @@
 
 #include "headscope/config.hpp"
 
-/// A model as a graph: which part reads what which earlier part wrote to the residual stream.
+/// A model as a graph: nodes write to the residual stream, ports read from it, and an edge leads
+/// from a node to each port that reads it.
 namespace headscope {
 
-/// A part of the model that writes to the residual stream.
+/// A component of the model that writes to the residual stream.
 struct PathNode {
   enum class Kind {
     embed,  ///< token and position embeddings

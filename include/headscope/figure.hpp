@@ -33,15 +33,15 @@ struct Heatmap {
   std::optional<double> low, high;      ///< limits of the colour scale; from the data when absent
   std::vector<std::string> categories;  ///< categorical only
   bool heads = false;                   ///< a cell per head: layers down, heads across
-  std::size_t group =
-      0;  ///< lines after every so many rows and columns, as after each layer; 0: none
+  std::size_t group = 0;  ///< a line follows each group of so many rows and columns, for example
+                          ///< each layer; 0: no lines
 };
 
 /// Heat maps of a value by head: layers down, heads across.
 /// @param panels  layer x head.
 Heatmap head_map(std::string value_title, std::vector<HeatmapPanel> panels);
 
-/// Colour of a series of what is of no kind: grey.
+/// Grey, for a series that belongs to no category.
 inline constexpr std::size_t no_colour = static_cast<std::size_t>(-1);
 
 struct Series {

@@ -4,10 +4,10 @@
 #include <memory>
 #include <span>
 
+#include "headscope/compute_context.hpp"
 #include "headscope/model.hpp"
-#include "headscope/ops.hpp"
-#include "headscope/pack.hpp"
-#include "headscope/precision.hpp"
+#include "headscope/sequence_batch.hpp"
+#include "headscope/token_loss.hpp"
 
 namespace headscope {
 
@@ -43,50 +43,43 @@ struct PortGradient {
 
 using PortGradientObserver = std::function<void(const PortGradient&)>;
 
-/// The importance of all heads from one forward and one backward pass:
+/// The importance of all heads from one backward pass:
 ///
 ///   g = dL / dz,   importance of head h = sum over t of |z[h, t] . g[h, t]|
 ///
-/// Reverse-mode differentiation with respect to activations; weight gradients are not computed. The
-/// forward pass keeps three residual-stream-sized matrices per layer; queries, keys, values,
-/// patterns and MLP activations are recomputed when needed, patterns in blocks of queries. Keeps
-/// its buffers between calls, so use one object per calling thread. The model must outlive it and
-/// be complete.
+/// Reverse-mode differentiation with respect to activations; weight gradients are not computed.
+/// Queries, keys, values, patterns and MLP activations are recomputed when needed, patterns in
+/// blocks of queries. Keeps its buffers between calls. The model must outlive it and be complete.
 ///
-/// Memory: about 15 d_model n_token floats of work space and, for a forward pass of its own, 3
-/// n_layer d_model n_token. Source: Michel et al. 2019, "Are Sixteen Heads Really Better than
-/// One?".
+/// Memory: about 15 d_model n_token floats. Source: Michel et al. 2019, "Are Sixteen Heads Really
+/// Better than One?".
 class HeadGradient {
  public:
-  /// @param engine    of the forward pass and the losses.
-  /// @param backward  of the gradient.
   /// @throws ShapeError if the model is attention-only.
-  explicit HeadGradient(const Model& model, Engine engine = Engine::float32,
-                        Engine backward = Engine::float32);
+  explicit HeadGradient(const Model& model, ComputeContext context = {});
   ~HeadGradient();
   HeadGradient(const HeadGradient&) = delete;
   HeadGradient& operator=(const HeadGradient&) = delete;
 
-  /// Passes each layer's gradient to `observe`, last layer first. A document of one token predicts
-  /// nothing: its gradients are zero.
-  /// @return the differentiated loss, per token.
-  /// @throws ShapeError if there are no tokens, more than n_ctx, or an id outside the vocabulary.
-  TokenLoss run(std::span<const TokenId> tokens, const LayerGradientObserver& observe);
-
-  /// The same for a pack and L = sum over its predictions of weight times negative log likelihood.
-  /// Sequences of a pack do not depend on each other: the gradient at a column is that of the
-  /// predictions of its own sequences.
-  /// @param weights  one per prediction.
-  TokenLoss run(const Pack& pack, std::span<const float> weights,
-                const LayerGradientObserver& observe);
-
-  /// The same without a forward pass of its own. @param clean  HeadAblation::activations() of the
-  /// document or pack.
+  /// Passes each layer's gradient to `observe`, last layer first, for L = the mean loss of a
+  /// document. A document of one token predicts nothing: its gradients are zero.
+  /// @param clean  HeadAblation::activations() of the document.
+  /// @return       the document's losses.
+  /// @throws ShapeError if the numbers of tokens differ.
   TokenLoss run(Activations& clean, std::span<const TokenId> tokens,
                 const LayerGradientObserver& observe);
-  /// @param ports  if given, is shown the gradients of all ports too, last layer first.
-  TokenLoss run(Activations& clean, const Pack& pack, std::span<const float> weights,
+
+  /// The same for a batch and L = sum over its predictions of weight times negative log likelihood.
+  /// Sequences of a batch do not depend on each other: the gradient at a column is that of the
+  /// predictions of its own sequences.
+  /// @param weights  one per prediction.
+  /// @param ports    if given, is shown the gradients of all ports too, last layer first.
+  TokenLoss run(Activations& clean, const SequenceBatch& batch, std::span<const float> weights,
                 const LayerGradientObserver& observe, const PortGradientObserver& ports = {});
+
+  /// Upper bound on the bytes that it keeps, what it keeps in the context included.
+  static std::uint64_t bytes(const ModelConfig& config, Index n_token, int n_thread,
+                             const Engines& engines);
 
  private:
   struct Workspace;

@@ -28,19 +28,7 @@ std::string kernel_in_use();
 std::string arithmetic_in_use(const std::set<Engine>& engines);
 
 /// A one-sentence warning if the kernel in use has narrower vectors than the processor, else empty.
-/// A program that links the library needs OPENBLAS_CORETYPE set before it starts, or calls
-/// `restart_with_best_settings`.
+/// A program that links the library needs OPENBLAS_CORETYPE set before it starts.
 std::string kernel_warning();
-
-/// Restarts this program in the same process with the same arguments and these variables set:
-/// OPENBLAS_CORETYPE, if `better_kernel` names a kernel and the user has not set it;
-/// GOMP_SPINCOUNT, if neither it nor OMP_WAIT_POLICY is set. Waiting threads then give up their
-/// core after about ten microseconds; otherwise other work on the machine can slow a run down many
-/// times; OPENBLAS_NUM_THREADS to 1: the library's own threads call OpenBLAS; OMP_STACKSIZE to 8M.
-/// It also raises the limit of the main thread's stack to 8 MiB, if it is lower and may be raised.
-///
-/// Call it first in main. It returns without any change if there is nothing to set or the program
-/// cannot be restarted.
-void restart_with_best_settings(char** argv);
 
 }  // namespace headscope::blas

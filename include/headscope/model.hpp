@@ -66,16 +66,10 @@ std::optional<std::string> model_file_in(const std::string& folder);
 /// the file.
 Model load_model(const std::string& path, const LoadOptions& options = {});
 
-struct SaveOptions {
-  bool half_precision = false;  ///< float16 instead of float32
-  int gzip_level = 0;           ///< 0 to 9; 0 leaves the weights uncompressed
-};
-
 /// Writes the flat HDF5 form with Hugging Face names; with the tokenizer if the model has one. The
 /// file appears under its name only once complete.
-/// @throws DataError if it cannot be written, or if `half_precision` and a weight exceeds float16's
-/// range.
-void save_model(const Model& model, const std::string& path, const SaveOptions& options = {});
+/// @throws DataError if it cannot be written.
+void save_model(const Model& model, const std::string& path);
 
 /// GPT-2's initialisation: normal(0, 0.02), residual projections scaled by 1/sqrt(2 n_layer),
 /// biases 0, gains 1. Repeatable from the seed.

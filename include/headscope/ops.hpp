@@ -1,11 +1,7 @@
 #pragma once
 
-#include <span>
-#include <vector>
-
 #include "headscope/blas.hpp"
 #include "headscope/config.hpp"
-#include "headscope/precision.hpp"
 #include "headscope/types.hpp"
 
 /// Element-wise and per-token operations, vectorised for the machine at run time and threaded over
@@ -39,27 +35,5 @@ void copy(blas::ConstView X, blas::View Y);
 /// every probability is 0.
 /// @return log(sum exp(x))
 float softmax(float* scores, Index count);
-
-/// Next-token prediction losses of one document.
-struct TokenLoss {
-  std::vector<double> nll;             ///< nats, for predicted tokens 1 .. T-1
-  std::vector<unsigned char> correct;  ///< 1 where the most probable token was the right one; the
-                                       ///< lowest id wins ties
-
-  double sum() const;
-};
-
-/// Negative log likelihood of each target under the unembedded, layer-normed residual stream,
-/// without ever holding all logits: the vocabulary is processed in chunks with a running
-/// log-sum-exp.
-///
-/// @param normalized   d_model x n, after ln_f.
-/// @param unembedding  d_model x d_vocab.
-/// @param b_U          d_vocab, or empty.
-/// @param targets      n token ids.
-/// @param engine       of the logits.
-/// @throws ShapeError  if counts differ or a target is not below d_vocab.
-TokenLoss token_loss(blas::ConstView normalized, const Matrix& unembedding, const Vector& b_U,
-                     std::span<const TokenId> targets, Engine engine = Engine::float32);
 
 }  // namespace headscope

@@ -115,6 +115,9 @@ struct ParameterCounts {
 /// @param unembedding_bias  whether there is an `lm_head.bias`.
 ParameterCounts parameter_counts(const ModelConfig& config, bool unembedding_bias = false);
 
+/// Bytes of the weights of a complete model in memory, pruned heads included.
+std::uint64_t model_bytes(const ModelConfig& config);
+
 /// Number of parameters that a model holds in memory; fewer for an attention-only model.
 ParameterCounts held_parameters(const Model& model);
 

@@ -9,7 +9,7 @@
 
 namespace headscope {
 
-/// How exact the products of weights, keys and values with activations are, by their effect on the
+/// Exactness of the products of weights, keys and values with activations, by its effect on the
 /// losses of ablated heads.
 enum class Precision {
   float32,  ///< as exact as products and sums of float32
@@ -17,38 +17,41 @@ enum class Precision {
   fast,     ///< within 1 % of a typical effect
 };
 
-/// A way to multiply weights, keys and values by activations. All add up in float32.
+/// A way to multiply weights, keys and values by activations. Every engine adds up in float32.
 enum class Engine {
   float32,         ///< OpenBLAS
-  bfloat16_six,    ///< both operands as the sum of three bfloat16, without the products below
-                   ///< float32's rounding: as exact as float32
-  bfloat16_three,  ///< both operands as the sum of two bfloat16, without the product of the low
-                   ///< parts: good to 1e-5
-  bfloat16_one,    ///< both operands rounded to bfloat16: good to 4e-3
-  int16,  ///< both operands rounded to 16-bit integers that are scaled by their norms, with
-          ///< exact sums of 256 products: good to 2e-4
+  bfloat16_six,    ///< each operand is the sum of three bfloat16; six of the nine products are
+                   ///< taken, the others lie below float32's rounding: as exact as float32
+  bfloat16_three,  ///< each operand is the sum of two bfloat16; the product of the low parts is
+                   ///< left out: good to 1e-5
+  bfloat16_one,    ///< each operand is rounded to bfloat16: good to 4e-3
+  int16,           ///< each operand is rounded to 16-bit integers scaled by its norm, with exact
+                   ///< sums of 256 products: good to 2e-4
 };
 
-/// Entries of the vocabulary from which the loss of a variant is computed.
+/// The engines of a computation, by what they multiply.
+struct Engines {
+  Engine passes = Engine::float32;       ///< forward passes, their losses, and all attention but
+                                         ///< that of backward passes
+  Engine differences = Engine::float32;  ///< differences of ablated streams from the clean stream
+  Engine gradients = Engine::float32;    ///< backward passes
+};
+
+/// A sample of the vocabulary that stands for all entries in the loss of a variant.
 struct VocabularySample {
-  Index n_probable = 0;    ///< most probable ones of each position; 0 takes the whole vocabulary
-  Index n_drawn = 0;       ///< drawn from the rest, which adds its first order exactly
-  std::uint64_t seed = 0;  ///< of those drawn
+  Index n_probable = 0;    ///< most probable entries of each position; 0 takes the whole vocabulary
+  Index n_drawn = 0;       ///< entries drawn from the rest; the rest adds its first order exactly
+  std::uint64_t seed = 0;  ///< of the entries drawn
 
   bool is_whole() const { return n_probable == 0; }
 };
 
-/// How HeadAblation computes the losses of variants.
+/// What HeadAblation computes exactly.
 struct AblationPrecision {
-  Engine engine = Engine::float32;  ///< of the differences from the clean stream
-  Engine passes = Engine::float32;  ///< of the clean stream, and of attention
   VocabularySample sample = {};
   /// Variants that change the losses by more than this multiple of a typical variant's change are
-  /// computed again in float32.
+  /// computed again, with Engines::passes and the whole vocabulary.
   double exact_above = std::numeric_limits<double>::infinity();
-
-  /// Whether losses may differ from those by `passes` alone.
-  bool is_lower() const { return engine != passes || !sample.is_whole(); }
 };
 
 /// `float32`, `high`, `fast`.
@@ -59,15 +62,16 @@ std::optional<Precision> parse_precision(const std::string& name);
 /// `float32`, `bfloat16 x 6`, `bfloat16 x 3`, `bfloat16`, `int16`.
 std::string engine_name(Engine engine);
 
-/// The fastest engine, of those that keep a precision in every product, on a processor, by speeds
-/// measured; float32 if none is known to be faster.
-Engine fastest_engine(Precision precision, const Processor& processor);
+/// The fastest engines on a processor, by speeds measured, that keep a precision; float32 where
+/// none is known to be faster.
+///
+/// Forward passes are as exact as float32 at every precision. Gradients are good to about 1e-5 for
+/// high and fast. Differences keep `high` only with `ablation_precision`, which has large changes
+/// computed again.
+Engines fastest_engines(Precision precision, const Processor& processor);
 
-/// The same for gradients: for high and fast good to about 1e-5.
-Engine fastest_gradient_engine(Precision precision, const Processor& processor);
-
-/// The fastest way to compute the losses of ablated heads that keeps a precision.
-/// @param d_vocab  of which losses may take a sample; 0: they take all entries.
+/// What HeadAblation computes exactly, with `fastest_engines`, to keep a precision.
+/// @param d_vocab  size of a vocabulary that may be sampled; 0: losses take all entries.
 /// @param seed     of the entries that are drawn.
 AblationPrecision ablation_precision(Precision precision, const Processor& processor, Index d_vocab,
                                      std::uint64_t seed);

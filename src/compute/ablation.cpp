@@ -12,13 +12,18 @@
 #include "compute/difference.hpp"
 #include "compute/layer.hpp"
 #include "compute/loss_difference.hpp"
-#include "compute/pack.hpp"
-#include "compute/product/weight_product.hpp"
 #include "compute/sampled_loss.hpp"
+#include "compute/sequence_batch.hpp"
+#include "compute/token_loss.hpp"
 #include "headscope/error.hpp"
+#include "headscope/ops.hpp"
 
 namespace headscope {
 namespace {
+
+/// Columns of variants that go through a layer together: wide enough for matrix products at full
+/// speed, narrow enough that the layer's memory does not grow with the number of variants.
+constexpr Index layer_columns = 1024;
 
 Index variants_at_once(Index at_once, Index n_token) {
   return std::max<Index>(1, at_once / std::max<Index>(1, n_token));
@@ -116,7 +121,7 @@ struct HeadAblation::Workspace {
   struct LayerProducts {
     WeightProduct W_QKV, W_O, W_in, W_out;
 
-    void set(const LayerWeights& layer, bool with_queries, Engine chosen) {
+    void set(const LayerWeights& layer, bool with_queries, const Products& chosen) {
       if (with_queries) W_QKV.set(layer.W_QKV, blas::Transpose::no, chosen);
       W_O.set(layer.W_O, blas::Transpose::no, chosen);
       W_in.set(layer.W_in, blas::Transpose::no, chosen);
@@ -124,29 +129,29 @@ struct HeadAblation::Workspace {
     }
   };
 
-  Workspace(const Model& model_given, const AblationPrecision& precision)
-      : model(model_given),
-        config(model.config),
-        passes(precision.passes),
-        sample(precision.sample),
-        clean(config.n_layer) {}
+  Workspace(const Model& model_given, const VocabularySample& sample_given)
+      : model(model_given), config(model.config), sample(sample_given), clean(config.n_layer) {}
+
+  /// How a group of variants is computed.
+  struct Method {
+    Products differences, passes;
+    bool is_sampled = false;  // whether losses come from the sample
+  };
 
   const Model& model;
   const ModelConfig& config;
-  const Engine passes;  // of the clean stream and of attention
   const VocabularySample sample;
-  Engine engine = Engine::float32;  // of the differences now
-  bool sampled = false;             // whether losses come from the sample now
-  LayerProducts products;           // of one layer
-  Vector mean_unembedding;          // empty until it is needed
+  LayerProducts products;   // of one layer
+  Vector mean_unembedding;  // empty until it is needed
   Activations clean;
   std::optional<TokenLoss> clean_loss;
-  std::optional<VocabularyDraw> draw;                                 // of the clean pack
+  std::optional<VocabularyDraw> draw;                                 // of the clean batch
   Buffer normalized, qkv, z, hidden;                                  // of the variants
   Buffer clean_normalized, clean_qkv, clean_hidden, clean_activated;  // of one layer
 
   /// @param changes  in ascending order of place, at most variants_at_once.
-  std::vector<TokenLoss> losses(const Pack& pack, std::span<const Change> changes) {
+  std::vector<TokenLoss> losses(const SequenceBatch& batch, std::span<const Change> changes,
+                                const Method& method) {
     const Index n_token = clean.n_token(), d_model = config.d_model;
     Matrix stream(d_model, n_token * changes.size(), arma::fill::zeros);
     Index n_begun = 0;
@@ -163,14 +168,14 @@ struct HeadAblation::Workspace {
     };
     for (Index layer = changes.front().start.layer; layer < config.n_layer; ++layer) {
       begin_at({layer, StartPoint::Sublayer::attention});
-      products.set(model.layers[layer], n_begun > 0, product_engine(engine, stream.n_cols));
-      if (n_begun > 0) prepare_attention(layer);
+      products.set(model.layers[layer], n_begun > 0, method.differences.for_columns(stream.n_cols));
+      if (n_begun > 0) prepare_attention(layer, method.passes);
       for_blocks(0, n_begun, [&](Index first, Index count) {
-        add_attention(layer, pack, changes.subspan(first, count),
+        add_attention(layer, batch, changes.subspan(first, count), method.passes,
                       blas::View(stream).cols(first * n_token, count * n_token));
       });
       begin_at({layer, StartPoint::Sublayer::mlp});
-      prepare_mlp(layer);
+      prepare_mlp(layer, method.passes);
       for_blocks(0, n_begun, [&](Index first, Index count) {
         add_mlp_difference(layer, blas::View(stream).cols(first * n_token, count * n_token));
       });
@@ -180,12 +185,13 @@ struct HeadAblation::Workspace {
     Matrix ln = final_norm();
     layer_norm_difference(resid_final, stream, model.ln_f_gain, config.layer_norm_epsilon, stream);
     if (mean_unembedding.is_empty()) mean_unembedding = arma::mean(model.unembedding(), 1);
-    if (sampled) {
-      if (!draw) draw.emplace(model, mean_unembedding, passes, ln, pack.predictions, sample);
-      return draw->losses(ln, stream, *clean_loss, pack.predictions);
+    if (method.is_sampled) {
+      if (!draw)
+        draw.emplace(model, mean_unembedding, method.passes, ln, batch.predictions, sample);
+      return draw->losses(ln, stream, *clean_loss, batch.predictions);
     }
-    return losses_of_differences(model, mean_unembedding, engine, passes, ln, stream, *clean_loss,
-                                 pack.predictions);
+    return losses_of_differences(model, mean_unembedding, method.differences, method.passes, ln,
+                                 stream, *clean_loss, batch.predictions);
   }
 
   Matrix final_norm() {
@@ -198,23 +204,23 @@ struct HeadAblation::Workspace {
   /// Calls f(first, count) for the variants [begin, end) in blocks wide enough for products.
   template <typename Function>
   void for_blocks(Index begin, Index end, const Function& f) {
-    const Index block = variants_at_once(Forward::columns_at_once, clean.n_token());
+    const Index block = variants_at_once(layer_columns, clean.n_token());
     for (Index first = begin; first < end; first += block) f(first, std::min(block, end - first));
   }
 
-  void prepare_attention(Index l) {
+  void prepare_attention(Index l, const Products& passes) {
     Matrix ln = clean_normalized.matrix(config.d_model, clean.n_token());
     Matrix projected = clean_qkv.matrix(3 * config.d_model, clean.n_token());
     project_qkv(config, model.layers[l], clean.resid(l), ln, projected, passes);
   }
 
-  void prepare_mlp(Index l) {
+  void prepare_mlp(Index l, const Products& passes) {
     const LayerWeights& layer = model.layers[l];
     Matrix ln = clean_normalized.matrix(config.d_model, clean.n_token());
     Matrix before = clean_hidden.matrix(config.d_mlp, clean.n_token());
     Matrix after = clean_activated.matrix(config.d_mlp, clean.n_token());
     layer_norm(clean.resid_mid(l), layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, ln);
-    multiply_weights(passes, layer.W_in, blas::Transpose::no, ln, before);
+    passes.multiply(layer.W_in, blas::Transpose::no, ln, before);
     copy(before, after);
     add_bias(before, layer.b_in);
     add_bias_activate(after, layer.b_in, config.activation);
@@ -239,8 +245,8 @@ struct HeadAblation::Workspace {
     }
   }
 
-  void add_attention(Index l, const Pack& pack, std::span<const Change> changes,
-                     blas::View stream) {
+  void add_attention(Index l, const SequenceBatch& batch, std::span<const Change> changes,
+                     const Products& passes, blas::View stream) {
     const LayerWeights& layer = model.layers[l];
     const Index n_token = clean.n_token();
     Matrix ln = normalized.matrix(config.d_model, stream.n_col);
@@ -249,8 +255,8 @@ struct HeadAblation::Workspace {
     layer_norm_difference(clean.resid(l), stream, layer.ln_1_gain, config.layer_norm_epsilon, ln);
     products.W_QKV.multiply(ln, projected);
     add_clean(clean_qkv.matrix(3 * config.d_model, n_token), 1, projected);
-    packed_attention(projected, config.n_head, config.score_scale(l), pack.segments, changes.size(),
-                     dz, passes);
+    causal_attention(projected, config.n_head, config.score_scale(l), batch.sequences,
+                     changes.size(), dz, passes);
     add_clean(clean.z(l), -1, dz);
     for (Index i = 0; i < changes.size(); ++i) {
       replace_heads(l, changes[i], blas::View(dz).cols(i * n_token, n_token));
@@ -289,11 +295,8 @@ struct HeadAblation::Workspace {
   }
 
   /// Losses of any number of variants, in order.
-  /// @param with  the engine of the differences.
-  std::vector<TokenLoss> all_losses(const Pack& pack, const std::vector<Change>& changes,
-                                    Engine with, bool from_sample) {
-    engine = with;
-    sampled = from_sample;
+  std::vector<TokenLoss> all_losses(const SequenceBatch& batch, const std::vector<Change>& changes,
+                                    const Method& method) {
     std::vector<std::size_t> order(changes.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return changes[i].place(); });
@@ -304,7 +307,7 @@ struct HeadAblation::Workspace {
       for (std::size_t i = first; i < std::min<std::size_t>(first + group, order.size()); ++i) {
         chosen.push_back(changes[order[i]]);
       }
-      std::vector<TokenLoss> of_group = losses(pack, chosen);
+      std::vector<TokenLoss> of_group = losses(batch, chosen, method);
       for (std::size_t i = 0; i < of_group.size(); ++i) {
         results[order[first + i]] = std::move(of_group[i]);
       }
@@ -313,13 +316,13 @@ struct HeadAblation::Workspace {
   }
 };
 
-HeadAblation::HeadAblation(const Model& model, const AblationPrecision& precision)
+HeadAblation::HeadAblation(const Model& model, ComputeContext context,
+                           const AblationPrecision& precision)
     : model_(model),
+      context_(std::move(context)),
       precision_(precision),
-      workspace_(std::make_unique<Workspace>(model, precision)) {
-  if (!model.is_complete()) {
-    throw ShapeError("model: expected token embedding and MLP weights, got attention weights only");
-  }
+      workspace_(std::make_unique<Workspace>(model, precision.sample)) {
+  check_complete(model);
 }
 
 HeadAblation::~HeadAblation() = default;
@@ -334,65 +337,93 @@ Activations& HeadAblation::activations() {
   return workspace_->clean;
 }
 
-const TokenLoss& HeadAblation::clean_loss(const Pack& pack) {
+const TokenLoss& HeadAblation::clean_loss(const SequenceBatch& batch) {
   Workspace& w = *workspace_;
   check_count("layers observed", model_.config.n_layer, w.clean.n_layer());
-  check_count("columns of the ablated pack", w.clean.n_token(), pack.n_column());
-  check_pack(pack, model_.config);
+  check_count("columns of the ablated batch", w.clean.n_token(), batch.n_column());
+  check_batch(batch, model_.config);
   if (!w.clean_loss) {
-    Matrix ln = w.normalized.matrix(model_.config.d_model, pack.predictions.size());
+    Matrix ln = w.normalized.matrix(model_.config.d_model, batch.predictions.size());
     const TokenIds targets = final_norm_of_predictions(model_, w.clean.resid(model_.config.n_layer),
-                                                       pack.predictions, ln);
-    w.clean_loss = token_loss(ln, model_.unembedding(), model_.b_U, targets, w.passes);
+                                                       batch.predictions, ln);
+    w.clean_loss = token_loss(ln, model_.unembedding(), model_.b_U, targets, context_.passes());
   }
   return *w.clean_loss;
 }
 
-std::vector<TokenLoss> HeadAblation::losses(const Pack& pack,
+std::vector<TokenLoss> HeadAblation::losses(const SequenceBatch& batch,
                                             std::span<const HeadVariant> variants) {
-  const TokenLoss& clean = clean_loss(pack);
-  const std::vector<Change> changes = changes_of(variants, model_.config, pack.n_column());
-  std::vector<TokenLoss> losses =
-      workspace_->all_losses(pack, changes, precision_.engine, !precision_.sample.is_whole());
+  const TokenLoss& clean = clean_loss(batch);
+  const std::vector<Change> changes = changes_of(variants, model_.config, batch.n_column());
+  std::vector<TokenLoss> losses = workspace_->all_losses(
+      batch, changes, {context_.differences(), context_.passes(), !precision_.sample.is_whole()});
   if (std::isinf(precision_.exact_above)) return losses;
   const std::vector<std::size_t> large =
       large_changes(losses, clean, variants, precision_.exact_above);
   if (large.empty()) return losses;
   std::vector<Change> again;
   for (const std::size_t i : large) again.push_back(changes[i]);
-  std::vector<TokenLoss> exact = workspace_->all_losses(pack, again, precision_.passes, false);
+  std::vector<TokenLoss> exact =
+      workspace_->all_losses(batch, again, {context_.passes(), context_.passes()});
   for (std::size_t i = 0; i < large.size(); ++i) losses[large[i]] = std::move(exact[i]);
   return losses;
 }
 
-std::vector<TokenLoss> HeadAblation::float32_losses(const Pack& pack,
-                                                    std::span<const HeadVariant> variants) {
-  clean_loss(pack);
-  return workspace_->all_losses(pack, changes_of(variants, model_.config, pack.n_column()),
-                                Engine::float32, false);
+bool HeadAblation::is_approximate() const {
+  return context_.engines().differences != context_.engines().passes ||
+         !precision_.sample.is_whole();
 }
 
-std::vector<TokenLoss> HeadAblation::losses(const Pack& pack,
+std::vector<TokenLoss> HeadAblation::float32_losses(const SequenceBatch& batch,
+                                                    std::span<const HeadVariant> variants) {
+  clean_loss(batch);
+  return workspace_->all_losses(batch, changes_of(variants, model_.config, batch.n_column()),
+                                {context_.float32(), context_.passes()});
+}
+
+std::vector<TokenLoss> HeadAblation::losses(const SequenceBatch& batch,
                                             std::span<const StreamVariant> variants) {
-  clean_loss(pack);
+  clean_loss(batch);
   std::vector<Change> changes;
   for (const StreamVariant& variant : variants) {
-    check_variant(variant, model_.config, pack.n_column());
+    check_variant(variant, model_.config, batch.n_column());
     changes.push_back({variant.start, nullptr, nullptr, variant.difference});
   }
-  return workspace_->all_losses(pack, changes, precision_.engine, false);
+  return workspace_->all_losses(batch, changes, {context_.differences(), context_.passes()});
 }
 
-std::vector<TokenLoss> HeadAblation::masked_losses(const Pack& pack,
+std::vector<TokenLoss> HeadAblation::masked_losses(const SequenceBatch& batch,
                                                    std::span<const HeadMask> masks) {
-  clean_loss(pack);
+  clean_loss(batch);
   std::vector<Change> changes;
   for (const HeadMask& mask : masks) {
     check_count("rows of a head mask", model_.config.n_head, mask.n_rows);
     check_count("columns of a head mask", model_.config.n_layer, mask.n_cols);
     changes.push_back({{first_masked_layer(mask), StartPoint::Sublayer::mlp}, nullptr, &mask});
   }
-  return workspace_->all_losses(pack, changes, precision_.engine, false);
+  return workspace_->all_losses(batch, changes, {context_.differences(), context_.passes()});
+}
+
+std::uint64_t HeadAblation::bytes(const ModelConfig& config, Index n_token, int n_thread,
+                                  const Engines& engines, const VocabularySample& sample) {
+  const std::uint64_t d_model = config.d_model;
+  const Index n_variant = variants_at_once(columns_at_once, n_token),
+              n_stacked = n_variant * n_token;
+  // Kept for each layer: three matrices like the stream. Of one layer: the clean normalized stream,
+  // queries, keys, values and hidden units before and after the activation.
+  const std::uint64_t clean = (3 * config.n_layer + 1) * d_model + 4 * d_model + 2 * config.d_mlp;
+  // Of some variants in one layer: normalized stream, queries, keys, values, z and hidden units.
+  const std::uint64_t variants = 5 * d_model + config.d_mlp;
+  const std::uint64_t floats = d_model * n_stacked + clean * n_token +
+                               variants * variants_at_once(layer_columns, n_token) * n_token;
+  const std::uint64_t of_sample =
+      sample.is_whole()
+          ? 0
+          : VocabularyDraw::bytes(d_model, config.d_vocab, n_token, n_variant, n_thread, sample);
+  return floats * sizeof(float) + Forward::loss_bytes(config, n_token, n_thread) +
+         loss_difference_bytes(d_model, n_token, n_stacked, n_thread, engines.differences) +
+         of_sample +
+         WeightProduct::bytes(d_model, 4 * d_model + 2 * config.d_mlp, engines.differences);
 }
 
 }  // namespace headscope

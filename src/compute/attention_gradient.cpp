@@ -6,7 +6,6 @@
 #include "base/vector_math.hpp"
 #include "compute/buffer.hpp"
 #include "compute/causal_attention.hpp"
-#include "compute/scratch.hpp"
 
 namespace headscope {
 namespace {
@@ -41,20 +40,20 @@ HEADSCOPE_VECTORISED void transpose(blas::ConstView from, blas::View to) {
   }
 }
 
-// The keys and values of a segment, or of its stem, made ready for backpropagation.
+// The keys and values of a sequence, or of its prefix, packed for backpropagation.
 struct KeysAndValues {
   Index first_column = 0;
-  SplitWeights K, V_transposed;
+  PackedWeights K, V_transposed;
 
-  void set(blas::ConstView K_given, blas::ConstView V, Index first, Engine engine) {
+  void set(blas::ConstView K_given, blas::ConstView V, Index first, const Products& products) {
     first_column = first;
     if (K_given.n_col == 0) return;
-    K.set(K_given, Transpose::no, engine);
-    V_transposed.set(V, Transpose::yes, engine);
+    K.set(K_given, Transpose::no, products);
+    V_transposed.set(V, Transpose::yes, products);
   }
 };
 
-// Backpropagation through one head, a segment after the other. Keeps its memory for the next head.
+// Backpropagation through one head, sequence by sequence. Keeps its memory for the next head.
 class AttentionGradient {
  public:
   void start(Index n_column, Index d_head) {
@@ -64,42 +63,42 @@ class AttentionGradient {
     sum(dV_transposed_).zeros();
   }
 
-  // Overwrites the segment's columns of dQ, adds to dK and dV of the segment and its stem.
+  // Overwrites the sequence's columns of dQ, adds to dK and dV of the sequence and its prefix.
   // @param dz, dQ  d_head x n_column.
-  void add(const SegmentInputs& inputs, const Pack::Segment& segment, blas::ConstView dz,
-           blas::View dQ, Engine engine) {
-    engine_ = engine;
-    pattern_.set(inputs, engine);
-    own_.set(inputs.K, inputs.V, segment.first, engine);
-    stem_.set(inputs.stem_K, inputs.stem_V, segment.stem_first, engine);
-    const Index block = queries_at_once(engine);
-    for (Index first = 0; first < segment.count; first += block) {
-      const Index count = std::min(block, segment.count - first), column = segment.first + first;
+  void add(const SequenceInputs& inputs, const SequenceBatch::Sequence& sequence,
+           blas::ConstView dz, blas::View dQ, const Products& products) {
+    products_ = products;
+    pattern_.set(inputs, products);
+    own_.set(inputs.K, inputs.V, sequence.first, products);
+    prefix_.set(inputs.prefix_K, inputs.prefix_V, sequence.prefix_first, products);
+    const Index block = queries_at_once(products.packs());
+    for (Index first = 0; first < sequence.count; first += block) {
+      const Index count = std::min(block, sequence.count - first), column = sequence.first + first;
       add_block(inputs, first, inputs.Q.cols(first, count), dz.cols(column, count),
                 dQ.cols(column, count));
     }
   }
 
-  // The sums over all segments. @param dK, dV  d_head x n_column, overwritten.
+  // The sums over all sequences. @param dK, dV  d_head x n_column, overwritten.
   void finish(blas::View dK, blas::View dV) {
     transpose(sum(dK_transposed_), dK);
     transpose(sum(dV_transposed_), dV);
   }
 
  private:
-  void add_block(const SegmentInputs& inputs, Index first, blas::ConstView Q, blas::ConstView dz,
+  void add_block(const SequenceInputs& inputs, Index first, blas::ConstView Q, blas::ConstView dz,
                  blas::View dQ) {
-    const Index count = Q.n_col, n_stem = inputs.n_stem(), n_own = first + count;
-    const Index n_key = n_stem + n_own;
-    float* const scratch = thread_scratch(2 * n_key * count);
-    const blas::View A(scratch, n_key, count, n_key);
-    const blas::View dS(scratch + n_key * count, n_key, count, n_key);
+    const Index count = Q.n_col, n_prefix = inputs.n_prefix(), n_own = first + count;
+    const Index n_key = n_prefix + n_own;
+    Matrix patterns = patterns_.matrix(n_key, 2 * count);
+    const blas::View A = blas::View(patterns).cols(0, count),
+                     dS = blas::View(patterns).cols(count, count);
     const auto for_keys = [&](const auto& visit) {
-      visit(own_, n_stem, n_own);
-      if (n_stem > 0) visit(stem_, Index{0}, n_stem);
+      visit(own_, n_prefix, n_own);
+      if (n_prefix > 0) visit(prefix_, Index{0}, n_prefix);
     };
     pattern_.compute(first, count, A);
-    columns_.set(dz, engine_);
+    columns_.set(dz, *products_);
     for_keys([&](const KeysAndValues& keys, Index row, Index n_row) {
       keys.V_transposed.multiply(columns_, dS.rows(row, n_row));
     });
@@ -107,14 +106,14 @@ class AttentionGradient {
       softmax_gradient(A.data + q * n_key, n_key, inputs.scale, dS.data + q * n_key);
     }
     for_keys([&](const KeysAndValues& keys, Index row, Index n_row) {
-      columns_.set(dS.rows(row, n_row), engine_);
-      keys.K.multiply(columns_, dQ, &keys == &stem_);
+      columns_.set(dS.rows(row, n_row), *products_);
+      keys.K.multiply(columns_, dQ, &keys == &prefix_);
     });
     // dK' = dS Q', dV' = A dz'.
     const auto add_products = [&](blas::ConstView left, blas::ConstView right, blas::View sum) {
       Matrix right_transposed = right_transposed_.matrix(right.n_col, right.n_row);
       transpose(right, right_transposed);
-      columns_.set(right_transposed, engine_);
+      columns_.set(right_transposed, *products_);
       for_keys([&](const KeysAndValues& keys, Index row, Index n_row) {
         columns_.multiply_serial(left.rows(row, n_row), Transpose::no,
                                  sum.rows(keys.first_column, n_row), true);
@@ -127,30 +126,30 @@ class AttentionGradient {
 
   Matrix sum(Buffer& buffer) { return buffer.matrix(n_column_, d_head_); }
 
-  Engine engine_ = Engine::float32;
-  SegmentPattern pattern_;
-  KeysAndValues own_, stem_;
-  SplitColumns columns_;
+  std::optional<Products> products_;
+  SequencePattern pattern_;
+  KeysAndValues own_, prefix_;
+  PackedColumns columns_;
   Index n_column_ = 0, d_head_ = 0;
-  Buffer right_transposed_, dK_transposed_, dV_transposed_;
+  Buffer patterns_, right_transposed_, dK_transposed_, dV_transposed_;
 };
 
 }  // namespace
 
 void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale,
-                               std::span<const Pack::Segment> segments, blas::ConstView dz,
-                               blas::View dqkv, Engine engine) {
+                               std::span<const SequenceBatch::Sequence> sequences,
+                               blas::ConstView dz, blas::View dqkv, const Products& products) {
   const Index d_model = dz.n_row, d_head = d_model / n_head;
   ThreadErrors errors;
 #pragma omp parallel for schedule(dynamic)
   for (Index h = 0; h < n_head; ++h) {
     errors.run([&] {
-      thread_local AttentionGradient gradient;
-      const auto out = [&](Index part) { return dqkv.rows(part * d_model + h * d_head, d_head); };
+      auto& gradient = products.scratch().of_thread<AttentionGradient>();
+      const auto out = [&](Index which) { return dqkv.rows(which * d_model + h * d_head, d_head); };
       gradient.start(qkv.n_cols, d_head);
-      for (const Pack::Segment& segment : segments) {
-        gradient.add(segment_inputs(qkv, n_head, scale, h, segment), segment,
-                     dz.rows(h * d_head, d_head), out(0), product_engine(engine, segment.count));
+      for (const SequenceBatch::Sequence& sequence : sequences) {
+        gradient.add(sequence_inputs(qkv, n_head, scale, h, sequence), sequence,
+                     dz.rows(h * d_head, d_head), out(0), products.for_columns(sequence.count));
       }
       gradient.finish(out(1), out(2));
     });
@@ -159,13 +158,13 @@ void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale,
 }
 
 std::uint64_t attention_gradient_thread_bytes(Index d_head, Index n_column, Engine engine) {
-  const Index count = queries_at_once(engine);
-  // The sums of keys' and values' gradients, the gradient of a block's scores; keys again, and
-  // those scores.
+  const Index count = most_queries_at_once;
+  // Sums of the gradients of keys and values; the gradient of a block's scores; keys a second time,
+  // and the packed scores.
   return (2 * d_head + count) * n_column * sizeof(float) +
          attention_thread_bytes(d_head, n_column, engine) +
-         SplitWeights::bytes(d_head, n_column, engine) +
-         SplitWeights::bytes(count, n_column, engine);
+         PackedWeights::bytes(d_head, n_column, engine) +
+         PackedWeights::bytes(count, n_column, engine);
 }
 
 }  // namespace headscope

@@ -2,25 +2,25 @@
 
 #include <span>
 
+#include "compute/product/weight_product.hpp"
 #include "headscope/blas.hpp"
-#include "headscope/pack.hpp"
-#include "headscope/precision.hpp"
+#include "headscope/sequence_batch.hpp"
 
 namespace headscope {
 
-/// Backpropagates dz, the gradient of the attention's z, to queries, keys and values of a pack.
+/// Backpropagates dz, the gradient of the attention's z, to queries, keys and values of a batch.
 /// Recomputes patterns in blocks of queries; threads over heads.
 ///
 /// @param qkv   3 (n_head d_head) x n_column.
 /// @param scale the forward pass's.
 /// @param dz    (n_head d_head) x n_column.
 /// @param dqkv  shaped as qkv, overwritten.
-/// @param engine  of all products. Segments of fewer than 128 queries go by Engine::float32.
+/// @param products  OpenBLAS multiplies sequences of fewer than 128 queries.
 void causal_attention_gradient(const Matrix& qkv, Index n_head, double scale,
-                               std::span<const Pack::Segment> segments, blas::ConstView dz,
-                               blas::View dqkv, Engine engine);
+                               std::span<const SequenceBatch::Sequence> sequences,
+                               blas::ConstView dz, blas::View dqkv, const Products& products);
 
-/// Bytes of the work space that each thread keeps for packs of at most n_column columns.
+/// Bytes of the work space that each thread keeps for batches of at most n_column columns.
 std::uint64_t attention_gradient_thread_bytes(Index d_head, Index n_column, Engine engine);
 
 }  // namespace headscope

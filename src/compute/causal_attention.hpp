@@ -1,66 +1,70 @@
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "compute/product/weight_product.hpp"
-#include "headscope/pack.hpp"
+#include "headscope/sequence_batch.hpp"
 
 namespace headscope {
 
-/// One head's queries, keys and values of a segment, and the keys and values of its stem.
-struct SegmentInputs {
-  blas::ConstView Q, K, V;         ///< d_head x count
-  blas::ConstView stem_K, stem_V;  ///< d_head x stem_count
+/// One head's queries, keys and values of a sequence, and the keys and values of its prefix.
+struct SequenceInputs {
+  blas::ConstView Q, K, V;             ///< d_head x count
+  blas::ConstView prefix_K, prefix_V;  ///< d_head x prefix_count
   float scale = 1;
 
-  Index n_stem() const { return stem_K.n_col; }
+  Index n_prefix() const { return prefix_K.n_col; }
 };
 
 /// @param scale    scores are q.k * scale (ModelConfig::score_scale).
-/// @param columns  3 (n_head d_head) x n_column of one pack: rows Q | K | V.
-SegmentInputs segment_inputs(blas::ConstView columns, Index n_head, double scale, Index head,
-                             const Pack::Segment& segment);
+/// @param columns  3 (n_head d_head) x n_column of one batch: rows Q | K | V.
+SequenceInputs sequence_inputs(blas::ConstView columns, Index n_head, double scale, Index head,
+                               const SequenceBatch::Sequence& sequence);
 
-/// Queries processed together: their scores for all keys stay in the second-level cache, and a
-/// causal mask wastes only half a block.
-Index queries_at_once(Engine engine);
+/// Queries of one block: their scores for all keys stay in the second-level cache, and a causal
+/// mask wastes only half a block. @param packs  Products::packs.
+Index queries_at_once(bool packs);
+inline constexpr Index most_queries_at_once = 64;
 
-/// Patterns of one head and segment, whose keys are made ready once. Works on the calling thread
-/// and keeps its memory for the next head.
-class SegmentPattern {
+/// Patterns of one head in one sequence. Packs the keys once, works on the calling thread, and
+/// keeps its memory for the next head.
+class SequencePattern {
  public:
   /// @param inputs  must outlive the use of their patterns.
-  void set(const SegmentInputs& inputs, Engine engine);
+  void set(const SequenceInputs& inputs, const Products& products);
 
   /// The pattern of queries first .. first + count - 1.
-  /// @param pattern  (n_stem + first + count) x count, overwritten: keys of the stem, then those of
-  ///                 the segment; zero for keys after the query.
+  /// @param pattern  (n_prefix + first + count) x count, overwritten: keys of the prefix, then
+  /// those of
+  ///                 the sequence; zero for keys after the query.
   void compute(Index first, Index count, blas::View pattern);
 
  private:
-  SegmentInputs inputs_;
-  Engine engine_ = Engine::float32;
-  SplitWeights keys_, stem_keys_;
-  SplitColumns queries_;
+  SequenceInputs inputs_;
+  std::optional<Products> products_;
+  PackedWeights keys_, prefix_keys_;
+  PackedColumns queries_;
 };
 
-/// Causal self-attention of the sequences of a pack; threads over heads and segments. That of
-/// documents is causal_attention of headscope/attention.hpp.
+/// Causal self-attention of the sequences of a batch; threads over heads and sequences, or over
+/// blocks of queries if there is only one sequence.
 ///
-/// @param qkv         3 (n_head d_head) x (n_column n_sequence): rows Q | K | V; copies of the pack
-///                    side by side.
+/// @param qkv         3 (n_head d_head) x (n_column n_copy): rows Q | K | V; copies of the batch,
+///                    with activations of their own, side by side.
 /// @param scale       scores are q.k * scale (ModelConfig::score_scale).
-/// @param segments    of the pack.
-/// @param n_sequence  copies.
-/// @param z           (n_head d_head) x (n_column n_sequence), overwritten.
-/// @param engine      of the products with keys and values; segments of fewer than 128 queries go
-///                    by Engine::float32.
-void packed_attention(const Matrix& qkv, Index n_head, double scale,
-                      std::span<const Pack::Segment> segments, Index n_sequence, blas::View z,
-                      Engine engine);
+/// @param sequences   of the batch.
+/// @param n_copy      number of copies.
+/// @param z           (n_head d_head) x (n_column n_copy), overwritten.
+/// @param products    of keys and values; OpenBLAS multiplies sequences of fewer than 128 queries.
+/// @param pattern     n_column x n_column x (n_head n_copy) of a batch of one sequence,
+///                    overwritten, zero for keys after the query; or null.
+void causal_attention(const Matrix& qkv, Index n_head, double scale,
+                      std::span<const SequenceBatch::Sequence> sequences, Index n_copy,
+                      blas::View z, const Products& products, Cube* pattern = nullptr);
 
-/// Bytes of the work space that each thread keeps for segments that have at most n_token tokens
-/// with their stems.
+/// Bytes of the work space that each thread keeps for sequences that have at most n_token tokens
+/// with their prefixes.
 std::uint64_t attention_thread_bytes(Index d_head, Index n_token, Engine engine);
 
 }  // namespace headscope

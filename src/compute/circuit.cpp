@@ -6,9 +6,10 @@
 #include "compute/causal_attention.hpp"
 #include "compute/layer.hpp"
 #include "compute/node_outputs.hpp"
-#include "compute/scratch.hpp"
+#include "compute/token_loss.hpp"
 #include "headscope/error.hpp"
-#include "headscope/memory.hpp"
+#include "headscope/forward.hpp"
+#include "headscope/ops.hpp"
 
 namespace headscope {
 namespace {
@@ -17,6 +18,11 @@ using blas::Transpose;
 
 /// Columns that a thread handles at once: their streams, one per port, stay in its cache.
 constexpr Index columns_of_thread = 16;
+
+// A thread's streams of some columns, one per port.
+struct PortStreams {
+  Buffer values;
+};
 
 // Y[:, t] += sign x.
 void add_to_columns(const float* x, float sign, blas::View Y) {
@@ -29,12 +35,16 @@ void add_to_columns(const float* x, float sign, blas::View Y) {
 }  // namespace
 
 struct CircuitForward::Workspace {
-  explicit Workspace(const Model& model_given)
-      : model(model_given), config(model.config), graph(config) {}
+  Workspace(const Model& model_given, ComputeContext context_given)
+      : model(model_given),
+        config(model.config),
+        graph(config),
+        context(std::move(context_given)) {}
 
   const Model& model;
   const ModelConfig& config;
   const EdgeGraph graph;
+  ComputeContext context;
   Buffer nodes, qkv, z, stream, hidden, normalized;
   const Matrix* replacement = nullptr;
   std::span<const unsigned char> kept;
@@ -77,7 +87,7 @@ struct CircuitForward::Workspace {
     }
   }
 
-  void run_attention(Index l, const Pack& pack) {
+  void run_attention(Index l, const SequenceBatch& batch) {
     const LayerWeights& layer = model.layers[l];
     const Index d_model = config.d_model, d_head = config.d_head(), n_port = 3 * config.n_head;
     const auto is_live = [&](Index head) { return live[graph.head(l, head)]; };
@@ -86,10 +96,12 @@ struct CircuitForward::Workspace {
     if (!any) return;
     Matrix projected = qkv.matrix(3 * d_model, n_column);
     Matrix mixed = z.matrix(d_model, n_column);
+    const Products products = context.float32();
 #pragma omp parallel for schedule(dynamic)
     for (Index first = 0; first < n_column; first += columns_of_thread) {
       const Index count = std::min(columns_of_thread, n_column - first);
-      float* const streams = thread_scratch(d_model * count * n_port);
+      auto& buffer = products.scratch().of_thread<PortStreams>();
+      float* const streams = buffer.values.matrix(d_model, count * n_port).memptr();
       read(graph.attention_port(l), n_port, first, count, streams);
       for (Index i = 0; i < n_port; ++i) {
         const blas::View out = blas::View(projected).cols(first, count).rows(i * d_head, d_head);
@@ -104,8 +116,8 @@ struct CircuitForward::Workspace {
         if (!layer.b_QKV.is_empty()) add_to_columns(layer.b_QKV.memptr() + i * d_head, 1, out);
       }
     }
-    packed_attention(projected, config.n_head, config.score_scale(l), pack.segments, 1, mixed,
-                     Engine::float32);
+    causal_attention(projected, config.n_head, config.score_scale(l), batch.sequences, 1, mixed,
+                     products);
 #pragma omp parallel for schedule(dynamic)
     for (Index h = 0; h < config.n_head; ++h) {
       if (!is_live(h)) continue;
@@ -143,45 +155,43 @@ struct CircuitForward::Workspace {
     if (!bias.is_empty()) base += bias;
   }
 
-  TokenLoss run(const Pack& pack) {
-    n_column = pack.n_column();
+  TokenLoss run(const SequenceBatch& batch) {
+    n_column = batch.n_column();
     find_live();
     base.zeros(config.d_model);
-    embed_into(model, pack, node(EdgeGraph::embed));
+    embed_into(model, batch, node(EdgeGraph::embed));
     add_to_columns(replacement->colptr(EdgeGraph::embed), -1, node(EdgeGraph::embed));
     add_to_base(EdgeGraph::embed, graph.head(0, 0), {});
     for (Index l = 0; l < config.n_layer; ++l) {
-      run_attention(l, pack);
+      run_attention(l, batch);
       add_to_base(graph.head(l, 0), graph.mlp(l), model.layers[l].b_O);
       run_mlp(l);
       add_to_base(graph.mlp(l), graph.mlp(l) + 1, model.layers[l].b_out);
     }
     Matrix resid_final = stream.matrix(config.d_model, n_column);
     read_all(graph.logits_port(), resid_final);
-    Matrix ln = normalized.matrix(config.d_model, pack.predictions.size());
-    const TokenIds targets = final_norm_of_predictions(model, resid_final, pack.predictions, ln);
-    return token_loss(ln, model.unembedding(), model.b_U, targets);
+    Matrix ln = normalized.matrix(config.d_model, batch.predictions.size());
+    const TokenIds targets = final_norm_of_predictions(model, resid_final, batch.predictions, ln);
+    return token_loss(ln, model.unembedding(), model.b_U, targets, context.float32());
   }
 };
 
-CircuitForward::CircuitForward(const Model& model)
-    : workspace_(std::make_unique<Workspace>(model)) {
-  if (!model.is_complete()) {
-    throw ShapeError("model: expected token embedding and MLP weights, got attention weights only");
-  }
+CircuitForward::CircuitForward(const Model& model, ComputeContext context)
+    : workspace_(std::make_unique<Workspace>(model, std::move(context))) {
+  check_complete(model);
 }
 
 CircuitForward::~CircuitForward() = default;
 
-TokenLoss CircuitForward::run(const Pack& pack, const Matrix& replacement,
+TokenLoss CircuitForward::run(const SequenceBatch& batch, const Matrix& replacement,
                               std::span<const unsigned char> kept) {
   Workspace& w = *workspace_;
-  check_input(w.model, pack);
+  check_input(w.model, batch);
   check_replacement(w.graph, w.config, replacement);
   check_count("edges", w.graph.n_edge(), kept.size());
   w.replacement = &replacement;
   w.kept = kept;
-  return w.run(pack);
+  return w.run(batch);
 }
 
 Index CircuitForward::columns_at_once(const ModelConfig& config) {
@@ -189,14 +199,14 @@ Index CircuitForward::columns_at_once(const ModelConfig& config) {
   return std::max<Index>(1, most_floats / (EdgeGraph(config).n_node() * config.d_model));
 }
 
-std::uint64_t circuit_bytes(const ModelConfig& config, Index n_column, int n_thread) {
+std::uint64_t CircuitForward::bytes(const ModelConfig& config, Index n_column, int n_thread) {
   const std::uint64_t d_model = config.d_model;
   const std::uint64_t columns =
       (EdgeGraph(config).n_node() + 3 + 1 + 1 + 1 + 1) * d_model + config.d_mlp;
   return (columns * n_column +
           static_cast<std::uint64_t>(n_thread) * columns_of_thread * 3 * config.n_head * d_model) *
              sizeof(float) +
-         loss_bytes(config, n_column, n_thread) +
+         Forward::loss_bytes(config, n_column, n_thread) +
          static_cast<std::uint64_t>(n_thread) *
              attention_thread_bytes(config.d_head(), n_column, Engine::float32);
 }

@@ -9,7 +9,7 @@
 #include "compute/ops_gradient.hpp"
 #include "headscope/error.hpp"
 #include "headscope/gradient.hpp"
-#include "headscope/memory.hpp"
+#include "headscope/ops.hpp"
 
 namespace headscope {
 namespace {
@@ -28,16 +28,16 @@ Index chunk_columns(const EdgeGraph& graph, Index d_model) {
 }  // namespace
 
 struct EdgeGradient::Workspace {
-  Workspace(const Model& model_given, Engine engine, Engine backward)
+  Workspace(const Model& model_given, ComputeContext context)
       : model(model_given),
         config(model.config),
         graph(config),
-        gradient(model, engine, backward),
+        gradient(model, std::move(context)),
         dqkv(config.n_layer),
         dmlp(config.n_layer) {}
 
   /// Columns of a chunk that belong to one group.
-  struct Part {
+  struct GroupColumns {
     Index group = 0, first = 0, count = 0;
     std::vector<float>* effects = nullptr;
   };
@@ -49,8 +49,8 @@ struct EdgeGradient::Workspace {
   std::vector<Buffer> dqkv, dmlp;  // of each layer
   Buffer dlogits, differences, gradients, dnormalized;
 
-  void keep(const PortGradient& port, const Pack& pack) {
-    const Index n_column = pack.n_column();
+  void keep(const PortGradient& port, const SequenceBatch& batch) {
+    const Index n_column = batch.n_column();
     if (port.reader == PortGradient::Reader::attention) {
       Matrix kept = dqkv[port.layer].matrix(3 * config.d_model, n_column);
       copy(port.values, kept);
@@ -60,15 +60,15 @@ struct EdgeGradient::Workspace {
     } else {
       // A column may predict several tokens.
       Matrix kept = dlogits.matrix(config.d_model, n_column);
-      for (Index i = 0; i < pack.predictions.size(); ++i) {
-        kept.col(pack.predictions[i].column) += port.values.col(i);
+      for (Index i = 0; i < batch.predictions.size(); ++i) {
+        kept.col(batch.predictions[i].column) += port.values.col(i);
       }
     }
   }
 
   /// Adds the effects of the columns of a chunk.
   void add(Activations& clean, const Matrix& replacement, Index first, Index count,
-           std::span<const Part> parts) {
+           std::span<const GroupColumns> groups) {
     const Index n_node = graph.n_node(), d_model = config.d_model;
     Matrix D = differences.matrix(d_model * count, n_node);
 #pragma omp parallel for schedule(dynamic)
@@ -80,14 +80,14 @@ struct EdgeGradient::Workspace {
       const LayerWeights& layer = model.layers[l];
       attention_gradients(layer, dqkv[l].matrix(3 * d_model, clean.n_token()),
                           blas::ConstView(clean.resid(l)).cols(first, count));
-      contract(graph.attention_port(l), 3 * config.n_head, first, count, parts);
+      contract(graph.attention_port(l), 3 * config.n_head, first, count, groups);
       reader_gradient(dmlp[l].matrix(d_model, clean.n_token()), layer.ln_2_gain, clean.resid_mid(l),
                       first, count);
-      contract(graph.mlp_port(l), 1, first, count, parts);
+      contract(graph.mlp_port(l), 1, first, count, groups);
     }
     reader_gradient(dlogits.matrix(d_model, clean.n_token()), model.ln_f_gain,
                     clean.resid(config.n_layer), first, count);
-    contract(graph.logits_port(), 1, first, count, parts);
+    contract(graph.logits_port(), 1, first, count, groups);
   }
 
   /// gradients = those of what a layer's queries, keys and values read: a matrix of count columns
@@ -124,18 +124,18 @@ struct EdgeGradient::Workspace {
 
   /// Adds the products of differences and gradients, for ports that read the same nodes.
   void contract(Index first_port, Index n_port, Index first, Index count,
-                std::span<const Part> parts) {
+                std::span<const GroupColumns> groups) {
     const Index d_model = config.d_model, n_read = graph.n_read(first_port),
                 n_block = (n_read + nodes_at_once - 1) / nodes_at_once;
     const Matrix D = differences.matrix(d_model * count, graph.n_node());
     const Matrix G = gradients.matrix(d_model * count, n_port);
 #pragma omp parallel for schedule(dynamic)
-    for (Index task = 0; task < n_block * parts.size(); ++task) {
-      const Part& part = parts[task / n_block];
+    for (Index task = 0; task < n_block * groups.size(); ++task) {
+      const GroupColumns& group = groups[task / n_block];
       const Index node = task % n_block * nodes_at_once,
                   n_node = std::min(nodes_at_once, n_read - node),
-                  begin = (part.first - first) * d_model, n_value = part.count * d_model;
-      const blas::View effects(part.effects->data() + graph.edge(0, first_port), n_read, n_port,
+                  begin = (group.first - first) * d_model, n_value = group.count * d_model;
+      const blas::View effects(group.effects->data() + graph.edge(0, first_port), n_read, n_port,
                                n_read);
       blas::multiply_serial(blas::ConstView(D).rows(begin, n_value).cols(node, n_node),
                             Transpose::yes, blas::ConstView(G).rows(begin, n_value), Transpose::no,
@@ -146,41 +146,41 @@ struct EdgeGradient::Workspace {
   Index first_column_ = 0;  // of the chunk
 };
 
-EdgeGradient::EdgeGradient(const Model& model, Engine engine, Engine backward)
-    : workspace_(std::make_unique<Workspace>(model, engine, backward)) {}
+EdgeGradient::EdgeGradient(const Model& model, ComputeContext context)
+    : workspace_(std::make_unique<Workspace>(model, std::move(context))) {}
 
 EdgeGradient::~EdgeGradient() = default;
 
-void EdgeGradient::run(Activations& clean, const Pack& pack, std::span<const float> weights,
-                       const Matrix& replacement, std::span<const Index> group_ends,
-                       const Observer& observe) {
+void EdgeGradient::run(Activations& clean, const SequenceBatch& batch,
+                       std::span<const float> weights, const Matrix& replacement,
+                       std::span<const Index> group_ends, const Observer& observe) {
   Workspace& w = *workspace_;
   check_replacement(w.graph, w.config, replacement);
-  check_count("columns of the groups", pack.n_column(),
+  check_count("columns of the groups", batch.n_column(),
               group_ends.empty() ? Index{0} : group_ends.back());
-  w.dlogits.matrix(w.config.d_model, pack.n_column()).zeros();
+  w.dlogits.matrix(w.config.d_model, batch.n_column()).zeros();
   w.gradient.run(
-      clean, pack, weights, [](const LayerGradient&) {},
-      [&](const PortGradient& port) { w.keep(port, pack); });
+      clean, batch, weights, [](const LayerGradient&) {},
+      [&](const PortGradient& port) { w.keep(port, batch); });
 
   const Index most = chunk_columns(w.graph, w.config.d_model);
   std::vector<std::vector<float>> effects;
-  std::vector<Workspace::Part> parts;
+  std::vector<Workspace::GroupColumns> groups;
   const auto begin_of = [&](Index group) { return group == 0 ? Index{0} : group_ends[group - 1]; };
-  // Whole groups together, as many as fit, or a part of one that is too long.
+  // Whole groups together, as many as fit, or some columns of one that is too long.
   for (Index group = 0; group < group_ends.size();) {
     Index last = group;
     while (last + 1 < group_ends.size() && group_ends[last + 1] - begin_of(group) <= most) ++last;
     effects.assign(last + 1 - group, std::vector<float>(w.graph.n_edge(), 0.0F));
     for (Index first = begin_of(group); first < group_ends[last];) {
       const Index end = std::min(first + most, group_ends[last]);
-      parts.clear();
+      groups.clear();
       for (Index g = group; g <= last; ++g) {
         const Index from = std::max(first, begin_of(g)), to = std::min(end, group_ends[g]);
-        if (from < to) parts.push_back({g, from, to - from, &effects[g - group]});
+        if (from < to) groups.push_back({g, from, to - from, &effects[g - group]});
       }
       w.first_column_ = first;
-      w.add(clean, replacement, first, end - first, parts);
+      w.add(clean, replacement, first, end - first, groups);
       first = end;
     }
     for (Index g = group; g <= last; ++g) observe(g, effects[g - group]);
@@ -188,8 +188,8 @@ void EdgeGradient::run(Activations& clean, const Pack& pack, std::span<const flo
   }
 }
 
-std::uint64_t edge_gradient_bytes(const ModelConfig& config, Index n_column, int n_thread,
-                                  Engine engine) {
+std::uint64_t EdgeGradient::bytes(const ModelConfig& config, Index n_column, int n_thread,
+                                  const Engines& engines) {
   const EdgeGraph graph(config);
   const std::uint64_t d_model = config.d_model,
                       chunk = std::min(n_column, chunk_columns(graph, config.d_model)),
@@ -199,7 +199,8 @@ std::uint64_t edge_gradient_bytes(const ModelConfig& config, Index n_column, int
                       // as many groups as columns, at two each at least.
       of_chunk =
           (graph.n_node() + 6 * config.n_head) * d_model * chunk + (chunk / 2 + 1) * graph.n_edge();
-  return gradient_bytes(config, n_column, n_thread, engine) + (kept + of_chunk) * sizeof(float);
+  return HeadGradient::bytes(config, n_column, n_thread, engines) +
+         (kept + of_chunk) * sizeof(float);
 }
 
 }  // namespace headscope

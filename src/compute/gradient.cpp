@@ -10,8 +10,7 @@
 #include "compute/divisor.hpp"
 #include "compute/layer.hpp"
 #include "compute/ops_gradient.hpp"
-#include "compute/pack.hpp"
-#include "compute/product/weight_product.hpp"
+#include "compute/sequence_batch.hpp"
 #include "compute/token_loss.hpp"
 #include "headscope/error.hpp"
 #include "headscope/forward.hpp"
@@ -47,15 +46,9 @@ arma::mat z_dot_gradient(const LayerGradient& gradient, Index n_head) {
 }
 
 struct HeadGradient::Workspace {
-  Workspace(const Model& model, Engine engine_given, Engine backward_given)
-      : engine(engine_given),
-        backward(backward_given),
-        forward(model, engine_given),
-        activations(model.config.n_layer) {}
+  explicit Workspace(ComputeContext given) : context(std::move(given)) {}
 
-  Engine engine, backward;
-  Forward forward;
-  Activations activations;
+  ComputeContext context;
   Buffer dresid, dz, normalized, dnormalized, qkv, dqkv, hidden, dhidden;
   PortGradientObserver ports = {};
 
@@ -63,27 +56,20 @@ struct HeadGradient::Workspace {
     if (ports) ports({layer, reader, values});
   }
 
-  // Those of a forward pass.
-  Activations& activations_of(const Pack& pack) {
-    LayerObserver* const observers[] = {&activations};
-    forward.run(pack, observers);
-    return activations;
-  }
-
-  // Sets d to the gradient of the weighted losses with respect to the stream after the last layer.
-  TokenLoss start(const Model& model, const Matrix& resid_final, const Pack& pack,
+  // d = the gradient of the weighted losses with respect to the stream after the last layer.
+  TokenLoss start(const Model& model, const Matrix& resid_final, const SequenceBatch& batch,
                   std::span<const float> weights, Matrix& d) {
     d.zeros();
-    const Index n_predicted = pack.predictions.size();
+    const Index n_predicted = batch.predictions.size();
     if (n_predicted == 0) return {};
     Matrix ln = normalized.matrix(d.n_rows, n_predicted);
     Matrix dln = dnormalized.matrix(d.n_rows, n_predicted);
-    const TokenIds targets = final_norm_of_predictions(model, resid_final, pack.predictions, ln);
+    const TokenIds targets = final_norm_of_predictions(model, resid_final, batch.predictions, ln);
     TokenLoss loss = token_loss_with_gradient(ln, model.unembedding(), model.b_U, targets, dln,
-                                              engine, backward);
+                                              context.passes(), context.gradients());
     for (Index i = 0; i < n_predicted; ++i) dln.col(i) *= weights[i];
     show(model.config.n_layer, PortGradient::Reader::logits, dln);
-    for_each_run(pack.predictions, [&](Index first, Index column, Index count) {
+    for_each_run(batch.predictions, [&](Index first, Index column, Index count) {
       add_layer_norm_gradient(blas::ConstView(resid_final).cols(column, count), model.ln_f_gain,
                               model.config.layer_norm_epsilon,
                               blas::ConstView(dln).cols(first, count),
@@ -100,75 +86,82 @@ struct HeadGradient::Workspace {
     Matrix pre = hidden.matrix(config.d_mlp, d.n_cols);
     Matrix dpre = dhidden.matrix(config.d_mlp, d.n_cols);
     layer_norm(resid_mid, layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, ln);
-    multiply_weights(backward, layer.W_in, Transpose::no, ln, pre);
-    multiply_weights(backward, layer.W_out, Transpose::yes, d, dpre);
+    const Products products = context.gradients();
+    products.multiply(layer.W_in, Transpose::no, ln, pre);
+    products.multiply(layer.W_out, Transpose::yes, d, dpre);
     activation_gradient(pre, layer.b_in, config.activation, dpre, dpre);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
-    multiply_weights(backward, layer.W_in, Transpose::yes, dpre, dln);
+    products.multiply(layer.W_in, Transpose::yes, dpre, dln);
     show(index, PortGradient::Reader::mlp, dln);
     add_layer_norm_gradient(resid_mid, layer.ln_2_gain, config.layer_norm_epsilon, dln, d);
   }
 
   // Backpropagates the residual stream's gradient through the layer's attention.
-  void through_attention(const Model& model, Index index, std::span<const Pack::Segment> segments,
+  void through_attention(const Model& model, Index index,
+                         std::span<const SequenceBatch::Sequence> sequences,
                          const Matrix& resid_pre, const Matrix& dmixed, Matrix& d) {
     const ModelConfig& config = model.config;
     const LayerWeights& layer = model.layers[index];
     Matrix ln = normalized.matrix(d.n_rows, d.n_cols);
     Matrix projected = qkv.matrix(3 * d.n_rows, d.n_cols);
     Matrix dprojected = dqkv.matrix(3 * d.n_rows, d.n_cols);
-    project_qkv(config, layer, resid_pre, ln, projected, backward);
-    causal_attention_gradient(projected, config.n_head, config.score_scale(index), segments, dmixed,
-                              dprojected, backward);
+    const Products products = context.gradients();
+    project_qkv(config, layer, resid_pre, ln, projected, products);
+    causal_attention_gradient(projected, config.n_head, config.score_scale(index), sequences,
+                              dmixed, dprojected, products);
     show(index, PortGradient::Reader::attention, dprojected);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
-    multiply_weights(backward, layer.W_QKV, Transpose::yes, dprojected, dln);
+    products.multiply(layer.W_QKV, Transpose::yes, dprojected, dln);
     add_layer_norm_gradient(resid_pre, layer.ln_1_gain, config.layer_norm_epsilon, dln, d);
   }
 };
 
-HeadGradient::HeadGradient(const Model& model, Engine engine, Engine backward)
-    : model_(model), workspace_(std::make_unique<Workspace>(model, engine, backward)) {}
+HeadGradient::HeadGradient(const Model& model, ComputeContext context)
+    : model_(model), workspace_(std::make_unique<Workspace>(std::move(context))) {
+  check_complete(model);
+}
 
 HeadGradient::~HeadGradient() = default;
 
-TokenLoss HeadGradient::run(std::span<const TokenId> tokens, const LayerGradientObserver& observe) {
-  return run(workspace_->activations_of(Pack::of_document(tokens)), tokens, observe);
-}
-
 TokenLoss HeadGradient::run(Activations& clean, std::span<const TokenId> tokens,
                             const LayerGradientObserver& observe) {
-  const Pack pack = Pack::of_document(tokens);
-  const auto n_predicted = static_cast<float>(pack.predictions.size());
-  return run(clean, pack, std::vector<float>(pack.predictions.size(), 1 / n_predicted), observe);
+  const SequenceBatch batch = SequenceBatch::of_document(tokens);
+  const auto n_predicted = static_cast<float>(batch.predictions.size());
+  return run(clean, batch, std::vector<float>(batch.predictions.size(), 1 / n_predicted), observe);
 }
 
-TokenLoss HeadGradient::run(const Pack& pack, std::span<const float> weights,
-                            const LayerGradientObserver& observe) {
-  return run(workspace_->activations_of(pack), pack, weights, observe);
-}
-
-TokenLoss HeadGradient::run(Activations& clean, const Pack& pack, std::span<const float> weights,
-                            const LayerGradientObserver& observe,
+TokenLoss HeadGradient::run(Activations& clean, const SequenceBatch& batch,
+                            std::span<const float> weights, const LayerGradientObserver& observe,
                             const PortGradientObserver& ports) {
-  check_count("weights of the predictions", pack.predictions.size(), weights.size());
-  check_count("columns of the differentiated pack", clean.n_token(), pack.n_column());
+  check_count("weights of the predictions", batch.predictions.size(), weights.size());
+  check_count("columns of the differentiated batch", clean.n_token(), batch.n_column());
   const ModelConfig& config = model_.config;
   Workspace& w = *workspace_;
   w.ports = ports;
-  Matrix dresid = w.dresid.matrix(config.d_model, pack.n_column());
-  Matrix dz = w.dz.matrix(config.d_model, pack.n_column());
-  TokenLoss loss = w.start(model_, clean.resid(config.n_layer), pack, weights, dresid);
+  Matrix dresid = w.dresid.matrix(config.d_model, batch.n_column());
+  Matrix dz = w.dz.matrix(config.d_model, batch.n_column());
+  TokenLoss loss = w.start(model_, clean.resid(config.n_layer), batch, weights, dresid);
 
   for (Index l = config.n_layer; l-- > 0;) {
     const LayerWeights& layer = model_.layers[l];
     w.through_mlp(model_, l, clean.resid_mid(l), dresid);
-    multiply_weights(w.backward, layer.W_O, Transpose::yes, dresid, dz);
+    w.context.gradients().multiply(layer.W_O, Transpose::yes, dresid, dz);
     observe({l, clean.z(l), dz});
     if (l == 0 && !ports) continue;
-    w.through_attention(model_, l, pack.segments, clean.resid(l), dz, dresid);
+    w.through_attention(model_, l, batch.sequences, clean.resid(l), dz, dresid);
   }
   return loss;
+}
+
+std::uint64_t HeadGradient::bytes(const ModelConfig& config, Index n_token, int n_thread,
+                                  const Engines& engines) {
+  // Gradients of the residual stream and z; the normalized stream, queries, keys, values and hidden
+  // units, each with its gradient; each thread's sum over the unembedding.
+  const std::uint64_t rows = 10 * config.d_model + 2 * config.d_mlp +
+                             static_cast<std::uint64_t>(n_thread) * config.d_model;
+  return Forward::loss_bytes(config, n_token, n_thread) + rows * n_token * sizeof(float) +
+         static_cast<std::uint64_t>(n_thread) *
+             attention_gradient_thread_bytes(config.d_head(), n_token, engines.gradients);
 }
 
 }  // namespace headscope

@@ -1,35 +1,36 @@
 #pragma once
 
-#include "headscope/blas.hpp"
+#include "compute/product/weight_product.hpp"
 #include "headscope/model.hpp"
-#include "headscope/pack.hpp"
-#include "headscope/precision.hpp"
+#include "headscope/sequence_batch.hpp"
 
 namespace headscope {
 
-/// @throws ShapeError if the pack or one of its tokens does not fit the model; gives both numbers.
-void check_input(const Model& model, const Pack& pack);
+/// @throws ShapeError if the model has attention weights only.
+void check_complete(const Model& model);
 
-/// resid = token plus position embedding of a pack that fits the model.
+/// @throws ShapeError if the batch or one of its tokens does not fit the model; gives both numbers.
+void check_input(const Model& model, const SequenceBatch& batch);
+
+/// resid = token plus position embedding of a batch that fits the model.
 /// @param resid  d_model x n_column, overwritten.
-void embed_into(const Model& model, const Pack& pack, blas::View resid);
+void embed_into(const Model& model, const SequenceBatch& batch, blas::View resid);
 
 /// First half of a layer's attention: normalized = ln_1(resid), qkv = W_QKV normalized + b_QKV.
-/// @param engine  of the products.
 void project_qkv(const ModelConfig& config, const LayerWeights& layer, blas::ConstView resid,
-                 blas::View normalized, blas::View qkv, Engine engine);
+                 blas::View normalized, blas::View qkv, const Products& products);
 
 /// The layer's MLP, in place: resid += W_out activation(W_in ln_2(resid) + b_in) + b_out.
 /// @param normalized  d_model x n, scratch; on return ln_2(resid).
 /// @param hidden      d_mlp x n, scratch; on return the activations.
 void add_mlp(const ModelConfig& config, const LayerWeights& layer, blas::View resid,
-             blas::View normalized, blas::View hidden, Engine engine);
+             blas::View normalized, blas::View hidden, const Products& products);
 
 /// normalized = ln_f of the columns that the predictions are made from, in their order.
 /// @param normalized  d_model x number of predictions, overwritten.
 /// @return            the predictions' targets.
 TokenIds final_norm_of_predictions(const Model& model, blas::ConstView resid_final,
-                                   std::span<const Pack::Prediction> predictions,
+                                   std::span<const SequenceBatch::Prediction> predictions,
                                    blas::View normalized);
 
 }  // namespace headscope

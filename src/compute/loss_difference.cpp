@@ -7,8 +7,8 @@
 #include "base/thread_errors.hpp"
 #include "base/vector_math.hpp"
 #include "compute/buffer.hpp"
-#include "compute/product/weight_product.hpp"
 #include "compute/softmax.hpp"
+#include "compute/token_loss.hpp"
 
 namespace headscope {
 namespace {
@@ -33,6 +33,11 @@ struct Sums {
     return std::abs(relative) < 0.5 ? std::log1p(relative) : std::log(changed / clean);
   }
   bool is_exact() const { return largest_difference < trusted_difference && changed > 0; }
+};
+
+// A thread's differences of logits: a chunk of the vocabulary x some columns.
+struct ColumnDifferences {
+  Buffer values;
 };
 
 // What a variant's prediction needs of its target.
@@ -87,11 +92,11 @@ HEADSCOPE_VECTORISED void add_bias_chunk(const float* x, Index count, float* y) 
   for (Index i = 0; i < count; ++i) y[i] += x[i];
 }
 
-void add(const ChunkSums& part, Sums& sums) {
-  sums.changed += static_cast<double>(part.changed);
-  sums.change += static_cast<double>(part.change);
-  sums.largest_difference = std::max(sums.largest_difference, part.largest_difference);
-  sums.largest_logit = std::max(sums.largest_logit, part.largest_logit);
+void add(const ChunkSums& chunk, Sums& sums) {
+  sums.changed += static_cast<double>(chunk.changed);
+  sums.change += static_cast<double>(chunk.change);
+  sums.largest_difference = std::max(sums.largest_difference, chunk.largest_difference);
+  sums.largest_logit = std::max(sums.largest_logit, chunk.largest_logit);
 }
 
 // Adds entries [0, count) of a chunk. Short float sums, added up in double.
@@ -104,15 +109,16 @@ void add_entries(const float* logits, const float* p, const float* d, Index coun
 
 class LossDifference {
  public:
-  LossDifference(const Model& model, const Vector& mean_unembedding, Engine engine, Engine passes,
-                 blas::ConstView normalized, blas::ConstView D, const TokenLoss& clean,
-                 std::span<const Pack::Prediction> predictions)
+  LossDifference(const Model& model, const Vector& mean_unembedding, const Products& differences,
+                 const Products& passes, blas::ConstView normalized, blas::ConstView D,
+                 const TokenLoss& clean, std::span<const SequenceBatch::Prediction> predictions)
       : model_(model),
         mean_unembedding_(mean_unembedding),
+        differences_(differences.for_columns(D.n_col)),
         passes_(passes),
         normalized_(normalized),
         D_(D),
-        split_D_(D, product_engine(engine, D.n_col)),
+        packed_D_(D, differences_),
         clean_(clean),
         predictions_(predictions),
         predictions_of_(n_clean()),
@@ -171,10 +177,10 @@ class LossDifference {
 #pragma omp parallel for schedule(dynamic)
     for (Index column = 0; column < n_column(); column += block) {
       errors.run([&] {
-        thread_local Buffer buffer;
+        auto& buffer = passes_.scratch().of_thread<ColumnDifferences>();
         const Index n_here = std::min(block, n_column() - column);
-        Matrix d = buffer.matrix(count, n_here);
-        entries_product_.multiply_serial(split_D_, column, blas::View(d));
+        Matrix d = buffer.values.matrix(count, n_here);
+        entries_product_.multiply_serial(packed_D_, column, blas::View(d));
         for (Index c = 0; c < n_here; ++c) add_column(first, count, column + c, d.colptr(c));
       });
     }
@@ -188,7 +194,7 @@ class LossDifference {
     for (Index v = 0; v < count; ++v) {
       entries_.col(v) = model_.unembedding().col(first + v) - mean_unembedding_;
     }
-    entries_product_.set(entries_, blas::Transpose::yes, split_D_.engine());
+    entries_product_.set(entries_, blas::Transpose::yes, differences_);
   }
 
   void compute_clean(Index first, Index count) {
@@ -196,7 +202,7 @@ class LossDifference {
     chunk_.logits.set_size(count, n_clean());
     chunk_.probabilities.set_size(count, n_clean());
     clean_sum_.set_size(n_clean());
-    multiply_weights(passes_, entries, blas::Transpose::yes, normalized_, chunk_.logits);
+    passes_.multiply(entries, blas::Transpose::yes, normalized_, chunk_.logits);
 #pragma omp parallel for schedule(static)
     for (Index t = 0; t < n_clean(); ++t) {
       float *const logits = chunk_.logits.colptr(t), *const p = chunk_.probabilities.colptr(t);
@@ -247,11 +253,11 @@ class LossDifference {
 
   const Model& model_;
   const Vector& mean_unembedding_;
-  Engine passes_;
+  Products differences_, passes_;
   blas::ConstView normalized_, D_;
-  SplitColumns split_D_;
+  PackedColumns packed_D_;
   const TokenLoss& clean_;
-  std::span<const Pack::Prediction> predictions_;
+  std::span<const SequenceBatch::Prediction> predictions_;
   std::vector<std::vector<Index>> predictions_of_;  // by clean column
   Vector clean_shift_;
   CleanChunk chunk_;
@@ -264,24 +270,24 @@ class LossDifference {
 
 }  // namespace
 
-std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& mean_unembedding,
-                                             Engine engine, Engine passes,
-                                             blas::ConstView normalized, blas::ConstView D,
-                                             const TokenLoss& clean,
-                                             std::span<const Pack::Prediction> predictions) {
+std::vector<TokenLoss> losses_of_differences(
+    const Model& model, const Vector& mean_unembedding, const Products& differences,
+    const Products& passes, blas::ConstView normalized, blas::ConstView D, const TokenLoss& clean,
+    std::span<const SequenceBatch::Prediction> predictions) {
   if (predictions.empty()) return std::vector<TokenLoss>(D.n_col / normalized.n_col);
-  return LossDifference(model, mean_unembedding, engine, passes, normalized, D, clean, predictions)
+  return LossDifference(model, mean_unembedding, differences, passes, normalized, D, clean,
+                        predictions)
       .run();
 }
 
-void replace_losses(const Model& model, Engine passes, blas::ConstView normalized,
-                    blas::ConstView D, std::span<const Pack::Prediction> predictions,
+void replace_losses(const Model& model, const Products& passes, blas::ConstView normalized,
+                    blas::ConstView D, std::span<const SequenceBatch::Prediction> predictions,
                     const std::vector<Index>& which, TokenLoss& loss) {
   if (which.empty()) return;
   Matrix changed(normalized.n_row, which.size());
   TokenIds targets;
   for (Index i = 0; i < which.size(); ++i) {
-    const Pack::Prediction& prediction = predictions[which[i]];
+    const SequenceBatch::Prediction& prediction = predictions[which[i]];
     const float* const clean = normalized.data + prediction.column * normalized.stride;
     std::transform(clean, clean + normalized.n_row, D.data + prediction.column * D.stride,
                    changed.colptr(i), std::plus<>());
@@ -300,7 +306,7 @@ std::uint64_t loss_difference_bytes(Index d_model, Index n_token, Index n_column
       2 * n_token + d_model +
       static_cast<std::uint64_t>(n_thread) * std::min(most_columns, n_column);
   return vocabulary_chunk * chunks * sizeof(float) + n_column * (sizeof(Sums) + sizeof(Target)) +
-         SplitColumns::bytes(d_model, n_column, engine) +
+         PackedColumns::bytes(d_model, n_column, engine) +
          WeightProduct::bytes(d_model, vocabulary_chunk, engine);
 }
 

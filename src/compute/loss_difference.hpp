@@ -1,15 +1,16 @@
 #pragma once
 
+#include "compute/product/weight_product.hpp"
 #include "headscope/model.hpp"
-#include "headscope/ops.hpp"
-#include "headscope/pack.hpp"
+#include "headscope/sequence_batch.hpp"
+#include "headscope/token_loss.hpp"
 
 namespace headscope {
 
 /// Entries of the vocabulary whose logits are computed at once.
 inline constexpr Index vocabulary_chunk = 1024;
 
-/// Losses of variants of one pack, from the difference of their normalized final stream.
+/// Losses of variants of one batch, from the difference of their normalized final stream.
 ///
 ///   nll' - nll = log(sum over v of p_v exp(d_v)) - d_target,   d = W_U D
 ///
@@ -17,24 +18,23 @@ inline constexpr Index vocabulary_chunk = 1024;
 /// variants.
 ///
 /// @param mean_unembedding  d_model, the unembedding's mean over the vocabulary.
-/// @param engine      of the differences of logits.
-/// @param passes      of the clean logits.
+/// @param differences  products of the differences of logits.
+/// @param passes      products of the clean logits.
 /// @param normalized  d_model x n_column, ln_f of the clean stream.
 /// @param D           d_model x (n_column n_variant), differences of the same.
 /// @param clean       losses of the predictions.
 /// @return            one per variant, in the order of the predictions.
-std::vector<TokenLoss> losses_of_differences(const Model& model, const Vector& mean_unembedding,
-                                             Engine engine, Engine passes,
-                                             blas::ConstView normalized, blas::ConstView D,
-                                             const TokenLoss& clean,
-                                             std::span<const Pack::Prediction> predictions);
+std::vector<TokenLoss> losses_of_differences(
+    const Model& model, const Vector& mean_unembedding, const Products& differences,
+    const Products& passes, blas::ConstView normalized, blas::ConstView D, const TokenLoss& clean,
+    std::span<const SequenceBatch::Prediction> predictions);
 
 /// Computes some losses of one variant anew, from the sum of clean stream and difference.
 /// @param D      d_model x n_column, the variant's.
 /// @param which  numbers of the predictions.
 /// @param loss   the variant's losses of all predictions.
-void replace_losses(const Model& model, Engine passes, blas::ConstView normalized,
-                    blas::ConstView D, std::span<const Pack::Prediction> predictions,
+void replace_losses(const Model& model, const Products& passes, blas::ConstView normalized,
+                    blas::ConstView D, std::span<const SequenceBatch::Prediction> predictions,
                     const std::vector<Index>& which, TokenLoss& loss);
 
 /// Bytes of its work space for at most `n_column` columns of D. @param engine  of the differences.

@@ -7,7 +7,6 @@
 #include "base/vector_math.hpp"
 #include "compute/buffer.hpp"
 #include "compute/loss_difference.hpp"
-#include "compute/product/weight_product.hpp"
 #include "compute/softmax.hpp"
 #include "headscope/random.hpp"
 
@@ -33,6 +32,12 @@ HEADSCOPE_VECTORISED double dot_product(const float* x, const float* y, Index co
   for (Index i = 0; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
   return sum;
 }
+
+// A thread's rows of the unembedding, d_model x entries, and differences of logits, entries x
+// variants.
+struct ChosenEntries {
+  Buffer rows, differences;
+};
 
 struct Estimate {
   double log_sum = 0;  // ln of the sum of p e^d, d measured from its mean
@@ -90,9 +95,9 @@ void normalise(float* logits, Index count) {
 
 }  // namespace
 
-VocabularyDraw::VocabularyDraw(const Model& model, const Vector& mean_unembedding, Engine passes,
-                               blas::ConstView normalized,
-                               std::span<const Pack::Prediction> predictions,
+VocabularyDraw::VocabularyDraw(const Model& model, const Vector& mean_unembedding,
+                               const Products& passes, blas::ConstView normalized,
+                               std::span<const SequenceBatch::Prediction> predictions,
                                const VocabularySample& sample)
     : model_(model),
       mean_unembedding_(mean_unembedding),
@@ -110,9 +115,8 @@ VocabularyDraw::VocabularyDraw(const Model& model, const Vector& mean_unembeddin
     const blas::View chosen = blas::View(p).cols(0, count);
     for (Index entry = 0; entry < d_vocab; entry += clean_entries) {
       const Index n_entry = std::min(clean_entries, d_vocab - entry);
-      multiply_weights(passes, blas::ConstView(unembedding).cols(entry, n_entry),
-                       blas::Transpose::yes, normalized.cols(first, count),
-                       chosen.rows(entry, n_entry));
+      passes.multiply(blas::ConstView(unembedding).cols(entry, n_entry), blas::Transpose::yes,
+                      normalized.cols(first, count), chosen.rows(entry, n_entry));
     }
 #pragma omp parallel for schedule(dynamic)
     for (Index c = 0; c < count; ++c) {
@@ -133,8 +137,8 @@ VocabularyDraw::VocabularyDraw(const Model& model, const Vector& mean_unembeddin
 }
 
 // Leaves the tail in p.
-void VocabularyDraw::choose(Column& column, std::span<const Pack::Prediction> predictions, float* p,
-                            const VocabularySample& sample) {
+void VocabularyDraw::choose(Column& column, std::span<const SequenceBatch::Prediction> predictions,
+                            float* p, const VocabularySample& sample) {
   const Index d_vocab = model_.unembedding().n_cols;
   const auto add = [&](Index entry, double weight) {
     column.entries.push_back(static_cast<TokenId>(entry));
@@ -178,9 +182,9 @@ void VocabularyDraw::choose(Column& column, std::span<const Pack::Prediction> pr
   }
 }
 
-std::vector<TokenLoss> VocabularyDraw::losses(blas::ConstView normalized, blas::ConstView D,
-                                              const TokenLoss& clean,
-                                              std::span<const Pack::Prediction> predictions) const {
+std::vector<TokenLoss> VocabularyDraw::losses(
+    blas::ConstView normalized, blas::ConstView D, const TokenLoss& clean,
+    std::span<const SequenceBatch::Prediction> predictions) const {
   const Index n_clean = columns_.size(), n_variant = D.n_col / n_clean, d_model = D.n_row;
   std::vector<TokenLoss> losses(n_variant);
   for (TokenLoss& loss : losses) {
@@ -191,15 +195,15 @@ std::vector<TokenLoss> VocabularyDraw::losses(blas::ConstView normalized, blas::
       n_variant, std::vector<unsigned char>(predictions.size(), 0));
 #pragma omp parallel
   {
-    thread_local Buffer rows_buffer, d_buffer;
-    Matrix rows = rows_buffer.matrix(d_model, gathered_entries);
+    auto& buffers = passes_.scratch().of_thread<ChosenEntries>();
+    Matrix rows = buffers.rows.matrix(d_model, gathered_entries);
 #pragma omp for schedule(dynamic)
     for (Index t = 0; t < n_clean; ++t) {
       const Column& column = columns_[t];
       if (column.predictions.empty()) continue;
       const Index n_entry = column.entries.size();
       const blas::ConstView changes(D.data + t * D.stride, d_model, n_variant, D.stride * n_clean);
-      Matrix d = d_buffer.matrix(n_entry, n_variant);
+      Matrix d = buffers.differences.matrix(n_entry, n_variant);
       for (Index first = 0; first < n_entry; first += gathered_entries) {
         const Index count = std::min(gathered_entries, n_entry - first);
         for (Index i = 0; i < count; ++i) {

@@ -2,15 +2,15 @@
 
 #include <vector>
 
+#include "compute/product/weight_product.hpp"
 #include "headscope/model.hpp"
-#include "headscope/ops.hpp"
-#include "headscope/pack.hpp"
-#include "headscope/precision.hpp"
+#include "headscope/sequence_batch.hpp"
+#include "headscope/token_loss.hpp"
 
 namespace headscope {
 
-/// Entries of the vocabulary chosen for each column of a clean pack, for estimates of the losses of
-/// its variants without the logits of all entries.
+/// Entries of the vocabulary chosen for each column of a clean batch, for estimates of the losses
+/// of its variants without the logits of all entries.
 ///
 /// With clean probabilities p and differences of logits d, measured from their mean under p, the
 /// loss of a variant differs from the clean one by
@@ -30,20 +30,20 @@ class VocabularyDraw {
     std::vector<float> weights;    ///< p; of those drawn, their share of the tail's probability
     std::vector<float> logits;     ///< clean log probabilities
     Index n_probable = 0;
-    std::vector<Index> predictions;  ///< their numbers in the pack
+    std::vector<Index> predictions;  ///< their numbers in the batch
     std::vector<Index> targets;      ///< of each prediction, its place among the entries
   };
 
   /// @param mean_unembedding  d_model, the unembedding's mean over the vocabulary: it moves all
   ///                          logits alike and is left out of their differences.
-  /// @param passes      engine of the clean logits.
+  /// @param passes      products of the clean logits.
   /// @param normalized  d_model x n_column, ln_f of the clean stream.
   /// Memory while it works: the logits of 64 columns.
-  VocabularyDraw(const Model& model, const Vector& mean_unembedding, Engine passes,
-                 blas::ConstView normalized, std::span<const Pack::Prediction> predictions,
+  VocabularyDraw(const Model& model, const Vector& mean_unembedding, const Products& passes,
+                 blas::ConstView normalized, std::span<const SequenceBatch::Prediction> predictions,
                  const VocabularySample& sample);
 
-  /// Losses of variants of the pack, by float32 products.
+  /// Losses of variants of the batch, by float32 products.
   /// @param D      d_model x (n_column n_variant), differences of the normalized final stream.
   /// @param clean        losses of the predictions.
   /// @param predictions  as given before.
@@ -51,18 +51,18 @@ class VocabularyDraw {
   ///               chosen.
   std::vector<TokenLoss> losses(blas::ConstView normalized, blas::ConstView D,
                                 const TokenLoss& clean,
-                                std::span<const Pack::Prediction> predictions) const;
+                                std::span<const SequenceBatch::Prediction> predictions) const;
 
   static std::uint64_t bytes(Index d_model, Index d_vocab, Index n_column, Index n_variant,
                              int n_thread, const VocabularySample& sample);
 
  private:
-  void choose(Column& column, std::span<const Pack::Prediction> predictions, float* p,
+  void choose(Column& column, std::span<const SequenceBatch::Prediction> predictions, float* p,
               const VocabularySample& sample);
 
   const Model& model_;
   const Vector& mean_unembedding_;
-  Engine passes_;
+  Products passes_;
   std::vector<Column> columns_;
   Matrix tail_;  // d_model x n_column, sum over the tail of p_v (W_v - mean)
 };

@@ -8,7 +8,6 @@
 
 #include "base/thread_errors.hpp"
 #include "base/vector_math.hpp"
-#include "compute/product/weight_product.hpp"
 #include "compute/softmax.hpp"
 #include "headscope/error.hpp"
 
@@ -20,7 +19,7 @@ namespace {
 constexpr Index chunk_size = 1024;
 constexpr Index token_block = 1024;
 
-// One token's softmax over the part of the vocabulary processed so far.
+// One token's softmax over the entries of the vocabulary processed so far.
 struct RunningSoftmax {
   float largest = -infinity;
   double sum = 0;                  // of exp(logit - largest)
@@ -43,7 +42,7 @@ struct LossInputs {
   const Matrix& unembedding;
   const Vector& b_U;
   std::span<const TokenId> targets;
-  Engine engine, backward;
+  Products products, backward;
 };
 
 // One thread's share of the vocabulary for one block of tokens.
@@ -55,7 +54,7 @@ class VocabularyRange {
   }
 
   /// @param normalized  those of `in`.
-  void run(const LossInputs& in, const SplitColumns& normalized, Index first, Index end) {
+  void run(const LossInputs& in, const PackedColumns& normalized, Index first, Index end) {
     for (Index chunk = first; chunk < end; chunk += chunk_size) {
       run_chunk(in, normalized, chunk, std::min(chunk_size, end - chunk));
     }
@@ -66,7 +65,7 @@ class VocabularyRange {
   const float* weighted(Index t) const { return weighted_.colptr(t); }
 
  private:
-  void run_chunk(const LossInputs& in, const SplitColumns& normalized, Index first, Index count) {
+  void run_chunk(const LossInputs& in, const PackedColumns& normalized, Index first, Index count) {
     const blas::ConstView entries = blas::ConstView(in.unembedding).cols(first, count);
     const blas::View logits = blas::View(logits_).rows(0, count);
     normalized.multiply_serial(entries, blas::Transpose::yes, logits);
@@ -76,8 +75,8 @@ class VocabularyRange {
       absorb(column, first, count, static_cast<Index>(in.targets[t]), t);
     }
     if (weighted_.is_empty()) return;
-    split_logits_.set(logits, product_engine(in.backward, logits.n_col));
-    split_logits_.multiply_serial(entries, blas::Transpose::no, weighted_, true);
+    packed_logits_.set(logits, in.backward.for_columns(logits.n_col));
+    packed_logits_.multiply_serial(entries, blas::Transpose::no, weighted_, true);
   }
 
   void absorb(float* logits, Index first, Index count, Index target, Index t) {
@@ -100,7 +99,7 @@ class VocabularyRange {
 
   std::vector<RunningSoftmax> tokens_;
   Matrix logits_;
-  SplitColumns split_logits_;
+  PackedColumns packed_logits_;
   Matrix weighted_;
 };
 
@@ -119,14 +118,14 @@ Combined combine(std::span<const VocabularyRange> ranges, Index t) {
   double sum = 0;
   float target_logit = -infinity, largest_before = -infinity;
   for (const auto& range : ranges) {
-    const RunningSoftmax& part = range.token(t);
-    sum += part.sum *
-           std::exp(static_cast<double>(part.largest) - static_cast<double>(result.largest));
-    if (part.target_logit != -infinity) {
-      target_logit = part.target_logit;
-      result.correct = part.target_first && target_logit > largest_before;
+    const RunningSoftmax& token = range.token(t);
+    sum += token.sum *
+           std::exp(static_cast<double>(token.largest) - static_cast<double>(result.largest));
+    if (token.target_logit != -infinity) {
+      target_logit = token.target_logit;
+      result.correct = token.target_first && target_logit > largest_before;
     }
-    largest_before = std::max(largest_before, part.largest);
+    largest_before = std::max(largest_before, token.largest);
   }
   result.correct = result.correct && target_logit >= result.largest;
   result.log_sum = std::log(sum);
@@ -157,7 +156,7 @@ void run_block(const LossInputs& in, blas::View gradient, double* nll, unsigned 
   for (Index r = 0; r < n_range; ++r) {
     ranges.emplace_back(in.normalized.n_row, n_token, with_gradient);
   }
-  const SplitColumns normalized(in.normalized, product_engine(in.engine, n_token));
+  const PackedColumns normalized(in.normalized, in.products.for_columns(n_token));
   ThreadErrors errors;
 #pragma omp parallel for schedule(static, 1)
   for (Index r = 0; r < n_range; ++r) {
@@ -190,7 +189,7 @@ TokenLoss run_blocks(const LossInputs& in, blas::View gradient) {
   for (Index first = 0; first < in.targets.size(); first += token_block) {
     const Index count = std::min<Index>(token_block, in.targets.size() - first);
     const LossInputs block{in.normalized.cols(first, count), in.unembedding, in.b_U,
-                           in.targets.subspan(first, count), in.engine,      in.backward};
+                           in.targets.subspan(first, count), in.products,    in.backward};
     run_block(block, gradient.data == nullptr ? gradient : gradient.cols(first, count),
               loss.nll.data() + first, loss.correct.data() + first);
   }
@@ -204,8 +203,8 @@ double TokenLoss::sum() const {
 }
 
 TokenLoss token_loss(blas::ConstView normalized, const Matrix& unembedding, const Vector& b_U,
-                     std::span<const TokenId> targets, Engine engine) {
-  return run_blocks({normalized, unembedding, b_U, targets, engine, engine}, {});
+                     std::span<const TokenId> targets, const Products& logits) {
+  return run_blocks({normalized, unembedding, b_U, targets, logits, logits}, {});
 }
 
 std::uint64_t token_loss_thread_bytes(Index n_token) {
@@ -214,16 +213,17 @@ std::uint64_t token_loss_thread_bytes(Index n_token) {
 
 std::uint64_t token_loss_product_bytes(Index d_model, Index n_token, int n_thread, Engine engine) {
   const Index n_column = std::min(token_block, n_token);
-  return SplitColumns::bytes(d_model, n_column, engine) +
-         static_cast<std::uint64_t>(n_thread) * SplitColumns::bytes(chunk_size, n_column, engine);
+  return PackedColumns::bytes(d_model, n_column, engine) +
+         static_cast<std::uint64_t>(n_thread) * PackedColumns::bytes(chunk_size, n_column, engine);
 }
 
 TokenLoss token_loss_with_gradient(blas::ConstView normalized, const Matrix& unembedding,
                                    const Vector& b_U, std::span<const TokenId> targets,
-                                   blas::View gradient, Engine engine, Engine backward) {
+                                   blas::View gradient, const Products& logits,
+                                   const Products& backward) {
   check_count("gradient rows", normalized.n_row, gradient.n_row);
   check_count("gradient columns", normalized.n_col, gradient.n_col);
-  return run_blocks({normalized, unembedding, b_U, targets, engine, backward}, gradient);
+  return run_blocks({normalized, unembedding, b_U, targets, logits, backward}, gradient);
 }
 
 }  // namespace headscope

@@ -90,8 +90,7 @@ class InputFile {
 /// How a dataset is stored. Data of one element or more are chunked and carry a Fletcher32
 /// checksum.
 struct Storage {
-  int gzip_level = 4;           ///< 0 to 9; 0 leaves them uncompressed
-  bool half_precision = false;  ///< reals as float16; only for `std::span<const float>`
+  int gzip_level = 4;  ///< 0 to 9; 0 leaves them uncompressed
 };
 
 /// A new HDF5 file that appears under its name only when `publish` is called.

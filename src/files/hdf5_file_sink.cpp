@@ -1,46 +1,26 @@
 #include "files/hdf5_file_sink.hpp"
 
-#if H5_VERSION_GE(1, 13, 0)
-#include <H5FDdevelop.h>
-#endif
-
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <functional>
-#include <limits>
 #include <new>
+
+#include "files/hdf5_driver.hpp"
 
 namespace headscope::hdf5 {
 namespace {
 
-/// An open file as HDF5 sees it; HDF5's own part must come first.
-struct DriverFile {
-  H5FD_t base;
+struct SinkFile : DriverFile {
   FileSink* sink;
-  haddr_t end_of_addresses, end_of_file;
 };
-
-constexpr haddr_t greatest_address = std::numeric_limits<off_t>::max();
-
-DriverFile* driver_file(H5FD_t* file) {
-  return reinterpret_cast<DriverFile*>(file);
-}
-
-const DriverFile* driver_file(const H5FD_t* file) {
-  return reinterpret_cast<const DriverFile*>(file);
-}
 
 H5FD_t* open_sink(const char*, unsigned flags, hid_t access, haddr_t) {
   FileSink* const sink = *static_cast<FileSink* const*>(H5Pget_driver_info(access));
   if ((flags & H5F_ACC_TRUNC) != 0) sink->resize(0);
   struct stat status {};
   if (::fstat(sink->descriptor(), &status) != 0) return nullptr;
-  // HDF5 fills in its own part, which must start as zeros.
-  auto* const file = new (std::nothrow) DriverFile{};
+  auto* const file = new (std::nothrow) SinkFile{};
   if (file == nullptr) return nullptr;
   file->sink = sink;
   file->end_of_file = static_cast<haddr_t>(status.st_size);
@@ -48,13 +28,13 @@ H5FD_t* open_sink(const char*, unsigned flags, hid_t access, haddr_t) {
 }
 
 herr_t close_sink(H5FD_t* file) {
-  delete driver_file(file);
+  delete &driver_file<SinkFile>(file);
   return 0;
 }
 
 int compare_sinks(const H5FD_t* a, const H5FD_t* b) {
   const std::less<> before;
-  const FileSink *const x = driver_file(a)->sink, *const y = driver_file(b)->sink;
+  const FileSink *const x = driver_file<SinkFile>(a).sink, *const y = driver_file<SinkFile>(b).sink;
   return before(x, y) ? -1 : before(y, x) ? 1 : 0;
 }
 
@@ -66,68 +46,43 @@ herr_t features(const H5FD_t*, unsigned long* flags) {
   return 0;
 }
 
-haddr_t end_of_addresses(const H5FD_t* file, H5FD_mem_t) {
-  return driver_file(file)->end_of_addresses;
-}
-
-herr_t set_end_of_addresses(H5FD_t* file, H5FD_mem_t, haddr_t end) {
-  driver_file(file)->end_of_addresses = end;
-  return 0;
-}
-
-haddr_t end_of_file(const H5FD_t* file, H5FD_mem_t) {
-  return driver_file(file)->end_of_file;
-}
-
 herr_t read_sink(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t begin, std::size_t size, void* bytes) {
-  return driver_file(file)->sink->read(static_cast<char*>(bytes), size, begin) ? 0 : -1;
+  return driver_file<SinkFile>(file).sink->read(static_cast<char*>(bytes), size, begin) ? 0 : -1;
 }
 
 herr_t write_sink(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t begin, std::size_t size,
                   const void* bytes) {
-  DriverFile* const opened = driver_file(file);
-  opened->sink->write(static_cast<const char*>(bytes), size, begin);
-  opened->end_of_file = std::max<haddr_t>(opened->end_of_file, begin + size);
+  auto& opened = driver_file<SinkFile>(file);
+  opened.sink->write(static_cast<const char*>(bytes), size, begin);
+  opened.end_of_file = std::max<haddr_t>(opened.end_of_file, begin + size);
   return 0;
 }
 
 herr_t truncate_sink(H5FD_t* file, hid_t, hbool_t) {
-  DriverFile* const opened = driver_file(file);
-  if (opened->end_of_file == opened->end_of_addresses) return 0;
-  opened->sink->resize(opened->end_of_addresses);
-  opened->end_of_file = opened->end_of_addresses;
+  auto& opened = driver_file<SinkFile>(file);
+  if (opened.end_of_file == opened.end_of_addresses) return 0;
+  opened.sink->resize(opened.end_of_addresses);
+  opened.end_of_file = opened.end_of_addresses;
   return 0;
 }
 
-H5FD_class_t driver_class() {
-  H5FD_class_t driver{};
-#if H5_VERSION_GE(1, 13, 0)
-  driver.version = H5FD_CLASS_VERSION;
-  driver.value = 511;  // from the range for applications
-#endif
-  driver.name = "headscope";
-  driver.maxaddr = greatest_address;
-  driver.fc_degree = H5F_CLOSE_WEAK;
+H5FD_class_t sink_class() {
+  H5FD_class_t driver = driver_class("headscope", 511);
   driver.fapl_size = sizeof(void*);
   driver.open = open_sink;
   driver.close = close_sink;
   driver.cmp = compare_sinks;
   driver.query = features;
-  driver.get_eoa = end_of_addresses;
-  driver.set_eoa = set_end_of_addresses;
-  driver.get_eof = end_of_file;
   driver.read = read_sink;
   driver.write = write_sink;
   driver.truncate = truncate_sink;
-  const H5FD_mem_t kinds[] = H5FD_FLMAP_DICHOTOMY;
-  std::copy(std::begin(kinds), std::end(kinds), driver.fl_map);
   return driver;
 }
 
 }  // namespace
 
 void FileSink::use(const Handle& access, const Place& place) {
-  static const H5FD_class_t driver = driver_class();
+  static const H5FD_class_t driver = sink_class();
   static const hid_t id = H5FDregister(&driver);
   const FileSink* const self = this;
   place.check(id, "cannot be written: HDF5 refused");
@@ -149,18 +104,9 @@ void FileSink::write(const char* bytes, std::size_t size, std::uint64_t begin) {
 }
 
 bool FileSink::read(char* bytes, std::size_t size, std::uint64_t begin) const {
-  while (size > 0) {
-    const ssize_t count = ::pread(descriptor_, bytes, size, static_cast<off_t>(begin));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return false;
-    if (count == 0) {
-      std::memset(bytes, 0, size);
-      return true;
-    }
-    bytes += count;
-    size -= static_cast<std::size_t>(count);
-    begin += static_cast<std::uint64_t>(count);
-  }
+  const ssize_t count = read_at(descriptor_, bytes, size, begin);
+  if (count < 0) return false;
+  std::memset(bytes + count, 0, size - static_cast<std::size_t>(count));
   return true;
 }
 

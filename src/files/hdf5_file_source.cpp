@@ -1,54 +1,28 @@
 #include "files/hdf5_file_source.hpp"
 
-#if H5_VERSION_GE(1, 13, 0)
-#include <H5FDdevelop.h>
-#endif
-
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <limits>
 #include <memory>
 #include <new>
 #include <string_view>
 #include <tuple>
 
+#include "files/hdf5_driver.hpp"
+
 namespace headscope::hdf5 {
 namespace {
 
-/// An open file as HDF5 sees it; HDF5's own part must come first.
-struct SourceFile {
-  H5FD_t base;
+struct SourceFile : DriverFile {
   int descriptor;
   dev_t device;
   ino_t inode;
   std::size_t length_bytes;  // of a length in the file's structures; 0 where the file is damaged
-  haddr_t end_of_addresses, end_of_file;
 };
 
-SourceFile* source_file(H5FD_t* file) {
-  return reinterpret_cast<SourceFile*>(file);
-}
-
-const SourceFile* source_file(const H5FD_t* file) {
-  return reinterpret_cast<const SourceFile*>(file);
-}
-
 bool read_bytes(int descriptor, char* bytes, std::size_t size, haddr_t begin) {
-  while (size > 0) {
-    const ssize_t count = ::pread(descriptor, bytes, size, static_cast<off_t>(begin));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    bytes += count;
-    size -= static_cast<std::size_t>(count);
-    begin += static_cast<haddr_t>(count);
-  }
-  return true;
+  return read_at(descriptor, bytes, size, begin) == static_cast<ssize_t>(size);
 }
 
 // The superblock gives it after the size of addresses, in versions 0 and 1 at byte 14.
@@ -63,7 +37,6 @@ H5FD_t* open_source(const char* name, unsigned, hid_t, haddr_t) {
   const int descriptor = ::open(name, O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return nullptr;
   struct stat status {};
-  // HDF5 fills in its own part, which must start as zeros.
   std::unique_ptr<SourceFile> file(new (std::nothrow) SourceFile{});
   if (!file || ::fstat(descriptor, &status) != 0) {
     ::close(descriptor);
@@ -78,15 +51,14 @@ H5FD_t* open_source(const char* name, unsigned, hid_t, haddr_t) {
 }
 
 herr_t close_source(H5FD_t* file) {
-  SourceFile* const opened = source_file(file);
+  const std::unique_ptr<SourceFile> opened(&driver_file<SourceFile>(file));
   ::close(opened->descriptor);
-  delete opened;
   return 0;
 }
 
 int compare_sources(const H5FD_t* a, const H5FD_t* b) {
-  const SourceFile *const x = source_file(a), *const y = source_file(b);
-  const auto first = std::tie(x->device, x->inode), second = std::tie(y->device, y->inode);
+  const auto &x = driver_file<SourceFile>(a), &y = driver_file<SourceFile>(b);
+  const auto first = std::tie(x.device, x.inode), second = std::tie(y.device, y.inode);
   return first < second ? -1 : second < first ? 1 : 0;
 }
 
@@ -94,19 +66,6 @@ herr_t source_features(const H5FD_t*, unsigned long* flags) {
   // Without HDF5's accumulator every structure is read by itself, from its beginning.
   if (flags != nullptr) *flags = H5FD_FEAT_DATA_SIEVE;
   return 0;
-}
-
-haddr_t source_addresses(const H5FD_t* file, H5FD_mem_t) {
-  return source_file(file)->end_of_addresses;
-}
-
-herr_t set_source_addresses(H5FD_t* file, H5FD_mem_t, haddr_t end) {
-  source_file(file)->end_of_addresses = end;
-  return 0;
-}
-
-haddr_t source_end(const H5FD_t* file, H5FD_mem_t) {
-  return source_file(file)->end_of_file;
 }
 
 /// Whether these are the first bytes of a local heap that is larger than its file.
@@ -124,7 +83,7 @@ bool is_too_large_heap(const SourceFile& file, std::string_view bytes) {
 
 herr_t read_source(H5FD_t* file, H5FD_mem_t kind, hid_t, haddr_t begin, std::size_t size,
                    void* buffer) {
-  const SourceFile& opened = *source_file(file);
+  const auto& opened = driver_file<SourceFile>(file);
   auto* const bytes = static_cast<char*>(buffer);
   if (!read_bytes(opened.descriptor, bytes, size, begin)) return -1;
   return kind == H5FD_MEM_LHEAP && is_too_large_heap(opened, {bytes, size}) ? -1 : 0;
@@ -136,25 +95,13 @@ herr_t refuse_to_write(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, std::size_t, const v
 }
 
 H5FD_class_t source_class() {
-  H5FD_class_t driver{};
-#if H5_VERSION_GE(1, 13, 0)
-  driver.version = H5FD_CLASS_VERSION;
-  driver.value = 510;  // from the range for applications
-#endif
-  driver.name = "headscope source";
-  driver.maxaddr = std::numeric_limits<off_t>::max();
-  driver.fc_degree = H5F_CLOSE_WEAK;
+  H5FD_class_t driver = driver_class("headscope source", 510);
   driver.open = open_source;
   driver.close = close_source;
   driver.cmp = compare_sources;
   driver.query = source_features;
-  driver.get_eoa = source_addresses;
-  driver.set_eoa = set_source_addresses;
-  driver.get_eof = source_end;
   driver.read = read_source;
   driver.write = refuse_to_write;
-  const H5FD_mem_t kinds[] = H5FD_FLMAP_DICHOTOMY;
-  std::copy(std::begin(kinds), std::end(kinds), driver.fl_map);
   return driver;
 }
 

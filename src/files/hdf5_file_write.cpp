@@ -23,15 +23,6 @@ hid_t native_type() {
   if constexpr (std::is_same_v<Value, std::uint8_t>) return H5T_NATIVE_UINT8;
 }
 
-// IEEE 754 half precision, which HDF5 1.10 can store but does not name.
-Handle half_type(const Place& place) {
-  Handle type = place.own(H5Tcopy(H5T_IEEE_F32LE), H5Tclose, unwritten);
-  place.check(H5Tset_fields(type, 15, 10, 5, 0, 10), unwritten);
-  place.check(H5Tset_size(type, 2), unwritten);
-  place.check(H5Tset_ebias(type, 15), unwritten);
-  return type;
-}
-
 Handle text_type(const Place& place) {
   Handle type = place.own(H5Tcopy(H5T_C_S1), H5Tclose, unwritten);
   place.check(H5Tset_size(type, H5T_VARIABLE), unwritten);
@@ -134,12 +125,6 @@ struct OutputFile::Data {
     silence();
     const Place place = at(name);
     const hid_t type = native_type<Value>();
-    if (storage.half_precision && std::is_same_v<Value, float>) {
-      const Handle half = half_type(place);
-      write(name, shape, values.size(), half, type, creation_list(shape, 2, storage, place),
-            values.data());
-      return;
-    }
     write(name, shape, values.size(), type, type,
           creation_list(shape, sizeof(Value), storage, place), values.data());
   }

@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "files/hdf5_file.hpp"
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
@@ -9,8 +7,6 @@
 
 namespace headscope {
 namespace {
-
-constexpr float greatest_float16 = 65504;
 
 void write_config(const ModelConfig& config, hdf5::OutputFile& file) {
   const auto count = [&](const char* name, Index value) {
@@ -32,37 +28,26 @@ void write_config(const ModelConfig& config, hdf5::OutputFile& file) {
   }
 }
 
-void check_half_precision(std::span<const float> values, const std::string& path,
-                          const std::string& name) {
-  for (const float value : values) {
-    if (std::abs(value) <= greatest_float16) continue;
-    throw DataError(
-        path, name,
-        "expected values that float16 can hold, up to 65504, got " + std::to_string(value));
-  }
-}
-
 }  // namespace
 
-void save_model(const Model& model, const std::string& path, const SaveOptions& options) {
+void save_model(const Model& model, const std::string& path) {
   model.config.check();
   check_count("layers of the model", model.config.n_layer, model.layers.size());
   hdf5::OutputFile file(path);
   write_config(model.config, file);
-  const hdf5::Storage storage{options.gzip_level, options.half_precision};
+  constexpr hdf5::Storage uncompressed{.gzip_level = 0};
   for (const TensorSpec& spec : gpt2_tensors()) {
     const Index n = spec.per_layer() ? model.config.n_layer : 1;
     for (Index layer = 0; layer < n; ++layer) {
       const std::span<const float> values = tensor_values(model, spec, layer);
       if (values.empty()) continue;
       const std::string name = spec.name_in(layer);
-      if (options.half_precision) check_half_precision(values, path, name);
       const Shape stored = spec.stored_shape(model.config, layer);
       if (stored == spec.shape(model.config)) {
-        file.write(name, stored, values, storage);
+        file.write(name, stored, values, uncompressed);
       } else {
         const std::vector<float> kept = gather_stored(values, spec, model.config, layer);
-        file.write(name, stored, std::span<const float>(kept), storage);
+        file.write(name, stored, std::span<const float>(kept), uncompressed);
       }
     }
   }

@@ -297,6 +297,12 @@ ParameterCounts parameter_counts(const ModelConfig& config, bool unembedding_bia
   return counts;
 }
 
+std::uint64_t model_bytes(const ModelConfig& config) {
+  ModelConfig in_memory = config;
+  in_memory.pruned_heads.clear();
+  return parameter_counts(in_memory).total() * sizeof(float);
+}
+
 ParameterCounts held_parameters(const Model& model) {
   ParameterCounts counts;
   for (const TensorSpec& spec : gpt2_tensors()) {

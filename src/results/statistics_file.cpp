@@ -78,7 +78,7 @@ std::map<std::string, std::string> read_texts(const hdf5::InputFile& file) {
 }
 
 // Sums hardly compress: most of their bits are fractional digits.
-constexpr hdf5::Storage uncompressed{0, false};
+constexpr hdf5::Storage uncompressed{0};
 
 void write_rows(const std::map<std::uint64_t, Array>& rows, const std::string& part,
                 const std::string& name, hdf5::OutputFile& file) {

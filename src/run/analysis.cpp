@@ -9,16 +9,12 @@ Precision precision_of(const AnalysisSettings& settings) {
 
 }  // namespace
 
+Engines AnalysisSettings::engines() const {
+  return fastest_engines(precision_of(*this), this_processor());
+}
+
 AblationPrecision AnalysisSettings::ablation(Index d_vocab) const {
   return ablation_precision(precision_of(*this), this_processor(), d_vocab, seed);
-}
-
-Engine AnalysisSettings::pass_engine() const {
-  return fastest_engine(Precision::float32, this_processor());
-}
-
-Engine AnalysisSettings::gradient_engine() const {
-  return fastest_gradient_engine(precision_of(*this), this_processor());
 }
 
 void AnalysisSettings::declare(OptionTable& option,

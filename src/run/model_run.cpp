@@ -103,8 +103,8 @@ void ModelRun::begin_pass(const Pass& pass, const ModelRun& earlier) {
     }
   }
   if (pass.input == AnalysisInput::tasks) return;
-  forward_ = std::make_unique<Forward>(context_.model, context_.settings.pass_engine());
-  end_forward_ = std::make_unique<Forward>(context_.model, context_.settings.pass_engine());
+  forward_ = std::make_unique<Forward>(context_.model, context_.compute);
+  end_forward_ = std::make_unique<Forward>(context_.model, context_.compute);
 }
 
 void ModelRun::end_pass() {

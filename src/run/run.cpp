@@ -87,8 +87,9 @@ PassLabel label_of(const RunInput& input, const RunFiles& files) {
     names += (names.empty() ? "" : ",") + analysis->info.name;
   }
   const AnalysisSettings& settings = context.settings;
-  label.arithmetic = {blas::arithmetic_in_use(
-      {settings.engine(), settings.pass_engine(), settings.gradient_engine()})};
+  const Engines engines = settings.engines();
+  label.arithmetic = {
+      blas::arithmetic_in_use({engines.differences, engines.passes, engines.gradients})};
   label.mixed = files.mixed;
   label.shard = files.shard;
   label.n_shard = files.n_shard;

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "headscope/memory.hpp"
+#include "headscope/compute_context.hpp"
 #include "headscope/parameters.hpp"
 
 namespace headscope {
@@ -45,12 +45,14 @@ std::vector<MemoryPart> run_memory(const RunShape& run, std::uint64_t weights,
     }
   }
   if (reads_corpus) {
-    parts.push_back({"forward pass", forward_bytes(run.config, run.n_token, true) +
-                                         loss_bytes(run.config, run.n_token, run.n_thread)});
+    parts.push_back(
+        {"forward pass", Forward::bytes(run.config, run.n_token, true) +
+                             Forward::loss_bytes(run.config, run.n_token, run.n_thread)});
   }
-  const std::uint64_t products =
-      pass_product_bytes(run.config, run.n_token, run.n_thread, run.settings.pass_engine());
-  if (!of_text.empty() && products > 0) parts.push_back({"products", products});
+  if (!of_text.empty()) {
+    parts.push_back({"products", ComputeContext::bytes(run.config, run.n_token, run.n_thread,
+                                                       run.settings.engines())});
+  }
   if (!of_control.empty()) parts.push_back({"control weights", model_bytes(run.config)});
   if (of_weights.bytes > 0) parts.push_back(of_weights);
   parts.insert(parts.end(), of_text.begin(), of_text.end());

@@ -14,6 +14,7 @@
 #include "headscope/figure.hpp"
 #include "headscope/statistics.hpp"
 #include "random_draws.hpp"
+#include "support/random_weights.hpp"
 #include "support/shared_data.hpp"
 
 namespace headscope {
@@ -37,14 +38,12 @@ double frobenius(const arma::mat& A) {
 }
 
 ModelConfig circuits_config(Index n_layer = 2, Index n_head = 3) {
-  ModelConfig config;
-  config.n_layer = n_layer;
-  config.n_head = n_head;
-  config.d_model = 24;
-  config.d_mlp = 96;
-  config.n_ctx = 12;
-  config.d_vocab = 7;
-  return config;
+  return test::config_of({.n_layer = n_layer,
+                          .n_head = n_head,
+                          .d_model = 24,
+                          .d_mlp = 96,
+                          .n_ctx = 12,
+                          .d_vocab = 7});
 }
 
 ResultsGroup circuits_of(const Model& model, const AnalysisSettings& settings = {}) {

@@ -204,13 +204,12 @@ double of_type(const ResultsGroup& group, HeadType type, Index layer, Index head
 TEST(CopyingTypes, UntrainedModelsOfThreeShapesReachNeitherThreshold) {
   for (const auto& [n_layer, n_head, d_model] :
        {std::array<Index, 3>{2, 4, 64}, {4, 2, 128}, {3, 8, 256}}) {
-    ModelConfig config;
-    config.n_layer = n_layer;
-    config.n_head = n_head;
-    config.d_model = d_model;
-    config.d_mlp = 4 * d_model;
-    config.n_ctx = 256;
-    config.d_vocab = 2560;
+    ModelConfig config = test::config_of({.n_layer = n_layer,
+                                          .n_head = n_head,
+                                          .d_model = d_model,
+                                          .d_mlp = 4 * d_model,
+                                          .n_ctx = 256,
+                                          .d_vocab = 2560});
     const ResultsGroup group = classified(random_model(config, 11), 24);
     for (const std::string effect : {"copy_effect", "suppression_effect"}) {
       for (const double value : group.variable(effect).values.values) {

@@ -42,10 +42,7 @@ Statistics sums_of(const std::vector<double>& head, const std::vector<double>& r
 }
 
 ModelConfig correlation_config() {
-  ModelConfig config;
-  config.n_layer = 1;
-  config.n_head = config.d_model = 2;
-  return config;
+  return test::config_of({.n_layer = 1, .n_head = 2, .d_model = 2});
 }
 
 AnalysisSettings settings() {

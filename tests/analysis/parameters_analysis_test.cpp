@@ -15,6 +15,7 @@
 #include "parameters/parameters.hpp"
 #include "parameters/splitting.hpp"
 #include "random_draws.hpp"
+#include "support/random_weights.hpp"
 #include "support/shared_data.hpp"
 
 namespace headscope {
@@ -23,14 +24,8 @@ namespace {
 using testing::HasSubstr;
 
 ModelConfig parameters_config(Index n_head = 4) {
-  ModelConfig config;
-  config.n_layer = 3;
-  config.n_head = n_head;
-  config.d_model = 16;
-  config.d_mlp = 64;
-  config.n_ctx = 20;
-  config.d_vocab = 11;
-  return config;
+  return test::config_of(
+      {.n_layer = 3, .n_head = n_head, .d_model = 16, .d_mlp = 64, .n_ctx = 20, .d_vocab = 11});
 }
 
 ResultsGroup parameters_of(const Model& model) {

@@ -68,9 +68,7 @@ TEST(PathsOptions, SampledPairsAreAsManyAsAskedForAndSpreadEvenly) {
 }
 
 ModelConfig one_head() {
-  ModelConfig config;
-  config.n_layer = config.n_head = 1;
-  return config;
+  return test::config_of({.n_layer = 1, .n_head = 1});
 }
 
 /// Sums of a task of 24 pairs in a model of one head, whose 8 edges have the effects given in every

@@ -12,6 +12,7 @@
 #include "pruning/pruning.hpp"
 #include "pruning/results.hpp"
 #include "support/passes.hpp"
+#include "support/random_weights.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/token_corpus.hpp"
@@ -46,12 +47,8 @@ TEST(PruningCost, IsThatOfTheDocumentsUsed) {
   const TemporaryDirectory folder;
   const TokenIds tokens{1, 2, 3, 4};
   test::write_token_corpus(folder.file("corpus.h5"), {tokens, tokens, tokens});
-  ModelConfig config;
-  config.n_layer = config.n_head = 2;
-  config.d_model = 8;
-  config.d_mlp = 16;
-  config.n_ctx = 4;
-  config.d_vocab = 5;
+  ModelConfig config = test::config_of(
+      {.n_layer = 2, .n_head = 2, .d_model = 8, .d_mlp = 16, .n_ctx = 4, .d_vocab = 5});
   const Model model = random_model(config, 1);
   CorpusOptions corpus_options;
   corpus_options.prepend_bos = false;
@@ -249,16 +246,18 @@ class PruningPrecision : public PruningAnalysis,
 TEST_P(PruningPrecision, IsRecordedWithItsMeasuredError) {
   const auto [name, bound] = GetParam();
   const Results results = run(name, {"--precision", name});
-  const auto [engine, pass_engine, sample, exact_above] =
-      ablation_precision(*parse_precision(name), this_processor(), 0, 0);
+  const Engines engines = fastest_engines(*parse_precision(name), this_processor());
   EXPECT_EQ(std::get<std::string>(results.attributes.at("precision")), name);
-  EXPECT_EQ(std::get<std::string>(results.attributes.at("precision_engine")), engine_name(engine));
-  EXPECT_EQ(std::get<std::string>(results.attributes.at("pass_engine")), engine_name(pass_engine));
+  EXPECT_EQ(std::get<std::string>(results.attributes.at("precision_engine")),
+            engine_name(engines.differences));
+  EXPECT_EQ(std::get<std::string>(results.attributes.at("pass_engine")),
+            engine_name(engines.passes));
   EXPECT_EQ(std::get<std::string>(results.attributes.at("gradient_engine")),
-            engine_name(fastest_gradient_engine(*parse_precision(name), this_processor())));
+            engine_name(engines.gradients));
   const ResultsGroup& lower = results.group("pruning");
-  ASSERT_EQ(lower.has("precision_error"), engine != pass_engine);
-  if (engine == pass_engine) GTEST_SKIP() << "no engine of this precision is faster here";
+  ASSERT_EQ(lower.has("precision_error"), engines.differences != engines.passes);
+  if (engines.differences == engines.passes)
+    GTEST_SKIP() << "no engine of this precision is faster here";
   const Array& error = lower.variable("precision_error").values;
   EXPECT_GT(error(0), 0);
   EXPECT_LT(error(0), bound);

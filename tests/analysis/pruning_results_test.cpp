@@ -64,11 +64,7 @@ Statistics rows_of(const std::vector<Curves>& documents) {
 }
 
 ModelConfig pruning_config() {
-  ModelConfig config;
-  config.n_layer = n_layer;
-  config.n_head = n_head;
-  config.d_vocab = 100;
-  return config;
+  return test::config_of({.n_layer = n_layer, .n_head = n_head, .d_vocab = 100});
 }
 
 ResultsGroup results_of(const Statistics& statistics) {

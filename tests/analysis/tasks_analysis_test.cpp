@@ -94,10 +94,7 @@ Statistics example_statistics(const std::vector<double>& margins,
 }
 
 ModelConfig example_config() {
-  ModelConfig config;
-  config.n_layer = 1;
-  config.n_head = 2;
-  return config;
+  return test::config_of({.n_layer = 1, .n_head = 2});
 }
 
 /// The values six times over.
@@ -301,12 +298,8 @@ TEST(LooksDoesClaim, IsUndecidedWithoutHeadsThatLook) {
 /// so that tokens of the context become likelier. The other heads are random and write where
 /// nothing reads.
 Model model_with_one_copying_head() {
-  ModelConfig config;
-  config.n_layer = config.n_head = 2;
-  config.d_model = 128;
-  config.d_mlp = 8;
-  config.n_ctx = 32;
-  config.d_vocab = 2560;
+  ModelConfig config = test::config_of(
+      {.n_layer = 2, .n_head = 2, .d_model = 128, .d_mlp = 8, .n_ctx = 32, .d_vocab = 2560});
   const Index d = config.d_model, d_head = config.d_head(), n_code = d / 2;
   test::Normal random(51);
   Model model;
@@ -465,8 +458,8 @@ TEST(TasksAnalysis, MarginsOfBlimpEqualHuggingFaces) {
     ASSERT_EQ(files.tasks()[0].pairs.size(), expected.size());
     std::size_t next = 0;
     for (const PairBatch& batch : pair_batches(files.tasks())) {
-      const Pack pack = pack_of(files.tasks()[0], batch, false);
-      const TokenLoss loss = forward.loss(forward.run(pack), pack, 1).front();
+      const SequenceBatch sequences = sequences_of(files.tasks()[0], batch, false);
+      const TokenLoss loss = forward.loss(forward.run(sequences), sequences);
       for (const double margin : margins_of(files.tasks()[0], batch, loss.nll)) {
         // float32 rounding of sums of log probabilities of up to about 100.
         EXPECT_NEAR(margin, expected.values[next++], 2e-4);

@@ -8,7 +8,9 @@
 
 #include "files/hdf5_file.hpp"
 #include "headscope/error.hpp"
+#include "headscope/prune.hpp"
 #include "support/double_reference.hpp"
+#include "support/products.hpp"
 #include "support/random_weights.hpp"
 
 namespace headscope {
@@ -20,13 +22,13 @@ using test::reference_run;
 
 /// Runs a document and shows its layers to an ablation. @return z of each layer.
 std::vector<Matrix> observe(HeadAblation& ablation, const Model& model, const TokenIds& tokens,
-                            Engine passes = Engine::float32) {
+                            const ComputeContext& context = {}) {
   class KeepZ : public LayerObserver {
    public:
     void observe_layer(const LayerView& view) override { z.push_back(view.z); }
     std::vector<Matrix> z;
   } kept;
-  Forward forward(model, passes);
+  Forward forward(model, context);
   LayerObserver* const observers[] = {&ablation, &kept};
   forward.run(tokens, observers);
   return kept.z;
@@ -80,11 +82,10 @@ double loss_increase(const TokenLoss& loss, const TokenLoss& clean) {
 /// the median increase plus the variant's own.
 void expect_increases_of_double_precision(const Model& model, const TokenIds& tokens,
                                           double relative_tolerance,
-                                          Engine engine = Engine::float32,
-                                          Engine passes = Engine::float32) {
+                                          const ComputeContext& context = {}) {
   const Matrix replacement = test::Normal(3).matrix(model.config.d_model, tokens.size());
-  HeadAblation ablation(model, {.engine = engine, .passes = passes});
-  observe(ablation, model, tokens, passes);
+  HeadAblation ablation(model, context);
+  observe(ablation, model, tokens, context);
   const std::vector<HeadVariant> variants = every_variant(model.config, replacement);
   const std::vector<TokenLoss> losses = ablation.losses(tokens, variants);
   ASSERT_EQ(losses.size(), variants.size());
@@ -99,7 +100,7 @@ void expect_increases_of_double_precision(const Model& model, const TokenIds& to
   for (const double increase : expected) sizes.push_back(std::abs(increase));
   const double typical = arma::median(arma::vec(sizes));
   for (std::size_t v = 0; v < variants.size(); ++v) {
-    EXPECT_NEAR(loss_increase(losses[v], ablation.clean_loss(Pack::of_document(tokens))),
+    EXPECT_NEAR(loss_increase(losses[v], ablation.clean_loss(SequenceBatch::of_document(tokens))),
                 expected[v], relative_tolerance * (typical + sizes[v]))
         << "layer " << variants[v].layer << " variant " << v;
   }
@@ -109,7 +110,6 @@ class HeadAblationTest : public testing::Test {
  protected:
   const Model model_ = test::random_weights(test::small_config(), 7);
   const Index n_head_ = model_.config.n_head;
-  const Index d_head_ = model_.config.d_head();
   const TokenIds tokens_ = test::Normal(5).tokens(11, model_.config.d_vocab);
   HeadAblation ablation_{model_};
   const std::vector<Matrix> z_ = observe(ablation_, model_, tokens_);
@@ -133,18 +133,12 @@ struct EngineError {
   double tolerance;
 };
 
-std::string engine_error_name(const testing::TestParamInfo<EngineError>& test) {
-  std::string name = engine_name(test.param.engine);
-  std::erase_if(name, [](char c) { return c == ' '; });
-  return name;
-}
-
 class HeadAblationEngine : public testing::TestWithParam<EngineError> {};
 
 TEST_P(HeadAblationEngine, GivesTheIncreasesOfDoublePrecisionWithinItsOwnError) {
   const Model model = load_model(std::string(HEADSCOPE_PROJECT_DIR) + "/data/default-model.h5");
   expect_increases_of_double_precision(model, test::Normal(5).tokens(40, model.config.d_vocab),
-                                       GetParam().tolerance, GetParam().engine);
+                                       GetParam().tolerance, {{.differences = GetParam().engine}});
 }
 
 // Enough tokens for the clean stream to be computed by six bfloat16 products. The random model has
@@ -152,21 +146,21 @@ TEST_P(HeadAblationEngine, GivesTheIncreasesOfDoublePrecisionWithinItsOwnError) 
 TEST_P(HeadAblationEngine, GivesTheIncreasesOfDoublePrecisionWithPassesBySixBfloat16) {
   const Model model = test::random_weights(test::small_config(), 7);
   expect_increases_of_double_precision(model, test::Normal(5).tokens(140, model.config.d_vocab),
-                                       2 * GetParam().tolerance, GetParam().engine,
-                                       Engine::bfloat16_six);
+                                       2 * GetParam().tolerance,
+                                       {{Engine::bfloat16_six, GetParam().engine}});
 }
 
 TEST_P(HeadAblationEngine, GivesFloat32LossesWhenAskedTo) {
   const Model model = test::random_weights(test::small_config(), 7);
   const TokenIds tokens = test::Normal(5).tokens(140, model.config.d_vocab);
-  HeadAblation ablation(model, {.engine = GetParam().engine}), reference(model);
+  HeadAblation ablation(model, {{.differences = GetParam().engine}}), reference(model);
   observe(ablation, model, tokens);
   observe(reference, model, tokens);
-  const Pack pack = Pack::of_document(tokens);
+  const SequenceBatch batch = SequenceBatch::of_document(tokens);
   const std::vector<HeadVariant> variants{{0, {1}}, {2, {3}}};
-  const std::vector<TokenLoss> own = ablation.losses(pack, variants),
-                               exact = ablation.float32_losses(pack, variants),
-                               expected = reference.losses(pack, variants);
+  const std::vector<TokenLoss> own = ablation.losses(batch, variants),
+                               exact = ablation.float32_losses(batch, variants),
+                               expected = reference.losses(batch, variants);
   for (std::size_t v = 0; v < variants.size(); ++v) {
     EXPECT_EQ(exact[v].nll, expected[v].nll);
     EXPECT_NE(own[v].nll, expected[v].nll);
@@ -176,17 +170,17 @@ TEST_P(HeadAblationEngine, GivesFloat32LossesWhenAskedTo) {
 TEST(HeadAblationPrecision, ComputesLargeChangesAgainAmongVariantsOfAsManyHeads) {
   const Model model = test::random_weights(test::small_config(), 7);
   const TokenIds tokens = test::Normal(5).tokens(140, model.config.d_vocab);
-  const Pack pack = Pack::of_document(tokens);
-  HeadAblation rounded(model, {.engine = Engine::int16}), exact(model),
-      mixed(model, {.engine = Engine::int16, .exact_above = 1.2});
+  const SequenceBatch batch = SequenceBatch::of_document(tokens);
+  const ComputeContext int16({.differences = Engine::int16});
+  HeadAblation rounded(model, int16), exact(model), mixed(model, int16, {.exact_above = 1.2});
   for (HeadAblation* const ablation : {&rounded, &exact, &mixed}) observe(*ablation, model, tokens);
   const Matrix replacement = test::Normal(3).matrix(model.config.d_model, tokens.size());
   const std::vector<HeadVariant> variants = every_variant(model.config, replacement);
-  const std::vector<TokenLoss> rounded_losses = rounded.losses(pack, variants),
-                               exact_losses = exact.losses(pack, variants),
-                               losses = mixed.losses(pack, variants);
+  const std::vector<TokenLoss> rounded_losses = rounded.losses(batch, variants),
+                               exact_losses = exact.losses(batch, variants),
+                               losses = mixed.losses(batch, variants);
   std::map<std::size_t, std::vector<double>> sizes;  // by number of heads
-  const std::vector<double>& clean = exact.clean_loss(pack).nll;
+  const std::vector<double>& clean = exact.clean_loss(batch).nll;
   const auto size_of = [&](std::size_t variant) {
     double size = 0;
     for (std::size_t t = 0; t < clean.size(); ++t) {
@@ -217,7 +211,7 @@ INSTANTIATE_TEST_SUITE_P(Every, HeadAblationEngine,
                                          EngineError{Engine::bfloat16_three, 3e-5},
                                          EngineError{Engine::bfloat16_one, 4e-2},
                                          EngineError{Engine::int16, 2e-3}),
-                         engine_error_name);
+                         [](const auto& test) { return test::label_of(test.param.engine); });
 
 TEST(HeadAblationActivations, OfEveryKindGiveTheIncreasesOfDoublePrecision) {
   for (const Activation activation : all_activations) {
@@ -229,22 +223,17 @@ TEST(HeadAblationActivations, OfEveryKindGiveTheIncreasesOfDoublePrecision) {
   }
 }
 
-TEST_F(HeadAblationTest, EqualsAMaskedForwardPass) {
+TEST_F(HeadAblationTest, EqualsAForwardPassWithoutTheHead) {
   std::vector<HeadVariant> variants;
   for (Index l = 0; l < model_.config.n_layer; ++l) {
     for (Index h = 0; h < n_head_; ++h) variants.push_back({l, {h}});
   }
   const std::vector<TokenLoss> losses = ablation_.losses(tokens_, variants);
-  Forward forward(model_);
   for (std::size_t v = 0; v < variants.size(); ++v) {
-    const HeadMask mask = [&] {
-      HeadMask one(n_head_, model_.config.n_layer, arma::fill::ones);
-      one(variants[v].heads[0], variants[v].layer) = 0;
-      return one;
-    }();
-    Matrix resid = forward.embed(tokens_);
-    forward.run_from({}, resid, 1, {{mask}});
-    const TokenLoss masked = forward.loss(resid, tokens_);
+    Model without = model_;
+    prune_heads(without, {{{variants[v].layer, variants[v].heads[0]}}}, PruneMode::zero);
+    Forward forward(without);
+    const TokenLoss masked = forward.loss(forward.run(tokens_), tokens_);
     EXPECT_EQ(losses[v].correct, masked.correct);
     for (std::size_t t = 0; t < masked.nll.size(); ++t) {
       EXPECT_NEAR(losses[v].nll[t], masked.nll[t], test::float32_tolerance * masked.nll[t]);
@@ -277,7 +266,7 @@ TEST_F(HeadAblationTest, ReplacingZByItselfChangesNothing) {
   for (Index l = 0; l < model_.config.n_layer; ++l) {
     const std::vector<HeadVariant> variants{{l, {0, 1}, z_[l]}};
     const TokenLoss ablated = ablation_.losses(tokens_, variants).front(),
-                    clean = ablation_.clean_loss(Pack::of_document(tokens_));
+                    clean = ablation_.clean_loss(SequenceBatch::of_document(tokens_));
     for (std::size_t t = 0; t < clean.nll.size(); ++t) {
       // The clean probabilities add up to 1 within float32 rounding.
       EXPECT_NEAR(ablated.nll[t], clean.nll[t], 1e-6 * clean.nll[t]) << "layer " << l;
@@ -288,10 +277,11 @@ TEST_F(HeadAblationTest, ReplacingZByItselfChangesNothing) {
 TEST_F(HeadAblationTest, CleanLossIsThatOfTheForwardPass) {
   Forward forward(model_);
   const TokenLoss expected = forward.loss(forward.run(tokens_), tokens_);
-  EXPECT_EQ(ablation_.clean_loss(Pack::of_document(tokens_)).nll, expected.nll);
-  EXPECT_EQ(ablation_.clean_loss(Pack::of_document(tokens_)).correct, expected.correct);
+  EXPECT_EQ(ablation_.clean_loss(SequenceBatch::of_document(tokens_)).nll, expected.nll);
+  EXPECT_EQ(ablation_.clean_loss(SequenceBatch::of_document(tokens_)).correct, expected.correct);
   const std::vector<HeadMask> all{{n_head_, model_.config.n_layer, arma::fill::ones}};
-  const TokenLoss unmasked = ablation_.masked_losses(Pack::of_document(tokens_), all).front();
+  const TokenLoss unmasked =
+      ablation_.masked_losses(SequenceBatch::of_document(tokens_), all).front();
   EXPECT_EQ(unmasked.nll, expected.nll);
   EXPECT_EQ(unmasked.correct, expected.correct);
 }
@@ -310,20 +300,16 @@ TEST_F(HeadAblationTest, HoldsWhereAllLogitsChangeAlike) {
   expect_increases_of_double_precision(model, tokens_, 2e-3);
 }
 
-TEST_F(HeadAblationTest, MaskingHeadsOfSeveralLayersEqualsZeroingTheirOutputColumns) {
+TEST_F(HeadAblationTest, MaskingHeadsOfSeveralLayersEqualsPruningThem) {
   HeadMask mask(n_head_, model_.config.n_layer, arma::fill::ones);
   mask(1, 0) = 0;
   mask(0, model_.config.n_layer - 1) = 0;
   Model pruned = model_;
-  for (Index l = 0; l < model_.config.n_layer; ++l) {
-    for (Index h = 0; h < n_head_; ++h) {
-      if (mask(h, l) == 0) pruned.layers[l].W_O.cols(h * d_head_, (h + 1) * d_head_ - 1).zeros();
-    }
-  }
+  prune_heads(pruned, {{{0, 1}, {model_.config.n_layer - 1, 0}}}, PruneMode::zero);
   Forward forward(pruned);
   const TokenLoss expected = forward.loss(forward.run(tokens_), tokens_);
   const std::vector<TokenLoss> losses =
-      ablation_.masked_losses(Pack::of_document(tokens_), {{mask, mask}});
+      ablation_.masked_losses(SequenceBatch::of_document(tokens_), {{mask, mask}});
   ASSERT_EQ(losses.size(), 2u);
   EXPECT_EQ(losses[0].correct, expected.correct);
   EXPECT_NEAR(losses[0].sum(), expected.sum(), test::float32_tolerance * expected.sum());
@@ -357,11 +343,12 @@ TEST_F(ManyVariants, OfMasksEachGiveWhatTheyGiveByThemselves) {
     masks.push_back(mask);
   }
   const std::vector<TokenLoss> losses =
-      ablation_.masked_losses(Pack::of_document(document_), masks);
+      ablation_.masked_losses(SequenceBatch::of_document(document_), masks);
   ASSERT_EQ(losses.size(), masks.size());
   for (Index i = 0; i < n_variant; i += 7) {
-    expect_equal(losses[i],
-                 ablation_.masked_losses(Pack::of_document(document_), {{masks[i]}}).front(), i);
+    expect_equal(
+        losses[i],
+        ablation_.masked_losses(SequenceBatch::of_document(document_), {{masks[i]}}).front(), i);
   }
 }
 
@@ -388,8 +375,8 @@ TEST_F(HeadAblationTest, RefusesWhatDoesNotFit) {
   const Matrix too_short(model_.config.d_model, 2, arma::fill::zeros);
   refused({0, {0}, too_short});
   const TokenIds other(tokens_.begin(), tokens_.end() - 1);
-  EXPECT_THROW(ablation_.clean_loss(Pack::of_document(other)), ShapeError);
-  EXPECT_THROW(HeadAblation(model_).clean_loss(Pack::of_document(tokens_)), ShapeError)
+  EXPECT_THROW(ablation_.clean_loss(SequenceBatch::of_document(other)), ShapeError);
+  EXPECT_THROW(HeadAblation(model_).clean_loss(SequenceBatch::of_document(tokens_)), ShapeError)
       << "nothing observed";
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/double_reference.hpp"
+#include "support/products.hpp"
 #include "support/random_weights.hpp"
 
 namespace headscope {
@@ -14,9 +15,9 @@ using test::widen;
 
 constexpr double gradient_scale = 0.2;
 
-// Backpropagation of each segment's queries over its stem and itself, in double precision.
+// Backpropagation of each sequence's queries over its prefix and itself, in double precision.
 arma::mat reference_gradient(const Matrix& qkv, Index n_head,
-                             std::span<const Pack::Segment> segments, const Matrix& dz) {
+                             std::span<const SequenceBatch::Sequence> sequences, const Matrix& dz) {
   const Index d_model = dz.n_rows, d_head = d_model / n_head;
   arma::mat gradient(qkv.n_rows, qkv.n_cols, arma::fill::zeros);
   const auto columns = [](Index first, Index count) {
@@ -27,11 +28,11 @@ arma::mat reference_gradient(const Matrix& qkv, Index n_head,
       return arma::uvec(arma::regspace<arma::uvec>(0, 1, d_head - 1) + which * d_model +
                         h * d_head);
     };
-    for (const Pack::Segment& segment : segments) {
-      const arma::uvec own = columns(segment.first, segment.count);
+    for (const SequenceBatch::Sequence& sequence : sequences) {
+      const arma::uvec own = columns(sequence.first, sequence.count);
       arma::uvec keys = own;
-      if (segment.stem_count > 0) {
-        keys.insert_rows(0, columns(segment.stem_first, segment.stem_count));
+      if (sequence.prefix_count > 0) {
+        keys.insert_rows(0, columns(sequence.prefix_first, sequence.prefix_count));
       }
       const auto part = [&](const Matrix& of, Index which, const arma::uvec& chosen) {
         return arma::mat(widen(of).submat(rows(which), chosen));
@@ -40,7 +41,7 @@ arma::mat reference_gradient(const Matrix& qkv, Index n_head,
                       d = part(dz, 0, own);
       arma::mat A;
       test::reference_attention(
-          Q, K, V, gradient_scale, [&](Index q, Index k) { return k <= segment.stem_count + q; },
+          Q, K, V, gradient_scale, [&](Index q, Index k) { return k <= sequence.prefix_count + q; },
           &A);
       arma::mat dS = V.t() * d;
       dS.each_row() -= arma::sum(A % dS, 0);
@@ -53,10 +54,12 @@ arma::mat reference_gradient(const Matrix& qkv, Index n_head,
   return gradient;
 }
 
-Matrix gradient_of(const Matrix& qkv, Index n_head, std::span<const Pack::Segment> segments,
-                   const Matrix& dz, Engine engine) {
+Matrix gradient_of(const Matrix& qkv, Index n_head,
+                   std::span<const SequenceBatch::Sequence> sequences, const Matrix& dz,
+                   Engine engine) {
   Matrix dqkv(qkv.n_rows, qkv.n_cols, arma::fill::value(arma::fdatum::nan));
-  causal_attention_gradient(qkv, n_head, gradient_scale, segments, dz, dqkv, engine);
+  causal_attention_gradient(qkv, n_head, gradient_scale, sequences, dz, dqkv,
+                            test::products(engine));
   return dqkv;
 }
 
@@ -71,25 +74,21 @@ INSTANTIATE_TEST_SUITE_P(Engines, AttentionGradient,
                          testing::Values(GradientCase{Engine::float32, 2e-6},
                                          GradientCase{Engine::bfloat16_six, 2e-6},
                                          GradientCase{Engine::bfloat16_three, 3e-5}),
-                         [](const testing::TestParamInfo<GradientCase>& test) {
-                           std::string name = engine_name(test.param.engine);
-                           std::erase_if(name, [](char c) { return c == ' '; });
-                           return name;
-                         });
+                         [](const auto& test) { return test::label_of(test.param.engine); });
 
-// Heads of less than a tile, of more and of two; whole blocks of queries and not; short segments
-// and long ones that share a long stem.
+// Heads of less than a tile, of more and of two; whole blocks of queries and not; short sequences
+// and long ones that share a long prefix.
 TEST_P(AttentionGradient, AgreesWithDoublePrecision) {
-  const std::vector<std::vector<Pack::Segment>> packs{
+  const std::vector<std::vector<SequenceBatch::Sequence>> batches{
       {{0, 160}}, {{0, 301}}, {{0, 140}, {140, 130, 0, 140}, {270, 5, 0, 140}, {275, 129, 0, 139}}};
   for (const Index d_head : {8, 40, 64}) {
-    for (const auto& segments : packs) {
-      const Index n_column = segments.back().first + segments.back().count;
+    for (const auto& sequences : batches) {
+      const Index n_column = sequences.back().first + sequences.back().count;
       Normal normal(d_head + n_column);
       const Matrix qkv = normal.matrix(6 * d_head, n_column),
                    dz = normal.matrix(2 * d_head, n_column);
-      EXPECT_LT(relative_error(gradient_of(qkv, 2, segments, dz, GetParam().engine),
-                               reference_gradient(qkv, 2, segments, dz)),
+      EXPECT_LT(relative_error(gradient_of(qkv, 2, sequences, dz, GetParam().engine),
+                               reference_gradient(qkv, 2, sequences, dz)),
                 GetParam().error)
           << d_head << " " << n_column;
     }
@@ -101,7 +100,7 @@ TEST_P(AttentionGradient, FewQueriesGoBySgemmWhateverTheEngine) {
   for (const Index n_token : {127, 128}) {
     Normal normal(n_token);
     const Matrix qkv = normal.matrix(96, n_token), dz = normal.matrix(32, n_token);
-    const std::vector<Pack::Segment> whole{{0, n_token}};
+    const std::vector<SequenceBatch::Sequence> whole{{0, n_token}};
     EXPECT_EQ(test::same_values(gradient_of(qkv, 2, whole, dz, GetParam().engine),
                                 gradient_of(qkv, 2, whole, dz, Engine::float32)),
               n_token == 127);

@@ -119,14 +119,14 @@ class Edges : public testing::Test {
       bad.resize(n_shared + 2);
       bad[n_shared] = (good[n_shared] + 1) % static_cast<TokenId>(model.config.d_vocab);
       pairs.push_back({good, bad, n_shared});
-      pack.add_pair(good, bad, n_shared, false);
-      ends.push_back(pack.n_column());
+      batch.add_pair(good, bad, n_shared, false);
+      ends.push_back(batch.n_column());
       weights.insert(weights.end(), good.size() - n_shared, -1.0F);
       weights.insert(weights.end(), bad.size() - n_shared, 1.0F);
     }
     replacement = normal.matrix(model.config.d_model, graph.n_node(), 0.3F);
     LayerObserver* const observers[] = {&ablation};
-    Forward(model).run(pack, observers);
+    Forward(model).run(batch, observers);
   }
 
   std::vector<double> margins(const TokenLoss& loss) const {
@@ -147,7 +147,7 @@ class Edges : public testing::Test {
   std::vector<std::vector<float>> gradients(const Matrix& by) {
     std::vector<std::vector<float>> effects;
     EdgeGradient gradient(model);
-    gradient.run(ablation.activations(), pack, weights, by, ends,
+    gradient.run(ablation.activations(), batch, weights, by, ends,
                  [&](Index group, std::span<const float> values) {
                    EXPECT_EQ(group, effects.size());
                    effects.emplace_back(values.begin(), values.end());
@@ -170,7 +170,7 @@ class Edges : public testing::Test {
   Model model;
   EdgeGraph graph;
   std::vector<EdgePair> pairs;
-  Pack pack;
+  SequenceBatch batch;
   std::vector<Index> ends;
   std::vector<float> weights;
   Matrix replacement;
@@ -228,7 +228,7 @@ TEST_F(Edges, FirstOrderEffectsOfANodeAddUpToThatOfReplacingItEverywhere) {
   const Matrix zero(model.config.d_model, graph.n_node(), arma::fill::zeros);
   const std::vector<std::vector<float>> effects = gradients(zero);
   HeadGradient gradient(model);
-  gradient.run(ablation.activations(), pack, weights, [&](const LayerGradient& view) {
+  gradient.run(ablation.activations(), batch, weights, [&](const LayerGradient& view) {
     const arma::mat products = z_dot_gradient(view, model.config.n_head);
     for (Index h = 0; h < model.config.n_head; ++h) {
       for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -249,7 +249,7 @@ TEST_F(Edges, FirstOrderEffectsAreTheSameForSequencesLongerThanAChunk) {
   TokenIds good = Normal(8).tokens(EdgeGradient::columns_at_once + 20, model.config.d_vocab),
            bad = good;
   bad.back() = (bad.back() + 1) % static_cast<TokenId>(model.config.d_vocab);
-  Pack longer;
+  SequenceBatch longer;
   longer.add_pair(good, bad, good.size() - 1, false);
   LayerObserver* const observers[] = {&ablation};
   Forward(model).run(longer, observers);
@@ -274,7 +274,7 @@ TEST_F(Edges, ExactEffectsAgreeWithDoublePrecision) {
   std::vector<Index> edges(graph.n_edge());
   std::iota(edges.rbegin(), edges.rend(), 0);
   EdgeAblation exact(model);
-  const std::vector<TokenLoss> losses = exact.losses(ablation, pack, edges, replacement);
+  const std::vector<TokenLoss> losses = exact.losses(ablation, batch, edges, replacement);
   ASSERT_EQ(losses.size(), edges.size());
   for (std::size_t e = 0; e < edges.size(); ++e) {
     const std::vector<double> got = margins(losses[e]);
@@ -291,13 +291,13 @@ TEST_F(Edges, ExactEffectsAgreeWithDoublePrecision) {
 TEST_F(Edges, CircuitsAgreeWithDoublePrecision) {
   CircuitForward circuit(model);
   Normal normal(9);
-  const std::vector<double> whole = margins(ablation.clean_loss(pack));
+  const std::vector<double> whole = margins(ablation.clean_loss(batch));
   for (const double share : {0.0, 0.05, 0.5, 0.9, 1.0}) {
     std::vector<unsigned char> kept(graph.n_edge());
     for (unsigned char& keeps : kept) {
       keeps = static_cast<double>(normal.tokens(1, 1000)[0]) < 1000 * share ? 1 : 0;
     }
-    const std::vector<double> got = margins(circuit.run(pack, replacement, kept));
+    const std::vector<double> got = margins(circuit.run(batch, replacement, kept));
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       const double expected = margin_by_ports(
           model, pairs[i],
@@ -324,14 +324,15 @@ TEST_F(Edges, CircuitsAgreeWithDoublePrecision) {
 TEST_F(Edges, CountsThatDoNotFitAreRefused) {
   EdgeAblation exact(model);
   const std::vector<Index> edges{graph.n_edge()};
-  EXPECT_EQ(test::message_of<ShapeError>([&] { exact.losses(ablation, pack, edges, replacement); }),
-            "edge: expected below 262, got 262");
+  EXPECT_EQ(
+      test::message_of<ShapeError>([&] { exact.losses(ablation, batch, edges, replacement); }),
+      "edge: expected below 262, got 262");
   const std::vector<unsigned char> kept(3, 1);
   EXPECT_EQ(
-      test::message_of<ShapeError>([&] { CircuitForward(model).run(pack, replacement, kept); }),
+      test::message_of<ShapeError>([&] { CircuitForward(model).run(batch, replacement, kept); }),
       "edges: expected 262, got 3");
   EXPECT_EQ(test::message_of<ShapeError>(
-                [&] { CircuitForward(model).run(pack, Matrix(model.config.d_model, 2), kept); }),
+                [&] { CircuitForward(model).run(batch, Matrix(model.config.d_model, 2), kept); }),
             "columns of the replacement of nodes: expected 16, got 2");
 }
 
@@ -353,20 +354,20 @@ TEST_F(Edges, ADifferenceOfTheStreamIsTheReplacementOfAHead) {
     Matrix& z_;
   } observer(written);
   LayerObserver* const observers[] = {&observer};
-  Forward(model).run(pack, observers);
+  Forward(model).run(batch, observers);
   const Matrix difference = -model.layers[layer].W_O.cols(head * d_head, (head + 1) * d_head - 1) *
                             written.rows(head * d_head, (head + 1) * d_head - 1);
   const std::vector<StreamVariant> added{
       {{layer, StartPoint::Sublayer::mlp}, difference},
       {{config.n_layer, StartPoint::Sublayer::attention}, difference}};
-  const std::vector<double> expected = margins(ablation.losses(pack, zeroed)[0]);
-  const std::vector<TokenLoss> losses = ablation.losses(pack, added);
+  const std::vector<double> expected = margins(ablation.losses(batch, zeroed)[0]);
+  const std::vector<TokenLoss> losses = ablation.losses(batch, added);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     EXPECT_NEAR(margins(losses[0])[i], expected[i], 1e-5);  // float32's rounding
     EXPECT_GT(std::abs(margins(losses[1])[i] - expected[i]), 1e-3);
   }
   const std::vector<StreamVariant> late{{{config.n_layer, StartPoint::Sublayer::mlp}, difference}};
-  EXPECT_EQ(test::message_of<ShapeError>([&] { ablation.losses(pack, late); }),
+  EXPECT_EQ(test::message_of<ShapeError>([&] { ablation.losses(batch, late); }),
             "layer of a change of the stream: expected below 3, got 3");
 }
 
@@ -384,13 +385,13 @@ class EdgesAgainstPyTorch : public testing::Test {
       const TokenIds good = test::read_tokens(golden, pair + "/good"),
                      bad = test::read_tokens(golden, pair + "/bad");
       const auto n_shared = static_cast<Index>(test::read_tokens(golden, pair + "/n_shared")[0]);
-      pack.add_pair(good, bad, n_shared, false);
-      ends.push_back(pack.n_column());
+      batch.add_pair(good, bad, n_shared, false);
+      ends.push_back(batch.n_column());
       weights.insert(weights.end(), good.size() - n_shared, -1.0F / n_pair);
       weights.insert(weights.end(), bad.size() - n_shared, 1.0F / n_pair);
     }
     LayerObserver* const observers[] = {&ablation};
-    Forward(model).run(pack, observers);
+    Forward(model).run(batch, observers);
   }
 
   double margin(const TokenLoss& loss) const {
@@ -411,7 +412,7 @@ class EdgesAgainstPyTorch : public testing::Test {
   EdgeGraph graph;
   Matrix replacement;
   HeadAblation ablation;
-  Pack pack;
+  SequenceBatch batch;
   std::vector<Index> ends;
   std::vector<float> weights;
 };
@@ -421,7 +422,7 @@ constexpr double golden_tolerance = 2e-4;
 
 TEST_F(EdgesAgainstPyTorch, FirstOrderEffectsAreThoseOfAutogradWithPortsCutApart) {
   std::vector<double> effects(graph.n_edge(), 0);
-  EdgeGradient(model).run(ablation.activations(), pack, weights, replacement, ends,
+  EdgeGradient(model).run(ablation.activations(), batch, weights, replacement, ends,
                           [&](Index, std::span<const float> values) {
                             for (Index edge = 0; edge < values.size(); ++edge) {
                               effects[edge] += static_cast<double>(values[edge]);
@@ -444,11 +445,11 @@ TEST_F(EdgesAgainstPyTorch, TwentyExactEdgesOfEachKindAreThoseOfHookedForwards) 
   for (const Index edge : edges) ++n_of_kind[graph.port(graph.port_of(edge)).kind];
   EXPECT_EQ(n_of_kind.size(), 5U);
   for (const auto& [kind, n] : n_of_kind) EXPECT_EQ(n, 20);
-  const double whole = margin(ablation.clean_loss(pack));
+  const double whole = margin(ablation.clean_loss(batch));
   EXPECT_NEAR(whole, expected("margin")[0], golden_tolerance);
   const std::vector<double> changes = expected("exact_change");
   const std::vector<TokenLoss> losses =
-      EdgeAblation(model).losses(ablation, pack, edges, replacement);
+      EdgeAblation(model).losses(ablation, batch, edges, replacement);
   for (std::size_t i = 0; i < edges.size(); ++i) {
     EXPECT_NEAR(margin(losses[i]) - whole, changes[i], golden_tolerance)
         << graph.node_name(graph.node_of(edges[i])) << " "
@@ -467,7 +468,7 @@ TEST_F(EdgesAgainstPyTorch, CircuitsFromNoEdgeToAllKeepTheSameMargins) {
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     std::vector<unsigned char> kept(graph.n_edge(), 0);
     for (Index n = 0; n < static_cast<Index>(sizes[i]); ++n) kept[order[n]] = 1;
-    EXPECT_NEAR(margin(circuit.run(pack, replacement, kept)), margins[i], golden_tolerance)
+    EXPECT_NEAR(margin(circuit.run(batch, replacement, kept)), margins[i], golden_tolerance)
         << sizes[i] << " edges";
   }
   EXPECT_EQ(sizes.front(), 0);

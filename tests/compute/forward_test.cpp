@@ -52,7 +52,7 @@ TEST_P(ForwardOfEveryKind, AgreesWithDoublePrecisionAtEachRung) {
   const auto reference = reference_run(model, tokens);
   const double tolerance = test::float32_tolerance;
 
-  Forward forward(model, std::get<2>(GetParam()));
+  Forward forward(model, {{.passes = std::get<2>(GetParam())}});
   Recorder recorder;
   LayerObserver* const observers[] = {&recorder};
   const Matrix resid_final = forward.run(tokens, observers);
@@ -80,7 +80,7 @@ TEST(Forward, EngineIsThatOfManyTokensAlone) {
   const Model model = random_weights(small_config(), 1);
   for (const Index n_token : {40, 150}) {
     const TokenIds tokens = Normal(2).tokens(n_token, model.config.d_vocab);
-    Forward sgemm(model), tiles(model, Engine::bfloat16_six);
+    Forward sgemm(model), tiles(model, {{.passes = Engine::bfloat16_six}});
     EXPECT_EQ(test::same_values(sgemm.run(tokens), tiles.run(tokens)), n_token == 40);
   }
 }
@@ -96,10 +96,9 @@ TEST(Forward, ObserversSeeOneConsistentLayer) {
     EXPECT_LT(
         relative_error(with.resid_mid[l], Matrix(with.resid_pre[l] + with.attention_output[l])),
         1e-6);
-    Cube by_head = head_outputs(with.z[l], model.layers[l].W_O, model.config.n_head);
-    Matrix sum = arma::sum(by_head, 2);
-    sum.each_col() += model.layers[l].b_O;
-    EXPECT_LT(relative_error(sum, with.attention_output[l]), test::float32_tolerance);
+    Matrix attention_output = model.layers[l].W_O * with.z[l];
+    attention_output.each_col() += model.layers[l].b_O;
+    EXPECT_LT(relative_error(attention_output, with.attention_output[l]), test::float32_tolerance);
     EXPECT_EQ(with.pattern[l].n_slices, model.config.n_head);
     for (Index h = 0; h < model.config.n_head; ++h) {
       const Index d = model.config.d_model, d_head = model.config.d_head();
@@ -107,8 +106,8 @@ TEST(Forward, ObserversSeeOneConsistentLayer) {
       const Matrix z = with.z[l].rows(h * d_head, (h + 1) * d_head - 1);
       EXPECT_LT(relative_error(Matrix(V * with.pattern[l].slice(h)), z), test::float32_tolerance);
     }
-    const Matrix& before = l > 0 ? with.resid_post[l - 1] : forward.embed(tokens);
-    EXPECT_LT(relative_error(with.resid_pre[l], before), 1e-7);
+    const Matrix& before = l > 0 ? with.resid_post[l - 1] : with.resid_pre[0];
+    EXPECT_TRUE(test::same_values(with.resid_pre[l], before));
   }
   EXPECT_LT(relative_error(resid_final, with.resid_post.back()), 1e-7);
 }
@@ -120,68 +119,6 @@ TEST(Forward, PatternsAreKeptOnlyWhenWanted) {
   LayerObserver* const observers[] = {&recorder};
   forward.run(Normal(4).tokens(20, model.config.d_vocab), observers);
   EXPECT_TRUE(recorder.pattern[0].is_empty());
-}
-
-TEST(Forward, RunningFromAnyLayerEqualsRunningThrough) {
-  const Model model = random_weights(small_config(), 5);
-  const TokenIds tokens = Normal(6).tokens(70, model.config.d_vocab);
-  Forward forward(model);
-  Recorder recorder;
-  LayerObserver* const observers[] = {&recorder};
-  const Matrix expected = forward.run(tokens, observers);
-  for (Index l = 0; l < model.config.n_layer; ++l) {
-    Matrix from_attention = recorder.resid_pre[l], from_mlp = recorder.resid_mid[l];
-    forward.run_from({l, StartPoint::Sublayer::attention}, from_attention);
-    forward.run_from({l, StartPoint::Sublayer::mlp}, from_mlp);
-    EXPECT_LT(relative_error(from_attention, expected), 1e-6) << l;
-    EXPECT_LT(relative_error(from_mlp, expected), 1e-6) << l;
-  }
-}
-
-TEST(Forward, StackedSequencesEqualSeparateOnes) {
-  const Model model = random_weights(small_config(), 7);
-  // Enough sequences for several groups, the last one partly filled.
-  const Index n_token = 90, n_sequence = 25;
-  const TokenIds tokens = Normal(8).tokens(n_token, model.config.d_vocab);
-  Matrix stack = Normal(9).matrix(model.config.d_model, n_token * n_sequence);
-  const Matrix start = stack;
-  Forward forward(model);
-  forward.run_from({1, StartPoint::Sublayer::attention}, stack, n_sequence);
-  const std::vector<TokenLoss> losses = forward.loss(stack, tokens, n_sequence);
-  ASSERT_EQ(losses.size(), n_sequence);
-  for (Index s = 0; s < n_sequence; ++s) {
-    Matrix one = start.cols(s * n_token, (s + 1) * n_token - 1);
-    forward.run_from({1, StartPoint::Sublayer::attention}, one);
-    EXPECT_LT(relative_error(Matrix(stack.cols(s * n_token, (s + 1) * n_token - 1)), one), 1e-6);
-    const TokenLoss loss = forward.loss(one, tokens);
-    ASSERT_EQ(losses[s].nll.size(), loss.nll.size());
-    for (Index t = 0; t + 1 < n_token; ++t) {
-      EXPECT_NEAR(losses[s].nll[t], loss.nll[t], 1e-5 * loss.nll[t]);
-    }
-  }
-}
-
-// One sequence of the stack predicts every token; the others predict almost none.
-TEST(Forward, CorrectTokensOfStackedSequencesAreTheirOwn) {
-  const Model model = random_weights(small_config(), 7);
-  const Index n_token = 90, n_sequence = 25, predicting = 13;
-  Matrix stack = Normal(9).matrix(model.config.d_model, n_token * n_sequence);
-  Forward forward(model);
-  const Matrix logits =
-      forward.logits(Matrix(stack.cols(predicting * n_token, (predicting + 1) * n_token - 1)));
-  TokenIds tokens{0};
-  for (Index t = 0; t + 1 < n_token; ++t) {
-    tokens.push_back(static_cast<TokenId>(logits.col(t).index_max()));
-  }
-  const std::vector<TokenLoss> losses = forward.loss(stack, tokens, n_sequence);
-  for (Index s = 0; s < n_sequence; ++s) {
-    const auto n_correct = std::count(losses[s].correct.begin(), losses[s].correct.end(), 1);
-    if (s == predicting) {
-      EXPECT_EQ(n_correct, n_token - 1);
-    } else {
-      EXPECT_LT(n_correct, 5) << s;  // by chance one token in 1500 is right
-    }
-  }
 }
 
 TEST(Forward, LaterTokensDoNotChangeEarlierOnes) {
@@ -220,56 +157,25 @@ TEST(Forward, ThreadCountDoesNotChangeTheResult) {
   EXPECT_NEAR(loss_three.sum(), loss_one.sum(), 1e-6 * loss_one.sum());
 }
 
-Model zero_output_columns(Model model, HeadIndex head) {
-  const Index d_head = model.config.d_head();
-  model.layers[head.layer].W_O.cols(head.head * d_head, (head.head + 1) * d_head - 1).zeros();
-  return model;
-}
-
-// The layer's other heads, run as a smaller attention, must give the masked result.
-TEST(Forward, MaskingAHeadIsZeroingItsOutputWeightsIsRemovingIt) {
+// The layer's other heads, run as a smaller attention, give what the layer writes without the head.
+TEST(Forward, ZeroingAHeadsOutputWeightsIsRemovingTheHead) {
   const Model model = random_weights(small_config(), 15);
   const TokenIds tokens = Normal(16).tokens(80, model.config.d_vocab);
-  const HeadIndex head{1, 2};
-  const Index d_head = model.config.d_head(), d = model.config.d_model;
-  const Index first = head.head * d_head, last = first + d_head - 1;
-  Forward forward(model);
+  const Index head = 2, d_head = model.config.d_head(), d = model.config.d_model;
+  const Index first = head * d_head, last = first + d_head - 1;
+  Model zeroed = model;
+  zeroed.layers[0].W_O.cols(first, last).zeros();
   Recorder recorder;
   LayerObserver* const observers[] = {&recorder};
-  forward.run(tokens, observers);
+  Forward(zeroed).run(tokens, observers);
 
-  const LayerWeights& layer = model.layers[head.layer];
-  Matrix masked = recorder.resid_mid[head.layer] -
-                  layer.W_O.cols(first, last) * recorder.z[head.layer].rows(first, last);
-  forward.run_from({head.layer, StartPoint::Sublayer::mlp}, masked);
-
-  const Model zeroed = zero_output_columns(model, head);
-  Forward zeroed_forward(zeroed);
-  const Matrix by_zeroing = zeroed_forward.run(tokens);
-
-  Matrix normalized(d, tokens.size());
-  layer_norm(recorder.resid_pre[head.layer], layer.ln_1_gain, layer.ln_1_bias,
-             model.config.layer_norm_epsilon, normalized);
-  AttentionWeights removed;
-  removed.n_head = model.config.n_head - 1;
-  removed.W_Q = layer.W_QKV.rows(0, d - 1);
-  removed.W_K = layer.W_QKV.rows(d, 2 * d - 1);
-  removed.W_V = layer.W_QKV.rows(2 * d, 3 * d - 1);
-  removed.b_Q = layer.b_QKV.rows(0, d - 1);
-  removed.b_K = layer.b_QKV.rows(d, 2 * d - 1);
-  removed.b_V = layer.b_QKV.rows(2 * d, 3 * d - 1);
-  for (Matrix* const W : {&removed.W_Q, &removed.W_K, &removed.W_V}) W->shed_rows(first, last);
-  for (Vector* const b : {&removed.b_Q, &removed.b_K, &removed.b_V}) b->shed_rows(first, last);
-  removed.W_O = layer.W_O;
-  removed.W_O.shed_cols(first, last);
-  removed.b_O = layer.b_O;
-  Matrix without =
-      recorder.resid_pre[head.layer] +
-      multi_head_attention(normalized, normalized, removed, AttentionMask::causal()).output;
-  forward.run_from({head.layer, StartPoint::Sublayer::mlp}, without);
-
-  EXPECT_LT(relative_error(masked, by_zeroing), test::float32_tolerance);
-  EXPECT_LT(relative_error(without, by_zeroing), test::float32_tolerance);
+  Matrix qkv = recorder.qkv[0], W_O = model.layers[0].W_O, z(d - d_head, tokens.size());
+  for (const Index part : {2, 1, 0}) qkv.shed_rows(part * d + first, part * d + last);
+  W_O.shed_cols(first, last);
+  causal_attention(qkv, model.config.n_head - 1, model.config.score_scale(0), z);
+  Matrix expected = W_O * z;
+  expected.each_col() += model.layers[0].b_O;
+  EXPECT_LT(relative_error(recorder.attention_output[0], expected), test::float32_tolerance);
 }
 
 TEST(Forward, OneTokenPredictsNothing) {
@@ -289,20 +195,18 @@ TEST(Forward, SaysWhatIsWrongWithTokens) {
             "tokens: expected at most 160, got 161");
   EXPECT_EQ(message_of<ShapeError>([&] { forward.run(outside); }),
             "token: expected an id below 1500, got 1500");
-  EXPECT_EQ(message_of<ShapeError>([&] { forward.embed(negative); }),
+  EXPECT_EQ(message_of<ShapeError>([&] { forward.run(negative); }),
             "token: expected an id below 1500, got -1");
 }
 
 TEST(Forward, SaysWhatIsWrongWithAResidualStream) {
   const Model model = random_weights(small_config(), 19);
   Forward forward(model);
-  Matrix narrow(31, 4, arma::fill::zeros), odd(32, 5, arma::fill::zeros);
-  EXPECT_EQ(message_of<ShapeError>([&] { forward.run_from({}, narrow); }),
-            "residual stream rows: expected 32, got 31");
-  EXPECT_EQ(message_of<ShapeError>([&] { forward.run_from({}, odd, 2); }),
-            "residual stream columns: expected a multiple of 2 sequences, got 5");
+  const Matrix narrow(31, 3, arma::fill::zeros), longer(32, 5, arma::fill::zeros);
   const TokenIds tokens = {1, 2, 3};
-  EXPECT_EQ(message_of<ShapeError>([&] { forward.loss(odd, tokens); }),
+  EXPECT_EQ(message_of<ShapeError>([&] { forward.loss(narrow, tokens); }),
+            "residual stream rows: expected 32, got 31");
+  EXPECT_EQ(message_of<ShapeError>([&] { forward.loss(longer, tokens); }),
             "residual stream columns: expected 3, got 5");
 }
 
@@ -355,8 +259,9 @@ TEST(ForwardGolden, AgreesWithHuggingFaceAtEachRung) {
       const Index l = unit / model.config.n_head, h = unit % model.config.n_head;
       EXPECT_LT(relative_error(recorder.pattern[l].slice(h), pattern.slice(unit)),
                 test::float32_tolerance);
-      const Cube outputs = head_outputs(recorder.z[l], model.layers[l].W_O, model.config.n_head);
-      EXPECT_LT(relative_error(outputs.slice(h), head_output.slice(unit)), test::float32_tolerance);
+      const Matrix output = model.layers[l].W_O.cols(h * d_head, (h + 1) * d_head - 1) *
+                            recorder.z[l].rows(h * d_head, (h + 1) * d_head - 1);
+      EXPECT_LT(relative_error(output, head_output.slice(unit)), test::float32_tolerance);
     }
     EXPECT_LT(relative_error(resid_final, test::read_matrix(file, group + "resid_final")),
               test::float32_tolerance);
@@ -381,9 +286,6 @@ TEST(ForwardGolden, PatternsAndLossesOfScaledScoresAgreeWithHuggingFace) {
                 test::float32_tolerance)
           << group << unit;
     }
-    Matrix resid = recorder.resid_pre[0];
-    forward.run_from({}, resid);
-    EXPECT_LT(relative_error(resid, resid_final), 1e-6);
     const auto nll = file.read_reals(group + "nll").values;
     const TokenLoss loss = forward.loss(resid_final, tokens);
     ASSERT_EQ(loss.nll.size(), nll.size());

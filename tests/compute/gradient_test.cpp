@@ -8,6 +8,7 @@
 #include "headscope/error.hpp"
 #include "support/double_reference.hpp"
 #include "support/golden.hpp"
+#include "support/products.hpp"
 #include "support/random_weights.hpp"
 
 namespace headscope {
@@ -24,12 +25,13 @@ struct Recorded {
   TokenLoss loss;
 };
 
-Recorded record(HeadGradient& gradient, const ModelConfig& config,
-                std::span<const TokenId> tokens) {
+Recorded record(HeadGradient& gradient, const Model& model, const TokenIds& tokens,
+                const ComputeContext& context = {}) {
   Recorded recorded;
-  recorded.z.resize(config.n_layer);
-  recorded.dz.resize(config.n_layer);
-  recorded.loss = gradient.run(tokens, [&](const LayerGradient& layer) {
+  recorded.z.resize(model.config.n_layer);
+  recorded.dz.resize(model.config.n_layer);
+  Activations clean = test::activations_of(model, SequenceBatch::of_document(tokens), context);
+  recorded.loss = gradient.run(clean, tokens, [&](const LayerGradient& layer) {
     recorded.order.push_back(layer.layer);
     recorded.z[layer.layer] = layer.z;
     recorded.dz[layer.layer] = layer.dz;
@@ -37,12 +39,13 @@ Recorded record(HeadGradient& gradient, const ModelConfig& config,
   return recorded;
 }
 
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+Recorded record(const Model& model, const TokenIds& tokens, const ComputeContext& context = {}) {
+  HeadGradient gradient(model, context);
+  return record(gradient, model, tokens, context);
 }
 
-Engine pass_engine_of(Engine backward) {
-  return backward == Engine::float32 ? Engine::float32 : Engine::bfloat16_six;
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 class GradientOfEveryKind : public testing::TestWithParam<std::tuple<Activation, bool, Engine>> {};
@@ -57,8 +60,8 @@ TEST_P(GradientOfEveryKind, AgreesWithFiniteDifferences) {
   const Model model = random_weights(config, 21);
   const TokenIds tokens = Normal(22).tokens(140, config.d_vocab);
   const Engine backward = std::get<2>(GetParam());
-  HeadGradient gradient(model, pass_engine_of(backward), backward);
-  const Recorded recorded = record(gradient, config, tokens);
+  const Engine passes = backward == Engine::float32 ? backward : Engine::bfloat16_six;
+  const Recorded recorded = record(model, tokens, {{.passes = passes, .gradients = backward}});
   EXPECT_EQ(recorded.order, (std::vector<Index>{2, 1, 0}));
 
   // Balances the truncation error (third derivative) against rounding in double. A small step
@@ -90,13 +93,13 @@ INSTANTIATE_TEST_SUITE_P(Kinds, GradientOfEveryKind,
                                           testing::Values(Engine::float32, Engine::bfloat16_six,
                                                           Engine::bfloat16_three)));
 
+const ComputeContext six({.passes = Engine::bfloat16_six, .gradients = Engine::bfloat16_six});
+
 TEST(HeadGradient, EngineIsThatOfManyTokensAlone) {
   const Model model = random_weights(small_config(), 23);
   for (const Index n_token : {40, 150}) {
     const TokenIds tokens = Normal(24).tokens(n_token, model.config.d_vocab);
-    HeadGradient sgemm(model), tiles(model, Engine::bfloat16_six, Engine::bfloat16_six);
-    const Recorded expected = record(sgemm, model.config, tokens),
-                   got = record(tiles, model.config, tokens);
+    const Recorded expected = record(model, tokens), got = record(model, tokens, six);
     EXPECT_EQ(test::same_values(expected.dz[0], got.dz[0]), n_token == 40);
   }
 }
@@ -104,10 +107,10 @@ TEST(HeadGradient, EngineIsThatOfManyTokensAlone) {
 TEST(HeadGradient, EngineOfTheGradientLeavesTheForwardPassAsItIs) {
   const Model model = random_weights(small_config(), 23);
   const TokenIds tokens = Normal(24).tokens(150, model.config.d_vocab);
-  HeadGradient six(model, Engine::bfloat16_six, Engine::bfloat16_six),
-      three(model, Engine::bfloat16_six, Engine::bfloat16_three);
-  const Recorded expected = record(six, model.config, tokens),
-                 got = record(three, model.config, tokens);
+  const Recorded expected = record(model, tokens, six),
+                 got = record(
+                     model, tokens,
+                     {{.passes = Engine::bfloat16_six, .gradients = Engine::bfloat16_three}});
   EXPECT_EQ(got.loss.nll, expected.loss.nll);
   for (Index l = 0; l < model.config.n_layer; ++l) {
     EXPECT_TRUE(test::same_values(got.z[l], expected.z[l]));
@@ -119,8 +122,7 @@ TEST(HeadGradient, EngineOfTheGradientLeavesTheForwardPassAsItIs) {
 TEST(HeadGradient, ReturnsTheLossAndActivationsOfTheForwardPass) {
   const Model model = random_weights(small_config(), 23);
   const TokenIds tokens = Normal(24).tokens(90, model.config.d_vocab);
-  HeadGradient gradient(model);
-  const Recorded recorded = record(gradient, model.config, tokens);
+  const Recorded recorded = record(model, tokens);
   const auto reference = reference_run(model, tokens);
   ASSERT_EQ(recorded.loss.nll.size(), tokens.size() - 1);
   for (Index t = 0; t + 1 < tokens.size(); ++t) {
@@ -153,9 +155,7 @@ TEST(HeadGradient, DotProductsWithZAreThoseOfEachHeadAndToken) {
 // The last position predicts no token, and no later position attends to it.
 TEST(HeadGradient, IsZeroAtTheLastToken) {
   const Model model = random_weights(small_config(), 25);
-  HeadGradient gradient(model);
-  const Recorded recorded =
-      record(gradient, model.config, Normal(26).tokens(66, model.config.d_vocab));
+  const Recorded recorded = record(model, Normal(26).tokens(66, model.config.d_vocab));
   for (const Matrix& dz : recorded.dz) {
     EXPECT_EQ(arma::abs(dz.col(65)).max(), 0.0F);
     EXPECT_GT(arma::abs(dz.col(64)).max(), 0.0F);
@@ -167,41 +167,33 @@ TEST(HeadGradient, BuffersServeDocumentsOfAnyLengthInAnyOrder) {
   HeadGradient reused(model);
   for (const Index n_token : {40, 130, 7}) {
     const TokenIds tokens = Normal(n_token).tokens(n_token, model.config.d_vocab);
-    HeadGradient fresh(model);
-    const Recorded expected = record(fresh, model.config, tokens);
-    const Recorded again = record(reused, model.config, tokens);
+    const Recorded expected = record(model, tokens), again = record(reused, model, tokens);
     for (Index l = 0; l < model.config.n_layer; ++l) {
       EXPECT_LT(test::relative_error(again.dz[l], expected.dz[l]), 1e-6);
     }
   }
 }
 
-TEST(HeadGradient, OfObservedActivationsEqualsThatOfItsOwnForwardPass) {
+TEST(HeadGradient, OfADocumentIsThatOfItsMeanLoss) {
   const Model model = random_weights(small_config(), 29);
   const TokenIds tokens = Normal(30).tokens(40, model.config.d_vocab);
+  const Recorded expected = record(model, tokens);
+  const SequenceBatch batch = SequenceBatch::of_document(tokens);
+  Activations clean = test::activations_of(model, batch);
   HeadGradient gradient(model);
-  const Recorded expected = record(gradient, model.config, tokens);
-  HeadAblation ablation(model);
-  Forward forward(model);
-  LayerObserver* const observers[] = {&ablation};
-  forward.run(tokens, observers);
-  const Pack pack = Pack::of_document(tokens);
-  const std::vector<float> weights(39, 1 / 39.0F);
   const auto is_equal = [&](const LayerGradient& layer) {
-    EXPECT_TRUE(test::same_values(layer.z, expected.z[layer.layer]));
     EXPECT_TRUE(test::same_values(layer.dz, expected.dz[layer.layer]));
   };
-  EXPECT_EQ(gradient.run(ablation.activations(), pack, weights, is_equal).nll, expected.loss.nll);
-  const Pack longer = Pack::of_document(Normal(30).tokens(41, model.config.d_vocab));
-  EXPECT_THROW(gradient.run(ablation.activations(), longer, std::vector<float>(40), is_equal),
-               ShapeError);
+  EXPECT_EQ(gradient.run(clean, batch, std::vector<float>(39, 1 / 39.0F), is_equal).nll,
+            expected.loss.nll);
+  const SequenceBatch longer =
+      SequenceBatch::of_document(Normal(30).tokens(41, model.config.d_vocab));
+  EXPECT_THROW(gradient.run(clean, longer, std::vector<float>(40), is_equal), ShapeError);
 }
 
 TEST(HeadGradient, OneTokenHasNoGradient) {
   const Model model = random_weights(small_config(), 28);
-  HeadGradient gradient(model);
-  const TokenIds tokens = {3};
-  const Recorded recorded = record(gradient, model.config, tokens);
+  const Recorded recorded = record(model, {3});
   EXPECT_TRUE(recorded.loss.nll.empty());
   for (const Matrix& dz : recorded.dz) EXPECT_EQ(arma::abs(dz).max(), 0.0F);
 }
@@ -209,11 +201,9 @@ TEST(HeadGradient, OneTokenHasNoGradient) {
 TEST(HeadGradient, AgreesWithPyTorchAutograd) {
   const hdf5::InputFile file(test::data_path("gradient_golden.h5"));
   const Model model = load_model(test::data_path("tiny_flat/float64.h5"));
-  HeadGradient gradient(model);
   for (const std::string document : {"0", "1", "2", "3"}) {
     const std::string group = "documents/" + document + "/";
-    const Recorded recorded =
-        record(gradient, model.config, test::read_tokens(file, group + "tokens"));
+    const Recorded recorded = record(model, test::read_tokens(file, group + "tokens"));
     const double loss = test::read_scalar(file, group + "loss");
     EXPECT_NEAR(mean(recorded.loss.nll), loss, 1e-5 * loss);
     const arma::cube z = test::read_slices(file, group + "z", 1);
@@ -229,11 +219,9 @@ TEST(HeadGradient, AgreesWithPyTorchAutograd) {
 TEST(HeadGradient, OfScaledScoresAgreesWithPyTorchAutograd) {
   const hdf5::InputFile file(test::data_path("hub_golden.h5"));
   const Model model = load_model(test::data_path("hub/snapshot"));
-  HeadGradient gradient(model);
   for (const std::string document : {"0", "1"}) {
     const std::string group = "documents/" + document + "/";
-    const Recorded recorded =
-        record(gradient, model.config, test::read_tokens(file, group + "tokens"));
+    const Recorded recorded = record(model, test::read_tokens(file, group + "tokens"));
     const arma::cube dz = test::read_slices(file, group + "grad_z", 1);
     for (Index l = 0; l < model.config.n_layer; ++l) {
       EXPECT_LT(test::relative_error(recorded.dz[l], dz.slice(l)), 1e-5) << group << l;

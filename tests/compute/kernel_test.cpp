@@ -222,12 +222,12 @@ TEST_F(Restart, IsDoneWithoutWhereTheLoaderIsTheProgram) {
 
 TEST(Version, SaysWhatEachPrecisionMeansOnThisMachine) {
   const test::Finished here = test::run_headscope({"--version"});
-  EXPECT_THAT(here.out, HasSubstr("\nprecision fast: products by " +
-                                  engine_name(fastest_engine(Precision::fast, this_processor()))));
-  const AblationPrecision high = ablation_precision(Precision::high, this_processor(), 0, 0);
-  EXPECT_THAT(here.out, HasSubstr("\nprecision high: products by " + engine_name(high.engine)));
+  const Engine fast = fastest_engines(Precision::fast, this_processor()).differences,
+               high = fastest_engines(Precision::high, this_processor()).differences;
+  EXPECT_THAT(here.out, HasSubstr("\nprecision fast: products by " + engine_name(fast)));
+  EXPECT_THAT(here.out, HasSubstr("\nprecision high: products by " + engine_name(high)));
   EXPECT_EQ(here.out.find("effects above 3 times a typical one by float32") != std::string::npos,
-            high.engine == Engine::int16);
+            high == Engine::int16);
   std::vector<std::string> lowered{"env", "HEADSCOPE_PROCESSOR=SSE"};
   const std::vector<std::string> call = test::headscope_call({"--version"});
   lowered.insert(lowered.end(), call.begin(), call.end());

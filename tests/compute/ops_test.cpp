@@ -13,6 +13,7 @@
 #include "support/double_reference.hpp"
 #include "support/golden.hpp"
 #include "support/message_of.hpp"
+#include "support/products.hpp"
 #include "support/random_weights.hpp"
 
 namespace headscope {
@@ -194,7 +195,8 @@ TEST(TokenLoss, EqualsTheLossOfAllLogits) {
        {std::pair<Index, Index>{5, 3}, {1025, 40}, {3001, 40}, {300, 2500}}) {
     for (const bool with_bias : {false, true}) {
       const LossCase c = loss_case(d_vocab, n_token, with_bias);
-      const TokenLoss loss = token_loss(c.normalized, c.unembedding, c.b_U, c.targets);
+      const TokenLoss loss =
+          token_loss(c.normalized, c.unembedding, c.b_U, c.targets, test::products());
       double total = 0;
       for (Index t = 0; t < n_token; ++t) {
         const auto target = static_cast<Index>(c.targets[t]);
@@ -217,7 +219,8 @@ TEST(TokenLoss, DoesNotDependOnTheNumberOfThreads) {
   const int before = blas::thread_count();
   for (const int threads : {1, 2, 3, 7}) {
     blas::set_thread_count(threads);
-    const TokenLoss loss = token_loss(c.normalized, c.unembedding, c.b_U, c.targets);
+    const TokenLoss loss =
+        token_loss(c.normalized, c.unembedding, c.b_U, c.targets, test::products());
     for (Index t = 0; t < 60; ++t) {
       const auto target = static_cast<Index>(c.targets[t]);
       EXPECT_EQ(loss.correct[t] != 0, c.logits.col(t).index_max() == target);
@@ -244,7 +247,8 @@ TEST(TokenLoss, GradientDoesNotDependOnTheNumberOfThreads) {
   for (const int threads : {1, 2, 7}) {
     blas::set_thread_count(threads);
     Matrix gradient(24, 60);
-    token_loss_with_gradient(c.normalized, c.unembedding, c.b_U, c.targets, gradient);
+    token_loss_with_gradient(c.normalized, c.unembedding, c.b_U, c.targets, gradient,
+                             test::products(), test::products());
     // Logits of about 50 are rounded to float32, which sets the relative error of the
     // probabilities.
     EXPECT_LT(relative_error(gradient, expected), 1e-4) << threads;
@@ -257,7 +261,7 @@ TEST(TokenLoss, UniformLogitsCostLogOfTheVocabularyAndTheLowestIdWins) {
   const Matrix normalized(4, d_vocab, arma::fill::zeros), unembedding(4, d_vocab, arma::fill::ones);
   TokenIds every(d_vocab);
   std::iota(every.begin(), every.end(), 0);
-  const TokenLoss loss = token_loss(normalized, unembedding, Vector(), every);
+  const TokenLoss loss = token_loss(normalized, unembedding, Vector(), every, test::products());
   for (const double nll : loss.nll) EXPECT_NEAR(nll, std::log(2100.0), 1e-12);
   EXPECT_EQ(loss.correct.front(), 1);
   EXPECT_EQ(std::count(loss.correct.begin(), loss.correct.end(), 1), 1);
@@ -267,7 +271,7 @@ TEST(TokenLoss, SaysWhatDoesNotFit) {
   const Matrix normalized(4, 2, arma::fill::zeros), unembedding(4, 10, arma::fill::zeros);
   const auto message = [&](const TokenIds& targets, const Vector& bias) -> std::string {
     return test::message_of<ShapeError>(
-        [&] { token_loss(normalized, unembedding, bias, targets); });
+        [&] { token_loss(normalized, unembedding, bias, targets, test::products()); });
   };
   EXPECT_EQ(message({1}, {}), "targets: expected 2, got 1");
   EXPECT_EQ(message({1, 10}, {}), "target: expected a token id below 10, got 10");
@@ -336,8 +340,9 @@ TEST_F(OpsGolden, LossAndItsGradientAgreeWithPyTorch) {
     const Matrix logits = read_float(name + "/input");
     const Matrix identity = arma::eye<Matrix>(logits.n_rows, logits.n_rows);
     Matrix gradient(logits.n_rows, logits.n_cols);
-    const TokenLoss loss = token_loss_with_gradient(
-        logits, identity, Vector(), test::read_tokens(file_, name + "/target"), gradient);
+    const TokenLoss loss = token_loss_with_gradient(logits, identity, Vector(),
+                                                    test::read_tokens(file_, name + "/target"),
+                                                    gradient, test::products(), test::products());
     const arma::mat expected = read(name + "/output");
     for (Index t = 0; t < logits.n_cols; ++t) {
       // Subtracting the largest logit rounds to float32 once.

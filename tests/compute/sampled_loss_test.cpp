@@ -19,7 +19,7 @@ class SampledLoss : public testing::Test {
 
   std::vector<TokenLoss> losses(const Model& model, const VocabularySample& sample,
                                 std::span<const HeadVariant> variants) const {
-    HeadAblation ablation(model, {.sample = sample});
+    HeadAblation ablation(model, {}, {.sample = sample});
     observe(ablation, model);
     return ablation.losses(tokens_, variants);
   }
@@ -88,16 +88,18 @@ TEST_F(SampledLoss, IsComputedFromAllEntriesWhereLogitsRiseByMuch) {
 }
 
 TEST_F(SampledLoss, IsThatOfAblatedHeadsAlone) {
-  HeadAblation sampled(model_, {.sample = {20, 20}}), whole(model_);
+  HeadAblation sampled(model_, {}, {.sample = {20, 20}}), whole(model_);
   observe(sampled);
   observe(whole);
-  const Pack pack = Pack::of_document(tokens_);
-  EXPECT_NE(sampled.losses(pack, variants_)[0].nll, whole.losses(pack, variants_)[0].nll);
-  EXPECT_EQ(sampled.float32_losses(pack, variants_)[0].nll, whole.losses(pack, variants_)[0].nll);
+  EXPECT_TRUE(sampled.is_approximate());
+  EXPECT_FALSE(whole.is_approximate());
+  const SequenceBatch batch = SequenceBatch::of_document(tokens_);
+  EXPECT_NE(sampled.losses(batch, variants_)[0].nll, whole.losses(batch, variants_)[0].nll);
+  EXPECT_EQ(sampled.float32_losses(batch, variants_)[0].nll, whole.losses(batch, variants_)[0].nll);
   HeadMask mask(model_.config.n_head, model_.config.n_layer, arma::fill::ones);
   mask(1, 0) = 0;
   const std::vector<HeadMask> masks{mask};
-  EXPECT_EQ(sampled.masked_losses(pack, masks)[0].nll, whole.masked_losses(pack, masks)[0].nll);
+  EXPECT_EQ(sampled.masked_losses(batch, masks)[0].nll, whole.masked_losses(batch, masks)[0].nll);
 }
 
 TEST(VocabularySample, IsOfLargeVocabulariesAndFastAlone) {

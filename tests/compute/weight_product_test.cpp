@@ -8,6 +8,7 @@
 
 #include "headscope/error.hpp"
 #include "support/double_reference.hpp"
+#include "support/products.hpp"
 #include "support/random_weights.hpp"
 
 namespace headscope {
@@ -29,15 +30,9 @@ constexpr EngineCase engine_cases[] = {{Engine::float32, 1e-6},
                                        {Engine::bfloat16_one, 4e-3},
                                        {Engine::int16, 3e-4}};
 
-std::string engine_case_name(const testing::TestParamInfo<EngineCase>& test) {
-  std::string name = engine_name(test.param.engine);
-  std::erase_if(name, [](char c) { return c == ' '; });
-  return name;
-}
-
 class WeightProductTest : public testing::TestWithParam<EngineCase> {
  protected:
-  Engine engine_ = GetParam().engine;
+  const Products products_ = test::products(GetParam().engine);
   double error_ = GetParam().error;
 };
 
@@ -52,11 +47,11 @@ TEST_P(WeightProductTest, EqualsDoublePrecision) {
     const Matrix W = normal.matrix(n_out, n_in), X = normal.matrix(n_in, n), W_t = W.t();
     const arma::mat expected = widen(W) * widen(X);
     Matrix Y(n_out, n, arma::fill::value(7));
-    multiply_weights(engine_, W, Transpose::no, X, Y);
+    products_.multiply(W, Transpose::no, X, Y);
     EXPECT_LT(relative_error(Y, expected), error_);
-    multiply_weights(engine_, W_t, Transpose::yes, X, Y, true);
+    products_.multiply(W_t, Transpose::yes, X, Y, true);
     EXPECT_LT(relative_error(Y, arma::mat(2 * expected)), error_);
-    const SplitColumns columns(X, engine_);
+    const PackedColumns columns(X, products_);
     Matrix serial(n_out, n, arma::fill::value(7));
     columns.multiply_serial(W, Transpose::no, serial);
     EXPECT_LT(relative_error(serial, expected), error_);
@@ -70,14 +65,14 @@ TEST_P(WeightProductTest, KeepsWeightsForSeveralActivations) {
   WeightProduct product;
   for (const auto& [n_out, n_in] : {std::array<Index, 2>{70, 1600}, {40, 96}}) {
     const Matrix W = normal.matrix(n_out, n_in);
-    product.set(W, Transpose::no, engine_);
+    product.set(W, Transpose::no, products_);
     for (const Index n : {200, 3}) {
       const Matrix X = normal.matrix(n_in, n);
       const arma::mat expected = widen(W) * widen(X);
       Matrix Y(n_out, n);
       product.multiply(X, Y);
       EXPECT_LT(relative_error(Y, expected), error_);
-      const SplitColumns columns(X, engine_);
+      const PackedColumns columns(X, products_);
       for (Index first = 0; first < n; first += 64) {
         product.multiply_serial(columns, first,
                                 blas::View(Y).cols(first, std::min<Index>(64, n - first)));
@@ -87,19 +82,19 @@ TEST_P(WeightProductTest, KeepsWeightsForSeveralActivations) {
   }
 }
 
-TEST_P(WeightProductTest, SplitWeightsMultiplyByTheirFirstOutputsAndInputs) {
+TEST_P(WeightProductTest, PackedWeightsMultiplyByTheirFirstOutputsAndInputs) {
   Normal normal(8);
   const Matrix W = normal.matrix(70, 130), W_t = W.t();
-  SplitWeights weights, transposed;
-  weights.set(W, Transpose::no, engine_);
-  transposed.set(W_t, Transpose::yes, engine_);
+  PackedWeights weights, transposed;
+  weights.set(W, Transpose::no, products_);
+  transposed.set(W_t, Transpose::yes, products_);
   for (const auto& [n_out, n_in, n] :
        {std::array<Index, 3>{70, 130, 40}, {70, 64, 40}, {33, 33, 5}, {1, 1, 1}}) {
     const Matrix X = normal.matrix(n_in, n);
     const arma::mat expected =
         -0.5 * widen(Matrix(W.submat(0, 0, arma::size(n_out, n_in)))) * widen(X);
-    SplitColumns columns;
-    columns.set(X, engine_, -0.5F);
+    PackedColumns columns;
+    columns.set(X, products_, -0.5F);
     Matrix Y(n_out, n, arma::fill::value(7));
     weights.multiply(columns, Y);
     EXPECT_LT(relative_error(Y, expected), error_);
@@ -118,7 +113,7 @@ TEST_P(WeightProductTest, KeepsSmallColumnsAndOutputsBesideLargeOnes) {
   W.row(4).zeros();
   const arma::mat expected = widen(W) * widen(X);
   Matrix Y(40, 140);
-  multiply_weights(engine_, W, Transpose::no, X, Y);
+  products_.multiply(W, Transpose::no, X, Y);
   EXPECT_LT(relative_error(Matrix(Y.col(5)), arma::mat(expected.col(5))), error_);
   EXPECT_LT(relative_error(Matrix(Y.row(3)), arma::mat(expected.row(3))), error_);
   EXPECT_EQ(arma::abs(Y.col(6)).max(), 0);
@@ -126,12 +121,12 @@ TEST_P(WeightProductTest, KeepsSmallColumnsAndOutputsBesideLargeOnes) {
 }
 
 TEST_P(WeightProductTest, AColumnDoesNotDependOnItsPlace) {
-  if (engine_ == Engine::float32) GTEST_SKIP() << "sgemm's rounding does";
+  if (!products_.packs()) GTEST_SKIP() << "sgemm's rounding does";
   Normal normal(4);
   const Matrix W = normal.matrix(70, 130);
   const Matrix X = arma::repmat(normal.matrix(130, 1), 1, 300);
   Matrix Y(70, 300);
-  multiply_weights(engine_, W, Transpose::no, X, Y);
+  products_.multiply(W, Transpose::no, X, Y);
   for (Index c = 1; c < Y.n_cols; ++c)
     ASSERT_TRUE(arma::approx_equal(Y.col(c), Y.col(0), "absdiff", 0));
 }
@@ -146,7 +141,7 @@ TEST_P(WeightProductTest, InfinityAndNaNStayVisible) {
   X(6, 9) = std::bit_cast<float>(0x7FFFFFFFU);
   X(6, 10) = std::bit_cast<float>(0xFFFFFFFFU);
   Matrix Y(40, 140);
-  multiply_weights(engine_, W, Transpose::no, X, Y);
+  products_.multiply(W, Transpose::no, X, Y);
   EXPECT_FALSE(std::isfinite(Y(0, 7)));
   EXPECT_TRUE(std::isnan(Y(0, 8)));
   EXPECT_TRUE(std::isnan(Y(0, 9)));
@@ -162,7 +157,7 @@ TEST_P(WeightProductTest, NaNAmongTheWeightsStaysVisible) {
   W(5, 7) = std::bit_cast<float>(0xFFFFFFFFU);
   const Matrix X = normal.matrix(64, 140);
   Matrix Y(40, 140);
-  multiply_weights(engine_, W, Transpose::no, X, Y);
+  products_.multiply(W, Transpose::no, X, Y);
   for (const Index o : {3, 4, 5}) EXPECT_TRUE(std::isnan(Y(o, 7)));
   EXPECT_TRUE(std::isfinite(Y(6, 7)));
 }
@@ -171,20 +166,20 @@ TEST_P(WeightProductTest, RefusesShapesThatDoNotFit) {
   for (const Index n : {3, 200}) {
     const Matrix W(10, 20, arma::fill::zeros), X(19, n, arma::fill::zeros);
     Matrix Y(10, n);
-    EXPECT_THROW(multiply_weights(engine_, W, Transpose::no, X, Y), ShapeError);
-    EXPECT_THROW(SplitColumns(X, engine_).multiply_serial(W, Transpose::no, Y), ShapeError);
+    EXPECT_THROW(products_.multiply(W, Transpose::no, X, Y), ShapeError);
+    EXPECT_THROW(PackedColumns(X, products_).multiply_serial(W, Transpose::no, Y), ShapeError);
     WeightProduct product;
-    product.set(W, Transpose::no, engine_);
-    EXPECT_THROW(product.multiply_serial(SplitColumns(X, engine_), 0, Y), ShapeError);
-    SplitWeights weights;
+    product.set(W, Transpose::no, products_);
+    EXPECT_THROW(product.multiply_serial(PackedColumns(X, products_), 0, Y), ShapeError);
+    PackedWeights weights;
     const Matrix fewer = W.cols(0, 17);
-    weights.set(fewer, Transpose::no, engine_);
-    EXPECT_THROW(weights.multiply(SplitColumns(X, engine_), Y), ShapeError);
+    weights.set(fewer, Transpose::no, products_);
+    EXPECT_THROW(weights.multiply(PackedColumns(X, products_), Y), ShapeError);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, WeightProductTest, testing::ValuesIn(engine_cases),
-                         engine_case_name);
+                         [](const auto& test) { return test::label_of(test.param.engine); });
 
 // Of numbers of all sizes; as activations, as weights and as their transpose.
 TEST(WeightProduct, SixProductsWithTheIdentityChangeNoBit) {
@@ -194,11 +189,11 @@ TEST(WeightProduct, SixProductsWithTheIdentityChangeNoBit) {
   X.for_each([&](float& x) { x = std::ldexp(x, static_cast<int>(normal.vector(1, 20)(0))); });
   const Matrix identity(n, n, arma::fill::eye), X_t = X.t();
   Matrix Y(n, n);
-  multiply_weights(Engine::bfloat16_six, identity, Transpose::no, X, Y);
+  test::products(Engine::bfloat16_six).multiply(identity, Transpose::no, X, Y);
   EXPECT_TRUE(test::same_values(Y, X));
-  multiply_weights(Engine::bfloat16_six, X, Transpose::no, identity, Y);
+  test::products(Engine::bfloat16_six).multiply(X, Transpose::no, identity, Y);
   EXPECT_TRUE(test::same_values(Y, X));
-  multiply_weights(Engine::bfloat16_six, X_t, Transpose::yes, identity, Y);
+  test::products(Engine::bfloat16_six).multiply(X_t, Transpose::yes, identity, Y);
   EXPECT_TRUE(test::same_values(Y, X));
 }
 
@@ -209,8 +204,8 @@ TEST(WeightProduct, SixProductsAreAsExactAsOpenBlas) {
     const Matrix W = normal.matrix(n_out, n_in), X = normal.matrix(n_in, 128);
     const arma::mat expected = widen(W) * widen(X);
     Matrix six(n_out, 128), sgemm(n_out, 128);
-    multiply_weights(Engine::bfloat16_six, W, Transpose::no, X, six);
-    multiply_weights(Engine::float32, W, Transpose::no, X, sgemm);
+    test::products(Engine::bfloat16_six).multiply(W, Transpose::no, X, six);
+    test::products().multiply(W, Transpose::no, X, sgemm);
     EXPECT_LT(arma::norm(widen(six) - expected, "fro"),
               1.2 * arma::norm(widen(sgemm) - expected, "fro"));
   }
@@ -224,62 +219,51 @@ Processor processor(const char* vendor, int family, const char* widest) {
   return all.at_most(widest);
 }
 
-TEST(Precision, TakesTheFastestEngineThatIsExactEnough) {
-  const Processor amx = processor("GenuineIntel", 6, "AMX");
-  EXPECT_EQ(fastest_engine(Precision::float32, amx), Engine::bfloat16_six);
-  EXPECT_EQ(fastest_engine(Precision::high, amx), Engine::bfloat16_three);
-  EXPECT_EQ(fastest_engine(Precision::fast, amx), Engine::bfloat16_one);
-  for (const Processor& without :
-       {processor("GenuineIntel", 6, "AVX512-BF16"), processor("GenuineIntel", 6, "AVX512-VNNI"),
-        processor("AuthenticAMD", 25, "AVX512-BF16"), processor("AuthenticAMD", 25, "AVX2")}) {
-    EXPECT_EQ(fastest_engine(Precision::float32, without), Engine::float32);
-    EXPECT_EQ(fastest_engine(Precision::high, without), Engine::float32);
-    EXPECT_EQ(fastest_engine(Precision::fast, without), Engine::int16);
+TEST(Precision, TakesTheFastestEnginesThatAreExactEnough) {
+  struct Case {
+    const char *vendor, *widest;
+    int family;
+    Precision precision;
+    Engine passes, differences, gradients;
+  };
+  constexpr Engine sgemm = Engine::float32, six = Engine::bfloat16_six,
+                   three = Engine::bfloat16_three, one = Engine::bfloat16_one,
+                   int16 = Engine::int16;
+  for (const Case& c : {
+           Case{"GenuineIntel", "AMX", 6, Precision::float32, six, six, six},
+           Case{"GenuineIntel", "AMX", 6, Precision::high, six, three, three},
+           Case{"GenuineIntel", "AMX", 6, Precision::fast, six, one, three},
+           Case{"GenuineIntel", "AVX512-BF16", 6, Precision::high, sgemm, int16, sgemm},
+           Case{"GenuineIntel", "AVX512-VNNI", 6, Precision::fast, sgemm, int16, sgemm},
+           Case{"AuthenticAMD", "AVX512-BF16", 25, Precision::float32, sgemm, sgemm, sgemm},
+           Case{"AuthenticAMD", "AVX2", 25, Precision::fast, sgemm, int16, sgemm},
+           // No speed was measured of these.
+           Case{"", "", 0, Precision::fast, sgemm, sgemm, sgemm},
+           Case{"AuthenticAMD", "AVX512-BF16", 26, Precision::high, sgemm, sgemm, sgemm},
+           Case{"GenuineIntel", "AVX-512", 6, Precision::fast, sgemm, sgemm, sgemm},
+           Case{"CentaurHauls", "AVX2", 6, Precision::high, sgemm, sgemm, sgemm},
+       }) {
+    const Engines got = fastest_engines(c.precision, processor(c.vendor, c.family, c.widest));
+    EXPECT_EQ(got.passes, c.passes) << c.vendor << c.widest;
+    EXPECT_EQ(got.differences, c.differences) << c.vendor << c.widest;
+    EXPECT_EQ(got.gradients, c.gradients) << c.vendor << c.widest;
   }
 }
 
-TEST(Precision, TakesForHighAblationsIntegersWhereLargeEffectsAreComputedAgain) {
+TEST(Precision, HighByIntegersComputesLargeEffectsAgain) {
   constexpr Index gpt2_vocabulary = 50257;
   const Processor vnni = processor("AuthenticAMD", 25, "AVX512-BF16");
   const AblationPrecision high = ablation_precision(Precision::high, vnni, gpt2_vocabulary, 3),
-                          fast = ablation_precision(Precision::fast, vnni, gpt2_vocabulary, 3),
-                          full = ablation_precision(Precision::float32, vnni, gpt2_vocabulary, 3);
-  EXPECT_EQ(high.engine, Engine::int16);
-  EXPECT_EQ(high.passes, Engine::float32);
+                          fast = ablation_precision(Precision::fast, vnni, gpt2_vocabulary, 3);
   EXPECT_LT(high.exact_above, 10);
   EXPECT_TRUE(high.sample.is_whole());
-  EXPECT_TRUE(high.is_lower());
-  EXPECT_EQ(fast.engine, Engine::int16);
   EXPECT_TRUE(std::isinf(fast.exact_above));
   EXPECT_EQ(fast.sample.seed, 3);
   EXPECT_FALSE(fast.sample.is_whole());
   EXPECT_TRUE(ablation_precision(Precision::fast, vnni, 0, 3).sample.is_whole());
-  EXPECT_FALSE(full.is_lower());
   // With AMX an engine is fast enough that is as exact for every effect.
-  const AblationPrecision amx =
-      ablation_precision(Precision::high, processor("GenuineIntel", 6, "AMX"), 0, 0);
-  EXPECT_EQ(amx.engine, Engine::bfloat16_three);
-  EXPECT_TRUE(std::isinf(amx.exact_above));
-}
-
-TEST(Precision, TakesFloat32WhereNoSpeedWasMeasured) {
-  for (const Processor& unknown :
-       {Processor(), processor("AuthenticAMD", 26, "AVX512-BF16"),
-        processor("GenuineIntel", 6, "AVX-512"), processor("CentaurHauls", 6, "AVX2")}) {
-    for (const Precision precision : {Precision::float32, Precision::high, Precision::fast}) {
-      EXPECT_EQ(fastest_engine(precision, unknown), Engine::float32);
-    }
-  }
-}
-
-TEST(Precision, TakesForGradientsOfFastThoseOfHigh) {
-  const Processor amx = processor("GenuineIntel", 6, "AMX");
-  EXPECT_EQ(fastest_gradient_engine(Precision::fast, processor("AuthenticAMD", 25, "AVX2")),
-            Engine::float32);
-  EXPECT_EQ(fastest_gradient_engine(Precision::float32, amx), Engine::bfloat16_six);
-  for (const Precision precision : {Precision::high, Precision::fast}) {
-    EXPECT_EQ(fastest_gradient_engine(precision, amx), Engine::bfloat16_three);
-  }
+  EXPECT_TRUE(std::isinf(
+      ablation_precision(Precision::high, processor("GenuineIntel", 6, "AMX"), 0, 0).exact_above));
 }
 
 TEST(Precision, NamesAreReadBack) {

@@ -11,6 +11,7 @@
 #include "headscope/parameters.hpp"
 #include "headscope/results.hpp"
 #include "headscope/statistics_file.hpp"
+#include "support/random_weights.hpp"
 #include "support/results_sample.hpp"
 #include "support/same_results.hpp"
 #include "support/temporary_directory.hpp"
@@ -87,13 +88,8 @@ int unnoticed_damages(const std::string& path, int n_copy,
 }
 
 Model sample_model() {
-  ModelConfig config;
-  config.n_layer = 2;
-  config.n_head = 2;
-  config.d_model = 8;
-  config.d_mlp = 32;
-  config.n_ctx = 4;
-  config.d_vocab = 5;
+  ModelConfig config = test::config_of(
+      {.n_layer = 2, .n_head = 2, .d_model = 8, .d_mlp = 32, .n_ctx = 4, .d_vocab = 5});
   Model model = random_model(config, 1);
   model.tokenizer_vocab = R"({"a":0,"b":1,"ab":2,"c":3,"<|endoftext|>":4})";
   model.tokenizer_merges = "#version: 0.2\na b\n";

@@ -111,19 +111,6 @@ TEST_F(Hdf5File, DimensionScalesNameEachAxis) {
   EXPECT_THAT(in.scales("group/score"), ElementsAre("group/layer", "group/head"));
 }
 
-TEST_F(Hdf5File, HalfPrecisionRoundsToElevenBits) {
-  OutputFile out(path_);
-  const std::vector<float> values{0.F, 1.F, -2.5F, 0.1F, 65504.F, 6e-8F};
-  out.write("half", {6}, values, {.gzip_level = 0, .half_precision = true});
-  out.publish();
-
-  const InputFile in(path_);
-  EXPECT_EQ(in.info("half").type, "float16");
-  std::vector<float> back(6);
-  in.read("half", back, Finite::required);
-  EXPECT_THAT(back, ElementsAre(0.F, 1.F, -2.5F, 0.0999755859375F, 65504.F, 5.9604645e-8F));
-}
-
 TEST_F(Hdf5File, NothingAppearsBeforePublish) {
   std::ofstream(path_) << "old";
   {

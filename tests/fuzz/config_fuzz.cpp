@@ -3,14 +3,13 @@
 #include "fuzz.hpp"
 #include "model/config_fields.hpp"
 
+namespace headscope::fuzz {
+
 // A config.json.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace headscope;
-  using namespace headscope::fuzz;
-  static const MemoryFile file;
-  file.fill({reinterpret_cast<const char*>(data), size});
+void test_input(Bytes bytes) {
+  const std::string& path = file_with(bytes.rest());
   ConfigFields fields;
-  if (!read_or_refuse([&] { fields = ConfigFields::from_json_file(file.path()); })) return 0;
+  if (!read_or_refuse([&] { fields = ConfigFields::from_json_file(path); })) return;
   for (const auto& count : {fields.n_layer, fields.n_head, fields.n_embd, fields.n_inner,
                             fields.n_positions, fields.vocab_size}) {
     require(!count || (*count >= 1 && *count < Index{1} << 31), "counts are from 1 to 2^31 - 1");
@@ -19,5 +18,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(std::is_sorted(fields.pruned_heads->begin(), fields.pruned_heads->end()),
             "pruned heads ascend");
   }
-  return 0;
 }
+
+}  // namespace headscope::fuzz

@@ -55,20 +55,15 @@ std::size_t count_words(std::string_view text) {
 }
 
 }  // namespace
-}  // namespace headscope::fuzz
 
 // A CoNLL-U corpus; the first byte sets the context length and whether <|endoftext|> is prepended.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace headscope;
-  using namespace headscope::fuzz;
-  static const MemoryFile file;
-  Bytes bytes(data, size);
+void test_input(Bytes bytes) {
   const std::size_t room = bytes.below(256);
   CorpusContext context{&small_tokenizer(), room % 2 == 0, room < 128 ? 1 + room : 1024, 1000};
-  if (bytes.rest().starts_with("\x1f\x8b")) return 0;  // gzip
-  file.fill(bytes.rest());
+  if (bytes.rest().starts_with("\x1f\x8b")) return;  // gzip
+  const std::string& path = file_with(bytes.rest());
   read_or_refuse([&] {
-    const auto corpus = open_conllu(file.path(), context);
+    const auto corpus = open_conllu(path, context);
     const Index most_tokens = context.max_tokens + (context.prepend_bos ? 1 : 0);
     std::size_t n_word = 0;
     try {
@@ -84,5 +79,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       require(n_word == count_words(with_lf(bytes.rest())), "cutting loses no words");
     }
   });
-  return 0;
 }
+
+}  // namespace headscope::fuzz

@@ -52,13 +52,10 @@ void check_merger(Bytes& bytes) {
 }
 
 }  // namespace
-}  // namespace headscope::fuzz
 
 // The bytes serve as a text, and as the letters and merges of a small byte-pair encoding.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace headscope;
-  using namespace headscope::fuzz;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+void test_input(Bytes bytes) {
+  const std::string_view text = bytes.rest();
   const Tokenizer& tokenizer = small_tokenizer();
   const Tokenizer::Encoding encoding = tokenizer.encode(text);
   require(tokenizer.decode(encoding.ids) == text, "decoding gives the text again");
@@ -70,7 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     end = next;
   }
   require(end == text.size(), "spans cover the text");
-  Bytes bytes(data, size);
   check_merger(bytes);
-  return 0;
 }
+
+}  // namespace headscope::fuzz

@@ -26,6 +26,11 @@ extern "C" int LLVMFuzzerInitialize(int* /*n_argument*/, char*** /*arguments*/) 
   return H5set_free_list_limits(1 << 24, 1 << 23, 1 << 24, 1 << 23, 1 << 24, 1 << 23) < 0 ? 1 : 0;
 }
 
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  headscope::fuzz::test_input({data, size});
+  return 0;
+}
+
 // HDF5 leaks memory when it refuses a file.
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libhdf5";
@@ -74,16 +79,14 @@ std::string_view Bytes::rest() const {
   return {reinterpret_cast<const char*>(rest_.data()), rest_.size()};
 }
 
-MemoryFile::MemoryFile() : descriptor_(::memfd_create("headscope_fuzz", MFD_CLOEXEC)) {
-  require(descriptor_ >= 0, "files in memory can be made");
-  path_ = "/proc/self/fd/" + std::to_string(descriptor_);
-}
-
-void MemoryFile::fill(std::string_view bytes) const {
+const std::string& file_with(std::string_view content) {
+  static const int descriptor = ::memfd_create("headscope_fuzz", MFD_CLOEXEC);
+  static const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
   const bool filled =
-      ::ftruncate(descriptor_, 0) == 0 &&
-      ::pwrite(descriptor_, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
+      ::ftruncate(descriptor, 0) == 0 && ::pwrite(descriptor, content.data(), content.size(), 0) ==
+                                             static_cast<ssize_t>(content.size());
   require(filled, "a file in memory can be filled");
+  return path;
 }
 
 OutputPath::OutputPath() : path_("/dev/shm/headscope_fuzz_" + std::to_string(::getpid())) {}

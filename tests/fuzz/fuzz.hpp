@@ -53,17 +53,11 @@ class Bytes {
   std::span<const std::uint8_t> rest_;
 };
 
-/// A file in memory with a path, rewritten for each input.
-class MemoryFile {
- public:
-  MemoryFile();
-  const std::string& path() const { return path_; }
-  void fill(std::string_view bytes) const;
+/// What a target does with an input. Each target defines it.
+void test_input(Bytes bytes);
 
- private:
-  int descriptor_;
-  std::string path_;
-};
+/// Path of a file in memory that holds these bytes until the next call.
+const std::string& file_with(std::string_view content);
 
 /// Path of a file in memory that a test may write and read; removed at destruction.
 class OutputPath {

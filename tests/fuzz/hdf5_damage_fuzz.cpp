@@ -38,39 +38,35 @@ void damage(std::string& image, Bytes& bytes) {
 }
 
 }  // namespace
-}  // namespace headscope::fuzz
 
 // A valid file of any kind with damaged bytes, HDF5's own structures included.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace headscope;
-  using namespace headscope::fuzz;
+void test_input(Bytes bytes) {
   static const std::array<std::string, 5> images{model_image(false), model_image(true),
                                                  results_image(), statistics_image(),
                                                  token_ids_image()};
-  static const MemoryFile file;
-  Bytes bytes(data, size);
   const std::size_t kind = bytes.below(images.size());
   std::string image = images[kind];
   damage(image, bytes);
-  file.fill(image);
+  const std::string& path = file_with(image);
   read_or_refuse([&] {
     switch (kind) {
       case 0:
       case 1:
-        describe_file(file.path(), {2});
-        load_model(file.path(), {2});
+        describe_file(path, {2});
+        load_model(path, {2});
         break;
       case 2:
-        read_results(file.path());
+        read_results(path);
         break;
       case 3:
-        load_statistics(file.path());
+        load_statistics(path);
         break;
       default: {
-        const Corpus corpus({file.path()}, nullptr, {false, 8, 0});
+        const Corpus corpus({path}, nullptr, {false, 8, 0});
         corpus.piece(0);
       }
     }
   });
-  return 0;
 }
+
+}  // namespace headscope::fuzz

@@ -5,6 +5,7 @@
 #include "headscope/parameters.hpp"
 #include "headscope/results.hpp"
 #include "headscope/statistics_file.hpp"
+#include "support/random_weights.hpp"
 #include "support/results_sample.hpp"
 
 namespace headscope::fuzz {
@@ -40,14 +41,8 @@ std::string image_of(const auto& write) {
 }
 
 ModelConfig small_config() {
-  ModelConfig config;
-  config.n_layer = 1;
-  config.n_head = 2;
-  config.d_model = 4;
-  config.d_mlp = 6;
-  config.n_ctx = 3;
-  config.d_vocab = 5;
-  return config;
+  return test::config_of(
+      {.n_layer = 1, .n_head = 2, .d_model = 4, .d_mlp = 6, .n_ctx = 3, .d_vocab = 5});
 }
 
 std::string stored_name(const TensorSpec& spec, bool keras) {
@@ -217,6 +212,12 @@ std::string token_ids_image() {
 
 DraftWords token_ids_words() {
   return {{"tokens", "offsets", "tokens/a"}, {"name"}, texts};
+}
+
+const std::string& edited_file(const Hdf5Sample& sample, Bytes& bytes) {
+  Hdf5Draft draft(sample.image, sample.words);
+  draft.edit(bytes);
+  return file_with(draft.image());
 }
 
 }  // namespace headscope::fuzz

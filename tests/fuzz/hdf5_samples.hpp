@@ -21,4 +21,13 @@ DraftWords statistics_words();
 std::string token_ids_image();
 DraftWords token_ids_words();
 
+/// A file of a kind and the words to edit it with.
+struct Hdf5Sample {
+  std::string image;
+  DraftWords words;
+};
+
+/// Path of a copy of the sample, edited as the bytes say, until the next call.
+const std::string& edited_file(const Hdf5Sample& sample, Bytes& bytes);
+
 }  // namespace headscope::fuzz

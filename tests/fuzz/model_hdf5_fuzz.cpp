@@ -1,17 +1,14 @@
 #include "hdf5_samples.hpp"
 #include "model_checks.hpp"
 
+namespace headscope::fuzz {
+
 // A model with Hugging Face's names, changed object by object.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace headscope::fuzz;
-  static const std::string image = model_image(false);
-  static const DraftWords words = model_words(false);
-  static const MemoryFile file;
-  Bytes bytes(data, size);
+void test_input(Bytes bytes) {
+  static const Hdf5Sample sample{model_image(false), model_words(false)};
   const bool save_too = bytes.below(8) == 1;
-  Hdf5Draft draft(image, words);
-  draft.edit(bytes);
-  file.fill(draft.image());
-  check_model_file(file.path(), save_too);
-  return 0;
+  const std::string& path = edited_file(sample, bytes);
+  check_model_file(path, save_too);
 }
+
+}  // namespace headscope::fuzz

@@ -58,26 +58,19 @@ void check_same(const Results& a, const Results& b) {
 }
 
 }  // namespace
-}  // namespace headscope::fuzz
 
 // A results file, changed object by object.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace headscope;
-  using namespace headscope::fuzz;
-  static const std::string image = results_image();
-  static const DraftWords words = results_words();
-  static const MemoryFile file;
+void test_input(Bytes bytes) {
+  static const Hdf5Sample sample{results_image(), results_words()};
   static const OutputPath output;
-  Bytes bytes(data, size);
   const bool write_too = bytes.below(8) == 1;
-  Hdf5Draft draft(image, words);
-  draft.edit(bytes);
-  file.fill(draft.image());
+  const std::string& path = edited_file(sample, bytes);
   Results results;
-  if (!read_or_refuse([&] { results = read_results(file.path()); })) return 0;
+  if (!read_or_refuse([&] { results = read_results(path); })) return;
   check_results(results);
   if (write_too && read_or_refuse([&] { write_results(results, output.path()); })) {
     check_same(results, read_results(output.path()));
   }
-  return 0;
 }
+
+}  // namespace headscope::fuzz

@@ -29,15 +29,10 @@ void check_tensors(const SafetensorsFile& file, std::string_view bytes) {
 }
 
 }  // namespace
-}  // namespace headscope::fuzz
 
 // A safetensors file: the bytes unchanged, or as a header with its length added before and data
 // after.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace headscope;
-  using namespace headscope::fuzz;
-  static const MemoryFile file;
-  Bytes bytes(data, size);
+void test_input(Bytes bytes) {
   std::string content;
   if (bytes.below(8) == 7) {
     content = bytes.rest();
@@ -48,8 +43,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     content += bytes.rest();
     for (std::size_t i = 0; i < n_data; ++i) content += "\x3f\x01\x20\x3e"[i % 4];
   }
-  file.fill(content);
-  read_or_refuse([&] { check_tensors(SafetensorsFile(file.path()), content); });
-  if (SafetensorsFile::recognises(file.path())) check_model_file(file.path(), false);
-  return 0;
+  const std::string& path = file_with(content);
+  read_or_refuse([&] { check_tensors(SafetensorsFile(path), content); });
+  if (SafetensorsFile::recognises(path)) check_model_file(path, false);
 }
+
+}  // namespace headscope::fuzz

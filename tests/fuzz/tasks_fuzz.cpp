@@ -2,16 +2,14 @@
 #include "headscope/tasks.hpp"
 #include "small_tokenizer.hpp"
 
+namespace headscope::fuzz {
+
 // A file of minimal pairs; the first byte sets the context length.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace headscope;
-  using namespace headscope::fuzz;
-  static const MemoryFile file;
-  Bytes bytes(data, size);
+void test_input(Bytes bytes) {
   const Index max_tokens = 1 + bytes.below(64);
-  file.fill(bytes.rest());
+  const std::string& path = file_with(bytes.rest());
   read_or_refuse([&] {
-    const TaskFiles files({file.path()}, small_tokenizer(), {max_tokens, 100});
+    const TaskFiles files({path}, small_tokenizer(), {max_tokens, 100});
     require(!files.tasks().empty(), "a file holds a task");
     for (const Task& task : files.tasks()) {
       for (const TaskPair& pair : task.pairs) {
@@ -26,5 +24,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
     }
   });
-  return 0;
 }
+
+}  // namespace headscope::fuzz

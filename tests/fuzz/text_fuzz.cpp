@@ -2,21 +2,19 @@
 #include "fuzz.hpp"
 #include "small_tokenizer.hpp"
 
+namespace headscope::fuzz {
+
 // A plain-text corpus; the first byte sets the context length and whether <|endoftext|> is
 // prepended.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace headscope;
-  using namespace headscope::fuzz;
-  static const MemoryFile file;
-  Bytes bytes(data, size);
+void test_input(Bytes bytes) {
   const std::size_t room = bytes.below(256);
   const CorpusContext context{&small_tokenizer(), room % 2 == 0, room < 128 ? 1 + room : 1024,
                               1000};
-  if (bytes.rest().starts_with("\x1f\x8b")) return 0;  // gzip
-  file.fill(bytes.rest());
+  if (bytes.rest().starts_with("\x1f\x8b")) return;  // gzip
+  const std::string& path = file_with(bytes.rest());
   const std::string text_read = with_lf(bytes.rest());
   read_or_refuse([&] {
-    const auto corpus = open_plain_text(file.path(), context);
+    const auto corpus = open_plain_text(path, context);
     const Index n_bos = context.prepend_bos ? 1 : 0;
     std::size_t from = 0;
     for_each_piece(*corpus, [&](const Piece& piece) {
@@ -29,5 +27,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       from = found + text.size();
     });
   });
-  return 0;
 }
+
+}  // namespace headscope::fuzz

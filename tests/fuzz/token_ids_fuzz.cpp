@@ -2,25 +2,20 @@
 #include "headscope/corpus.hpp"
 #include "small_tokenizer.hpp"
 
+namespace headscope::fuzz {
+
 // A corpus of token ids, changed object by object.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace headscope;
-  using namespace headscope::fuzz;
-  static const std::string image = token_ids_image();
-  static const DraftWords words = token_ids_words();
-  static const MemoryFile file;
-  Bytes bytes(data, size);
+void test_input(Bytes bytes) {
+  static const Hdf5Sample sample{token_ids_image(), token_ids_words()};
   CorpusOptions options;
   options.prepend_bos = bytes.below(2) == 0;
   options.max_tokens = 2 + bytes.below(16);
   options.max_documents = bytes.below(4);
   const bool with_tokenizer = options.prepend_bos || bytes.below(2) == 0;
-  Hdf5Draft draft(image, words);
-  draft.edit(bytes);
-  file.fill(draft.image());
+  const std::string& path = edited_file(sample, bytes);
   read_or_refuse([&] {
     const Tokenizer* const tokenizer = with_tokenizer ? &small_tokenizer() : nullptr;
-    const Corpus corpus({file.path()}, tokenizer, options);
+    const Corpus corpus({path}, tokenizer, options);
     require(corpus.n_document() > 0, "a corpus has documents");
     require(options.max_documents == 0 || corpus.n_document() <= options.max_documents,
             "no more documents than asked for");
@@ -33,5 +28,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
     });
   });
-  return 0;
 }
+
+}  // namespace headscope::fuzz

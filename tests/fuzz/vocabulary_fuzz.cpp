@@ -3,12 +3,11 @@
 #include "small_tokenizer.hpp"
 #include "tokenizer_checks.hpp"
 
+namespace headscope::fuzz {
+
 // A tokenizer's vocabulary, its merges and a text to encode, separated by bytes 0xFF. The
 // vocabulary is used unchanged, or its lines become entries of a vocabulary that has every byte.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace headscope;
-  using namespace headscope::fuzz;
-  Bytes bytes(data, size);
+void test_input(Bytes bytes) {
   const bool as_it_comes = bytes.below(2) == 0;
   const auto parts = fields::split(bytes.rest(), '\xff');
   std::string vocabulary(parts[0]);
@@ -20,5 +19,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Tokenizer tokenizer(vocabulary, parts.size() > 1 ? parts[1] : "", "vocabulary");
     check_round_trip(tokenizer, parts.size() > 2 ? parts[2] : "abc abc");
   });
-  return 0;
 }
+
+}  // namespace headscope::fuzz

@@ -15,6 +15,7 @@
 #include "headscope/parameters.hpp"
 #include "support/golden.hpp"
 #include "support/message_of.hpp"
+#include "support/random_weights.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace headscope {
@@ -226,12 +227,11 @@ TEST(ModelHeads, AreThoseOfThePublishedGPT2WithTheSameShapes) {
   const test::TemporaryDirectory folder;
   const std::string path = folder.file("model.safetensors");
   const auto heads = [&](Index n_layer, Index d_model, Index n_ctx) {
-    ModelConfig config;
-    config.n_layer = n_layer;
-    config.n_head = 1;
-    config.d_model = d_model;
-    config.d_mlp = 4 * d_model;
-    config.n_ctx = n_ctx;
+    ModelConfig config = test::config_of({.n_layer = n_layer,
+                                          .n_head = 1,
+                                          .d_model = d_model,
+                                          .d_mlp = 4 * d_model,
+                                          .n_ctx = n_ctx});
     declare_attention_weights(config, path);
     return describe_file(path).model->config.n_head;
   };

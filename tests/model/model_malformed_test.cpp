@@ -14,6 +14,7 @@
 #include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
 #include "support/message_of.hpp"
+#include "support/random_weights.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace headscope {
@@ -26,13 +27,8 @@ struct FileContent {
   std::map<std::string, std::vector<std::int64_t>> integer_tensors;
 
   FileContent() {
-    ModelConfig config;
-    config.n_layer = 2;
-    config.n_head = 2;
-    config.d_model = 4;
-    config.d_mlp = 16;
-    config.n_ctx = 3;
-    config.d_vocab = 5;
+    ModelConfig config = test::config_of(
+        {.n_layer = 2, .n_head = 2, .d_model = 4, .d_mlp = 16, .n_ctx = 3, .d_vocab = 5});
     const Model model = random_model(config, 1);
     for (const TensorSpec& spec : gpt2_tensors()) {
       if (spec.presence == Presence::optional) continue;

@@ -7,19 +7,15 @@
 #include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
 #include "support/message_of.hpp"
+#include "support/random_weights.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace headscope {
 namespace {
 
 ModelConfig odd_config() {
-  ModelConfig config;
-  config.n_layer = 2;
-  config.n_head = 3;
-  config.d_model = 6;
-  config.d_mlp = 10;
-  config.n_ctx = 4;
-  config.d_vocab = 7;
+  ModelConfig config = test::config_of(
+      {.n_layer = 2, .n_head = 3, .d_model = 6, .d_mlp = 10, .n_ctx = 4, .d_vocab = 7});
   config.layer_norm_epsilon = 1e-3;
   config.activation = Activation::relu;
   config.tied_unembedding = false;
@@ -72,27 +68,10 @@ TEST_F(ModelSave, LoadGivesBackTheModel) {
 
 TEST_F(ModelSave, AConvertedKerasFileIsTheSameModel) {
   const Model keras = load_model(std::string(HEADSCOPE_TEST_DATA) + "/tiny_tf/tf_model.h5");
-  save_model(keras, path_, {.half_precision = false, .gzip_level = 6});
+  save_model(keras, path_);
   expect_same_weights(keras, load_model(path_), 0);
   // Hugging Face's layout [in, out], so that other programs can read it.
   EXPECT_EQ(hdf5::InputFile(path_).info("h.0.mlp.c_fc.weight").shape, (Shape{18, 72}));
-}
-
-TEST_F(ModelSave, HalfPrecisionHalvesTheBytes) {
-  Model model = random_model(odd_config(), 9);
-  save_model(model, path_, {.half_precision = true});
-  EXPECT_EQ(hdf5::InputFile(path_).info("wte.weight").type, "float16");
-  const Model back = load_model(path_);
-  for (Index i = 0; i < model.W_E.n_elem; ++i) {
-    // Half a unit in the last of 11 bits; below 2^-14, half a subnormal step.
-    ASSERT_NEAR(back.W_E[i], model.W_E[i], 0x1p-25 + 0x1p-11 * std::abs(model.W_E[i]));
-  }
-  model.W_P(1, 2) = 70000;
-  EXPECT_EQ(
-      test::message_of<DataError>([&] { save_model(model, path_, {.half_precision = true}); }),
-      path_ +
-          ":wpe.weight: expected values that float16 can hold, up to 65504, "
-          "got 70000.000000");
 }
 
 TEST_F(ModelSave, AnAttentionOnlyModelStaysOne) {

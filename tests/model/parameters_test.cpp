@@ -8,30 +8,23 @@
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
 #include "support/double_reference.hpp"
+#include "support/random_weights.hpp"
 
 namespace headscope {
 namespace {
 
 ModelConfig gpt2_small() {
-  ModelConfig config;
-  config.n_layer = 12;
-  config.n_head = 12;
-  config.d_model = 768;
-  config.d_mlp = 3072;
-  config.n_ctx = 1024;
-  config.d_vocab = 50257;
-  return config;
+  return test::config_of({.n_layer = 12,
+                          .n_head = 12,
+                          .d_model = 768,
+                          .d_mlp = 3072,
+                          .n_ctx = 1024,
+                          .d_vocab = 50257});
 }
 
 ModelConfig tiny() {
-  ModelConfig config;
-  config.n_layer = 2;
-  config.n_head = 2;
-  config.d_model = 4;
-  config.d_mlp = 6;
-  config.n_ctx = 3;
-  config.d_vocab = 5;
-  return config;
+  return test::config_of(
+      {.n_layer = 2, .n_head = 2, .d_model = 4, .d_mlp = 6, .n_ctx = 3, .d_vocab = 5});
 }
 
 TEST(ParameterCounts, GPT2SmallHas124439808) {

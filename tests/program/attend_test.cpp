@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "headscope/model.hpp"
+#include "support/random_weights.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -140,13 +141,7 @@ TEST(Attend, RefusesModelsThatCannotReadText) {
   const TemporaryDirectory folder;
   const std::string no_tokenizer = folder.file("model.h5"),
                     attention = HEADSCOPE_TEST_DATA "/tiny_flat/attention_only.h5";
-  ModelConfig config;
-  config.n_layer = config.n_head = 2;
-  config.d_model = 16;
-  config.d_mlp = 64;
-  config.n_ctx = 32;
-  config.d_vocab = 40;
-  save_model(random_model(config, 1), no_tokenizer);
+  save_model(random_model(test::tiny_config(), 1), no_tokenizer);
   expect_attend_refused(
       {"x", "--model", no_tokenizer}, 1,
       no_tokenizer + ": expected a tokenizer with the model or as --tokenizer, got none");

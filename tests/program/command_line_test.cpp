@@ -13,6 +13,7 @@
 #include "headscope/figure.hpp"
 #include "headscope/model.hpp"
 #include "registry.hpp"
+#include "support/random_weights.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -27,17 +28,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-
-ModelConfig small_config() {
-  ModelConfig config;
-  config.n_layer = 2;
-  config.n_head = 2;
-  config.d_model = 16;
-  config.d_mlp = 64;
-  config.n_ctx = 32;
-  config.d_vocab = 40;
-  return config;
-}
 
 /// Expects this exit status, one line on stderr and nothing on stdout.
 void expect_refused(const std::vector<std::string>& arguments, int exit_status,
@@ -187,7 +177,7 @@ TEST(CommandLine, AnalysisOfTextWithoutCorpusIsRefused) {
     found = true;
     const TemporaryDirectory directory;
     const std::string model = directory.file("model.h5");
-    save_model(random_model(small_config(), 1), model);
+    save_model(random_model(test::tiny_config(), 1), model);
     expect_refused({"run", "--model", model, "--analyses", analysis.info.name, "--output",
                     directory.file("out")},
                    2, "--analyses " + analysis.info.name + ": expected --corpus, got none");
@@ -208,7 +198,7 @@ TEST(CommandLine, AttentionWeightsAloneAreRefusedBeforeACorpusIsAskedFor) {
 TEST(CommandLine, WeightsRunWritesResultsTablesFiguresAndReport) {
   const TemporaryDirectory directory;
   const std::string model = directory.file("model.h5"), out = directory.file("out");
-  save_model(random_model(small_config(), 1), model);
+  save_model(random_model(test::tiny_config(), 1), model);
   const Finished finished = run_headscope({"run", "--model", model, "--output", out});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_EQ(finished.out, out + "/report.html\n");
@@ -284,7 +274,7 @@ TEST(CommandLine, WithoutGnuplotARunHasAllButFigures) {
 TEST(CommandLine, ReportRedrawsWithoutTheModel) {
   const TemporaryDirectory directory;
   const std::string model = directory.file("model.h5"), out = directory.file("out");
-  save_model(random_model(small_config(), 1), model);
+  save_model(random_model(test::tiny_config(), 1), model);
   ASSERT_EQ(run_headscope({"run", "--model", model, "--output", out, "--quiet"}).exit_status, 0);
   const std::string before = test::read_file(out + "/report.html");
   fs::remove(model);
@@ -319,7 +309,7 @@ TEST(CommandLine, ReportOfAnOlderResultsFileAsksForANewRun) {
 TEST(CommandLine, OutputsOfAnEarlierRunGoAndOtherFilesStay) {
   const TemporaryDirectory directory;
   const std::string model = directory.file("model.h5"), out = directory.file("out");
-  save_model(random_model(small_config(), 1), model);
+  save_model(random_model(test::tiny_config(), 1), model);
   const auto run = [&](const char* analysis) {
     const Finished finished =
         run_headscope({"run", "--model", model, "--analyses", analysis, "--nulls", "2", "--figures",
@@ -346,7 +336,7 @@ TEST(CommandLine, OutputsOfAnEarlierRunGoAndOtherFilesStay) {
 TEST(CommandLine, RecordedCommandLineCanBeTypedAgain) {
   const TemporaryDirectory directory;
   const std::string model = directory.file("my model's.h5"), out = directory.file("out");
-  save_model(random_model(small_config(), 1), model);
+  save_model(random_model(test::tiny_config(), 1), model);
   ASSERT_EQ(run_headscope({"run", "--model", model, "--analyses", "parameters", "--nulls=2",
                            "--output", out, "--quiet"})
                 .exit_status,
@@ -365,7 +355,7 @@ TEST(CommandLine, ConfigThatIsAFolderIsRefused) {
 TEST(CommandLine, ConfigFileSetsOptionsAndTheCommandLineWins) {
   const TemporaryDirectory directory;
   const std::string model = directory.file("model.h5"), out = directory.file("out");
-  save_model(random_model(small_config(), 1), model);
+  save_model(random_model(test::tiny_config(), 1), model);
   test::write_file(directory.file("run.cfg"),
                    "model = " + model + "\nseed = 5\nnulls = 7\nquiet = true\n");
   const Finished finished =
@@ -381,7 +371,7 @@ TEST(CommandLine, ConfigFileSetsOptionsAndTheCommandLineWins) {
 TEST(CommandLine, ConvertWritesAModelThatLoadsEqual) {
   const TemporaryDirectory directory;
   const std::string in = directory.file("in.h5"), out = directory.file("out.h5");
-  const Model model = random_model(small_config(), 3);
+  const Model model = random_model(test::tiny_config(), 3);
   save_model(model, in);
   const Finished finished = run_headscope({"convert", in, out});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;

@@ -6,6 +6,7 @@
 
 #include "headscope/comparison.hpp"
 #include "headscope/model.hpp"
+#include "support/random_weights.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -32,13 +33,8 @@ class CompareCommand : public testing::Test {
   static void TearDownTestSuite() { runs_.reset(); }
 
   static void make_run(const std::string& name, std::uint64_t n_head, std::uint64_t seed) {
-    ModelConfig config;
-    config.n_layer = 2;
+    ModelConfig config = test::tiny_config();
     config.n_head = n_head;
-    config.d_model = 16;
-    config.d_mlp = 64;
-    config.n_ctx = 32;
-    config.d_vocab = 40;
     const std::string model = runs_->file(name + ".h5");
     save_model(random_model(config, seed), model);
     const Finished run =

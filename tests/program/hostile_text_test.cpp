@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "headscope/model.hpp"
+#include "support/random_weights.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -40,13 +41,8 @@ class HostileText : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = new test::TemporaryDirectory;
-    ModelConfig config;
-    config.n_layer = 2;
-    config.n_head = 2;
-    config.d_model = 16;
-    config.d_mlp = 32;
-    config.n_ctx = 48;
-    config.d_vocab = 600;
+    ModelConfig config = test::config_of(
+        {.n_layer = 2, .n_head = 2, .d_model = 16, .d_mlp = 32, .n_ctx = 48, .d_vocab = 600});
     const std::string model = folder_->file(hostile + "\n.h5");
     save_model(random_model(config, 1), model);
     std::string corpus = "# newdoc id = " + hostile + "\n# global.Entity = eid-etype-head\n";

@@ -1,5 +1,3 @@
-#include "headscope/memory.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,9 +5,11 @@
 #include <fstream>
 
 #include "headscope/model.hpp"
+#include "headscope/parameters.hpp"
 #include "headscope/results.hpp"
 #include "headscope/run_memory.hpp"
 #include "registry.hpp"
+#include "support/random_weights.hpp"
 #include "support/results_sample.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
@@ -52,14 +52,12 @@ TEST(Memory, StaysTheSameForTenTimesTheCorpus) {
 }
 
 ModelConfig config_of(Index n_layer, Index n_head, Index d_model, Index d_mlp, Index n_ctx) {
-  ModelConfig config;
-  config.n_layer = n_layer;
-  config.n_head = n_head;
-  config.d_model = d_model;
-  config.d_mlp = d_mlp;
-  config.n_ctx = n_ctx;
-  config.d_vocab = 2560;
-  return config;
+  return test::config_of({.n_layer = n_layer,
+                          .n_head = n_head,
+                          .d_model = d_model,
+                          .d_mlp = d_mlp,
+                          .n_ctx = n_ctx,
+                          .d_vocab = 2560});
 }
 
 /// A wide model, whose patterns and sums take a large share of the memory.

@@ -12,6 +12,7 @@
 #include "headscope/results.hpp"
 #include "option_parser.hpp"
 #include "run_setup.hpp"
+#include "support/random_weights.hpp"
 #include "support/same_results.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
@@ -175,12 +176,8 @@ INSTANTIATE_TEST_SUITE_P(Resume, Signal, testing::Values(SIGINT, SIGTERM));
 TEST(Resume, ASignalInsideADocumentIsHeeded) {
   const TemporaryDirectory folder;
   const std::string output = folder.file("out");
-  ModelConfig config;
-  config.n_layer = config.n_head = 12;
-  config.d_model = 384;
-  config.d_mlp = 1536;
-  config.n_ctx = 512;
-  config.d_vocab = 300;
+  ModelConfig config = test::config_of(
+      {.n_layer = 12, .n_head = 12, .d_model = 384, .d_mlp = 1536, .n_ctx = 512, .d_vocab = 300});
   save_model(random_model(config, 1), folder.file("m.h5"));
   TokenIds tokens(config.n_ctx);
   for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<TokenId>(i * i % 300);

@@ -169,35 +169,6 @@ TEST(Results, TextThatIsNotUtf8IsMadeSo) {
               ElementsAre("\uFFFD half a letter", "a\uFFFDb"));
 }
 
-TEST(Results, DamageIsAnErrorNotAWrongNumber) {
-  const test::TemporaryDirectory folder;
-  Results results;
-  ResultsGroup group;
-  group.name = "g";
-  group.add_dimension(Dimension::count("x", 500));
-  Array values({500});
-  for (std::size_t i = 0; i < 500; ++i) values.values[i] = std::sin(static_cast<double>(i));
-  group.add(reals("wave", {"x"}, values));
-  results.groups = {group};
-  const std::string path = folder.file("results.h5");
-  write_results(results, path);
-  const std::string whole = test::read_file(path);
-  int refused = 0;
-  for (std::size_t at = 600; at < whole.size(); at += 97) {
-    std::string damaged = whole;
-    damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
-    test::write_file(path, damaged);
-    try {
-      const Results read = read_results(path);
-      EXPECT_TRUE(same_numbers(read.group("g").variable("wave").values.values, values.values))
-          << "byte " << at;
-    } catch (const Error&) {
-      ++refused;
-    }
-  }
-  EXPECT_GT(refused, 10);
-}
-
 TEST(Results, RefusesOtherFiles) {
   const test::TemporaryDirectory folder;
   const std::string path = folder.file("other.h5");

@@ -30,15 +30,31 @@ class Normal {
   std::normal_distribution<float> normal_;
 };
 
-inline ModelConfig small_config() {
+/// The counts and widths of a ModelConfig.
+struct ConfigShape {
+  Index n_layer = 1, n_head = 1, d_model = 0, d_mlp = 0, n_ctx = 0, d_vocab = 0;
+};
+
+inline ModelConfig config_of(const ConfigShape& shape) {
   ModelConfig config;
-  config.n_layer = 3;
-  config.n_head = 4;
-  config.d_model = 32;
-  config.d_mlp = 96;
-  config.n_ctx = 160;
-  config.d_vocab = 1500;
+  config.n_layer = shape.n_layer;
+  config.n_head = shape.n_head;
+  config.d_model = shape.d_model;
+  config.d_mlp = shape.d_mlp;
+  config.n_ctx = shape.n_ctx;
+  config.d_vocab = shape.d_vocab;
   return config;
+}
+
+inline ModelConfig small_config() {
+  return config_of(
+      {.n_layer = 3, .n_head = 4, .d_model = 32, .d_mlp = 96, .n_ctx = 160, .d_vocab = 1500});
+}
+
+/// For models that only have to be there.
+inline ModelConfig tiny_config() {
+  return config_of(
+      {.n_layer = 2, .n_head = 2, .d_model = 16, .d_mlp = 64, .n_ctx = 32, .d_vocab = 40});
 }
 
 /// A model in which every weight matters: no bias is zero and no gain is one.

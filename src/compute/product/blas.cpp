@@ -53,41 +53,41 @@ struct Product {
                      " does not fit " + shape(C.n_row, C.n_col));
   }
 
-  // The part of the product that fills rows [row, row_end) and columns [col, col_end) of C.
+  // Fills rows [row, row_end) and columns [col, col_end) of C.
   void compute(Index row, Index row_end, Index col, Index col_end) const {
     if (row >= row_end || col >= col_end) return;
     const bool a = transpose_A == Transpose::yes, b = transpose_B == Transpose::yes;
-    const float* const A_part = A.data + (a ? row * A.stride : row);
-    const float* const B_part = B.data + (b ? col : col * B.stride);
+    const float* const A_block = A.data + (a ? row * A.stride : row);
+    const float* const B_block = B.data + (b ? col : col * B.stride);
     const auto blas_int = [](Index value) { return static_cast<blasint>(value); };
     cblas_sgemm(CblasColMajor, a ? CblasTrans : CblasNoTrans, b ? CblasTrans : CblasNoTrans,
-                blas_int(row_end - row), blas_int(col_end - col), blas_int(inner()), alpha, A_part,
-                blas_int(std::max<Index>(A.stride, 1)), B_part,
+                blas_int(row_end - row), blas_int(col_end - col), blas_int(inner()), alpha, A_block,
+                blas_int(std::max<Index>(A.stride, 1)), B_block,
                 blas_int(std::max<Index>(B.stride, 1)), beta, C.data + row + col * C.stride,
                 blas_int(std::max<Index>(C.stride, 1)));
   }
 };
 
-// Start of part `part` of `n_part` nearly equal aligned parts of [0, count).
-Index part_start(Index part, Index n_part, Index count) {
-  if (part == n_part) return count;
-  const Index exact = count * part / n_part;
+// Start of one of `n_block` nearly equal aligned blocks of [0, count).
+Index block_start(Index block, Index n_block, Index count) {
+  if (block == n_block) return count;
+  const Index exact = count * block / n_block;
   return exact / block_alignment * block_alignment;
 }
 
-// Number of row parts in the thread grid with the least packing: each thread packs its rows of A
-// and its columns of B.
-Index row_parts(Index n_thread, Index n_row, Index n_col) {
+// Number of blocks of rows in the thread grid with the least packing: each thread packs its rows of
+// A and its columns of B.
+Index row_blocks(Index n_thread, Index n_row, Index n_col) {
   Index best = 1;
   double least = -1;
-  for (Index parts = 1; parts <= n_thread; ++parts) {
-    if (n_thread % parts != 0) continue;
-    const Index column_parts = n_thread / parts;
-    const double packed = static_cast<double>(n_row) / static_cast<double>(parts) +
-                          static_cast<double>(n_col) / static_cast<double>(column_parts);
+  for (Index rows = 1; rows <= n_thread; ++rows) {
+    if (n_thread % rows != 0) continue;
+    const Index columns = n_thread / rows;
+    const double packed = static_cast<double>(n_row) / static_cast<double>(rows) +
+                          static_cast<double>(n_col) / static_cast<double>(columns);
     if (least < 0 || packed < least) {
       least = packed;
-      best = parts;
+      best = rows;
     }
   }
   return best;
@@ -139,13 +139,13 @@ void multiply(ConstView A, Transpose transpose_A, ConstView B, Transpose transpo
     product.compute(0, C.n_row, 0, C.n_col);
     return;
   }
-  const Index n_row_part = row_parts(n_thread, C.n_row, C.n_col);
-  const Index n_col_part = n_thread / n_row_part;
+  const Index n_row_block = row_blocks(n_thread, C.n_row, C.n_col);
+  const Index n_col_block = n_thread / n_row_block;
 #pragma omp parallel for schedule(static) num_threads(static_cast <int>(n_thread))
-  for (Index part = 0; part < n_thread; ++part) {
-    const Index r = part % n_row_part, c = part / n_row_part;
-    product.compute(part_start(r, n_row_part, C.n_row), part_start(r + 1, n_row_part, C.n_row),
-                    part_start(c, n_col_part, C.n_col), part_start(c + 1, n_col_part, C.n_col));
+  for (Index block = 0; block < n_thread; ++block) {
+    const Index r = block % n_row_block, c = block / n_row_block;
+    product.compute(block_start(r, n_row_block, C.n_row), block_start(r + 1, n_row_block, C.n_row),
+                    block_start(c, n_col_block, C.n_col), block_start(c + 1, n_col_block, C.n_col));
   }
 }
 

@@ -34,13 +34,13 @@ struct Group {
 /// y += each column's and output's integer product times their scales, rounded once; `add` false
 /// overwrites y. All kernels give the same numbers.
 /// @param stride  of y's columns.
-using Kernel = void (*)(const Group& part, float* y, Index stride, bool add);
+using Kernel = void (*)(const Group& g, float* y, Index stride, bool add);
 
-void multiply_portable(const Group& part, float* y, Index stride, bool add);
+void multiply_portable(const Group& g, float* y, Index stride, bool add);
 #if defined(__x86_64__)
-void multiply_avx2(const Group& part, float* y, Index stride, bool add);
-void multiply_avx_vnni(const Group& part, float* y, Index stride, bool add);
-void multiply_avx512_vnni(const Group& part, float* y, Index stride, bool add);
+void multiply_avx2(const Group& g, float* y, Index stride, bool add);
+void multiply_avx_vnni(const Group& g, float* y, Index stride, bool add);
+void multiply_avx512_vnni(const Group& g, float* y, Index stride, bool add);
 #endif
 
 }  // namespace headscope::int16

@@ -30,14 +30,14 @@ HEADSCOPE_VECTORISED void multiply_column(const std::int16_t* x, float x_scale,
 
 }  // namespace
 
-void multiply_portable(const Group& part, float* y, Index stride, bool add) {
-  for (Index c = 0; c < part.n_column; ++c) {
+void multiply_portable(const Group& g, float* y, Index stride, bool add) {
+  for (Index c = 0; c < g.n_column; ++c) {
     float* const column = y + c * stride;
     if (!add) std::fill_n(column, 2 * outputs_together, 0.0F);
     for (Index half = 0; half < 2; ++half) {
-      multiply_column(part.x + c * part.x_stride, part.x_scale[c * part.x_scale_stride],
-                      part.w + half * part.w_stride, part.w_scale + half * part.w_scale_stride,
-                      part.n_pair, column + half * outputs_together);
+      multiply_column(g.x + c * g.x_stride, g.x_scale[c * g.x_scale_stride],
+                      g.w + half * g.w_stride, g.w_scale + half * g.w_scale_stride, g.n_pair,
+                      column + half * outputs_together);
     }
   }
 }

@@ -72,7 +72,6 @@ double speed_of(Engine engine, const Processor& processor) {
   return 0;
 }
 
-/// @param is_exact_enough  of an EngineEntry.
 template <typename Predicate>
 Engine fastest_of(const Processor& processor, const Predicate& is_exact_enough) {
   const EngineEntry* best = &entry_of(Engine::float32);
@@ -93,37 +92,36 @@ VocabularySample vocabulary_sample(Precision precision, Index d_vocab, std::uint
 
 }  // namespace
 
-Engine fastest_engine(Precision precision, const Processor& processor) {
-  return fastest_of(processor,
-                    [&](const EngineEntry& entry) { return entry.precision <= precision; });
-}
-
-Engine fastest_gradient_engine(Precision precision, const Processor& processor) {
-  return fastest_engine(precision == Precision::fast ? Precision::high : precision, processor);
+Engines fastest_engines(Precision precision, const Processor& processor) {
+  const auto fastest = [&](Precision of_all, bool again) {
+    return fastest_of(processor, [&](const EngineEntry& entry) {
+      return entry.precision <= of_all || (again && entry.high_up_to > 0);
+    });
+  };
+  return {fastest(Precision::float32, false), fastest(precision, precision == Precision::high),
+          fastest(std::min(precision, Precision::high), false)};
 }
 
 AblationPrecision ablation_precision(Precision precision, const Processor& processor, Index d_vocab,
                                      std::uint64_t seed) {
-  const Engine engine = fastest_of(processor, [&](const EngineEntry& entry) {
-    return entry.precision <= precision || (precision == Precision::high && entry.high_up_to > 0);
-  });
-  return {engine, fastest_engine(Precision::float32, processor),
-          vocabulary_sample(precision, d_vocab, seed),
-          precision == Precision::high ? entry_of(engine).high_up_to : any_effect};
+  const Engine differences = fastest_engines(precision, processor).differences;
+  return {vocabulary_sample(precision, d_vocab, seed),
+          precision == Precision::high ? entry_of(differences).high_up_to : any_effect};
 }
 
 std::string precision_summary(const Processor& processor) {
   constexpr Index gpt2_vocabulary = 50257;
   std::string text;
   for (const Precision precision : {Precision::float32, Precision::high, Precision::fast}) {
-    const auto [engine, passes, sample, exact_above] =
-        ablation_precision(precision, processor, gpt2_vocabulary, 0);
-    text += "precision " + precision_name(precision) + ": products by " + engine_name(engine);
-    const double speed = speed_of(engine, processor);
+    const Engines engines = fastest_engines(precision, processor);
+    const auto [sample, exact_above] = ablation_precision(precision, processor, gpt2_vocabulary, 0);
+    text += "precision " + precision_name(precision) + ": products by " +
+            engine_name(engines.differences);
+    const double speed = speed_of(engines.differences, processor);
     if (speed > 1) text += ", " + number_text(speed, 2) + " times OpenBLAS's speed or more";
     if (exact_above < any_effect) {
       text += "; effects above " + number_text(exact_above, 2) + " times a typical one by " +
-              engine_name(passes);
+              engine_name(engines.passes);
     }
     if (!sample.is_whole()) {
       text += "; of GPT-2's vocabulary " + std::to_string(sample.n_probable) + " probable and " +

@@ -12,25 +12,25 @@ namespace {
 
 // Below this many elements, waking the threads takes longer than the work.
 constexpr Index least_threaded_size = 1 << 16;
-// Fewer columns do not repay the splitting of the weights.
-constexpr Index least_split_columns = 128;
-// So many split weights stay in a core's cache while columns go by, a block of them at a time.
+// Fewer columns do not repay packing the weights.
+constexpr Index least_packed_columns = 128;
+// Packed weights of this size stay in a core's cache while blocks of columns are multiplied.
 constexpr std::uint64_t most_weight_bytes = 900'000;
 constexpr Index most_inputs = 768, most_block_columns = 256;
 
-// The size of each but the last of nearly equal pieces of at most `most`, as many for each thread;
-// a multiple of `block`.
-Index even_piece(Index count, Index most, Index block, Index n_thread = 1) {
+// The size of nearly equal blocks of at most `most`, the same number for each thread; a multiple of
+// `multiple`. The last block may be smaller.
+Index even_block(Index count, Index most, Index multiple, Index n_thread = 1) {
   const auto quotient = [](Index a, Index b) { return (a + b - 1) / b; };
-  const Index n_piece = quotient(quotient(count, most), n_thread) * n_thread;
-  return std::min(most, quotient(quotient(count, n_piece), block) * block);
+  const Index n_block = quotient(quotient(count, most), n_thread) * n_thread;
+  return std::min(most, quotient(quotient(count, n_block), multiple) * multiple);
 }
 
 // Outputs whose weights stay in a core's cache.
-Index output_piece(Index n_in, Index n_out, const Arithmetic& arithmetic) {
+Index output_block(Index n_in, Index n_out, const Arithmetic& arithmetic) {
   constexpr Index block = Arithmetic::block;
   const std::uint64_t n_block = most_weight_bytes / arithmetic.bytes(n_in, block);
-  return even_piece(n_out, std::max<Index>(1, n_block) * block, block);
+  return even_block(n_out, std::max<Index>(1, n_block) * block, block);
 }
 
 Index input_count(blas::ConstView W, blas::Transpose transpose) {
@@ -52,7 +52,7 @@ blas::ConstView inputs_of(blas::ConstView W, blas::Transpose transpose, Index fi
   return transpose == blas::Transpose::yes ? W.rows(first, count) : W.cols(first, count);
 }
 
-// As many outputs and inputs, if there are.
+// The first n_out outputs and n_in inputs, or all if there are fewer.
 blas::ConstView first_of(blas::ConstView W, blas::Transpose transpose, Index n_in, Index n_out) {
   const bool transposed = transpose == blas::Transpose::yes;
   return W.rows(0, std::min(W.n_row, transposed ? n_in : n_out))
@@ -77,52 +77,44 @@ std::uint64_t packed_bytes(Index n_in, Index count, Engine engine) {
 
 }  // namespace
 
-Engine product_engine(Engine engine, Index n_column) {
-  return n_column < least_split_columns ? Engine::float32 : engine;
-}
-
-bool is_packed(Engine engine) {
-  return entry_of(engine).arithmetic != nullptr;
-}
-
-void SplitColumns::set(blas::ConstView X, Engine engine, float scale) {
+void PackedColumns::set(blas::ConstView X, const Products& products, float scale) {
   X_ = X;
-  engine_ = engine;
+  products_ = products;
   scale_ = scale;
-  arithmetic_ = entry_of(engine).arithmetic;
-  if (arithmetic_ == nullptr) return;
-  arithmetic_->set_size(X.n_row, X.n_col, packed_);
+  if (!products.packs()) return;
+  const Arithmetic& arithmetic = *products.arithmetic_;
+  arithmetic.set_size(X.n_row, X.n_col, packed_);
   const bool in_parallel = omp_in_parallel() == 0 && X.n_row * X.n_col >= least_threaded_size;
 #pragma omp parallel for schedule(static) if (in_parallel)
   for (Index c = 0; c < X.n_col; ++c) {
-    arithmetic_->pack_column(X.data + c * X.stride, scale, c, packed_);
+    arithmetic.pack_column(X.data + c * X.stride, scale, c, packed_);
   }
 }
 
-void SplitColumns::multiply_serial(blas::ConstView W, blas::Transpose transpose, blas::View Y,
-                                   bool add) const {
-  if (arithmetic_ == nullptr) {
+void PackedColumns::multiply_serial(blas::ConstView W, blas::Transpose transpose, blas::View Y,
+                                    bool add) const {
+  if (!products_->packs()) {
     blas::multiply_serial(W, transpose, X_, blas::Transpose::no, Y, scale_, add ? 1 : 0);
     return;
   }
   check_product(W, transpose, X_, Y);
-  thread_local SplitWeights weights;
-  const Index at_once = output_piece(X_.n_row, Y.n_row, *arithmetic_);
+  auto& weights = products_->scratch().of_thread<PackedWeights>();
+  const Index at_once = output_block(X_.n_row, Y.n_row, *products_->arithmetic_);
   for (Index first = 0; first < Y.n_row; first += at_once) {
     const Index count = std::min(at_once, Y.n_row - first);
-    weights.set(outputs_of(W, transpose, first, count), transpose, engine_);
+    weights.set(outputs_of(W, transpose, first, count), transpose, *products_);
     weights.multiply(*this, Y.rows(first, count), add);
   }
 }
 
-std::uint64_t SplitColumns::bytes(Index n_in, Index n_column, Engine engine) {
+std::uint64_t PackedColumns::bytes(Index n_in, Index n_column, Engine engine) {
   return packed_bytes(n_in, n_column, engine);
 }
 
-void SplitWeights::set(blas::ConstView W, blas::Transpose transpose, Engine engine) {
+void PackedWeights::set(blas::ConstView W, blas::Transpose transpose, const Products& products) {
   W_ = W;
   transpose_ = transpose;
-  arithmetic_ = entry_of(engine).arithmetic;
+  arithmetic_ = products.arithmetic_;
   if (arithmetic_ == nullptr) return;
   arithmetic_->set_size(input_count(W, transpose), output_count(W, transpose), packed_);
   for (Index o = 0; o < packed_.count; o += Arithmetic::block) {
@@ -130,7 +122,7 @@ void SplitWeights::set(blas::ConstView W, blas::Transpose transpose, Engine engi
   }
 }
 
-void SplitWeights::multiply(const SplitColumns& X, blas::View Y, bool add) const {
+void PackedWeights::multiply(const PackedColumns& X, blas::View Y, bool add) const {
   const blas::ConstView W = first_of(W_, transpose_, X.X_.n_row, Y.n_row);
   check_product(W, transpose_, X.X_, Y);
   if (arithmetic_ == nullptr) {
@@ -140,30 +132,30 @@ void SplitWeights::multiply(const SplitColumns& X, blas::View Y, bool add) const
   arithmetic_->multiply({X.packed_}, {packed_}, X.X_.n_row, Y, add);
 }
 
-std::uint64_t SplitWeights::bytes(Index n_in, Index n_out, Engine engine) {
+std::uint64_t PackedWeights::bytes(Index n_in, Index n_out, Engine engine) {
   return packed_bytes(n_in, n_out, engine);
 }
 
-void WeightProduct::set(blas::ConstView W, blas::Transpose transpose, Engine engine) {
+void WeightProduct::set(blas::ConstView W, blas::Transpose transpose, const Products& products) {
   W_ = W;
   transpose_ = transpose;
-  engine_ = engine;
-  const Arithmetic* const arithmetic = entry_of(engine).arithmetic;
+  products_ = products;
+  const Arithmetic* const arithmetic = products.arithmetic_;
   if (arithmetic == nullptr) return;
   const Index n_in = input_count(W, transpose), n_out = output_count(W, transpose);
-  const Index n_input = even_piece(n_in, most_inputs, arithmetic->input_block()),
-              n_piece = (n_in + n_input - 1) / n_input;
-  if (pieces_.size() < n_piece) pieces_.resize(n_piece);
-  for (Index i = 0; i < n_piece; ++i) {
-    arithmetic->set_size(std::min(n_input, n_in - i * n_input), n_out, pieces_[i]);
+  const Index n_input = even_block(n_in, most_inputs, arithmetic->input_block()),
+              n_block = (n_in + n_input - 1) / n_input;
+  if (blocks_.size() < n_block) blocks_.resize(n_block);
+  for (Index i = 0; i < n_block; ++i) {
+    arithmetic->set_size(std::min(n_input, n_in - i * n_input), n_out, blocks_[i]);
   }
   ThreadErrors errors;
 #pragma omp parallel for schedule(static)
   for (Index o = 0; o < n_out; o += Arithmetic::block) {
     errors.run([&] {
-      for (Index i = 0; i < n_piece; ++i) {
-        pack_outputs(*arithmetic, inputs_of(W, transpose, i * n_input, pieces_[i].n_in), transpose,
-                     o, pieces_[i]);
+      for (Index i = 0; i < n_block; ++i) {
+        pack_outputs(*arithmetic, inputs_of(W, transpose, i * n_input, blocks_[i].n_in), transpose,
+                     o, blocks_[i]);
       }
     });
   }
@@ -171,27 +163,27 @@ void WeightProduct::set(blas::ConstView W, blas::Transpose transpose, Engine eng
 }
 
 void WeightProduct::multiply(blas::ConstView X, blas::View Y, bool add) const {
-  const Arithmetic* const arithmetic = entry_of(product_engine(engine_, X.n_col)).arithmetic;
+  const Arithmetic* const arithmetic = products_->for_columns(X.n_col).arithmetic_;
   if (arithmetic == nullptr) {
     blas::multiply(W_, transpose_, X, blas::Transpose::no, Y, 1, add ? 1 : 0);
     return;
   }
   check_product(W_, transpose_, X, Y);
-  const Index block = even_piece(X.n_col, most_block_columns, Arithmetic::block,
+  const Index block = even_block(X.n_col, most_block_columns, Arithmetic::block,
                                  static_cast<Index>(blas::thread_count()));
-  const Index n_output = output_piece(pieces_.front().n_in, Y.n_row, *arithmetic);
+  const Index n_output = output_block(blocks_.front().n_in, Y.n_row, *arithmetic);
   ThreadErrors errors;
 #pragma omp parallel for schedule(dynamic)
   for (Index first = 0; first < X.n_col; first += block) {
     errors.run([&] {
-      thread_local SplitColumns columns;
+      auto& columns = products_->scratch().of_thread<PackedColumns>();
       const Index n_column = std::min(block, X.n_col - first);
       Index input = 0;
-      for (auto piece = pieces_.begin(); input < X.n_row; input += piece++->n_in) {
-        columns.set(X.rows(input, piece->n_in).cols(first, n_column), engine_);
+      for (auto packed = blocks_.begin(); input < X.n_row; input += packed++->n_in) {
+        columns.set(X.rows(input, packed->n_in).cols(first, n_column), *products_);
         for (Index output = 0; output < Y.n_row; output += n_output) {
           const Index n_out = std::min(n_output, Y.n_row - output);
-          arithmetic->multiply({columns.packed_}, {*piece, output}, piece->n_in,
+          arithmetic->multiply({columns.packed_}, {*packed, output}, packed->n_in,
                                Y.rows(output, n_out).cols(first, n_column), add || input > 0);
         }
       }
@@ -200,19 +192,19 @@ void WeightProduct::multiply(blas::ConstView X, blas::View Y, bool add) const {
   errors.rethrow();
 }
 
-void WeightProduct::multiply_serial(const SplitColumns& X, Index first, blas::View Y) const {
+void WeightProduct::multiply_serial(const PackedColumns& X, Index first, blas::View Y) const {
   const blas::ConstView columns = X.X_.cols(first, Y.n_col);
-  const Arithmetic* const arithmetic = entry_of(engine_).arithmetic;
+  const Arithmetic* const arithmetic = products_->arithmetic_;
   if (arithmetic == nullptr) {
     blas::multiply_serial(W_, transpose_, columns, blas::Transpose::no, Y, X.scale_);
     return;
   }
   check_product(W_, transpose_, columns, Y);
-  const Index n_output = output_piece(pieces_.front().n_in, Y.n_row, *arithmetic);
+  const Index n_output = output_block(blocks_.front().n_in, Y.n_row, *arithmetic);
   Index input = 0;
-  for (auto piece = pieces_.begin(); input < columns.n_row; input += piece++->n_in) {
+  for (auto packed = blocks_.begin(); input < columns.n_row; input += packed++->n_in) {
     for (Index output = 0; output < Y.n_row; output += n_output) {
-      arithmetic->multiply({X.packed_, first, input}, {*piece, output}, piece->n_in,
+      arithmetic->multiply({X.packed_, first, input}, {*packed, output}, packed->n_in,
                            Y.rows(output, std::min(n_output, Y.n_row - output)), input > 0);
     }
   }
@@ -223,15 +215,20 @@ std::uint64_t WeightProduct::bytes(Index n_in, Index n_out, Engine engine) {
 }
 
 std::uint64_t WeightProduct::thread_bytes(Engine engine) {
-  if (!is_packed(engine)) return 0;
-  return most_weight_bytes + SplitColumns::bytes(most_inputs, most_block_columns, engine);
+  if (entry_of(engine).arithmetic == nullptr) return 0;
+  return most_weight_bytes + PackedColumns::bytes(most_inputs, most_block_columns, engine);
 }
 
-void multiply_weights(Engine engine, blas::ConstView W, blas::Transpose transpose,
-                      blas::ConstView X, blas::View Y, bool add) {
-  // Kept, because fresh pages would cost as much as the splitting.
-  thread_local WeightProduct product;
-  product.set(W, transpose, product_engine(engine, X.n_col));
+Products Products::for_columns(Index n_column) const {
+  Products chosen = *this;
+  if (n_column < least_packed_columns) chosen.arithmetic_ = nullptr;
+  return chosen;
+}
+
+void Products::multiply(blas::ConstView W, blas::Transpose transpose, blas::ConstView X,
+                        blas::View Y, bool add) const {
+  auto& product = scratch_->shared<WeightProduct>();
+  product.set(W, transpose, for_columns(X.n_col));
   product.multiply(X, Y, add);
 }
 

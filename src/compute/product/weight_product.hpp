@@ -1,33 +1,55 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "compute/product/engines.hpp"
+#include "compute/product/scratch.hpp"
 
 namespace headscope {
 
-/// The engine for products of so many columns: few do not repay the splitting of the weights, or of
-/// keys and values.
-Engine product_engine(Engine engine, Index n_column);
-
-/// Whether an engine packs operands before it multiplies them, which repays with their use.
-bool is_packed(Engine engine);
-
-/// Activations made ready for an engine, for products with several weights.
-class SplitColumns {
+/// The products of one engine, with the memory that they reuse.
+class Products {
  public:
-  SplitColumns() = default;
-  SplitColumns(blas::ConstView X, Engine engine) { set(X, engine); }
-  /// Splits the columns, over the OpenMP threads if these are many and the threads not at work.
-  /// Forgets those before, but keeps their memory.
-  /// @param X      must outlive its use.
+  Products(Engine engine, Scratch& scratch)
+      : arithmetic_(entry_of(engine).arithmetic), scratch_(&scratch) {}
+
+  /// The products to use for `n_column` columns of activations: OpenBLAS's if the columns are too
+  /// few to repay packing the weights.
+  Products for_columns(Index n_column) const;
+
+  /// Whether operands are packed before they are multiplied. Packing is repaid by using an operand
+  /// several times.
+  bool packs() const { return arithmetic_ != nullptr; }
+
+  /// Y = W X, or Y += W X, split over the OpenMP threads, for weights that are used once.
+  /// @param W  out x in, or its transpose.
+  /// @throws ShapeError if the shapes do not fit.
+  void multiply(blas::ConstView W, blas::Transpose transpose, blas::ConstView X, blas::View Y,
+                bool add = false) const;
+
+  Scratch& scratch() const { return *scratch_; }
+
+ private:
+  friend class PackedColumns;
+  friend class PackedWeights;
+  friend class WeightProduct;
+  const Arithmetic* arithmetic_;  // null for OpenBLAS
+  Scratch* scratch_;
+};
+
+/// Activations packed for an engine, for products with several weights.
+class PackedColumns {
+ public:
+  PackedColumns() = default;
+  PackedColumns(blas::ConstView X, const Products& products) { set(X, products); }
+  /// Replaces the columns held before and reuses their memory. Packs over the OpenMP threads if the
+  /// columns are many and no parallel region is running.
+  /// @param X      must outlive the use of this object.
   /// @param scale  X is multiplied by it.
-  void set(blas::ConstView X, Engine engine, float scale = 1);
+  void set(blas::ConstView X, const Products& products, float scale = 1);
 
-  Engine engine() const { return engine_; }
-
-  /// Y = W X, or Y += W X, on the calling thread. The weights are split a few outputs at a time
-  /// while these are used.
+  /// Y = W X, or Y += W X, on the calling thread. Packs the weights a few outputs at a time.
   /// @param W  out x in, or its transpose.
   /// @throws ShapeError if the shapes do not fit.
   void multiply_serial(blas::ConstView W, blas::Transpose transpose, blas::View Y,
@@ -36,28 +58,27 @@ class SplitColumns {
   static std::uint64_t bytes(Index n_in, Index n_column, Engine engine);
 
  private:
-  friend class SplitWeights;
+  friend class PackedWeights;
   friend class WeightProduct;
   blas::ConstView X_;
-  Engine engine_ = Engine::float32;
+  std::optional<Products> products_;
   float scale_ = 1;
-  const Arithmetic* arithmetic_ = nullptr;
   Operand packed_;
 };
 
-/// Weights made ready for an engine on the calling thread, for products with their first outputs
-/// and inputs. A head's keys and values count as weights, which queries and patterns meet.
-class SplitWeights {
+/// Weights packed for an engine on the calling thread, for products with a leading block of them.
+/// In attention a head's keys and values are the weights; queries and patterns are the activations.
+class PackedWeights {
  public:
-  /// Forgets those before, but keeps their memory.
-  /// @param W  out x in, or its transpose. Must outlive its use.
-  void set(blas::ConstView W, blas::Transpose transpose, Engine engine);
+  /// Replaces the weights held before and reuses their memory.
+  /// @param W  out x in, or its transpose. Must outlive the use of this object.
+  void set(blas::ConstView W, blas::Transpose transpose, const Products& products);
 
   /// Y = W X, or Y += W X, for the first Y.n_row outputs and the first inputs, as many as X has
   /// rows.
-  /// @param X  split for the engine of these weights.
+  /// @param X  packed for the engine of these weights.
   /// @throws ShapeError if there are fewer, or X and Y differ in columns.
-  void multiply(const SplitColumns& X, blas::View Y, bool add = false) const;
+  void multiply(const PackedColumns& X, blas::View Y, bool add = false) const;
 
   static std::uint64_t bytes(Index n_in, Index n_out, Engine engine);
 
@@ -68,36 +89,30 @@ class SplitWeights {
   Operand packed_;
 };
 
-/// Weights made ready for an engine, for products with several activations: Y = W X.
+/// Weights packed for an engine, for products with several activations: Y = W X.
 class WeightProduct {
  public:
-  /// Splits the outputs over the OpenMP threads, and forgets those before, but keeps their memory.
-  /// @param W  out x in, or its transpose. Must outlive its use.
-  void set(blas::ConstView W, blas::Transpose transpose, Engine engine);
+  /// Replaces the weights held before and reuses their memory. Packs over the OpenMP threads.
+  /// @param W  out x in, or its transpose. Must outlive the use of this object.
+  void set(blas::ConstView W, blas::Transpose transpose, const Products& products);
 
   /// Y = W X, or Y += W X, split over the OpenMP threads.
   /// @throws ShapeError if the shapes do not fit.
   void multiply(blas::ConstView X, blas::View Y, bool add = false) const;
   /// Y = W X on the calling thread, for the Y.n_col columns of X from `first` on.
-  /// @param X      split for the engine of these weights.
+  /// @param X      packed for the engine of these weights.
   /// @param first  a multiple of Arithmetic::block.
-  void multiply_serial(const SplitColumns& X, Index first, blas::View Y) const;
+  void multiply_serial(const PackedColumns& X, Index first, blas::View Y) const;
 
   static std::uint64_t bytes(Index n_in, Index n_out, Engine engine);
-  /// Bytes of the work space that each thread keeps.
+  /// Bytes that `multiply` keeps for each thread.
   static std::uint64_t thread_bytes(Engine engine);
 
  private:
   blas::ConstView W_;
   blas::Transpose transpose_ = blas::Transpose::no;
-  Engine engine_ = Engine::float32;
-  std::vector<Operand> pieces_;  // some inputs of all outputs each; may be more than are in use
+  std::optional<Products> products_;
+  std::vector<Operand> blocks_;  // of inputs, with all outputs; may be more than are in use
 };
-
-/// Y = W X, or Y += W X, split over the OpenMP threads, for weights that are used once.
-/// @param W  out x in, or its transpose.
-/// @throws ShapeError if the shapes do not fit.
-void multiply_weights(Engine engine, blas::ConstView W, blas::Transpose transpose,
-                      blas::ConstView X, blas::View Y, bool add = false);
 
 }  // namespace headscope

@@ -62,15 +62,15 @@ template <Index... c>
 
 }  // namespace
 
-void multiply_avx512_vnni(const Group& part, float* y, Index stride, bool add) {
+void multiply_avx512_vnni(const Group& g, float* y, Index stride, bool add) {
   constexpr Index at_once = 12;
   Index first = 0;
-  for (; first + at_once <= part.n_column; first += at_once) {
-    avx512_vnni_columns(part, first, y + first * stride, stride, add,
+  for (; first + at_once <= g.n_column; first += at_once) {
+    avx512_vnni_columns(g, first, y + first * stride, stride, add,
                         std::make_integer_sequence<Index, at_once>());
   }
-  for (; first < part.n_column; ++first) {
-    avx512_vnni_columns(part, first, y + first * stride, stride, add,
+  for (; first < g.n_column; ++first) {
+    avx512_vnni_columns(g, first, y + first * stride, stride, add,
                         std::integer_sequence<Index, 0>());
   }
 }

@@ -1,4 +1,4 @@
-#include "headscope/pack.hpp"
+#include "headscope/sequence_batch.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 #include "headscope/gradient.hpp"
 #include "support/double_reference.hpp"
 #include "support/message_of.hpp"
+#include "support/products.hpp"
 #include "support/random_weights.hpp"
 
 namespace headscope {
@@ -41,21 +42,21 @@ std::vector<Pair> some_pairs(Index d_vocab) {
   return pairs;
 }
 
-/// Scores are scaled by layer: the attention of packs, ablation and gradient must know it too.
+/// Scores are scaled by layer: the attention of batches, ablation and gradient must know it too.
 ModelConfig scaled_config() {
   ModelConfig config = test::small_config();
   config.scale_by_inverse_layer = true;
   return config;
 }
 
-class PackTest : public testing::TestWithParam<bool> {
+class SequenceBatchTest : public testing::TestWithParam<bool> {
  protected:
-  PackTest() {
-    for (const Pair& pair : pairs_) pack_.add_pair(pair.a, pair.b, pair.n_shared, GetParam());
+  SequenceBatchTest() {
+    for (const Pair& pair : pairs_) batch_.add_pair(pair.a, pair.b, pair.n_shared, GetParam());
   }
 
   using ChangeZ = std::function<void(Index, arma::mat&)>;
-  /// The losses of the pack's predictions, each sequence run by itself.
+  /// The losses of the batch's predictions, each sequence run by itself.
   std::vector<double> losses_apart(const ChangeZ& change = [](Index, arma::mat&) {}) const {
     std::vector<double> losses;
     for (const Pair& pair : pairs_) {
@@ -77,18 +78,18 @@ class PackTest : public testing::TestWithParam<bool> {
 
   const Model model_ = test::random_weights(scaled_config(), 30);
   const std::vector<Pair> pairs_ = some_pairs(model_.config.d_vocab);
-  Pack pack_;
+  SequenceBatch batch_;
 };
 
-INSTANTIATE_TEST_SUITE_P(WithAndWithoutLastTokens, PackTest, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(WithAndWithoutLastTokens, SequenceBatchTest, testing::Bool());
 
-TEST_P(PackTest, PredictsEachTokenAsItsSequenceByItself) {
+TEST_P(SequenceBatchTest, PredictsEachTokenAsItsSequenceByItself) {
   Forward forward(model_);
-  const Matrix resid_final = forward.run(pack_);
-  expect_losses(forward.loss(resid_final, pack_, 1).front(), losses_apart());
+  const Matrix resid_final = forward.run(batch_);
+  expect_losses(forward.loss(resid_final, batch_), losses_apart());
 }
 
-TEST_P(PackTest, SharedTokensAndLastTokensThatPredictNothingTakeNoColumns) {
+TEST_P(SequenceBatchTest, SharedTokensAndLastTokensThatPredictNothingTakeNoColumns) {
   Index n_column = 0;
   for (const Pair& pair : pairs_) {
     for (const TokenIds& sequence : {pair.a, pair.b}) {
@@ -97,21 +98,21 @@ TEST_P(PackTest, SharedTokensAndLastTokensThatPredictNothingTakeNoColumns) {
     }
     n_column += pair.n_shared;
   }
-  EXPECT_EQ(pack_.n_column(), n_column);
+  EXPECT_EQ(batch_.n_column(), n_column);
 }
 
-TEST_P(PackTest, AblatingAHeadEqualsANaiveMaskedForwardOfEachSequence) {
+TEST_P(SequenceBatchTest, AblatingAHeadEqualsANaiveMaskedForwardOfEachSequence) {
   const Index d_head = model_.config.d_head();
   HeadAblation ablation(model_);
   LayerObserver* const observers[] = {&ablation};
-  Forward(model_).run(pack_, observers);
-  const Matrix replacement(model_.config.d_model, pack_.n_column(), arma::fill::value(0.3F));
+  Forward(model_).run(batch_, observers);
+  const Matrix replacement(model_.config.d_model, batch_.n_column(), arma::fill::value(0.3F));
   std::vector<HeadVariant> variants;
   for (Index l = 0; l < model_.config.n_layer; ++l) {
     variants.push_back({l, {1}});
     variants.push_back({l, {3}, replacement});
   }
-  const std::vector<TokenLoss> losses = ablation.losses(pack_, variants);
+  const std::vector<TokenLoss> losses = ablation.losses(batch_, variants);
   ASSERT_EQ(losses.size(), variants.size());
   for (std::size_t v = 0; v < variants.size(); ++v) {
     expect_losses(losses[v], losses_apart([&](Index layer, arma::mat& z) {
@@ -120,27 +121,29 @@ TEST_P(PackTest, AblatingAHeadEqualsANaiveMaskedForwardOfEachSequence) {
                     z.rows(h * d_head, (h + 1) * d_head - 1).fill(v % 2 == 0 ? 0.0 : 0.3);
                   }));
   }
-  expect_losses(ablation.clean_loss(pack_), losses_apart());
+  expect_losses(ablation.clean_loss(batch_), losses_apart());
 }
 
 // The gradient of documents is checked against finite differences and autograd.
-TEST_P(PackTest, GradientOfASharedColumnIsTheSumOverItsSequences) {
+TEST_P(SequenceBatchTest, GradientOfASharedColumnIsTheSumOverItsSequences) {
   HeadGradient gradient(model_);
-  const auto gradients_of = [&](const Pack& pack, const std::vector<float>& weights) {
+  const auto gradients_of = [&](const SequenceBatch& batch, const std::vector<float>& weights) {
     std::vector<Matrix> dz(model_.config.n_layer);
-    gradient.run(pack, weights, [&](const LayerGradient& layer) { dz[layer.layer] = layer.dz; });
+    Activations clean = test::activations_of(model_, batch);
+    gradient.run(clean, batch, weights,
+                 [&](const LayerGradient& layer) { dz[layer.layer] = layer.dz; });
     return dz;
   };
   const std::vector<float> all = [&] {
-    const Vector random = Normal(32).vector(pack_.predictions.size());
+    const Vector random = Normal(32).vector(batch_.predictions.size());
     return std::vector<float>(random.begin(), random.end());
   }();
-  const std::vector<Matrix> packed = gradients_of(pack_, all);
+  const std::vector<Matrix> packed = gradients_of(batch_, all);
 
   Index first = 0, next = 0;
   for (const Pair& pair : pairs_) {
     const auto of_sequence = [&](const TokenIds& sequence) {
-      const Pack apart = Pack::of_document(sequence);
+      const SequenceBatch apart = SequenceBatch::of_document(sequence);
       std::vector<float> weights(apart.predictions.size(), 0.0F);
       for (Index t = pair.n_shared - 1; t < weights.size(); ++t) weights[t] = all[next++];
       return gradients_of(apart, weights);
@@ -163,10 +166,11 @@ TEST_P(PackTest, GradientOfASharedColumnIsTheSumOverItsSequences) {
   }
 }
 
-/// Pairs whose stems and segments are long enough for the engines of tiles, and one that is not.
-class LongPackTest : public testing::Test {
+/// Pairs whose prefixes and sequences are long enough for the engines of tiles, and one that is
+/// not.
+class LongSequenceBatchTest : public testing::Test {
  protected:
-  LongPackTest() {
+  LongSequenceBatchTest() {
     Normal random(41);
     const auto tokens = [&](Index count) { return random.tokens(count, model_.config.d_vocab); };
     for (const auto& [n_shared, n_a, n_b] :
@@ -174,7 +178,7 @@ class LongPackTest : public testing::Test {
       TokenIds a = tokens(n_shared), b = a;
       for (const TokenId id : tokens(n_a)) a.push_back(id);
       for (const TokenId id : tokens(n_b)) b.push_back(id);
-      pack_.add_pair(a, b, n_shared, true);
+      batch_.add_pair(a, b, n_shared, true);
       for (const TokenIds& sequence : {a, b}) {
         const std::vector<double> nll = reference_run(model_, sequence).nll;
         nll_.insert(nll_.end(), nll.begin() + static_cast<std::ptrdiff_t>(n_shared - 1), nll.end());
@@ -182,11 +186,13 @@ class LongPackTest : public testing::Test {
     }
   }
 
-  std::vector<Matrix> gradients(Engine forward, Engine backward) {
-    HeadGradient gradient(model_, forward, backward);
-    const std::vector<float> weights(pack_.predictions.size(), 0.5F);
+  std::vector<Matrix> gradients(const ComputeContext& context) {
+    HeadGradient gradient(model_, context);
+    Activations clean = test::activations_of(model_, batch_, context);
+    const std::vector<float> weights(batch_.predictions.size(), 0.5F);
     std::vector<Matrix> dz(model_.config.n_layer);
-    gradient.run(pack_, weights, [&](const LayerGradient& layer) { dz[layer.layer] = layer.dz; });
+    gradient.run(clean, batch_, weights,
+                 [&](const LayerGradient& layer) { dz[layer.layer] = layer.dz; });
     return dz;
   }
 
@@ -195,15 +201,15 @@ class LongPackTest : public testing::Test {
     config.n_ctx = 320;
     return test::random_weights(config, 40);
   }();
-  Pack pack_;
+  SequenceBatch batch_;
   std::vector<double> nll_;  // of the predictions, in double precision
 };
 
-TEST_F(LongPackTest, PredictsEachTokenAsItsSequenceByItselfByEveryEngine) {
+TEST_F(LongSequenceBatchTest, PredictsEachTokenAsItsSequenceByItselfByEveryEngine) {
   for (const Engine engine : {Engine::float32, Engine::bfloat16_six}) {
-    Forward forward(model_, engine);
-    const Matrix resid_final = forward.run(pack_);
-    const TokenLoss loss = forward.loss(resid_final, pack_, 1).front();
+    Forward forward(model_, {{.passes = engine}});
+    const Matrix resid_final = forward.run(batch_);
+    const TokenLoss loss = forward.loss(resid_final, batch_);
     ASSERT_EQ(loss.nll.size(), nll_.size());
     for (std::size_t i = 0; i < nll_.size(); ++i) {
       EXPECT_NEAR(loss.nll[i], nll_[i], test::float32_tolerance * nll_[i]) << "prediction " << i;
@@ -211,33 +217,36 @@ TEST_F(LongPackTest, PredictsEachTokenAsItsSequenceByItselfByEveryEngine) {
   }
 }
 
-TEST_F(LongPackTest, GradientIsTheSameByEveryEngine) {
-  const std::vector<Matrix> expected = gradients(Engine::float32, Engine::float32);
+TEST_F(LongSequenceBatchTest, GradientIsTheSameByEveryEngine) {
+  const std::vector<Matrix> expected = gradients({});
   for (const auto& [engine, error] :
        {std::pair{Engine::bfloat16_six, test::float32_tolerance}, {Engine::bfloat16_three, 5e-5}}) {
-    const std::vector<Matrix> got = gradients(Engine::bfloat16_six, engine);
+    const std::vector<Matrix> got =
+        gradients({{.passes = Engine::bfloat16_six, .gradients = engine}});
     for (Index l = 0; l < model_.config.n_layer; ++l) {
       EXPECT_LT(test::relative_error(got[l], test::widen(expected[l])), error);
     }
   }
 }
 
-TEST(Pack, PartsThatDoNotFitTogetherAreRefused) {
+TEST(SequenceBatch, PartsThatDoNotFitTogetherAreRefused) {
   const Model model = test::random_weights(test::small_config(), 33);
   Forward forward(model);
-  const auto error_of = [&](const Pack& pack) { return message_of([&] { forward.run(pack); }); };
+  const auto error_of = [&](const SequenceBatch& batch) {
+    return message_of([&] { forward.run(batch); });
+  };
   const TokenIds tokens{1, 2, 3};
-  EXPECT_EQ(error_of({tokens, {{0, 2}}, {}}), "columns of a pack's segments: expected 3, got 2");
+  EXPECT_EQ(error_of({tokens, {{0, 2}}, {}}), "columns of a batch's sequences: expected 3, got 2");
   EXPECT_EQ(error_of({tokens, {{0, 2}, {1, 1}}, {}}),
-            "first column of a segment: expected 2, got 1");
+            "first column of a sequence: expected 2, got 1");
   EXPECT_EQ(error_of({tokens, {{0, 2}, {2, 1, 0, 3}}, {}}),
-            "end of a segment's stem: expected at most 2, got 3");
+            "end of a sequence's prefix: expected at most 2, got 3");
   EXPECT_EQ(error_of({tokens, {{0, 3}}, {{3, 1}}}),
             "column of a prediction: expected below 3, got 3");
-  Pack longer;
+  SequenceBatch longer;
   longer.add_pair(TokenIds(160, 5), TokenIds(161, 5), 100, true);
   EXPECT_EQ(error_of(longer), "tokens: expected at most 160, got 161");
-  Pack pair;
+  SequenceBatch pair;
   EXPECT_EQ(message_of([&] { pair.add_pair(tokens, tokens, 4, true); }),
             "shared tokens of a pair: expected 1 to 3, got 4");
 }

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+namespace headscope {
+
+/// Next-token prediction losses of one document.
+struct TokenLoss {
+  std::vector<double> nll;             ///< nats, for predicted tokens 1 .. T-1
+  std::vector<unsigned char> correct;  ///< 1 where the most probable token was the right one; the
+                                       ///< lowest id wins ties
+
+  double sum() const;
+};
+
+}  // namespace headscope

@@ -1,0 +1,47 @@
+#include "headscope/compute_context.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "compute/causal_attention.hpp"
+#include "compute/loss_difference.hpp"
+#include "compute/product/weight_product.hpp"
+#include "compute/token_loss.hpp"
+
+namespace headscope {
+
+ComputeContext::ComputeContext(const Engines& engines)
+    : engines_(engines), scratch_(std::make_shared<Scratch>()) {}
+
+Products ComputeContext::products(Engine engine) const {
+  scratch_->make_room();
+  return {engine, *scratch_};
+}
+
+Products ComputeContext::passes() const {
+  return products(engines_.passes);
+}
+Products ComputeContext::differences() const {
+  return products(engines_.differences);
+}
+Products ComputeContext::gradients() const {
+  return products(engines_.gradients);
+}
+Products ComputeContext::float32() const {
+  return products(Engine::float32);
+}
+
+std::uint64_t ComputeContext::bytes(const ModelConfig& config, Index n_token, int n_thread,
+                                    const Engines& engines) {
+  const Index widest = std::max({3 * config.d_model, config.d_mlp, vocabulary_chunk});
+  std::uint64_t bytes = 0;
+  for (const Engine engine : std::set{engines.passes, engines.differences, engines.gradients}) {
+    bytes += WeightProduct::bytes(config.d_model, widest, engine) +
+             token_loss_product_bytes(config.d_model, n_token, n_thread, engine) +
+             static_cast<std::uint64_t>(n_thread) * WeightProduct::thread_bytes(engine);
+  }
+  return bytes + static_cast<std::uint64_t>(n_thread) *
+                     attention_thread_bytes(config.d_head(), n_token, engines.passes);
+}
+
+}  // namespace headscope

@@ -1,0 +1,69 @@
+#include "compute/sequence_batch.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "headscope/error.hpp"
+
+namespace headscope {
+
+SequenceBatch SequenceBatch::of_document(std::span<const TokenId> tokens) {
+  SequenceBatch batch;
+  batch.tokens.assign(tokens.begin(), tokens.end());
+  batch.sequences = {{0, tokens.size()}};
+  for (Index t = 1; t < tokens.size(); ++t) batch.predictions.push_back({t - 1, tokens[t]});
+  return batch;
+}
+
+void SequenceBatch::add_pair(std::span<const TokenId> a, std::span<const TokenId> b, Index n_shared,
+                             bool with_last) {
+  if (n_shared == 0 || n_shared > std::min(a.size(), b.size())) {
+    throw ShapeError("shared tokens of a pair: expected 1 to " +
+                     std::to_string(std::min(a.size(), b.size())) + ", got " +
+                     std::to_string(n_shared));
+  }
+  const Index prefix = n_column();
+  const auto add = [&](std::span<const TokenId> sequence, Index from) {
+    const Index first = n_column(),
+                n_token = std::max<Index>(n_shared, sequence.size() - (with_last ? 0 : 1));
+    if (n_token > from) {
+      const std::span<const TokenId> own = sequence.subspan(from, n_token - from);
+      tokens.insert(tokens.end(), own.begin(), own.end());
+      sequences.push_back({first, own.size(), prefix, from});
+    }
+    for (Index t = n_shared; t < sequence.size(); ++t) {
+      predictions.push_back(
+          {t == n_shared ? prefix + n_shared - 1 : first + t - 1 - from, sequence[t]});
+    }
+  };
+  add(a, 0);
+  add(b, n_shared);
+}
+
+void check_batch(const SequenceBatch& batch, const ModelConfig& config) {
+  if (batch.tokens.empty()) throw ShapeError("tokens: expected at least 1, got 0");
+  Index n_column = 0;
+  for (const SequenceBatch::Sequence& sequence : batch.sequences) {
+    check_count("first column of a sequence", n_column, sequence.first);
+    n_column += sequence.count;
+    const Index n_token = sequence.prefix_count + sequence.count;
+    if (n_token > config.n_ctx) {
+      throw ShapeError("tokens: expected at most " + std::to_string(config.n_ctx) + ", got " +
+                       std::to_string(n_token));
+    }
+    if (sequence.prefix_count > 0 &&
+        sequence.prefix_first + sequence.prefix_count > sequence.first) {
+      throw ShapeError("end of a sequence's prefix: expected at most " +
+                       std::to_string(sequence.first) + ", got " +
+                       std::to_string(sequence.prefix_first + sequence.prefix_count));
+    }
+  }
+  check_count("columns of a batch's sequences", batch.n_column(), n_column);
+  for (const SequenceBatch::Prediction& prediction : batch.predictions) {
+    if (prediction.column < n_column) continue;
+    throw ShapeError("column of a prediction: expected below " + std::to_string(n_column) +
+                     ", got " + std::to_string(prediction.column));
+  }
+}
+
+}  // namespace headscope
