@@ -15,7 +15,7 @@ std::optional<std::size_t> largest(const std::vector<double>& values) {
 }
 
 std::string unit_text(std::size_t unit, std::size_t n_head) {
-  return HeadIndex{unit / n_head, unit % n_head}.text();
+  return HeadIndex::of(unit, n_head).text();
 }
 
 }  // namespace headscope

@@ -20,6 +20,25 @@ const AnalysisInfo attention_info{
     .passes = {"keeping patterns"},
 };
 
+const VariableTable variables{
+    {"tokens", "token", "1", "Token ids{which}", own_definition, "", Variable::Type::integer},
+    {"token_text", "token", "1",
+     "The text of each token{which}; bytes that are not UTF-8 are written \\xNN"},
+    {"pattern", "layer head query key", "probability", "Attention from query to key{which}",
+     "Vaswani et al. 2017"},
+    {"value_weighted", "layer head query key", "residual-stream units",
+     "Attention times the norm of what the head writes for the key, ||W_O v||, b_O left "
+     "out,{which}",
+     "Kobayashi et al. 2020"},
+    {"rollout", "layer query key", "probability",
+     "Attention rollout up to and including the layer, with 0.5 mean over heads + 0.5 "
+     "identity,{which}",
+     "Abnar & Zuidema 2020"},
+    Declaration::count(
+        "n_token_kept", "document",
+        "Tokens kept of each document; its patterns are in the group attention/{document}"),
+};
+
 /// Documents differ in length, so the rows of each have a name of their own.
 std::string row_name(const std::string& name, std::uint64_t index) {
   return name + "." + std::to_string(index);
@@ -105,11 +124,7 @@ void AttentionPatterns::keep_layer(const LayerView& view, std::uint64_t document
     }
   }
   extend_rollout(rollout, view.pattern);
-  for (Index query = 0; query < n_kept; ++query) {
-    for (Index key = 0; key < n_kept; ++key) {
-      rollouts(view.layer, query, key) = rollout(key, query);
-    }
-  }
+  rollouts.set(rollout.t(), view.layer);
 }
 
 ResultsGroup AttentionPatterns::document_group(std::uint64_t index,
@@ -132,30 +147,18 @@ ResultsGroup AttentionPatterns::document_group(std::uint64_t index,
       " (" + id + "), its first " + std::to_string(n_token) + " of " +
       std::to_string(static_cast<Index>(kept_row(statistics, "n_token", index)(0))) +
       " tokens; causal, so that leaving out later tokens changes nothing";
-  group.add(
-      Variable::integer("tokens", {"token"}, tokens, "Token ids" + which, "1", own_definition));
+  const auto add = [&](const char* name, auto values) {
+    group.add(variables[name].with("which", which), std::move(values));
+  };
+  add("tokens", tokens);
   if (has_text) {
     std::vector<std::string> text = unpacked_texts(kept_row(statistics, "token_text", index));
     for (std::string& token : text) token = escaped_utf8(token);
-    group.add(Variable::strings(
-        "token_text", {"token"}, std::move(text),
-        "The text of each token" + which + "; bytes that are not UTF-8 are written \\xNN",
-        own_definition));
+    add("token_text", std::move(text));
   }
-  group.add(Variable::real(
-      "pattern", {"layer", "head", "query", "key"}, kept_row(statistics, "pattern", index),
-      "Attention from query to key" + which, "probability", "Vaswani et al. 2017"));
-  group.add(Variable::real(
-      "value_weighted", {"layer", "head", "query", "key"},
-      kept_row(statistics, "value_weighted", index),
-      "Attention times the norm of what the head writes for the key, ||W_O v||, b_O left out," +
-          which,
-      "residual-stream units", "Kobayashi et al. 2020"));
-  group.add(Variable::real(
-      "rollout", {"layer", "query", "key"}, kept_row(statistics, "rollout", index),
-      "Attention rollout up to and including the layer, with 0.5 mean over heads + 0.5 identity," +
-          which,
-      "probability", "Abnar & Zuidema 2020"));
+  for (const char* const name : {"pattern", "value_weighted", "rollout"}) {
+    add(name, kept_row(statistics, name, index));
+  }
   return group;
 }
 
@@ -176,10 +179,7 @@ std::vector<ResultsGroup> AttentionPatterns::finish(const Statistics& statistics
   first.summary = "Attention patterns of " + count_text(indices.size(), "document") +
                   ", each in a group of its own named by the document's number.";
   first.add_dimension(Dimension::numbers("document", indices));
-  first.add(Variable::integer(
-      "n_token_kept", {"document"}, Array({n_kept.size()}, n_kept),
-      "Tokens kept of each document; its patterns are in the group attention/{document}", "count",
-      own_definition));
+  first.add(variables["n_token_kept"], n_kept);
   return groups;
 }
 

@@ -30,9 +30,9 @@ Figure type_patterns_figure(const ResultsGroup& document, const HeadTypes& types
   const std::size_t n_head = patterns.shape[1], n_token = std::min(text.size(), most_tokens);
   // Of each type, none last, the sharpest first.
   std::map<std::size_t, std::vector<std::pair<double, HeadIndex>>> sharpest;
-  for (std::size_t unit = 0; unit < types.primary.size(); ++unit) {
-    const std::size_t type = types.primary[unit].value_or(types.names.size());
-    const HeadIndex head{unit / n_head, unit % n_head};
+  for (std::size_t head_index = 0; head_index < types.primary.size(); ++head_index) {
+    const std::size_t type = types.primary[head_index].value_or(types.names.size());
+    const HeadIndex head = HeadIndex::of(head_index, n_head);
     const double sharp = sharpness(patterns.part(head.layer).part(head.head), n_token);
     sharpest[type].emplace_back(sharp, head);
   }

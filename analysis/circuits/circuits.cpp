@@ -28,6 +28,70 @@ const AnalysisInfo circuits_info{
     .source = "Elhage et al. 2021; Cordonnier et al. 2020",
 };
 
+const char* const elhage_2021 = "Elhage et al. 2021";
+const char* const cordonnier_2020 = "Cordonnier et al. 2020";
+const char* const bjorck_1973 = "Bjorck & Golub 1973";
+
+const std::string position_only =
+    ", with the position embeddings 0 .. {last} alone put through the layer's ln_1: exact for "
+    "layer 0, while deeper layers read a residual stream; mean over queries >= 2";
+
+const VariableTable variables{
+    {"ov_copying_full", "layer head", "1",
+     "Copying of the circuit from token to token, W_E W_V W_O W_U, as ov_copying: by the "
+     "eigenvalues of W_O (W_U W_E) W_V; {folding}",
+     elhage_2021},
+    Declaration::count("n_copying", "",
+                       "Heads whose ov_copying is above " + number_text(least_copying, 2)),
+    Declaration::count("n_opposite", "",
+                       "Heads whose ov_copying is below -" + number_text(least_copying, 2)),
+    {"ov_copying", "layer head", "1",
+     "Copying of the OV circuit: real part of the sum of the eigenvalues of W_O W_V over the sum "
+     "of their absolute values, in [-1, 1]{folding}",
+     elhage_2021},
+    {"subspace_overlap", "projection layer head_i head_j", "1",
+     "Mean squared cosine of the principal angles between the column spaces of two heads (for o "
+     "the row spaces) in the residual stream, |U_i' U_j|^2 / d_head (the smaller rank where a head "
+     "has less); chance is d_head / d_model{folding}",
+     bjorck_1973},
+    {"principal_angle_min", "projection layer head_i head_j", "degrees",
+     "Smallest principal angle between the subspaces of two heads{folding}", bjorck_1973},
+    {"qk_rank90_median", "", "count", "Median of qk_rank90 over all heads{folding}",
+     cordonnier_2020},
+    Declaration::count(
+        "qk_rank90", "layer head",
+        "Singular values of W_Q W_K' of a head that carry 90 % of the squared sum{folding}",
+        cordonnier_2020),
+    Declaration::count(
+        "qk_rank90_joint", "layer",
+        "Singular values that carry 90 % of the squared sum of W_Q W_K' with the heads side by "
+        "side in both, d_model x d_model{folding}",
+        cordonnier_2020),
+    {"composition", "kind unit_from unit_to", "1",
+     "Composition |OV_1 X_2| / (|OV_1| |X_2|) of an earlier head with a later layer's, Frobenius "
+     "norms, OV = W_V W_O; X_2 = QK for q, its transpose for k, OV for v; unit = layer * n_head + "
+     "head; NaN where the second is not in a later layer{folding}",
+     elhage_2021},
+    {"position_only_share", "layer head offset", "probability",
+     "Attention mass on the key this many positions back (none where there is no such key)" +
+         position_only},
+    {"position_only_sink", "layer head", "probability",
+     "Attention mass on position 0" + position_only},
+    {"composition_null", "kind", "1",
+     "Mean composition of independent Gaussian matrices of the same shapes, {n_draw} seeded draws",
+     elhage_2021},
+    {"composition_null_std", "kind", "1",
+     "Standard deviation of the composition of independent Gaussian matrices, {n_draw} seeded "
+     "draws",
+     elhage_2021},
+    {"subspace_overlap_null_mean", "", "1",
+     "Mean overlap of the column spaces of independent Gaussian matrices, d_model x d_head, "
+     "centred where the weights are, {n_draw} seeded draws",
+     bjorck_1973},
+    {"subspace_overlap_null_std", "", "1",
+     "Standard deviation of the overlap of such column spaces, {n_draw} seeded draws", bjorck_1973},
+};
+
 /// All results of the analysis, filled layer by layer.
 struct Circuits {
   Array ov_copying, ov_copying_full, overlap, angle_min, rank, rank_joint, share, sink, composition;
@@ -51,22 +115,16 @@ void measure_layer(const Model& model, std::size_t layer, const CircuitWeights& 
   for (const Projection projection : all_projections) {
     const SubspaceAngles angles =
         subspace_angles(head_subspaces(weights.of(projection), weights.n_head));
-    for (std::size_t i = 0; i < n_head; ++i) {
-      for (std::size_t j = 0; j < n_head; ++j) {
-        circuits.overlap(projection, layer, i, j) = angles.overlap(i, j);
-        circuits.angle_min(projection, layer, i, j) = angles.angle_min(i, j);
-      }
-    }
+    circuits.overlap.set(angles.overlap, projection, layer);
+    circuits.angle_min.set(angles.angle_min, projection, layer);
   }
   const PositionOnlyAttention position = position_only_attention(model, layer);
+  circuits.share.set(position.share, layer);
   for (std::size_t h = 0; h < n_head; ++h) {
     circuits.ov_copying(layer, h) =
         ov_copying(weights.of(Projection::v, h), weights.of(Projection::o, h));
     circuits.rank(layer, h) =
         static_cast<double>(qk_rank90(weights.of(Projection::q, h), weights.of(Projection::k, h)));
-    for (std::size_t offset = 0; offset < n_position_offset; ++offset) {
-      circuits.share(layer, h, offset) = position.share(h, offset);
-    }
     circuits.sink(layer, h) = position.sink(h);
   }
   circuits.rank_joint(layer) = static_cast<double>(qk_rank90_joint(weights.W_Q, weights.W_K));
@@ -74,6 +132,8 @@ void measure_layer(const Model& model, std::size_t layer, const CircuitWeights& 
 
 void measure_composition(const std::vector<CompositionFactors>& factors, std::size_t n_head,
                          Array& scores) {
+  std::array<arma::mat, composition_kinds.size()> by_kind;
+  for (std::size_t kind = 0; kind < by_kind.size(); ++kind) by_kind[kind] = scores.matrix(kind);
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   for (std::size_t later = 1; later < factors.size(); ++later) {
     for (std::size_t earlier = 0; earlier < later; ++earlier) pairs.emplace_back(earlier, later);
@@ -81,13 +141,10 @@ void measure_composition(const std::vector<CompositionFactors>& factors, std::si
   parallel_for(composition_kinds.size() * pairs.size(), [&](std::size_t index) {
     const std::size_t kind = index / pairs.size();
     const auto [earlier, later] = pairs[index % pairs.size()];
-    const arma::mat block = composition(factors[earlier], factors[later], kind);
-    for (std::size_t i = 0; i < n_head; ++i) {
-      for (std::size_t j = 0; j < n_head; ++j) {
-        scores(kind, earlier * n_head + i, later * n_head + j) = block(i, j);
-      }
-    }
+    by_kind[kind].submat(earlier * n_head, later * n_head, arma::size(n_head, n_head)) =
+        composition(factors[earlier], factors[later], kind);
   });
+  for (std::size_t kind = 0; kind < by_kind.size(); ++kind) scores.set(by_kind[kind], kind);
 }
 
 Circuits measure(const Model& model, bool fold_layer_norm) {
@@ -137,112 +194,56 @@ void add_dimensions(const ModelConfig& config, ResultsGroup& group) {
   group.add_dimension(Dimension::count("offset", n_position_offset));
 }
 
-std::string folding_text(bool fold_layer_norm) {
-  return fold_layer_norm ? "; LayerNorm folded in, weights centred" : "; raw weights, not folded";
-}
-
 void add_copying_counts(const Array& ov_copying, ResultsGroup& group) {
-  const auto add = [&](const char* name, double sign, const std::string& which) {
+  const auto add = [&](const char* name, double sign) {
     const auto count = std::ranges::count_if(
         ov_copying.values, [&](double value) { return sign * value > least_copying; });
-    group.add(
-        Variable::integer(name, {}, Array(Shape{}, static_cast<double>(count)),
-                          "Heads whose ov_copying is " + which + number_text(least_copying, 2),
-                          "count", own_definition));
+    group.add(variables[name], static_cast<double>(count));
   };
-  add("n_copying", 1, "above ");
-  add("n_opposite", -1, "below -");
+  add("n_copying", 1);
+  add("n_opposite", -1);
 }
 
-void add_full_copying(Array values, bool fold_layer_norm, ResultsGroup& group) {
-  group.add(Variable::real(
-      "ov_copying_full", {"layer", "head"}, std::move(values),
-      "Copying of the circuit from token to token, W_E W_V W_O W_U, as ov_copying: by the "
-      "eigenvalues of W_O (W_U W_E) W_V" +
-          std::string(fold_layer_norm
-                          ? "; LayerNorms folded in, all weights and each token's embedding and "
-                            "unembedding centred over d_model"
-                          : "; raw weights, not folded"),
-      "1", "Elhage et al. 2021"));
+void add_full_copying(const Array& values, bool fold_layer_norm, ResultsGroup& group) {
+  const char* const folding =
+      fold_layer_norm ? "LayerNorms folded in, all weights and each token's embedding and "
+                        "unembedding centred over d_model"
+                      : "raw weights, not folded";
+  group.add(variables["ov_copying_full"].with("folding", folding), values);
 }
 
-void add_measures(Circuits circuits, Index n_position, bool fold_layer_norm, ResultsGroup& group) {
-  const std::string folding = folding_text(fold_layer_norm);
+void add_measures(const Circuits& circuits, Index n_position, bool fold_layer_norm,
+                  ResultsGroup& group) {
   add_copying_counts(circuits.ov_copying, group);
-  group.add(Variable::real(
-      "ov_copying", {"layer", "head"}, std::move(circuits.ov_copying),
-      "Copying of the OV circuit: real part of the sum of the eigenvalues of W_O W_V over the sum "
-      "of their absolute values, in [-1, 1]" +
-          folding,
-      "1", "Elhage et al. 2021"));
-  group.add(Variable::real(
-      "subspace_overlap", {"projection", "layer", "head_i", "head_j"}, std::move(circuits.overlap),
-      "Mean squared cosine of the principal angles between the column spaces of two heads (for o "
-      "the row spaces) in the residual stream, |U_i' U_j|^2 / d_head (the smaller rank where a "
-      "head has less); chance is d_head / d_model" +
-          folding,
-      "1", "Bjorck & Golub 1973"));
-  group.add(Variable::real("principal_angle_min", {"projection", "layer", "head_i", "head_j"},
-                           std::move(circuits.angle_min),
-                           "Smallest principal angle between the subspaces of two heads" + folding,
-                           "degrees", "Bjorck & Golub 1973"));
-  group.add(Variable::real(
-      "qk_rank90_median", {}, Array(Shape{}, arma::median(arma::vec(circuits.rank.values))),
-      "Median of qk_rank90 over all heads" + folding, "count", "Cordonnier et al. 2020"));
-  group.add(Variable::integer(
-      "qk_rank90", {"layer", "head"}, std::move(circuits.rank),
-      "Singular values of W_Q W_K' of a head that carry 90 % of the squared sum" + folding, "count",
-      "Cordonnier et al. 2020"));
-  group.add(Variable::integer(
-      "qk_rank90_joint", {"layer"}, std::move(circuits.rank_joint),
-      "Singular values that carry 90 % of the squared sum of W_Q W_K' with the heads side by side "
-      "in both, d_model x d_model" +
-          folding,
-      "count", "Cordonnier et al. 2020"));
-  group.add(Variable::real(
-      "composition", {"kind", "unit_from", "unit_to"}, std::move(circuits.composition),
-      "Composition |OV_1 X_2| / (|OV_1| |X_2|) of an earlier head with a later layer's, Frobenius "
-      "norms, OV = W_V W_O; X_2 = QK for q, its transpose for k, OV for v; unit = layer * n_head + "
-      "head; NaN where the second is not in a later layer" +
-          folding,
-      "1", "Elhage et al. 2021"));
-  const std::string position =
-      ", with the position embeddings 0 .. " + std::to_string(n_position - 1) +
-      " alone put through the layer's ln_1: exact for layer 0, while deeper layers read a residual "
-      "stream; mean over queries >= 2";
-  group.add(Variable::real(
-      "position_only_share", {"layer", "head", "offset"}, std::move(circuits.share),
-      "Attention mass on the key this many positions back (none where there is no such key)" +
-          position,
-      "probability", own_definition));
-  group.add(Variable::real("position_only_sink", {"layer", "head"}, std::move(circuits.sink),
-                           "Attention mass on position 0" + position, "probability",
-                           own_definition));
+  const auto add = [&](const char* name, const auto& values) {
+    group.add(
+        variables[name].with("folding", fold_layer_norm ? "; LayerNorm folded in, weights centred"
+                                                        : "; raw weights, not folded"),
+        values);
+  };
+  add("ov_copying", circuits.ov_copying);
+  add("subspace_overlap", circuits.overlap);
+  add("principal_angle_min", circuits.angle_min);
+  add("qk_rank90_median", arma::median(arma::vec(circuits.rank.values)));
+  add("qk_rank90", circuits.rank);
+  add("qk_rank90_joint", circuits.rank_joint);
+  add("composition", circuits.composition);
+  const std::string last = std::to_string(n_position - 1);
+  group.add(variables["position_only_share"].with("last", last), circuits.share);
+  group.add(variables["position_only_sink"].with("last", last), circuits.sink);
 }
 
 void add_nulls(const ModelConfig& config, const AnalysisSettings& settings, ResultsGroup& group) {
-  const CompositionNull composition =
+  const auto add = [&](const char* name, const auto& values) {
+    group.add(variables[name].with("n_draw", std::to_string(settings.n_null)), values);
+  };
+  const CompositionNull null =
       composition_null(config.d_model, config.d_head(), settings.n_null, settings.seed);
-  const std::string draws = std::to_string(settings.n_null) + " seeded draws";
-  group.add(Variable::real(
-      "composition_null", {"kind"}, Array({3}, {composition.mean.begin(), composition.mean.end()}),
-      "Mean composition of independent Gaussian matrices of the same shapes, " + draws, "1",
-      "Elhage et al. 2021"));
-  group.add(Variable::real(
-      "composition_null_std", {"kind"},
-      Array({3}, {composition.std.begin(), composition.std.end()}),
-      "Standard deviation of the composition of independent Gaussian matrices, " + draws, "1",
-      "Elhage et al. 2021"));
+  add("composition_null", std::vector(null.mean.begin(), null.mean.end()));
+  add("composition_null_std", std::vector(null.std.begin(), null.std.end()));
   const auto [mean, deviation] = subspace_null(config, settings);
-  group.add(Variable::real(
-      "subspace_overlap_null_mean", {}, Array(Shape{}, mean),
-      "Mean overlap of the column spaces of independent Gaussian matrices, d_model x d_head, "
-      "centred where the weights are, " +
-          draws,
-      "1", "Bjorck & Golub 1973"));
-  group.add(Variable::real("subspace_overlap_null_std", {}, Array(Shape{}, deviation),
-                           "Standard deviation of the overlap of such column spaces, " + draws, "1",
-                           "Bjorck & Golub 1973"));
+  add("subspace_overlap_null_mean", mean);
+  add("subspace_overlap_null_std", deviation);
 }
 
 class CircuitsAnalysis : public Analysis {
@@ -256,29 +257,29 @@ class CircuitsAnalysis : public Analysis {
     group.title = circuits_info.title;
     add_dimensions(model_.config, group);
     const bool fold = settings_.own<CircuitsOptions>().fold_layer_norm;
-    Circuits circuits = measure(model_, fold);
+    const Circuits circuits = measure(model_, fold);
     if (model_.is_complete()) add_full_copying(circuits.ov_copying_full, fold, group);
-    add_measures(std::move(circuits), n_position_used(model_), fold, group);
+    add_measures(circuits, n_position_used(model_), fold, group);
     add_nulls(model_.config, settings_, group);
     group.claims = circuit_claims(group, settings_);
-    group.summary = circuit_summary(group, induction_units());
+    group.summary = circuit_summary(group, induction_heads());
     return {std::move(group)};
   }
 
  private:
-  /// The induction heads of a complete model.
-  std::vector<std::size_t> induction_units() const {
-    std::vector<std::size_t> units;
-    if (!model_.is_complete()) return units;
+  /// The induction heads of a complete model, as flat indices.
+  std::vector<std::size_t> induction_heads() const {
+    std::vector<std::size_t> heads;
+    if (!model_.is_complete()) return heads;
     const Array scores =
         induction_scores(model_, induction_first_token(model_, corpus_), settings_.seed);
-    const std::size_t n_sequence = scores.shape[0], n_unit = scores.size() / n_sequence;
-    for (std::size_t unit = 0; unit < n_unit; ++unit) {
-      double mean = 0;
-      for (std::size_t s = 0; s < n_sequence; ++s) mean += scores.values[s * n_unit + unit];
-      if (mean / static_cast<double>(n_sequence) >= least_induction) units.push_back(unit);
+    const std::size_t n_sequence = scores.shape[0];
+    const Array sums = scores.weighted_sum(Weights(n_sequence, 1));
+    for (std::size_t head_index = 0; head_index < sums.size(); ++head_index) {
+      const double mean = sums.values[head_index] / static_cast<double>(n_sequence);
+      if (mean >= least_induction) heads.push_back(head_index);
     }
-    return units;
+    return heads;
   }
 
   const Model& model_;

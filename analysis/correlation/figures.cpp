@@ -47,8 +47,8 @@ Figure across_layers(const ResultsGroup& group) {
     panel.marked = pairs.marked;
   } else {
     map.group = n_head;
-    for (std::size_t unit = 0; unit < n_unit; ++unit) {
-      map.row_labels.push_back(HeadIndex{unit / n_head, unit % n_head}.text());
+    for (std::size_t head_index = 0; head_index < n_unit; ++head_index) {
+      map.row_labels.push_back(HeadIndex::of(head_index, n_head).text());
     }
     map.column_labels = map.row_labels;
   }
@@ -176,11 +176,11 @@ Figure clusters(const ResultsGroup& group, const HeadTypes* types) {
     by_type[n_type].label = "no type";
     by_type[n_type].colour = no_colour;
   }
-  for (std::size_t unit = 0; unit < mds.shape[0]; ++unit) {
-    Series& series = by_type[types == nullptr ? 0 : types->primary[unit].value_or(n_type)];
-    series.x.push_back(mds(unit, 0));
-    series.y.push_back(mds(unit, 1));
-    series.point_labels.push_back(HeadIndex{unit / n_head, unit % n_head}.text());
+  for (std::size_t head_index = 0; head_index < mds.shape[0]; ++head_index) {
+    Series& series = by_type[types == nullptr ? 0 : types->primary[head_index].value_or(n_type)];
+    series.x.push_back(mds(head_index, 0));
+    series.y.push_back(mds(head_index, 1));
+    series.point_labels.push_back(HeadIndex::of(head_index, n_head).text());
   }
   for (Series& series : by_type) {
     series.style = Series::Style::points;

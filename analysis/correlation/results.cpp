@@ -19,80 +19,48 @@ const char* const spaces[] = {"head", "residual"};
 const char* const by_documents = "documents (of a large corpus, 128 blocks of them) resampled";
 
 const VariableTable variables{
-    {"cosine",
-     {"space", "layer", "head_i", "head_j"},
-     "cosine",
+    {"cosine", "space layer head_i head_j", "cosine",
      "cosine of two heads' outputs stacked over all tokens but position 0; head space: z, which "
      "depends on each head's own basis; residual space: z W_O"},
-    {"cosine_token",
-     {"space", "layer", "head_i", "head_j"},
-     "cosine",
+    {"cosine_token", "space layer head_i head_j", "cosine",
      "mean over tokens but position 0 of the cosine of two heads' outputs"},
-    {"cosine_all",
-     {"unit_i", "unit_j"},
-     "cosine",
+    {"cosine_all", "unit_i unit_j", "cosine",
      "cosine in residual space between heads of all layers; unit = layer * n_head + head"},
-    {"cka",
-     {"layer", "head_i", "head_j"},
-     "1",
+    {"cka", "layer head_i head_j", "1",
      "linear centred kernel alignment of two heads' z over all tokens but position 0",
      "Kornblith et al. 2019"},
-    {"disagreement_mean", {"kind"}, "1", "mean of disagreement over layers", "Li et al. 2018"},
-    {"disagreement",
-     {"kind", "layer"},
-     "1",
+    {"disagreement_mean", "kind", "1", "mean of disagreement over layers", "Li et al. 2018"},
+    {"disagreement", "kind layer", "1",
      "minus the mean over ordered pairs of heads, a head with itself included and pruned heads "
      "left out, of the cosine of their values (subspace), of the sum over keys of the product of "
      "their attention per query (position), and of the cosine of z (output); values and z of all "
      "tokens stacked, position 0 left out as a query",
      "Li et al. 2018"},
-    {"output_share",
-     {"layer", "head"},
-     "1",
+    {"output_share", "layer head", "1",
      "share of the squared norm of the layer's summed head outputs that lies along this head's "
      "output; the heads of a layer sum to 1, and a head that works against the others is negative"},
-    {"mean_abs_cosine",
-     {"space", "layer"},
-     "cosine",
-     "mean over pairs of different heads of |cosine|",
-     own_definition,
-     by_documents},
-    {"mean_abs_cosine_mean",
-     {},
-     "cosine",
-     "mean over layers of mean_abs_cosine in residual space",
-     own_definition,
-     by_documents},
-    {"js_distance",
-     {"unit_i", "unit_j"},
-     "sqrt(nats)",
+    {"mean_abs_cosine", "space layer", "cosine", "mean over pairs of different heads of |cosine|",
+     own_definition, by_documents},
+    {"mean_abs_cosine_mean", "", "cosine", "mean over layers of mean_abs_cosine in residual space",
+     own_definition, by_documents},
+    {"js_distance", "unit_i unit_j", "sqrt(nats)",
      "square root of the Jensen-Shannon divergence (natural logarithm) between two heads' "
      "attention, mean over {n_query} queries drawn at random and spread evenly over the corpus, "
      "weighted to represent all its queries",
      "Clark et al. 2019, section 6"},
-    {"mds",
-     {"unit", "axis"},
-     "sqrt(nats)",
+    {"mds", "unit axis", "sqrt(nats)",
      "two-dimensional metric multidimensional scaling of js_distance (least stress of several "
      "starts)",
      "Clark et al. 2019, figure 6"},
-    {"mean_abs_cosine_control",
-     {"control", "space", "layer"},
-     "cosine",
+    {"mean_abs_cosine_control", "control space layer", "cosine",
      "mean_abs_cosine of untrained models of the same shape, on documents spread evenly over the "
      "corpus"},
-    {"mean_abs_cosine_difference",
-     {"space", "layer"},
-     "cosine",
+    {"mean_abs_cosine_difference", "space layer", "cosine",
      "mean_abs_cosine less the mean of mean_abs_cosine_control; documents and untrained models are "
      "resampled, where both read all documents the same ones",
-     own_definition,
-     by_documents},
-    {"mean_abs_cosine_difference_mean",
-     {},
-     "cosine",
-     "mean over layers of mean_abs_cosine_difference in residual space",
-     own_definition,
+     own_definition, by_documents},
+    {"mean_abs_cosine_difference_mean", "", "cosine",
+     "mean over layers of mean_abs_cosine_difference in residual space", own_definition,
      by_documents},
 };
 
@@ -106,14 +74,7 @@ BlockProducts block_products(const Statistics& statistics) {
 /// Inner products of heads in one space, layer x head x head: the weighted sum over blocks of
 /// documents, or the plain sum without weights.
 Array total_products(const Array& blocks, const Weights& weights = {}) {
-  Array total(Shape(blocks.shape.begin() + 1, blocks.shape.end()));
-  for (std::size_t block = 0; block < blocks.shape[0]; ++block) {
-    const double weight = weights.empty() ? 1 : weights[block];
-    if (weight == 0) continue;
-    const double* const products = blocks.values.data() + block * total.size();
-    for (std::size_t i = 0; i < total.size(); ++i) total.values[i] += weight * products[i];
-  }
-  return total;
+  return blocks.weighted_sum(weights.empty() ? Weights(blocks.shape[0], 1) : weights);
 }
 
 /// Mean |cosine| of different heads, per space and layer: 2 * n_layer values.

@@ -23,6 +23,56 @@ const AnalysisInfo parameters_info{
     .source = "Vaswani et al. 2017; Radford et al. 2019",
 };
 
+const char* const vaswani_2017 = "Vaswani et al. 2017, section 3.2.2";
+const char* const radford_2019 = "Radford et al. 2019";
+
+const VariableTable variables{
+    Declaration::count(
+        "count", "component",
+        "Parameters of the complete model that the config describes; attention_q, k, v, o are "
+        "weights, attention_bias their biases; a tied unembedding counts once, as "
+        "token_embedding",
+        radford_2019),
+    Declaration::count(
+        "count_held", "component",
+        "Parameters that the model file holds; fewer than count in an attention-only file",
+        radford_2019),
+    Declaration::count(
+        "architecture_parameters", "architecture scheme",
+        "Weights of one layer's attention, without biases: dense and single_head 4d^2, "
+        "block_diagonal_qkv 3d^2/h + d^2, block_diagonal_all 4d^2/h; without W_O the output's "
+        "part is left out (babygpt-v3, babygpt-v4: 3d^2)",
+        vaswani_2017),
+    Declaration::count(
+        "architecture_biases", "architecture",
+        "Biases of one layer's attention if every projection has one, counted apart: 4d, or 3d "
+        "without W_O; the same under every scheme",
+        vaswani_2017),
+    Declaration::count("d_model", "architecture", "Width of the residual stream", vaswani_2017),
+    Declaration::count("n_head", "architecture", "Heads per layer", vaswani_2017),
+    Declaration::count("d_head", "architecture", "Width of one head, d_model / n_head",
+                       vaswani_2017),
+    Declaration::count(
+        "macs", "scheme term n_token",
+        "Multiply-accumulates of one layer of this model: Q, K, V projections 3Td^2, QK' and AV "
+        "T^2 d each, output Td^2, with no causal saving; softmax_exponentials counts "
+        "exponentials, hT^2. dense: h heads of width d/h; single_head: one head of width d; "
+        "block-diagonal projections cost 1/h",
+        vaswani_2017),
+    {"block_energy", "projection layer", "1",
+     "Share of the squared weights in the diagonal blocks, the projection (input x output) seen as "
+     "h x h blocks of d_head x d_head; chance is 1/h"},
+    {"block_energy_null_mean", "projection layer", "1",
+     "Mean of block_energy over {n_null} seeded permutations of the input rows"},
+    {"block_energy_null_std", "projection layer", "1",
+     "Standard deviation of block_energy over {n_null} seeded permutations of the input rows"},
+    {"block_energy_z", "projection layer", "standard deviations",
+     "(block_energy - block_energy_null_mean) / block_energy_null_std"},
+    {"block_energy_p", "projection layer", "probability",
+     "(1 + permutations with at least this block_energy) / (1 + permutations), not corrected for "
+     "the number of matrices"},
+};
+
 std::vector<std::string> to_strings(const auto& views) {
   return {views.begin(), views.end()};
 }
@@ -34,17 +84,13 @@ void add_counts(const Model& model, ResultsGroup& group) {
   }
   components.emplace_back("total");
   group.add_dimension(Dimension::labels("component", components));
-  const auto add = [&](std::string name, const ParameterCounts& counts, std::string long_name) {
+  const auto add = [&](const char* name, const ParameterCounts& counts) {
     std::vector<double> values(counts.by_component.begin(), counts.by_component.end());
     values.push_back(static_cast<double>(counts.total()));
-    group.add(Variable::integer(std::move(name), {"component"}, Array({values.size()}, values),
-                                std::move(long_name), "count", "Radford et al. 2019"));
+    group.add(variables[name], values);
   };
-  add("count", parameter_counts(model.config, !model.b_U.is_empty()),
-      "Parameters of the complete model that the config describes; attention_q, k, v, o are "
-      "weights, attention_bias their biases; a tied unembedding counts once, as token_embedding");
-  add("count_held", held_parameters(model),
-      "Parameters that the model file holds; fewer than count in an attention-only file");
+  add("count", parameter_counts(model.config, !model.b_U.is_empty()));
+  add("count_held", held_parameters(model));
 }
 
 void add_architectures(const ModelConfig& config, ResultsGroup& group) {
@@ -54,8 +100,7 @@ void add_architectures(const ModelConfig& config, ResultsGroup& group) {
 
   const std::size_t n = architectures.size();
   std::vector<std::string> names;
-  Array weights({n, projection_schemes.size()}), biases({n}), d_model({n}), n_head({n}),
-      d_head({n});
+  Array weights({n, projection_schemes.size()});
   for (std::size_t a = 0; a < n; ++a) {
     const NamedArchitecture& architecture = architectures[a];
     names.emplace_back(architecture.name);
@@ -63,30 +108,18 @@ void add_architectures(const ModelConfig& config, ResultsGroup& group) {
       weights(a, s) = attention_parameters(static_cast<ProjectionScheme>(s), architecture.d_model,
                                            architecture.n_head, architecture.has_output_projection);
     }
-    d_model(a) = static_cast<double>(architecture.d_model);
-    n_head(a) = static_cast<double>(architecture.n_head);
-    d_head(a) = d_model(a) / n_head(a);
-    biases(a) = (architecture.has_output_projection ? 4 : 3) * d_model(a);
   }
 
   group.add_dimension(Dimension::labels("architecture", names));
   group.add_dimension(Dimension::labels("scheme", to_strings(projection_schemes)));
-  const auto add = [&](std::string name, std::vector<std::string> dimensions, Array values,
-                       std::string long_name) {
-    group.add(Variable::integer(std::move(name), std::move(dimensions), std::move(values),
-                                std::move(long_name), "count",
-                                "Vaswani et al. 2017, section 3.2.2"));
-  };
-  add("architecture_parameters", {"architecture", "scheme"}, weights,
-      "Weights of one layer's attention, without biases: dense and single_head 4d^2, "
-      "block_diagonal_qkv 3d^2/h + d^2, block_diagonal_all 4d^2/h; without W_O the output's part "
-      "is left out (babygpt-v3, babygpt-v4: 3d^2)");
-  add("architecture_biases", {"architecture"}, biases,
-      "Biases of one layer's attention if every projection has one, counted apart: 4d, or 3d "
-      "without W_O; the same under every scheme");
-  add("d_model", {"architecture"}, d_model, "Width of the residual stream");
-  add("n_head", {"architecture"}, n_head, "Heads per layer");
-  add("d_head", {"architecture"}, d_head, "Width of one head, d_model / n_head");
+  group.add(variables["architecture_parameters"], weights);
+  group.add(variables["architecture_biases"], architectures, [](const NamedArchitecture& each) {
+    return (each.has_output_projection ? 4 : 3) * each.d_model;
+  });
+  group.add(variables["d_model"], architectures, &NamedArchitecture::d_model);
+  group.add(variables["n_head"], architectures, &NamedArchitecture::n_head);
+  group.add(variables["d_head"], architectures,
+            [](const NamedArchitecture& each) { return each.d_model / each.n_head; });
 }
 
 void add_costs(const ModelConfig& config, ResultsGroup& group) {
@@ -102,54 +135,33 @@ void add_costs(const ModelConfig& config, ResultsGroup& group) {
   }
   group.add_dimension(Dimension::labels("term", to_strings(cost_terms)));
   group.add_dimension(Dimension::numbers("n_token", n_token));
-  group.add(Variable::integer(
-      "macs", {"scheme", "term", "n_token"}, std::move(macs),
-      "Multiply-accumulates of one layer of this model: Q, K, V projections 3Td^2, QK' "
-      "and AV T^2 d each, output Td^2, with no causal saving; softmax_exponentials "
-      "counts exponentials, hT^2. dense: h heads of width d/h; single_head: one head of "
-      "width d; block-diagonal projections cost 1/h",
-      "count", "Vaswani et al. 2017, section 3.2.2"));
+  group.add(variables["macs"], std::move(macs));
 }
 
 void add_block_energy(const Model& model, const AnalysisSettings& settings, ResultsGroup& group) {
   const std::size_t n_layer = model.layers.size();
   const Index d = model.config.d_model;
-  const Shape shape{4, n_layer};
-  Array energy(shape), null_mean(shape), null_std(shape), z(shape), p(shape);
-  parallel_for(4 * n_layer, [&](std::size_t i) {
-    const std::size_t projection = i / n_layer, l = i % n_layer;
-    const LayerWeights& layer = model.layers[l];
+  std::vector<BlockEnergy> blocks(4 * n_layer);
+  parallel_for(blocks.size(), [&](std::size_t i) {
+    const std::vector<std::size_t> place = unravelled(i, {4, n_layer});
+    const std::size_t projection = place[0];
+    const LayerWeights& layer = model.layers[place[1]];
     const Matrix W = projection == 3
                          ? layer.W_O
                          : Matrix(layer.W_QKV.rows(projection * d, (projection + 1) * d - 1));
-    const BlockEnergy block =
-        block_energy(W, model.config.n_head, settings.n_null, settings.seed, i);
-    energy(projection, l) = block.energy;
-    null_mean(projection, l) = block.null_mean;
-    null_std(projection, l) = block.null_std;
-    z(projection, l) = block.z;
-    p(projection, l) = block.p;
+    blocks[i] = block_energy(W, model.config.n_head, settings.n_null, settings.seed, i);
   });
 
   group.add_dimension(Dimension::labels("projection", {"q", "k", "v", "o"}));
   group.add_dimension(Dimension::count("layer", n_layer));
-  const auto add = [&](std::string name, Array values, std::string units, std::string long_name) {
-    group.add(Variable::real(std::move(name), {"projection", "layer"}, std::move(values),
-                             std::move(long_name), std::move(units), own_definition));
-  };
-  const std::string permutations =
-      std::to_string(settings.n_null) + " seeded permutations of the input rows";
-  add("block_energy", energy, "1",
-      "Share of the squared weights in the diagonal blocks, the projection (input x output) seen "
-      "as h x h blocks of d_head x d_head; chance is 1/h");
-  add("block_energy_null_mean", null_mean, "1", "Mean of block_energy over " + permutations);
-  add("block_energy_null_std", null_std, "1",
-      "Standard deviation of block_energy over " + permutations);
-  add("block_energy_z", z, "standard deviations",
-      "(block_energy - block_energy_null_mean) / block_energy_null_std");
-  add("block_energy_p", p, "probability",
-      "(1 + permutations with at least this block_energy) / (1 + permutations), not corrected for "
-      "the number of matrices");
+  const std::string n_null = std::to_string(settings.n_null);
+  group.add(variables["block_energy"], blocks, &BlockEnergy::energy);
+  group.add(variables["block_energy_null_mean"].with("n_null", n_null), blocks,
+            &BlockEnergy::null_mean);
+  group.add(variables["block_energy_null_std"].with("n_null", n_null), blocks,
+            &BlockEnergy::null_std);
+  group.add(variables["block_energy_z"], blocks, &BlockEnergy::z);
+  group.add(variables["block_energy_p"], blocks, &BlockEnergy::p);
 }
 
 std::string summary(const Model& model, const ResultsGroup& group) {

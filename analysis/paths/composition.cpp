@@ -28,7 +28,8 @@ HeadEdges head_edges(const Array& composition, const Array& first_order, std::si
       for (Index a = 0; a < n_head; ++a) {
         for (Index b = 0; b < n_head; ++b) {
           const Index port = graph.port(static_cast<PathPort::Kind>(kind), to, b);
-          const double weight = composition(kind, from * n_head + a, to * n_head + b),
+          const double weight = composition(kind, HeadIndex{from, a}.flat(n_head),
+                                            HeadIndex{to, b}.flat(n_head)),
                        effect = std::abs(first_order(graph.head(from, a), port));
           if (!std::isfinite(weight) || !std::isfinite(effect)) continue;
           edges.composition.push_back(weight);
@@ -91,17 +92,8 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
       }
     }
   }
-  group.add(Variable::real(
-      "composition_correlation", {"task", "kind"}, correlation,
-      "Spearman's rank correlation, over edges from a head to queries, keys or values of heads of "
-      "later layers, between composition in the weights (circuits/composition) and "
-      "|edge_first_order|",
-      "1", "Elhage et al. 2021; Syed et al. 2023"));
-  group.add(Variable::real(
-      "composition_correlation_p", {"task", "kind"}, p,
-      "one-sided p-value of composition_correlation: share of permutations of the effects between "
-      "the same two layers whose correlation is as large",
-      "probability", own_definition));
+  group.add(path_variables["composition_correlation"], correlation);
+  group.add(path_variables["composition_correlation_p"], p);
 
   Claim claim;
   claim.number = 17;
@@ -124,11 +116,12 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
   claim.verdict = verdict_of(claim.effect, Side::above, 0);
   const auto best = std::ranges::max_element(
       correlation.values, {}, [](double value) { return std::isnan(value) ? -2.0 : value; });
-  const auto place = static_cast<std::size_t>(best - correlation.values.begin());
+  const std::vector<std::size_t> place =
+      unravelled(static_cast<std::size_t>(best - correlation.values.begin()), correlation.shape);
   claim.evidence =
       "The correlation is largest, " + decimals(*best, 2) + ", on " +
-      spaced(group.dimensions.at("task").text[place / n_kind]) + " by " +
-      std::vector<std::string>{"queries", "keys", "values"}[place % n_kind] +
+      spaced(group.dimensions.at("task").text[place[0]]) + " by " +
+      std::vector<std::string>{"queries", "keys", "values"}[place[1]] +
       ". The interval is the effect minus that of permutations of the effects between the same two "
       "layers, alike for all tasks and for queries, keys and values, so that what layers have in "
       "common does not count.";

@@ -11,6 +11,7 @@
 namespace headscope {
 namespace {
 
+const char* const warstadt = "Warstadt et al. 2020, BLiMP";
 const char* const path_patching =
     "Wang et al. 2022, Interpretability in the Wild; Goldowsky-Dill et al. 2023, Localizing Model "
     "Behavior with Path Patching";
@@ -18,6 +19,70 @@ const char* const attribution_patching =
     "Syed et al. 2023, Attribution Patching Outperforms Automated Circuit Discovery";
 const char* const circuit_discovery =
     "Conmy et al. 2023, Towards Automated Circuit Discovery; Syed et al. 2023";
+const char* const by_pairs = "pairs resampled";
+
+}  // namespace
+
+const VariableTable path_variables{
+    Declaration::count("n_pair", "task", "pairs run"),
+    Declaration::count("n_pair_exact", "task",
+                       "pairs on which edges are ablated exactly and circuits run, spread evenly"),
+    {"accuracy", "task", "1", "share of pairs with a margin above 0", warstadt, by_pairs},
+    {"margin", "task", "nats per pair",
+     "mean over pairs of the log probability of the good side minus that of the bad side", warstadt,
+     by_pairs},
+    Declaration::flag(
+        "can_do", "task", {"no", "yes"},
+        "whether the model can do the task: the intervals of accuracy and margin lie above one "
+        "half and 0; only then is its circuit looked for"),
+    {"edge_first_order", "task node port", "nats per pair",
+     "first-order effect on the margin of ablating the edge from a node to a port: mean over pairs "
+     "of the sum over tokens of (what replaces the node's output - the output) times the gradient "
+     "of the margin by what the port reads, through the port's layer norm; {replaced}; no value "
+     "where no edge runs",
+     attribution_patching},
+    {"edge_p", "task node port", "probability",
+     "two-sided p-value of edge_first_order, by a paired t-test over pairs", "Student 1908"},
+    {"edge_q", "task node port", "probability", "edge_p adjusted over all edges of the task",
+     "Benjamini & Hochberg 1995"},
+    {"head_edge", "task unit_from unit_to", "nats per pair",
+     "edge_first_order from a head to the queries, keys or values of another, whichever is largest "
+     "of those with edge_q < 0.05; unit is layer * n_head + head; no value without one, or if the "
+     "model cannot do the task",
+     attribution_patching},
+    {"edge_node", "task edge", "1",
+     "node that the edge runs from; edges with edge_q < 0.05, largest |edge_first_order| first; "
+     "empty where there are fewer"},
+    {"edge_port", "task edge", "1", "port that the edge runs to"},
+    {"edge_change", "task edge", "nats per pair",
+     "mean margin with this edge alone ablated minus that of the whole model: the port reads the "
+     "residual stream with the node's output replaced, all else flows on; {replaced}",
+     path_patching, by_pairs},
+    {"edge_change_p", "task edge", "probability",
+     "two-sided p-value of edge_change, by a paired t-test over pairs", "Student 1908"},
+    {"edge_change_q", "task edge", "probability",
+     "edge_change_p adjusted over the task's edges ablated exactly", "Benjamini & Hochberg 1995"},
+    {"faithfulness", "task order step", "1",
+     "(margin with the first edges of an order kept and all others ablated - margin with none "
+     "kept) / (margin with all - margin with none); edges by |edge_first_order|, largest first, or "
+     "in seeded random order; step is the number of edges kept; {replaced}; no value if the model "
+     "cannot do the task",
+     circuit_discovery, by_pairs},
+    {"circuit_edges_90", "task", "count",
+     "fewest edges, the largest by |edge_first_order|, that keep 0.9 of the margin; found between "
+     "the steps of faithfulness by bisection; no value if the model cannot do the task",
+     circuit_discovery},
+    {"composition_correlation", "task kind", "1",
+     "Spearman's rank correlation, over edges from a head to queries, keys or values of heads of "
+     "later layers, between composition in the weights (circuits/composition) and "
+     "|edge_first_order|",
+     "Elhage et al. 2021; Syed et al. 2023"},
+    {"composition_correlation_p", "task kind", "probability",
+     "one-sided p-value of composition_correlation: share of permutations of the effects between "
+     "the same two layers whose correlation is as large"},
+};
+
+namespace {
 
 /// The exact effects of a task's largest edges, and what its circuits keep.
 struct ExactValues {
@@ -29,17 +94,6 @@ struct ExactValues {
 
 double sum_over_blocks(const Array& values, const Weights& weights) {
   return std::inner_product(values.values.begin(), values.values.end(), weights.begin(), 0.0);
-}
-
-/// Sums over the blocks of the values of each block, n of them.
-std::vector<double> block_sums(const Array& values, std::size_t n, const Weights& weights) {
-  std::vector<double> sums(n, 0);
-  for (std::size_t block = 0; block < n_document_block; ++block) {
-    if (weights[block] == 0) continue;
-    const double* const of_block = values.values.data() + block * n;
-    for (std::size_t i = 0; i < n; ++i) sums[i] += weights[block] * of_block[i];
-  }
-  return sums;
 }
 
 ExactValues exact_values(const Statistics& statistics, std::size_t task, std::size_t n_edge,
@@ -56,7 +110,7 @@ ExactValues exact_values(const Statistics& statistics, std::size_t task, std::si
     const Array change = statistics.total(names.change),
                 squared = statistics.total(names.squared_change);
     values.change = bootstrap.estimates([&](const Weights& weights) {
-      std::vector<double> mean = block_sums(change, n_edge, weights);
+      std::vector<double> mean = change.weighted_sum(weights).values;
       const double n = sum_over_blocks(n_pair, weights);
       for (double& each : mean) each /= n;
       return mean;
@@ -70,7 +124,7 @@ ExactValues exact_values(const Statistics& statistics, std::size_t task, std::si
   if (!statistics.has(names.kept)) return values;
   const Array kept = statistics.total(names.kept);
   values.faithfulness = bootstrap.estimates([&](const Weights& weights) {
-    std::vector<double> margins = block_sums(kept, n_path_order * n_step, weights);
+    std::vector<double> margins = kept.weighted_sum(weights).values;
     for (std::size_t order = 0; order < n_path_order; ++order) {
       const auto of_order = std::span(margins).subspan(order * n_step, n_step);
       const double none = of_order.front(), all = of_order.back();
@@ -119,34 +173,11 @@ class PathsBuilder {
   }
 
   void add_tasks() {
-    Array n_pair({n_task()}), n_run({n_task()}), can_do({n_task()});
-    std::vector<Estimate> accuracy, margin;
-    for (std::size_t task = 0; task < n_task(); ++task) {
-      n_pair(task) = plans_[task].n_pair();
-      n_run(task) = exact_[task].n_pair;
-      can_do(task) = plans_[task].can_do() ? 1 : 0;
-      accuracy.push_back(plans_[task].accuracy());
-      margin.push_back(plans_[task].margin());
-    }
-    group_.add(Variable::integer("n_pair", {"task"}, n_pair, "pairs run", "count", own_definition));
-    group_.add(Variable::integer(
-        "n_pair_exact", {"task"}, n_run,
-        "pairs on which edges are ablated exactly and circuits run, spread evenly", "count",
-        own_definition));
-    const auto add = [&](const char* name, const std::vector<Estimate>& estimates,
-                         const char* definition, const char* units) {
-      group_.add(Variable::estimated(name, {"task"}, {n_task()}, estimates, "pairs resampled",
-                                     definition, units, "Warstadt et al. 2020, BLiMP"));
-    };
-    add("accuracy", accuracy, "share of pairs with a margin above 0", "1");
-    add("margin", margin,
-        "mean over pairs of the log probability of the good side minus that of the bad side",
-        "nats per pair");
-    group_.add(
-        Variable::flag("can_do", {"task"}, can_do, {"no", "yes"},
-                       "whether the model can do the task: the intervals of accuracy and "
-                       "margin lie above one half and 0; only then is its circuit looked for",
-                       own_definition));
+    add("n_pair", plans_, &PathPlan::n_pair);
+    add("n_pair_exact", exact_, &ExactValues::n_pair);
+    add("accuracy", plans_, &PathPlan::accuracy);
+    add("margin", plans_, &PathPlan::margin);
+    add("can_do", plans_, &PathPlan::can_do);
   }
 
   void add_first_order() {
@@ -162,20 +193,9 @@ class PathsBuilder {
         }
       }
     }
-    const std::vector<std::string> dimensions{"task", "node", "port"};
-    group_.add(Variable::real(
-        "edge_first_order", dimensions, effect,
-        "first-order effect on the margin of ablating the edge from a node to a port: mean over "
-        "pairs of the sum over tokens of (what replaces the node's output - the output) times the "
-        "gradient of the margin by what the port reads, through the port's layer norm; " +
-            replaced() + "; no value where no edge runs",
-        "nats per pair", attribution_patching));
-    group_.add(
-        Variable::real("edge_p", dimensions, p,
-                       "two-sided p-value of edge_first_order, by a paired t-test over pairs",
-                       "probability", "Student 1908"));
-    group_.add(Variable::real("edge_q", dimensions, q, "edge_p adjusted over all edges of the task",
-                              "probability", "Benjamini & Hochberg 1995"));
+    add_replaced("edge_first_order", effect);
+    add("edge_p", p);
+    add("edge_q", q);
   }
 
   void add_heads() {
@@ -188,88 +208,60 @@ class PathsBuilder {
         const PathPort to = graph_.port(graph_.port_of(edge));
         if (from.kind != PathNode::Kind::head || to.kind >= PathPort::Kind::mlp) continue;
         if (!(plans_[task].q()[edge] < significant_edge_q)) continue;
-        double& largest =
-            effect(task, from.layer * n_head + from.head, to.layer * n_head + to.head);
+        double& largest = effect(task, HeadIndex{from.layer, from.head}.flat(n_head),
+                                 HeadIndex{to.layer, to.head}.flat(n_head));
         const double value = plans_[task].first_order()[edge];
         if (!(std::abs(largest) >= std::abs(value))) largest = value;
       }
     }
-    group_.add(Variable::real(
-        "head_edge", {"task", "unit_from", "unit_to"}, effect,
-        "edge_first_order from a head to the queries, keys or values of another, whichever is "
-        "largest of those with edge_q < 0.05; unit is layer * n_head + head; no value without one, "
-        "or if the model cannot do the task",
-        "nats per pair", attribution_patching));
+    add("head_edge", effect);
   }
 
   void add_exact() {
-    const Shape shape{n_task(), n_exact()};
     std::vector<Estimate> change(n_task() * n_exact());
-    Array p(shape, std::nan("")), q = p;
-    std::vector<std::string> nodes(change.size()), ports(change.size());
+    std::vector<double> p(change.size(), std::nan("")), q = p;
+    std::vector<std::string> nodes(change.size()), ports = nodes;
     for (std::size_t task = 0; task < n_task(); ++task) {
       const std::vector<Index>& edges = plans_[task].exact();
       for (std::size_t i = 0; i < exact_[task].change.size(); ++i) {
         const std::size_t place = task * n_exact() + i;
         change[place] = exact_[task].change[i];
-        p(task, i) = exact_[task].p[i];
-        q(task, i) = exact_[task].q[i];
+        p[place] = exact_[task].p[i];
+        q[place] = exact_[task].q[i];
         nodes[place] = graph_.node_name(graph_.node_of(edges[i]));
         ports[place] = graph_.port_name(graph_.port_of(edges[i]));
       }
     }
-    const std::vector<std::string> dimensions{"task", "edge"};
-    group_.add(Variable::strings("edge_node", dimensions, nodes,
-                                 "node that the edge runs from; edges with edge_q < 0.05, largest "
-                                 "|edge_first_order| first; empty where there are fewer",
-                                 own_definition));
-    group_.add(Variable::strings("edge_port", dimensions, ports, "port that the edge runs to",
-                                 own_definition));
-    group_.add(Variable::estimated(
-        "edge_change", dimensions, shape, change, "pairs resampled",
-        "mean margin with this edge alone ablated minus that of the whole model: the port reads "
-        "the residual stream with the node's output replaced, all else flows on; " +
-            replaced(),
-        "nats per pair", path_patching));
-    group_.add(Variable::real("edge_change_p", dimensions, p,
-                              "two-sided p-value of edge_change, by a paired t-test over pairs",
-                              "probability", "Student 1908"));
-    group_.add(Variable::real("edge_change_q", dimensions, q,
-                              "edge_change_p adjusted over the task's edges ablated exactly",
-                              "probability", "Benjamini & Hochberg 1995"));
+    add("edge_node", nodes);
+    add("edge_port", ports);
+    add_replaced("edge_change", change);
+    add("edge_change_p", p);
+    add("edge_change_q", q);
   }
 
   void add_circuits() {
     std::vector<Estimate> faithfulness;
-    Array fewest({n_task()}, std::nan(""));
-    for (std::size_t task = 0; task < n_task(); ++task) {
-      faithfulness.insert(faithfulness.end(), exact_[task].faithfulness.begin(),
-                          exact_[task].faithfulness.end());
-      if (sizes_[task].is_known()) fewest(task) = static_cast<double>(sizes_[task].fewest());
+    for (const ExactValues& task : exact_) {
+      faithfulness.insert(faithfulness.end(), task.faithfulness.begin(), task.faithfulness.end());
     }
-    group_.add(Variable::estimated(
-        "faithfulness", {"task", "order", "step"}, {n_task(), n_path_order, steps_.size()},
-        faithfulness, "pairs resampled",
-        "(margin with the first edges of an order kept and all others ablated - margin with none "
-        "kept) / (margin with all - margin with none); edges by |edge_first_order|, largest first, "
-        "or in seeded random order; step is the number of edges kept; " +
-            replaced() + "; no value if the model cannot do the task",
-        "1", circuit_discovery));
-    group_.add(Variable::real(
-        "circuit_edges_90", {"task"}, fewest,
-        "fewest edges, the largest by |edge_first_order|, that keep 0.9 of the margin; found "
-        "between the steps of faithfulness by bisection; no value if the model cannot do the task",
-        "count", circuit_discovery));
+    add_replaced("faithfulness", faithfulness);
+    add("circuit_edges_90", sizes_, [](const CircuitSize& size) {
+      return size.is_known() ? static_cast<double>(size.fewest()) : std::nan("");
+    });
   }
 
  private:
   std::size_t n_task() const { return tasks_.size(); }
   std::size_t n_exact() const { return std::min<std::size_t>(options_.n_exact, graph_.n_edge()); }
-  std::string replaced() const {
-    return options_.ablation == "zero"
-               ? "replaced by zero"
-               : "replaced by the node's mean over the tokens of the task's good and bad sides, "
-                 "position 0 left out";
+  void add(const char* name, const auto&... values) { group_.add(path_variables[name], values...); }
+  /// Adds a variable whose definition says what replaces a node's output.
+  void add_replaced(const char* name, const auto& values) {
+    group_.add(path_variables[name].with(
+                   "replaced", options_.ablation == "zero"
+                                   ? "replaced by zero"
+                                   : "replaced by the node's mean over the tokens of the task's "
+                                     "good and bad sides, position 0 left out"),
+               values);
   }
 
   const std::vector<Task>& tasks_;

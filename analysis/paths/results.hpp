@@ -9,6 +9,9 @@
 
 namespace headscope {
 
+/// The variables of the group `paths`.
+extern const VariableTable path_variables;
+
 /// Group `paths` from the summed statistics.
 ResultsGroup paths_results(const Statistics& statistics, const std::vector<Task>& tasks,
                            const EdgeGraph& graph, const AnalysisSettings& settings);

@@ -131,13 +131,13 @@ ChartPanel importance_panel(const ResultsGroup& group, std::size_t variant,
   heads.label = "heads, 95 % interval";
   heads.style = Series::Style::points;
   const Variable& increase = group.variable("loss_increase");
-  for (std::size_t unit = 0; unit < importance.size(); ++unit) {
-    heads.x.push_back(importance.values[unit]);
-    heads.y.push_back(measured.values[unit]);
-    heads.low.push_back(increase.estimate(unit).low);
-    heads.high.push_back(increase.estimate(unit).high);
-    const bool named = std::abs(measured.values[unit]) >= named_from;
-    heads.point_labels.push_back(named ? HeadIndex{unit / n_head, unit % n_head}.text() : "");
+  for (std::size_t head_index = 0; head_index < importance.size(); ++head_index) {
+    heads.x.push_back(importance.values[head_index]);
+    heads.y.push_back(measured.values[head_index]);
+    heads.low.push_back(increase.estimate(head_index).low);
+    heads.high.push_back(increase.estimate(head_index).high);
+    const bool named = std::abs(measured.values[head_index]) >= named_from;
+    heads.point_labels.push_back(named ? HeadIndex::of(head_index, n_head).text() : "");
   }
   const double rho = group.variable("importance_correlation").values(variant);
   return {title + ", Spearman's ρ " + decimals(rho, 2), {std::move(heads)}, {}};

@@ -19,7 +19,10 @@ std::vector<Index> ascending_units(const Array& scores) {
 
 HeadMask mask_without(const std::vector<Index>& order, Index count, Index n_layer, Index n_head) {
   HeadMask mask(n_head, n_layer, arma::fill::ones);
-  for (Index i = 0; i < count; ++i) mask(order[i] % n_head, order[i] / n_head) = 0;
+  for (Index i = 0; i < count; ++i) {
+    const HeadIndex removed = HeadIndex::of(order[i], n_head);
+    mask(removed.head, removed.layer) = 0;
+  }
   return mask;
 }
 

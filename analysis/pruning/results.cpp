@@ -21,8 +21,98 @@ const char* const michel_2019 = "Michel et al. 2019, Are Sixteen Heads Really Be
 
 const char* const cochran_1977 = "Cochran 1977, Sampling Techniques, chapter 12";
 
-const char* const document_resampling =
-    "documents (of a large corpus, 128 blocks of them) resampled";
+const char* const elhage_2021 = "Elhage et al. 2021";
+
+const std::string direct_effect =
+    "direct effect on the next token's logit minus the mean logit of the vocabulary, mean over "
+    "predicted tokens of the documents whose heads were ablated: what is written to the residual "
+    "stream, taken through the final LayerNorm with its scale held fixed and through W_U; ";
+
+const std::string curve_orders =
+    "; heads in ascending order of their zero-ablation loss increase (ablation), of their "
+    "layer-normalized per_example "
+    "importance (importance), or in random order, the mean of 5 seeded ones (random); step is "
+    "the share left out; documents of even number make the orders, those of odd number score "
+    "them";
+
+const VariableTable variables{
+    {"loss_baseline", "", "nats per token",
+     "mean negative log likelihood of a predicted token with all heads, over the "
+     "n_document_first_order documents",
+     michel_2019, "{resampled}"},
+    Declaration::count("n_document_ablated", "",
+                       "documents whose heads were ablated, spread evenly over the corpus"),
+    Declaration::count(
+        "n_document_first_order", "",
+        "documents on which the gradient predicted what heads do: those whose heads were "
+        "ablated, and all others of the sample"),
+    {"loss", "", "nats per token",
+     "mean negative log likelihood of a predicted token, all documents that were read", michel_2019,
+     "documents (of a large corpus, 128 blocks of them) resampled"},
+    Declaration::count("n_document", "", "documents that were read"),
+    {"loss_increase", "ablation layer head", "nats per token",
+     "mean loss with one head ablated minus the baseline; zero: z set to 0; mean: z set to its "
+     "mean over the tokens of these documents, position 0 left out; resample: z of another "
+     "document at the same position of a piece, own z where no piece of another document is as "
+     "long{combined}",
+     std::string(michel_2019) + "{regression}", "{resampled}, in pairs with the baseline"},
+    Declaration::count("n_interval", "ablation", "heads whose loss_increase has an interval"),
+    Declaration::count(
+        "n_harmless", "ablation",
+        "heads whose interval of loss_increase does not lie above 0: without them the "
+        "loss is not distinguishably higher"),
+    {"first_order_r2", "layer head", "1",
+     "squared correlation over the ablated documents, weighted by their predicted tokens, of the "
+     "loss increase of zero ablation and the increase that the gradient predicts; no value for "
+     "fewer than three documents",
+     cochran_1977},
+    {"loss_all_but_one", "layer head", "nats per token",
+     "mean loss with every other head of the layer set to zero",
+     std::string(michel_2019) + ", table 2"},
+    {"precision_error", "statistic", "1",
+     "error of loss_increase (zero) by the products in use against float32 products, for {n_head} "
+     "heads spread evenly; median_relative: median over them of |error| / |increase|; "
+     "worst_of_typical: largest |error| / median over all heads of |increase|"},
+    {"importance", "variant layer head", "nats per token",
+     "mean over documents, g being the gradient of the document's mean loss by z: per_token sums "
+     "|z.g| over tokens, per_example is |sum of z.g|, signed is -(sum of z.g), the first-order "
+     "prediction of zero ablation",
+     michel_2019},
+    {"importance_normalized", "variant layer head", "1",
+     "importance, each layer's vector divided by its L2 norm",
+     "Molchanov et al. 2017; Michel et al. 2019"},
+    {"first_order_correlation", "", "1",
+     "Spearman's rank correlation over heads between signed importance and the loss increase of "
+     "zero ablation",
+     michel_2019},
+    {"importance_correlation", "variant", "1",
+     "Spearman's rank correlation over heads between importance and the loss increase of zero "
+     "ablation",
+     michel_2019},
+    {"direct_effect", "layer head", "logits", direct_effect + "of the head's output", elhage_2021,
+     "documents resampled"},
+    {"direct_effect_mlp", "layer", "logits", direct_effect + "of the MLP's output", elhage_2021},
+    {"direct_effect_embedding", "", "logits",
+     direct_effect + "of the token and position embeddings", elhage_2021},
+    {"direct_effect_bias", "", "logits",
+     direct_effect + "of all b_O, with the constants of the final LayerNorm and the unembedding",
+     elhage_2021},
+    {"direct_effect_total", "", "logits",
+     direct_effect + "of the whole residual stream; the parts of heads, MLPs, embeddings and "
+                     "biases add up to it",
+     elhage_2021},
+    {"curve", "order step", "nats per token",
+     "mean loss with the first heads of an order set to zero" + curve_orders, michel_2019},
+    {"curve_random_std", "step", "nats per token",
+     "standard deviation of the loss over the 5 random orders", michel_2019},
+    {"curve_accuracy", "order step", "1",
+     "share of tokens predicted as most probable" + curve_orders, michel_2019},
+    {"prunable_share", "tolerance", "1",
+     "share of heads up to which they can be set to zero with a loss within (1 + tolerance) of "
+     "the whole model's, interpolated between the steps of curve, by the order of ablation and "
+     "importance that is better on documents of even number",
+     own_definition, "documents resampled"},
+};
 
 /// Blocks of documents whose gradients were taken and whose heads were not ablated.
 struct OtherBlocks {
@@ -52,25 +142,19 @@ struct DocumentRows {
   std::size_t size() const { return baseline.size(); }
 };
 
+constexpr std::size_t all_but_one_row = 2;
+
 /// The increase that the gradient predicts of each ablation.
-/// @param increase  of zero, mean and resample: at least n_first_order x layer x head values, which
-///                  are multiplied by `sign`.
+/// @param increase  row x layer x head, multiplied by `sign`; that of zero, mean and resample from
+///                  row `first` on.
 /// @return n_ablation_row x layer x head; all heads but one lose what each of them loses.
-Array predicted_increases(const double* increase, double sign, std::size_t n_layer,
-                          std::size_t n_head) {
-  const std::size_t n_unit = n_layer * n_head;
-  Array predicted({n_ablation_row, n_layer, n_head});
-  for (std::size_t layer = 0; layer < n_layer; ++layer) {
-    const double* const zero = increase + layer * n_head;
-    const double whole = sign * std::accumulate(zero, zero + n_head, 0.0);
-    for (std::size_t head = 0; head < n_head; ++head) {
-      const std::size_t unit = layer * n_head + head;
-      predicted(0, layer, head) = sign * increase[unit];
-      predicted(1, layer, head) = sign * increase[n_unit + unit];
-      predicted(2, layer, head) = whole - sign * increase[unit];
-      predicted(resample_row, layer, head) = sign * increase[2 * n_unit + unit];
-    }
-  }
+Array predicted_increases(const Array& increase, std::size_t first, double sign) {
+  const arma::mat zero = sign * increase.matrix(first), whole = arma::sum(zero, 1);
+  Array predicted({n_ablation_row, zero.n_rows, zero.n_cols});
+  predicted.set(zero, 0);
+  predicted.set(sign * increase.matrix(first + 1), 1);
+  predicted.set(arma::repmat(whole, 1, zero.n_cols) - zero, all_but_one_row);
+  predicted.set(sign * increase.matrix(first + 2), resample_row);
   return predicted;
 }
 
@@ -86,9 +170,7 @@ OtherBlocks other_blocks(const Statistics& statistics) {
     others.block.push_back(block);
     others.baseline.push_back(baseline(block, 0));
     others.n_predicted.push_back(baseline(block, 1));
-    const std::size_t n_value = first_order.size() / n_document_block;
-    others.first_order.push_back(predicted_increases(first_order.values.data() + block * n_value, 1,
-                                                     first_order.shape[2], first_order.shape[3]));
+    others.first_order.push_back(predicted_increases(first_order.part(block), 0, 1));
   }
   return others;
 }
@@ -106,10 +188,7 @@ DocumentRows document_rows(const Statistics& statistics) {
     rows.direct_head.push_back(&statistics.rows("direct_head").at(document));
     rows.direct_part.push_back(&statistics.rows("direct_part").at(document));
     if (statistics.has("curve")) rows.curve.push_back(&statistics.rows("curve").at(document));
-    const Array& importance = *rows.importance.back();
-    const double* const of_zero = importance.values.data() + importance.part(0).size();
-    rows.first_order.push_back(
-        predicted_increases(of_zero, -1, importance.shape[1], importance.shape[2]));
+    rows.first_order.push_back(predicted_increases(*rows.importance.back(), 1, -1));
   }
   rows.others = other_blocks(statistics);
   return rows;
@@ -310,62 +389,51 @@ std::string phases_resampled(const DocumentRows& rows) {
 /// Importance, weighted mean over documents: n_importance x layer x head.
 Array mean_importance(const DocumentRows& rows, const Weights& weights) {
   const Shape& shape = rows.importance.front()->shape;
-  Array mean({n_importance, shape[1], shape[2]});
-  const std::size_t n_unit = shape[1] * shape[2];
+  arma::mat per_token(shape[1], shape[2], arma::fill::zeros), per_example = per_token,
+                                                              net = per_token;
   const auto n_document = static_cast<double>(std::reduce(weights.begin(), weights.end()));
   for (std::size_t d = 0; d < rows.size(); ++d) {
     if (weights[d] == 0) continue;
     const double scale = weights[d] / (rows.n_predicted[d] * n_document);
-    for (std::size_t unit = 0; unit < n_unit; ++unit) {
-      const double magnitude = scale * rows.importance[d]->values[unit],
-                   total = scale * rows.importance[d]->values[n_unit + unit];
-      mean.values[unit] += magnitude;
-      mean.values[n_unit + unit] += std::abs(total);
-      mean.values[2 * n_unit + unit] -= total;
-    }
+    const arma::mat total = scale * rows.importance[d]->matrix(1);
+    per_token += scale * rows.importance[d]->matrix(0);
+    per_example += arma::abs(total);
+    net -= total;
   }
+  Array mean({n_importance, shape[1], shape[2]});
+  mean.set(per_token, 0);
+  mean.set(per_example, 1);
+  mean.set(net, 2);
   return mean;
 }
 
 /// Row in the statistics of each ablation in the results: zero, mean, resample.
 constexpr std::size_t ablation_rows[] = {0, 1, resample_row};
-constexpr std::size_t all_but_one_row = 2;
 
 /// Adds how many heads have an interval for their loss increase, and how many of those intervals do
 /// not lie above 0.
 void add_harmless(ResultsGroup& group) {
   const Variable& increase = group.variable("loss_increase");
-  const std::size_t n_ablation = increase.values.shape[0];
-  const std::size_t n_unit = increase.values.size() / n_ablation;
-  Array n_interval({n_ablation}), n_harmless = n_interval;
+  const Shape& shape = increase.values.shape;
+  Array n_interval({shape[0]}), n_harmless = n_interval;
   for (std::size_t i = 0; i < increase.values.size(); ++i) {
     const Estimate of_head = increase.estimate(i);
     if (!of_head.has_interval()) continue;
-    n_interval(i / n_unit) += 1;
-    if (of_head.low <= 0) n_harmless(i / n_unit) += 1;
+    const std::size_t ablation = unravelled(i, shape).front();
+    n_interval(ablation) += 1;
+    if (of_head.low <= 0) n_harmless(ablation) += 1;
   }
-  group.add(Variable::integer("n_interval", {"ablation"}, n_interval,
-                              "heads whose loss_increase has an interval", "count",
-                              own_definition));
-  group.add(Variable::integer("n_harmless", {"ablation"}, n_harmless,
-                              "heads whose interval of loss_increase does not lie above 0: "
-                              "without them the loss is not distinguishably higher",
-                              "count", own_definition));
+  group.add(variables["n_interval"], n_interval);
+  group.add(variables["n_harmless"], n_harmless);
 }
 
 /// Adds how well a head's first-order effect follows its exact one from document to document.
 void add_first_order_r2(const DocumentRows& rows, const ModelConfig& config, ResultsGroup& group) {
-  Array r2({config.n_layer, config.n_head});
-  for (std::size_t unit = 0; unit < r2.size(); ++unit) {
-    r2.values[unit] =
-        rows.size() > 2 ? regression_of(rows, every_document_once(rows), unit).r2() : std::nan("");
+  Array r2({config.n_layer, config.n_head}, std::nan(""));
+  for (std::size_t head_index = 0; head_index < r2.size() && rows.size() > 2; ++head_index) {
+    r2.values[head_index] = regression_of(rows, every_document_once(rows), head_index).r2();
   }
-  group.add(Variable::real(
-      "first_order_r2", {"layer", "head"}, r2,
-      "squared correlation over the ablated documents, weighted by their predicted tokens, of the "
-      "loss increase of zero ablation and the increase that the gradient predicts; no value for "
-      "fewer than three documents",
-      "1", cochran_1977));
+  group.add(variables["first_order_r2"], r2);
 }
 
 void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
@@ -380,20 +448,15 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
         }
         return ablated;
       });
-  group.add(Variable::estimated(
-      "loss_increase", {"ablation", "layer", "head"}, {3, config.n_layer, config.n_head}, estimates,
-      phases_resampled(rows) + ", in pairs with the baseline",
-      "mean loss with one head ablated minus the baseline; zero: z set to 0; mean: z "
-      "set to its mean over "
-      "the tokens of these documents, position 0 left out; resample: z of another "
-      "document at the same "
-      "position of a piece, own z where no piece of another document is as long" +
-          (rows.others.size() == 0
-               ? std::string()
-               : "; exact on n_document_ablated documents and predicted by the gradient on "
-                 "n_document_first_order, combined by regression"),
-      "nats per token",
-      rows.others.size() == 0 ? michel_2019 : std::string(michel_2019) + "; " + cochran_1977));
+  const bool is_exact = rows.others.size() == 0;
+  group.add(variables["loss_increase"]
+                .with("resampled", phases_resampled(rows))
+                .with("combined", is_exact ? ""
+                                           : "; exact on n_document_ablated documents and "
+                                             "predicted by the gradient on n_document_first_order, "
+                                             "combined by regression")
+                .with("regression", is_exact ? "" : std::string("; ") + cochran_1977),
+            estimates);
   add_harmless(group);
   add_first_order_r2(rows, config, group);
 
@@ -401,9 +464,7 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
   Array all_but_one = loss_increases(rows, once).part(all_but_one_row);
   const double baseline = baseline_loss(rows, once);
   for (double& loss : all_but_one.values) loss += baseline;
-  group.add(Variable::real("loss_all_but_one", {"layer", "head"}, all_but_one,
-                           "mean loss with every other head of the layer set to zero",
-                           "nats per token", std::string(michel_2019) + ", table 2"));
+  group.add(variables["loss_all_but_one"], all_but_one);
 }
 
 /// Adds the error of the loss increases of a sample of heads, zero ablation, against float32.
@@ -419,59 +480,33 @@ void add_precision_error(const Statistics& statistics, const DocumentRows& rows,
   std::vector<double> sizes, relative;
   for (const double increase : zero.values) sizes.push_back(std::abs(increase));
   double worst = 0;
-  const std::vector<Index> units = precision_sample(zero.size());
-  for (std::size_t i = 0; i < units.size(); ++i) {
+  const std::vector<Index> sample = precision_sample(zero.size());
+  for (std::size_t i = 0; i < sample.size(); ++i) {
     const double increase = (exact(i) - baseline) / n_predicted;
-    const double error = std::abs(zero.values[units[i]] - increase);
+    const double error = std::abs(zero.values[sample[i]] - increase);
     relative.push_back(error / std::abs(increase));
     worst = std::max(worst, error);
   }
   group.add_dimension(Dimension::labels("statistic", {"median_relative", "worst_of_typical"}));
-  group.add(Variable::real(
-      "precision_error", {"statistic"},
-      Array({2}, {arma::median(arma::vec(relative)), worst / arma::median(arma::vec(sizes))}),
-      "error of loss_increase (zero) by the products in use against float32 products, for " +
-          std::to_string(units.size()) +
-          " heads spread evenly; median_relative: median over them of |error| / |increase|; "
-          "worst_of_typical: largest |error| / median over all heads of |increase|",
-      "1", own_definition));
+  group.add(variables["precision_error"].with("n_head", std::to_string(sample.size())),
+            std::vector{arma::median(arma::vec(relative)), worst / arma::median(arma::vec(sizes))});
 }
 
 void add_importance(const DocumentRows& rows, ResultsGroup& group) {
   const Array importance = mean_importance(rows, every_document_once(rows));
   Array normalized(importance.shape);
   for (std::size_t variant = 0; variant < n_importance; ++variant) {
-    const Array one = normalized_by_layer(importance.part(variant));
-    std::copy(one.values.begin(), one.values.end(),
-              normalized.values.begin() + static_cast<std::ptrdiff_t>(variant * one.size()));
+    normalized.set(normalized_by_layer(importance.part(variant)).matrix(), variant);
   }
-  const std::vector<std::string> dimensions{"variant", "layer", "head"};
-  group.add(Variable::real(
-      "importance", dimensions, importance,
-      "mean over documents, g being the gradient of the document's mean loss by z: "
-      "per_token sums |z.g| over "
-      "tokens, per_example is |sum of z.g|, signed is -(sum of z.g), the first-order "
-      "prediction of zero "
-      "ablation",
-      "nats per token", michel_2019));
-  group.add(Variable::real("importance_normalized", dimensions, normalized,
-                           "importance, each layer's vector divided by its L2 norm", "1",
-                           "Molchanov et al. 2017; Michel et al. 2019"));
-  const Array zero = group.variable("loss_increase").values.part(0), sign = importance.part(2);
-  group.add(Variable::real(
-      "first_order_correlation", {}, Array(Shape{}, spearman(sign.values, zero.values)),
-      "Spearman's rank correlation over heads between signed importance and the loss "
-      "increase of zero "
-      "ablation",
-      "1", michel_2019));
-  Array correlation({n_importance});
+  group.add(variables["importance"], importance);
+  group.add(variables["importance_normalized"], normalized);
+  const Array zero = group.variable("loss_increase").values.part(0);
+  std::vector<double> correlation;
   for (std::size_t variant = 0; variant < n_importance; ++variant) {
-    correlation(variant) = spearman(importance.part(variant).values, zero.values);
+    correlation.push_back(spearman(importance.part(variant).values, zero.values));
   }
-  group.add(Variable::real("importance_correlation", {"variant"}, correlation,
-                           "Spearman's rank correlation over heads between importance and the loss "
-                           "increase of zero ablation",
-                           "1", michel_2019));
+  group.add(variables["first_order_correlation"], correlation.back());
+  group.add(variables["importance_correlation"], correlation);
 }
 
 /// Adds the loss over all documents.
@@ -487,14 +522,9 @@ void add_loss(const Statistics& statistics, const AnalysisSettings& settings, Re
     }
     return std::vector<double>{nats / n_predicted};
   });
-  group.add(Variable::estimated(
-      "loss", {}, {}, loss, document_resampling,
-      "mean negative log likelihood of a predicted token, all documents that were read",
-      "nats per token", michel_2019));
-  group.add(Variable::integer(
-      "n_document", {},
-      Array(Shape{}, std::accumulate(n_document.values.begin(), n_document.values.end(), 0.0)),
-      "documents that were read", "count", own_definition));
+  group.add(variables["loss"], loss);
+  group.add(variables["n_document"],
+            std::accumulate(n_document.values.begin(), n_document.values.end(), 0.0));
 }
 
 void add_direct_effects(const DocumentRows& rows, const ModelConfig& config,
@@ -505,34 +535,20 @@ void add_direct_effects(const DocumentRows& rows, const ModelConfig& config,
     for (double& effect : effects.values) effect /= n_predicted;
     return effects;
   };
-  const std::string elhage = "Elhage et al. 2021";
-  const std::string definition =
-      "direct effect on the next token's logit minus the mean logit of the vocabulary, mean over "
-      "predicted tokens of the documents whose heads were ablated: what is written to the residual "
-      "stream, taken through the final LayerNorm with its scale held fixed and through W_U; ";
   const std::vector<Estimate> heads =
       bootstrap_of(rows, settings).estimates([&](const Weights& weights) {
         return mean(rows.direct_head, weights).values;
       });
-  group.add(Variable::estimated("direct_effect", {"layer", "head"}, {config.n_layer, config.n_head},
-                                heads, "documents resampled", definition + "of the head's output",
-                                "logits", elhage));
+  group.add(variables["direct_effect"], heads);
   const Array parts = mean(rows.direct_part, every_document_once(rows));
-  const auto mlps = parts.values.begin() + static_cast<std::ptrdiff_t>(config.n_layer);
-  group.add(Variable::real("direct_effect_mlp", {"layer"},
-                           Array({config.n_layer}, {parts.values.begin(), mlps}),
-                           definition + "of the MLP's output", "logits", elhage));
-  const auto add_part = [&](const std::string& name, DirectPart part, const std::string& what) {
-    const double value = parts(config.n_layer + static_cast<std::size_t>(part));
-    group.add(Variable::real(name, {}, Array(Shape{}, value), definition + what, "logits", elhage));
-  };
-  add_part("direct_effect_embedding", DirectPart::embedding,
-           "of the token and position embeddings");
-  add_part("direct_effect_bias", DirectPart::bias,
-           "of all b_O, with the constants of the final LayerNorm and the unembedding");
-  add_part("direct_effect_total", DirectPart::total,
-           "of the whole residual stream; the parts of heads, MLPs, embeddings and biases add up "
-           "to it");
+  std::vector<double> mlps = parts.values;
+  mlps.resize(config.n_layer);
+  group.add(variables["direct_effect_mlp"], mlps);
+  for (const auto& [name, part] : {std::pair("direct_effect_embedding", DirectPart::embedding),
+                                   {"direct_effect_bias", DirectPart::bias},
+                                   {"direct_effect_total", DirectPart::total}}) {
+    group.add(variables[name], parts(config.n_layer + static_cast<std::size_t>(part)));
+  }
 }
 
 /// Loss (part 0) and accuracy (part 1) per predicted token of the documents of odd number, which
@@ -545,39 +561,30 @@ Array curve_means(const DocumentRows& rows, const Weights& all_weights, bool odd
   return means;
 }
 
+/// The curves of both informed orders and the mean of those of random orders: 3 x step.
+/// @param of_orders  order x step.
+Array shown_curves(const arma::mat& of_orders) {
+  arma::rowvec random(of_orders.n_cols, arma::fill::zeros);
+  for (std::size_t order = 2; order < n_curve_order; ++order) {
+    random += of_orders.row(order) / n_random_order;
+  }
+  Array shown({3, of_orders.n_cols});
+  shown.set(arma::join_cols(of_orders.rows(0, 1), random));
+  return shown;
+}
+
 void add_curves(const DocumentRows& rows, ResultsGroup& group) {
   const Array means = curve_means(rows, every_document_once(rows));
-  Array loss({3, n_curve_step}), accuracy = loss, deviation({n_curve_step});
-  for (std::size_t step = 0; step < n_curve_step; ++step) {
-    for (std::size_t order = 0; order < 2; ++order) {
-      loss(order, step) = means(0, order, step);
-      accuracy(order, step) = means(1, order, step);
-    }
-    double squares = 0;
-    for (std::size_t order = 2; order < n_curve_order; ++order) {
-      loss(2, step) += means(0, order, step) / n_random_order;
-      accuracy(2, step) += means(1, order, step) / n_random_order;
-    }
-    for (std::size_t order = 2; order < n_curve_order; ++order) {
-      squares += std::pow(means(0, order, step) - loss(2, step), 2);
-    }
-    deviation(step) = std::sqrt(squares / (n_random_order - 1));
+  const arma::mat of_orders = means.matrix(0);
+  const Array loss = shown_curves(of_orders);
+  arma::rowvec squares(n_curve_step, arma::fill::zeros);
+  for (std::size_t order = 2; order < n_curve_order; ++order) {
+    squares += arma::square(of_orders.row(order) - loss.matrix().row(2));
   }
-  const std::string orders =
-      "; heads in ascending order of their zero-ablation loss increase (ablation), of their "
-      "layer-normalized per_example "
-      "importance (importance), or in random order, the mean of 5 seeded ones (random); step is "
-      "the share left out; documents of even number make the orders, those of odd number score "
-      "them";
-  group.add(Variable::real("curve", {"order", "step"}, loss,
-                           "mean loss with the first heads of an order set to zero" + orders,
-                           "nats per token", michel_2019));
-  group.add(Variable::real("curve_random_std", {"step"}, deviation,
-                           "standard deviation of the loss over the 5 random orders",
-                           "nats per token", michel_2019));
-  group.add(Variable::real("curve_accuracy", {"order", "step"}, accuracy,
-                           "share of tokens predicted as most probable" + orders, "1",
-                           michel_2019));
+  group.add(variables["curve"], loss);
+  group.add(variables["curve_random_std"],
+            arma::conv_to<std::vector<double>>::from(arma::sqrt(squares / (n_random_order - 1))));
+  group.add(variables["curve_accuracy"], shown_curves(means.matrix(1)));
 }
 
 /// The share of heads up to which the loss stays at most (1 + tolerance) times the whole model's,
@@ -617,12 +624,7 @@ void add_prunable_share(const DocumentRows& rows, const AnalysisSettings& settin
       });
   for (Estimate& share : shares) share = within(std::move(share), 0, 1);
   group.add_dimension(Dimension::numbers("tolerance", {tolerances.begin(), tolerances.end()}));
-  group.add(Variable::estimated(
-      "prunable_share", {"tolerance"}, {tolerances.size()}, shares, "documents resampled",
-      "share of heads up to which they can be set to zero with a loss within (1 + tolerance) of "
-      "the whole model's, interpolated between the steps of curve, by the order of ablation and "
-      "importance that is better on documents of even number",
-      "1", own_definition));
+  group.add(variables["prunable_share"], shares);
 }
 
 /// @param i  index along the dimension tolerance.
@@ -742,19 +744,10 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
       estimates_of_phases(rows, settings, [&](const PhaseWeights& weights) {
         return std::vector<double>{baseline_loss(rows, weights)};
       });
-  group.add(Variable::estimated("loss_baseline", {}, {}, loss, phases_resampled(rows),
-                                "mean negative log likelihood of a predicted token with all heads, "
-                                "over the n_document_first_order documents",
-                                "nats per token", michel_2019));
+  group.add(variables["loss_baseline"].with("resampled", phases_resampled(rows)), loss);
   const auto n_ablated = static_cast<double>(rows.size());
-  group.add(Variable::integer("n_document_ablated", {}, Array(Shape{}, n_ablated),
-                              "documents whose heads were ablated, spread evenly over the corpus",
-                              "count", own_definition));
-  group.add(Variable::integer(
-      "n_document_first_order", {}, Array(Shape{}, n_ablated + rows.others.n_document),
-      "documents on which the gradient predicted what heads do: those whose heads were ablated, "
-      "and all others of the sample",
-      "count", own_definition));
+  group.add(variables["n_document_ablated"], n_ablated);
+  group.add(variables["n_document_first_order"], n_ablated + rows.others.n_document);
   add_loss(statistics, settings, group);
   add_loss_increase(rows, config, settings, group);
   add_precision_error(statistics, rows, group);

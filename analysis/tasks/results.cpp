@@ -14,9 +14,58 @@ constexpr double needed_share = 0.10;
 
 const char* const warstadt = "Warstadt et al. 2020, BLiMP";
 const char* const ablation_source = "Michel et al. 2019; margins: Warstadt et al. 2020, BLiMP";
-const std::string ablations =
-    "zero: z set to 0; mean: z set to its mean over the tokens of the task's good and bad sides, "
-    "position 0 left out";
+const char* const by_pairs = "pairs resampled";
+
+const VariableTable variables{
+    Declaration::count("n_pair", "task", "pairs run"),
+    Declaration::count("n_same", "task", "pairs left out whose sides have the same tokens"),
+    Declaration::count("n_too_long", "task", "pairs left out with a side longer than the context"),
+    Declaration::count(
+        "n_pair_direct", "task",
+        "pairs of direct_effect: their sides begin with the same word, and both go on where they "
+        "first differ"),
+    {"relation", "task", "1",
+     "the Universal Dependencies relation that the task is about, as its file says; empty: none"},
+    {"accuracy", "task", "1", "share of pairs with a margin above 0", warstadt, by_pairs},
+    {"margin", "task", "nats per pair",
+     "mean over pairs of the log probability of the good side minus that of the bad side, over all "
+     "tokens after <|endoftext|>; tokens that both begin with cancel",
+     warstadt, by_pairs},
+    {"margin_change", "ablation task layer head", "nats per pair",
+     "mean margin with the head ablated minus that of the whole model; zero: z set to 0; mean: z "
+     "set to its mean over the tokens of the task's good and bad sides, position 0 left out",
+     ablation_source, by_pairs},
+    {"margin_change_p", "ablation task layer head", "probability",
+     "two-sided p-value of margin_change, by a paired t-test over pairs", "Student 1908"},
+    {"margin_change_q", "ablation task layer head", "probability",
+     "margin_change_p adjusted over all heads and tasks of the ablation",
+     "Benjamini & Hochberg 1995"},
+    {"accuracy_change", "ablation task layer head", "1",
+     "accuracy with the head ablated minus that of the whole model", ablation_source},
+    {"share_lost", "task layer head", "1",
+     "share of the task's margin that is lost when the head is set to zero; no value where "
+     "margin_change_q of zero or of mean ablation is not below " +
+         decimals(significant_q, 2) + ", or the model cannot do the task (has_margin)"},
+    Declaration::flag(
+        "has_margin", "task", {"no", "yes"},
+        "whether the model can do the task, so that a head can lose a share of its margin: the "
+        "intervals of accuracy and margin lie above one half and above 0"),
+    {"needed_from", "task", "1", "the share_lost from which on the task is said to need the head"},
+    {"margin_change_first_order", "task layer head", "nats per pair",
+     "first-order prediction of margin_change by zero ablation: mean over pairs of the negative "
+     "sum over tokens of z times the gradient of the margin by z",
+     "Michel et al. 2019; Molchanov et al. 2017"},
+    {"first_order_correlation", "task", "1",
+     "Spearman's rank correlation over heads between margin_change_first_order and margin_change "
+     "by zero ablation",
+     "Michel et al. 2019"},
+    {"direct_effect", "task layer head", "logits",
+     "mean over pairs, at the first token that differs and with what both sides begin with given, "
+     "of the head's own part of the good token's logit minus the bad token's, the final layer "
+     "norm's scale held fixed; pairs whose first word differs, or of which one side ends there, "
+     "are left out (n_pair_direct)",
+     "Elhage et al. 2021"},
+};
 
 /// One task's values; heads are ablation x layer x head or layer x head.
 struct TaskValues {
@@ -90,46 +139,16 @@ class ResultsBuilder {
       : tasks_(tasks), values_(values), config_(config), group_(group) {}
 
   void add_tasks() {
-    const auto count = [&](const char* name, const char* definition, const auto& of_task) {
-      Array counts({tasks_.size()});
-      for (std::size_t i = 0; i < tasks_.size(); ++i) counts(i) = static_cast<double>(of_task(i));
-      group_.add(Variable::integer(name, {"task"}, counts, definition, "count", own_definition));
-    };
-    count("n_pair", "pairs run", [&](std::size_t i) { return values_[i].n_pair; });
-    count("n_same", "pairs left out whose sides have the same tokens",
-          [&](std::size_t i) { return tasks_[i].n_same; });
-    count("n_too_long", "pairs left out with a side longer than the context",
-          [&](std::size_t i) { return tasks_[i].n_too_long; });
-    count("n_pair_direct",
-          "pairs of direct_effect: their sides begin with the same word, and both go on where they "
-          "first differ",
-          [&](std::size_t i) { return values_[i].n_pair_direct; });
-    std::vector<std::string> relations;
-    for (const Task& task : tasks_) relations.push_back(task.relation);
-    group_.add(Variable::strings("relation", {"task"}, relations,
-                                 "the Universal Dependencies relation that the task is about, as "
-                                 "its file says; empty: none",
-                                 own_definition));
-    std::vector<Estimate> accuracy, margin;
-    for (const TaskValues& task : values_) {
-      accuracy.push_back(task.means[0]);
-      margin.push_back(task.means[1]);
-    }
-    const auto add = [&](const char* name, const std::vector<Estimate>& estimates,
-                         const char* definition, const char* units) {
-      group_.add(Variable::estimated(name, {"task"}, {tasks_.size()}, estimates, "pairs resampled",
-                                     definition, units, warstadt));
-    };
-    add("accuracy", accuracy, "share of pairs with a margin above 0", "1");
-    add("margin", margin,
-        "mean over pairs of the log probability of the good side minus that of the bad side, over "
-        "all tokens after <|endoftext|>; tokens that both begin with cancel",
-        "nats per pair");
+    group_.add(variables["n_pair"], values_, &TaskValues::n_pair);
+    group_.add(variables["n_same"], tasks_, &Task::n_same);
+    group_.add(variables["n_too_long"], tasks_, &Task::n_too_long);
+    group_.add(variables["n_pair_direct"], values_, &TaskValues::n_pair_direct);
+    group_.add(variables["relation"], tasks_, &Task::relation);
+    group_.add(variables["accuracy"], values_, [](const auto& task) { return task.means[0]; });
+    group_.add(variables["margin"], values_, [](const auto& task) { return task.means[1]; });
   }
 
   void add_changes() {
-    const Dimensions by_ablation{"ablation", "task", "layer", "head"};
-    const Shape shape{n_task_ablation, tasks_.size(), config_.n_layer, config_.n_head};
     std::vector<Estimate> change;
     std::vector<double> p, q, correct;
     for (std::size_t ablation = 0; ablation < n_task_ablation; ++ablation) {
@@ -145,58 +164,34 @@ class ResultsBuilder {
       p.insert(p.end(), of_ablation.begin(), of_ablation.end());
       q.insert(q.end(), adjusted.begin(), adjusted.end());
     }
-    group_.add(Variable::estimated(
-        "margin_change", by_ablation, shape, change, "pairs resampled",
-        "mean margin with the head ablated minus that of the whole model; " + ablations,
-        "nats per pair", ablation_source));
-    group_.add(Variable::real("margin_change_p", by_ablation, Array(shape, p),
-                              "two-sided p-value of margin_change, by a paired t-test over pairs",
-                              "probability", "Student 1908"));
-    group_.add(Variable::real("margin_change_q", by_ablation, Array(shape, q),
-                              "margin_change_p adjusted over all heads and tasks of the ablation",
-                              "probability", "Benjamini & Hochberg 1995"));
-    group_.add(Variable::real("accuracy_change", by_ablation, Array(shape, correct),
-                              "accuracy with the head ablated minus that of the whole model", "1",
-                              ablation_source));
-    add_share_lost(q);
+    group_.add(variables["margin_change"], change);
+    group_.add(variables["margin_change_p"], p);
+    group_.add(variables["margin_change_q"], q);
+    group_.add(variables["accuracy_change"], correct);
+    add_share_lost();
   }
 
   void add_predictions() {
-    const Dimensions by_head{"task", "layer", "head"};
-    const Shape shape{tasks_.size(), config_.n_layer, config_.n_head};
-    std::vector<double> first_order, direct, correlation;
+    std::vector<double> first_order, direct;
     for (const TaskValues& task : values_) {
       first_order.insert(first_order.end(), task.first_order.begin(), task.first_order.end());
       direct.insert(direct.end(), task.direct_effect.begin(), task.direct_effect.end());
-      correlation.push_back(spearman(task.first_order, zero_change(task)));
     }
-    group_.add(Variable::real(
-        "margin_change_first_order", by_head, Array(shape, first_order),
-        "first-order prediction of margin_change by zero ablation: mean over pairs of the negative "
-        "sum over tokens of z times the gradient of the margin by z",
-        "nats per pair", "Michel et al. 2019; Molchanov et al. 2017"));
-    group_.add(Variable::real("first_order_correlation", {"task"},
-                              Array({tasks_.size()}, correlation),
-                              "Spearman's rank correlation over heads between "
-                              "margin_change_first_order and margin_change by zero ablation",
-                              "1", "Michel et al. 2019"));
-    group_.add(Variable::real(
-        "direct_effect", by_head, Array(shape, direct),
-        "mean over pairs, at the first token that differs and with what both sides begin with "
-        "given, of the head's own part of the good token's logit minus the bad token's, the final "
-        "layer norm's scale held fixed; pairs whose first word differs, or of which one side ends "
-        "there, are left out (n_pair_direct)",
-        "logits", "Elhage et al. 2021"));
+    group_.add(variables["margin_change_first_order"], first_order);
+    group_.add(variables["first_order_correlation"], values_, [&](const TaskValues& task) {
+      return spearman(task.first_order, zero_change(task));
+    });
+    group_.add(variables["direct_effect"], direct);
   }
 
  private:
-  using Dimensions = std::vector<std::string>;
-
   std::size_t n_unit() const { return config_.n_layer * config_.n_head; }
 
   std::vector<double> zero_change(const TaskValues& task) const {
     std::vector<double> change;
-    for (std::size_t unit = 0; unit < n_unit(); ++unit) change.push_back(task.change[unit].value);
+    for (std::size_t head_index = 0; head_index < n_unit(); ++head_index) {
+      change.push_back(task.change[head_index].value);
+    }
     return change;
   }
 
@@ -206,35 +201,25 @@ class ResultsBuilder {
     return accuracy.has_interval() && accuracy.low > 0.5 && margin.low > 0;
   }
 
-  /// @param q  of both ablations, zero first.
-  void add_share_lost(const std::vector<double>& q) {
+  void add_share_lost() {
+    const Array& q = group_.variable("margin_change_q").values;
     Array share({tasks_.size(), config_.n_layer, config_.n_head}, std::nan("")),
-        has_margin({tasks_.size()}), from({tasks_.size()}, needed_share);
+        has_margin({tasks_.size()});
     for (std::size_t task = 0; task < tasks_.size(); ++task) {
       if (!can_do(values_[task])) continue;
-      const double margin = values_[task].means[1].value;
       has_margin(task) = 1;
-      for (std::size_t unit = 0; unit < n_unit(); ++unit) {
-        const std::size_t of_zero = task * n_unit() + unit,
-                          of_mean = of_zero + tasks_.size() * n_unit();
-        if (!(q[of_zero] < significant_q && q[of_mean] < significant_q)) continue;
-        share.values[task * n_unit() + unit] = -values_[task].change[unit].value / margin;
+      for (std::size_t head_index = 0; head_index < n_unit(); ++head_index) {
+        const auto [layer, head] = HeadIndex::of(head_index, config_.n_head);
+        if (!(q(0, task, layer, head) < significant_q && q(1, task, layer, head) < significant_q)) {
+          continue;
+        }
+        share(task, layer, head) =
+            -values_[task].change[head_index].value / values_[task].means[1].value;
       }
     }
-    group_.add(Variable::real(
-        "share_lost", {"task", "layer", "head"}, share,
-        "share of the task's margin that is lost when the head is set to zero; no value where "
-        "margin_change_q of zero or of mean ablation is not below " +
-            decimals(significant_q, 2) + ", or the model cannot do the task (has_margin)",
-        "1", own_definition));
-    group_.add(Variable::flag("has_margin", {"task"}, has_margin, {"no", "yes"},
-                              "whether the model can do the task, so that a head can lose a share "
-                              "of its margin: the intervals of accuracy and margin lie above one "
-                              "half and above 0",
-                              own_definition));
-    group_.add(Variable::real("needed_from", {"task"}, from,
-                              "the share_lost from which on the task is said to need the head", "1",
-                              own_definition));
+    group_.add(variables["share_lost"], share);
+    group_.add(variables["has_margin"], has_margin);
+    group_.add(variables["needed_from"], std::vector<double>(tasks_.size(), needed_share));
   }
 
   const std::vector<Task>& tasks_;
@@ -263,12 +248,13 @@ TaskSums::TaskSums(std::size_t task) {
 std::vector<Index> needed_units(const ResultsGroup& group, std::size_t task) {
   const Array share = group.variable("share_lost").values.part(task);
   const double from = group.variable("needed_from").values(task);
-  std::vector<Index> units;
-  for (Index unit = 0; unit < share.size(); ++unit) {
-    if (share.values[unit] >= from) units.push_back(unit);
+  std::vector<Index> needed;
+  for (Index head_index = 0; head_index < share.size(); ++head_index) {
+    if (share.values[head_index] >= from) needed.push_back(head_index);
   }
-  std::ranges::stable_sort(units, std::greater(), [&](Index unit) { return share.values[unit]; });
-  return units;
+  std::ranges::stable_sort(needed, std::greater(),
+                           [&](Index head_index) { return share.values[head_index]; });
+  return needed;
 }
 
 ResultsGroup tasks_results(const Statistics& statistics, const std::vector<Task>& tasks,

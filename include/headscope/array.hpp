@@ -2,6 +2,7 @@
 
 #include <armadillo>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -31,6 +32,9 @@ struct Array {
   /// A copy of slice `index` along the first axis: of a layer x head x query array, one layer's
   /// head x query. @throws ShapeError if there is no axis or `index` is out of range.
   Array part(std::size_t index) const;
+  /// The sum of the slices along the first axis, each times its weight; those of weight 0 are left
+  /// out, whatever they hold. @throws ShapeError if there is not a weight for each.
+  Array weighted_sum(std::span<const std::uint32_t> weights) const;
 
   /// The matrix over the last two axes at `index`, an entry for each axis before them.
   template <typename... I>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -63,18 +64,34 @@ struct Variable {
 /// `references` of quantities that this project defines itself.
 inline constexpr const char* own_definition = "Headscope";
 
+/// Names of dimensions, outermost first: `"layer head"`, or `{"layer", "head"}`.
+struct DimensionNames : std::vector<std::string> {
+  DimensionNames(std::initializer_list<std::string> names) : vector(names) {}
+  DimensionNames(std::vector<std::string> names) : vector(std::move(names)) {}
+  DimensionNames(const char* words);  ///< separated by blanks
+};
+
 /// What a variable is, all but its numbers.
 struct Declaration {
   std::string name;
-  std::vector<std::string> dimensions;
+  DimensionNames dimensions;
   std::string units;
-  std::string long_name;  ///< the definition; `{word}` stands for what `with` gives
+  /// The definition. `{word}` here, in `references` or in `resampling` stands for what `with`
+  /// gives.
+  std::string long_name;
   std::string references = own_definition;
   std::string resampling = {};  ///< what intervals resample, in words; empty: there are none
   Variable::Type type = Variable::Type::real;
   std::vector<std::string> flag_meanings = {};
 
-  /// The declaration with each `{word}` of its definition replaced by a text of the run.
+  /// Whole numbers in units `count`.
+  static Declaration count(std::string name, DimensionNames dimensions, std::string long_name,
+                           std::string references = own_definition);
+  static Declaration flag(std::string name, DimensionNames dimensions,
+                          std::vector<std::string> meanings, std::string long_name);
+
+  /// The declaration with each `{word}` replaced by a text of the run.
+  /// @throws Error naming the variable if it has none.
   Declaration with(const std::string& word, const std::string& text) const;
 };
 
@@ -132,12 +149,22 @@ struct ResultsGroup {
   /// or a bound's name is taken, an integer is not whole, a flag has no meaning, or long_name,
   /// units or references are empty.
   void add(Variable variable);
-  /// Adds a variable of numbers, of estimates (row-major), of one number, or of text (row-major).
+  /// Adds a variable of numbers, estimates or text (row-major unless an array), or of one number.
   /// @throws ShapeError as above.
   void add(const Declaration& declaration, Array values);
+  void add(const Declaration& declaration, std::vector<double> values);
   void add(const Declaration& declaration, const std::vector<Estimate>& estimates);
   void add(const Declaration& declaration, double value);
   void add(const Declaration& declaration, std::vector<std::string> text);
+
+  /// Adds a variable with a value for each item: a member of it, or what a function makes of it.
+  template <typename Item, typename Of>
+  void add(const Declaration& declaration, const std::vector<Item>& items, Of of) {
+    using Value = std::remove_cvref_t<std::invoke_result_t<Of, const Item&>>;
+    std::vector<std::conditional_t<std::is_arithmetic_v<Value>, double, Value>> values;
+    for (const Item& item : items) values.emplace_back(std::invoke(of, item));
+    add(declaration, std::move(values));
+  }
 
   /// The extents of these dimensions. @throws ShapeError naming one that is unknown.
   Shape shape_of(const std::vector<std::string>& dimension_names) const;

@@ -32,6 +32,9 @@ struct HeadIndex {
   Index head = 0;
 
   auto operator<=>(const HeadIndex&) const = default;
+  /// The head at `flat`, layer * n_head + head.
+  static HeadIndex of(Index flat, Index n_head) { return {flat / n_head, flat % n_head}; }
+  Index flat(Index n_head) const { return layer * n_head + head; }
   std::string text() const;
 
   /// Reads `L5H1`. @throws OptionError on any other form.

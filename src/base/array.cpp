@@ -38,6 +38,20 @@ Array Array::part(std::size_t index) const {
                                     begin + static_cast<std::ptrdiff_t>(values.size() / shape[0]))};
 }
 
+Array Array::weighted_sum(std::span<const std::uint32_t> weights) const {
+  if (shape.empty() || shape[0] != weights.size()) {
+    throw ShapeError("weighted sum of an array of shape " + shape_text(shape) + ": got " +
+                     std::to_string(weights.size()) + " weights");
+  }
+  Array sum(Shape(shape.begin() + 1, shape.end()));
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (weights[i] == 0) continue;
+    const double* const part = values.data() + i * sum.size();
+    for (std::size_t j = 0; j < sum.size(); ++j) sum.values[j] += weights[i] * part[j];
+  }
+  return sum;
+}
+
 std::vector<std::size_t> unravelled(std::size_t offset, const Shape& shape) {
   std::vector<std::size_t> place(shape.size());
   for (std::size_t axis = shape.size(); axis-- > 0; offset /= shape[axis]) {

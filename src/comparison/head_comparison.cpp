@@ -81,9 +81,9 @@ std::vector<std::vector<bool>> removed_heads(const std::vector<ComparedRun>& run
     const auto found = run.results.attributes.find("pruned_heads");
     if (found == run.results.attributes.end()) continue;
     const auto* const names = std::get_if<std::string>(&found->second);
-    for (std::size_t unit = 0; names != nullptr && unit < n_unit; ++unit) {
-      const std::string name = HeadIndex{unit / n_head, unit % n_head}.text();
-      own[unit] = ("," + *names + ",").find("," + name + ",") != std::string::npos;
+    for (std::size_t head_index = 0; names != nullptr && head_index < n_unit; ++head_index) {
+      const std::string name = HeadIndex::of(head_index, n_head).text();
+      own[head_index] = ("," + *names + ",").find("," + name + ",") != std::string::npos;
     }
   }
   return removed;

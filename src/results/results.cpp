@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <sstream>
 #include <utility>
 
 #include "headscope/error.hpp"
@@ -181,14 +182,36 @@ std::string Dimension::label(std::size_t i, int digits) const {
   return text.empty() ? number_text(values[i], digits) : text[i];
 }
 
+DimensionNames::DimensionNames(const char* words) {
+  std::istringstream stream(words);
+  for (std::string word; stream >> word;) push_back(word);
+}
+
+Declaration Declaration::count(std::string name, DimensionNames dimensions, std::string long_name,
+                               std::string references) {
+  return {std::move(name),        std::move(dimensions), "count",
+          std::move(long_name),   std::move(references), "",
+          Variable::Type::integer};
+}
+
+Declaration Declaration::flag(std::string name, DimensionNames dimensions,
+                              std::vector<std::string> meanings, std::string long_name) {
+  return {std::move(name),      std::move(dimensions), "1",
+          std::move(long_name), own_definition,        "",
+          Variable::Type::flag, std::move(meanings)};
+}
+
 Declaration Declaration::with(const std::string& word, const std::string& given) const {
   Declaration filled = *this;
   const std::string place = "{" + word + "}";
-  const std::size_t found = filled.long_name.find(place);
-  if (found == filled.long_name.npos) {
-    throw Error("variable " + name + ": expected " + place + " in its definition, got none");
+  bool is_found = false;
+  for (std::string* const text : {&filled.long_name, &filled.references, &filled.resampling}) {
+    for (std::size_t at = 0; (at = text->find(place, at)) != text->npos; at += given.size()) {
+      text->replace(at, place.size(), given);
+      is_found = true;
+    }
   }
-  filled.long_name.replace(found, place.size(), given);
+  if (!is_found) throw Error("variable " + name + ": expected " + place + ", got none");
   return filled;
 }
 
@@ -266,6 +289,10 @@ void ResultsGroup::add(const Declaration& declared, Array values) {
   variable.references = declared.references;
   variable.flag_meanings = declared.flag_meanings;
   add(std::move(variable));
+}
+
+void ResultsGroup::add(const Declaration& declared, std::vector<double> values) {
+  add(declared, Array(shape_of(declared.dimensions), std::move(values)));
 }
 
 void ResultsGroup::add(const Declaration& declared, double value) {

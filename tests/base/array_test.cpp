@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "headscope/error.hpp"
 
 namespace headscope {
@@ -24,6 +26,14 @@ TEST(Array, HasOnlyThePartsOfItsFirstAxis) {
   EXPECT_THROW(Array({2, 3}).part(2), ShapeError);
   EXPECT_THROW(Array({0, 3}).part(0), ShapeError);
   EXPECT_THROW(Array(Shape{}, 1.0).part(0), ShapeError);
+}
+
+TEST(Array, AWeightedSumLeavesOutPartsOfWeightZero) {
+  const Array values({3, 2}, {1, 2, 10, 20, std::nan(""), 0});
+  const Array sum = values.weighted_sum(std::vector<std::uint32_t>{3, 1, 0});
+  EXPECT_THAT(sum.shape, ElementsAre(2));
+  EXPECT_THAT(sum.values, ElementsAre(13, 26));
+  EXPECT_THROW(values.weighted_sum(std::vector<std::uint32_t>{1, 1}), ShapeError);
 }
 
 }  // namespace

@@ -325,6 +325,24 @@ TEST(ResultsGroup, ChecksWhatIsAdded) {
   EXPECT_EQ(message_of([&] { results.group("h"); }), "results: expected a group h, found none");
 }
 
+TEST(VariableTable, FillsInWhatARunKnows) {
+  const VariableTable variables{
+      {"gain", "layer kind", "1", "gain of {n} draws{n}", "A{n}", "{what} resampled"},
+      Declaration::count("n_draw", "", "draws")};
+  ResultsGroup group = small_group();
+  group.add(variables["gain"].with("n", "2").with("what", "blocks"), std::vector<Estimate>(4));
+  group.add(variables["n_draw"], 2);
+  const Variable& gain = group.variable("gain");
+  EXPECT_THAT(gain.dimensions, ElementsAre("layer", "kind"));
+  EXPECT_EQ(gain.long_name, "gain of 2 draws2");
+  EXPECT_EQ(gain.references, "A2");
+  EXPECT_EQ(gain.interval->resampling, "blocks resampled");
+  EXPECT_EQ(group.variable("n_draw").type, Variable::Type::integer);
+  EXPECT_EQ(message_of([&] { variables["n_draw"].with("n", "2"); }),
+            "variable n_draw: expected {n}, got none");
+  EXPECT_EQ(message_of([&] { variables["loss"]; }), "variable loss is not declared");
+}
+
 TEST(Tables, AreLongWithAColumnPerDimensionAndTheInterval) {
   const test::TemporaryDirectory folder;
   ResultsGroup group = small_group();
