@@ -2,8 +2,8 @@
 #include <iostream>
 #include <iterator>
 
+#include "attend/sentence.hpp"
 #include "attention_patterns/attention_patterns.hpp"
-#include "classification/sentence.hpp"
 #include "commands.hpp"
 #include "headscope/blas.hpp"
 #include "headscope/error.hpp"

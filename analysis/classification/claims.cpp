@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "classification/evidence.hpp"
+#include "classification/types/evidence.hpp"
 #include "headscope/analysis.hpp"
 #include "headscope/number_text.hpp"
 

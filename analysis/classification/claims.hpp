@@ -3,8 +3,8 @@
 #include <array>
 #include <vector>
 
-#include "classification/power.hpp"
-#include "classification/types.hpp"
+#include "classification/types/power.hpp"
+#include "classification/types/types.hpp"
 #include "headscope/results.hpp"
 
 namespace headscope {

@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <optional>
 
-#include "classification/copy_effect.hpp"
-#include "classification/examples.hpp"
-#include "classification/explained.hpp"
-#include "classification/paired.hpp"
-#include "classification/pattern.hpp"
+#include "classification/examples/examples.hpp"
+#include "classification/explained/explained.hpp"
 #include "classification/results.hpp"
-#include "classification/semantic.hpp"
-#include "classification/sums.hpp"
-#include "classification/tokens.hpp"
+#include "classification/tests/copy_effect.hpp"
+#include "classification/tests/paired.hpp"
 #include "classification/variables.hpp"
-#include "classification/words.hpp"
 #include "headscope/error.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/random.hpp"
@@ -21,6 +16,11 @@
 #include "induction.hpp"
 #include "parallel.hpp"
 #include "report_text.hpp"
+#include "scores/pattern.hpp"
+#include "scores/semantic.hpp"
+#include "scores/sums.hpp"
+#include "scores/tokens.hpp"
+#include "scores/words.hpp"
 
 namespace headscope {
 namespace {

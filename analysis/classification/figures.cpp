@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "classification/claims.hpp"
-#include "classification/explained.hpp"
+#include "classification/explained/explained.hpp"
 #include "classification/results.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/label_text.hpp"

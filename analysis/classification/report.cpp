@@ -2,13 +2,13 @@
 #include <cmath>
 #include <numeric>
 
-#include "classification/explained.hpp"
+#include "classification/explained/explained.hpp"
 #include "classification/results.hpp"
-#include "classification/types.hpp"
-#include "classification/words.hpp"
+#include "classification/types/types.hpp"
 #include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
 #include "report_text.hpp"
+#include "scores/words.hpp"
 
 namespace headscope {
 namespace {

@@ -5,11 +5,11 @@
 #include <numeric>
 
 #include "classification/claims.hpp"
-#include "classification/copy_effect.hpp"
-#include "classification/evidence.hpp"
-#include "classification/power.hpp"
-#include "classification/relations.hpp"
-#include "classification/types.hpp"
+#include "classification/tests/copy_effect.hpp"
+#include "classification/tests/relations.hpp"
+#include "classification/types/evidence.hpp"
+#include "classification/types/power.hpp"
+#include "classification/types/types.hpp"
 #include "classification/variables.hpp"
 
 namespace headscope {

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "classification/sums.hpp"
 #include "headscope/array.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/presentation.hpp"
 #include "headscope/results.hpp"
+#include "scores/sums.hpp"
 
 namespace headscope {
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "classification/classification.hpp"
-#include "classification/types.hpp"
+#include "classification/types/types.hpp"
 #include "files/hdf5_file.hpp"
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "classification/classification.hpp"
-#include "classification/copy_effect.hpp"
-#include "classification/types.hpp"
+#include "classification/tests/copy_effect.hpp"
+#include "classification/types/types.hpp"
 #include "headscope/model.hpp"
 #include "headscope/tokenizer.hpp"
 #include "support/passes.hpp"

@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "classification/classification.hpp"
-#include "classification/explained.hpp"
-#include "classification/tokens.hpp"
+#include "classification/explained/explained.hpp"
 #include "headscope/model.hpp"
 #include "headscope/tokenizer.hpp"
+#include "scores/tokens.hpp"
 #include "support/passes.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/token_corpus.hpp"

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "classification/pattern.hpp"
-#include "classification/tokens.hpp"
+#include "scores/pattern.hpp"
+#include "scores/tokens.hpp"
 #include "support/classification_example.hpp"
 
 namespace headscope {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "classification/semantic.hpp"
 #include "induction.hpp"
+#include "scores/semantic.hpp"
 
 namespace headscope {
 namespace {

@@ -5,10 +5,10 @@
 #include <set>
 
 #include "classification/claims.hpp"
-#include "classification/paired.hpp"
-#include "classification/relations.hpp"
 #include "classification/results.hpp"
-#include "classification/types.hpp"
+#include "classification/tests/paired.hpp"
+#include "classification/tests/relations.hpp"
+#include "classification/types/types.hpp"
 
 namespace headscope {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "classification/words.hpp"
+#include "scores/words.hpp"
 #include "support/classification_example.hpp"
 
 namespace headscope {

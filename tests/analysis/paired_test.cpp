@@ -1,4 +1,4 @@
-#include "classification/paired.hpp"
+#include "classification/tests/paired.hpp"
 
 #include <gtest/gtest.h>
 

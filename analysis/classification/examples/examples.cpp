@@ -1,0 +1,427 @@
+#include "classification/examples/examples.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "classification/types/evidence.hpp"
+#include "headscope/utf8.hpp"
+#include "packed_text.hpp"
+#include "report_text.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr Index tokens_before = 12, tokens_after = 4;  // of an excerpt without sentences
+constexpr Index furthest_shown = 40;                   // tokens from a target to the query
+
+std::string row_of(const char* name, std::uint64_t document) {
+  return std::string("example_") + name + "." + std::to_string(document);
+}
+
+// Numbers of one case: type, relation's place among the texts, query, word, targets.
+void append_case(const ExampleCase& example, std::size_t relation, std::vector<double>& numbers) {
+  const auto add = [&](Index index) {
+    numbers.push_back(index == no_position ? -1 : static_cast<double>(index));
+  };
+  add(static_cast<Index>(example.type));
+  add(relation);
+  add(example.query);
+  add(example.word);
+  add(example.targets.size());
+  for (const Index target : example.targets) add(target);
+}
+
+Index index_of(double number) {
+  return number < 0 ? no_position : static_cast<Index>(number);
+}
+
+ExampleDocument kept_example(const Statistics& statistics, std::uint64_t document) {
+  ExampleDocument example;
+  const auto row = [&](const char* name) -> const Array& {
+    return statistics.rows(row_of(name, document)).at(document);
+  };
+  example.token_text = unpacked_texts(row("text"));
+  for (const double number : row("sentence").values) example.sentence.push_back(index_of(number));
+  const std::vector<std::string> relations = unpacked_texts(row("relations"));
+  const std::vector<double>& numbers = row("cases").values;
+  for (auto next = numbers.begin(); next != numbers.end();) {
+    ExampleCase each;
+    each.type = static_cast<HeadType>(*next++);
+    each.relation = relations[static_cast<std::size_t>(*next++)];
+    each.query = index_of(*next++);
+    each.word = index_of(*next++);
+    const auto n_target = static_cast<std::size_t>(*next++);
+    for (std::size_t i = 0; i < n_target; ++i) each.targets.push_back(index_of(*next++));
+    example.cases.push_back(std::move(each));
+  }
+  return example;
+}
+
+/// A stretch of a document's text, and where tokens lie in it, in characters.
+class Excerpt {
+ public:
+  /// The query's sentence, or some tokens around it, with the other positions as far as they are
+  /// not too far back.
+  Excerpt(const ExampleDocument& document, Index query, const std::vector<Index>& others) {
+    const Index n_token = document.token_text.size();
+    first_ = query > tokens_before ? query - tokens_before : 1;
+    end_ = std::min(n_token, query + tokens_after + 1);
+    const Index sentence = document.sentence[query];
+    if (sentence != no_position) {
+      first_ = end_ = query;
+      while (first_ > 1 && document.sentence[first_ - 1] == sentence) --first_;
+      while (end_ < n_token && document.sentence[end_] == sentence) ++end_;
+    }
+    for (const Index other : others) {
+      if (other != no_position && other > 0 && other + furthest_shown >= query) {
+        first_ = std::min(first_, other);
+      }
+    }
+    for (Index token = first_; token < end_; ++token) {
+      const std::string text = one_line(document.token_text[token]);
+      const bool blank = !text.empty() && text[0] == ' ';
+      starts_.push_back(length_ + (blank && token > first_ ? 1 : 0));
+      const std::string shown = blank && token == first_ ? text.substr(1) : text;
+      length_ += static_cast<std::size_t>(std::count_if(
+          shown.begin(), shown.end(), [](char c) { return !utf8::is_continuation(c); }));
+      ends_.push_back(length_);
+      text_ += shown;
+    }
+  }
+
+  const std::string& text() const { return text_; }
+  bool has(Index token) const { return token >= first_ && token < end_; }
+  double start(Index token) const { return has(token) ? place(starts_, token) : -1; }
+  double end(Index token) const { return has(token) ? place(ends_, token) : -1; }
+
+ private:
+  double place(const std::vector<std::size_t>& places, Index token) const {
+    return static_cast<double>(places[token - first_]);
+  }
+
+  Index first_ = 0, end_ = 0;
+  std::size_t length_ = 0;
+  std::string text_;
+  std::vector<std::size_t> starts_, ends_;
+};
+
+/// The variables of the group, a row per example.
+struct ExampleRows {
+  std::vector<double> layer, head, document, found;
+  std::vector<double> starts[3], ends[3];  // of query, target and attended
+  std::vector<std::string> type, about, text, attended;
+};
+
+/// A case of a document with the target to show.
+struct PlacedCase {
+  std::uint64_t document;
+  const ExampleDocument* example;
+  const ExampleCase* found_in;
+  Index target, attended;
+  bool found;
+};
+
+class ExampleChooser {
+ public:
+  ExampleChooser(const Statistics& statistics, const ResultsGroup& group)
+      : statistics_(statistics), group_(group) {
+    const Shape& shape = group.variable("type").values.shape;
+    n_layer_ = shape[1];
+    n_head_ = shape[2];
+    for (std::uint64_t i = 0; i < n_example_document; ++i) {
+      const std::uint64_t document = 2 * i + 1;
+      if (!statistics.has(row_of("text", document))) continue;
+      documents_.emplace(document, kept_example(statistics, document));
+    }
+  }
+
+  ExampleRows choose() {
+    const std::vector<double>& flags = group_.variable("type").values.values;
+    const std::size_t n_unit = n_layer_ * n_head_;
+    for (std::size_t unit = 0; unit < n_unit; ++unit) {
+      for (std::size_t i = 0; i < n_head_type; ++i) {
+        if (flags[i * n_unit + unit] == 1) choose_of(static_cast<HeadType>(i), unit);
+      }
+    }
+    return rows_;
+  }
+
+ private:
+  /// A type of a head and what that label is about.
+  struct Label {
+    HeadType type;
+    std::string about;     // as `type_about`
+    Index offset = 0;      // of a positional head
+    std::string relation;  // that a syntactic head claims
+  };
+
+  Label label_of(HeadType type, std::size_t unit) const {
+    const auto place = static_cast<std::size_t>(type) * n_layer_ * n_head_ + unit;
+    Label label{type, group_.variable("type_about").text[place], 0, ""};
+    if (type == HeadType::positional) {
+      label.offset = index_of(group_.variable("positional_offset").values.values[unit]);
+    }
+    if (type == HeadType::syntactic) {
+      label.relation = relation_text(group_, passed_relations(group_, unit).front());
+    }
+    return label;
+  }
+
+  /// What a head with the label seeks in a case.
+  static std::vector<Index> targets_of(const Label& label, const ExampleCase& each) {
+    const Index query = each.query;
+    if (label.type == HeadType::positional || label.type == HeadType::current_token) {
+      if (query < 1 + label.offset) return {};
+      return {query - label.offset};
+    }
+    if (label.type != HeadType::long_range) return each.targets;
+    // Keys as far back as the rule asks of the mean distance, for this query.
+    const double furthest = static_cast<double>(query - 1),
+                 threshold = long_range_threshold(furthest / 2, furthest);
+    std::vector<Index> targets;
+    for (Index key = 1; static_cast<double>(query - key) >= threshold; ++key) {
+      targets.push_back(key);
+    }
+    return targets;
+  }
+
+  void choose_of(HeadType type, std::size_t unit) {
+    const Label label = label_of(type, unit);
+    std::vector<PlacedCase> found, missed;
+    for (const PlacedCase& each : cases_of(label, unit)) {
+      (each.found ? found : missed).push_back(each);
+    }
+    std::set<std::pair<std::uint64_t, Index>> used;
+    add_first(found, most_found, unit, label, used);
+    add_first(missed, most_missed, unit, label, used);
+  }
+
+  std::vector<PlacedCase> cases_of(const Label& label, std::size_t unit) const {
+    const HeadType type = label.type;
+    const bool at_any_query = type == HeadType::positional || type == HeadType::current_token ||
+                              type == HeadType::long_range;
+    const HeadType kind = at_any_query ? HeadType::positional : type;
+    std::vector<PlacedCase> placed;
+    for (const auto& [document, example] : documents_) {
+      const Array& attended = statistics_.rows(example_attended_name(document)).at(document);
+      for (std::size_t i = 0; i < example.cases.size(); ++i) {
+        const ExampleCase& each = example.cases[i];
+        if (each.type != kind || each.relation != label.relation) continue;
+        const std::vector<Index> targets = targets_of(label, each);
+        if (targets.empty()) continue;
+        const Index at = index_of(attended(unit / n_head_, unit % n_head_, i));
+        const bool found = std::ranges::find(targets, at) != targets.end();
+        const Index target = found ? at : targets.back();
+        // The sink is never shown.
+        if (type != HeadType::sink && target + furthest_shown < each.query) continue;
+        placed.push_back({document, &example, &each, target, at, found});
+      }
+    }
+    return placed;
+  }
+
+  // Prefers sentences not used yet.
+  void add_first(const std::vector<PlacedCase>& cases, std::size_t most, std::size_t unit,
+                 const Label& label, std::set<std::pair<std::uint64_t, Index>>& used) {
+    std::size_t n = 0;
+    for (const PlacedCase& each : cases) {
+      if (n == most) return;
+      const Index query = each.found_in->query;
+      const Index sentence = each.example->sentence[query];
+      const Index place = sentence == no_position ? query / tokens_before : sentence;
+      if (!used.emplace(each.document, place).second) continue;
+      add(each, unit, label);
+      ++n;
+    }
+  }
+
+  void add(const PlacedCase& each, std::size_t unit, const Label& label) {
+    const Index query = each.found_in->query;
+    // An induction head's target follows an earlier copy of the query, which is shown too.
+    const Index copy = label.type == HeadType::induction ? each.target - 1 : no_position;
+    const Excerpt excerpt(*each.example, query, {each.target, each.attended, copy});
+    const Index layer = unit / n_head_, head = unit % n_head_;
+    rows_.layer.push_back(static_cast<double>(layer));
+    rows_.head.push_back(static_cast<double>(head));
+    rows_.document.push_back(static_cast<double>(each.document));
+    rows_.found.push_back(each.found ? 1 : 0);
+    rows_.type.emplace_back(head_type_name(label.type));
+    rows_.about.push_back(label.about);
+    rows_.text.push_back(excerpt.text());
+    const Index tokens[] = {query, each.target, each.attended};
+    for (std::size_t i = 0; i < 3; ++i) {
+      rows_.starts[i].push_back(excerpt.start(tokens[i]));
+      rows_.ends[i].push_back(excerpt.end(tokens[i]));
+    }
+    rows_.attended.push_back(
+        each.attended == no_position ? "" : one_line(each.example->token_text[each.attended]));
+  }
+
+  const Statistics& statistics_;
+  const ResultsGroup& group_;
+  Index n_layer_ = 0, n_head_ = 0;
+  std::map<std::uint64_t, ExampleDocument> documents_;
+  ExampleRows rows_;
+};
+
+/// The key among 1 .. query-2, of another token than the query's, whose token is most similar; none
+/// if there are fewer than 5.
+std::vector<Index> most_similar(const ExampleSource& source, Index query) {
+  std::vector<float> similarity(query + 1);
+  source.similarity.column(query, similarity.data());
+  Index best = no_position, n = 0;
+  for (Index key = 1; key + 2 <= query; ++key) {
+    if (source.tokens[key] == source.tokens[query]) continue;
+    ++n;
+    if (best == no_position || similarity[key] > similarity[best]) best = key;
+  }
+  if (n < least_semantic_keys) return {};
+  return {best};
+}
+
+}  // namespace
+
+bool is_example_document(std::uint64_t document) {
+  return document % 2 == 1 && document / 2 < n_example_document;
+}
+
+std::vector<Index> token_sentences(const Piece& piece) {
+  std::vector<Index> sentences(piece.tokens.size(), no_position);
+  for (const Word& word : piece.words) {
+    for (const Index token : word.tokens) sentences[token] = word.sentence;
+  }
+  for (Index token = 1; token < sentences.size(); ++token) {
+    if (sentences[token] == no_position) sentences[token] = sentences[token - 1];
+  }
+  return sentences;
+}
+
+std::vector<ExampleCase> example_cases(const ExampleSource& source) {
+  std::vector<ExampleCase> cases;
+  const Index n_token = std::min<Index>(source.tokens.size(), most_example_tokens);
+  const auto add = [&](HeadType type, Index query, std::vector<Index> targets) {
+    if (!targets.empty()) cases.push_back({type, "", query, std::move(targets), no_position});
+  };
+  for (Index query = 2; query < n_token; ++query) {
+    cases.push_back({HeadType::positional, "", query, {}, no_position});
+    add(HeadType::duplicate, query, source.copies[query]);
+    std::vector<Index> delimiters, rare, successors;
+    add(HeadType::sink, query, {0});
+    add(HeadType::semantic, query, most_similar(source, query));
+    for (Index key = 1; key <= query; ++key) {
+      if (!source.is_punctuation.empty() && source.is_punctuation[key]) delimiters.push_back(key);
+      if (source.rarest[query] == source.tokens[key]) rare.push_back(key);
+    }
+    for (const Index copy : source.copies[query]) successors.push_back(copy + 1);
+    add(HeadType::delimiter, query, delimiters);
+    add(HeadType::rare, query, rare);
+    add(HeadType::induction, query, successors);
+  }
+  const auto first_token = [&](Index word) { return source.words.tokens[word].front(); };
+  const auto add_words = [&](HeadType type, const std::string& relation, Index word,
+                             const std::vector<Index>& earlier) {
+    std::vector<Index> targets(earlier.size());
+    std::ranges::transform(earlier, targets.begin(), first_token);
+    const Index query = first_token(word);
+    if (query < n_token) cases.push_back({type, relation, query, std::move(targets), word});
+  };
+  for (const Arc& arc : source.words.arcs) {
+    if (!is_scored_relation(arc.relation)) continue;
+    add_words(HeadType::syntactic, arc_text(arc.relation, arc.direction), arc.later, {arc.earlier});
+  }
+  for (const CoreferenceQuery& reference : source.words.references) {
+    if (!reference.is_pronoun || reference.antecedents.empty()) continue;
+    add_words(HeadType::coreference, "", reference.word, reference.antecedents);
+  }
+  return cases;
+}
+
+Index attended_token(const ExampleCase& example, const Matrix& pattern,
+                     const std::vector<Index>& largest_key, const std::vector<Index>& largest_word,
+                     const WordStructure& words) {
+  if (example.word == no_position) {
+    const Index query = example.query, key = largest_key[query];
+    const bool rests = example.type == HeadType::sink &&
+                       (key == no_position || pattern(0, query) >= pattern(key, query));
+    return rests ? 0 : key;
+  }
+  const Index word = largest_word[example.word];
+  return word == no_position ? no_position : words.tokens[word].front();
+}
+
+void keep_example(const ExampleDocument& example, std::uint64_t document,
+                  DocumentStatistics& statistics) {
+  const auto keep = [&](const char* name, const std::vector<double>& values) {
+    statistics.row(row_of(name, document), {values.size()}).values = values;
+  };
+  const Index n_token = std::min<Index>(example.token_text.size(), most_example_tokens);
+  const auto n = static_cast<std::ptrdiff_t>(n_token);
+  keep("text", packed_texts({example.token_text.begin(), example.token_text.begin() + n}));
+  std::vector<double> sentence, cases;
+  for (Index token = 0; token < n_token; ++token) {
+    const Index each = example.sentence[token];
+    sentence.push_back(each == no_position ? -1 : static_cast<double>(each));
+  }
+  std::vector<std::string> relations{""};
+  for (const ExampleCase& each : example.cases) {
+    const auto found = std::ranges::find(relations, each.relation);
+    const auto place = static_cast<std::size_t>(found - relations.begin());
+    if (found == relations.end()) relations.push_back(each.relation);
+    append_case(each, place, cases);
+  }
+  keep("sentence", sentence);
+  keep("relations", packed_texts(relations));
+  keep("cases", cases);
+}
+
+std::string example_attended_name(std::uint64_t document) {
+  return row_of("attended", document);
+}
+
+std::optional<ResultsGroup> examples_group(const Statistics& statistics,
+                                           const ResultsGroup& group) {
+  ExampleRows rows = ExampleChooser(statistics, group).choose();
+  const std::size_t n = rows.text.size();
+  if (n == 0) return std::nullopt;
+  ResultsGroup examples;
+  examples.name = group.name + "/examples";
+  examples.title = "Examples of what heads do";
+  examples.summary =
+      "Places in the first documents of odd number where a head attends most to what its type "
+      "says, "
+      "and one where it does not.";
+  examples.add_dimension(Dimension::count("example", n));
+  const auto whole = [&](const char* name, std::vector<double> values, const char* definition) {
+    examples.add(Variable::integer(name, {"example"}, Array({n}, std::move(values)), definition,
+                                   "1", own_definition));
+  };
+  const auto words = [&](const char* name, std::vector<std::string> texts, const char* definition) {
+    examples.add(
+        Variable::strings(name, {"example"}, std::move(texts), definition, own_definition));
+  };
+  whole("layer", std::move(rows.layer), "Layer of the head");
+  whole("head", std::move(rows.head), "Number of the head in its layer");
+  words("type", std::move(rows.type), "Type of the head that is shown");
+  words("about", std::move(rows.about), "Offset or relation that is shown");
+  whole("document", std::move(rows.document), "Number of the document");
+  words("text", std::move(rows.text), "The sentence, or some tokens before and after the query");
+  const char* const places[] = {"query", "target", "attended"};
+  const char* const meanings[] = {"the word or token that attends", "what a head of the type seeks",
+                                  "what the head attends to most"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::string name = places[i], meaning = meanings[i];
+    whole((name + "_start").c_str(), std::move(rows.starts[i]),
+          ("First character in text of the first token of " + meaning + "; -1 if it is not there")
+              .c_str());
+    whole((name + "_end").c_str(), std::move(rows.ends[i]),
+          ("Character in text after the first token of " + meaning + "; -1 if it is not there")
+              .c_str());
+  }
+  words("attended", std::move(rows.attended), "The token that the head attends to most");
+  examples.add(Variable::flag("found", {"example"}, Array({n}, std::move(rows.found)),
+                              {"no", "yes"}, "Whether the head attends most to what is sought",
+                              own_definition));
+  return examples;
+}
+
+}  // namespace headscope

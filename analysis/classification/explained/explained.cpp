@@ -1,0 +1,290 @@
+#include "classification/explained/explained.hpp"
+
+#include <algorithm>
+
+#include "parallel.hpp"
+#include "random_draws.hpp"
+#include "scores/sums.hpp"
+
+namespace headscope {
+namespace {
+
+/// First stream of the sample of documents.
+constexpr std::uint64_t explained_stream = (std::uint64_t{1} << 62) + 1;
+
+std::string name_of(const char* what, HeadType type, Index unit) {
+  return std::string(what) + "." + head_type_name(type) + "." + std::to_string(unit);
+}
+
+std::string mean_z_name(Index layer) {
+  return "explained_z." + std::to_string(layer);
+}
+
+constexpr const char* mean_z_count = "explained_z_count";
+
+}  // namespace
+
+std::string explained_loss_name(HeadType type, Index unit) {
+  return name_of("explained", type, unit);
+}
+
+std::string place_mass_name(HeadType type, Index unit) {
+  return name_of("place_mass", type, unit);
+}
+
+Explanation::Explanation(const Model& model, const ResultsGroup& group) : model_(model) {
+  const Array& type = group.variable("type").values;
+  const Index n_unit = model.config.n_layer * model.config.n_head;
+  for (std::size_t i = 0; i < type.size(); ++i) {
+    if (type.values[i] != 1) continue;
+    const auto of_type = static_cast<HeadType>(i / n_unit);
+    const Index unit = i % n_unit;
+    const std::optional<Prototype> prototype = label_prototype(group, of_type, unit);
+    if (!prototype) continue;
+    labels_.push_back({.type = of_type,
+                       .unit = unit,
+                       .prototype = *prototype,
+                       .control = control_prototype(group, of_type, unit)});
+    units_.insert(unit);
+  }
+}
+
+bool Explanation::has_label(Index layer) const {
+  return std::ranges::any_of(units_,
+                             [&](Index unit) { return unit / model_.config.n_head == layer; });
+}
+
+std::vector<Explanation::LabelKeys> Explanation::keys_in(const PrototypeSource& source) const {
+  std::vector<LabelKeys> keys(labels_.size());
+  parallel_for(labels_.size(), [&](std::size_t i) {
+    keys[i] = {prototype_keys(labels_[i].prototype, source),
+               prototype_keys(labels_[i].control, source)};
+    for (Index q = 0; q < keys[i].keys.size(); ++q) {
+      if (keys[i].keys[q].empty()) keys[i].control_keys[q].clear();
+    }
+  });
+  return keys;
+}
+
+void Explanation::add_layer_means(const LayerView& view, const std::vector<LabelKeys>& keys,
+                                  DocumentStatistics& statistics) const {
+  if (view.layer == 0) {
+    statistics.sum(mean_z_count, {1})(0) += static_cast<double>(view.n_token - 1);
+  }
+  if (!has_label(view.layer)) return;
+  Array& z = statistics.sum(mean_z_name(view.layer), {view.z.n_rows});
+  for (Index t = 1; t < view.n_token; ++t) {
+    for (Index i = 0; i < z.size(); ++i) z(i) += view.z(i, t);
+  }
+  // Sum and count of attention by distance; the last is that to position 0.
+  const Index n_ctx = model_.config.n_ctx, n_head = model_.config.n_head;
+  for (std::size_t i = 0; i < labels_.size(); ++i) {
+    const Label& label = labels_[i];
+    if (label.unit / n_head != view.layer) continue;
+    const Matrix& pattern = view.pattern.slice(label.unit % n_head);
+    Array& sums = statistics.sum(name_of("silent", label.type, label.unit), {2, n_ctx + 1});
+    double *const sum = &sums(0, 0), *const count = &sums(1, 0);
+    Array& mass = statistics.sum(place_mass_name(label.type, label.unit), {2});
+    for (Index q = 1; q < view.n_token; ++q) {
+      const float* const weights = pattern.colptr(q);
+      if (!keys[i].keys[q].empty()) {
+        for (const Index key : keys[i].keys[q]) mass(0) += weights[key];
+        ++mass(1);
+        continue;
+      }
+      sum[n_ctx] += weights[0];
+      ++count[n_ctx];
+      for (Index k = 1; k <= q; ++k) {
+        sum[q - k] += weights[k];
+        ++count[q - k];
+      }
+    }
+  }
+}
+
+std::unique_ptr<PieceObserver> Explanation::add_means(const PrototypeSource& source,
+                                                      DocumentStatistics& statistics) const {
+  return std::make_unique<LayerFunction>(
+      [this, &statistics, keys = keys_in(source)](const LayerView& view) {
+        add_layer_means(view, keys, statistics);
+      },
+      true);
+}
+
+void Explanation::begin_losses(const Statistics& earlier, const ComputeContext& context,
+                               const AblationPrecision& precision) {
+  if (!earlier.has(mean_z_count)) labels_.clear();  // no document of two tokens
+  if (is_empty()) return;
+  ablation_.emplace(model_, context, precision);
+  mean_z_.resize(model_.config.n_layer);
+  const double n_position = earlier.total(mean_z_count)(0);
+  for (Index layer = 0; layer < mean_z_.size(); ++layer) {
+    if (!has_label(layer)) continue;
+    const Array z = earlier.total(mean_z_name(layer));
+    mean_z_[layer].set_size(z.size());
+    for (Index i = 0; i < z.size(); ++i) {
+      mean_z_[layer](i) = static_cast<float>(z.values[i] / n_position);
+    }
+  }
+  const Index n_ctx = model_.config.n_ctx;
+  for (Label& label : labels_) {
+    const Array sums = earlier.total(name_of("silent", label.type, label.unit));
+    const auto mean = [&](Index i) { return sums(1, i) > 0 ? sums(0, i) / sums(1, i) : 0; };
+    label.silent_row.resize(n_ctx);
+    for (Index distance = 0; distance < n_ctx; ++distance)
+      label.silent_row[distance] = mean(distance);
+    label.silent_sink = mean(n_ctx);
+  }
+}
+
+class Explanation::Losses : public PieceObserver {
+ public:
+  Losses(Explanation& explanation, const PrototypeSource& source, Index block,
+         DocumentStatistics& statistics)
+      : explanation_(explanation),
+        tokens_(source.tokens),
+        block_(block),
+        keys_(explanation.keys_in(source)),
+        statistics_(statistics),
+        values_(explanation.model_.config.n_layer),
+        z_(explanation.model_.config.n_layer) {}
+
+  void observe_layer(const LayerView& view) override;
+  void end(const PieceEnd& end) override;
+
+ private:
+  /// One replacement of a head's z: by its mean, or by that of another attention, which the loss
+  /// named by its number stands for.
+  struct Variant {
+    Index head;
+    ExplainedLoss loss = explained_mean;
+    const Label* label = nullptr;
+    const PrototypeKeys* keys = nullptr;
+  };
+
+  std::vector<Variant> variants_of(Index layer) const;
+  std::vector<TokenLoss> losses(Index layer, const std::vector<Variant>& variants) const;
+
+  Explanation& explanation_;
+  const TokenIds& tokens_;
+  Index block_;
+  std::vector<LabelKeys> keys_;
+  DocumentStatistics& statistics_;
+  std::vector<Matrix> values_;  // by layer, d_model x n_token; empty without labels
+  std::vector<Matrix> z_;       // likewise
+};
+
+void Explanation::Losses::observe_layer(const LayerView& view) {
+  explanation_.ablation_->observe_layer(view);
+  if (!explanation_.has_label(view.layer)) return;
+  values_[view.layer] = view.qkv.tail_rows(view.z.n_rows);
+  z_[view.layer] = view.z;
+}
+
+std::vector<Explanation::Losses::Variant> Explanation::Losses::variants_of(Index layer) const {
+  const Index n_head = explanation_.model_.config.n_head;
+  std::vector<Variant> variants;
+  for (const Index unit : explanation_.units_) {
+    if (unit / n_head == layer) variants.push_back({.head = unit % n_head});
+  }
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    const Label& label = explanation_.labels_[i];
+    if (label.unit / n_head != layer) continue;
+    for (const ExplainedLoss loss : {explained_label, explained_control, explained_where_said}) {
+      const bool is_control = loss == explained_control;
+      variants.push_back({label.unit % n_head, loss, &label,
+                          is_control ? &keys_[i].control_keys : &keys_[i].keys});
+    }
+  }
+  return variants;
+}
+
+std::vector<TokenLoss> Explanation::Losses::losses(Index layer,
+                                                   const std::vector<Variant>& variants) const {
+  const ModelConfig& config = explanation_.model_.config;
+  const Index d_head = config.d_head(), n_token = tokens_.size();
+  // Variants of different heads share a matrix, each in its head's rows.
+  std::vector<Index> place(variants.size()), n_used(config.n_head, 0);
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    if (variants[i].label != nullptr) place[i] = n_used[variants[i].head]++;
+  }
+  std::vector<Matrix> replaced(std::ranges::max(n_used),
+                               Matrix(config.d_model, n_token, arma::fill::zeros));
+  parallel_for(variants.size(), Matrix(), [&](std::size_t i, Matrix& pattern) {
+    if (variants[i].label == nullptr) return;
+    const Label& label = *variants[i].label;
+    const PrototypeKeys& keys = *variants[i].keys;
+    pattern.set_size(n_token, n_token);
+    fill_prototype(keys, label.silent_row, label.silent_sink, pattern);
+    const Index first = variants[i].head * d_head;
+    blas::multiply_serial(blas::ConstView(values_[layer]).rows(first, d_head), blas::Transpose::no,
+                          pattern, blas::Transpose::no,
+                          blas::View(replaced[place[i]]).rows(first, d_head));
+    if (variants[i].loss != explained_where_said) return;
+    for (Index q = 0; q < n_token; ++q) {
+      if (!keys[q].empty()) continue;
+      std::copy_n(z_[layer].colptr(q) + first, d_head, replaced[place[i]].colptr(q) + first);
+    }
+  });
+  std::vector<HeadVariant> changes;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    HeadVariant change{layer, {variants[i].head}};
+    change.z = variants[i].label != nullptr ? blas::ConstView(replaced[place[i]])
+                                            : blas::ConstView(explanation_.mean_z_[layer].memptr(),
+                                                              config.d_model, n_token, 0);
+    changes.push_back(std::move(change));
+  }
+  return explanation_.ablation_->losses(tokens_, changes);
+}
+
+void Explanation::Losses::end(const PieceEnd& /*end*/) {
+  const TokenLoss clean = explanation_.ablation_->clean_loss(SequenceBatch::of_document(tokens_));
+  statistics_.sum(explained_token_count, {n_block})(block_) +=
+      static_cast<double>(clean.nll.size());
+  for (Index layer = 0; layer < explanation_.model_.config.n_layer; ++layer) {
+    const std::vector<Variant> variants = variants_of(layer);
+    if (variants.empty()) continue;
+    std::map<Index, double> mean;  // by head
+    const std::vector<TokenLoss> all = losses(layer, variants);
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      if (variants[i].label == nullptr) mean[variants[i].head] = all[i].sum();
+    }
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      if (variants[i].label == nullptr) continue;
+      const Label& label = *variants[i].label;
+      Array& sums =
+          statistics_.sum(explained_loss_name(label.type, label.unit), {n_block, n_explained_loss});
+      sums(block_, variants[i].loss) += all[i].sum();
+      if (variants[i].loss != explained_label) continue;  // once for each label
+      sums(block_, explained_clean) += clean.sum();
+      sums(block_, explained_mean) += mean.at(variants[i].head);
+    }
+  }
+}
+
+std::unique_ptr<PieceObserver> Explanation::add_losses(const PrototypeSource& source, Index block,
+                                                       DocumentStatistics& statistics) {
+  return std::make_unique<Losses>(*this, source, block, statistics);
+}
+
+std::uint64_t Explanation::memory(const ModelConfig& config, Index n_token, std::uint64_t n_label,
+                                  int n_thread, const Engines& engines) {
+  const std::uint64_t n = n_token, stream = config.d_model * n * sizeof(float);
+  // Values and z of all layers; replaced z of one; a pattern per thread; keys; sums of means and
+  // losses.
+  constexpr std::uint64_t most_types = 4;  // of one head
+  return HeadAblation::bytes(config, n_token, n_thread, engines) +
+         (2 * config.n_layer + 3 * most_types) * stream +
+         static_cast<std::uint64_t>(n_thread) * n * n * sizeof(float) +
+         n_label * (2 * n * (sizeof(std::vector<Index>) + 4 * sizeof(Index)) +
+                    config.n_ctx * sizeof(double) +
+                    (n_block * n_explained_loss + 2 * config.n_ctx + 2) * Statistics::sum_bytes);
+}
+
+std::set<Index> explained_sample(std::uint64_t n_document, std::uint64_t n_wanted,
+                                 std::uint64_t seed) {
+  const std::uint64_t n = n_wanted == 0 ? n_document : std::min(n_document, n_wanted);
+  return spread_sample(n_document, n, CounterRandom(seed, explained_stream));
+}
+
+}  // namespace headscope

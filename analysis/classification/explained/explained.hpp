@@ -1,0 +1,120 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "classification/explained/prototypes.hpp"
+#include "headscope/ablation.hpp"
+#include "headscope/analysis.hpp"
+#include "headscope/figure.hpp"
+
+/// Does a head's label explain its effect? A head of a type runs with its attention replaced by the
+/// type's prototype B, and what the loss keeps is compared with its mean ablation:
+///
+///   explained = 1 - (L_B - L) / (L_mean - L)
+///
+/// 1: the head does exactly what its label says; 0: the label is worth no more than the head's mean
+/// output. Its control is the same with another type's prototype at the queries of which the label
+/// speaks. Beside it, attention is replaced at these queries alone, the head's own kept at others:
+/// what a head does at tokens of which its label says nothing is then no fault of the label.
+namespace headscope {
+
+/// Kinds of loss: of the model as it is, with the head's mean output, with its label's prototype,
+/// with that of another type, and with its label's only where the label speaks.
+enum ExplainedLoss {
+  explained_clean,
+  explained_mean,
+  explained_label,
+  explained_control,
+  explained_where_said
+};
+inline constexpr std::size_t n_explained_loss = 5;
+
+/// The typed heads of a model, run with replaced attention: two passes over a sample of documents.
+/// The first averages each head's attention over the queries of which its label says nothing, and
+/// z; the second takes the losses.
+class Explanation {
+ public:
+  /// @param group  classification's, with types.
+  Explanation(const Model& model, const ResultsGroup& group);
+
+  bool is_empty() const { return labels_.empty(); }
+  /// Losses that the second pass takes of a piece.
+  std::size_t n_variant() const { return 3 * labels_.size() + units_.size(); }
+
+  /// First pass: adds a piece to the sums of means.
+  std::unique_ptr<PieceObserver> add_means(const PrototypeSource& source,
+                                           DocumentStatistics& statistics) const;
+
+  /// Begins the second pass. @param earlier  with the sums of means.
+  void begin_losses(const Statistics& earlier, const ComputeContext& context,
+                    const AblationPrecision& precision);
+  /// Second pass: adds a piece's losses to the sums explained_loss_name, in nats.
+  /// @param block  of the piece's document.
+  std::unique_ptr<PieceObserver> add_losses(const PrototypeSource& source, Index block,
+                                            DocumentStatistics& statistics);
+
+  /// Bytes that it holds. @param n_label  labels of all heads.
+  static std::uint64_t memory(const ModelConfig& config, Index n_token, std::uint64_t n_label,
+                              int n_thread, const Engines& engines);
+
+ private:
+  class Losses;
+
+  struct Label {
+    HeadType type;
+    Index unit;
+    Prototype prototype, control;
+    // Of queries without keys: mean attention by distance, and to position 0.
+    std::vector<double> silent_row = {};
+    double silent_sink = 1;
+  };
+
+  /// The keys of a label's prototype and of its control in a piece.
+  struct LabelKeys {
+    PrototypeKeys keys, control_keys;
+  };
+
+  bool has_label(Index layer) const;
+  void add_layer_means(const LayerView& view, const std::vector<LabelKeys>& keys,
+                       DocumentStatistics& statistics) const;
+  /// By label.
+  std::vector<LabelKeys> keys_in(const PrototypeSource& source) const;
+
+  const Model& model_;
+  std::vector<Label> labels_;
+  std::set<Index> units_;  // with a label
+  // Of the second pass.
+  std::optional<HeadAblation> ablation_;
+  std::vector<Vector> mean_z_;  // by layer; empty without labels
+};
+
+/// The name of the sums of losses, of dimensions block and ExplainedLoss.
+std::string explained_loss_name(HeadType type, Index unit);
+/// The name of the sums of the head's attention to its label's place and of the queries of which
+/// the label speaks.
+std::string place_mass_name(HeadType type, Index unit);
+/// Names of the sums, by block, of predicted tokens and of documents.
+inline constexpr const char* explained_token_count = "explained_token";
+inline constexpr const char* explained_document_count = "explained_document";
+
+/// Documents that the heads run on, spread evenly over the corpus. @param n_wanted  0: all.
+std::set<Index> explained_sample(std::uint64_t n_document, std::uint64_t n_wanted,
+                                 std::uint64_t seed);
+
+/// Adds `explained` and its companions from the sums of losses, and a line of the summary; nothing
+/// if no document was run.
+/// @param group  with types.
+void add_explained(const Statistics& statistics, std::size_t n_bootstrap, std::uint64_t seed,
+                   ResultsGroup& group);
+
+/// Figure `labels_explained`: each label's share of its head's effect beside its control; nothing
+/// if no label was measured.
+std::optional<Figure> labels_explained_figure(const ResultsGroup& group);
+
+/// How many labels explain what their head does; empty where nothing was replaced.
+std::string explained_line(const ResultsGroup& group);
+
+}  // namespace headscope

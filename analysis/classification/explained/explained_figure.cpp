@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <numeric>
+
+#include "classification/explained/explained.hpp"
+#include "headscope/number_text.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr std::size_t most_labels_drawn = 40;
+constexpr double lowest_share = -1;
+
+void add_share(double row, const Estimate& share, Series& series) {
+  const auto drawn = [](double value) { return std::max(value, lowest_share); };
+  series.x.push_back(row);
+  series.y.push_back(drawn(share.value));
+  series.low.push_back(drawn(share.low));
+  series.high.push_back(drawn(share.high));
+}
+
+}  // namespace
+
+std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
+  if (!group.has("explained_verdict")) return std::nullopt;
+  const std::vector<double>& verdict = group.variable("explained_verdict").values.values;
+  const Variable &share = group.variable("explained"),
+                 &control = group.variable("explained_control"),
+                 &said = group.variable("explained_where_said"),
+                 &increase = group.variable("mean_ablation_increase");
+  const std::size_t n_unit = increase.values.size(), n_head = increase.values.shape[1];
+  std::vector<std::size_t> order;  // of labels that were measured
+  for (std::size_t i = 0; i < verdict.size(); ++i) {
+    if (verdict[i] > 0) order.push_back(i);
+  }
+  if (order.empty()) return std::nullopt;
+  const std::size_t n_measured = order.size();
+  std::ranges::stable_sort(order, std::ranges::greater(),
+                           [&](std::size_t i) { return increase.values.values[i % n_unit]; });
+  order.resize(std::min(most_labels_drawn, n_measured));
+
+  Series explained, unexplained, controls, where_said;
+  explained.label = "explained";
+  unexplained.label = "unexplained";
+  controls.label = "control";
+  where_said.label = "where it speaks";
+  for (Series* const series : {&explained, &unexplained, &controls, &where_said}) {
+    series->style = Series::Style::points;
+  }
+  explained.colour = 0;
+  unexplained.colour = 5;
+  controls.colour = 1;
+  controls.shift = 0.25;
+  where_said.colour = 2;
+  where_said.shift = -0.25;
+  Chart chart;
+  const std::vector<std::string>& types = group.dimensions.at("head_type").text;
+  for (const std::size_t i : order) {
+    const std::size_t unit = i % n_unit;
+    const double row = static_cast<double>(chart.x_labels.size());
+    add_share(row, share.estimate(i), verdict[i] == 2 ? explained : unexplained);
+    add_share(row, control.estimate(i), controls);
+    add_share(row, said.estimate(i), where_said);
+    std::string type = types[i / n_unit];
+    std::ranges::replace(type, '_', ' ');
+    chart.x_labels.push_back(HeadIndex{unit / n_head, unit % n_head}.text() + "  " + type + "  " +
+                             number_text(increase.values.values[unit], 2));
+  }
+  ChartPanel panel;
+  for (Series* const series : {&explained, &unexplained, &controls, &where_said}) {
+    if (!series->x.empty()) panel.series.push_back(std::move(*series));
+  }
+  chart.panels = {std::move(panel)};
+  chart.horizontal = true;
+  chart.x_title = "head, label, effect on the loss (nats)";
+  chart.y_title = "share of the head's effect that stays";
+  chart.y_low = lowest_share;
+  chart.y_high = 1.25;
+  const std::string drawn = n_measured > order.size()
+                                ? " The " + std::to_string(order.size()) + " of " +
+                                      std::to_string(n_measured) +
+                                      " labels whose heads matter most are drawn."
+                                : "";
+  return Figure{
+      .name = "labels_explained",
+      .group = group.name,
+      .title = "Does the label explain what the head does?",
+      .caption =
+          "Beside each head and label: how much the loss per token rises when the head's output is "
+          "replaced by its mean. Each head runs with its attention replaced by exactly what its "
+          "label says; the share of its effect on the loss that stays, "
+          "1 - (L_B - L) / (L_mean - L), with a 95 % interval (documents resampled). 1: the head "
+          "does no more than its label says; 0: the label is worth no more than the head's mean "
+          "output; below: it misleads (shares below -1 are drawn at -1). Control: the same with "
+          "another type's place. Where it speaks: the head's own attention is kept at tokens of "
+          "which the label says nothing. Unexplained: the interval does not lie above 0 and, "
+          "paired, above the control. Labels of heads whose mean ablation costs nothing "
+          "measurable, and those that name no place, are left out." +
+          drawn,
+      .source = own_definition,
+      .content = std::move(chart)};
+}
+
+}  // namespace headscope

@@ -1,0 +1,182 @@
+#include <array>
+
+#include "classification/explained/explained.hpp"
+#include "classification/variables.hpp"
+#include "headscope/estimate.hpp"
+#include "headscope/number_text.hpp"
+#include "report_text.hpp"
+
+namespace headscope {
+namespace {
+
+enum LabelVerdict { not_measured, unexplained, explained };
+
+/// A label whose head was run, with what its sums say.
+struct MeasuredLabel {
+  std::size_t place;  // type * n_unit + unit
+  std::size_t unit;
+  Prototype prototype, control;
+  Array sums;   // block x loss
+  double mass;  // the head's attention to the label's place
+  Estimate increase, share, control_share, gain, said_share;
+
+  LabelVerdict verdict() const {
+    if (!(increase.low > 0)) return not_measured;
+    return share.low > 0 && gain.low > 0 ? explained : unexplained;
+  }
+};
+
+/// `92 % of its effect stays`, of the share of it that a replacement keeps.
+std::string stays(const Estimate& share) {
+  return share.value > 0 ? percent(share.value) + " of its effect stays"
+                         : "none of its effect stays (" + percent(share.value) + ")";
+}
+
+std::string explained_text(const MeasuredLabel& label) {
+  if (label.verdict() == not_measured) {
+    return "not measured, as replacing the head's output by its mean costs nothing that can be "
+           "told from 0";
+  }
+  return std::string(label.verdict() == unexplained ? "unexplained: " : "") +
+         "with attention on exactly " + prototype_text(label.prototype) + ", " +
+         stays(label.share) + ", interval " + percent(label.share.low) + " to " +
+         percent(label.share.high) + "; on " + prototype_text(label.control) +
+         ", the place of another type, " + percent(label.control_share.value) +
+         ". Replaced only at the tokens of which the label speaks, " + stays(label.said_share) +
+         ". On this text " + percent(label.mass) + " of its attention goes there";
+}
+
+std::vector<MeasuredLabel> measured_labels(const Statistics& statistics,
+                                           const ResultsGroup& group) {
+  const Shape& shape = group.variable("type").values.shape;
+  const std::size_t n_unit = shape[1] * shape[2];
+  std::vector<MeasuredLabel> labels;
+  for (std::size_t place = 0; place < n_head_type * n_unit; ++place) {
+    const auto type = static_cast<HeadType>(place / n_unit);
+    const std::size_t unit = place % n_unit;
+    const std::string name = explained_loss_name(type, unit);
+    if (group.variable("type").values.values[place] != 1 || !statistics.has(name)) continue;
+    const std::optional<Prototype> prototype = label_prototype(group, type, unit);
+    if (!prototype) continue;
+    const Array mass = statistics.total(place_mass_name(type, unit));
+    labels.push_back({place,
+                      unit,
+                      *prototype,
+                      control_prototype(group, type, unit),
+                      statistics.total(name),
+                      Ratio{mass(0), mass(1)}.value(),
+                      {},
+                      {},
+                      {},
+                      {},
+                      {}});
+  }
+  return labels;
+}
+
+void estimate_labels(const Statistics& statistics, std::size_t n_bootstrap, std::uint64_t seed,
+                     std::vector<MeasuredLabel>& labels) {
+  const Array n_token = statistics.total(explained_token_count);
+  const Bootstrap bootstrap =
+      Bootstrap::of_documents(statistics.total(explained_document_count).values, n_bootstrap, seed);
+  constexpr std::size_t n_value = 5;
+  const std::vector<Estimate> estimates = bootstrap.estimates([&](const Weights& times) {
+    std::vector<double> values;
+    for (const MeasuredLabel& label : labels) {
+      std::array<double, n_explained_loss> loss{};
+      double n = 0;
+      for (Index block = 0; block < n_block; ++block) {
+        if (times[block] == 0) continue;
+        for (std::size_t i = 0; i < loss.size(); ++i)
+          loss[i] += times[block] * label.sums(block, i);
+        n += times[block] * n_token(block);
+      }
+      const double increase = loss[explained_mean] - loss[explained_clean];
+      const auto stays = [&](double replaced) {
+        return 1 - (replaced - loss[explained_clean]) / increase;
+      };
+      const double share = stays(loss[explained_label]), control = stays(loss[explained_control]);
+      values.insert(values.end(), {increase / n, share, control, share - control,
+                                   stays(loss[explained_where_said])});
+    }
+    return values;
+  });
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    labels[i].increase = estimates[i * n_value];
+    if (!(labels[i].increase.low > 0)) continue;
+    labels[i].share = estimates[i * n_value + 1];
+    labels[i].control_share = estimates[i * n_value + 2];
+    labels[i].gain = estimates[i * n_value + 3];
+    labels[i].said_share = estimates[i * n_value + 4];
+  }
+}
+
+}  // namespace
+
+void add_explained(const Statistics& statistics, std::size_t n_bootstrap, std::uint64_t seed,
+                   ResultsGroup& group) {
+  if (!statistics.has(explained_document_count)) return;
+  std::vector<MeasuredLabel> labels = measured_labels(statistics, group);
+  if (!labels.empty()) estimate_labels(statistics, n_bootstrap, seed, labels);
+
+  const Shape shape = group.variable("type").values.shape;
+  const std::size_t n_place = shape[0] * shape[1] * shape[2];
+  std::vector<Estimate> share(n_place), control(n_place), gain(n_place), said(n_place),
+      increase(shape[1] * shape[2]);
+  std::vector<double> verdict(n_place), mass(n_place, arma::datum::nan);
+  std::vector<std::string> text(n_place);
+  for (const MeasuredLabel& label : labels) {
+    share[label.place] = label.share;
+    control[label.place] = label.control_share;
+    gain[label.place] = label.gain;
+    said[label.place] = label.said_share;
+    increase[label.unit] = label.increase;
+    verdict[label.place] = label.verdict();
+    mass[label.place] = label.mass;
+    text[label.place] = explained_text(label);
+  }
+  const VariableTable& variables = classification_variables();
+  group.add(variables["explained"], share);
+  group.add(variables["explained_control"], control);
+  group.add(variables["explained_gain"], gain);
+  group.add(variables["explained_where_said"], said);
+  group.add(variables["explained_place_mass"], Array(shape, std::move(mass)));
+  group.add(variables["mean_ablation_increase"], increase);
+  group.add(variables["explained_verdict"], Array(shape, std::move(verdict)));
+  group.add(variables["explained_text"], std::move(text));
+  double n_document = 0;
+  for (const double n : statistics.total(explained_document_count).values) n_document += n;
+  group.add(variables["explained_documents"], n_document);
+}
+
+std::string explained_line(const ResultsGroup& group) {
+  if (!group.has("explained_verdict")) return "";
+  const Array& verdicts = group.variable("explained_verdict").values;
+  const Variable &share = group.variable("explained"),
+                 &said = group.variable("explained_where_said");
+  std::size_t n_measured = 0, n_half = 0, n_unexplained = 0, n_half_said = 0;
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    const auto verdict = static_cast<LabelVerdict>(verdicts.values[i]);
+    if (verdict == not_measured) continue;
+    ++n_measured;
+    n_unexplained += verdict == unexplained ? 1 : 0;
+    n_half += verdict == explained && share.estimate(i).value >= 0.5 ? 1 : 0;
+    const Estimate where_said = said.estimate(i);
+    n_half_said += where_said.value >= 0.5 && where_said.low > 0 ? 1 : 0;
+  }
+  if (n_measured == 0) {
+    return "Whether labels explain effects cannot be told: no head with a label that names a place "
+           "costs measurably when its output is replaced by its mean.";
+  }
+  return "Labels that explain at least half of what their head does: " + std::to_string(n_half) +
+         " of the " + std::to_string(n_measured) +
+         " that name a place and whose head measurably lowers the loss. With its attention "
+         "replaced "
+         "by exactly what the label says, the head keeps that much of its effect. " +
+         std::to_string(n_unexplained) +
+         " keep nothing, or no more than with another type's place, and count as unexplained. "
+         "Replaced only at the tokens of which the label speaks, and left as it is at others, " +
+         std::to_string(n_half_said) + " keep at least half.";
+}
+
+}  // namespace headscope

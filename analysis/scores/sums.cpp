@@ -1,0 +1,190 @@
+#include "scores/sums.hpp"
+
+#include <cmath>
+
+#include "headscope/resampling.hpp"
+#include "headscope/results.hpp"
+
+namespace headscope {
+namespace {
+
+constexpr const char* count_prefix = "relation_count.";
+
+constexpr std::array<ScoreInfo, n_head_score> scores{{
+    {"sink", "Mean attention to position 0, queries 1 and later", "probability",
+     "Clark et al. 2019; Vig & Belinkov 2019"},
+    {"entropy",
+     "Mean entropy -sum A ln A of the attention distribution, all keys, queries 1 and later",
+     "nats", "Clark et al. 2019"},
+    {"confidence", "Mean largest attention weight, all keys, queries 1 and later", "probability",
+     "Voita et al. 2019"},
+    {"distance", "Attention-weighted distance to the key, sum A (q - k) / sum A, sink excluded",
+     "tokens", "Vig & Belinkov 2019"},
+    {"variability",
+     "sum |A - mean A| / (2 sum A) over the first 10 positions, sink excluded; the mean is over "
+     "documents and pieces of cut ones",
+     "1", "Vig & Belinkov 2019"},
+    {"previous_token", "Mean attention to the previous token, queries 2 and later", "probability",
+     "Voita et al. 2019; Olsson et al. 2022"},
+    {"delimiter",
+     "Share of the attention, sink excluded, on tokens that are only punctuation: at least one "
+     "character of Unicode category P, and beside such only white space",
+     "1", "Clark et al. 2019"},
+    {"dependency_alignment",
+     "Share of the word-level attention from words to earlier words of the document that runs "
+     "along a dependency arc",
+     "1", "Vig & Belinkov 2019"},
+    {"coreference",
+     "Share of non-first mentions whose head word's largest earlier word is the head word of an "
+     "antecedent of the same entity",
+     "1", "Clark et al. 2019"},
+    {"coreference_pronoun", "As coreference, over mentions whose head word is a pronoun (PRON)",
+     "1", "Clark et al. 2019"},
+    {"semantic",
+     "Mean over queries with at least 5 eligible keys of Pearson's r between attention and the "
+     "cosine of token embeddings, over keys 1 .. q-2 that hold another token",
+     "correlation", own_definition},
+    {"duplicate_token",
+     "Mean attention to earlier copies of the query's token, over queries that have one",
+     "probability", "Wang et al. 2022; TransformerLens"},
+    {"rare_token",
+     "Share of queries whose largest weight, sink excluded, lies on the token rarest in the "
+     "corpus; queries whose rarest token is tied with another, not a copy of it, are left out",
+     "1", "Voita et al. 2019"},
+    {"copy_effect",
+     "What attending adds to the logit of the attended token: mean over queries q >= 2 of the sum "
+     "over keys k >= 1 of A[q,k] (c_k[t_k] - mean of c_k over the vocabulary), where c_k = W_U "
+     "(gain . centre(W_O v_k)) / scale_q are the logits that the head's values at k write, the "
+     "final LayerNorm's scale at q held fixed, and t_k is the token at k",
+     "logits", "Elhage et al. 2021; McDougall et al. 2023"},
+    {"copy_effect_null",
+     "copy_effect when the document's token types exchange places at random: its mean over all "
+     "exchanges, in which the mean of c_k over the types of the document stands for c_k[t_k]",
+     "logits", own_definition},
+    {"suppression_effect",
+     "copy_effect with the sum over those keys alone whose token is, at the query, among the 10 "
+     "most probable of the logit lens before the head's layer; queries without such a key count "
+     "with 0",
+     "logits", "McDougall et al. 2023; nostalgebraist 2020"},
+    {"suppression_effect_null",
+     "suppression_effect, over the same keys, when the document's token types exchange places at "
+     "random, as in copy_effect_null",
+     "logits", own_definition},
+}};
+
+constexpr std::array<ScoreInfo, n_baseline> baselines{{
+    {"delimiter_baseline", "Punctuation tokens' share of the keys available, sink excluded", "1",
+     own_definition},
+    {"distance_uniform", "The distance of a head that spreads evenly over all keys, sink excluded",
+     "tokens", "Vig & Belinkov 2019"},
+    {"distance_furthest", "The distance of a head that always looks at position 1", "tokens",
+     own_definition},
+    {"dependency_alignment_baseline",
+     "The dependency alignment of a head that spreads evenly over the earlier words", "1",
+     "Vig & Belinkov 2019"},
+}};
+
+}  // namespace
+
+const ScoreInfo& score_info(HeadScore score) {
+  return scores[static_cast<std::size_t>(score)];
+}
+
+const ScoreInfo& baseline_info(Baseline baseline) {
+  return baselines[static_cast<std::size_t>(baseline)];
+}
+
+std::string weight_name(const std::string& name) {
+  return name + ".weight";
+}
+
+std::string relation_hits_name(const std::string& relation) {
+  return "relation_hits." + relation;
+}
+
+std::string relation_count_name(const std::string& relation) {
+  return count_prefix + relation;
+}
+
+std::string relation_offsets_name(const std::string& relation) {
+  return "relation_offsets." + relation;
+}
+
+std::string relation_test_name(const std::string& relation, Index direction) {
+  return relation + "." + std::to_string(direction);
+}
+
+WeightedSums::WeightedSums(const Statistics& statistics, Bootstrap bootstrap, arma::mat weights)
+    : statistics_(statistics), bootstrap_(std::move(bootstrap)), weights_(std::move(weights)) {}
+
+WeightedSums::WeightedSums(const Statistics& statistics, std::size_t n_bootstrap,
+                           std::uint64_t seed)
+    : WeightedSums(
+          statistics,
+          Bootstrap::of_documents(statistics.total("n_document").values, n_bootstrap, seed), {}) {
+  weights_.ones(n_block, 1 + bootstrap_.n_resample());
+  for (std::size_t i = 0; i < bootstrap_.n_resample(); ++i) {
+    weights_.col(1 + i) = arma::conv_to<arma::vec>::from(bootstrap_.draw(i));
+  }
+}
+
+arma::mat WeightedSums::total(const std::string& name, Half half) const {
+  Array sums = statistics_.total(name);
+  const arma::mat by_block(sums.values.data(), sums.size() / n_block, n_block, false, true);
+  if (half == Half::all) return by_block * weights_;
+  arma::mat weights = weights_;
+  for (Index block = half == Half::even ? 1 : 0; block < n_block; block += 2) {
+    weights.row(block).zeros();
+  }
+  return by_block * weights;
+}
+
+arma::mat WeightedSums::ratio(const std::string& name, Half half) const {
+  arma::mat numerator = total(name, half);
+  const arma::mat denominator = total(weight_name(name), half);
+  for (Index i = 0; i < numerator.n_elem; ++i) {
+    numerator[i] = Ratio{numerator[i], denominator[i]}.value();
+  }
+  return numerator;
+}
+
+std::vector<Estimate> WeightedSums::estimates(
+    const std::function<arma::mat(const WeightedSums&)>& values) const {
+  const auto columns = [](const arma::mat& by_weighting, Index first, Index last) {
+    std::vector<std::vector<double>> each;
+    for (Index i = first; i < last; ++i) {
+      each.emplace_back(by_weighting.begin_col(i), by_weighting.end_col(i));
+    }
+    return each;
+  };
+  const arma::mat own = values(*this);
+  Replicates replicates;
+  replicates.whole = columns(own, 0, 1).front();
+  replicates.resampled = columns(own, 1, std::min<Index>(own.n_cols, 1 + n_kept_resample));
+  if (const Index n_part = bootstrap_.n_left_out(); n_part > 0) {
+    arma::mat weights(n_block, n_part);
+    for (Index i = 0; i < n_part; ++i) {
+      weights.col(i) = arma::conv_to<arma::vec>::from(bootstrap_.without(i));
+    }
+    replicates.left_out =
+        columns(values(WeightedSums(statistics_, bootstrap_, std::move(weights))), 0, n_part);
+  }
+  return bootstrap_.estimates(replicates);
+}
+
+Estimate row_estimate(const arma::mat& values, Index row) {
+  const arma::rowvec samples = values.row(row);
+  return bootstrap_estimate(samples.front(), {samples.begin() + 1, samples.end()});
+}
+
+std::vector<std::string> relations_of(const Statistics& statistics) {
+  std::vector<std::string> relations;
+  const std::string prefix = count_prefix;
+  for (const std::string& name : statistics.sum_names()) {
+    if (name.compare(0, prefix.size(), prefix) == 0)
+      relations.push_back(name.substr(prefix.size()));
+  }
+  return relations;
+}
+
+}  // namespace headscope
