@@ -93,13 +93,14 @@ INSTANTIATE_TEST_SUITE_P(Kinds, GradientOfEveryKind,
                                           testing::Values(Engine::float32, Engine::bfloat16_six,
                                                           Engine::bfloat16_three)));
 
-const ComputeContext six({.passes = Engine::bfloat16_six, .gradients = Engine::bfloat16_six});
+const ComputeContext six_products({.passes = Engine::bfloat16_six,
+                                   .gradients = Engine::bfloat16_six});
 
 TEST(HeadGradient, EngineIsThatOfManyTokensAlone) {
   const Model model = random_weights(small_config(), 23);
   for (const Index n_token : {40, 150}) {
     const TokenIds tokens = Normal(24).tokens(n_token, model.config.d_vocab);
-    const Recorded expected = record(model, tokens), got = record(model, tokens, six);
+    const Recorded expected = record(model, tokens), got = record(model, tokens, six_products);
     EXPECT_EQ(test::same_values(expected.dz[0], got.dz[0]), n_token == 40);
   }
 }
@@ -107,7 +108,7 @@ TEST(HeadGradient, EngineIsThatOfManyTokensAlone) {
 TEST(HeadGradient, EngineOfTheGradientLeavesTheForwardPassAsItIs) {
   const Model model = random_weights(small_config(), 23);
   const TokenIds tokens = Normal(24).tokens(150, model.config.d_vocab);
-  const Recorded expected = record(model, tokens, six),
+  const Recorded expected = record(model, tokens, six_products),
                  got = record(
                      model, tokens,
                      {{.passes = Engine::bfloat16_six, .gradients = Engine::bfloat16_three}});

@@ -30,7 +30,7 @@ Processor with(bool avx2, bool avx512 = false, bool avx512_bf16 = false, bool am
 }
 
 // `own` is the kernel that OpenBLAS 0.3.21 chooses; `better` is the one it should have chosen.
-struct Case {
+struct KernelCase {
   const char* processor;
   Processor features;
   const char* own;
@@ -38,7 +38,7 @@ struct Case {
 };
 
 TEST(BetterKernel, IsTheWidestOfEachProcessorOfTheLastTenYears) {
-  const std::vector<Case> cases{
+  const std::vector<KernelCase> cases{
       {"Intel Broadwell", with(true), "Haswell", {}},
       {"Intel Goldmont", with(false), "Nehalem", {}},
       {"Intel Skylake", with(true), "Haswell", {}},
@@ -62,7 +62,7 @@ TEST(BetterKernel, IsTheWidestOfEachProcessorOfTheLastTenYears) {
       {"a virtual machine that hides AVX-512", with(true), "Zen", {}},
       {"a virtual machine that hides AVX2", with(false), "Prescott", {}},
   };
-  for (const Case& each : cases) {
+  for (const KernelCase& each : cases) {
     EXPECT_EQ(blas::better_kernel(each.features, each.own), each.better) << each.processor;
   }
 }
