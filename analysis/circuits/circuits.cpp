@@ -274,7 +274,7 @@ class CircuitsAnalysis : public Analysis {
     const Array scores =
         induction_scores(model_, induction_first_token(model_, corpus_), settings_.seed);
     const std::size_t n_sequence = scores.shape[0];
-    const Array sums = scores.weighted_sum(Weights(n_sequence, 1));
+    const Array sums = scores.weighted_sum(BootstrapCounts(n_sequence, 1));
     for (std::size_t head_index = 0; head_index < sums.size(); ++head_index) {
       const double mean = sums.values[head_index] / static_cast<double>(n_sequence);
       if (mean >= least_induction) heads.push_back(head_index);

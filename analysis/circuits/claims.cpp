@@ -35,7 +35,7 @@ double mean(const std::vector<double>& values) {
 Estimate mean_over_layers(const std::vector<double>& layer_means,
                           const AnalysisSettings& settings) {
   const Bootstrap bootstrap(layer_means.size(), settings.n_bootstrap, settings.seed);
-  const auto weighted_mean = [&](const Weights& weights) {
+  const auto weighted_mean = [&](const BootstrapCounts& weights) {
     const double sum = std::inner_product(weights.begin(), weights.end(), layer_means.begin(), 0.0);
     return std::vector<double>{sum / std::accumulate(weights.begin(), weights.end(), 0.0)};
   };

@@ -20,7 +20,7 @@ std::vector<double> column(const arma::mat& values, Index weighting = 0) {
 }
 
 /// Mean of each head over sequences.
-std::vector<double> mean_induction(const Array& scores, const Weights& times) {
+std::vector<double> mean_induction(const Array& scores, const BootstrapCounts& times) {
   std::vector<double> means(scores.size() / scores.shape[0], 0);
   const double n_drawn = std::accumulate(times.begin(), times.end(), 0.0);
   for (Index s = 0; s < times.size(); ++s) {
@@ -303,10 +303,11 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
   builder.add_semantic(semantic);
   add_effect_tests(statistics, group);
   const arma::mat induction_means = resampled_induction(induction, sums.n_weighting(), seed);
-  builder.add("induction",
-              Bootstrap(induction.shape[0], n_bootstrap, seed).estimates([&](const Weights& times) {
-                return mean_induction(induction, times);
-              }));
+  builder.add(
+      "induction",
+      Bootstrap(induction.shape[0], n_bootstrap, seed).estimates([&](const BootstrapCounts& times) {
+        return mean_induction(induction, times);
+      }));
   builder.add_sentences();
 
   TypeMargins margins = type_margins(sums, relation_tests, coreference, semantic, induction_means);

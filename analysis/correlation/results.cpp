@@ -73,12 +73,12 @@ BlockProducts block_products(const Statistics& statistics) {
 
 /// Inner products of heads in one space, layer x head x head: the weighted sum over blocks of
 /// documents, or the plain sum without weights.
-Array total_products(const Array& blocks, const Weights& weights = {}) {
-  return blocks.weighted_sum(weights.empty() ? Weights(blocks.shape[0], 1) : weights);
+Array total_products(const Array& blocks, const BootstrapCounts& weights = {}) {
+  return blocks.weighted_sum(weights.empty() ? BootstrapCounts(blocks.shape[0], 1) : weights);
 }
 
 /// Mean |cosine| of different heads, per space and layer: 2 * n_layer values.
-std::vector<double> mean_abs_cosines(const BlockProducts& blocks, const Weights& weights) {
+std::vector<double> mean_abs_cosines(const BlockProducts& blocks, const BootstrapCounts& weights) {
   std::vector<double> means;
   for (std::size_t space = 0; space < 2; ++space) {
     const Array total = total_products(blocks[space], weights);
@@ -99,10 +99,10 @@ double residual_mean(const std::vector<double>& values) {
 /// space.
 std::vector<Estimate> by_layer_and_mean(
     const Statistics& statistics, const AnalysisSettings& settings,
-    const std::function<std::vector<double>(const Weights&)>& by_layer) {
+    const std::function<std::vector<double>(const BootstrapCounts&)>& by_layer) {
   const Bootstrap bootstrap = Bootstrap::of_documents(statistics.total("n_document").values,
                                                       settings.n_bootstrap, settings.seed);
-  return bootstrap.estimates([&](const Weights& weights) {
+  return bootstrap.estimates([&](const BootstrapCounts& weights) {
     std::vector<double> values = by_layer(weights);
     values.push_back(residual_mean(values));
     return values;
@@ -302,9 +302,9 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
   add_cka(statistics, config, group);
   add_disagreement(statistics, blocks, group);
   add_output_share(blocks, config, group);
-  std::vector<Estimate> means =
-      by_layer_and_mean(statistics, settings,
-                        [&](const Weights& weights) { return mean_abs_cosines(blocks, weights); });
+  std::vector<Estimate> means = by_layer_and_mean(
+      statistics, settings,
+      [&](const BootstrapCounts& weights) { return mean_abs_cosines(blocks, weights); });
   for (Estimate& mean : means) mean = within(std::move(mean), 0, 1);
   add_by_layer_and_mean("mean_abs_cosine", means, group);
   add_distances(statistics, settings.seed, group);
@@ -336,7 +336,8 @@ void add_control_comparison(const Statistics& statistics,
   const Bootstrap documents = bootstrap_over(statistics.total("n_document").values),
                   control_documents = bootstrap_over(controls.front().at("n_document").values);
   // Trained minus the mean of `chosen` untrained models, and the mean of that over layers.
-  const auto differences = [&](const Weights& weights, const Weights& control_weights,
+  const auto differences = [&](const BootstrapCounts& weights,
+                               const BootstrapCounts& control_weights,
                                const std::vector<std::size_t>& chosen) {
     std::vector<double> values = mean_abs_cosines(trained, weights);
     for (const std::size_t control : chosen) {

@@ -92,7 +92,7 @@ struct ExactValues {
   std::vector<Estimate> faithfulness;  ///< order x step
 };
 
-double sum_over_blocks(const Array& values, const Weights& weights) {
+double sum_over_blocks(const Array& values, const BootstrapCounts& weights) {
   return std::inner_product(values.values.begin(), values.values.end(), weights.begin(), 0.0);
 }
 
@@ -109,7 +109,7 @@ ExactValues exact_values(const Statistics& statistics, std::size_t task, std::si
   if (n_edge > 0) {
     const Array change = statistics.total(names.change),
                 squared = statistics.total(names.squared_change);
-    values.change = bootstrap.estimates([&](const Weights& weights) {
+    values.change = bootstrap.estimates([&](const BootstrapCounts& weights) {
       std::vector<double> mean = change.weighted_sum(weights).values;
       const double n = sum_over_blocks(n_pair, weights);
       for (double& each : mean) each /= n;
@@ -123,7 +123,7 @@ ExactValues exact_values(const Statistics& statistics, std::size_t task, std::si
   }
   if (!statistics.has(names.kept)) return values;
   const Array kept = statistics.total(names.kept);
-  values.faithfulness = bootstrap.estimates([&](const Weights& weights) {
+  values.faithfulness = bootstrap.estimates([&](const BootstrapCounts& weights) {
     std::vector<double> margins = kept.weighted_sum(weights).values;
     for (std::size_t order = 0; order < n_path_order; ++order) {
       const auto of_order = std::span(margins).subspan(order * n_step, n_step);

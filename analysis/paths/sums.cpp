@@ -10,7 +10,7 @@
 namespace headscope {
 namespace {
 
-double sum_of_blocks(const Array& values, const Weights& weights) {
+double sum_of_blocks(const Array& values, const BootstrapCounts& weights) {
   return std::inner_product(values.values.begin(), values.values.end(), weights.begin(), 0.0);
 }
 
@@ -50,7 +50,7 @@ PathPlan::PathPlan(const Statistics& statistics, std::size_t task, const EdgeGra
   const Bootstrap bootstrap =
       Bootstrap::of_documents(n_pair.values, settings.n_bootstrap, settings.seed);
   n_pair_ = sum_of_blocks(n_pair, bootstrap.whole());
-  const std::vector<Estimate> means = bootstrap.estimates([&](const Weights& weights) {
+  const std::vector<Estimate> means = bootstrap.estimates([&](const BootstrapCounts& weights) {
     const double n = sum_of_blocks(n_pair, weights);
     return std::vector<double>{sum_of_blocks(correct, weights) / n,
                                sum_of_blocks(margin, weights) / n};

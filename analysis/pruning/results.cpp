@@ -196,14 +196,14 @@ DocumentRows document_rows(const Statistics& statistics) {
 
 /// How often ablated documents and blocks of the others count.
 struct PhaseWeights {
-  Weights ablated, others;
+  BootstrapCounts ablated, others;
   /// Documents and blocks for each one drawn: makes up for drawing fewer than there are.
   double ablated_scale = 1, others_scale = 1;
 };
 
 /// The weights with those of the other half of the documents set to 0: even ones make the orders of
 /// pruning, odd ones score them. All, if there is no ablated document of that parity.
-Weights of_half(const DocumentRows& rows, Weights weights, bool odd) {
+BootstrapCounts of_half(const DocumentRows& rows, BootstrapCounts weights, bool odd) {
   const auto is_other = [odd](std::uint64_t document) { return (document % 2 == 1) != odd; };
   if (std::ranges::all_of(rows.document, is_other)) return weights;
   for (std::size_t d = 0; d < rows.size(); ++d) {
@@ -215,7 +215,7 @@ Weights of_half(const DocumentRows& rows, Weights weights, bool odd) {
 /// Documents of even number, once each; all, if no ablated one is even.
 PhaseWeights even_documents(const DocumentRows& rows) {
   const bool has_even = std::ranges::any_of(rows.document, [](auto d) { return d % 2 == 0; });
-  PhaseWeights weights{of_half(rows, Weights(rows.size(), 1), false), {}};
+  PhaseWeights weights{of_half(rows, BootstrapCounts(rows.size(), 1), false), {}};
   for (const std::size_t block : rows.others.block) {
     weights.others.push_back(has_even && block % 2 == 1 ? 0 : 1);
   }
@@ -223,12 +223,12 @@ PhaseWeights even_documents(const DocumentRows& rows) {
 }
 
 /// Weighted sum over documents.
-double weighted(const std::vector<double>& values, const Weights& weights) {
+double weighted(const std::vector<double>& values, const BootstrapCounts& weights) {
   return std::inner_product(values.begin(), values.end(), weights.begin(), 0.0);
 }
 
 /// Element-wise weighted sum of equal-shaped rows.
-Array weighted(const std::vector<const Array*>& rows, const Weights& weights) {
+Array weighted(const std::vector<const Array*>& rows, const BootstrapCounts& weights) {
   Array sum(rows.front()->shape);
   for (std::size_t d = 0; d < rows.size(); ++d) {
     if (weights[d] == 0) continue;
@@ -259,7 +259,7 @@ double baseline_loss(const DocumentRows& rows, const PhaseWeights& weights) {
 
 /// Mean loss of ablated documents with each ablation minus their baseline, nats per predicted
 /// token: n_ablation_row x layer x head.
-Array exact_increases(const DocumentRows& rows, const Weights& weights) {
+Array exact_increases(const DocumentRows& rows, const BootstrapCounts& weights) {
   const double n_predicted = weighted(rows.n_predicted, weights),
                baseline = weighted(rows.baseline, weights);
   Array increases = weighted(rows.ablated, weights);
@@ -297,7 +297,8 @@ struct Regression {
 
 /// Of one ablation of one head.
 /// @param place  in n_ablation_row x layer x head.
-Regression regression_of(const DocumentRows& rows, const Weights& weights, std::size_t place) {
+Regression regression_of(const DocumentRows& rows, const BootstrapCounts& weights,
+                         std::size_t place) {
   Regression regression;
   for (std::size_t d = 0; d < rows.size(); ++d) {
     if (weights[d] == 0) continue;
@@ -330,12 +331,12 @@ Array loss_increases(const DocumentRows& rows, const PhaseWeights& weights) {
   return increases;
 }
 
-Weights every_document_once(const DocumentRows& rows) {
-  return Weights(rows.size(), 1);
+BootstrapCounts every_document_once(const DocumentRows& rows) {
+  return BootstrapCounts(rows.size(), 1);
 }
 
 PhaseWeights both_phases_once(const DocumentRows& rows) {
-  return {every_document_once(rows), Weights(rows.others.size(), 1)};
+  return {every_document_once(rows), BootstrapCounts(rows.others.size(), 1)};
 }
 
 Bootstrap bootstrap_of(const DocumentRows& rows, const AnalysisSettings& settings) {
@@ -349,7 +350,7 @@ std::vector<Estimate> estimates_of_phases(
     const DocumentRows& rows, const AnalysisSettings& settings,
     const std::function<std::vector<double>(const PhaseWeights&)>& statistic) {
   if (rows.others.size() == 0) {
-    return bootstrap_of(rows, settings).estimates([&](const Weights& weights) {
+    return bootstrap_of(rows, settings).estimates([&](const BootstrapCounts& weights) {
       return statistic({weights, {}});
     });
   }
@@ -357,7 +358,7 @@ std::vector<Estimate> estimates_of_phases(
   const Bootstrap ablated = bootstrap_of(rows, settings),
                   others(rows.others.size(), settings.n_bootstrap,
                          CounterRandom(settings.seed, others_stream).value(0));
-  const auto scale = [](const Weights& weights) {
+  const auto scale = [](const BootstrapCounts& weights) {
     const double n_drawn = std::accumulate(weights.begin(), weights.end(), 0.0);
     return n_drawn > 0 ? static_cast<double>(weights.size()) / n_drawn : 1;
   };
@@ -387,7 +388,7 @@ std::string phases_resampled(const DocumentRows& rows) {
 }
 
 /// Importance, weighted mean over documents: n_importance x layer x head.
-Array mean_importance(const DocumentRows& rows, const Weights& weights) {
+Array mean_importance(const DocumentRows& rows, const BootstrapCounts& weights) {
   const Shape& shape = rows.importance.front()->shape;
   arma::mat per_token(shape[1], shape[2], arma::fill::zeros), per_example = per_token,
                                                               net = per_token;
@@ -473,7 +474,7 @@ void add_precision_error(const Statistics& statistics, const DocumentRows& rows,
   if (!statistics.has("float32")) return;
   std::vector<const Array*> samples;
   for (const auto& [document, row] : statistics.rows("float32")) samples.push_back(&row);
-  const Weights once = every_document_once(rows);
+  const BootstrapCounts once = every_document_once(rows);
   const Array exact = weighted(samples, once), zero = exact_increases(rows, once).part(0);
   const double n_predicted = weighted(rows.n_predicted, once),
                baseline = weighted(rows.baseline, once);
@@ -514,7 +515,7 @@ void add_loss(const Statistics& statistics, const AnalysisSettings& settings, Re
   const Array n_document = statistics.total("n_document"), sums = statistics.total("loss");
   const Bootstrap bootstrap =
       Bootstrap::of_documents(n_document.values, settings.n_bootstrap, settings.seed);
-  const std::vector<Estimate> loss = bootstrap.estimates([&](const Weights& weights) {
+  const std::vector<Estimate> loss = bootstrap.estimates([&](const BootstrapCounts& weights) {
     double nats = 0, n_predicted = 0;
     for (std::size_t block = 0; block < weights.size(); ++block) {
       nats += weights[block] * sums(block, 0);
@@ -529,14 +530,14 @@ void add_loss(const Statistics& statistics, const AnalysisSettings& settings, Re
 
 void add_direct_effects(const DocumentRows& rows, const ModelConfig& config,
                         const AnalysisSettings& settings, ResultsGroup& group) {
-  const auto mean = [&](const std::vector<const Array*>& logits, const Weights& weights) {
+  const auto mean = [&](const std::vector<const Array*>& logits, const BootstrapCounts& weights) {
     Array effects = weighted(logits, weights);
     const double n_predicted = weighted(rows.n_predicted, weights);
     for (double& effect : effects.values) effect /= n_predicted;
     return effects;
   };
   const std::vector<Estimate> heads =
-      bootstrap_of(rows, settings).estimates([&](const Weights& weights) {
+      bootstrap_of(rows, settings).estimates([&](const BootstrapCounts& weights) {
         return mean(rows.direct_head, weights).values;
       });
   group.add(variables["direct_effect"], heads);
@@ -553,8 +554,8 @@ void add_direct_effects(const DocumentRows& rows, const ModelConfig& config,
 
 /// Loss (part 0) and accuracy (part 1) per predicted token of the documents of odd number, which
 /// score, or of those of even number: part x order x step.
-Array curve_means(const DocumentRows& rows, const Weights& all_weights, bool odd = true) {
-  const Weights weights = of_half(rows, all_weights, odd);
+Array curve_means(const DocumentRows& rows, const BootstrapCounts& all_weights, bool odd = true) {
+  const BootstrapCounts weights = of_half(rows, all_weights, odd);
   Array means = weighted(rows.curve, weights);
   const double n_predicted = weighted(rows.n_predicted, weights);
   for (double& value : means.values) value /= n_predicted;
@@ -613,7 +614,7 @@ void add_prunable_share(const DocumentRows& rows, const AnalysisSettings& settin
         prunable_share(even, 1, tolerances[i]) > prunable_share(even, 0, tolerances[i]) ? 1 : 0;
   }
   std::vector<Estimate> shares =
-      bootstrap_of(rows, settings).estimates([&](const Weights& weights) {
+      bootstrap_of(rows, settings).estimates([&](const BootstrapCounts& weights) {
         const Array means = curve_means(rows, weights);
         std::vector<double> each;
         each.reserve(tolerances.size());

@@ -75,7 +75,7 @@ struct TaskValues {
   std::vector<double> p, correct_change, first_order, direct_effect;
 };
 
-double sum_of(const Array& values, const Weights& weights) {
+double sum_of(const Array& values, const BootstrapCounts& weights) {
   return std::inner_product(values.values.begin(), values.values.end(), weights.begin(), 0.0);
 }
 
@@ -104,12 +104,12 @@ TaskValues task_values(const Statistics& statistics, std::size_t task, std::size
   const Bootstrap bootstrap =
       Bootstrap::of_documents(n_pair.values, settings.n_bootstrap, settings.seed);
   values.n_pair = sum_of(n_pair, bootstrap.whole());
-  values.means = bootstrap.estimates([&](const Weights& weights) {
+  values.means = bootstrap.estimates([&](const BootstrapCounts& weights) {
     const double n = sum_of(n_pair, weights);
     return std::vector<double>{sum_of(correct, weights) / n, sum_of(margin, weights) / n};
   });
   values.means[0] = within(std::move(values.means[0]), 0, 1);
-  values.change = bootstrap.estimates([&](const Weights& weights) {
+  values.change = bootstrap.estimates([&](const BootstrapCounts& weights) {
     std::vector<double> mean(n_effect, 0);
     const double n = sum_of(n_pair, weights);
     for (std::size_t block = 0; block < n_document_block; ++block) {

@@ -53,8 +53,9 @@ inline constexpr std::size_t least_resamples = 20;
 /// Fewest documents for an interval: resamples of fewer vary too little.
 inline constexpr std::size_t least_documents = 20;
 
-/// How often a statistic counts each unit that is resampled.
-using Weights = std::vector<std::uint32_t>;
+/// How often a resample contains each of the units that are resampled; a statistic counts each so
+/// often.
+using BootstrapCounts = std::vector<std::uint32_t>;
 
 /// Values of several statistics over all units, over resamples of them and without a part of them.
 struct Replicates {
@@ -89,19 +90,19 @@ class Bootstrap {
   /// 0 for fewer than two units, whose resamples would all be equal.
   std::size_t n_resample() const { return n_resample_; }
   /// All units: every weight is 1.
-  Weights whole() const { return Weights(n_weight_, 1); }
+  BootstrapCounts whole() const { return BootstrapCounts(n_weight_, 1); }
   /// Resample `index`. Fewer units are drawn than there are (n_drawn): divide by the weights' sum.
-  Weights draw(std::size_t index) const;
+  BootstrapCounts draw(std::size_t index) const;
   /// Parts that are left out one at a time: units, or n_document_block groups of more. 0 if nothing
   /// is resampled.
   std::size_t n_left_out() const;
   /// All units but those of part `index`.
-  Weights without(std::size_t index) const;
+  BootstrapCounts without(std::size_t index) const;
 
   /// Each value of the statistic over all units, with its interval.
   /// @param statistic  returns the same number of values for any weights.
   std::vector<Estimate> estimates(
-      const std::function<std::vector<double>(const Weights&)>& statistic) const;
+      const std::function<std::vector<double>(const BootstrapCounts&)>& statistic) const;
   /// The same from values of the statistic.
   std::vector<Estimate> estimates(const Replicates& replicates) const;
 

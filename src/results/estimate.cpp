@@ -62,8 +62,9 @@ double skewness(const std::vector<double>& samples) {
 }
 
 /// How often each of n parts is among n draws with replacement, for every resample.
-std::vector<Weights> part_counts(std::size_t n, std::size_t n_resample, std::uint64_t seed) {
-  std::vector<Weights> counts(n == 0 ? 0 : n_resample, Weights(n, 0));
+std::vector<BootstrapCounts> part_counts(std::size_t n, std::size_t n_resample,
+                                         std::uint64_t seed) {
+  std::vector<BootstrapCounts> counts(n == 0 ? 0 : n_resample, BootstrapCounts(n, 0));
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const CounterRandom random(seed, i);
     for (std::size_t draw = 0; draw < n; ++draw) ++counts[i][random.below(n, draw)];
@@ -75,7 +76,7 @@ std::vector<Weights> part_counts(std::size_t n, std::size_t n_resample, std::uin
 /// @param left_out  the statistic without each part.
 /// @param counts    resamples of the parts.
 double studentised_half_width(double value, const std::vector<double>& left_out,
-                              const std::vector<Weights>& counts) {
+                              const std::vector<BootstrapCounts>& counts) {
   const std::size_t n_part = left_out.size();
   if (n_part < 2) return std::numeric_limits<double>::quiet_NaN();
   const auto n = static_cast<double>(n_part);
@@ -95,7 +96,7 @@ double studentised_half_width(double value, const std::vector<double>& left_out,
   if (largest <= rounding * n * std::abs(value)) return 0;
   std::vector<double> sizes;
   sizes.reserve(counts.size());
-  for (const Weights& times : counts) {
+  for (const BootstrapCounts& times : counts) {
     double sum = 0, sum_of_squares = 0;
     for (std::size_t i = 0; i < n_part; ++i) {
       const double weighted = times[i] * away[i];
@@ -197,9 +198,9 @@ Bootstrap Bootstrap::of_documents(const std::vector<double>& documents_per_block
   return {std::move(drawn_from), documents_per_block.size(), enough ? n_resample : 0, seed};
 }
 
-Weights Bootstrap::draw(std::size_t index) const {
+BootstrapCounts Bootstrap::draw(std::size_t index) const {
   const CounterRandom random(seed_, index);
-  Weights weights(n_weight_, 0);
+  BootstrapCounts weights(n_weight_, 0);
   const std::size_t n_draw = n_drawn(drawn_from_.size());
   for (std::size_t i = 0; i < n_draw; ++i) {
     ++weights[drawn_from_[random.below(drawn_from_.size(), i)]];
@@ -215,8 +216,8 @@ std::size_t Bootstrap::part_of(std::size_t place) const {
   return document_block(place, drawn_from_.size());
 }
 
-Weights Bootstrap::without(std::size_t index) const {
-  Weights weights = whole();
+BootstrapCounts Bootstrap::without(std::size_t index) const {
+  BootstrapCounts weights = whole();
   for (std::size_t place = 0; place < drawn_from_.size(); ++place) {
     if (part_of(place) == index) weights[drawn_from_[place]] = 0;
   }
@@ -224,7 +225,7 @@ Weights Bootstrap::without(std::size_t index) const {
 }
 
 std::vector<Estimate> Bootstrap::estimates(
-    const std::function<std::vector<double>(const Weights&)>& statistic) const {
+    const std::function<std::vector<double>(const BootstrapCounts&)>& statistic) const {
   Replicates replicates{.whole = statistic(whole()), .resampled = {}, .left_out = {}};
   for (std::size_t i = 0; i < std::min(n_resample_, n_kept_resample); ++i) {
     replicates.resampled.push_back(statistic(draw(i)));
@@ -236,7 +237,7 @@ std::vector<Estimate> Bootstrap::estimates(
 }
 
 std::vector<Estimate> Bootstrap::estimates(const Replicates& replicates) const {
-  const std::vector<Weights> counts = part_counts(n_left_out(), n_resample_, seed_);
+  const std::vector<BootstrapCounts> counts = part_counts(n_left_out(), n_resample_, seed_);
   std::vector<Estimate> estimates;
   for (std::size_t j = 0; j < replicates.whole.size(); ++j) {
     Estimate& estimate = estimates.emplace_back();

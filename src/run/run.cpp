@@ -132,7 +132,8 @@ std::optional<Results> go_through(const RunInput& input, bool makes_results, Run
     }
     const Model model = untrained_model(input, pass.control);
     ModelRun control(controlled_analyses(input),
-                     {model, input.context.corpus, input.context.settings, input.context.tasks});
+                     {model, input.context.corpus, input.context.settings, input.context.tasks,
+                      input.context.compute});
     if (!complete(pass, control, trained)) return std::nullopt;
     if (makes_results) controls.push_back(finish_control(control, pass.control == 1));
   }

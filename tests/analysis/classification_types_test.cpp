@@ -468,7 +468,7 @@ TEST_F(TypesTest, IntervalsOfRatiosLeaveOutDocuments) {
     return sums.ratio("sink");
   });
   EXPECT_EQ(shares.size(), 201u + 24u);
-  const auto mean = [](const Weights& weights) {
+  const auto mean = [](const BootstrapCounts& weights) {
     double hits = 0, n = 0;
     for (std::size_t block = 0; block < 24; ++block) {
       hits += weights[block] * static_cast<double>(block % 5);

@@ -114,7 +114,7 @@ TEST(Comparison, AHeadHasChangedIfItsIntervalsLieApart) {
 ComparedRun of_documents(const std::string& label, double more, std::int64_t seed = 3) {
   const std::vector<double> documents(30, 1);
   const Bootstrap bootstrap = Bootstrap::of_documents(documents, 300, 3);
-  const std::vector<Estimate> estimates = bootstrap.estimates([&](const Weights& weights) {
+  const std::vector<Estimate> estimates = bootstrap.estimates([&](const BootstrapCounts& weights) {
     double sum = 0, n = 0;
     for (std::size_t d = 0; d < weights.size(); ++d) {
       sum += weights[d] * (static_cast<double>(d) + more * (1 + 0.1 * static_cast<double>(d % 3)));

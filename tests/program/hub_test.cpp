@@ -119,7 +119,7 @@ TEST(Hub, AnAttentionOnlyModelSaysWhatItLeavesOutAndReadsNoCorpus) {
       run_headscope({"run", "--model", model, "--corpus", write_documents(folder, "a.txt"),
                      "--output", out, "--nulls", "2"});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
-  EXPECT_THAT(finished.err, HasSubstr("headscope: leaves out correlation, pruning"));
+  EXPECT_THAT(finished.err, HasSubstr("headscope: leaves out classification, pruning"));
   EXPECT_THAT(finished.err, HasSubstr(": " + model + " holds attention weights only\n"));
   EXPECT_THAT(finished.err, HasSubstr("headscope: does not read --corpus: no analysis needs it\n"));
   const Results results = read_results(out + "/results.h5");

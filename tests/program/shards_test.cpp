@@ -306,7 +306,7 @@ TEST(ShardOption, NeedsAnAnalysisOfText) {
               testing::EndsWith(
                   "headscope: does not read --corpus: no analysis needs it\n"
                   "headscope: --shard: expected an analysis of text, whose documents or pairs it "
-                  "shares out, got parameters,circuits\n"));
+                  "shares out, got circuits,parameters\n"));
   EXPECT_FALSE(fs::exists(folder.file("out")));
 }
 

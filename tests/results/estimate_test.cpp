@@ -131,7 +131,7 @@ TEST(Bootstrap, IntervalsOfAMeanCoverIt) {
     for (std::size_t i = 0; i < n; ++i) {
       values[i] = -std::log(1 - CounterRandom(5, trial).uniform(i));  // exponential, mean 1
     }
-    const Estimate mean = Bootstrap(n, 400, trial).estimates([&](const Weights& weights) {
+    const Estimate mean = Bootstrap(n, 400, trial).estimates([&](const BootstrapCounts& weights) {
       return std::vector<double>{
           std::inner_product(weights.begin(), weights.end(), values.begin(), 0.0) /
           std::accumulate(weights.begin(), weights.end(), 0.0)};
@@ -188,7 +188,7 @@ TEST(Bootstrap, ABlockWithoutDocumentsIsNeverDrawn) {
   const Bootstrap bootstrap = Bootstrap::of_documents({30, 0, 1, 0}, 50, 1);
   ASSERT_EQ(bootstrap.n_resample(), 50u);
   for (std::size_t index = 0; index < bootstrap.n_resample(); ++index) {
-    const Weights weights = bootstrap.draw(index);
+    const BootstrapCounts weights = bootstrap.draw(index);
     EXPECT_EQ(weights[0] + weights[2], 1u) << "of two units one is drawn";
     EXPECT_EQ(weights[1] + weights[3], 0u);
   }
@@ -206,7 +206,7 @@ TEST(Bootstrap, FewerThanTwentyDocumentsAreNotResampled) {
 }
 
 /// Mean of the drawn values.
-double mean_of(const std::vector<double>& values, const Weights& weights) {
+double mean_of(const std::vector<double>& values, const BootstrapCounts& weights) {
   return std::inner_product(weights.begin(), weights.end(), values.begin(), 0.0) /
          std::accumulate(weights.begin(), weights.end(), 0.0);
 }
@@ -215,7 +215,7 @@ TEST(Bootstrap, IntervalsAreStudentisedByTheJackknife) {
   // Expected widths: studentised_half_width of tests/reference/plain_gpt2.py.
   const std::vector<double> values{3, 1, 4, 1, 5, 9, 2, 6};
   const Bootstrap bootstrap(values.size(), 200, 7);
-  const std::vector<Estimate> estimates = bootstrap.estimates([&](const Weights& weights) {
+  const std::vector<Estimate> estimates = bootstrap.estimates([&](const BootstrapCounts& weights) {
     const double mean = mean_of(values, weights);
     return std::vector<double>{mean, 1 / mean, NAN, 7};
   });
@@ -245,7 +245,7 @@ TEST(Bootstrap, IntervalsOfARatioOfUnequalUnitsCoverIt) {
       sizes[i] = std::exp(normal);
       sums[i] = sizes[i] * (0.4 + 0.2 * random.uniform(3 * i + 2));
     }
-    const Estimate ratio = Bootstrap(n, 400, trial).estimates([&](const Weights& weights) {
+    const Estimate ratio = Bootstrap(n, 400, trial).estimates([&](const BootstrapCounts& weights) {
       return std::vector<double>{mean_of(sums, weights) / mean_of(sizes, weights)};
     })[0];
     if (ratio.low <= 0.5 && 0.5 <= ratio.high) ++n_covered;
@@ -257,7 +257,7 @@ TEST(Bootstrap, IntervalsOfARatioOfUnequalUnitsCoverIt) {
 
 TEST(Bootstrap, AValueThatASingleUnitDecidesHasTheIntervalOfItsDraws) {
   const std::vector<Estimate> estimates =
-      Bootstrap(20, 200, 1).estimates([](const Weights& weights) {
+      Bootstrap(20, 200, 1).estimates([](const BootstrapCounts& weights) {
         const double only = weights[3] > 0 ? 5.0 : NAN;
         const double mostly =
             5.0 * weights[3] / std::accumulate(weights.begin(), weights.end(), 0.0);
@@ -277,7 +277,7 @@ TEST(Bootstrap, PartsOfManyUnitsAreBlocks) {
   ASSERT_EQ(bootstrap.n_left_out(), n_document_block);
   std::vector<std::size_t> times_left_out(n, 0);
   for (std::size_t part = 0; part < n_document_block; ++part) {
-    const Weights weights = bootstrap.without(part);
+    const BootstrapCounts weights = bootstrap.without(part);
     for (std::size_t i = 0; i < n; ++i) {
       EXPECT_EQ(weights[i], document_block(i, n) == part ? 0u : 1u);
       times_left_out[i] += 1 - weights[i];
@@ -300,7 +300,7 @@ TEST(Within, MovesBoundsIntoTheRange) {
 
 TEST(Bootstrap, OneUnitGivesAValueWithoutAnInterval) {
   const std::vector<Estimate> estimates = Bootstrap(1, 200, 1).estimates(
-      [&](const Weights& weights) { return std::vector<double>{7.0 * weights[0]}; });
+      [&](const BootstrapCounts& weights) { return std::vector<double>{7.0 * weights[0]}; });
   EXPECT_EQ(estimates[0].value, 7);
   EXPECT_FALSE(estimates[0].has_interval());
 }

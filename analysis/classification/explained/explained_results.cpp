@@ -80,7 +80,7 @@ void estimate_labels(const Statistics& statistics, std::size_t n_bootstrap, std:
   const Bootstrap bootstrap =
       Bootstrap::of_documents(statistics.total(explained_document_count).values, n_bootstrap, seed);
   constexpr std::size_t n_value = 5;
-  const std::vector<Estimate> estimates = bootstrap.estimates([&](const Weights& times) {
+  const std::vector<Estimate> estimates = bootstrap.estimates([&](const BootstrapCounts& times) {
     std::vector<double> values;
     for (const MeasuredLabel& label : labels) {
       std::array<double, n_explained_loss> loss{};
