@@ -101,8 +101,7 @@ TypeScores semantic_scores(const Measured& measured) {
 }
 
 /// A mean share of attention against a fixed threshold.
-template <HeadScore score, double threshold>
-TypeScores share_scores(const Measured& measured) {
+TypeScores share_scores(const Measured& measured, HeadScore score, double threshold) {
   return {.score = ratio_of(measured.sums, score), .threshold = always(threshold)};
 }
 
@@ -217,10 +216,18 @@ constexpr std::array<TypeInfo, n_head_type> types{{
      coreference_scores},
     {"semantic", "semantic >= 0.2 and z >= 5", semantic_scores},
     {"duplicate", "duplicate_token >= 0.4",
-     share_scores<HeadScore::duplicate_token, type_threshold::duplicate>},
+     [](const Measured& measured) {
+       return share_scores(measured, HeadScore::duplicate_token, type_threshold::duplicate);
+     }},
     {"induction", "induction >= 0.4", induction_scores},
-    {"rare", "rare_token >= 0.5", share_scores<HeadScore::rare_token, type_threshold::rare>},
-    {"sink", "sink >= 0.9", share_scores<HeadScore::sink, type_threshold::sink>},
+    {"rare", "rare_token >= 0.5",
+     [](const Measured& measured) {
+       return share_scores(measured, HeadScore::rare_token, type_threshold::rare);
+     }},
+    {"sink", "sink >= 0.9",
+     [](const Measured& measured) {
+       return share_scores(measured, HeadScore::sink, type_threshold::sink);
+     }},
     {"long_range",
      "distance >= distance_uniform + 0.25 x (distance_furthest - distance_uniform), and its "
      "interval above distance_uniform",
