@@ -13,6 +13,7 @@ inline int omp_get_num_places() {
 inline int omp_get_place_num_procs(int) {
   return 0;
 }
+inline void omp_get_place_proc_ids(int, int*) {}
 inline int omp_get_thread_limit() {
   return 1;
 }
