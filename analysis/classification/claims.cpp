@@ -15,7 +15,7 @@ namespace {
 std::string head_list(const std::vector<Index>& units, Index n_head) {
   std::string list;
   for (const Index unit : units) {
-    list += (list.empty() ? "" : ", ") + HeadIndex{unit / n_head, unit % n_head}.text();
+    list += (list.empty() ? "" : ", ") + HeadIndex::of(unit, n_head).text();
   }
   return list;
 }
@@ -30,7 +30,7 @@ std::string carriers_text(const ResultsGroup& group, HeadType type, const std::v
   std::string list;
   for (const Index unit : units) {
     const std::string carrier = type_carrier(group, type, unit);
-    list += (list.empty() ? "" : ", ") + HeadIndex{unit / n_head, unit % n_head}.text() +
+    list += (list.empty() ? "" : ", ") + HeadIndex::of(unit, n_head).text() +
             (carrier.empty() ? "" : " " + carrier);
     // Of several relations only the claimed one is counted.
     ++count[carrier.substr(0, carrier.find(" and "))];

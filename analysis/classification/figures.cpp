@@ -90,8 +90,8 @@ std::string carriers_caption(const ResultsGroup& group, HeadType type, const std
   for (std::size_t unit = 0; unit < n_unit; ++unit) {
     const std::string carrier = type_carrier(group, type, unit);
     if (carrier.empty()) continue;
-    text += (text.empty() ? " " + title + ": " : ", ") +
-            HeadIndex{unit / n_head, unit % n_head}.text() + " " + carrier;
+    text += (text.empty() ? " " + title + ": " : ", ") + HeadIndex::of(unit, n_head).text() + " " +
+            carrier;
   }
   return text.empty() ? "" : text + ".";
 }

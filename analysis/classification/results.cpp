@@ -71,8 +71,7 @@ class ResultsBuilder {
   Index n_unit() const { return n_layer_ * n_head_; }
 
   void add(const std::string& name, std::vector<double> values) {
-    const Declaration& declared = classification_variables()[name];
-    group_.add(declared, Array(group_.shape_of(declared.dimensions), std::move(values)));
+    group_.add(classification_variables()[name], std::move(values));
   }
 
   void add(const std::string& name, double value) {
@@ -237,8 +236,7 @@ void ResultsBuilder::add_types(const TypeMargins& margins, const RelationTests& 
   for (Index unit = 0; unit < n_unit(); ++unit) {
     primary.push_back(static_cast<double>(primary_type(margins, unit)));
   }
-  const Declaration declared = classification_variables()["type"].with("rules", rules);
-  group_.add(declared, Array(group_.shape_of(declared.dimensions), std::move(is_type)));
+  group_.add(classification_variables()["type"].with("rules", rules), std::move(is_type));
   add("type_margin", margin);
   add("primary", primary);
   std::vector<double> offset(n_unit(), -1), relation = offset, direction = offset,

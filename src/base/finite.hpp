@@ -17,15 +17,10 @@ void check_finite(std::span<const Real> values, const Shape& shape, std::string_
                   std::string_view item) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) continue;
-    Shape index(shape.size());
-    std::size_t rest = i;
-    for (std::size_t axis = shape.size(); axis-- > 0; rest /= shape[axis]) {
-      index[axis] = rest % shape[axis];
-    }
     const char* const text = std::isnan(values[i]) ? "NaN" : values[i] > 0 ? "inf" : "-inf";
-    throw DataError(
-        file, item,
-        std::string("expected finite numbers, got ") + text + " at " + shape_text(index));
+    throw DataError(file, item,
+                    std::string("expected finite numbers, got ") + text + " at " +
+                        shape_text(unravelled(i, shape)));
   }
 }
 

@@ -7,7 +7,7 @@
 namespace headscope {
 
 std::string HeadShape::text(std::size_t unit) const {
-  return HeadIndex{unit / n_head, unit % n_head}.text();
+  return HeadIndex::of(unit, n_head).text();
 }
 
 std::optional<HeadShape> head_shape(const Results& results) {

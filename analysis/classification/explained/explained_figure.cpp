@@ -62,7 +62,7 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
     add_share(row, said.estimate(i), where_said);
     std::string type = types[i / n_unit];
     std::ranges::replace(type, '_', ' ');
-    chart.x_labels.push_back(HeadIndex{unit / n_head, unit % n_head}.text() + "  " + type + "  " +
+    chart.x_labels.push_back(HeadIndex::of(unit, n_head).text() + "  " + type + "  " +
                              number_text(increase.values.values[unit], 2));
   }
   ChartPanel panel;
