@@ -55,7 +55,7 @@ PathPlan::PathPlan(const Statistics& statistics, std::size_t task, const EdgeGra
     return std::vector<double>{sum_of_blocks(correct, weights) / n,
                                sum_of_blocks(margin, weights) / n};
   });
-  accuracy_ = means[0];
+  accuracy_ = with_score_interval(means[0], n_pair_);
   margin_ = means[1];
   const Array sum = statistics.total(names.first_order),
               squares = statistics.total(names.squared_order);

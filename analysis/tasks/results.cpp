@@ -26,7 +26,8 @@ const VariableTable variables{
         "first differ"),
     {"relation", "task", "1",
      "the Universal Dependencies relation that the task is about, as its file says; empty: none"},
-    {"accuracy", "task", "1", "share of pairs with a margin above 0", warstadt, by_pairs},
+    {"accuracy", "task", "1", "share of pairs with a margin above 0",
+     std::string(warstadt) + "; interval: Wilson 1927", "score interval; resamples are of pairs"},
     {"margin", "task", "nats per pair",
      "mean over pairs of the log probability of the good side minus that of the bad side, over all "
      "tokens after <|endoftext|>; tokens that both begin with cancel",
@@ -108,7 +109,7 @@ TaskValues task_values(const Statistics& statistics, std::size_t task, std::size
     const double n = sum_of(n_pair, weights);
     return std::vector<double>{sum_of(correct, weights) / n, sum_of(margin, weights) / n};
   });
-  values.means[0] = within(std::move(values.means[0]), 0, 1);
+  values.means[0] = with_score_interval(std::move(values.means[0]), values.n_pair);
   values.change = bootstrap.estimates([&](const BootstrapCounts& weights) {
     std::vector<double> mean(n_effect, 0);
     const double n = sum_of(n_pair, weights);

@@ -32,6 +32,11 @@ Estimate percentile_estimate(double value, std::vector<double> samples);
 /// The estimate with its bounds moved into the range of possible values.
 Estimate within(Estimate estimate, double least, double most);
 
+/// A share of independent units with the 95 % score interval in place of its bounds, if it has any:
+/// wide enough also where all units agree.
+/// Source: Wilson 1927, "Probable Inference, the Law of Succession, and Statistical Inference".
+Estimate with_score_interval(Estimate share, double n_unit);
+
 /// Whether a claim is true of the model that was run.
 enum class Verdict { holds, does_not_hold, undecided };
 

@@ -156,6 +156,17 @@ Estimate within(Estimate estimate, double least, double most) {
   return estimate;
 }
 
+Estimate with_score_interval(Estimate share, double n_unit) {
+  if (!share.has_interval()) return share;
+  const double z = normal_quantile(1 - lower_tail), value = share.value, units = n_unit + z * z,
+               centre = (n_unit * value + z * z / 2) / units,
+               half_width = z * std::sqrt(n_unit * value * (1 - value) + z * z / 4) / units;
+  // Rounding puts no bound on the wrong side of the share.
+  share.low = std::min(value, centre - half_width);
+  share.high = std::max(value, centre + half_width);
+  return share;
+}
+
 Verdict verdict_of(const Estimate& effect, Side side, double threshold) {
   bool holds = false;
   switch (side) {

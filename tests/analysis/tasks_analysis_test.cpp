@@ -168,6 +168,16 @@ TEST(TasksResults, AHeadThatMeanAblationDoesNotFindIsNotNeeded) {
   EXPECT_THAT(needed_units(group, 0), ElementsAre());
 }
 
+TEST(TasksResults, AccuracyHasAnIntervalWhereEveryPairIsRight) {
+  const ResultsGroup group =
+      tasks_results(example_statistics(std::vector<double>(24, 10), repeated({-3, -4, -2, -3})),
+                    {{"agreement", "", {}, 0, 0}}, example_config(), {});
+  const Estimate accuracy = group.variable("accuracy").estimate(0);
+  EXPECT_EQ(accuracy.value, 1);
+  EXPECT_EQ(accuracy.high, 1);
+  EXPECT_NEAR(accuracy.low, 0.862, 0.001);  // 24 / (24 + 1.96^2)
+}
+
 // Thirteen of 24 right: the interval of accuracy holds one half, though that of the margin is above
 // 0 and both ablations find the head.
 TEST(TasksResults, NoHeadIsNeededOfATaskAtChance) {
