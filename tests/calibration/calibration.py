@@ -14,6 +14,8 @@
   it with replacement, which makes the population's values the truth whatever its size; the table says how often the 95 % intervals
   of a run on the sample hold them. A kind with a value by head has the mean over heads, and the head least often covered.
 - tasks: the same of the pairs of --tasks, --sample of each.
+- increases: the same of the loss increases of heads, of many more samples at the cost of one run: the interval is made here, as
+  headscope/estimate.hpp says, from the increases of each document that the shards of a run keep.
 
 Prints a table in Markdown. The README has that of english-mini on EWT; CTest runs the stories with few seeds.
 """
@@ -138,18 +140,22 @@ class Runs:
     def __init__(self, options, folder):
         self.options, self.folder, self.number = options, folder, 0
 
+    def command(self, corpus, analyses, output, model=None):
+        command = [self.options.program, "run", "--model", model or self.options.model, "--corpus", corpus, "--analyses", analyses,
+                   "--figures", "svg", "--quiet", "--output", output]
+        if "pruning" in analyses:
+            command += ["--prune-documents", "0"]
+        if self.options.tokenizer:
+            command += ["--tokenizer", self.options.tokenizer]
+        return command
+
     def run(self, corpus, analyses, model=None, seed=0, bootstrap=1000, tasks=()):
         """The results file of a run, open."""
         self.number += 1
         output = os.path.join(self.folder, str(self.number))
-        command = [self.options.program, "run", "--model", model or self.options.model, "--corpus", corpus, "--analyses", analyses,
-                   "--seed", str(seed), "--bootstrap", str(bootstrap), "--figures", "svg", "--quiet", "--output", output]
-        if "pruning" in analyses:
-            command += ["--prune-documents", "0"]
+        command = [*self.command(corpus, analyses, output, model), "--seed", str(seed), "--bootstrap", str(bootstrap)]
         if tasks:
             command += ["--tasks", *tasks]
-        if self.options.tokenizer:
-            command += ["--tokenizer", self.options.tokenizer]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(done.stderr)
@@ -324,6 +330,52 @@ def coverage_of_documents(runs, documents, fields, seeds, analyses, n_sample):
                     lambda seed: run(random.Random(seed).choices(documents, k=n_sample), seed=seed), seeds)
 
 
+def studentised(values, weights, rng, n_resample=1000):
+    """Ratio of sums over documents and half the width of its interval, by head. values: document x head; weights: document."""
+    n = len(weights)
+    ratio = values.sum(axis=0) / weights.sum()
+    left_out = (values.sum(axis=0) - values) / (weights.sum() - weights)[:, None]
+    away = (n - 1) * (ratio - left_out)
+    away -= away.mean(axis=0)
+    counts = rng.multinomial(n, np.full(n, 1 / n), n_resample)
+    mean = counts @ away / n
+    spread = np.sqrt((counts @ away**2 / n - mean**2) / (n - 1))
+    return ratio, np.quantile(np.abs(mean) / spread, 0.95, axis=0) * np.sqrt((away**2).sum(axis=0) / (n * (n - 1)))
+
+
+def increases_by_document(runs, documents, fields):
+    """Loss increases summed over the tokens of each document, by ablation (zero, mean): ablation x document x head; tokens: document."""
+    path, output = os.path.join(runs.folder, "corpus.conllu"), os.path.join(runs.folder, "increases")
+    write_documents(documents, fields, path)
+    shards = [subprocess.Popen([*runs.command(path, "pruning", output), "--shard", f"{k}/2", "--wait"]) for k in (1, 2)]
+    if any([shard.wait() for shard in shards]):
+        sys.exit("a shard failed")
+    rows = []
+    for name in sorted(os.listdir(os.path.join(output, "shards"))):
+        if name.endswith(".h5"):
+            with h5py.File(os.path.join(output, "shards", name)) as file:
+                if "parts/pruning/rows/ablated" in file:
+                    rows.append([file["parts/pruning/rows"][kind][()] for kind in ("ablated", "baseline")])
+    ablated, baseline = (np.concatenate(parts) for parts in zip(*rows))
+    increases = ablated[:, :2] - baseline[:, 0, None, None, None]
+    return np.moveaxis(increases.reshape(len(increases), 2, -1), 1, 0), baseline[:, 1]
+
+
+def coverage_of_increases(runs, documents, fields, seeds, n_sample):
+    increases, n_token = increases_by_document(runs, documents, fields)
+    table, rng = {}, np.random.default_rng(0)
+    for ablation, values in zip(("zero", "mean"), increases):
+        truth = values.sum(axis=0) / n_token.sum()
+        held = []
+        for _ in range(seeds):
+            chosen = rng.integers(len(values), size=n_sample)
+            ratio, half_width = studentised(values[chosen], n_token[chosen], rng)
+            held.append(np.abs(ratio - truth) <= half_width)
+        least = np.mean(held, axis=0).min()
+        table[f"coverage: loss increase of a head, {ablation}"] = f"{np.mean(held):.3f} (of {seeds} samples; least {least:.2f})"
+    return table
+
+
 def coverage_of_tasks(runs, documents, fields, seeds, tasks, n_sample, most_pairs):
     path, task_path = os.path.join(runs.folder, "corpus.conllu"), os.path.join(runs.folder, "pairs.jsonl")
     write_documents(documents[:2], fields, path)
@@ -356,7 +408,7 @@ def main():
     parser.add_argument("--analyses", default="classification,correlation,pruning", help="of the coverage")
     parser.add_argument("--tasks", nargs="+", default=[os.path.join(data, "tasks.jsonl")])
     parser.add_argument("--max-pairs", type=int, help="of each task")
-    parser.add_argument("--parts", default="shuffled,labels,untrained,swapped,coverage,tasks")
+    parser.add_argument("--parts", default="shuffled,labels,untrained,swapped,coverage,increases,tasks")
     options = parser.parse_args()
     documents, fields = read_documents(options.corpus)
     documents = documents[:options.max_documents]
@@ -370,6 +422,8 @@ def main():
                 found = swapped_tests(runs, documents, fields, options.seeds)
             elif part == "coverage":
                 found = coverage_of_documents(runs, documents, fields, options.seeds, options.analyses, options.sample)
+            elif part == "increases":
+                found = coverage_of_increases(runs, documents, fields, options.seeds, options.sample)
             elif part == "tasks":
                 found = coverage_of_tasks(runs, documents, fields, options.seeds, options.tasks, options.sample, options.max_pairs)
             else:
