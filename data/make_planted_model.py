@@ -3,9 +3,9 @@
     python3 make_planted_model.py --tokenizer tokenizer --output planted-model.h5
 
 The residual stream is cut into slots: the token's code (signs), the position's code (cosines and sines, so that a shift is a
-rotation), the code of the token before (written by the previous-token head of layer 0), and flags. All codes have one
-length, so LayerNorm divides every position by nearly the same number, and one dimension that holds nothing undoes its
-centring. Roles, in the root attribute `planted_heads` as JSON {"L0H0": role}:
+rotation), the code of the token before (written by the previous-token head of layer 0), and flags. LayerNorm's epsilon is so
+large that it divides every position by the same number, and one dimension that holds nothing undoes its centring: a head reads
+only what it is meant to, and no other head takes part by the length of the stream. Roles, in the root attribute `planted_heads` as JSON {"L0H0": role}:
 
   previous_token  the position before, read off the rotation
   self            the query's own position
@@ -35,6 +35,7 @@ SCRATCH = slice(3 * CODE + 8, D_MODEL)
 MATCHED = np.arange(CODE)  # the head's dimensions that compare codes; the ones after carry flags and the lean
 LEAN = slice(CODE, CODE + 2)
 FLAG = CODE + 2
+LAYER_NORM_DIVISOR = 2.0**20  # exact in float32, where the variance vanishes beside its square
 
 ROLES = [["previous_token", "self", "punctuation", "random"], ["induction", "sink", "self", "random"]]
 
@@ -82,7 +83,7 @@ def rotation(frequency, shift):
 
 
 class Head:
-    """W_Q, W_K, W_V [D_MODEL, D_HEAD], their biases, and W_O [D_HEAD, D_MODEL], for inputs as they leave LayerNorm's scaling."""
+    """W_Q, W_K, W_V [D_MODEL, D_HEAD], their biases, and W_O [D_HEAD, D_MODEL], for the residual stream as it is."""
 
     def __init__(self, rng):
         self.W_Q, self.W_K, self.W_V = (np.zeros((D_MODEL, D_HEAD)) for _ in range(3))
@@ -118,7 +119,7 @@ class Head:
 def planted_head(role, layer, rng, frequency, end_of_text_code):
     head = Head(rng)
     if role == "previous_token":
-        head.compare(POSITION, POSITION, 0.8, rotation(frequency, -1))
+        head.compare(POSITION, POSITION, 0.2, rotation(frequency, -1))
         head.W_V[TOKEN, :CODE] = np.eye(CODE)
         head.W_V[FIRST, :CODE] = -end_of_text_code  # <|endoftext|> is nobody's predecessor
         head.W_O[:CODE, PREVIOUS] = np.eye(CODE)
@@ -135,9 +136,9 @@ def planted_head(role, layer, rng, frequency, end_of_text_code):
         head.lean_to_near(10.0)
         head.write_little()
     elif role == "induction":
-        head.compare(TOKEN, PREVIOUS, 1.0)
-        head.favour(FIRST, 37.0)  # scaled up by a fifth there, where the slot for the token before is empty
-        head.lean_to_near(9.0)
+        head.compare(TOKEN, PREVIOUS, 0.4)
+        head.favour(FIRST, 15.0)
+        head.lean_to_near(3.0)
         head.W_V[TOKEN, :CODE] = np.eye(CODE)
         head.W_V[FIRST, :CODE] = -end_of_text_code
         head.W_O[:CODE, TOKEN] = np.eye(CODE)
@@ -153,9 +154,8 @@ def planted_head(role, layer, rng, frequency, end_of_text_code):
     return head
 
 
-def folded(W, b, sigma, gamma, beta):
-    """W and b for the output of LayerNorm: undoes its division by sigma, its centring, gamma and beta."""
-    W = sigma * W
+def folded(W, b, gamma, beta):
+    """W and b for the output of LayerNorm: undoes its centring, gamma and beta."""
     W[EMPTY] -= W.sum(axis=0)
     W = W / gamma[:, None]
     return W, b - beta @ W
@@ -179,21 +179,19 @@ def build(vocabulary, seed):
     wpe[:, RAMP_COS], wpe[:, RAMP_SIN] = np.cos(np.pi * np.arange(N_CTX) / N_CTX), np.sin(np.pi * np.arange(N_CTX) / N_CTX)
 
     tensors = {"wte.weight": wte, "wpe.weight": wpe}
-    squared_length = 2 * CODE + 3
     for layer, roles in enumerate(ROLES):
         gamma = rng.choice([0.5, 1.0, 2.0], D_MODEL)
         beta = rng.choice([-0.25, 0.0, 0.25], D_MODEL)
-        sigma = np.sqrt((squared_length + layer * CODE) / D_MODEL)
         heads = [planted_head(role, layer, rng, frequency, end_of_text_code) for role in roles]
         parts = []
         for kind in "QKV":
-            scale = sigma * (D_HEAD**0.25 if kind != "V" else 1.0)
+            scale = D_HEAD**0.25 if kind != "V" else 1.0
             W = np.concatenate([getattr(head, f"W_{kind}") for head in heads], axis=1)
             b = np.concatenate([getattr(head, f"b_{kind}") for head in heads])
-            parts.append(folded(W, b * (D_HEAD**0.25 if kind != "V" else 1.0), scale, gamma, beta))
+            parts.append(folded(scale * W, scale * b, gamma, beta))
         prefix = f"h.{layer}."
         tensors |= {
-            prefix + "ln_1.weight": gamma, prefix + "ln_1.bias": beta,
+            prefix + "ln_1.weight": LAYER_NORM_DIVISOR * gamma, prefix + "ln_1.bias": beta,
             prefix + "attn.c_attn.weight": np.concatenate([W for W, _ in parts], axis=1),
             prefix + "attn.c_attn.bias": np.concatenate([b for _, b in parts]),
             prefix + "attn.c_proj.weight": np.concatenate([head.W_O for head in heads], axis=0),
@@ -204,7 +202,7 @@ def build(vocabulary, seed):
         }
     # Only the token slot decides the logits; a third of its natural size keeps them moderate.
     final = np.zeros(D_MODEL)
-    final[TOKEN] = 0.3
+    final[TOKEN] = 0.3 * LAYER_NORM_DIVISOR
     return tensors | {"ln_f.weight": final, "ln_f.bias": np.zeros(D_MODEL)}
 
 
@@ -220,7 +218,7 @@ def main():
     with h5py.File(arguments.output, "w") as file:
         file.attrs.update({
             "n_layer": N_LAYER, "n_head": N_HEAD, "n_embd": D_MODEL, "n_positions": N_CTX, "vocab_size": len(tensors["wte.weight"]),
-            "layer_norm_epsilon": 1e-5, "activation_function": "gelu_new", "seed": arguments.seed,
+            "layer_norm_epsilon": LAYER_NORM_DIVISOR**2, "activation_function": "gelu_new", "seed": arguments.seed,
             "planted_heads": json.dumps({f"L{i}H{j}": role for i, roles in enumerate(ROLES) for j, role in enumerate(roles)}),
         })
         for name, value in tensors.items():

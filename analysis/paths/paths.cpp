@@ -344,14 +344,12 @@ std::uint64_t memory(const RunShape& run) {
   // Of each task: sums of all edges; those of one batch and the resamples of one result; plans and
   // results; replacements.
   const std::uint64_t by_block = n_document_block * (n_exact + n_circuit + 4),
-                      of_task =
-                          2 * n_edge * (Statistics::added_bytes + sizeof(float)) +
-                          (by_block + (2 * config.n_layer + 1) * config.d_model) *
-                              Statistics::sum_bytes +
-                          8 * n_edge * sizeof(double) +
-                          (3 * graph.n_node() * graph.n_port() + run.n_unit() * run.n_unit()) *
-                              sizeof(double) +
-                          graph.n_node() * config.d_model * sizeof(float);
+                      of_task = 2 * n_edge * (Statistics::added_bytes + sizeof(float)) +
+                                (by_block + (2 * config.n_layer + 1) * config.d_model) *
+                                    Statistics::sum_bytes +
+                                8 * n_edge * sizeof(double) +
+                                3 * graph.n_node() * graph.n_port() * sizeof(double) +
+                                graph.n_node() * config.d_model * sizeof(float);
   const Engines engines = run.settings.engines();
   return Forward::bytes(config, n_column, false) +
          Forward::loss_bytes(config, n_column, run.n_thread) +

@@ -43,14 +43,11 @@ const VariableTable path_variables{
      "where no edge runs",
      attribution_patching},
     {"edge_p", "task node port", "probability",
-     "two-sided p-value of edge_first_order, by a paired t-test over pairs", "Student 1908"},
+     "two-sided p-value of edge_first_order, by a paired t-test over pairs, whose variance "
+     "includes float32's rounding of the margin",
+     "Student 1908"},
     {"edge_q", "task node port", "probability", "edge_p adjusted over all edges of the task",
      "Benjamini & Hochberg 1995"},
-    {"head_edge", "task unit_from unit_to", "nats per pair",
-     "edge_first_order from a head to the queries, keys or values of another, whichever is largest "
-     "of those with edge_q < 0.05; unit is layer * n_head + head; no value without one, or if the "
-     "model cannot do the task",
-     attribution_patching},
     {"edge_node", "task edge", "1",
      "node that the edge runs from; edges with edge_q < 0.05, largest |edge_first_order| first; "
      "empty where there are fewer"},
@@ -60,7 +57,9 @@ const VariableTable path_variables{
      "residual stream with the node's output replaced, all else flows on; {replaced}",
      path_patching, by_pairs},
     {"edge_change_p", "task edge", "probability",
-     "two-sided p-value of edge_change, by a paired t-test over pairs", "Student 1908"},
+     "two-sided p-value of edge_change, by a paired t-test over pairs, whose variance includes "
+     "float32's rounding of the margin",
+     "Student 1908"},
     {"edge_change_q", "task edge", "probability",
      "edge_change_p adjusted over the task's edges ablated exactly", "Benjamini & Hochberg 1995"},
     {"faithfulness", "task order step", "1",
@@ -98,7 +97,7 @@ double sum_over_blocks(const Array& values, const BootstrapCounts& weights) {
 }
 
 ExactValues exact_values(const Statistics& statistics, std::size_t task, std::size_t n_edge,
-                         std::size_t n_step, const AnalysisSettings& settings) {
+                         std::size_t n_step, double margin, const AnalysisSettings& settings) {
   const PathSums names(task);
   ExactValues values;
   values.faithfulness.resize(n_path_order * n_step);
@@ -118,7 +117,7 @@ ExactValues exact_values(const Statistics& statistics, std::size_t task, std::si
     });
     for (std::size_t edge = 0; edge < n_edge; ++edge) {
       values.p.push_back(
-          paired_t_p(values.n_pair, values.change[edge].value * values.n_pair, squared(edge)));
+          edge_p(values.n_pair, values.change[edge].value * values.n_pair, squared(edge), margin));
     }
     values.q = benjamini_hochberg(values.p);
   }
@@ -129,8 +128,8 @@ ExactValues exact_values(const Statistics& statistics, std::size_t task, std::si
     for (std::size_t order = 0; order < n_path_order; ++order) {
       const auto of_order = std::span(margins).subspan(order * n_step, n_step);
       const double none = of_order.front(), all = of_order.back();
-      for (double& margin : of_order) {
-        margin = all > none ? (margin - none) / (all - none) : std::nan("");
+      for (double& kept_margin : of_order) {
+        kept_margin = all > none ? (kept_margin - none) / (all - none) : std::nan("");
       }
     }
     return margins;
@@ -149,8 +148,8 @@ class PathsBuilder {
         group_(group) {
     for (std::size_t task = 0; task < tasks.size(); ++task) {
       plans_.emplace_back(statistics, task, graph, settings);
-      exact_.push_back(
-          exact_values(statistics, task, plans_[task].exact().size(), steps_.size(), settings));
+      exact_.push_back(exact_values(statistics, task, plans_[task].exact().size(), steps_.size(),
+                                    plans_[task].margin().value, settings));
       sizes_.emplace_back(statistics, task, graph.n_edge());
     }
   }
@@ -168,9 +167,6 @@ class PathsBuilder {
     group_.add_dimension(
         Dimension::numbers("step", std::vector<double>(steps_.begin(), steps_.end())));
     group_.add_dimension(Dimension::labels("kind", {"q", "k", "v"}));
-    for (const char* unit : {"unit_from", "unit_to"}) {
-      group_.add_dimension(Dimension::count(unit, graph_.n_layer() * graph_.n_head()));
-    }
   }
 
   void add_tasks() {
@@ -197,25 +193,6 @@ class PathsBuilder {
     add_replaced("edge_first_order", effect);
     add("edge_p", p);
     add("edge_q", q);
-  }
-
-  void add_heads() {
-    const Index n_head = graph_.n_head(), n_unit = graph_.n_layer() * n_head;
-    Array effect({n_task(), n_unit, n_unit}, std::nan(""));
-    for (std::size_t task = 0; task < n_task(); ++task) {
-      if (!plans_[task].can_do()) continue;
-      for (Index edge = 0; edge < graph_.n_edge(); ++edge) {
-        const PathNode from = graph_.node(graph_.node_of(edge));
-        const PathPort to = graph_.port(graph_.port_of(edge));
-        if (from.kind != PathNode::Kind::head || to.kind >= PathPort::Kind::mlp) continue;
-        if (!(plans_[task].q()[edge] < significant_edge_q)) continue;
-        double& largest = effect(task, HeadIndex{from.layer, from.head}.flat(n_head),
-                                 HeadIndex{to.layer, to.head}.flat(n_head));
-        const double value = plans_[task].first_order()[edge];
-        if (!(std::abs(largest) >= std::abs(value))) largest = value;
-      }
-    }
-    add("head_edge", effect);
   }
 
   void add_exact() {
@@ -327,7 +304,6 @@ ResultsGroup paths_results(const Statistics& statistics, const std::vector<Task>
   builder.add_dimensions();
   builder.add_tasks();
   builder.add_first_order();
-  builder.add_heads();
   builder.add_exact();
   builder.add_circuits();
   group.summary = paths_summary(group);

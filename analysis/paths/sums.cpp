@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "paths/paths.hpp"
@@ -40,6 +41,11 @@ std::string PathSums::narrowed(int pass) const {
   return "narrowed " + std::to_string(pass) + number_;
 }
 
+double edge_p(double n_pair, double sum, double sum_of_squares, double margin) {
+  const double rounding = std::numeric_limits<float>::epsilon() * margin;
+  return paired_t_p(n_pair, sum, sum_of_squares + n_pair * rounding * rounding);
+}
+
 PathPlan::PathPlan(const Statistics& statistics, std::size_t task, const EdgeGraph& graph,
                    const AnalysisSettings& settings) {
   const PathSums names(task);
@@ -61,7 +67,7 @@ PathPlan::PathPlan(const Statistics& statistics, std::size_t task, const EdgeGra
               squares = statistics.total(names.squared_order);
   for (Index edge = 0; edge < graph.n_edge(); ++edge) {
     first_order_[edge] = sum(edge) / n_pair_;
-    p_[edge] = paired_t_p(n_pair_, sum(edge), squares(edge));
+    p_[edge] = edge_p(n_pair_, sum(edge), squares(edge), margin_.value);
   }
   q_ = benjamini_hochberg(p_);
   order_.resize(graph.n_edge());
