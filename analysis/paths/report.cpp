@@ -64,9 +64,12 @@ Presentation paths_presentation() {
                 description.add("Paths", paths_line(results.group("paths")));
                 return description;
               },
-          .nearest = {
-              {.title = ": is read by", .variable = "head_edge", .chance = ""},
-              {.title = ": reads from", .variable = "head_edge", .by_column = true, .chance = ""}}};
+          .edges = {{.title = "What it reads, and what reads it",
+                     .caption = "Change of the task's margin without the edge, to first order, in "
+                                "nats per pair: the largest of those with q < 0.05.",
+                     .effect = "edge_first_order",
+                     .q = "edge_q",
+                     .eligible = "can_do"}}};
 }
 
 }  // namespace headscope

@@ -61,6 +61,16 @@ struct NearestHeads {
   bool alike = false;      ///< near means alike: the panel offers the nearest for comparison
 };
 
+/// The edges into a head's ports and out of the head, by label: lists of what the head reads from
+/// and is read by.
+struct EdgeLists {
+  std::string title, caption;
+  std::string effect;  ///< by label, node (`L0H4`, `MLP0`) and port (`L3H3.k`, `MLP3`)
+  std::string q;       ///< by the same; edges below 0.05 are listed, largest absolute effect first
+  std::string eligible;  ///< a flag by label; labels with 0 are left out
+  std::size_t most = 8;  ///< edges in a list
+};
+
 /// The table rows where a head exceeds the row's baseline most.
 struct BestRows {
   std::string title;
@@ -91,6 +101,7 @@ struct Presentation {
   std::function<Description(const Results&)> describe = {};
   std::vector<ScoreSection> scores = {};
   std::vector<NearestHeads> nearest = {};
+  std::vector<EdgeLists> edges = {};
   std::vector<BestRows> tables = {};
   std::vector<Measure> measures = {};
   TypeReasons reasons = {};

@@ -145,6 +145,63 @@ void add_nearest(const ResultsGroup& group, const NearestHeads& nearest, std::si
   }
 }
 
+struct NamedEdge {
+  std::string other, port;
+  double effect;
+};
+
+// By head, its edges as [other end, effect, `k` of the port `L3H3.k`], the largest first.
+json edge_lists(std::map<std::string, std::vector<NamedEdge>>& of_name, std::size_t most,
+                const HeadShape& shape) {
+  json by_unit = json::array();
+  for (std::size_t unit = 0; unit < shape.n_unit(); ++unit) {
+    std::vector<NamedEdge>& edges = of_name[HeadIndex::of(unit, shape.n_head).text()];
+    std::ranges::stable_sort(edges, std::greater(),
+                             [](const NamedEdge& edge) { return std::abs(edge.effect); });
+    json list = json::array();
+    for (std::size_t i = 0; i < std::min(most, edges.size()); ++i) {
+      list.push_back(
+          {one_line(edges[i].other), json_number(edges[i].effect, 3), one_line(edges[i].port)});
+    }
+    by_unit.push_back(std::move(list));
+  }
+  return by_unit;
+}
+
+void add_edges(const ResultsGroup& group, const EdgeLists& edges, const HeadShape& shape,
+               json& sections) {
+  const Variable* const effect = find_variable(group, edges.effect);
+  const Variable* const q = find_variable(group, edges.q);
+  const Variable* const eligible = find_variable(group, edges.eligible);
+  if (effect == nullptr || q == nullptr || eligible == nullptr) return;
+  if (effect->dimensions.size() != 3 || q->dimensions != effect->dimensions) return;
+  const std::vector<std::string> labels = dimension_labels(group, effect->dimensions[0]),
+                                 nodes = dimension_labels(group, effect->dimensions[1]),
+                                 ports = dimension_labels(group, effect->dimensions[2]);
+  json lists = json::array();
+  for (std::size_t label = 0; label < std::min(labels.size(), eligible->values.size()); ++label) {
+    if (eligible->values.values[label] == 0) continue;
+    std::map<std::string, std::vector<NamedEdge>> read, readers;
+    for (std::size_t place = 0; place < nodes.size() * ports.size(); ++place) {
+      const std::size_t edge = label * nodes.size() * ports.size() + place;
+      if (!(q->values.values[edge] < 0.05)) continue;
+      const std::string &node = nodes[place / ports.size()], &port = ports[place % ports.size()];
+      const std::size_t dot = std::min(port.rfind('.'), port.size());
+      const std::string reader = port.substr(0, dot),
+                        kind = port.substr(std::min(dot + 1, port.size()));
+      read[reader].push_back({node, kind, effect->values.values[edge]});
+      readers[node].push_back({reader, kind, effect->values.values[edge]});
+    }
+    lists.push_back({{"label", one_line(labels[label])},
+                     {"reads", edge_lists(read, edges.most, shape)},
+                     {"readers", edge_lists(readers, edges.most, shape)}});
+  }
+  sections.push_back({{"title", one_line(edges.title)},
+                      {"about", one_line(effect->long_name)},
+                      {"caption", one_line(edges.caption)},
+                      {"lists", lists}});
+}
+
 void add_best_rows(const ResultsGroup& group, const BestRows& table, const HeadShape& shape,
                    json& tables) {
   const Variable* const value = find_variable(group, table.value);
@@ -292,9 +349,12 @@ std::string head_data_json(const Results& results, const std::vector<Presentatio
   const std::optional<HeadShape> shape = head_shape(results);
   if (!shape) return "";
   const Scores scores(results, presentations, *shape);
-  json lists = json::array(), tables = json::array();
+  json lists = json::array(), edges = json::array(), tables = json::array();
   for (const auto& [group, nearest] : items_of(results, presentations, &Presentation::nearest)) {
     add_nearest(*group, *nearest, shape->n_unit(), lists);
+  }
+  for (const auto& [group, item] : items_of(results, presentations, &Presentation::edges)) {
+    add_edges(*group, *item, *shape, edges);
   }
   for (const auto& [group, table] : items_of(results, presentations, &Presentation::tables)) {
     add_best_rows(*group, *table, *shape, tables);
@@ -311,6 +371,7 @@ std::string head_data_json(const Results& results, const std::vector<Presentatio
       {"sections", scores.sections(results, presentations)},
       {"tables", tables},
       {"neighbours", lists},
+      {"edges", edges},
       {"documents", pattern_documents(results, *shape)},
       {"predictions", predictions(results, *shape)},
       {"neurons", neurons(results, *shape)},

@@ -274,6 +274,18 @@ class HeadPanel(InABrowser):
         self.assertEqual(len(self.texts("#head-panel details tbody tr")), scores)
         self.assertEqual(len(self.texts("#head-panel details .strip .own")), scores)
 
+    def test_edges_name_what_the_head_reads_and_what_reads_it_with_the_port(self):
+        self.click_head(L1H2)
+        self.assertEqual(["reads from L0H1 by keys −0.75embed by keys 0.5"], self.edges())
+        self.browser.click(f'#head-panel dd [data-unit="{L0H1}"]')
+        self.assertEqual("L0H1", self.shown_head())
+        self.assertEqual(["is read by L1H2 by keys −0.75logits 0.125"], self.edges())
+
+    def edges(self):
+        return self.browser.evaluate("""Array.from(document.querySelectorAll("#head-panel h3"))
+            .filter((title) => title.textContent === "What it reads")
+            .flatMap((title) => Array.from(title.parentNode.querySelectorAll("dd"), (line) => line.textContent))""")
+
     def test_closest_heads_lead_to_their_panels(self):
         self.click_head(L1H2)
         self.browser.click("#head-panel dd button")

@@ -157,13 +157,50 @@ TEST(HeadData, NearestHeadsAreListedByLabelAlongRowsOrColumns) {
   EXPECT_EQ(lists[2]["units"][0], json::parse("[[1, 6], [2, 12]]"));
 }
 
+TEST(HeadData, EdgesAreListedAtBothEndsWithThePortThatReads) {
+  Results results = test::results_sample();
+  ResultsGroup group;
+  group.name = "edges";
+  group.add_dimension(Dimension::labels("task", {"skipped", "agreement"}));
+  group.add_dimension(Dimension::labels("node", {"embed", "L0H1", "MLP0"}));
+  group.add_dimension(Dimension::labels("port", {"L0H1.v", "L1H2.q", "L1H2.k", "MLP1", "logits"}));
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const Array effect({2, 3, 5}, {9,    9,     9,    9,    9, 9,    9,   9,
+                                 9,    9,     9,    9,    9, 9,    9,  // a task that is left out
+                                 0.5,  0.25,  -1,   0.75, 4, none, 2,   -3,
+                                 -0.5, 0.125, none, 1.5,  8, none, none});
+  Array q({2, 3, 5}, 0.01);
+  q(1, 2, 2) = 0.05;
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    if (std::isnan(effect.values[i])) q.values[i] = none;
+  }
+  group.add(
+      Variable::real("effect", {"task", "node", "port"}, effect, "e", "nats", own_definition));
+  group.add(Variable::real("q", {"task", "node", "port"}, q, "q", "1", own_definition));
+  group.add(Variable::real("can", {"task"}, Array({2}, {0, 1}), "c", "1", own_definition));
+  results.groups.push_back(group);
+  const std::vector<Presentation> presentations{
+      {.group = "edges", .edges = {{"Reads", "Largest", "effect", "q", "can", 4}}}};
+  const json section = json::parse(head_data_json(results, presentations))["edges"][0];
+  EXPECT_EQ(section["caption"], "Largest");
+  ASSERT_EQ(section["lists"].size(), 1u);
+  const json& list = section["lists"][0];
+  EXPECT_EQ(list["label"], "agreement");
+  EXPECT_EQ(list["reads"][5], json::parse(R"([["L0H1", -3, "k"], ["L0H1", 2, "q"],
+      ["MLP0", 1.5, "q"], ["embed", -1, "k"]])"));
+  EXPECT_EQ(list["reads"][1], json::parse(R"([["embed", 0.5, "v"]])"));
+  EXPECT_EQ(list["readers"][1], json::parse(R"([["L1H2", -3, "k"], ["L1H2", 2, "q"],
+      ["MLP1", -0.5, ""], ["logits", 0.125, ""]])"));
+  EXPECT_EQ(list["readers"][0], json::array());
+}
+
 TEST(HeadData, WithoutPresentationsAreWhatTheVariablesSay) {
   const json data = json::parse(head_data_json(test::results_sample(), {}));
   EXPECT_GT(data["scores"].size(), 2u);
   EXPECT_EQ(data["types"]["names"].size(), 2u);
   EXPECT_EQ(data["documents"].size(), 1u);
   EXPECT_EQ(data["reasons"], nullptr);
-  for (const char* const part : {"sections", "tables", "neighbours"}) {
+  for (const char* const part : {"sections", "tables", "neighbours", "edges"}) {
     EXPECT_EQ(data[part], json::array()) << part;
   }
 }

@@ -44,6 +44,18 @@ ResultsGroup pruning() {
   group.add(real("loss_baseline", {}, {}, 2));
   group.add(real("curve", {"fraction"}, {4}, 3));
 
+  group.add_dimension(Dimension::labels("node", {"embed", "L0H1"}));
+  group.add_dimension(Dimension::labels("port", {"L1H2.k", "logits"}));
+  Variable edge = real("edge", {"ablation", "node", "port"}, {2, 2, 2}, 0), edge_q = edge,
+           has_edges = real("has_edges", {"ablation"}, {2}, 0);
+  edge.values.values = {0.1, 0.2, 0.3, 0.4, 0.5, -0.25, -0.75, 0.125};
+  edge_q.name = "edge_q";
+  edge_q.values.values = {0, 0, 0, 0, 0.01, 0, 0, 0.01};
+  has_edges.values.values = {0, 1};
+  group.add(edge);
+  group.add(edge_q);
+  group.add(has_edges);
+
   Variable count = real("documents", {"layer"}, {2}, 0);
   count.type = Variable::Type::integer;
   count.values.values = {9007199254740991.0, -3};
@@ -260,7 +272,8 @@ std::vector<Presentation> sample_presentations() {
   return {{.group = "pruning",
            .describe = say({{"Pruning one head", "Setting L1H2 to zero costs most. " + hostile}},
                            "its loss is 3.2 nats per token"),
-           .scores = {{"What pruning it costs", {"loss_increase"}}}},
+           .scores = {{"What pruning it costs", {"loss_increase"}}},
+           .edges = {{"What it reads", "Largest.", "edge", "edge_q", "has_edges"}}},
           {.group = "classification",
            .describe = say(
                {{"Jobs",

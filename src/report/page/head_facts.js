@@ -73,6 +73,21 @@ function neighbourSection(unit) {
   return items.length === 0 ? null : section("Closest heads", element("dl", {}, ...items));
 }
 
+const portWords = { q: " by queries", k: " by keys", v: " by values" };
+
+// By label, what a head reads and what reads it, with the port that reads.
+function edgeSection({ title, about, caption, lists }, unit) {
+  const line = (end, edges) => (edges.length === 0 ? [] : [element("dd", {}, `${end} `, ...edges.map(
+    ([name, value, port]) => element("span", { class: "neighbour" },
+      unitNamed(name) === null ? name : headButton(unitNamed(name)), `${portWords[port] ?? ""} ${numberText(value)}`)))]);
+  const items = lists.flatMap(({ label, reads, readers }) => {
+    const lines = [...line("reads from", reads[unit]), ...line("is read by", readers[unit])];
+    return lines.length === 0 ? [] : [element("dt", {}, spaced(label)), ...lines];
+  });
+  return items.length === 0 ? null
+    : section(title, element("p", { class: "faint", title: about }, caption), element("dl", {}, ...items));
+}
+
 // The heads most like this one, each with a button that shows both side by side.
 function alikeLine(unit) {
   const parts = headData.neighbours.filter((list) => list.alike && list.units[unit].length > 0).map((list) => {
@@ -89,6 +104,7 @@ function factSections(unit) {
     section(title, scoreTable(scores.map((index) => headData.scores[index]), unit))));
   const all = element("details", {}, element("summary", {}, `All ${headData.scores.length} scores`));
   all.addEventListener("toggle", () => all.append(scoreTable(headData.scores, unit)), { once: true });
-  return [...sections, ...headData.tables.map((table) => tableSection(table, unit)), neighbourSection(unit),
+  return [...sections, ...headData.tables.map((table) => tableSection(table, unit)),
+    ...headData.edges.map((edges) => edgeSection(edges, unit)), neighbourSection(unit),
     headData.scores.length > 0 ? all : null].filter(Boolean);
 }
