@@ -278,7 +278,7 @@ class HeadPanel(InABrowser):
         self.click_head(L1H2)
         self.assertEqual(["reads from L0H1 by keys −0.75embed by keys 0.5"], self.edges())
         self.browser.click(f'#head-panel dd [data-unit="{L0H1}"]')
-        self.assertEqual("L0H1", self.shown_head())
+        self.assertEqual("Head L0H1", self.shown_head())
         self.assertEqual(["is read by L1H2 by keys −0.75logits 0.125"], self.edges())
 
     def edges(self):
@@ -288,7 +288,7 @@ class HeadPanel(InABrowser):
 
     def test_closest_heads_lead_to_their_panels(self):
         self.click_head(L1H2)
-        self.browser.click("#head-panel dd button")
+        self.browser.click("#head-panel section:last-of-type dd button")
         self.assertEqual(self.shown_head(), "Head L0H0")
 
     def test_heads_named_anywhere_open_it(self):
