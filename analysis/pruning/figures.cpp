@@ -140,7 +140,8 @@ ChartPanel importance_panel(const ResultsGroup& group, std::size_t variant,
     heads.point_labels.push_back(named ? HeadIndex::of(head_index, n_head).text() : "");
   }
   const double rho = group.variable("importance_correlation").values(variant);
-  return {title + ", Spearman's ρ " + decimals(rho, 2), {std::move(heads)}, {}};
+  return {
+      title + ": ρ = " + (rho < 0 ? "−" : "") + decimals(std::abs(rho), 2), {std::move(heads)}, {}};
 }
 
 Figure importance_figure(const ResultsGroup& group) {
@@ -168,7 +169,8 @@ Figure importance_figure(const ResultsGroup& group) {
               "Each point is a head; up, the loss increase measured when it is set to zero, with "
               "its 95 % interval. Across, left: the importance of Michel et al., the mean over "
               "documents of |sum of z.g|; right: signed importance, the loss increase that the "
-              "gradient predicts. The six heads furthest out are named.",
+              "gradient predicts. ρ: Spearman's rank correlation. The six heads furthest out are "
+              "named.",
           .source = michel,
           .content = std::move(chart)};
 }

@@ -30,7 +30,7 @@ std::string measure_title(const std::string& name) {
       {"disagreement", "Disagreement of heads"},
       {"entropy_median", "Median entropy of attention"},
       {"mean_abs_cosine", "Likeness of heads"},
-      {"mean_abs_cosine_difference", "Likeness of heads above that of an untrained model"},
+      {"mean_abs_cosine_difference", "Likeness of heads above untrained"},
       {"prunable_share", "Share of heads that can be pruned"},
       {"qk_rank90_median", "Median rank of the query-key products"},
       {"sink_mean", "Attention on the first token"},

@@ -254,7 +254,7 @@ class ChartWriter {
     page_ = {};
     for (const ChartPanel& panel : chart_.panels) page_.panels_titled |= !panel.title.empty();
     page_.n_panel = chart_.panels.size();
-    page_.n_column = grid_columns(page_.n_panel, 1.35, 4);
+    page_.n_column = grid_columns(page_.n_panel, 1.35, 2, 4);
     page_.panel_width = room / static_cast<double>(page_.n_column);
     page_.panel_height = page_.n_panel > 1 ? 0.68 * page_.panel_width
                          : names_points()  ? 0.7 * page_.panel_width
@@ -270,6 +270,7 @@ class ChartWriter {
     } else {
       lay_out_columns();
     }
+    numbered_across_ = page_.x.ticks == "autofreq";
     if (!keyed_) return;
     std::vector<std::string> names;
     for (const KeyEntry& entry : key_) names.push_back(entry.label);
@@ -296,10 +297,13 @@ class ChartWriter {
     } else {
       page_.x = labelled_x_axis(chart_.x_title, chart_.x_labels, chart_.x_labels.size(), step);
     }
-    // gnuplot chooses this axis's numbers: leave room for six characters.
+    double numbers = 0;
+    for (const Range& range : y_ranges_) {
+      numbers = std::max(numbers, range.log ? 34 : number_width(range.axis(), page_.panel_height));
+    }
     page_.y = {.title = chart_.y_title,
                .named = chart_.own_axes,
-               .extent = 34,
+               .extent = numbers,
                .format = format(y_ranges_[0])};
   }
 
@@ -318,6 +322,9 @@ class ChartWriter {
     // The key of all panels stands above them.
     const bool keyed = keyed_ && index == 0;
     script_.set("key", keyed ? key_above_->place(page_) : "");
+    if (numbered_across_) {
+      page_.x.ticks = number_step(drawn_across(index).axis(), page_.panel_width);
+    }
     script_.axes(page_, index, panel.title);
     script_.set("xrange", drawn_across(index).text());
     script_.set("yrange", drawn_up(index).text());
@@ -406,6 +413,7 @@ class ChartWriter {
   std::vector<KeyEntry> key_;
   bool keyed_ = false;
   std::optional<KeyAbove> key_above_;
+  bool numbered_across_ = false;
   Page page_;
   PanelScript script_;
   std::string data_;

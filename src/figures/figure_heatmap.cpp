@@ -52,16 +52,12 @@ void check(const std::string& what, const Heatmap& heatmap) {
   }
 }
 
-struct ColourRange {
-  double low = 0, high = 1;
-};
-
-ColourRange colour_range(const Heatmap& heatmap, std::span<const HeatmapPanel> panels) {
+AxisRange colour_range(const Heatmap& heatmap, std::span<const HeatmapPanel> panels) {
   if (heatmap.scale == ColourScale::categorical) {
     return {-0.5, static_cast<double>(heatmap.categories.size()) - 0.5};
   }
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  ColourRange range{infinity, -infinity};
+  AxisRange range{infinity, -infinity};
   for (const HeatmapPanel& panel : panels) {
     for (const double value : panel.values.values) {
       if (!std::isfinite(value)) continue;
@@ -105,20 +101,11 @@ bool has_own_scales(const Heatmap& heatmap) {
   constexpr double most_times = 2;
   double least = std::numeric_limits<double>::infinity(), most = 0;
   for (const HeatmapPanel& panel : heatmap.panels) {
-    const ColourRange range = colour_range(heatmap, std::span(&panel, 1));
+    const AxisRange range = colour_range(heatmap, std::span(&panel, 1));
     least = std::min(least, range.high - range.low);
     most = std::max(most, range.high - range.low);
   }
   return most > most_times * least;
-}
-
-std::vector<std::string> bar_title(const Heatmap& heatmap, double bar_height) {
-  return wrap_text(heatmap.value_title, text_size, bar_height + 40, 2);
-}
-
-double title_room(const Heatmap& heatmap, double bar_height) {
-  const std::size_t n_line = bar_title(heatmap, bar_height).size();
-  return n_line == 0 ? 0 : text_size * (0.8 + 1.4 * static_cast<double>(n_line));
 }
 
 /// @param page_width  room for all panels beside each other.
@@ -134,7 +121,7 @@ Page lay_out(const Heatmap& heatmap, double page_width) {
   const bool labelled = !heatmap.row_labels.empty() && heatmap.group == 0;
   const auto most_columns = static_cast<std::size_t>(
       labelled ? std::clamp(two_columns / (1.2 * text_size * longest), 1.0, 8.0) : 8.0);
-  page.n_column = grid_columns(page.n_panel, ratio, most_columns);
+  page.n_column = grid_columns(page.n_panel, ratio, 1, most_columns);
   const double page_room = page_width / static_cast<double>(page.n_column);
   const auto n_row = static_cast<double>((page.n_panel + page.n_column - 1) / page.n_column);
   const double room = std::min({longest > 30 ? 480.0 : 340.0, page_room, highest_page / n_row});
@@ -146,15 +133,25 @@ Page lay_out(const Heatmap& heatmap, double page_width) {
   page.y = labelled_y_axis(heatmap.row_title, heatmap.row_labels, shape[0], height);
   for (const HeatmapPanel& panel : heatmap.panels) page.panels_titled |= !panel.title.empty();
   page.x.outer = page.y.outer = true;
+  const bool categorical = heatmap.scale == ColourScale::categorical;
+  if (!categorical) page.key_title = heatmap.value_title;
   if (has_own_scales(heatmap)) {
-    page.panel_key = bar_gap / 2 + bar_width + 34 + title_room(heatmap, page.panel_height);
+    double numbers = 0;
+    for (const HeatmapPanel& panel : heatmap.panels) {
+      numbers = std::max(
+          numbers, number_width(colour_range(heatmap, std::span(&panel, 1)), page.panel_height));
+    }
+    page.panel_key = bar_gap / 2 + bar_width + 8 + numbers;
+    page.key_height = page.panels().height;
+    page.key_width = page.panel_key + page.key_title_width();
     return page;
   }
-  // gnuplot chooses the numbers beside the bar: leave room for six characters.
   page.key_height = std::max(std::clamp(page.panels().height, 90.0, 240.0),
                              1.5 * text_size * static_cast<double>(heatmap.categories.size() + 1));
-  page.key_width = bar_gap + bar_width + 8 + label_width(heatmap.categories, 34) +
-                   title_room(heatmap, page.key_height);
+  page.key_width =
+      bar_gap + bar_width + 8 + page.key_title_width() +
+      (categorical ? label_width(heatmap.categories, 34)
+                   : number_width(colour_range(heatmap, heatmap.panels), page.key_height));
   return page;
 }
 
@@ -185,7 +182,7 @@ std::string common_bar(const Page& page) {
   return colour_bar(page, area.right() + bar_gap, area.y, page.key_height);
 }
 
-std::string range_text(const ColourRange& range) {
+std::string range_text(const AxisRange& range) {
   return "set cbrange [" + gnuplot_number(range.low) + ":" + gnuplot_number(range.high) + "]";
 }
 
@@ -236,7 +233,7 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
   check("figure " + figure.name, heatmap);
   const Page page = page_of(heatmap);
   const Shape& shape = heatmap.panels.front().values.shape;
-  const ColourRange range = colour_range(heatmap, heatmap.panels);
+  const AxisRange range = colour_range(heatmap, heatmap.panels);
   const bool categorical = heatmap.scale == ColourScale::categorical;
   const bool own_scales = has_own_scales(heatmap);
   // Boxes leave missing cells out; an image needs its whole grid and makes them transparent.
@@ -248,12 +245,8 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
   script.add(range_text(range));
   if (categorical) {
     script.add("unset colorbox");
-  } else {
-    if (!own_scales) script.add(common_bar(page));
-    const double length = own_scales ? page.panel_height : page.key_height;
-    const auto value_title = bar_title(heatmap, length);
-    if (!value_title.empty())
-      script.add("set cblabel " + gnuplot_lines(value_title) + " offset 1, 0");
+  } else if (!own_scales) {
+    script.add(common_bar(page));
   }
   script.add("set xrange [-0.5:" + gnuplot_number(static_cast<double>(shape[1]) - 0.5) + "]");
   script.add("set yrange [" + gnuplot_number(static_cast<double>(shape[0]) - 0.5) + ":-0.5]");

@@ -11,7 +11,8 @@ namespace headscope {
 namespace {
 
 constexpr double margin = 6, line_height = 1.5, gap = 12;
-constexpr double longest_label = 150, longest_key_name = 190, key_line = 14;
+constexpr double longest_label = 170, longest_key_name = 200, key_line = 14;
+constexpr double digit_width = 6.5;
 constexpr double wanted_ratio = 1.45;  // of a page's width to its height
 
 bool starts_character(char c) {
@@ -48,8 +49,29 @@ std::vector<std::string> axis_title(const std::string& title, double length) {
   return wrap_text(title, text_size, length + 40, 2);
 }
 
-double lines_height(const std::vector<std::string>& lines, double size) {
-  return line_height * size * static_cast<double>(lines.size());
+double title_height(const std::string& title, double length) {
+  return line_height * text_size * static_cast<double>(axis_title(title, length).size());
+}
+
+// Characters of the longest number at whole steps of an axis.
+std::size_t longest_number(const AxisRange& range, double step) {
+  std::size_t longest = 0;
+  for (double at = std::ceil(range.low / step); at * step <= range.high; ++at) {
+    longest = std::max(longest, number_text(at * step, 6).size());
+  }
+  return longest;
+}
+
+// 1, 2 or 5 times a power of ten: the least such step for which `wide_enough`.
+template <typename Test>
+double least_step(const AxisRange& range, const Test& wide_enough) {
+  double power = std::pow(10, std::floor(std::log10((range.high - range.low) / 100)));
+  for (;; power *= 10) {
+    for (const double digit : {1.0, 2.0, 5.0}) {
+      if (wide_enough(digit * power) || digit * power > range.high - range.low)
+        return digit * power;
+    }
+  }
 }
 
 }  // namespace
@@ -145,14 +167,33 @@ Axis labelled_y_axis(std::string_view title, const std::vector<std::string>& lab
           .extent = label_width(labels, text_width(std::to_string(n_number), text_size))};
 }
 
-KeyAbove::KeyAbove(const std::vector<std::string>& names, double width) {
+std::string number_step(const AxisRange& range, double pixels) {
+  if (range.log) return "autofreq";
+  const double unit = pixels / (range.high - range.low);
+  return number_text(least_step(range,
+                                [&](double step) {
+                                  const auto n_character =
+                                      static_cast<double>(longest_number(range, step));
+                                  return step * unit >= digit_width * (n_character + 1.5);
+                                }),
+                     6);
+}
+
+double number_width(const AxisRange& range, double pixels) {
+  const double unit = pixels / (range.high - range.low);
+  const double step = least_step(range, [&](double each) { return each * unit >= text_size; });
+  return digit_width * static_cast<double>(longest_number(range, step) + 1);
+}
+
+KeyAbove::KeyAbove(const std::vector<std::string>& names, double page_width) {
   double entry_width = 0;
   for (const std::string& name : names) {
-    entry_width = std::max(entry_width, 36 + text_width(shown(name), text_size));
+    entry_width = std::max(entry_width, 44 + text_width(shown(name), text_size));
   }
   const auto n_entry = static_cast<double>(names.size());
-  const double n_beside = std::clamp(std::floor((width - 20) / entry_width), 1.0, n_entry);
+  const double n_beside = std::clamp(std::floor((page_width - 20) / entry_width), 1.0, n_entry);
   n_row = static_cast<std::size_t>(std::ceil(n_entry / n_beside));
+  width = entry_width * std::ceil(n_entry / static_cast<double>(n_row));
 }
 
 std::string KeyAbove::shown(std::string_view name) {
@@ -164,21 +205,23 @@ double KeyAbove::height() const {
 }
 
 std::string KeyAbove::place(const Page& page) const {
-  return "at screen " + page.across(page.panel(0).x - 10) + ", screen " +
+  const double left = std::min(page.panel(0).x - 10, page.width() - width - margin);
+  return "at screen " + page.across(std::max(left, 0.0)) + ", screen " +
          page.up(page.height() - 4) +
          " left top Left reverse vertical samplen 2 spacing 0.95 maxrows " + std::to_string(n_row);
 }
 
-std::size_t grid_columns(std::size_t n_panel, double ratio, std::size_t most) {
+std::size_t grid_columns(std::size_t n_panel, double ratio, std::size_t least, std::size_t most) {
   std::size_t best = 1;
-  double least = 1e300;
-  for (std::size_t columns = 1; columns <= std::min(n_panel, most); ++columns) {
+  double least_cost = 1e300;
+  for (std::size_t columns = std::min(n_panel, least); columns <= std::min(n_panel, most);
+       ++columns) {
     const std::size_t rows = (n_panel + columns - 1) / columns;
     const double page = ratio * static_cast<double>(columns) / static_cast<double>(rows);
     const double empty = static_cast<double>(columns * rows) / static_cast<double>(n_panel) - 1;
-    const double cost = std::abs(std::log(page / wanted_ratio)) + (empty > 0 ? 1 + empty : 0);
-    if (cost >= least) continue;
-    least = cost;
+    const double cost = std::abs(std::log(page / wanted_ratio)) + (empty > 0 ? 1.2 + empty : 0);
+    if (cost >= least_cost) continue;
+    least_cost = cost;
     best = columns;
   }
   return best;
@@ -192,13 +235,16 @@ double Page::row_gap() const {
   return gap + (panels_titled ? line_height * text_size : 0) + (x.named && !x.outer ? x.extent : 0);
 }
 
-double Page::left() const {
-  return margin + std::max(y.extent, 12.0) + 15 +
-         lines_height(axis_title(y.title, panel_height), text_size);
+double Page::grid_width() const {
+  return static_cast<double>(n_column) * (panel_width + column_gap()) - column_gap();
 }
 
-double Page::right() const {
-  return left() + static_cast<double>(n_column) * (panel_width + column_gap()) - column_gap();
+double Page::grid_height() const {
+  return static_cast<double>(n_row()) * (panel_height + row_gap()) - row_gap();
+}
+
+double Page::left() const {
+  return margin + title_height(y.title, grid_height()) + 15 + std::max(y.extent, 12.0);
 }
 
 Rectangle Page::panel(std::size_t index) const {
@@ -209,17 +255,22 @@ Rectangle Page::panel(std::size_t index) const {
 }
 
 Rectangle Page::panels() const {
-  const Rectangle first = panel(0), last = panel(n_panel - 1);
-  return {first.x, first.y, right() - first.x, last.bottom() - first.y};
+  const Rectangle first = panel(0);
+  return {first.x, first.y, grid_width(), grid_height()};
+}
+
+double Page::key_title_width() const {
+  return title_height(key_title, key_height);
 }
 
 double Page::width() const {
-  return std::ceil(std::max(right() + std::max({key_width, panel_key, 10.0}), least_width));
+  const double right = left() + grid_width() + std::max({key_width, panel_key, 10.0});
+  return std::ceil(std::max(right, least_width));
 }
 
 double Page::height() const {
   const Rectangle area = panels();
-  const double below = x.extent + 8 + lines_height(axis_title(x.title, panel_width), text_size);
+  const double below = x.extent + 8 + title_height(x.title, grid_width());
   return std::ceil(std::max(area.bottom() + below, area.y + key_height) + margin);
 }
 
@@ -233,11 +284,28 @@ std::string Page::up(double pixels) const {
 
 std::string Page::multiplot() const {
   const Rectangle area = panels();
-  const std::size_t n_row = (n_panel + n_column - 1) / n_column;
-  return "set multiplot layout " + std::to_string(n_row) + ", " + std::to_string(n_column) +
+  return "set multiplot layout " + std::to_string(n_row()) + ", " + std::to_string(n_column) +
          " \\\n  margins " + across(area.x) + ", " + across(area.right()) + ", " +
          up(height() - area.bottom()) + ", " + up(height() - area.y) + " spacing " +
          across(column_gap()) + ", " + up(row_gap());
+}
+
+std::vector<std::string> Page::titles() const {
+  const Rectangle area = panels();
+  // gnuplot centres the first line on the point; the others follow.
+  constexpr double line = line_height * text_size;
+  const auto title = [&](const std::string& text, double length, double at_x, double at_y,
+                         const char* turned) {
+    const std::string lines = gnuplot_lines(axis_title(text, length));
+    if (lines.empty()) return lines;
+    return lines + " at screen " + across(at_x) + ", screen " + up(height() - at_y) + " center" +
+           turned;
+  };
+  return {title(x.title, area.width, area.x + area.width / 2,
+                area.bottom() + 6 + x.extent + line / 2, ""),
+          title(y.title, area.height, margin + line / 2, area.y + area.height / 2, " rotate by 90"),
+          title(key_title, key_height, area.right() + key_width - key_title_width() + line / 2,
+                area.y + key_height / 2, " rotate by 90")};
 }
 
 void PanelScript::add(std::string_view command) {
@@ -259,10 +327,10 @@ void PanelScript::axes(const Page& page, std::size_t panel, const std::string& t
     set("title",
         gnuplot_lines(wrap_text(title, text_size, page.panel_width, 1)) + " offset 0, -0.7");
   }
-  const std::string x_title = gnuplot_lines(axis_title(x.title, page.panel_width));
-  const std::string y_title = gnuplot_lines(axis_title(y.title, page.panel_height));
-  set("xlabel", lowest && !x_title.empty() ? x_title + " offset 0, 0.3" : "");
-  set("ylabel", leftmost && !y_title.empty() ? y_title + " offset 0.5, 0" : "");
+  const std::vector<std::string> titles = page.titles();
+  for (std::size_t i = 0; i < titles.size(); ++i) {
+    set("label " + std::to_string(i + 1), panel == 0 ? titles[i] : "");
+  }
   set("xtics", x.outer && !lowest ? "" : x.ticks);
   set("ytics", y.outer && !leftmost ? "" : y.ticks);
   set("format x", lowest || x.named ? x.format : "''");

@@ -56,9 +56,17 @@ Axis labelled_x_axis(std::string_view title, const std::vector<std::string>& lab
 Axis labelled_y_axis(std::string_view title, const std::vector<std::string>& labels,
                      std::size_t count, double step);
 
+/// The step of numbers along `pixels` of an axis with which they stand apart, as `set xtics` takes
+/// it.
+std::string number_step(const AxisRange& range, double pixels);
+
+/// The width of the widest number that gnuplot writes along an axis of this height.
+double number_width(const AxisRange& range, double pixels);
+
 /// A key above all panels: its entries in rows.
 struct KeyAbove {
   std::size_t n_row = 1;
+  double width = 0;
 
   /// @param names  of the entries.
   /// @param width  of the page.
@@ -72,7 +80,7 @@ struct KeyAbove {
 
 /// Number of columns for panels of this width-to-height ratio, so that the page is a little wider
 /// than high and no place is empty, if the number of panels allows.
-std::size_t grid_columns(std::size_t n_panel, double ratio, std::size_t most);
+std::size_t grid_columns(std::size_t n_panel, double ratio, std::size_t least, std::size_t most);
 
 /// Panels of one size in rows, with room around them for titles, tick labels and a key. In pixels.
 struct Page {
@@ -81,6 +89,7 @@ struct Page {
   Axis x, y;
   bool panels_titled = false;
   double key_width = 0, key_height = 0;  ///< right of the panels, from the top of the first
+  std::string key_title;                 ///< of the values, at the right edge
   double key_above = 0;                  ///< height of a key above all panels
   double panel_key = 0;                  ///< width of a key beside each panel
   double least_width = 0;
@@ -96,10 +105,16 @@ struct Page {
 
   /// `set multiplot` with the panels' places.
   std::string multiplot() const;
+  /// The titles of both axes and of the key, each once for all panels, as `set label` takes them.
+  std::vector<std::string> titles() const;
+  /// Width of the title beside the key.
+  double key_title_width() const;
 
  private:
+  std::size_t n_row() const { return (n_panel + n_column - 1) / n_column; }
+  double grid_width() const;
+  double grid_height() const;
   double left() const;  ///< of the panels
-  double right() const;
   double column_gap() const;
   double row_gap() const;
 };
@@ -125,7 +140,7 @@ class PanelScript {
   void add(std::string_view command);
   /// `set NAME VALUE`, or `unset NAME` where the value is empty.
   void set(const std::string& name, const std::string& value);
-  /// Titles and ticks of a panel; numbers only along the outer axes.
+  /// Titles and ticks of a panel; numbers only along the outer axes, axes' titles with the first.
   void axes(const Page& page, std::size_t panel, const std::string& title);
 
   const std::string& text() const { return text_; }
@@ -133,8 +148,9 @@ class PanelScript {
  private:
   std::string text_;
   std::map<std::string, std::string> settings_{
-      {"title", ""},         {"xlabel", ""},        {"ylabel", ""},        {"key", ""},
-      {"xtics", "autofreq"}, {"ytics", "autofreq"}, {"format x", "'% h'"}, {"format y", "'% h'"}};
+      {"title", ""},         {"label 1", ""},       {"label 2", ""},
+      {"label 3", ""},       {"key", ""},           {"xtics", "autofreq"},
+      {"ytics", "autofreq"}, {"format x", "'% h'"}, {"format y", "'% h'"}};
 };
 
 /// Everything gnuplot needs to draw one figure.

@@ -41,8 +41,8 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
   Series explained, unexplained, controls, where_said;
   explained.label = "explained";
   unexplained.label = "unexplained";
-  controls.label = "control";
-  where_said.label = "where it speaks";
+  controls.label = "another type's place";
+  where_said.label = "only where it speaks";
   for (Series* const series : {&explained, &unexplained, &controls, &where_said}) {
     series->style = Series::Style::points;
   }
@@ -90,8 +90,9 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
           "label says; the share of its effect on the loss that stays, "
           "1 - (L_B - L) / (L_mean - L), with a 95 % interval (documents resampled). 1: the head "
           "does no more than its label says; 0: the label is worth no more than the head's mean "
-          "output; below: it misleads (shares below -1 are drawn at -1). Control: the same with "
-          "another type's place. Where it speaks: the head's own attention is kept at tokens of "
+          "output; below: it misleads (shares below -1 are drawn at -1). Another type's place: the "
+          "same with that place, as a control. Only where it speaks: the head's own attention is "
+          "kept at tokens of "
           "which the label says nothing. Unexplained: the interval does not lie above 0 and, "
           "paired, above the control. Labels of heads whose mean ablation costs nothing "
           "measurable, and those that name no place, are left out." +
