@@ -101,7 +101,7 @@ class AttendCommand : public Command {
     const RegisteredAnalysis sentence = sentence_analysis(tokenizer, first_token(tokenizer, next_));
     const Results results = attend(model, piece, sentence, command_line);
     const std::vector<Presentation> presentations{sentence.presentation};
-    write_head_page(results, presentations, title, previous_token_head(results.group("sentence")),
+    write_head_page(results, presentations, title, last_token_head(results.group("sentence")),
                     output_);
     if (!quiet_) print_findings(findings(results, describe(results, presentations)));
     std::cout << one_line(output_) << "\n";

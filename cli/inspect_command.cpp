@@ -35,9 +35,9 @@ void print_paragraph(const std::string& text) {
   std::cout << Terminal::out().paragraph(text, "  ", "  ");
 }
 
-void print_line(const std::string& label, const std::string& value) {
+void print_line(const std::string& label, const std::string& value, std::size_t indent = 26) {
   constexpr std::size_t most = 4000;
-  std::cout << Terminal::out().labelled("  " + one_line(label), 26,
+  std::cout << Terminal::out().labelled("  " + one_line(label), indent,
                                         shortened(one_line(value), most));
 }
 
@@ -250,13 +250,15 @@ void print_tasks(const std::string& path, const std::string& tokenizer_directory
   const auto [tokenizer, name] = tokenizer_for_counting(tokenizer_directory);
   const TaskFiles files({path}, tokenizer, {});
   print_heading(path, count_text(files.tasks().size(), "task"));
-  print_line("tokenizer", name);
+  std::size_t indent = 26;
+  for (const Task& task : files.tasks()) indent = std::max(indent, task.name.size() + 4);
+  print_line("tokenizer", name, indent);
   for (const Task& task : files.tasks()) {
     std::string text = count_text(task.pairs.size(), "pair");
     if (!task.relation.empty()) text += " about " + task.relation;
     if (task.n_same > 0) text += "; " + std::to_string(task.n_same) + " with equal sides left out";
     if (task.n_too_long > 0) text += "; " + std::to_string(task.n_too_long) + " too long";
-    print_line(task.name, text);
+    print_line(task.name, text, indent);
   }
 }
 

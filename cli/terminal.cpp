@@ -26,14 +26,15 @@ bool is_dumb() {
   return name != nullptr && std::string_view(name) == "dumb";
 }
 
-/// Lines of at most `width` columns that end at blanks; a word that is longer has a line of its
-/// own.
+/// Lines of at most `width` columns that end at blanks, but not before a per cent sign; a word that
+/// is longer has a line of its own.
 std::string wrapped(std::string_view text, std::size_t width, const std::string& first,
                     const std::string& rest) {
   std::string lines, line = first;
   std::size_t n_blank = 0;  // before the next word
   while (true) {
-    const std::size_t end = std::min(text.find(' '), text.size());
+    std::size_t end = std::min(text.find(' '), text.size());
+    if (text.substr(end, 2) == " %") end = std::min(text.find(' ', end + 1), text.size());
     const std::string_view word = text.substr(0, end);
     const bool has_text = line.find_first_not_of(' ') != std::string::npos;
     if (has_text && character_count(line) + n_blank + character_count(word) > width) {

@@ -280,8 +280,8 @@ RegisteredAnalysis sentence_analysis(const Tokenizer& tokenizer, std::optional<T
           presentation()};
 }
 
-HeadIndex previous_token_head(const ResultsGroup& sentence) {
-  const Array& values = sentence.variable(score_info(HeadScore::previous_token).name).values;
+HeadIndex last_token_head(const ResultsGroup& sentence) {
+  const Array& values = sentence.variable(last_weight).values;
   const std::size_t unit = largest(values.values).value_or(0), n_head = values.shape[1];
   return {unit / n_head, unit % n_head};
 }

@@ -14,7 +14,7 @@ namespace headscope {
 /// @param next       the token whose logit after the sentence is of interest.
 RegisteredAnalysis sentence_analysis(const Tokenizer& tokenizer, std::optional<TokenId> next = {});
 
-/// The head with the largest attention to the token before; L0H0 if the sentence is too short.
-HeadIndex previous_token_head(const ResultsGroup& sentence);
+/// The head with the largest weight of the last token, sink excluded.
+HeadIndex last_token_head(const ResultsGroup& sentence);
 
 }  // namespace headscope

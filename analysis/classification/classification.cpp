@@ -622,7 +622,7 @@ std::uint64_t memory(const RunShape& run) {
   const std::uint64_t relations = n_relation * 2 * n_block * (n_unit + longest_offset + 2);
   const std::uint64_t paired = 2 * n_relation * paired_bytes(longest_offset + 1, n_unit) +
                                paired_bytes(n_coreference_rule, n_unit);
-  constexpr std::uint64_t n_case = 9;  // at a token: the types seen at tokens and at words
+  constexpr std::uint64_t n_case = 10;  // at a token: the types seen at tokens and at words
   const std::uint64_t examples = std::min(n_example_document, (run.n_document + 1) / 2) * n_unit *
                                  n_case * std::min<std::uint64_t>(run.n_token, most_example_tokens);
   // Sums; rows of examples; word attention per thread; token similarities; resamples of one score.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
@@ -99,18 +100,21 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
   claim.number = 17;
   claim.statement = "Heads whose weights compose feed each other on tasks.";
   claim.effect_name =
-      "rank correlation of composition in the weights and first-order effect of the edge, mean "
-      "over tasks that the model can do and queries, keys and values";
+      "rank correlation of composition in the weights and first-order effect of the edge, less "
+      "that of permutations; mean over tasks that the model can do and queries, keys and values";
+  claim.source = "Elhage et al. 2021; Wang et al. 2022";
   if (n_counted == 0) {
     claim.evidence = "Cannot be told: the model can do none of the tasks.";
     group.claims.push_back(std::move(claim));
     return;
   }
-  // The interval is that of the effect minus what chance gives it.
-  const double effect = sum / static_cast<double>(n_counted);
+  const auto count = static_cast<double>(n_counted);
   std::vector<double> samples;
-  for (const double each : chance)
-    samples.push_back(effect - each / static_cast<double>(n_counted));
+  for (const double each : chance) samples.push_back((sum - each) / count);
+  double effect = sum / count;
+  if (!samples.empty())
+    effect =
+        std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
   if (samples.size() < least_resamples) samples.clear();
   claim.effect = percentile_estimate(effect, std::move(samples));
   claim.verdict = verdict_of(claim.effect, Side::above, 0);
@@ -118,13 +122,12 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
       correlation.values, {}, [](double value) { return std::isnan(value) ? -2.0 : value; });
   const std::vector<std::size_t> place =
       unravelled(static_cast<std::size_t>(best - correlation.values.begin()), correlation.shape);
-  claim.evidence =
-      "The correlation is largest, " + decimals(*best, 2) + ", on " +
-      spaced(group.dimensions.at("task").text[place[0]]) + " by " +
-      std::vector<std::string>{"queries", "keys", "values"}[place[1]] +
-      ". The interval is the effect minus that of permutations of the effects between the same two "
-      "layers, alike for all tasks and for queries, keys and values, so that what layers have in "
-      "common does not count.";
+  claim.evidence = "The correlation is largest, " + decimals(*best, 2) + ", on " +
+                   spaced(group.dimensions.at("task").text[place[0]]) + " by " +
+                   std::vector<std::string>{"queries", "keys", "values"}[place[1]] +
+                   ". Permutations exchange the effects between the same two layers, alike for all "
+                   "tasks and for "
+                   "queries, keys and values, so that what layers have in common does not count.";
   group.claims.push_back(std::move(claim));
 }
 

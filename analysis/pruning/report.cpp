@@ -13,10 +13,10 @@ std::string one_head_line(const ResultsGroup& group) {
   const std::optional<std::size_t> most = largest(cost.values);
   if (!most) return "";
   const double baseline = group.variable("loss_baseline").values.values[0];
-  const std::string text = "Setting " + unit_text(*most, cost.shape[1]) +
-                           " to zero costs most: the loss rises by " +
-                           number_text(cost.values[*most], 3) + " nats (" +
-                           percent(cost.values[*most] / baseline) + ").";
+  const std::string text =
+      "Setting " + unit_text(*most, cost.shape[1]) + " to zero costs most: the loss rises by " +
+      number_text(cost.values[*most], 3) + " nats (" + percent(cost.values[*most] / baseline) +
+      " of " + number_text(baseline, 3) + ", the loss on the documents of this analysis).";
   const double n_interval = group.variable("n_interval").values(0);
   if (n_interval == 0) {
     return text +

@@ -2,20 +2,24 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace headscope {
 namespace {
 
-/// Insertions, deletions and substitutions of a letter that turn one into the other.
+/// Insertions, deletions, substitutions and exchanges of neighbouring letters that turn one into
+/// the other.
 std::size_t edit_distance(const std::string& from, const std::string& to) {
-  std::vector<std::size_t> row(to.size() + 1);
+  std::vector<std::size_t> before, above, row(to.size() + 1);
   std::iota(row.begin(), row.end(), 0);
-  for (const char letter : from) {
-    std::size_t diagonal = row[0]++;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    before = std::exchange(above, row);
+    row[0] = i + 1;
     for (std::size_t j = 0; j < to.size(); ++j) {
-      const std::size_t replaced = diagonal + (letter == to[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, replaced});
+      const std::size_t replaced = above[j] + (from[i] == to[j] ? 0 : 1);
+      row[j + 1] = std::min({row[j] + 1, above[j + 1] + 1, replaced});
+      const bool exchanged = i > 0 && j > 0 && from[i] == to[j - 1] && from[i - 1] == to[j];
+      if (exchanged) row[j + 1] = std::min(row[j + 1], before[j - 1] + 1);
     }
   }
   return row.back();

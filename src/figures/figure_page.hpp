@@ -125,7 +125,7 @@ template <typename LayOut>
 Page fitted(double width, const LayOut& lay_out) {
   double room = width;
   Page page = lay_out(room);
-  for (int i = 0; i < 12 && page.width() > width && room > 20; ++i) {
+  while (page.width() > width && room > 20) {
     room -= std::max(1.0, page.width() - width);
     page = lay_out(room);
   }

@@ -162,13 +162,22 @@ TEST_F(PlantedModel, ExamplesShowTheirHeadsAtWork) {
         EXPECT_LE(number("query_start", i), number("target_end", i) + 1);
       }
     }
+    if (type == "copying") {
+      const auto next = static_cast<std::size_t>(number("query_end", i));
+      EXPECT_THAT(text.substr(text.find_first_not_of(' ', next)),
+                  testing::StartsWith(marked("target")));
+    }
+    if (type == "syntactic") {
+      EXPECT_FALSE(std::isalnum(text[static_cast<std::size_t>(number("query_end", i))]))
+          << text << ": the whole word";
+    }
     if (type == "induction") {
       const auto before = static_cast<std::size_t>(number("target_start", i));
       const std::size_t copy = text.substr(0, before).rfind(marked("query"));
       EXPECT_NE(copy, std::string::npos) << marked("query") << " in " << text;
     }
   }
-  for (const char* const type : {"delimiter", "positional", "induction"}) {
+  for (const char* const type : {"delimiter", "positional", "induction", "copying"}) {
     EXPECT_GE(n_found[type], 3u) << type;
   }
 }

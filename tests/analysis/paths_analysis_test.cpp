@@ -391,7 +391,11 @@ TEST(PathsAnalysis, FindsThatTheDefaultModelsInductionHeadsReadKeysOfItsPrevious
   }
   EXPECT_GE(n_checked, 6U);
   ASSERT_EQ(group.claims.size(), 1U);
-  EXPECT_EQ(group.claims[0].number, 17);
+  const Claim& claim = group.claims[0];
+  EXPECT_EQ(claim.number, 17);
+  EXPECT_NE(claim.source, "");
+  EXPECT_LE(claim.effect.low, claim.effect.value);
+  EXPECT_GE(claim.effect.high, claim.effect.value);
 }
 
 /// Recomputes the numbers of a run in NumPy from whole forward passes, with a residual stream for

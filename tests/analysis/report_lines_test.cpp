@@ -61,8 +61,11 @@ ResultsGroup pruning(double n_interval, double n_harmless) {
 
 TEST(PruningLines, NameTheHeadThatCostsMost) {
   const Description part = described(pruning_presentation(), pruning(5, 2));
-  EXPECT_THAT(lines(part)["Pruning one head"],
-              HasSubstr("Setting L1H2 to zero costs most: the loss rises by 2.5 nats (50 %)"));
+  EXPECT_THAT(
+      lines(part)["Pruning one head"],
+      HasSubstr(
+          "Setting L1H2 to zero costs most: the loss rises by 2.5 nats (50 % of 5, the loss on "
+          "the documents of this analysis)."));
   EXPECT_EQ(part.model_loss, "its loss is 6 nats per token") << "on all documents";
   EXPECT_FALSE(lines(part).contains("Pruning many")) << "without a curve";
 }

@@ -217,6 +217,42 @@ TEST_F(Figures, HorizontalChartsPutTheFirstLabelOnTop) {
   EXPECT_THAT(file("rows.dat"), HasSubstr("0.25 0.8 0.8 0.8\n")) << "shifted as drawn";
 }
 
+TEST_F(Figures, KeysAreWholeAndNumbersApartBesideLongLabels) {
+  Chart chart;
+  chart.panels.resize(1);
+  const std::vector<std::string> names{"explained", "unexplained", "another type's place",
+                                       "only where it speaks"};
+  for (const std::string& name : names) {
+    Series series;
+    series.style = Series::Style::points;
+    series.label = name;
+    series.x = {0, 1};
+    series.y = {-0.22, 0.35};
+    chart.panels[0].series.push_back(series);
+  }
+  chart.x_labels = {"L3H11 coreference 0.0077", "L0H4 positional 0.22"};
+  chart.x_title = "head, label, effect on the loss (nats)";
+  chart.y_title = "share of the head's effect that stays";
+  chart.horizontal = true;
+  draw({"rows", "g", "Title", "", "", chart});
+  const std::string svg = file("rows.svg");
+  for (const std::string& name : names) {
+    EXPECT_THAT(svg, HasSubstr(name == names[2] ? "place</text>" : name + "</text>")) << name;
+  }
+  EXPECT_LE(count(svg, "<text>[^<]*<tspan[^>]*> *−?[.0-9]+</tspan>") +
+                count(svg, "<text> *−?[.0-9]+</text>"),
+            4u);
+}
+
+TEST_F(Figures, MapsOfFiveLayersStandInOneRow) {
+  Figure figure = two_by_three();
+  auto& map = std::get<Heatmap>(figure.content);
+  map.panels.assign(5, {"Panel", Array({8, 8}, 0.5)});
+  map.row_labels.clear();
+  const DrawnFigure drawn = write_figure(figure, folder_.string(), {"svg"});
+  for (const Rectangle& panel : drawn.panels) EXPECT_EQ(panel.y, drawn.panels[0].y);
+}
+
 TEST_F(Figures, EqualAxesDrawAUnitAsLongInBothDirections) {
   Chart chart;
   Series points;

@@ -87,6 +87,7 @@ TEST(CommandLine, RefusesAnUnknownCommand) {
 
 TEST(CommandLine, NamesTheCommandThatWasMeant) {
   expect_refused({"inspct"}, 2, "unknown command \"inspct\"; did you mean inspect?");
+  expect_refused({"rnu"}, 2, "unknown command \"rnu\"; did you mean run?");
   expect_refused({"help", "comp"}, 2, "unknown command \"comp\"; did you mean compare?");
 }
 

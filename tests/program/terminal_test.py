@@ -123,6 +123,7 @@ class Text(unittest.TestCase):
                     text = self.shown(columns, stream, *arguments, NO_COLOR="1")
                     for line in text.split("\n"):
                         self.assertTrue(len(line) <= columns or " " not in line.strip(), line)
+                        self.assertFalse(line.strip().startswith("% "), "a number stays with its per cent sign")
 
     def test_says_the_same_words_at_every_width(self):
         for stream, *arguments in self.SHOWN:

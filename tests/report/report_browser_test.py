@@ -488,9 +488,13 @@ class Figures(InABrowser):
                 const texts = Array.from(svg.querySelectorAll("text")).filter((text) => text.textContent.trim() !== "");
                 const outside = texts.filter((text) => {
                     const box = text.getBoundingClientRect();
-                    return box.left < page.left - scale || box.right > page.right + scale || box.top < page.top - scale || box.bottom > page.bottom + scale;
+                    return box.left < page.left || box.right > page.right || box.top < page.top || box.bottom > page.bottom;
                 }).map((text) => text.textContent);
-                return { name: figure.dataset.figure, width, height, outside, title: svg.getAttribute("aria-label"),
+                const upright = texts.filter((text) => text.getScreenCTM().b === 0).map((text) => [text.textContent, text.getBoundingClientRect()]);
+                const overlapping = upright.flatMap(([name, box], i) => upright.slice(0, i).filter(([, other]) => (
+                    Math.min(box.right, other.right) - Math.max(box.left, other.left) > 3 * scale
+                    && Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top) > 6 * scale)).map(([other]) => [name, other]));
+                return { name: figure.dataset.figure, width, height, outside, overlapping, title: svg.getAttribute("aria-label"),
                     caption: figure.querySelector("figcaption").textContent, texts: texts.map((text) => text.textContent),
                     smallest: Math.min(...texts.map((text) => parseFloat(getComputedStyle(text).fontSize))) };
             })""")
@@ -501,6 +505,7 @@ class Figures(InABrowser):
                     self.assertLessEqual(figure["height"], 9 * 96)
                     self.assertGreaterEqual(figure["smallest"], 7 / 72 * 96)
                     self.assertEqual(figure["outside"], [])
+                    self.assertEqual(figure["overlapping"], [])
                     self.assertNotIn(figure["title"], figure["texts"])
                     self.assertIn(figure["title"], figure["caption"].replace("\u00a0", " "))
 
@@ -780,8 +785,14 @@ class Reading(InABrowser):
             self.browser.open(path)
             pdf = base64.b64decode(self.browser.command("Page.printToPDF", preferCSSPageSize=True)["data"])
             self.assertLess(len(re.findall(rb"/Type\s*/Page\b", pdf)), 15, path)
+        self.browser.view(718, 1000)
         self.browser.command("Emulation.setEmulatedMedia", media="print")
         self.assertTrue(self.browser.evaluate("document.querySelector('#head-map td button').checkVisibility()"))
+        # Chromium shrinks the pages where something is wider than they are.
+        self.assertLessEqual(self.browser.evaluate("document.documentElement.scrollWidth"), 718)
+        tops = self.browser.evaluate("""Array.from(document.querySelectorAll('figure:has(svg[viewBox^="0 0 648"])'), (figure) => (
+            Math.round(figure.getBoundingClientRect().bottom)))""")
+        self.assertLess(len(set(tops)), len(tops), "figures of two columns stand beside each other")
         self.browser.command("Emulation.setEmulatedMedia", media="")
 
 
@@ -804,6 +815,9 @@ class LargeModels(InABrowser):
                 self.assertGreater(self.browser.evaluate(
                     "document.querySelectorAll('#head-panel .lines path').length"), 0)
                 self.browser.evaluate("headPanel.close()")
+            self.browser.view(390, 844)
+            self.assertLessEqual(self.browser.evaluate(
+                "document.querySelector('#head-map tr:last-child td:last-child button').getBoundingClientRect().right"), 390)
             self.browser.view(1280, 900)
             self.browser.mouse("mouseMoved", *self.point_in_figure(
                 "units", 0, (heads + 0.5) / count, (count - 0.5) / count))
@@ -822,6 +836,8 @@ class Attention(InABrowser):
     def test_a_head_is_open_beside_the_sentence(self):
         self.assertEqual(self.text("h1"), "“The cat sat on the mat. The cat sat”")
         self.assertEqual(self.shown_head(), self.opened())
+        weights = self.browser.evaluate("headData.scores.find((score) => score.name === 'last_token_weight').values")
+        self.assertEqual(self.browser.evaluate("headData.opened"), weights.index(max(weights)))
         self.assertEqual(self.texts("#pattern-query-tokens span")[:4], ["<|endoftext|>", "The", "cat", "sat"])
         self.assertGreater(self.browser.evaluate("document.querySelectorAll('#head-panel .lines path').length"), 0)
 

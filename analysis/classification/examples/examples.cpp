@@ -1,6 +1,7 @@
 #include "classification/examples/examples.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "classification/types/evidence.hpp"
@@ -85,6 +86,8 @@ class Excerpt {
       length_ += static_cast<std::size_t>(std::count_if(
           shown.begin(), shown.end(), [](char c) { return !utf8::is_continuation(c); }));
       ends_.push_back(length_);
+      const auto begins = static_cast<unsigned char>(text.empty() ? ' ' : text[0]);
+      joins_.push_back(begins >= 0x80 || std::isalnum(begins) != 0);
       text_ += shown;
     }
   }
@@ -92,7 +95,12 @@ class Excerpt {
   const std::string& text() const { return text_; }
   bool has(Index token) const { return token >= first_ && token < end_; }
   double start(Index token) const { return has(token) ? place(starts_, token) : -1; }
-  double end(Index token) const { return has(token) ? place(ends_, token) : -1; }
+  /// @param whole_word  the end of the word that the token begins.
+  double end(Index token, bool whole_word) const {
+    if (!has(token)) return -1;
+    while (whole_word && has(token + 1) && joins_[token + 1 - first_]) ++token;
+    return place(ends_, token);
+  }
 
  private:
   double place(const std::vector<std::size_t>& places, Index token) const {
@@ -103,6 +111,7 @@ class Excerpt {
   std::size_t length_ = 0;
   std::string text_;
   std::vector<std::size_t> starts_, ends_;
+  std::vector<bool> joins_;  // the token goes on with the word of the token before
 };
 
 /// The variables of the group, a row per example.
@@ -251,7 +260,7 @@ class ExampleChooser {
     const Index tokens[] = {query, each.target, each.attended};
     for (std::size_t i = 0; i < 3; ++i) {
       rows_.starts[i].push_back(excerpt.start(tokens[i]));
-      rows_.ends[i].push_back(excerpt.end(tokens[i]));
+      rows_.ends[i].push_back(excerpt.end(tokens[i], each.found_in->word != no_position));
     }
     rows_.attended.push_back(
         each.attended == no_position ? "" : one_line(each.example->token_text[each.attended]));
@@ -313,6 +322,7 @@ std::vector<ExampleCase> example_cases(const ExampleSource& source) {
       if (source.rarest[query] == source.tokens[key]) rare.push_back(key);
     }
     for (const Index copy : source.copies[query]) successors.push_back(copy + 1);
+    if (query + 1 < n_token) add(HeadType::copying, query, source.copies[query + 1]);
     add(HeadType::delimiter, query, delimiters);
     add(HeadType::rare, query, rare);
     add(HeadType::induction, query, successors);

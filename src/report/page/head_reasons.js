@@ -75,7 +75,7 @@ const typeSentences = {
   positional: "It attends to the token at a fixed distance, most often the one before.",
   current_token: "It attends to the token it stands on.",
   delimiter: "It attends to commas, full stops and other punctuation.",
-  syntactic: "It attends from a word to the word that it belongs to in the sentence's grammar.",
+  syntactic: "From a word it attends to one that is joined to it in the sentence's grammar.",
   coreference: "From a pronoun or a name it attends to an earlier mention of the same person or thing.",
   semantic: "It attends to earlier words of like meaning.",
   duplicate: "It attends to earlier copies of the same token.",
@@ -83,7 +83,7 @@ const typeSentences = {
   rare: "It attends to the rarest token so far.",
   sink: "It rests on the first token, and so adds nearly the same everywhere.",
   long_range: "It attends further back than heads that look everywhere alike.",
-  copying: "It makes the tokens that it attends to more probable.",
+  copying: "It makes the tokens that it attends to more probable; in the examples, an earlier copy of the token that comes next.",
   suppressing: "It makes the tokens that it attends to less probable.",
 };
 
@@ -105,8 +105,8 @@ function reasonSections(unit) {
     const found = headData.examples[unit].filter((example) => example.type === names[type]);
     const chip = paint(element("span", { class: "chip" }, spaced(names[type])), colours[type]);
     const notes = (held?.notes ?? []).map((note) => element("p", { class: "note" }, note[0].toUpperCase() + note.slice(1) + "."));
-    return element("section", { class: "reason" }, element("h3", {}, "Why ", chip), ...notes,
-      typeSentences[names[type]] ? element("p", { class: "type-sentence" }, typeSentences[names[type]]) : null,
+    return element("section", { class: "reason" }, element("h3", {}, "Why ", chip),
+      typeSentences[names[type]] ? element("p", { class: "type-sentence" }, typeSentences[names[type]]) : null, ...notes,
       reason ? element("p", {}, reasonBar(reason), ` ${reasonText(reason)}`) : null,
       reason ? element("p", { class: "faint" }, headData.reasons.rules[type]) : null,
       found.length > 0 ? exampleLegend() : null,
