@@ -266,7 +266,7 @@ void add_differences(const ResultsGroup& group, const std::vector<ScoreSection>&
         for (const std::size_t i : slice.at[run]) values.push_back(difference->values.values[i]);
         map.panels.push_back({runs[run], Array(heads, std::move(values))});
       }
-      const std::string words = in_words(name, slice.label);
+      const std::string words = in_words(name.substr(name.find('_') + 1), slice.label);
       figures.push_back({.name = file_stem(name + "_difference"),
                          .group = group.name,
                          .title = title_case(words) + ": difference from " + runs[0],

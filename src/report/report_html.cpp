@@ -93,7 +93,8 @@ std::string figure_html(const DrawnFigure& drawn) {
   }
   std::string html = "<figure id=\"figure-" + html_text(figure.name) + "\" data-figure=\"" +
                      html_text(figure.name) + "\">\n<div class=\"card\">" + svg +
-                     "</div>\n<figcaption><strong>" + prose_html(figure.title) + ".</strong> " +
+                     "</div>\n<figcaption><strong>" + prose_html(figure.title) +
+                     (figure.title.ends_with('?') ? "</strong> " : ".</strong> ") +
                      prose_html(figure.caption);
   if (!figure.source.empty()) html += " Source: " + html_text(figure.source) + ".";
   return html + " <span class=\"faint\"><code>figures/" + html_text(figure.name) +
