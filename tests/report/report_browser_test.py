@@ -786,6 +786,7 @@ class Reading(InABrowser):
             pdf = base64.b64decode(self.browser.command("Page.printToPDF", preferCSSPageSize=True)["data"])
             self.assertLess(len(re.findall(rb"/Type\s*/Page\b", pdf)), 15, path)
         self.browser.view(718, 1000)
+        self.browser.open(REPORT)
         self.browser.command("Emulation.setEmulatedMedia", media="print")
         self.assertTrue(self.browser.evaluate("document.querySelector('#head-map td button').checkVisibility()"))
         # Chromium shrinks the pages where something is wider than they are.

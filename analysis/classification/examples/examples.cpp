@@ -216,6 +216,9 @@ class ExampleChooser {
       for (std::size_t i = 0; i < example.cases.size(); ++i) {
         const ExampleCase& each = example.cases[i];
         if (each.type != kind || each.relation != label.relation) continue;
+        // The excerpt must show the token that comes next.
+        const std::vector<Index>& sentence = example.sentence;
+        if (type == HeadType::copying && sentence[each.query + 1] != sentence[each.query]) continue;
         const std::vector<Index> targets = targets_of(label, each);
         if (targets.empty()) continue;
         const Index at = index_of(attended(unit / n_head_, unit % n_head_, i));
