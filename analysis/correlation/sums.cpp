@@ -217,6 +217,28 @@ arma::mat classical_scaling(const arma::mat& distances) {
   return points;
 }
 
+/// Adds one unit's share of a step: its pairs with the units before it.
+/// @return  their squared errors.
+double add_pairs(const double* x, const double* y, const double* distance,
+                                      Index i, double* next_x, double* next_y) {
+  const double x_i = x[i], y_i = y[i];
+  double sum_x = 0, sum_y = 0, squares = 0;
+#pragma omp simd reduction(+ : sum_x, sum_y, squares)
+  for (Index j = 0; j < i; ++j) {
+    const double dx = x_i - x[j], dy = y_i - y[j], apart = std::sqrt(dx * dx + dy * dy);
+    // Finite where two points are one, and so without effect.
+    const double ratio = distance[j] / (apart + 1e-300);
+    sum_x += ratio * dx;
+    sum_y += ratio * dy;
+    next_x[j] -= ratio * dx;
+    next_y[j] -= ratio * dy;
+    squares += (apart - distance[j]) * (apart - distance[j]);
+  }
+  next_x[i] += sum_x;
+  next_y[i] += sum_y;
+  return squares;
+}
+
 /// Points of lower stress, and that stress: a local minimum given enough steps.
 std::pair<arma::mat, double> majorise(arma::mat points, const arma::mat& distances, int n_step,
                                       double tolerance) {
@@ -225,25 +247,14 @@ std::pair<arma::mat, double> majorise(arma::mat points, const arma::mat& distanc
   arma::mat next(n, 2);
   for (int step = 0; step < n_step; ++step) {
     double next_stress = 0;
+    next.zeros();
     for (Index i = 0; i < n; ++i) {
-      const double *const x = points.colptr(0), *const y = points.colptr(1),
-                          *const distance = distances.colptr(i);
-      const double x_i = x[i], y_i = y[i];
-      double sum_x = 0, sum_y = 0, squares = 0;
-#pragma omp simd reduction(+ : sum_x, sum_y, squares)
-      for (Index j = 0; j < n; ++j) {
-        const double dx = x_i - x[j], dy = y_i - y[j], apart = std::sqrt(dx * dx + dy * dy);
-        const double ratio = distance[j] / (apart > 0 ? apart : 1);
-        sum_x += ratio * dx;
-        sum_y += ratio * dy;
-        squares += (apart - distance[j]) * (apart - distance[j]);
-      }
-      next(i, 0) = sum_x / static_cast<double>(n);
-      next(i, 1) = sum_y / static_cast<double>(n);
-      next_stress += squares / 2;
+      next_stress += add_pairs(points.colptr(0), points.colptr(1), distances.colptr(i), i,
+                               next.colptr(0), next.colptr(1));
     }
     if (stress - next_stress < tolerance * next_stress) break;
     stress = next_stress;
+    next /= static_cast<double>(n);
     points.swap(next);
   }
   return {points, stress};

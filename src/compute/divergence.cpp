@@ -40,7 +40,8 @@ using vector_math::select;
       1.3862943F +
       u * (-1.6931450F +
            u * (0.24995014F + u * (0.042073722F + u * (0.0089462849F + u * 0.0054365241F))));
-  const float positive = std::max(u, std::numeric_limits<float>::min());
+  constexpr float least_normal = std::numeric_limits<float>::min();
+  const float positive = select(u > least_normal, u, least_normal);
   return 0.5F * (rest + positive * logarithm(positive));
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <memory>
 #include <set>
 #include <string>
 #include <type_traits>
@@ -12,6 +13,7 @@
 #include "files/file_digest.hpp"
 #include "files/hdf5_call.hpp"
 #include "files/hdf5_file.hpp"
+#include "files/hdf5_file_heap.hpp"
 #include "files/hdf5_file_source.hpp"
 #include "files/read_file.hpp"
 
@@ -186,40 +188,17 @@ void read_real(hid_t file, const Place& place, std::span<Real> out, Finite finit
   }
 }
 
-// Memory for text that HDF5 reads. A file's texts together are no longer than the file, unless many
-// elements share one.
-struct TextStore {
-  std::size_t room;
-  std::vector<std::unique_ptr<char[]>> texts;
-};
-
-void* take_text(std::size_t size, void* data) {
-  auto& store = *static_cast<TextStore*>(data);
-  if (size > store.room) return nullptr;
-  try {
-    store.texts.push_back(std::make_unique<char[]>(size));
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
-  store.room -= size;
-  return store.texts.back().get();
-}
-
-void keep_text(void*, void*) {}
-
 // Text of either kind, read from a dataset or an attribute by `read(memory type, buffer)`.
 template <typename Read>
-std::vector<std::string> read_text(hid_t type, hid_t space, hid_t transfer, std::size_t count,
+std::vector<std::string> read_text(hid_t file, GlobalHeap& heap, hid_t type, std::size_t count,
                                    const Place& place, Read read) {
   std::vector<std::string> texts(count);
   if (count == 0) return texts;
   if (place.check(H5Tis_variable_str(type), damaged) > 0) {
-    std::vector<char*> pointers(count, nullptr);
-    place.check(read(type, pointers.data()), damaged);
+    const auto elements = heap.read_elements(source_of(file, place), count, 1, place, read);
     for (std::size_t i = 0; i < count; ++i) {
-      if (pointers[i] != nullptr) texts[i] = pointers[i];
+      texts[i] = elements[i].substr(0, elements[i].find('\0'));
     }
-    H5Dvlen_reclaim(type, space, transfer, pointers.data());
     return texts;
   }
   const std::size_t width = H5Tget_size(type);
@@ -265,19 +244,11 @@ herr_t list_attribute(hid_t, const char* name, const H5A_info_t*, void* data) {
   }
 }
 
-herr_t name_scale(hid_t, unsigned, hid_t scale, void* data) {
-  std::array<char, 1024> name{};
-  const ssize_t length = H5Iget_name(scale, name.data(), name.size());
-  if (length < 1 || static_cast<std::size_t>(length) >= name.size()) return -1;
-  *static_cast<std::string*>(data) = name.data() + 1;
-  return 1;
-}
-
-// HDF5 does not check the attribute's type and shape.
-bool lists_scales(const OpenDataset& open, const Place& place) {
+// The attribute that lists each axis's scales, if there is one.
+Handle list_of_scales(const OpenDataset& open, const Place& place) {
   constexpr const char* name = "DIMENSION_LIST";
-  if (place.check(H5Aexists(open.dataset, name), damaged) == 0) return false;
-  const Handle attribute = place.own(H5Aopen(open.dataset, name, H5P_DEFAULT), H5Aclose, damaged);
+  if (place.check(H5Aexists(open.dataset, name), damaged) == 0) return {};
+  Handle attribute = place.own(H5Aopen(open.dataset, name, H5P_DEFAULT), H5Aclose, damaged);
   const Handle type = place.own(H5Aget_type(attribute), H5Tclose, damaged);
   const Handle space = place.own(H5Aget_space(attribute), H5Sclose, damaged);
   const Handle item(H5Tget_class(type) == H5T_VLEN ? H5Tget_super(type) : -1, H5Tclose);
@@ -286,7 +257,17 @@ bool lists_scales(const OpenDataset& open, const Place& place) {
     throw place.error("expected a list of dimension scales for each axis, got another " +
                       std::string(name));
   }
-  return true;
+  return attribute;
+}
+
+// The path of the object at this address, without its leading slash.
+std::string path_of(hid_t file, hobj_ref_t address, const Place& place) {
+  const Handle object =
+      place.own(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, &address), H5Oclose, damaged);
+  std::array<char, 1024> path{};
+  const ssize_t length = H5Iget_name(object, path.data(), path.size());
+  if (length < 1 || static_cast<std::size_t>(length) >= path.size()) throw place.error(damaged);
+  return path.data() + 1;
 }
 
 }  // namespace
@@ -295,6 +276,7 @@ struct InputFile::Data {
   std::string path;
   std::size_t file_size = 0;
   Handle file;
+  mutable GlobalHeap heap;
 
   Place at(const std::string& item) const { return {path, item}; }
   Handle open_object(const std::string& name) const {
@@ -444,14 +426,10 @@ std::vector<std::string> InputFile::read_strings(const std::string& dataset) con
   }
   check_stored(open.dataset, open.shape, H5Tget_size(open.type), place);
   const std::size_t count = element_count(open.shape, sizeof(std::string), place);
-  TextStore store{data_->file_size + count, {}};
-  const Handle transfer = place.own(H5Pcreate(H5P_DATASET_XFER), H5Pclose, "out of memory");
-  place.check(H5Pset_vlen_mem_manager(transfer, take_text, &store, keep_text, nullptr),
-              "out of memory");
   const auto read = [&](hid_t type, void* buffer) {
-    return H5Dread(open.dataset, type, H5S_ALL, H5S_ALL, transfer, buffer);
+    return H5Dread(open.dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer);
   };
-  return read_text(open.type, open.space, transfer, count, place, read);
+  return read_text(data_->file, data_->heap, open.type, count, place, read);
 }
 
 std::vector<std::string> InputFile::attribute_names(const std::string& object) const {
@@ -496,7 +474,7 @@ std::optional<Attribute> InputFile::attribute(const std::string& object,
     case Kind::integer:
       return numbers(std::int64_t{}, H5T_NATIVE_INT64);
     case Kind::text:
-      return one_or_many(read_text(type, space, H5P_DEFAULT, count, place,
+      return one_or_many(read_text(data_->file, data_->heap, type, count, place,
                                    [&](hid_t memory_type, void* buffer) {
                                      return H5Aread(attribute, memory_type, buffer);
                                    }),
@@ -515,10 +493,16 @@ std::vector<std::string> InputFile::scales(const std::string& dataset) const {
   const Place place = data_->at(dataset);
   const OpenDataset open = open_dataset(data_->file, dataset, place);
   std::vector<std::string> names(open.shape.size());
-  if (!lists_scales(open, place)) return names;
-  for (unsigned axis = 0; axis < names.size(); ++axis) {
-    if (H5DSget_num_scales(open.dataset, axis) < 1) continue;
-    place.check(H5DSiterate_scales(open.dataset, axis, nullptr, name_scale, &names[axis]), damaged);
+  const Handle list = list_of_scales(open, place);
+  if (list < 0) return names;
+  const auto read = [&](hid_t type, void* buffer) { return H5Aread(list, type, buffer); };
+  const Source& source = source_of(data_->file, place);
+  const auto scales =
+      data_->heap.read_elements(source, names.size(), source.address_bytes, place, read);
+  for (std::size_t axis = 0; axis < names.size(); ++axis) {
+    if (scales[axis].empty()) continue;
+    const std::string_view address = scales[axis].substr(0, source.address_bytes);
+    names[axis] = path_of(data_->file, little_endian(address), place);
   }
   return names;
 }

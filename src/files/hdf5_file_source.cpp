@@ -3,11 +3,17 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <new>
+#include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "files/hdf5_driver.hpp"
 
@@ -15,22 +21,28 @@ namespace headscope::hdf5 {
 namespace {
 
 struct SourceFile : DriverFile {
-  int descriptor;
   dev_t device;
   ino_t inode;
-  std::size_t length_bytes;  // of a length in the file's structures; 0 where the file is damaged
+  Source source;
+  // Where the object headers read so far and their continuations lie: begin and end.
+  std::map<haddr_t, haddr_t> headers;
 };
 
 bool read_bytes(int descriptor, char* bytes, std::size_t size, haddr_t begin) {
   return read_at(descriptor, bytes, size, begin) == static_cast<ssize_t>(size);
 }
 
-// The superblock gives it after the size of addresses, in versions 0 and 1 at byte 14.
-std::size_t length_bytes_of(int descriptor) {
+// The superblock has the sizes of addresses and lengths at byte 13 in versions 0 and 1, else at 9.
+void read_number_sizes(Source& source) {
   std::array<char, 16> begin{};
-  if (!read_bytes(descriptor, begin.data(), begin.size(), 0)) return 0;
-  const auto bytes = static_cast<unsigned char>(begin[8] < 2 ? begin[14] : begin[10]);
-  return bytes == 2 || bytes == 4 || bytes == 8 ? bytes : 0;
+  if (!read_bytes(source.descriptor, begin.data(), begin.size(), 0)) return;
+  const std::size_t at = begin[8] < 2 ? 13 : 9;
+  const auto size = [&](std::size_t i) {
+    const auto bytes = static_cast<unsigned char>(begin[i]);
+    return bytes == 2 || bytes == 4 || bytes == 8 ? bytes : std::size_t{0};
+  };
+  source.address_bytes = size(at);
+  source.length_bytes = size(at + 1);
 }
 
 H5FD_t* open_source(const char* name, unsigned, hid_t, haddr_t) {
@@ -42,17 +54,18 @@ H5FD_t* open_source(const char* name, unsigned, hid_t, haddr_t) {
     ::close(descriptor);
     return nullptr;
   }
-  file->descriptor = descriptor;
   file->device = status.st_dev;
   file->inode = status.st_ino;
-  file->length_bytes = length_bytes_of(descriptor);
   file->end_of_file = static_cast<haddr_t>(status.st_size);
+  file->source.descriptor = descriptor;
+  file->source.size = file->end_of_file;
+  read_number_sizes(file->source);
   return &file.release()->base;
 }
 
 herr_t close_source(H5FD_t* file) {
   const std::unique_ptr<SourceFile> opened(&driver_file<SourceFile>(file));
-  ::close(opened->descriptor);
+  ::close(opened->source.descriptor);
   return 0;
 }
 
@@ -68,25 +81,68 @@ herr_t source_features(const H5FD_t*, unsigned long* flags) {
   return 0;
 }
 
+herr_t give_source(H5FD_t* file, hid_t, void** handle) {
+  *handle = &driver_file<SourceFile>(file).source;
+  return 0;
+}
+
 /// Whether these are the first bytes of a local heap that is larger than its file.
-bool is_too_large_heap(const SourceFile& file, std::string_view bytes) {
+bool is_too_large_heap(const Source& source, std::string_view bytes) {
   constexpr std::string_view heap_signature = "HEAP";
   constexpr std::size_t size_begin = 8;
-  if (!bytes.starts_with(heap_signature) || bytes.size() < size_begin + file.length_bytes)
-    return false;
-  haddr_t size = 0;
-  for (std::size_t i = file.length_bytes; i > 0; --i) {
-    size = size << 8 | static_cast<unsigned char>(bytes[size_begin + i - 1]);
+  return bytes.starts_with(heap_signature) && bytes.size() >= size_begin + source.length_bytes &&
+         little_endian(bytes.substr(size_begin, source.length_bytes)) > source.size;
+}
+
+/// Whether these are the first bytes of an object header of version 1 that continues outside its
+/// file. Later versions have checksums. Source: HDF5 File Format Specification, IV.A.1.a.
+bool continues_outside(SourceFile& file, std::string_view bytes, haddr_t begin) {
+  constexpr std::size_t prefix = 16, message_prefix = 8;
+  constexpr std::uint64_t continuation = 0x10;
+  const auto known = file.headers.upper_bound(begin);
+  const bool is_later_part = known != file.headers.begin() && std::prev(known)->first < begin &&
+                             begin < std::prev(known)->second;
+  if (is_later_part || bytes.size() < prefix || bytes[0] != 1) return false;
+  const auto [descriptor, size, address_bytes, length_bytes] = file.source;
+  std::vector<std::pair<haddr_t, haddr_t>> parts{
+      {begin + prefix, little_endian(bytes.substr(8, 4))}};
+  std::uint64_t room = size;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto [part_begin, part_size] = parts[i];
+    if (part_begin > size || part_size > std::min(room, size - part_begin)) return true;
+    room -= part_size;
+    // Reads of a part's rest, or of a continuation, are not those of another header.
+    file.headers[part_begin - 1] = part_begin + part_size;
+    std::string part(part_size, '\0');
+    if (!read_bytes(descriptor, part.data(), part.size(), part_begin)) return true;
+    const std::string_view messages = part;
+    for (std::size_t at = 0; at + message_prefix <= messages.size();) {
+      const std::uint64_t type = little_endian(messages.substr(at, 2));
+      const std::uint64_t length = little_endian(messages.substr(at + 2, 2));
+      at += message_prefix;
+      if (type == continuation && at + address_bytes + length_bytes <= messages.size()) {
+        parts.emplace_back(little_endian(messages.substr(at, address_bytes)),
+                           little_endian(messages.substr(at + address_bytes, length_bytes)));
+      }
+      at += length;
+    }
   }
-  return size > file.end_of_file;
+  return false;
 }
 
 herr_t read_source(H5FD_t* file, H5FD_mem_t kind, hid_t, haddr_t begin, std::size_t size,
                    void* buffer) {
-  const auto& opened = driver_file<SourceFile>(file);
+  auto& opened = driver_file<SourceFile>(file);
   auto* const bytes = static_cast<char*>(buffer);
-  if (!read_bytes(opened.descriptor, bytes, size, begin)) return -1;
-  return kind == H5FD_MEM_LHEAP && is_too_large_heap(opened, {bytes, size}) ? -1 : 0;
+  if (!read_bytes(opened.source.descriptor, bytes, size, begin)) return -1;
+  try {
+    const bool refused =
+        (kind == H5FD_MEM_LHEAP && is_too_large_heap(opened.source, {bytes, size})) ||
+        (kind == H5FD_MEM_OHDR && continues_outside(opened, {bytes, size}, begin));
+    return refused ? -1 : 0;
+  } catch (const std::bad_alloc&) {
+    return -1;
+  }
 }
 
 // HDF5 registers no driver without it.
@@ -100,6 +156,7 @@ H5FD_class_t source_class() {
   driver.close = close_source;
   driver.cmp = compare_sources;
   driver.query = source_features;
+  driver.get_handle = give_source;
   driver.read = read_source;
   driver.write = refuse_to_write;
   return driver;
@@ -112,6 +169,20 @@ void use_checked_source(const Handle& access, const Place& place) {
   static const hid_t id = H5FDregister(&driver);
   place.check(id, "cannot be read: HDF5 refused");
   place.check(H5Pset_driver(access, id, nullptr), "cannot be read: HDF5 refused");
+}
+
+const Source& source_of(hid_t file, const Place& place) {
+  void* source = nullptr;
+  place.check(H5Fget_vfd_handle(file, H5P_DEFAULT, &source), "cannot be read: HDF5 refused");
+  return *static_cast<const Source*>(source);
+}
+
+std::uint64_t little_endian(std::string_view bytes) {
+  std::uint64_t number = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) {
+    number = number << 8 | static_cast<unsigned char>(bytes[i]);
+  }
+  return number;
 }
 
 }  // namespace headscope::hdf5
