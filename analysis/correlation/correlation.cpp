@@ -26,6 +26,11 @@ const AnalysisInfo correlation_info{
     .control_pass = 0,
 };
 
+/// As many numbers, or up to 15 more, as fill vector registers: the rest of a loop is slower.
+Index whole_vectors(Index n) {
+  return (n + 15) / 16 * 16;
+}
+
 /// Adds a matrix to the slice `index...` of an array.
 template <typename... I>
 void add_block(const arma::mat& values, Array& sums, I... index) {
@@ -150,7 +155,7 @@ class Correlation::Observer : public PieceObserver {
   }
 
  private:
-  /// A sampled query with every head's attention, keys 0 .. position x unit.
+  /// A sampled query with every head's attention, keys 0 .. position and zeros x unit.
   struct Query {
     Index position;
     Matrix patterns;
@@ -171,7 +176,7 @@ class Correlation::Observer : public PieceObserver {
         CounterRandom(analysis_.settings_.seed, 2).value(piece.document));
     const CounterRandom random(of_document.value(piece.index));
     for (const Index query : random_subset(n_query, count, random)) {
-      queries_.push_back({1 + query, Matrix(2 + query, analysis_.n_unit_, arma::fill::none)});
+      queries_.push_back({1 + query, Matrix(whole_vectors(2 + query), analysis_.n_unit_)});
     }
     if (count > 0) query_weight_ = static_cast<double>(n_query) / static_cast<double>(count);
   }
@@ -191,7 +196,7 @@ class Correlation::Observer : public PieceObserver {
   }
 
   void add_distances(const Query& query) const {
-    const Index n_unit = analysis_.n_unit_, n_key = query.position + 1;
+    const Index n_unit = analysis_.n_unit_, n_key = query.patterns.n_rows;
     Array& sums = statistics_.sum("js_distance", {n_unit, n_unit});
     parallel_for(n_unit, [&](Index i) {
       for (Index j = 0; j < i; ++j) {
@@ -239,7 +244,8 @@ std::uint64_t memory(const RunShape& run) {
   if (options.js_queries > 0) {
     const std::uint64_t per_piece =
         options.js_queries / std::max<std::uint64_t>(1, run.n_document) + 1;
-    bytes += Statistics::sum_bytes * all_pairs + per_piece * run.n_token * n_unit * sizeof(float);
+    bytes += Statistics::sum_bytes * all_pairs +
+             per_piece * whole_vectors(run.n_token) * n_unit * sizeof(float);
   }
   return bytes;
 }

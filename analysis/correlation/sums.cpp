@@ -219,8 +219,8 @@ arma::mat classical_scaling(const arma::mat& distances) {
 
 /// Adds one unit's share of a step: its pairs with the units before it.
 /// @return  their squared errors.
-double add_pairs(const double* x, const double* y, const double* distance,
-                                      Index i, double* next_x, double* next_y) {
+double add_pairs(const double* x, const double* y, const double* distance, Index i, double* next_x,
+                 double* next_y) {
   const double x_i = x[i], y_i = y[i];
   double sum_x = 0, sum_y = 0, squares = 0;
 #pragma omp simd reduction(+ : sum_x, sum_y, squares)

@@ -40,8 +40,7 @@ using vector_math::select;
       1.3862943F +
       u * (-1.6931450F +
            u * (0.24995014F + u * (0.042073722F + u * (0.0089462849F + u * 0.0054365241F))));
-  constexpr float least_normal = std::numeric_limits<float>::min();
-  const float positive = select(u > least_normal, u, least_normal);
+  const float positive = u + std::numeric_limits<float>::min();
   return 0.5F * (rest + positive * logarithm(positive));
 }
 
@@ -51,8 +50,8 @@ HEADSCOPE_VECTORISED float divergence_of_part(const float* p, const float* q, In
   for (Index k = 0; k < n; ++k) {
     const float both = p[k] + q[k], difference = p[k] - q[k];
     const float least = select(difference > 0, q[k], p[k]);
-    // Below this the term is nothing, and the inverse would be infinite.
-    const float inverse = 1.0F / select(both > 1e-37F, both, 1.0F);
+    // Finite where both are zero, and the term is nothing.
+    const float inverse = 1.0F / (both + 1e-37F);
     const float r = difference * inverse, x = r * r;
     sum += 0.5F * both *
            select(x < 0.25F, small_difference(x), large_difference(2.0F * least * inverse));

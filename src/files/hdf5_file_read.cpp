@@ -3,7 +3,6 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <memory>
 #include <set>
 #include <string>
 #include <type_traits>

@@ -85,9 +85,9 @@ TEST_F(Hdf5Sizes, OfAContinuedHeaderIsAtMostTheFiles) {
     // In turn, so that the headers lie in several parts.
     for (int i = 0; i < 60; ++i) {
       const std::string name = "attribute_with_the_number_" + std::to_string(i);
-      const Handle attribute(H5Acreate2(groups[i % 2], name.c_str(), H5T_NATIVE_INT, one_,
-                                        H5P_DEFAULT, H5P_DEFAULT),
-                             H5Aclose);
+      const Handle attribute(
+          H5Acreate2(groups[i % 2], name.c_str(), H5T_NATIVE_INT, one_, H5P_DEFAULT, H5P_DEFAULT),
+          H5Aclose);
       H5Awrite(attribute, H5T_NATIVE_INT, &i);
     }
   }
@@ -111,8 +111,8 @@ TEST_F(Hdf5Sizes, OfTextsAreAtMostTheirHeaps) {
     const hsize_t n_text = 2;
     const Handle two(H5Screate_simple(1, &n_text, nullptr), H5Sclose);
     const char* const texts[] = {"first text", "second"};
-    const Handle dataset(
-        H5Dcreate2(file, "x", type, two, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
+    const Handle dataset(H5Dcreate2(file, "x", type, two, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                         H5Dclose);
     H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts);
     const Handle attribute(H5Acreate2(dataset, "names", type, two, H5P_DEFAULT, H5P_DEFAULT),
                            H5Aclose);
