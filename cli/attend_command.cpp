@@ -66,7 +66,8 @@ Piece read_sentence(const std::string& text, bool prepend_bos, const Model& mode
 /// The first token of a word that is to follow a text; a word is written after a blank.
 std::optional<TokenId> first_token(const Tokenizer& tokenizer, const std::string& word) {
   if (word.empty()) return std::nullopt;
-  const bool is_word = std::isalnum(static_cast<unsigned char>(word[0])) != 0 || word[0] < 0;
+  const bool is_word = std::isalnum(static_cast<unsigned char>(word[0])) != 0 ||
+                       static_cast<signed char>(word[0]) < 0;
   return tokenizer.encode((is_word ? " " : "") + word).ids.front();
 }
 
