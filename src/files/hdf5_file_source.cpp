@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
-#include <map>
 #include <memory>
 #include <new>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -24,8 +23,9 @@ struct SourceFile : DriverFile {
   dev_t device;
   ino_t inode;
   Source source;
-  // Where the object headers read so far and their continuations lie: begin and end.
-  std::map<haddr_t, haddr_t> headers;
+  // Where object headers read so far continue, and where the last one's part that was read ended.
+  std::set<haddr_t> continuations;
+  haddr_t header_end;
 };
 
 bool read_bytes(int descriptor, char* bytes, std::size_t size, haddr_t begin) {
@@ -99,10 +99,9 @@ bool is_too_large_heap(const Source& source, std::string_view bytes) {
 bool continues_outside(SourceFile& file, std::string_view bytes, haddr_t begin) {
   constexpr std::size_t prefix = 16, message_prefix = 8;
   constexpr std::uint64_t continuation = 0x10;
-  const auto known = file.headers.upper_bound(begin);
-  const bool is_later_part = known != file.headers.begin() && std::prev(known)->first < begin &&
-                             begin < std::prev(known)->second;
-  if (is_later_part || bytes.size() < prefix || bytes[0] != 1) return false;
+  const bool is_rest = std::exchange(file.header_end, begin + bytes.size()) == begin;
+  if (is_rest || file.continuations.contains(begin)) return false;
+  if (bytes.size() < prefix || bytes[0] != 1) return false;
   const auto [descriptor, size, address_bytes, length_bytes] = file.source;
   std::vector<std::pair<haddr_t, haddr_t>> parts{
       {begin + prefix, little_endian(bytes.substr(8, 4))}};
@@ -111,8 +110,6 @@ bool continues_outside(SourceFile& file, std::string_view bytes, haddr_t begin) 
     const auto [part_begin, part_size] = parts[i];
     if (part_begin > size || part_size > std::min(room, size - part_begin)) return true;
     room -= part_size;
-    // Reads of a part's rest, or of a continuation, are not those of another header.
-    file.headers[part_begin - 1] = part_begin + part_size;
     std::string part(part_size, '\0');
     if (!read_bytes(descriptor, part.data(), part.size(), part_begin)) return true;
     const std::string_view messages = part;
@@ -121,8 +118,9 @@ bool continues_outside(SourceFile& file, std::string_view bytes, haddr_t begin) 
       const std::uint64_t length = little_endian(messages.substr(at + 2, 2));
       at += message_prefix;
       if (type == continuation && at + address_bytes + length_bytes <= messages.size()) {
-        parts.emplace_back(little_endian(messages.substr(at, address_bytes)),
-                           little_endian(messages.substr(at + address_bytes, length_bytes)));
+        const haddr_t next = little_endian(messages.substr(at, address_bytes));
+        file.continuations.insert(next);
+        parts.emplace_back(next, little_endian(messages.substr(at + address_bytes, length_bytes)));
       }
       at += length;
     }

@@ -79,7 +79,7 @@ std::string_view file_kind_text(FileKind kind) {
 FileDescription describe_file(const std::string& path, const LoadOptions& options) {
   const std::string file = model_file(path);
   if (file.ends_with(".json") && !is_model_index(file)) return describe_config(file);
-  const std::unique_ptr<TensorSource> source = open_tensor_source(file);
+  const std::unique_ptr<TensorSource> source = open_tensor_source(file, hdf5::Digest::ignored);
   FileDescription description;
   description.path = file;
   description.kind = source->kind();

@@ -42,7 +42,7 @@ std::string attribute_text(const hdf5::Attribute& attribute) {
 
 class Hdf5Source : public TensorSource {
  public:
-  explicit Hdf5Source(const std::string& path) : file_(path) {
+  Hdf5Source(const std::string& path, hdf5::Digest digest) : file_(path, digest) {
     for (hdf5::DatasetInfo& info : file_.datasets()) {
       tensors_.push_back({std::move(info.name), std::move(info.shape), std::move(info.type)});
     }
@@ -128,7 +128,7 @@ class SafetensorsSource : public TensorSource {
 
 }  // namespace
 
-std::unique_ptr<TensorSource> open_tensor_source(const std::string& path) {
+std::unique_ptr<TensorSource> open_tensor_source(const std::string& path, hdf5::Digest digest) {
   std::ifstream stream = open_to_read(path);
   if (stream.peek() == EOF) {
     throw DataError(path, "", "expected an HDF5 or safetensors file, got an empty one");
@@ -138,7 +138,7 @@ std::unique_ptr<TensorSource> open_tensor_source(const std::string& path) {
     shards.erase(shards.begin());
     return std::make_unique<SafetensorsSource>(path, shards, read_model_index(path));
   }
-  if (hdf5::InputFile::recognises(path)) return std::make_unique<Hdf5Source>(path);
+  if (hdf5::InputFile::recognises(path)) return std::make_unique<Hdf5Source>(path, digest);
   if (SafetensorsFile::recognises(path) ||
       std::filesystem::path(path).extension() == ".safetensors") {
     return std::make_unique<SafetensorsSource>(path, std::vector{path});

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "files/hdf5_file.hpp"
 #include "headscope/inspect.hpp"
 #include "model/config_fields.hpp"
 
@@ -39,6 +40,7 @@ class TensorSource {
 /// Opens HDF5 or safetensors, told apart by their first bytes, or an index of safetensors shards.
 /// @param file  not a folder.
 /// @throws DataError if the file is missing, empty, damaged or none of these.
-std::unique_ptr<TensorSource> open_tensor_source(const std::string& path);
+std::unique_ptr<TensorSource> open_tensor_source(const std::string& path,
+                                                 hdf5::Digest digest = hdf5::Digest::checked);
 
 }  // namespace headscope
