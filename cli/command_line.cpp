@@ -15,6 +15,7 @@
 #include "interrupt.hpp"
 #include "manual.hpp"
 #include "option_parser.hpp"
+#include "restart.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 
@@ -137,6 +138,7 @@ int run_command_line(const std::vector<std::string>& arguments) {
       print_usage(std::cerr, Terminal::error());
       return 2;
     }
+    check_stack_limit();
     run_first(arguments);
     std::cout.flush();
     if (!std::cout) throw Error("standard output: cannot be written");

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "headscope/error.hpp"
 #include "headscope/kernel.hpp"
 
 namespace headscope {
@@ -55,6 +56,14 @@ bool can_be_started_again() {
 }
 
 }  // namespace
+
+void check_stack_limit() {
+  constexpr rlim_t kibibyte = 1024, least = 512 * kibibyte;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= least) return;
+  throw Error("stack: expected at least " + std::to_string(least / kibibyte) + " KiB, got " +
+              std::to_string(limit.rlim_cur / kibibyte) + " (`ulimit -s`)");
+}
 
 void restart_with_best_settings(char** argv) {
   if (!can_be_started_again()) return;

@@ -19,4 +19,7 @@ namespace headscope {
 /// cannot be restarted.
 void restart_with_best_settings(char** argv);
 
+/// @throws Error  if the main thread's stack is limited to less than the library's loops need.
+void check_stack_limit();
+
 }  // namespace headscope

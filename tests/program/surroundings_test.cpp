@@ -79,6 +79,11 @@ TEST(Surroundings, StacksThatTheUserLimitsDoNotMatter) {
   }
 }
 
+TEST(Surroundings, AStackThatCannotBeRaisedIsNamed) {
+  EXPECT_EQ(run_after("ulimit -s 64", {"list"}).err,
+            "headscope: stack: expected at least 512 KiB, got 64 (`ulimit -s`)\n");
+}
+
 TEST(Surroundings, ThreadsThatCannotStartAreNamed) {
   const TemporaryDirectory folder;
   fs::permissions(folder.path(), fs::perms::all);
