@@ -15,11 +15,10 @@ import sys
 
 import h5py
 import numpy as np
-from scipy import stats
 
 from classification_check import adjusted
 from plain_bpe import Tokenizer
-from plain_gpt2 import compare, layer_norm, read_model, report_failures
+from plain_gpt2 import compare, layer_norm, read_model, report_failures, t_upper_tail
 
 # Margins of up to about 70 nats in the program's float32; differences along small steps in float64. The gradient of a saturated softmax
 # is a difference of nearly equal numbers, which float32 gives to five digits.
@@ -145,7 +144,7 @@ def check_task(task, replacement, group, place, steps):
     # The variance of a pair includes float32's rounding of the margin.
     n = len(whole)
     variance = (changes**2 + (np.finfo(np.float32).eps * margin)**2 - changes.mean(axis=1, keepdims=True)**2).sum(axis=1) / (n - 1)
-    p = 2 * stats.t.sf(np.abs(changes.mean(axis=1)) / np.sqrt(variance / n), n - 1)
+    p = np.array([2 * t_upper_tail(t, n - 1) for t in np.abs(changes.mean(axis=1)) / np.sqrt(variance / n)])
     compare("p", p, group["edge_change_p"][place][:n_exact], TOLERANCE)
     compare("q", adjusted(p), group["edge_change_q"][place][:n_exact], TOLERANCE)
 
