@@ -14,8 +14,8 @@ std::optional<std::size_t> largest(const std::vector<double>& values) {
   return best;
 }
 
-std::string unit_text(std::size_t unit, std::size_t n_head) {
-  return HeadIndex::of(unit, n_head).text();
+std::string head_text(std::size_t head_index, std::size_t n_head) {
+  return HeadIndex::of(head_index, n_head).text();
 }
 
 }  // namespace headscope

@@ -10,7 +10,7 @@ namespace headscope {
 /// Index of the largest number, the first on ties; nullopt if all are NaN.
 std::optional<std::size_t> largest(const std::vector<double>& values);
 
-/// `L5H1` for unit = layer * n_head + head.
-std::string unit_text(std::size_t unit, std::size_t n_head);
+/// `L5H1` for head_index = layer * n_head + head.
+std::string head_text(std::size_t head_index, std::size_t n_head);
 
 }  // namespace headscope

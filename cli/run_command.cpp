@@ -14,9 +14,9 @@ double seconds_of_results(const RunSetup& setup) {
   // Measured with all analyses of 32 heads and with those of the weights of 144.
   constexpr double per_analysis = 1.3, per_pair_of_heads = 3e-4;
   const auto n_analysis = static_cast<double>(setup.analyses().size()),
-             n_unit =
+             n_head_total =
                  static_cast<double>(setup.model().config.n_layer * setup.model().config.n_head);
-  return per_analysis * n_analysis + per_pair_of_heads * n_unit * n_unit;
+  return per_analysis * n_analysis + per_pair_of_heads * n_head_total * n_head_total;
 }
 
 class RunCommand : public Command {

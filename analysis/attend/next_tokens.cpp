@@ -68,15 +68,16 @@ std::string signed_text(double value) {
 
 /// The heads that push most in one direction: `L4H1 +2.10, L3H0 +0.41`; empty if none do.
 std::string pushing_heads(const std::vector<double>& effects, double sign, std::size_t n_head) {
-  std::vector<std::size_t> units(effects.size());
-  std::iota(units.begin(), units.end(), 0);
-  std::erase_if(units, [&](std::size_t unit) { return !(sign * effects[unit] >= 0.005); });
-  std::ranges::stable_sort(units, std::greater<>(),
-                           [&](std::size_t unit) { return sign * effects[unit]; });
+  std::vector<std::size_t> head_indices(effects.size());
+  std::iota(head_indices.begin(), head_indices.end(), 0);
+  std::erase_if(head_indices,
+                [&](std::size_t head_index) { return !(sign * effects[head_index] >= 0.005); });
+  std::ranges::stable_sort(head_indices, std::greater<>(),
+                           [&](std::size_t head_index) { return sign * effects[head_index]; });
   std::string list;
-  for (std::size_t i = 0; i < std::min(n_listed, units.size()); ++i) {
-    list +=
-        (i == 0 ? "" : ", ") + unit_text(units[i], n_head) + " " + signed_text(effects[units[i]]);
+  for (std::size_t i = 0; i < std::min(n_listed, head_indices.size()); ++i) {
+    list += (i == 0 ? "" : ", ") + head_text(head_indices[i], n_head) + " " +
+            signed_text(effects[head_indices[i]]);
   }
   return list;
 }
@@ -160,7 +161,7 @@ void describe_next_tokens(const ResultsGroup& group, Description& description) {
   const Array& probability = group.variable(probability_row).values;
   const Array& effect = group.variable(effect_row).values;
   const std::size_t first = text.size() - NextTokens::n_candidate, chosen = text.size() - 1,
-                    n_unit = effect.size() / text.size();
+                    n_head_total = effect.size() / text.size();
   std::string list;
   for (std::size_t i = first; i < chosen; ++i) {
     if (std::isnan(probability.values[i])) continue;
@@ -173,8 +174,8 @@ void describe_next_tokens(const ResultsGroup& group, Description& description) {
             probability_text(probability.values[chosen]);
   description.add("Next token", list);
   const std::size_t token = has_chosen ? chosen : first;
-  const auto from = effect.values.begin() + static_cast<std::ptrdiff_t>(token * n_unit);
-  const std::vector<double> effects(from, from + static_cast<std::ptrdiff_t>(n_unit));
+  const auto from = effect.values.begin() + static_cast<std::ptrdiff_t>(token * n_head_total);
+  const std::vector<double> effects(from, from + static_cast<std::ptrdiff_t>(n_head_total));
   const std::size_t n_head = effect.shape.back();
   const std::string raised = pushing_heads(effects, 1, n_head),
                     lowered = pushing_heads(effects, -1, n_head);

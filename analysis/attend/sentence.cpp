@@ -64,28 +64,33 @@ constexpr const char *query_row = "query", *key_row = "key";
 
 /// Units by falling value; those without one are left out.
 std::vector<std::size_t> by_value(const std::vector<double>& values) {
-  std::vector<std::size_t> units(values.size());
-  std::iota(units.begin(), units.end(), 0);
-  std::erase_if(units, [&](std::size_t unit) { return std::isnan(values[unit]); });
-  std::ranges::stable_sort(units, std::greater<>(), [&](std::size_t unit) { return values[unit]; });
-  return units;
+  std::vector<std::size_t> head_indices(values.size());
+  std::iota(head_indices.begin(), head_indices.end(), 0);
+  std::erase_if(head_indices,
+                [&](std::size_t head_index) { return std::isnan(values[head_index]); });
+  std::ranges::stable_sort(head_indices, std::greater<>(),
+                           [&](std::size_t head_index) { return values[head_index]; });
+  return head_indices;
 }
 
 /// `L0H3 0.92, L1H5 0.61 and 3 more`; of none from `least_named` on, the first.
 std::string leading_heads(const Array& values) {
-  const std::vector<std::size_t> units = by_value(values.values);
-  if (units.empty()) return "";
-  const auto text = [&](std::size_t unit) {
-    return unit_text(unit, values.shape[1]) + " " + decimals(values.values[unit], 2);
+  const std::vector<std::size_t> head_indices = by_value(values.values);
+  if (head_indices.empty()) return "";
+  const auto text = [&](std::size_t head_index) {
+    return head_text(head_index, values.shape[1]) + " " + decimals(values.values[head_index], 2);
   };
-  const auto n_named = static_cast<std::size_t>(std::ranges::count_if(
-      units, [&](std::size_t unit) { return values.values[unit] >= least_named; }));
+  const auto n_named =
+      static_cast<std::size_t>(std::ranges::count_if(head_indices, [&](std::size_t head_index) {
+        return values.values[head_index] >= least_named;
+      }));
   if (n_named == 0) {
-    return "no head reaches " + decimals(least_named, 1) + "; most is " + text(units.front());
+    return "no head reaches " + decimals(least_named, 1) + "; most is " +
+           text(head_indices.front());
   }
   std::string list;
   for (std::size_t i = 0; i < std::min(n_named, most_named); ++i) {
-    list += (i == 0 ? "" : ", ") + text(units[i]);
+    list += (i == 0 ? "" : ", ") + text(head_indices[i]);
   }
   if (n_named > most_named) list += " and " + std::to_string(n_named - most_named) + " more";
   return list;
@@ -99,12 +104,12 @@ std::string in_quotes(const std::string& label) {
 std::string leading_keys(const Array& weights, const Array& keys,
                          const std::vector<std::string>& labels) {
   std::string list;
-  const std::vector<std::size_t> units = by_value(weights.values);
-  for (std::size_t i = 0; i < std::min(units.size(), most_named); ++i) {
-    const auto key = static_cast<std::size_t>(keys.values[units[i]]);
-    list += (i == 0 ? "" : ", ") + unit_text(units[i], weights.shape[1]) + " to " +
+  const std::vector<std::size_t> head_indices = by_value(weights.values);
+  for (std::size_t i = 0; i < std::min(head_indices.size(), most_named); ++i) {
+    const auto key = static_cast<std::size_t>(keys.values[head_indices[i]]);
+    list += (i == 0 ? "" : ", ") + head_text(head_indices[i], weights.shape[1]) + " to " +
             in_quotes(labels.at(key)) + " (" + std::to_string(key) + ") " +
-            decimals(weights.values[units[i]], 2);
+            decimals(weights.values[head_indices[i]], 2);
   }
   return list;
 }
@@ -282,8 +287,8 @@ RegisteredAnalysis sentence_analysis(const Tokenizer& tokenizer, std::optional<T
 
 HeadIndex last_token_head(const ResultsGroup& sentence) {
   const Array& values = sentence.variable(last_weight).values;
-  const std::size_t unit = largest(values.values).value_or(0), n_head = values.shape[1];
-  return {unit / n_head, unit % n_head};
+  const std::size_t head_index = largest(values.values).value_or(0), n_head = values.shape[1];
+  return {head_index / n_head, head_index % n_head};
 }
 
 }  // namespace headscope

@@ -187,7 +187,7 @@ std::uint64_t memory(const RunShape& run) {
   const auto& options = run.settings.own<AttentionPatternsOptions>();
   const std::uint64_t n_kept = options.n_token_kept(run.n_token);
   const std::uint64_t document =
-      (2 * run.n_unit() + run.config.n_layer) * n_kept * n_kept * sizeof(double);
+      (2 * run.n_head_total() + run.config.n_layer) * n_kept * n_kept * sizeof(double);
   // The documents as rows and again as results; the rollout of one layer.
   return 2 * std::min(run.n_document, options.n_document) * document +
          3 * n_kept * n_kept * sizeof(double);

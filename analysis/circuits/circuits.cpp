@@ -288,14 +288,14 @@ class CircuitsAnalysis : public Analysis {
 };
 
 std::uint64_t memory(const RunShape& run) {
-  const std::uint64_t d = run.config.d_model, n_unit = run.n_unit();
+  const std::uint64_t d = run.config.d_model, n_head_total = run.n_head_total();
   // Four factors per layer; per thread, four matrices in double and their products; the scores; the
   // circuit of tokens and a part of its factors; the forward pass on induction sequences.
   return 3 * d * d * sizeof(double) + 2 * d * 2048 * sizeof(double) +
          Forward::bytes(run.config, std::min<Index>(run.config.n_ctx, 101), true) +
          run.config.n_layer * 4 * d * d * sizeof(float) +
          static_cast<std::uint64_t>(run.n_thread) * 9 * d * d * sizeof(double) +
-         composition_kinds.size() * n_unit * n_unit * sizeof(double);
+         composition_kinds.size() * n_head_total * n_head_total * sizeof(double);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace headscope {
 std::vector<Claim> circuit_claims(const ResultsGroup& group, const AnalysisSettings& settings);
 
 /// Sentences about this model's circuits.
-/// @param induction  units that are induction heads.
+/// @param induction  heads that are induction heads.
 std::string circuit_summary(const ResultsGroup& group, const std::vector<std::size_t>& induction);
 
 Presentation circuits_presentation();

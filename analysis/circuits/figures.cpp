@@ -64,7 +64,7 @@ Figure composition_figure(const ResultsGroup& group) {
   const Array& scores = group.variable("composition").values;
   const Array& null = group.variable("composition_null").values;
   const Shape& heads = group.variable("ov_copying").values.shape;
-  const bool by_layer = heads[0] * heads[1] > most_units_by_pair;
+  const bool by_layer = heads[0] * heads[1] > most_heads_by_pair;
   constexpr std::size_t n_named = 3;
   Heatmap map;
   map.row_title = "earlier head (layer)";

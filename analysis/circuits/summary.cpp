@@ -27,9 +27,9 @@ std::string largest_heads(const std::vector<double>& values, std::size_t n_head,
   std::vector<std::size_t> order = ranking(values);
   order.resize(std::min(n, order.size()));
   std::string text;
-  for (const std::size_t unit : order) {
+  for (const std::size_t head_index : order) {
     if (!text.empty()) text += ", ";
-    text += unit_text(unit, n_head) + " (" + decimals(values[unit], 2) + ")";
+    text += head_text(head_index, n_head) + " (" + decimals(values[head_index], 2) + ")";
   }
   return text;
 }
@@ -71,8 +71,8 @@ class CompositionExcess {
     for (std::size_t i = 0; i < excess_.size(); ++i) excess_.values[i] -= null_(i / n_pair());
   }
 
-  std::size_t n_unit() const { return excess_.shape[1]; }
-  std::size_t n_pair() const { return n_unit() * n_unit(); }
+  std::size_t n_head_total() const { return excess_.shape[1]; }
+  std::size_t n_pair() const { return n_head_total() * n_head_total(); }
   const std::vector<double>& values() const { return excess_.values; }
   double value(std::size_t kind, std::size_t from, std::size_t to) const {
     return excess_(kind, from, to);
@@ -81,8 +81,8 @@ class CompositionExcess {
   /// `k L0H1 to L1H0 (0.212 above 0.103)`
   std::string text(std::size_t index) const {
     const std::size_t kind = index / n_pair(), pair = index % n_pair();
-    return std::string(composition_kinds[kind]) + " " + unit_text(pair / n_unit(), n_head_) +
-           " to " + unit_text(pair % n_unit(), n_head_) + " (" +
+    return std::string(composition_kinds[kind]) + " " + head_text(pair / n_head_total(), n_head_) +
+           " to " + head_text(pair % n_head_total(), n_head_) + " (" +
            decimals(excess_.values[index], 3) + " above " + decimals(null_(kind), 3) + ")";
   }
 
@@ -112,13 +112,13 @@ std::string induction_text(const CompositionExcess& excess,
   std::vector<double> best;
   std::vector<std::size_t> pairs;
   for (const std::size_t to : induction) {
-    std::vector<double> from(excess.n_unit());
-    for (std::size_t unit = 0; unit < from.size(); ++unit)
-      from[unit] = excess.value(keys, unit, to);
+    std::vector<double> from(excess.n_head_total());
+    for (std::size_t head_index = 0; head_index < from.size(); ++head_index)
+      from[head_index] = excess.value(keys, head_index, to);
     const std::optional<std::size_t> most = largest(from);
     if (!most) continue;
     best.push_back(from[*most]);
-    pairs.push_back(keys * excess.n_pair() + *most * excess.n_unit() + to);
+    pairs.push_back(keys * excess.n_pair() + *most * excess.n_head_total() + to);
   }
   std::string text;
   const std::vector<std::size_t> order = ranking(best);
@@ -139,7 +139,7 @@ std::string full_copying_text(const ResultsGroup& group) {
       std::ranges::count_if(opposite, [](double value) { return value > least_copying; });
   return " From token to token, embedding and unembedding included, " + std::to_string(n_opposite) +
          " suppress what they read (below -" + number_text(least_copying, 2) +
-         "); furthest: " + unit_text(order[0], copying.shape[1]) + " (" +
+         "); furthest: " + head_text(order[0], copying.shape[1]) + " (" +
          decimals(-opposite[order[0]], 2) + ").";
 }
 
@@ -160,7 +160,7 @@ std::string copying_by_weights(const ResultsGroup& group) {
   return "As if heads read raw embeddings, which deep heads do not, the weights of " +
          count_of(group, "n_copying") + " copy what they attend to and those of " +
          count_of(group, "n_opposite") + " write the opposite; " +
-         unit_text(*most, copying.shape[1]) + " copies most (" +
+         head_text(*most, copying.shape[1]) + " copies most (" +
          number_text(copying.values[*most], 2) +
          "). What heads do on text is measured by the analysis classification.";
 }
@@ -174,13 +174,13 @@ std::string measured_text(const ResultsGroup& classification, const std::string&
               &effects = classification.variable(effect).values;
   if (place == names.size()) return "";
   std::vector<double> of_type(effects.size(), std::nan(""));
-  for (std::size_t unit = 0; unit < of_type.size(); ++unit) {
-    if (types.values[place * of_type.size() + unit] == 1)
-      of_type[unit] = sign * effects.values[unit];
+  for (std::size_t head_index = 0; head_index < of_type.size(); ++head_index) {
+    if (types.values[place * of_type.size() + head_index] == 1)
+      of_type[head_index] = sign * effects.values[head_index];
   }
   const std::vector<std::size_t> order = ranking(of_type);
   if (order.empty()) return "no head";
-  return count_text(order.size(), "head") + " (most " + unit_text(order[0], effects.shape[1]) +
+  return count_text(order.size(), "head") + " (most " + head_text(order[0], effects.shape[1]) +
          ", by " + number_text(of_type[order[0]], 2) + " logits)";
 }
 

@@ -12,10 +12,10 @@ namespace headscope {
 namespace {
 
 /// `L0H1, L2H3`.
-std::string head_list(const std::vector<Index>& units, Index n_head) {
+std::string head_list(const std::vector<Index>& head_indices, Index n_head) {
   std::string list;
-  for (const Index unit : units) {
-    list += (list.empty() ? "" : ", ") + HeadIndex::of(unit, n_head).text();
+  for (const Index head_index : head_indices) {
+    list += (list.empty() ? "" : ", ") + HeadIndex::of(head_index, n_head).text();
   }
   return list;
 }
@@ -23,19 +23,19 @@ std::string head_list(const std::vector<Index>& units, Index n_head) {
 /// The heads of a type with what makes them so if there are few, `L0H1 at offset 1, L2H3 at offset
 /// 2`; of many how many heads each makes so, `5 at offset 1, 3 at offset 2`, most first, or
 /// nothing.
-std::string carriers_text(const ResultsGroup& group, HeadType type, const std::vector<Index>& units,
-                          Index n_head) {
+std::string carriers_text(const ResultsGroup& group, HeadType type,
+                          const std::vector<Index>& head_indices, Index n_head) {
   constexpr std::size_t few = 6;
   std::map<std::string, std::size_t> count;
   std::string list;
-  for (const Index unit : units) {
-    const std::string carrier = type_carrier(group, type, unit);
-    list += (list.empty() ? "" : ", ") + HeadIndex::of(unit, n_head).text() +
+  for (const Index head_index : head_indices) {
+    const std::string carrier = type_carrier(group, type, head_index);
+    list += (list.empty() ? "" : ", ") + HeadIndex::of(head_index, n_head).text() +
             (carrier.empty() ? "" : " " + carrier);
     // Of several relations only the claimed one is counted.
     ++count[carrier.substr(0, carrier.find(" and "))];
   }
-  if (units.size() <= few) return list;
+  if (head_indices.size() <= few) return list;
   count.erase("");
   std::vector<std::pair<std::string, std::size_t>> order(count.begin(), count.end());
   std::ranges::stable_sort(order, std::ranges::greater(),
@@ -47,12 +47,12 @@ std::string carriers_text(const ResultsGroup& group, HeadType type, const std::v
   return list;
 }
 
-std::vector<Index> units_of(const TypeMargins& margins, HeadType type) {
-  std::vector<Index> units;
-  for (Index unit = 0; unit < margins.of(type).n_rows; ++unit) {
-    if (margins.has(type, unit)) units.push_back(unit);
+std::vector<Index> heads_of(const TypeMargins& margins, HeadType type) {
+  std::vector<Index> head_indices;
+  for (Index head_index = 0; head_index < margins.of(type).n_rows; ++head_index) {
+    if (margins.has(type, head_index)) head_indices.push_back(head_index);
   }
-  return units;
+  return head_indices;
 }
 
 /// Those of `types` that were not tested, and why: `syntactic (the corpus has no dependencies)`.
@@ -86,8 +86,8 @@ Verdict verdict_of_none(const arma::mat& margin, double power, std::string& evid
     if (power < least_power) return Verdict::undecided;
   }
   Index n_near = 0;
-  for (Index unit = 0; unit < margin.n_rows; ++unit) {
-    n_near += row_estimate(margin, unit).high >= 0 ? 1 : 0;
+  for (Index head_index = 0; head_index < margin.n_rows; ++head_index) {
+    n_near += row_estimate(margin, head_index).high >= 0 ? 1 : 0;
   }
   const std::string significant = std::isnan(power) ? "" : "significant ";
   if (n_near == 0) {
@@ -111,7 +111,7 @@ Claim type_claim(HeadType type, const TypeMargins& margins, double power) {
     return claim;
   }
   claim.effect = share_of(margins, {type});
-  const std::size_t n = units_of(margins, type).size();
+  const std::size_t n = heads_of(margins, type).size();
   claim.evidence = std::to_string(n) + " of " + std::to_string(margins.of(type).n_rows) +
                    " heads pass the rule: " + head_type_rule(type) + ".";
   if (!claim.effect.has_interval()) {
@@ -166,7 +166,7 @@ std::vector<Claim> specialisation_claims(const TypeMargins& margins,
   return claims;
 }
 
-void settle_by_controls(const std::vector<ControlHeads>& controls, Index n_unit,
+void settle_by_controls(const std::vector<ControlHeads>& controls, Index n_head_total,
                         std::vector<Claim>& claims) {
   for (const HeadType type : named_types) {
     const auto claim = std::ranges::find(claims, type_statement(type), &Claim::statement);
@@ -185,14 +185,14 @@ void settle_by_controls(const std::vector<ControlHeads>& controls, Index n_unit,
     }
     claim->evidence += " Untrained models have " + counts + ".";
     if (controls.size() >= least_controls && claim->effect.has_interval() &&
-        claim->effect.low * static_cast<double>(n_unit) > most) {
+        claim->effect.low * static_cast<double>(n_head_total) > most) {
       claim->verdict = Verdict::holds;
     }
   }
 }
 
 std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& sums, Index n_head) {
-  const std::vector<Index> heads = units_of(margins, HeadType::coreference);
+  const std::vector<Index> heads = heads_of(margins, HeadType::coreference);
   const auto claim_of = [&](const std::string& sum, const std::string& statement,
                             const std::string& quantity, const std::string& units, Side side) {
     Claim claim;
@@ -207,10 +207,10 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
     // Without less with a pronoun of every head, and their mean.
     const auto differences = [&](const WeightedSums& weighted) {
       const arma::mat means = weighted.ratio(sum);
-      const Index n_unit = means.n_rows / 2;
+      const Index n_head_total = means.n_rows / 2;
       arma::mat difference(heads.size() + 1, means.n_cols, arma::fill::zeros);
       for (Index i = 0; i < heads.size(); ++i) {
-        difference.row(i) = means.row(heads[i]) - means.row(n_unit + heads[i]);
+        difference.row(i) = means.row(heads[i]) - means.row(n_head_total + heads[i]);
         difference.row(heads.size()) += difference.row(i) / static_cast<double>(heads.size());
       }
       return difference;
@@ -230,9 +230,9 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
     }
     const arma::mat means = sums.ratio(sum);
     double without = 0, with = 0;
-    for (const Index unit : heads) {
-      without += means(unit, 0) / static_cast<double>(heads.size());
-      with += means(means.n_rows / 2 + unit, 0) / static_cast<double>(heads.size());
+    for (const Index head_index : heads) {
+      without += means(head_index, 0) / static_cast<double>(heads.size());
+      with += means(means.n_rows / 2 + head_index, 0) / static_cast<double>(heads.size());
     }
     if (n_rest == heads.size()) claim.verdict = Verdict::holds;
     if (n_opposite == heads.size()) claim.verdict = Verdict::does_not_hold;
@@ -253,14 +253,16 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
                    "entropy", "nats", Side::below)};
 }
 
-std::string type_carrier(const ResultsGroup& group, HeadType type, Index unit) {
-  const auto value = [&](const char* name) { return group.variable(name).values.values[unit]; };
+std::string type_carrier(const ResultsGroup& group, HeadType type, Index head_index) {
+  const auto value = [&](const char* name) {
+    return group.variable(name).values.values[head_index];
+  };
   if (type == HeadType::positional && value("positional_offset") > 0) {
     return "at offset " + number_text(value("positional_offset"), 0);
   }
   if (type != HeadType::syntactic) return "";
   std::string carrier;
-  for (const std::size_t position : passed_relations(group, unit)) {
+  for (const std::size_t position : passed_relations(group, head_index)) {
     const double count = group.variable("relation_count_heldout").values.values[position];
     carrier += (carrier.empty() ? "by " : " and ") + relation_text(group, position) + " (" +
                count_text(static_cast<std::size_t>(count), "held-out arc") + ")";
@@ -269,18 +271,19 @@ std::string type_carrier(const ResultsGroup& group, HeadType type, Index unit) {
 }
 
 std::string type_summary(const TypeMargins& margins, const ResultsGroup& group, Index n_head) {
-  const Index n_unit = margins.margin[0].n_rows;
-  std::string summary = "Of " + count_text(n_unit, "head") + ": ";
+  const Index n_head_total = margins.margin[0].n_rows;
+  std::string summary = "Of " + count_text(n_head_total, "head") + ": ";
   std::vector<HeadType> all_types;
   Index n_none = 0;
-  for (Index unit = 0; unit < n_unit; ++unit) n_none += primary_type(margins, unit) == 0 ? 1 : 0;
+  for (Index head_index = 0; head_index < n_head_total; ++head_index)
+    n_none += primary_type(margins, head_index) == 0 ? 1 : 0;
   for (std::size_t i = 0; i < n_head_type; ++i) {
     const auto type = static_cast<HeadType>(i);
     all_types.push_back(type);
-    const std::vector<Index> units = units_of(margins, type);
-    if (units.empty()) continue;
-    summary += std::to_string(units.size()) + " " + head_type_name(type);
-    const std::string which = carriers_text(group, type, units, n_head);
+    const std::vector<Index> head_indices = heads_of(margins, type);
+    if (head_indices.empty()) continue;
+    summary += std::to_string(head_indices.size()) + " " + head_type_name(type);
+    const std::string which = carriers_text(group, type, head_indices, n_head);
     if (!which.empty()) summary += " (" + which + ")";
     summary += ", ";
   }

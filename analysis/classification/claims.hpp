@@ -25,8 +25,8 @@ using ControlHeads = std::array<double, n_head_type>;
 
 /// Decides that some heads are of a type: holds if the interval of their number lies above the
 /// largest number in an untrained model. Fewer than five untrained models decide nothing.
-/// @param n_unit  heads of the model.
-void settle_by_controls(const std::vector<ControlHeads>& controls, Index n_unit,
+/// @param n_head_total  heads of the model.
+void settle_by_controls(const std::vector<ControlHeads>& controls, Index n_head_total,
                         std::vector<Claim>& claims);
 
 /// Claim 8, a coreference head rests on sentences without pronouns: it attends more to the sink and
@@ -37,7 +37,7 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
 /// What makes a head positional or syntactic, from the finished group: `at offset 1`, `by det →
 /// head (45 held-out arcs) and case → head (31 held-out arcs)`, the claimed relation first; empty
 /// for other heads and types.
-std::string type_carrier(const ResultsGroup& group, HeadType type, Index unit);
+std::string type_carrier(const ResultsGroup& group, HeadType type, Index head_index);
 
 /// One or two sentences: how many heads are of each type, and what makes them positional or
 /// syntactic.

@@ -95,10 +95,11 @@ struct PieceCases {
   PairedCounts* pronoun_counts = nullptr;
 
   /// Adds the piece's cases and the rules' hits to the counts of an odd document.
-  PieceCases(const WordStructure& words, std::uint64_t document, Index n_unit,
+  PieceCases(const WordStructure& words, std::uint64_t document, Index n_head_total,
              DocumentCounts& counts);
   /// @param largest  by word, each word's most attended earlier word.
-  void count_hits(const std::vector<Index>& largest, const WordStructure& words, Index unit) const;
+  void count_hits(const std::vector<Index>& largest, const WordStructure& words,
+                  Index head_index) const;
 };
 
 class Classification : public CorpusAnalysis {
@@ -148,7 +149,7 @@ class Classification : public CorpusAnalysis {
   /// resumed between pieces.
   void count_earlier_pieces(const Piece& piece);
 
-  Index n_unit() const { return model_.config.n_layer * model_.config.n_head; }
+  Index n_head_total() const { return model_.config.n_layer * model_.config.n_head; }
   Index block_of(const Piece& piece) const {
     return document_block(piece.document, corpus_->n_document());
   }
@@ -162,7 +163,7 @@ class Classification : public CorpusAnalysis {
   int pass_ = 0;
   std::unique_ptr<Forward> first_forward_;
   std::vector<double> token_counts_;
-  std::vector<arma::mat> mean_first_;  // by unit, key x query
+  std::vector<arma::mat> mean_first_;  // by head, key x query
   DocumentCounts document_counts_;
   std::optional<std::uint64_t> counted_document_;
   std::unique_ptr<Explanation> explanation_;  // of the third and fourth pass
@@ -205,7 +206,7 @@ class Classification::Scores : public PieceObserver {
 
 PieceCost Classification::piece_cost(int pass, std::uint64_t document) const {
   const ModelConfig& config = model_.config;
-  const double n_unit = static_cast<double>(config.n_layer * config.n_head);
+  const double n_head_total = static_cast<double>(config.n_layer * config.n_head);
   // The first pass runs the first positions alone.
   if (pass == 0) return {.observes = false, .forward_passes = 0.1};
   // The logit lens unembeds every layer.
@@ -216,7 +217,7 @@ PieceCost Classification::piece_cost(int pass, std::uint64_t document) const {
   if (!explained_documents_.contains(document)) return {.observes = false, .forward_passes = 0};
   if (pass == 2) return {.forward_passes = 0.1};
   const double n_variant =
-      explanation_ == nullptr ? 3 * n_unit : static_cast<double>(explanation_->n_variant());
+      explanation_ == nullptr ? 3 * n_head_total : static_cast<double>(explanation_->n_variant());
   return {.forward_passes = 0.5 * n_variant};
 }
 
@@ -312,7 +313,7 @@ Classification::Scores::Scores(Classification& analysis, const Piece& piece,
       statistics_(statistics),
       traits_(piece, analysis.token_counts_),
       block_(analysis.block_of(piece)),
-      cases_(traits_.words, piece.document, analysis.n_unit(), analysis.document_counts_),
+      cases_(traits_.words, piece.document, analysis.n_head_total(), analysis.document_counts_),
       similarity_(piece.tokens, analysis.model_.W_E, n_semantic_permutation,
                   CounterRandom(analysis.settings_.seed, piece.document).value(piece.index), 0),
       copy_effects_(analysis.model_, analysis.attribution_, piece.tokens) {
@@ -364,13 +365,13 @@ void Classification::Scores::add_references() {
   }
 }
 
-PieceCases::PieceCases(const WordStructure& words, std::uint64_t document, Index n_unit,
+PieceCases::PieceCases(const WordStructure& words, std::uint64_t document, Index n_head_total,
                        DocumentCounts& counts) {
   std::ranges::copy_if(words.arcs, std::back_inserter(arcs),
                        [](const Arc& arc) { return is_scored_relation(arc.relation); });
   if (document % 2 == 0) return;
   const auto counts_of = [&](const std::string& test, Index n_rule) {
-    return &counts.try_emplace(test, n_rule, n_unit).first->second;
+    return &counts.try_emplace(test, n_rule, n_head_total).first->second;
   };
   for (const Arc& arc : arcs) {
     PairedCounts* const of_arc = counts_of(
@@ -391,12 +392,12 @@ PieceCases::PieceCases(const WordStructure& words, std::uint64_t document, Index
 }
 
 void PieceCases::count_hits(const std::vector<Index>& largest, const WordStructure& words,
-                            Index unit) const {
+                            Index head_index) const {
   for (std::size_t i = 0; i < arc_counts.size(); ++i) {
-    if (largest[arcs[i].later] == arcs[i].earlier) arc_counts[i]->add_head_hits(unit, 1);
+    if (largest[arcs[i].later] == arcs[i].earlier) arc_counts[i]->add_head_hits(head_index, 1);
   }
   if (pronoun_counts != nullptr) {
-    pronoun_counts->add_head_hits(unit,
+    pronoun_counts->add_head_hits(head_index,
                                   coreference_accuracy(largest, words.references, true).numerator);
   }
 }
@@ -410,7 +411,7 @@ void Classification::count_earlier_pieces(const Piece& piece) {
   for (std::uint64_t index = 0; index < piece.index; ++index) {
     const Piece earlier = corpus_->piece(piece.document, index);
     const WordStructure words = word_structure(earlier);
-    const PieceCases cases(words, piece.document, n_unit(), document_counts_);
+    const PieceCases cases(words, piece.document, n_head_total(), document_counts_);
     arma::mat attention;
     LayerFunction counter(
         [&](const LayerView& view) {
@@ -615,25 +616,28 @@ std::vector<ResultsGroup> Classification::finish(const Statistics& statistics) c
 std::uint64_t memory(const RunShape& run) {
   constexpr std::uint64_t n_relation = 37;  // number of relations in Universal Dependencies
   const ModelConfig& config = run.config;
-  const std::uint64_t n_unit = run.n_unit(), square = run.n_token * run.n_token;
+  const std::uint64_t n_head_total = run.n_head_total(), square = run.n_token * run.n_token;
   const std::uint64_t first = n_variability_position * n_variability_position;
-  const std::uint64_t ratios = (n_head_score + 2 * n_offset + 4) * n_block * n_unit +
-                               n_semantic_permutation * n_unit + 2 * n_coreference_rule * n_block;
-  const std::uint64_t relations = n_relation * 2 * n_block * (n_unit + longest_offset + 2);
-  const std::uint64_t paired = 2 * n_relation * paired_bytes(longest_offset + 1, n_unit) +
-                               paired_bytes(n_coreference_rule, n_unit);
+  const std::uint64_t ratios = (n_head_score + 2 * n_offset + 4) * n_block * n_head_total +
+                               n_semantic_permutation * n_head_total +
+                               2 * n_coreference_rule * n_block;
+  const std::uint64_t relations = n_relation * 2 * n_block * (n_head_total + longest_offset + 2);
+  const std::uint64_t paired = 2 * n_relation * paired_bytes(longest_offset + 1, n_head_total) +
+                               paired_bytes(n_coreference_rule, n_head_total);
   constexpr std::uint64_t n_case = 10;  // at a token: the types seen at tokens and at words
-  const std::uint64_t examples = std::min(n_example_document, (run.n_document + 1) / 2) * n_unit *
-                                 n_case * std::min<std::uint64_t>(run.n_token, most_example_tokens);
+  const std::uint64_t examples = std::min(n_example_document, (run.n_document + 1) / 2) *
+                                 n_head_total * n_case *
+                                 std::min<std::uint64_t>(run.n_token, most_example_tokens);
   // Sums; rows of examples; word attention per thread; token similarities; resamples of one score.
   return Statistics::row_bytes * examples + paired +
-         Statistics::sum_bytes * (2 * ratios + relations + first * n_unit + config.d_vocab) +
+         Statistics::sum_bytes * (2 * ratios + relations + first * n_head_total + config.d_vocab) +
          CopyEffects::memory(config, run.n_token) +
-         Explanation::memory(config, run.n_token, 3 * n_unit, run.n_thread,
+         Explanation::memory(config, run.n_token, 3 * n_head_total, run.n_thread,
                              run.settings.engines()) +
          Statistics::sum_bytes * config.n_layer * config.d_model +
          static_cast<std::uint64_t>(run.n_thread) * square * sizeof(double) +
-         square * sizeof(float) + 2 * n_offset * n_unit * run.settings.n_bootstrap * sizeof(double);
+         square * sizeof(float) +
+         2 * n_offset * n_head_total * run.settings.n_bootstrap * sizeof(double);
 }
 
 }  // namespace

@@ -85,13 +85,13 @@ Chart layer_chart(const std::string& y_title, std::vector<Series> series,
 /// What carries each flag of a type: ` Positional: L0H1 at offset 1.`; empty if nothing does.
 std::string carriers_caption(const ResultsGroup& group, HeadType type, const std::string& title) {
   const Array& flags = group.variable("type").values;
-  const std::size_t n_unit = flags.size() / n_head_type, n_head = flags.shape[2];
+  const std::size_t n_head_total = flags.size() / n_head_type, n_head = flags.shape[2];
   std::string text;
-  for (std::size_t unit = 0; unit < n_unit; ++unit) {
-    const std::string carrier = type_carrier(group, type, unit);
+  for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
+    const std::string carrier = type_carrier(group, type, head_index);
     if (carrier.empty()) continue;
-    text += (text.empty() ? " " + title + ": " : ", ") + HeadIndex::of(unit, n_head).text() + " " +
-            carrier;
+    text += (text.empty() ? " " + title + ": " : ", ") + HeadIndex::of(head_index, n_head).text() +
+            " " + carrier;
   }
   return text.empty() ? "" : text + ".";
 }

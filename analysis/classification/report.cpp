@@ -30,14 +30,14 @@ double most_untrained(const ResultsGroup& group, std::size_t type) {
 std::string type_line(const ResultsGroup& group) {
   const Array& type = group.variable("type").values;
   const std::vector<std::string>& names = group.dimensions.at("head_type").text;
-  const std::size_t n_unit = type.shape[1] * type.shape[2];
-  std::vector<bool> typed(n_unit);
+  const std::size_t n_head_total = type.shape[1] * type.shape[2];
+  std::vector<bool> typed(n_head_total);
   std::vector<std::pair<std::size_t, std::string>> counts;
   std::string by_chance;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto begin = type.values.begin() + static_cast<std::ptrdiff_t>(i * n_unit);
+    const auto begin = type.values.begin() + static_cast<std::ptrdiff_t>(i * n_head_total);
     const auto n = static_cast<std::size_t>(
-        std::count(begin, begin + static_cast<std::ptrdiff_t>(n_unit), 1.0));
+        std::count(begin, begin + static_cast<std::ptrdiff_t>(n_head_total), 1.0));
     const double untrained = most_untrained(group, i);
     const std::string of_untrained =
         std::isnan(untrained) ? "" : "; untrained at most " + number_text(untrained, 3);
@@ -47,8 +47,8 @@ std::string type_line(const ResultsGroup& group) {
                    of_untrained + ")";
       continue;
     }
-    for (std::size_t unit = 0; unit < n_unit; ++unit) {
-      if (type.values[i * n_unit + unit] == 1) typed[unit] = true;
+    for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
+      if (type.values[i * n_head_total + head_index] == 1) typed[head_index] = true;
     }
     counts.emplace_back(
         n, spaced(names[i]) + (untrained > 0 ? " (" + of_untrained.substr(2) + ")" : ""));
@@ -56,7 +56,7 @@ std::string type_line(const ResultsGroup& group) {
   std::stable_sort(counts.begin(), counts.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text = std::to_string(std::count(typed.begin(), typed.end(), true)) + " of " +
-                     std::to_string(n_unit) + " heads have a job that passes its threshold";
+                     std::to_string(n_head_total) + " heads have a job that passes its threshold";
   for (std::size_t i = 0; i < counts.size(); ++i) {
     text += (i == 0 ? ": " : ", ") + std::to_string(counts[i].first) + " " + counts[i].second;
   }
@@ -134,21 +134,21 @@ std::string coreference_line(const ResultsGroup& group) {
   return (n_passed == 0 ? "No head finds" : count_text(n_passed, "head") + " find") +
          std::string(n_passed == 1 ? "s" : "") +
          " what a pronoun refers to better than simple rules do. " +
-         unit_text(*best, accuracy.shape[1]) + " is best: right on " +
+         head_text(*best, accuracy.shape[1]) + " is best: right on " +
          percent(accuracy.values[*best]) + " of the held-out pronouns, where " + words[*best_rule] +
          " is right on " + percent(of_rule[*best_rule]) + ".";
 }
 
 std::string repetition_line(const Array& induction, const Array& previous) {
   std::string text;
-  if (const auto unit = largest(induction.values)) {
-    text += "On repeated random tokens " + unit_text(*unit, induction.shape[1]) + " puts " +
-            percent(induction.values[*unit]) +
+  if (const auto head_index = largest(induction.values)) {
+    text += "On repeated random tokens " + head_text(*head_index, induction.shape[1]) + " puts " +
+            percent(induction.values[*head_index]) +
             " of its attention on what followed last time, more than any other head. ";
   }
-  if (const auto unit = largest(previous.values)) {
-    text += unit_text(*unit, previous.shape[1]) + " looks at the previous token most (" +
-            percent(previous.values[*unit]) + ").";
+  if (const auto head_index = largest(previous.values)) {
+    text += head_text(*head_index, previous.shape[1]) + " looks at the previous token most (" +
+            percent(previous.values[*head_index]) + ").";
   }
   return text;
 }
@@ -161,7 +161,7 @@ std::string sink_line(const Array& sink) {
   const double mean =
       std::accumulate(present.begin(), present.end(), 0.0) / static_cast<double>(present.size());
   return "Heads park " + percent(mean) + " of their attention on the first token; " +
-         unit_text(*most, sink.shape[1]) + " parks the most (" + percent(sink.values[*most]) + ").";
+         head_text(*most, sink.shape[1]) + " parks the most (" + percent(sink.values[*most]) + ").";
 }
 
 Description description(const Results& results) {

@@ -24,14 +24,14 @@ std::vector<double> mean_induction(const Array& scores, const BootstrapCounts& t
   std::vector<double> means(scores.size() / scores.shape[0], 0);
   const double n_drawn = std::accumulate(times.begin(), times.end(), 0.0);
   for (Index s = 0; s < times.size(); ++s) {
-    for (Index unit = 0; unit < means.size(); ++unit) {
-      means[unit] += times[s] * scores.values[s * means.size() + unit] / n_drawn;
+    for (Index head_index = 0; head_index < means.size(); ++head_index) {
+      means[head_index] += times[s] * scores.values[s * means.size() + head_index] / n_drawn;
     }
   }
   return means;
 }
 
-/// mean_induction, unit x weighting: column 0 over all sequences, the others over resamples.
+/// mean_induction, head_index x weighting: column 0 over all sequences, the others over resamples.
 arma::mat resampled_induction(const Array& scores, Index n_weighting, std::uint64_t seed) {
   const Bootstrap bootstrap(scores.shape[0], n_weighting - 1, seed);
   arma::mat means(scores.size() / scores.shape[0], n_weighting);
@@ -68,7 +68,7 @@ class ResultsBuilder {
   ResultsBuilder(ResultsGroup& group, const WeightedSums& sums, Index n_layer, Index n_head)
       : group_(group), sums_(sums), n_layer_(n_layer), n_head_(n_head) {}
 
-  Index n_unit() const { return n_layer_ * n_head_; }
+  Index n_head_total() const { return n_layer_ * n_head_; }
 
   void add(const std::string& name, std::vector<double> values) {
     group_.add(classification_variables()[name], std::move(values));
@@ -146,8 +146,8 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
     tested.push_back(is_tested(test) ? 1 : 0);
     heldout_baseline.push_back(test.heldout_baseline(0));
     offset.push_back(static_cast<double>(test.offset));
-    const bool is_chosen = test.chosen_unit != no_position;
-    const HeadIndex chosen{test.chosen_unit / n_head_, test.chosen_unit % n_head_};
+    const bool is_chosen = test.chosen_head != no_position;
+    const HeadIndex chosen{test.chosen_head / n_head_, test.chosen_head % n_head_};
     best_layer.push_back(is_chosen ? static_cast<double>(chosen.layer) : -1);
     best_head.push_back(is_chosen ? static_cast<double>(chosen.head) : -1);
     accuracy.insert(accuracy.end(), test.accuracy.begin(), test.accuracy.end());
@@ -155,7 +155,8 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
     heldout.insert(heldout.end(), now.begin(), now.end());
     p.insert(p.end(), test.p.begin(), test.p.end());
     q.insert(q.end(), test.q.begin(), test.q.end());
-    for (Index unit = 0; unit < n_unit(); ++unit) passed.push_back(passes(test, unit) ? 1 : 0);
+    for (Index head_index = 0; head_index < n_head_total(); ++head_index)
+      passed.push_back(passes(test, head_index) ? 1 : 0);
   }
   add("relation_accuracy", accuracy);
   add("relation_count", count);
@@ -175,8 +176,8 @@ void ResultsBuilder::add_relations(const RelationTests& tests) {
     arma::mat accuracies(tests.size(), sums.n_weighting());
     accuracies.fill(arma::datum::nan);
     for (Index i = 0; i < tests.size(); ++i) {
-      if (tests[i].chosen_unit == no_position) continue;
-      accuracies.row(i) = heldout_accuracy(sums, tests[i]).row(tests[i].chosen_unit);
+      if (tests[i].chosen_head == no_position) continue;
+      accuracies.row(i) = heldout_accuracy(sums, tests[i]).row(tests[i].chosen_head);
     }
     return accuracies;
   };
@@ -227,29 +228,29 @@ void ResultsBuilder::add_types(const TypeMargins& margins, const RelationTests& 
   for (std::size_t i = 0; i < n_head_type; ++i) {
     const auto type = static_cast<HeadType>(i);
     rules += (i == 0 ? "" : "; ") + std::string(head_type_name(type)) + ": " + head_type_rule(type);
-    for (Index unit = 0; unit < n_unit(); ++unit) {
-      is_type.push_back(margins.has(type, unit) ? 1 : 0);
-      margin.push_back(margins.of(type)(unit, 0));
+    for (Index head_index = 0; head_index < n_head_total(); ++head_index) {
+      is_type.push_back(margins.has(type, head_index) ? 1 : 0);
+      margin.push_back(margins.of(type)(head_index, 0));
     }
   }
   std::vector<double> primary;
-  for (Index unit = 0; unit < n_unit(); ++unit) {
-    primary.push_back(static_cast<double>(primary_type(margins, unit)));
+  for (Index head_index = 0; head_index < n_head_total(); ++head_index) {
+    primary.push_back(static_cast<double>(primary_type(margins, head_index)));
   }
   group_.add(classification_variables()["type"].with("rules", rules), std::move(is_type));
   add("type_margin", margin);
   add("primary", primary);
-  std::vector<double> offset(n_unit(), -1), relation = offset, direction = offset,
-                                            arcs(n_unit(), 0);
-  for (Index unit = 0; unit < n_unit(); ++unit) {
-    if (margins.has(HeadType::positional, unit)) {
-      offset[unit] = static_cast<double>(margins.positional_offset[unit]);
+  std::vector<double> offset(n_head_total(), -1), relation = offset, direction = offset,
+                                                  arcs(n_head_total(), 0);
+  for (Index head_index = 0; head_index < n_head_total(); ++head_index) {
+    if (margins.has(HeadType::positional, head_index)) {
+      offset[head_index] = static_cast<double>(margins.positional_offset[head_index]);
     }
-    if (!margins.has(HeadType::syntactic, unit)) continue;
-    const Index number = margins.syntactic_test[unit], of_relation = number / 2;
-    relation[unit] = static_cast<double>(of_relation);
-    direction[unit] = static_cast<double>(number % 2);
-    arcs[unit] = relations[number].heldout_count;
+    if (!margins.has(HeadType::syntactic, head_index)) continue;
+    const Index number = margins.syntactic_test[head_index], of_relation = number / 2;
+    relation[head_index] = static_cast<double>(of_relation);
+    direction[head_index] = static_cast<double>(number % 2);
+    arcs[head_index] = relations[number].heldout_count;
   }
   add("positional_offset", offset);
   if (relations.empty()) return;
@@ -331,8 +332,8 @@ Array heads_by_type(const Statistics& statistics, const Array& induction,
   Array heads({n_head_type});
   for (std::size_t i = 0; i < n_head_type; ++i) {
     const auto type = static_cast<HeadType>(i);
-    for (Index unit = 0; unit < margins.of(type).n_rows; ++unit) {
-      heads(i) += margins.has(type, unit) ? 1 : 0;
+    for (Index head_index = 0; head_index < margins.of(type).n_rows; ++head_index) {
+      heads(i) += margins.has(type, head_index) ? 1 : 0;
     }
     if (!margins.untested_reason(type).empty()) heads(i) = arma::datum::nan;
   }

@@ -45,7 +45,7 @@ class Correlation : public CorpusAnalysis {
       : model_(context.model),
         settings_(context.settings),
         options_(context.settings.own<CorrelationOptions>()),
-        n_unit_(context.model.config.n_layer * context.model.config.n_head) {
+        n_head_total_(context.model.config.n_layer * context.model.config.n_head) {
     for (const LayerWeights& layer : model_.layers) W_O_.push_back(&layer.W_O);
     n_document_ = context.corpus->n_document();
     spread_queries(*context.corpus);
@@ -97,7 +97,7 @@ class Correlation : public CorpusAnalysis {
   const Model& model_;
   const AnalysisSettings& settings_;
   const CorrelationOptions& options_;
-  Index n_unit_;
+  Index n_head_total_;
   std::uint64_t n_document_ = 0;
   std::vector<const Matrix*> W_O_;
   std::uint64_t queries_each_ = 0;  // sampled per piece
@@ -146,16 +146,16 @@ class Correlation::Observer : public PieceObserver {
   }
 
   void end(const PieceEnd& /*end*/) override {
-    const Index n_unit = analysis_.n_unit_;
+    const Index n_head_total = analysis_.n_head_total_;
     if (analysis_.options_.cosine_all) {
       const arma::mat total = residual_space_totals(z_, analysis_.W_O_, config_.n_head);
-      add_block(total, statistics_.sum("all_total", {n_unit, n_unit}));
+      add_block(total, statistics_.sum("all_total", {n_head_total, n_head_total}));
     }
     for (const Query& query : queries_) add_distances(query);
   }
 
  private:
-  /// A sampled query with every head's attention, keys 0 .. position and zeros x unit.
+  /// A sampled query with every head's attention, keys 0 .. position and zeros x head_index.
   struct Query {
     Index position;
     Matrix patterns;
@@ -176,7 +176,7 @@ class Correlation::Observer : public PieceObserver {
         CounterRandom(analysis_.settings_.seed, 2).value(piece.document));
     const CounterRandom random(of_document.value(piece.index));
     for (const Index query : random_subset(n_query, count, random)) {
-      queries_.push_back({1 + query, Matrix(whole_vectors(2 + query), analysis_.n_unit_)});
+      queries_.push_back({1 + query, Matrix(whole_vectors(2 + query), analysis_.n_head_total_)});
     }
     if (count > 0) query_weight_ = static_cast<double>(n_query) / static_cast<double>(count);
   }
@@ -196,9 +196,9 @@ class Correlation::Observer : public PieceObserver {
   }
 
   void add_distances(const Query& query) const {
-    const Index n_unit = analysis_.n_unit_, n_key = query.patterns.n_rows;
-    Array& sums = statistics_.sum("js_distance", {n_unit, n_unit});
-    parallel_for(n_unit, [&](Index i) {
+    const Index n_head_total = analysis_.n_head_total_, n_key = query.patterns.n_rows;
+    Array& sums = statistics_.sum("js_distance", {n_head_total, n_head_total});
+    parallel_for(n_head_total, [&](Index i) {
       for (Index j = 0; j < i; ++j) {
         const double distance =
             js_distance(query.patterns.colptr(i), query.patterns.colptr(j), n_key);
@@ -232,11 +232,12 @@ std::unique_ptr<PieceObserver> Correlation::begin_piece(const Piece& piece,
 std::uint64_t memory(const RunShape& run) {
   const auto& options = run.settings.own<CorrelationOptions>();
   const ModelConfig& config = run.config;
-  const std::uint64_t n_unit = run.n_unit(), pairs = n_unit * config.n_head,
-                      all_pairs = n_unit * n_unit, d = config.d_model;
-  std::uint64_t bytes = Statistics::sum_bytes * ((2 * n_document_block + 4) * pairs + n_unit) +
-                        Statistics::added_bytes * config.n_layer * triangle_size(d) +
-                        d * d * 2 * (sizeof(float) + sizeof(double));  // one layer's products
+  const std::uint64_t n_head_total = run.n_head_total(), pairs = n_head_total * config.n_head,
+                      all_pairs = n_head_total * n_head_total, d = config.d_model;
+  std::uint64_t bytes =
+      Statistics::sum_bytes * ((2 * n_document_block + 4) * pairs + n_head_total) +
+      Statistics::added_bytes * config.n_layer * triangle_size(d) +
+      d * d * 2 * (sizeof(float) + sizeof(double));  // one layer's products
   if (options.cosine_all) {
     bytes += (Statistics::sum_bytes + 2 * sizeof(double)) * all_pairs +
              residual_space_bytes(config, run.n_token, run.n_thread);
@@ -245,7 +246,7 @@ std::uint64_t memory(const RunShape& run) {
     const std::uint64_t per_piece =
         options.js_queries / std::max<std::uint64_t>(1, run.n_document) + 1;
     bytes += Statistics::sum_bytes * all_pairs +
-             per_piece * whole_vectors(run.n_token) * n_unit * sizeof(float);
+             per_piece * whole_vectors(run.n_token) * n_head_total * sizeof(float);
   }
   return bytes;
 }

@@ -37,17 +37,17 @@ Heatmap cosine_scale() {
 Figure across_layers(const ResultsGroup& group) {
   Heatmap map = cosine_scale();
   const std::size_t n_head = group.dimensions.at("head").size(),
-                    n_unit = group.dimensions.at("unit_i").size();
+                    n_head_total = group.dimensions.at("unit_i").size();
   HeatmapPanel panel{"", off_diagonal(group.variable("cosine_all").values)};
   const LayerPairs pairs = layer_pairs(panel.values, n_head, true, 6);
-  const bool by_layer = n_unit > most_units_by_pair;
+  const bool by_layer = n_head_total > most_heads_by_pair;
   map.row_title = map.column_title = by_layer ? "layer" : "head";
   if (by_layer) {
     panel.values = pairs.largest;
     panel.marked = pairs.marked;
   } else {
     map.group = n_head;
-    for (std::size_t head_index = 0; head_index < n_unit; ++head_index) {
+    for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
       map.row_labels.push_back(HeadIndex::of(head_index, n_head).text());
     }
     map.column_labels = map.row_labels;

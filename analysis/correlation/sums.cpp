@@ -15,7 +15,7 @@ namespace {
 
 constexpr Index tokens_at_once = 8;
 // Columns of products of all heads at once: wide enough for full speed.
-constexpr Index units_at_once = 96;
+constexpr Index heads_at_once = 96;
 
 /// Adds one token's inner products and cosines.
 /// @param products  n x n, u_i . u_j.
@@ -39,7 +39,7 @@ HeadProducts zero_products(Index n) {
 }
 
 /// Calls `take(outputs, count)` for a few tokens at a time, from position 1 on; outputs are d_model
-/// x count for each unit, one unit after another.
+/// x count for each head, one head after another.
 template <typename Take>
 void for_each_outputs(const std::vector<Matrix>& z, const std::vector<const Matrix*>& W_O,
                       Index n_head, const Take& take) {
@@ -48,9 +48,10 @@ void for_each_outputs(const std::vector<Matrix>& z, const std::vector<const Matr
   std::vector<float> outputs(d_model * n_layer * n_head * tokens_at_once);
   for (Index first = 1; first < n_token; first += tokens_at_once) {
     const Index count = std::min(tokens_at_once, n_token - first);
-    parallel_for(n_layer * n_head, [&](Index unit) {
-      const Index layer = unit / n_head, row = unit % n_head * d_head;
-      const blas::View output(outputs.data() + unit * d_model * count, d_model, count, d_model);
+    parallel_for(n_layer * n_head, [&](Index head_index) {
+      const Index layer = head_index / n_head, row = head_index % n_head * d_head;
+      const blas::View output(outputs.data() + head_index * d_model * count, d_model, count,
+                              d_model);
       blas::multiply_serial(blas::ConstView(*W_O[layer]).cols(row, d_head), blas::Transpose::no,
                             blas::ConstView(z[layer]).rows(row, d_head).cols(first, count),
                             blas::Transpose::no, output);
@@ -89,18 +90,18 @@ HeadProducts residual_space_products(const Matrix& z, const Matrix& W_O, Index n
 
 arma::mat residual_space_totals(const std::vector<Matrix>& z, const std::vector<const Matrix*>& W_O,
                                 Index n_head) {
-  const Index n_layer = z.size(), n_unit = n_layer * n_head;
-  arma::mat total(n_unit, n_unit, arma::fill::zeros);
+  const Index n_layer = z.size(), n_head_total = n_layer * n_head;
+  arma::mat total(n_head_total, n_head_total, arma::fill::zeros);
   for_each_outputs(z, W_O, n_head, [&](const std::vector<float>& outputs, Index count) {
     // The tokens' outputs below one another: one product sums over features and tokens.
     const Index n_value = z[0].n_rows * count;
-    const blas::ConstView all(outputs.data(), n_value, n_unit, n_value);
-    const Index n_part = (n_unit + units_at_once - 1) / units_at_once;
+    const blas::ConstView all(outputs.data(), n_value, n_head_total, n_value);
+    const Index n_part = (n_head_total + heads_at_once - 1) / heads_at_once;
     // The sums are symmetric: each part of the columns has the rows down to its own. The longest
     // parts go first. One thread adds to a column, so that tokens are added in order.
     parallel_for(n_part, Matrix(), [&](std::size_t part, Matrix& products) {
-      const Index first = (n_part - 1 - part) * units_at_once,
-                  width = std::min(units_at_once, n_unit - first), n_row = first + width;
+      const Index first = (n_part - 1 - part) * heads_at_once,
+                  width = std::min(heads_at_once, n_head_total - first), n_row = first + width;
       products.set_size(n_row, width);
       blas::multiply_serial(all.cols(0, n_row), blas::Transpose::yes, all.cols(first, width),
                             blas::Transpose::no, products);
@@ -113,11 +114,13 @@ arma::mat residual_space_totals(const std::vector<Matrix>& z, const std::vector<
 }
 
 std::uint64_t residual_space_bytes(const ModelConfig& config, Index n_token, int n_thread) {
-  const std::uint64_t n_unit = config.n_layer * config.n_head;
+  const std::uint64_t n_head_total = config.n_layer * config.n_head;
   const std::uint64_t z = config.n_layer * config.d_model * n_token,
-                      outputs = config.d_model * n_unit * tokens_at_once,
-                      products = static_cast<std::uint64_t>(n_thread) * n_unit * units_at_once;
-  return (z + outputs + products) * sizeof(float) + 2 * n_unit * n_unit * sizeof(double);
+                      outputs = config.d_model * n_head_total * tokens_at_once,
+                      products =
+                          static_cast<std::uint64_t>(n_thread) * n_head_total * heads_at_once;
+  return (z + outputs + products) * sizeof(float) +
+         2 * n_head_total * n_head_total * sizeof(double);
 }
 
 arma::mat pattern_overlap(const Cube& pattern) {
@@ -217,7 +220,7 @@ arma::mat classical_scaling(const arma::mat& distances) {
   return points;
 }
 
-/// Adds one unit's share of a step: its pairs with the units before it.
+/// Adds one head's share of a step: its pairs with the heads before it.
 /// @return  their squared errors.
 double add_pairs(const double* x, const double* y, const double* distance, Index i, double* next_x,
                  double* next_y) {

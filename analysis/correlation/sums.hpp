@@ -31,10 +31,10 @@ HeadProducts residual_space_products(const Matrix& z, const Matrix& W_O, Index n
 /// The totals of such products for the heads of all layers.
 ///
 /// Works on a few tokens at a time, so that its memory does not grow with the document; products of
-/// matrices, half of n_unit^2 d_model multiply-adds a token.
+/// matrices, half of n_head_total^2 d_model multiply-adds a token.
 /// @param z    per layer, d_model x n_token.
 /// @param W_O  per layer, d_model x d_model.
-/// @return     n_unit x n_unit, unit = layer * n_head + head.
+/// @return     n_head_total x n_head_total, head_index = layer * n_head + head.
 arma::mat residual_space_totals(const std::vector<Matrix>& z, const std::vector<const Matrix*>& W_O,
                                 Index n_head);
 

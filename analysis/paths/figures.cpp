@@ -65,8 +65,8 @@ class GraphLayout {
   std::size_t n_node() const { return nodes_.size(); }
   std::size_t n_layer() const { return n_layer_; }
   std::size_t n_head() const { return n_head_; }
-  /// The head's unit, if the node is one.
-  std::optional<std::size_t> unit(std::size_t node) const {
+  /// The head's index, if the node is one.
+  std::optional<std::size_t> head_index(std::size_t node) const {
     if (node == 0 || node >= nodes_.size()) return std::nullopt;
     const std::size_t head = (node - 1) % (n_head_ + 1);
     if (head == n_head_) return std::nullopt;
@@ -81,11 +81,12 @@ class GraphLayout {
 /// The kind of a node, added to the graph's where it is the first of it.
 std::size_t node_kind(std::size_t node, const GraphLayout& layout,
                       const std::optional<HeadTypes>& types, Graph& graph) {
-  const std::optional<std::size_t> unit = layout.unit(node);
+  const std::optional<std::size_t> head_index = layout.head_index(node);
   Graph::Kind kind{"embeddings, MLPs, logits", colour_of_no_head};
-  if (unit && types && types->primary[*unit]) {
-    kind = {spaced(types->names[*types->primary[*unit]]) + " head", *types->primary[*unit]};
-  } else if (unit) {
+  if (head_index && types && types->primary[*head_index]) {
+    kind = {spaced(types->names[*types->primary[*head_index]]) + " head",
+            *types->primary[*head_index]};
+  } else if (head_index) {
     kind = {"other head", no_colour};
   }
   const auto same = std::ranges::find(graph.node_kinds, kind.label, &Graph::Kind::label);

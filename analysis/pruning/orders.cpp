@@ -6,7 +6,7 @@
 
 namespace headscope {
 
-std::vector<Index> ascending_units(const Array& scores) {
+std::vector<Index> ascending_heads(const Array& scores) {
   std::vector<Index> order(scores.size());
   std::iota(order.begin(), order.end(), Index{0});
   std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {

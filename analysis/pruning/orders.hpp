@@ -8,11 +8,11 @@
 
 namespace headscope {
 
-/// Units (layer * n_head + head) by ascending score; ties by unit, NaN last.
+/// Indices of heads (layer * n_head + head) by ascending score; ties by index, NaN last.
 /// @param scores  layer x head.
-std::vector<Index> ascending_units(const Array& scores);
+std::vector<Index> ascending_heads(const Array& scores);
 
-/// The mask that removes the first `count` units of an order.
+/// The mask that removes the first `count` heads of an order.
 /// @return n_head x n_layer.
 HeadMask mask_without(const std::vector<Index>& order, Index count, Index n_layer, Index n_head);
 

@@ -87,8 +87,8 @@ class Pruning : public CorpusAnalysis {
       return {.forward_passes = static_cast<double>(n_mask)};
     }
     // Every ablation of each head runs from the head's layer on; then the gradient.
-    const double n_unit = static_cast<double>(model_.config.n_layer * model_.config.n_head);
-    return {.forward_passes = 0.5 * n_unit * n_ablation_row + 3};
+    const double n_head_total = static_cast<double>(model_.config.n_layer * model_.config.n_head);
+    return {.forward_passes = 0.5 * n_head_total * n_ablation_row + 3};
   }
 
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
@@ -273,10 +273,11 @@ class Pruning::Effects : public PieceObserver {
   /// Zero ablation of a sample of heads by float32 products.
   /// @param variants  of which the zero ablations are chosen.
   void sample_float32(const std::vector<HeadVariant>& variants) {
-    const Index n_head = config_.n_head, n_unit = config_.n_layer * n_head;
-    const Index n_method = variants.size() / n_unit;
+    const Index n_head = config_.n_head, n_head_total = config_.n_layer * n_head;
+    const Index n_method = variants.size() / n_head_total;
     std::vector<HeadVariant> sample;
-    for (const Index unit : precision_sample(n_unit)) sample.push_back(variants[unit * n_method]);
+    for (const Index head_index : precision_sample(n_head_total))
+      sample.push_back(variants[head_index * n_method]);
     const std::vector<TokenLoss> losses =
         analysis_.ablation_.float32_losses(SequenceBatch::of_document(tokens_), sample);
     Array& row = statistics_.row("float32", {sample.size()});
@@ -313,9 +314,9 @@ class Pruning::Effects : public PieceObserver {
   /// Of a document that is not ablated.
   void add_first_order() {
     const Array importance = importance_of_piece();
-    const std::size_t n_unit = importance.part(0).size();
+    const std::size_t n_head_total = importance.part(0).size();
     std::vector<float> increases;
-    for (std::size_t i = n_unit; i < importance.size(); ++i) {
+    for (std::size_t i = n_head_total; i < importance.size(); ++i) {
       increases.push_back(static_cast<float>(-importance.values[i]));
     }
     statistics_.add("other_first_order",
@@ -339,15 +340,15 @@ class Pruning::Effects : public PieceObserver {
 /// Collects the distinct masks of all orders and steps.
 void Pruning::plan_curves(const Statistics& earlier) {
   const ModelConfig& config = model_.config;
-  const Index n_unit = config.n_layer * config.n_head;
+  const Index n_head_total = config.n_layer * config.n_head;
   masks_.clear();
   mask_users_.clear();
   std::map<std::string, std::size_t> known;
   const std::vector<std::vector<Index>> orders = pruning_orders(earlier, config, settings_.seed);
   for (std::size_t order = 0; order < orders.size(); ++order) {
     for (std::size_t step = 0; step < n_curve_step; ++step) {
-      const HeadMask mask =
-          mask_without(orders[order], n_pruned_at(step, n_unit), config.n_layer, config.n_head);
+      const HeadMask mask = mask_without(orders[order], n_pruned_at(step, n_head_total),
+                                         config.n_layer, config.n_head);
       const auto [place, is_new] =
           known.try_emplace(std::string(mask.begin(), mask.end()), masks_.size());
       if (is_new) {
@@ -417,28 +418,29 @@ std::unique_ptr<PieceObserver> Pruning::begin_piece(const Piece& piece,
 
 std::uint64_t memory(const RunShape& run) {
   const ModelConfig& config = run.config;
-  const std::uint64_t n_unit = run.n_unit(), values = config.d_model * run.n_token;
+  const std::uint64_t n_head_total = run.n_head_total(), values = config.d_model * run.n_token;
   const auto& options = run.settings.own<PruningOptions>();
   const std::uint64_t n_document = options.n_document_ablated(run.n_document);
   const bool has_others = n_document < options.n_document_used(run.n_document);
   // Sums of blocks of documents that are not ablated, and what results take from them.
   const std::uint64_t others =
-      has_others ? n_document_block * n_unit *
+      has_others ? n_document_block * n_head_total *
                        (n_first_order * (Statistics::added_bytes + sizeof(double)) +
                         n_ablation_row * sizeof(double))
                  : 0;
   // donor_z_, all layers; z of the mean, one layer.
   const std::uint64_t donors = config.n_layer * values + values;
-  const std::uint64_t row = (2 * n_ablation_row + n_importance_row + 1) * n_unit + config.n_layer +
-                            n_direct_part + 2 * n_curve_step * n_curve_order + n_precision_sample;
+  const std::uint64_t row = (2 * n_ablation_row + n_importance_row + 1) * n_head_total +
+                            config.n_layer + n_direct_part + 2 * n_curve_step * n_curve_order +
+                            n_precision_sample;
   const std::uint64_t direct =
-      2 * values * sizeof(float) + (n_unit + config.n_layer) * run.n_token * sizeof(double);
+      2 * values * sizeof(float) + (n_head_total + config.n_layer) * run.n_token * sizeof(double);
   const Engines engines = run.settings.engines();
   return HeadAblation::bytes(config, run.n_token, run.n_thread, engines,
                              run.settings.ablation(config.d_vocab).sample) +
          std::max(HeadGradient::bytes(config, run.n_token, run.n_thread, engines),
                   Forward::bytes(config, run.n_token, false)) +
-         donors * sizeof(float) + direct + n_curve_order * n_curve_step * n_unit + others +
+         donors * sizeof(float) + direct + n_curve_order * n_curve_step * n_head_total + others +
          n_document * row * Statistics::row_bytes;
 }
 

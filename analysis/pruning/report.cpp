@@ -14,7 +14,7 @@ std::string one_head_line(const ResultsGroup& group) {
   if (!most) return "";
   const double baseline = group.variable("loss_baseline").values.values[0];
   const std::string text =
-      "Setting " + unit_text(*most, cost.shape[1]) + " to zero costs most: the loss rises by " +
+      "Setting " + head_text(*most, cost.shape[1]) + " to zero costs most: the loss rises by " +
       number_text(cost.values[*most], 3) + " nats (" + percent(cost.values[*most] / baseline) +
       " of " + number_text(baseline, 3) + ", the loss on the documents of this analysis).";
   const double n_interval = group.variable("n_interval").values(0);

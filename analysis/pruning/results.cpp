@@ -690,7 +690,7 @@ std::string summary_text(const ResultsGroup& group, const DocumentRows& rows) {
               &correlation = group.variable("importance_correlation").values;
   const std::size_t worst = largest(increase.part(0).values).value_or(0);
   return loss_text(group, rows) + " The head whose removal costs most is " +
-         unit_text(worst, increase.shape[2]) + " (+" + number_text(increase.values[worst], 3) +
+         head_text(worst, increase.shape[2]) + " (+" + number_text(increase.values[worst], 3) +
          " nats). " + harmless_text(group) +
          " The importance of Michel et al., |sum of z.g| per example, ranks heads as zero ablation "
          "does with a Spearman correlation of " +
@@ -716,8 +716,8 @@ std::vector<std::vector<Index>> pruning_orders(const Statistics& statistics,
   const PhaseWeights even = even_documents(rows);
   const Array zero = loss_increases(rows, even).part(0);
   const Array per_example = mean_importance(rows, even.ablated).part(1);
-  std::vector<std::vector<Index>> orders{ascending_units(zero),
-                                         ascending_units(normalized_by_layer(per_example))};
+  std::vector<std::vector<Index>> orders{ascending_heads(zero),
+                                         ascending_heads(normalized_by_layer(per_example))};
   for (std::size_t i = 0; i < n_random_order; ++i) {
     orders.push_back(
         permutation(config.n_layer * config.n_head, CounterRandom(CounterRandom(seed).value(i))));

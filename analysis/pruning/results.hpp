@@ -23,16 +23,16 @@ inline constexpr Index n_precision_sample = 8;
 
 /// Units (layer * n_head + head) ablated by float32 products too, spread evenly; all if they are
 /// few.
-inline std::vector<Index> precision_sample(Index n_unit) {
-  const Index count = std::min(n_precision_sample, n_unit);
-  std::vector<Index> units;
-  for (Index i = 0; i < count; ++i) units.push_back(i * n_unit / count);
-  return units;
+inline std::vector<Index> precision_sample(Index n_head_total) {
+  const Index count = std::min(n_precision_sample, n_head_total);
+  std::vector<Index> head_indices;
+  for (Index i = 0; i < count; ++i) head_indices.push_back(i * n_head_total / count);
+  return head_indices;
 }
 
-/// Heads removed at a curve step: floor(step / 10 * n_unit).
-inline Index n_pruned_at(std::size_t step, Index n_unit) {
-  return step * n_unit / (n_curve_step - 1);
+/// Heads removed at a curve step: floor(step / 10 * n_head_total).
+inline Index n_pruned_at(std::size_t step, Index n_head_total) {
+  return step * n_head_total / (n_curve_step - 1);
 }
 
 /// The orders of the pruning curves: by zero ablation, by importance, and random orders.

@@ -17,8 +17,8 @@ constexpr double least_gain = 0.10;
 /// without each head.
 struct TaskOfRelation {
   std::string task, relation;
-  std::vector<bool> looks;   ///< by unit
-  std::vector<double> loss;  ///< nats, by unit: minus margin_change by zero ablation
+  std::vector<bool> looks;   ///< by head
+  std::vector<double> loss;  ///< nats, by head: minus margin_change by zero ablation
 };
 
 /// Heads that follow the relation in either direction: relation_accuracy_heldout at least
@@ -28,14 +28,14 @@ std::vector<bool> heads_that_look(const ResultsGroup& classification, std::size_
               q = classification.variable("relation_q").values.part(relation),
               baseline = classification.variable("relation_baseline_heldout").values.part(relation),
               tested = classification.variable("relation_tested").values.part(relation);
-  const std::size_t n_unit = accuracy.size() / accuracy.shape[0];
-  std::vector<bool> looks(n_unit, false);
+  const std::size_t n_head_total = accuracy.size() / accuracy.shape[0];
+  std::vector<bool> looks(n_head_total, false);
   for (std::size_t direction = 0; direction < accuracy.shape[0]; ++direction) {
     if (tested(direction) != 1) continue;
-    for (std::size_t unit = 0; unit < n_unit; ++unit) {
-      const std::size_t i = direction * n_unit + unit;
+    for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
+      const std::size_t i = direction * n_head_total + head_index;
       if (q.values[i] < significant_q && accuracy.values[i] >= baseline(direction) + least_gain) {
-        looks[unit] = true;
+        looks[head_index] = true;
       }
     }
   }
@@ -69,9 +69,9 @@ double mean_difference(const std::vector<TaskOfRelation>& tasks, Index n_head) {
   for (const TaskOfRelation& task : tasks) {
     for (Index first = 0; first < task.loss.size(); first += n_head) {
       double marked = 0, others = 0, n_marked = 0;
-      for (Index unit = first; unit < first + n_head; ++unit) {
-        (task.looks[unit] ? marked : others) += task.loss[unit];
-        n_marked += task.looks[unit] ? 1 : 0;
+      for (Index head_index = first; head_index < first + n_head; ++head_index) {
+        (task.looks[head_index] ? marked : others) += task.loss[head_index];
+        n_marked += task.looks[head_index] ? 1 : 0;
       }
       const double n_other = static_cast<double>(n_head) - n_marked;
       if (n_marked == 0 || n_other == 0) continue;
@@ -152,8 +152,9 @@ std::optional<Claim> looks_does_claim(const ResultsGroup& group, const Results& 
   std::string by_task;
   for (const TaskOfRelation& task : tasks) {
     std::string heads;
-    for (Index unit = 0; unit < task.looks.size(); ++unit) {
-      if (task.looks[unit]) heads += (heads.empty() ? "" : ", ") + unit_text(unit, n_head);
+    for (Index head_index = 0; head_index < task.looks.size(); ++head_index) {
+      if (task.looks[head_index])
+        heads += (heads.empty() ? "" : ", ") + head_text(head_index, n_head);
     }
     by_task +=
         (by_task.empty() ? "" : "; ") + spaced(task.task) + ": " + (heads.empty() ? "none" : heads);

@@ -16,8 +16,8 @@ constexpr std::size_t most_panels = 12;
 const char* const first_tasks =
     " The first tasks that some head changes, at most 12 and in whole rows.";
 
-std::string unit_name(const ResultsGroup& group, std::size_t unit) {
-  return unit_text(unit, group.dimensions.at("head").size());
+std::string head_name(const ResultsGroup& group, std::size_t head_index) {
+  return head_text(head_index, group.dimensions.at("head").size());
 }
 
 /// Tasks whose margin changes significantly without some head.
@@ -45,26 +45,27 @@ Figure heads_figure(const ResultsGroup& group) {
   const Array change = group.variable("margin_change").values.part(0),
               q = group.variable("margin_change_q").values.part(0);
   const std::vector<std::size_t> tasks = tasks_with_heads(group);
-  const std::size_t n_unit = change.size() / change.shape[0];
+  const std::size_t n_head_total = change.size() / change.shape[0];
   Heatmap map;
   map.row_title = "task";
   map.column_title = "head";
   map.value_title = "margin change (of the task's largest)";
   map.scale = ColourScale::diverging;
-  for (std::size_t unit = 0; unit < n_unit; ++unit) {
-    const bool named = n_unit <= most_named || unit % group.dimensions.at("head").size() == 0;
-    map.column_labels.push_back(named ? unit_name(group, unit) : "");
+  for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
+    const bool named =
+        n_head_total <= most_named || head_index % group.dimensions.at("head").size() == 0;
+    map.column_labels.push_back(named ? head_name(group, head_index) : "");
   }
-  HeatmapPanel panel{"", Array({tasks.size(), n_unit}), Array({tasks.size(), n_unit})};
+  HeatmapPanel panel{"", Array({tasks.size(), n_head_total}), Array({tasks.size(), n_head_total})};
   for (std::size_t row = 0; row < tasks.size(); ++row) {
     map.row_labels.push_back(spaced(group.dimensions.at("task").text[tasks[row]]));
     const std::vector<double> changes = change.part(tasks[row]).values,
                               q_values = q.part(tasks[row]).values;
     double most = 0;
     for (const double each : changes) most = std::fmax(most, std::abs(each));
-    for (std::size_t unit = 0; unit < n_unit; ++unit) {
-      panel.values(row, unit) = changes[unit] / most;
-      panel.marked(row, unit) = q_values[unit] < significant_q ? 1 : 0;
+    for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
+      panel.values(row, head_index) = changes[head_index] / most;
+      panel.marked(row, head_index) = q_values[head_index] < significant_q ? 1 : 0;
     }
   }
   map.panels.push_back(std::move(panel));
@@ -83,15 +84,16 @@ Figure heads_figure(const ResultsGroup& group) {
 Figure carriers_figure(const ResultsGroup& group) {
   constexpr std::size_t most_heads = 5;
   const Variable& change = group.variable("margin_change");
-  const std::size_t n_task = change.values.shape[1], n_unit = change.values.size() / 2 / n_task;
+  const std::size_t n_task = change.values.shape[1],
+                    n_head_total = change.values.size() / 2 / n_task;
   Chart chart;
   chart.x_title = "head, by margin lost";
   chart.y_title = "margin lost (nats per pair)";
   chart.own_axes = true;
   for (std::size_t i = 1; i <= most_heads; ++i) chart.x_labels.push_back(std::to_string(i));
   for (const std::size_t task : shown_tasks(group)) {
-    std::vector<std::size_t> order(n_unit);
-    std::iota(order.begin(), order.end(), task * n_unit);
+    std::vector<std::size_t> order(n_head_total);
+    std::iota(order.begin(), order.end(), task * n_head_total);
     std::erase_if(order, [&](std::size_t i) { return std::isnan(change.values.values[i]); });
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return change.values.values[i]; });
     order.resize(std::min(most_heads, order.size()));
@@ -104,7 +106,7 @@ Figure carriers_figure(const ResultsGroup& group) {
       heads.y.push_back(-lost.value);
       heads.low.push_back(-lost.high);
       heads.high.push_back(-lost.low);
-      heads.point_labels.push_back(unit_name(group, i % n_unit));
+      heads.point_labels.push_back(head_name(group, i % n_head_total));
       has_intervals &= lost.has_interval();
     }
     if (!has_intervals) {
@@ -137,8 +139,9 @@ Series head_points(const ResultsGroup& group, const std::vector<double>& x,
   heads.style = Series::Style::points;
   heads.x = x;
   heads.y = y;
-  for (std::size_t unit = 0; unit < y.size(); ++unit) {
-    heads.point_labels.push_back(std::abs(y[unit]) >= named_from ? unit_name(group, unit) : "");
+  for (std::size_t head_index = 0; head_index < y.size(); ++head_index) {
+    heads.point_labels.push_back(
+        std::abs(y[head_index]) >= named_from ? head_name(group, head_index) : "");
   }
   return heads;
 }
@@ -194,8 +197,8 @@ std::optional<Figure> looks_does_figure(const ResultsGroup& group, const Results
     std::vector<double> best = accuracy.part(0).values;
     for (std::size_t direction = 1; direction < accuracy.shape[0]; ++direction) {
       const std::vector<double> other = accuracy.part(direction).values;
-      for (std::size_t unit = 0; unit < best.size(); ++unit) {
-        best[unit] = std::fmax(best[unit], other[unit]);
+      for (std::size_t head_index = 0; head_index < best.size(); ++head_index) {
+        best[head_index] = std::fmax(best[head_index], other[head_index]);
       }
     }
     chart.panels.push_back({spaced(group.dimensions.at("task").text[task]) + " (" + name + ")",

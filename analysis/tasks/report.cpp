@@ -15,13 +15,14 @@ std::string needed_text(const ResultsGroup& group, std::size_t task) {
   if (group.variable("has_margin").values(task) == 0) return "the model cannot do this task";
   constexpr std::size_t most = 3;
   const Array share = group.variable("share_lost").values.part(task);
-  const std::vector<Index> units = needed_units(group, task);
+  const std::vector<Index> head_indices = needed_heads(group, task);
   std::string text;
-  for (std::size_t i = 0; i < std::min(most, units.size()); ++i) {
-    text += (text.empty() ? "" : ", ") + unit_text(units[i], share.shape[1]) + " (" +
-            percent(share.values[units[i]]) + ")";
+  for (std::size_t i = 0; i < std::min(most, head_indices.size()); ++i) {
+    text += (text.empty() ? "" : ", ") + head_text(head_indices[i], share.shape[1]) + " (" +
+            percent(share.values[head_indices[i]]) + ")";
   }
-  if (units.size() > most) text += " and " + std::to_string(units.size() - most) + " more";
+  if (head_indices.size() > most)
+    text += " and " + std::to_string(head_indices.size() - most) + " more";
   return text.empty() ? "none" : text;
 }
 

@@ -155,7 +155,7 @@ class ResultsBuilder {
     for (std::size_t ablation = 0; ablation < n_task_ablation; ++ablation) {
       std::vector<double> of_ablation;
       for (const TaskValues& task : values_) {
-        for (std::size_t i = ablation * n_unit(); i < (ablation + 1) * n_unit(); ++i) {
+        for (std::size_t i = ablation * n_head_total(); i < (ablation + 1) * n_head_total(); ++i) {
           change.push_back(task.change[i]);
           of_ablation.push_back(task.p[i]);
           correct.push_back(task.correct_change[i]);
@@ -186,11 +186,11 @@ class ResultsBuilder {
   }
 
  private:
-  std::size_t n_unit() const { return config_.n_layer * config_.n_head; }
+  std::size_t n_head_total() const { return config_.n_layer * config_.n_head; }
 
   std::vector<double> zero_change(const TaskValues& task) const {
     std::vector<double> change;
-    for (std::size_t head_index = 0; head_index < n_unit(); ++head_index) {
+    for (std::size_t head_index = 0; head_index < n_head_total(); ++head_index) {
       change.push_back(task.change[head_index].value);
     }
     return change;
@@ -209,7 +209,7 @@ class ResultsBuilder {
     for (std::size_t task = 0; task < tasks_.size(); ++task) {
       if (!can_do(values_[task])) continue;
       has_margin(task) = 1;
-      for (std::size_t head_index = 0; head_index < n_unit(); ++head_index) {
+      for (std::size_t head_index = 0; head_index < n_head_total(); ++head_index) {
         const auto [layer, head] = HeadIndex::of(head_index, config_.n_head);
         if (!(q(0, task, layer, head) < significant_q && q(1, task, layer, head) < significant_q)) {
           continue;
@@ -246,7 +246,7 @@ TaskSums::TaskSums(std::size_t task) {
   n_direct_effect = name("n_direct_effect");
 }
 
-std::vector<Index> needed_units(const ResultsGroup& group, std::size_t task) {
+std::vector<Index> needed_heads(const ResultsGroup& group, std::size_t task) {
   const Array share = group.variable("share_lost").values.part(task);
   const double from = group.variable("needed_from").values(task);
   std::vector<Index> needed;

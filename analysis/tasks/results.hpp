@@ -41,7 +41,7 @@ Presentation tasks_presentation();
 std::string tasks_summary(const ResultsGroup& group);
 
 /// The heads a task needs, by `share_lost`, greatest first.
-std::vector<Index> needed_units(const ResultsGroup& group, std::size_t task);
+std::vector<Index> needed_heads(const ResultsGroup& group, std::size_t task);
 
 /// The claim that heads that look along a relation are those a task about it needs, from the
 /// relations that classification found; nothing if no task has a relation.

@@ -49,8 +49,8 @@ class Tasks : public TaskAnalysis {
     const auto n_token = static_cast<double>(batches_[batch].n_column);
     if (pass == 0) return n_token;
     // Every ablation of each head runs from the head's layer on; then the gradient.
-    const auto n_unit = static_cast<double>(model_.config.n_layer * model_.config.n_head);
-    return n_token * (0.5 * n_unit * n_task_ablation + 4);
+    const auto n_head_total = static_cast<double>(model_.config.n_layer * model_.config.n_head);
+    return n_token * (0.5 * n_head_total * n_task_ablation + 4);
   }
 
   std::uint64_t run_batch(std::uint64_t batch, DocumentStatistics& statistics) override {
@@ -153,7 +153,7 @@ class Tasks : public TaskAnalysis {
     return {arma::uvec(columns), attribution_.differences(good, bad)};
   }
 
-  /// Margins with each head ablated: ablation x unit, of pairs.
+  /// Margins with each head ablated: ablation x head_index, of pairs.
   std::vector<std::vector<double>> ablated_margins(const PairBatch& batch,
                                                    const SequenceBatch& sequences) {
     const ModelConfig& config = model_.config;
@@ -249,10 +249,11 @@ class Tasks : public TaskAnalysis {
 
 std::uint64_t memory(const RunShape& run) {
   const ModelConfig& config = run.config;
-  const std::uint64_t n_unit = run.n_unit(), n_column = most_batch_columns(config.n_ctx);
+  const std::uint64_t n_head_total = run.n_head_total(),
+                      n_column = most_batch_columns(config.n_ctx);
   // Sums of all tasks, those of one batch and the resamples of one result.
-  const std::uint64_t effects = n_task_ablation * n_unit,
-                      sums = (n_document_block + 2) * effects + 2 * n_unit +
+  const std::uint64_t effects = n_task_ablation * n_head_total,
+                      sums = (n_document_block + 2) * effects + 2 * n_head_total +
                              config.n_layer * config.d_model + 3 * n_document_block;
   const Engines engines = run.settings.engines();
   return Forward::bytes(config, n_column, false) +

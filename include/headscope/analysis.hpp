@@ -208,7 +208,7 @@ struct RunShape {
   int n_thread = 1;
   std::uint64_t n_task = 0;
 
-  std::uint64_t n_unit() const { return config.n_layer * config.n_head; }
+  std::uint64_t n_head_total() const { return config.n_layer * config.n_head; }
 };
 
 struct RegisteredAnalysis {

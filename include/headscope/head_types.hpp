@@ -8,12 +8,12 @@
 
 namespace headscope {
 
-/// The number of layers and heads in the results. A head's unit is layer * n_head + head.
+/// The number of layers and heads in the results. A head's index is layer * n_head + head.
 struct HeadShape {
   std::size_t n_layer = 0, n_head = 0;
 
-  std::size_t n_unit() const { return n_layer * n_head; }
-  std::string text(std::size_t unit) const;  ///< `L5H1`
+  std::size_t n_head_total() const { return n_layer * n_head; }
+  std::string text(std::size_t head_index) const;  ///< `L5H1`
 };
 
 /// From the first group that has a variable by layer and head; nothing if none has.
@@ -26,8 +26,8 @@ inline constexpr const char *type_variable = "type", *primary_type_variable = "p
 /// Which head is of which type.
 struct HeadTypes {
   std::vector<std::string> names;
-  std::vector<std::vector<bool>> of_head;           ///< by unit, then type
-  std::vector<std::optional<std::size_t>> primary;  ///< by unit
+  std::vector<std::vector<bool>> of_head;           ///< by head, then type
+  std::vector<std::optional<std::size_t>> primary;  ///< by head
 };
 /// From the first group that has both variables; nothing if none does.
 std::optional<HeadTypes> head_types(const Results& results, const HeadShape& shape);

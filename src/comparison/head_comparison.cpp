@@ -72,16 +72,16 @@ void add_rank_correlation(const Variable& variable, ResultsGroup& group) {
             std::move(correlation));
 }
 
-/// The heads that each run's model has lost, by run and unit.
+/// The heads that each run's model has lost, by run and head.
 std::vector<std::vector<bool>> removed_heads(const std::vector<ComparedRun>& runs,
-                                             std::size_t n_unit, std::size_t n_head) {
+                                             std::size_t n_head_total, std::size_t n_head) {
   std::vector<std::vector<bool>> removed;
   for (const ComparedRun& run : runs) {
-    std::vector<bool>& own = removed.emplace_back(n_unit, false);
+    std::vector<bool>& own = removed.emplace_back(n_head_total, false);
     const auto found = run.results.attributes.find("pruned_heads");
     if (found == run.results.attributes.end()) continue;
     const auto* const names = std::get_if<std::string>(&found->second);
-    for (std::size_t head_index = 0; names != nullptr && head_index < n_unit; ++head_index) {
+    for (std::size_t head_index = 0; names != nullptr && head_index < n_head_total; ++head_index) {
       const std::string name = HeadIndex::of(head_index, n_head).text();
       own[head_index] = ("," + *names + ",").find("," + name + ",") != std::string::npos;
     }
@@ -93,9 +93,9 @@ std::vector<std::vector<bool>> removed_heads(const std::vector<ComparedRun>& run
 Variable with_removed(Variable primary, const std::vector<std::vector<bool>>& removed) {
   const auto type = static_cast<double>(primary.flag_meanings.size());
   bool any = false;
-  const std::size_t n_unit = removed.front().size();
+  const std::size_t n_head_total = removed.front().size();
   for (std::size_t i = 0; i < primary.values.size(); ++i) {
-    if (!removed[i / n_unit][i % n_unit]) continue;
+    if (!removed[i / n_head_total][i % n_head_total]) continue;
     primary.values.values[i] = type;
     any = true;
   }
@@ -108,12 +108,12 @@ void add_type_transition(const Variable& primary, ResultsGroup& group) {
   for (const char* const axis : {"type_from", "type_to"}) {
     group.add_dimension(Dimension::labels(axis, types));
   }
-  const std::size_t n_run = primary.values.shape[0], n_unit = primary.values.size() / n_run;
+  const std::size_t n_run = primary.values.shape[0], n_head_total = primary.values.size() / n_run;
   Array heads({n_run, types.size(), types.size()});
   for (std::size_t i = 0; i < primary.values.size(); ++i) {
-    const auto from = static_cast<std::size_t>(primary.values.values[i % n_unit]);
+    const auto from = static_cast<std::size_t>(primary.values.values[i % n_head_total]);
     const auto to = static_cast<std::size_t>(primary.values.values[i]);
-    heads(i / n_unit, from, to) += 1;
+    heads(i / n_head_total, from, to) += 1;
   }
   group.add(Variable::integer("type_transition", {"run", "type_from", "type_to"}, std::move(heads),
                               "Heads whose primary type is type_from in the first run and type_to "

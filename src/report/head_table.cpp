@@ -17,7 +17,7 @@ constexpr std::size_t most_columns = 16;  // of one variable: the offsets 0 to 8
 
 struct HeadColumn {
   std::string name;
-  std::vector<std::string> cells;  // by unit
+  std::vector<std::string> cells;  // by head
 };
 
 std::vector<std::string> number_cells(const Variable& variable, const std::vector<double>& values) {
@@ -49,18 +49,20 @@ void add_columns(const ResultsGroup& group, const Variable& variable, const Head
 
 std::vector<HeadColumn> head_columns(const Results& results, const HeadShape& shape) {
   std::vector<HeadColumn> columns{{"name", {}}, {"layer", {}}, {"head", {}}};
-  for (std::size_t unit = 0; unit < shape.n_unit(); ++unit) {
-    columns[0].cells.push_back(shape.text(unit));
-    columns[1].cells.push_back(std::to_string(unit / shape.n_head));
-    columns[2].cells.push_back(std::to_string(unit % shape.n_head));
+  for (std::size_t head_index = 0; head_index < shape.n_head_total(); ++head_index) {
+    columns[0].cells.push_back(shape.text(head_index));
+    columns[1].cells.push_back(std::to_string(head_index / shape.n_head));
+    columns[2].cells.push_back(std::to_string(head_index % shape.n_head));
   }
   if (const std::optional<HeadTypes> types = head_types(results, shape)) {
     HeadColumn primary{"primary_type", {}}, all{"types", {}};
-    for (std::size_t unit = 0; unit < shape.n_unit(); ++unit) {
-      primary.cells.push_back(types->primary[unit] ? types->names[*types->primary[unit]] : "none");
+    for (std::size_t head_index = 0; head_index < shape.n_head_total(); ++head_index) {
+      primary.cells.push_back(types->primary[head_index] ? types->names[*types->primary[head_index]]
+                                                         : "none");
       std::string names;
       for (std::size_t type = 0; type < types->names.size(); ++type) {
-        if (types->of_head[unit][type]) names += (names.empty() ? "" : "; ") + types->names[type];
+        if (types->of_head[head_index][type])
+          names += (names.empty() ? "" : "; ") + types->names[type];
       }
       all.cells.push_back(names);
     }
@@ -85,9 +87,9 @@ void write_head_table(const Results& results, const std::string& directory) {
   std::vector<std::string> cells(columns.size());
   std::ranges::transform(columns, cells.begin(), &HeadColumn::name);
   std::string text = csv_row(cells);
-  for (std::size_t unit = 0; unit < shape->n_unit(); ++unit) {
+  for (std::size_t head_index = 0; head_index < shape->n_head_total(); ++head_index) {
     std::ranges::transform(columns, cells.begin(),
-                           [&](const HeadColumn& column) { return column.cells[unit]; });
+                           [&](const HeadColumn& column) { return column.cells[head_index]; });
     text += csv_row(cells);
   }
   write_file((std::filesystem::path(directory) / head_table_name).string(), text);

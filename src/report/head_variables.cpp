@@ -33,7 +33,7 @@ std::vector<HeadSlice> head_slices(const ResultsGroup& group, const Variable& va
   if (axis_size(group, "layer") != shape.n_layer || axis_size(group, "head") != shape.n_head) {
     return {};
   }
-  const std::size_t n_slice = variable.values.size() / shape.n_unit();
+  const std::size_t n_slice = variable.values.size() / shape.n_head_total();
   if (n_slice == 0 || n_slice > most_slices) return {};
   std::vector<HeadSlice> found;
   for (const Slice& slice : slices(group, variable, {"layer", "head"})) {

@@ -12,7 +12,7 @@ namespace headscope {
 /// Null where the group has no such variable.
 const Variable* find_variable(const ResultsGroup& group, const std::string& name);
 
-/// One label of a variable's further dimensions, and for each unit a value and, where the variable
+/// One label of a variable's further dimensions, and for each head a value and, where the variable
 /// has an interval, its bounds.
 struct HeadSlice {
   std::string label;  ///< `zero`; several joined by a comma; empty where there is none

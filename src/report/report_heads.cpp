@@ -91,11 +91,12 @@ class Scores {
   std::map<std::string, std::vector<std::size_t>> places_;
 };
 
-// The first of `candidates` by `value`, largest first, as [unit, value]; units without a value are
-// left out.
+// The first of `candidates` by `value`, largest first, as [head_index, value]; heads without a
+// value are left out.
 template <typename Value>
 json leading(std::vector<std::size_t> candidates, std::size_t most, Value value, bool smallest) {
-  std::erase_if(candidates, [&](std::size_t unit) { return !std::isfinite(value(unit)); });
+  std::erase_if(candidates,
+                [&](std::size_t head_index) { return !std::isfinite(value(head_index)); });
   std::stable_sort(candidates.begin(), candidates.end(), [&](std::size_t a, std::size_t b) {
     return smallest ? value(a) < value(b) : std::abs(value(a)) > std::abs(value(b));
   });
@@ -106,38 +107,38 @@ json leading(std::vector<std::size_t> candidates, std::size_t most, Value value,
   return list;
 }
 
-std::vector<std::size_t> others(std::size_t unit, std::size_t n_unit) {
-  std::vector<std::size_t> units(n_unit);
-  std::iota(units.begin(), units.end(), 0);
-  units.erase(units.begin() + static_cast<std::ptrdiff_t>(unit));
-  return units;
+std::vector<std::size_t> others(std::size_t head_index, std::size_t n_head_total) {
+  std::vector<std::size_t> head_indices(n_head_total);
+  std::iota(head_indices.begin(), head_indices.end(), 0);
+  head_indices.erase(head_indices.begin() + static_cast<std::ptrdiff_t>(head_index));
+  return head_indices;
 }
 
-void add_nearest(const ResultsGroup& group, const NearestHeads& nearest, std::size_t n_unit,
+void add_nearest(const ResultsGroup& group, const NearestHeads& nearest, std::size_t n_head_total,
                  json& lists) {
   const Variable* const pairs = find_variable(group, nearest.variable);
   if (pairs == nullptr || pairs->dimensions.size() < 2) return;
   const std::vector<std::string> labels = pairs->dimensions.size() == 2
                                               ? std::vector<std::string>{""}
                                               : dimension_labels(group, pairs->dimensions[0]);
-  if (pairs->values.size() != labels.size() * n_unit * n_unit) return;
+  if (pairs->values.size() != labels.size() * n_head_total * n_head_total) return;
   const Variable* const chance = find_variable(group, nearest.chance);
   for (std::size_t label = 0; label < labels.size(); ++label) {
-    json by_unit = json::array();
-    for (std::size_t unit = 0; unit < n_unit; ++unit) {
-      by_unit.push_back(leading(
-          others(unit, n_unit), nearest.most,
+    json by_head = json::array();
+    for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
+      by_head.push_back(leading(
+          others(head_index, n_head_total), nearest.most,
           [&](std::size_t other) {
-            const std::size_t row = nearest.by_column ? other : unit,
-                              column = nearest.by_column ? unit : other;
-            return pairs->values.values[(label * n_unit + row) * n_unit + column];
+            const std::size_t row = nearest.by_column ? other : head_index,
+                              column = nearest.by_column ? head_index : other;
+            return pairs->values.values[(label * n_head_total + row) * n_head_total + column];
           },
           nearest.smallest));
     }
     json list = {{"title", one_line(labels[label] + nearest.title)},
                  {"about", one_line(pairs->long_name)},
                  {"alike", nearest.alike},
-                 {"units", by_unit}};
+                 {"units", by_head}};
     if (chance != nullptr && chance->values.size() == labels.size()) {
       list["chance"] = json_number(chance->values.values[label], 3);
     }
@@ -153,9 +154,9 @@ struct NamedEdge {
 // By head, its edges as [other end, effect, `k` of the port `L3H3.k`], the largest first.
 json edge_lists(std::map<std::string, std::vector<NamedEdge>>& of_name, std::size_t most,
                 const HeadShape& shape) {
-  json by_unit = json::array();
-  for (std::size_t unit = 0; unit < shape.n_unit(); ++unit) {
-    std::vector<NamedEdge>& edges = of_name[HeadIndex::of(unit, shape.n_head).text()];
+  json by_head = json::array();
+  for (std::size_t head_index = 0; head_index < shape.n_head_total(); ++head_index) {
+    std::vector<NamedEdge>& edges = of_name[HeadIndex::of(head_index, shape.n_head).text()];
     std::ranges::stable_sort(edges, std::greater(),
                              [](const NamedEdge& edge) { return std::abs(edge.effect); });
     json list = json::array();
@@ -163,9 +164,9 @@ json edge_lists(std::map<std::string, std::vector<NamedEdge>>& of_name, std::siz
       list.push_back(
           {one_line(edges[i].other), json_number(edges[i].effect, 3), one_line(edges[i].port)});
     }
-    by_unit.push_back(std::move(list));
+    by_head.push_back(std::move(list));
   }
-  return by_unit;
+  return by_head;
 }
 
 void add_edges(const ResultsGroup& group, const EdgeLists& edges, const HeadShape& shape,
@@ -214,19 +215,19 @@ void add_best_rows(const ResultsGroup& group, const BestRows& table, const HeadS
   for (const Variable* variable : {baseline, count, eligible}) {
     if (variable == nullptr || variable->values.size() != rows.size()) return;
   }
-  json by_unit = json::array();
-  for (std::size_t unit = 0; unit < shape.n_unit(); ++unit) {
+  json by_head = json::array();
+  for (std::size_t head_index = 0; head_index < shape.n_head_total(); ++head_index) {
     std::vector<std::pair<double, std::size_t>> gains;
     for (std::size_t row = 0; row < rows.size(); ++row) {
-      const double gain = rows[row].values[unit] - baseline->values.values[row];
+      const double gain = rows[row].values[head_index] - baseline->values.values[row];
       if (gain > 0 && eligible->values.values[row] == 1) gains.emplace_back(-gain, row);
     }
     std::sort(gains.begin(), gains.end());
     json list = json::array();
     for (const auto& [gain, row] : gains) {
-      list.push_back({row, json_number(rows[row].values[unit], 3)});
+      list.push_back({row, json_number(rows[row].values[head_index], 3)});
     }
-    by_unit.push_back(std::move(list));
+    by_head.push_back(std::move(list));
   }
   json of_row = json::array();
   for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -237,7 +238,7 @@ void add_best_rows(const ResultsGroup& group, const BestRows& table, const HeadS
   tables.push_back({{"title", one_line(table.title)},
                     {"headings", json_texts(table.headings)},
                     {"rows", of_row},
-                    {"units", by_unit}});
+                    {"units", by_head}});
 }
 
 json types(const Results& results, const HeadShape& shape) {
@@ -272,10 +273,10 @@ json reasons(const Results& results, const std::vector<Presentation>& presentati
   if (!types || presented == presentations.end()) return nullptr;
   const ResultsGroup& group = results.group(presented->group);
   const TypeReasons& names = presented->reasons;
-  const std::size_t n_unit = shape.n_unit(), n_type = types->names.size();
+  const std::size_t n_head_total = shape.n_head_total(), n_type = types->names.size();
   const auto numbers_of = [&](const std::string& name, std::size_t place) -> json {
     const Variable* const variable = find_variable(group, name);
-    if (variable == nullptr || variable->values.size() != n_type * n_unit) return nullptr;
+    if (variable == nullptr || variable->values.size() != n_type * n_head_total) return nullptr;
     return json_number(variable->values.values[place]);
   };
   const auto text_of = [&](const std::string& name, std::size_t place, std::size_t count) {
@@ -286,7 +287,7 @@ json reasons(const Results& results, const std::vector<Presentation>& presentati
   const auto notes_of = [&](std::size_t place) {
     json notes = json::array();
     for (const Variable& variable : group.variables) {
-      if (variable.text.size() != n_type * n_unit || variable.name == names.about) continue;
+      if (variable.text.size() != n_type * n_head_total || variable.name == names.about) continue;
       if (!variable.text[place].empty()) notes.push_back(one_line(variable.text[place]));
     }
     return notes;
@@ -295,16 +296,17 @@ json reasons(const Results& results, const std::vector<Presentation>& presentati
   for (std::size_t type = 0; type < n_type; ++type) {
     rules.push_back(text_of(names.rule, type, n_type));
   }
-  for (std::size_t unit = 0; unit < n_unit; ++unit) {
+  for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
     json held = json::object();
     for (std::size_t type = 0; type < n_type; ++type) {
-      if (!types->of_head[unit][type]) continue;
-      const std::size_t place = type * n_unit + unit;
-      held[one_line(types->names[type])] = {{"score", numbers_of(names.score, place)},
-                                            {"baseline", numbers_of(names.baseline, place)},
-                                            {"threshold", numbers_of(names.threshold, place)},
-                                            {"about", text_of(names.about, place, n_type * n_unit)},
-                                            {"notes", notes_of(place)}};
+      if (!types->of_head[head_index][type]) continue;
+      const std::size_t place = type * n_head_total + head_index;
+      held[one_line(types->names[type])] = {
+          {"score", numbers_of(names.score, place)},
+          {"baseline", numbers_of(names.baseline, place)},
+          {"threshold", numbers_of(names.threshold, place)},
+          {"about", text_of(names.about, place, n_type * n_head_total)},
+          {"notes", notes_of(place)}};
     }
     heads.push_back(std::move(held));
   }
@@ -313,7 +315,7 @@ json reasons(const Results& results, const std::vector<Presentation>& presentati
 
 // The examples of all groups, by head: type, text, and which characters of it are what.
 json examples(const Results& results, const HeadShape& shape) {
-  json by_unit(shape.n_unit(), json::array());
+  json by_head(shape.n_head_total(), json::array());
   for (const ResultsGroup& group : results.groups) {
     if (!is_one_table(group)) continue;
     const Array& layer = group.variable("layer").values;
@@ -326,9 +328,10 @@ json examples(const Results& results, const HeadShape& shape) {
       return one_line(group.variable(name).text.at(i));
     };
     for (std::size_t i = 0; i < layer.size(); ++i) {
-      const double unit = layer.values[i] * static_cast<double>(shape.n_head) + head.values.at(i);
-      if (!(unit >= 0 && unit < static_cast<double>(shape.n_unit()))) continue;
-      by_unit[static_cast<std::size_t>(unit)].push_back(
+      const double head_index =
+          layer.values[i] * static_cast<double>(shape.n_head) + head.values.at(i);
+      if (!(head_index >= 0 && head_index < static_cast<double>(shape.n_head_total()))) continue;
+      by_head[static_cast<std::size_t>(head_index)].push_back(
           {{"type", text("type", i)},
            {"about", text("about", i)},
            {"text", text("text", i)},
@@ -339,7 +342,7 @@ json examples(const Results& results, const HeadShape& shape) {
            {"found", group.variable("found").values.values.at(i) == 1}});
     }
   }
-  return by_unit;
+  return by_head;
 }
 
 }  // namespace
@@ -351,7 +354,7 @@ std::string head_data_json(const Results& results, const std::vector<Presentatio
   const Scores scores(results, presentations, *shape);
   json lists = json::array(), edges = json::array(), tables = json::array();
   for (const auto& [group, nearest] : items_of(results, presentations, &Presentation::nearest)) {
-    add_nearest(*group, *nearest, shape->n_unit(), lists);
+    add_nearest(*group, *nearest, shape->n_head_total(), lists);
   }
   for (const auto& [group, item] : items_of(results, presentations, &Presentation::edges)) {
     add_edges(*group, *item, *shape, edges);

@@ -50,9 +50,9 @@ std::string head_map(const HeadShape& shape) {
   for (std::size_t layer = 0; layer < shape.n_layer; ++layer) {
     html += "<tr><th scope=\"row\">L" + std::to_string(layer) + "</th>";
     for (std::size_t head = 0; head < shape.n_head; ++head) {
-      const std::size_t unit = layer * shape.n_head + head;
-      html += "<td><button type=\"button\" data-unit=\"" + std::to_string(unit) + "\">" +
-              shape.text(unit) + "</button></td>";
+      const std::size_t head_index = layer * shape.n_head + head;
+      html += "<td><button type=\"button\" data-unit=\"" + std::to_string(head_index) + "\">" +
+              shape.text(head_index) + "</button></td>";
     }
     html += "</tr>\n";
   }

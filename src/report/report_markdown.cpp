@@ -107,11 +107,14 @@ std::string head_map_text(const Results& results) {
     names += " H" + std::to_string(head) + " |";
     rule += "---|";
   }
-  for (std::size_t unit = 0; unit < shape->n_unit(); ++unit) {
-    if (unit % shape->n_head == 0) {
-      rows += (unit > 0 ? "\n" : "") + ("| **L" + std::to_string(unit / shape->n_head) + "** |");
+  for (std::size_t head_index = 0; head_index < shape->n_head_total(); ++head_index) {
+    if (head_index % shape->n_head == 0) {
+      rows += (head_index > 0 ? "\n" : "") +
+              ("| **L" + std::to_string(head_index / shape->n_head) + "** |");
     }
-    rows += " " + (types->primary[unit] ? plain(types->names[*types->primary[unit]]) : "–") + " |";
+    rows += " " +
+            (types->primary[head_index] ? plain(types->names[*types->primary[head_index]]) : "–") +
+            " |";
   }
   return names + "\n" + rule + "\n" + rows + "\n\n";
 }

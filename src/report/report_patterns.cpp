@@ -37,7 +37,7 @@ std::optional<Weighting> weighting(const Variable& variable, const HeadShape& sh
   const std::size_t n = extents.empty() ? 0 : extents.back();
   if (n == 0) return std::nullopt;
   if (extents == Shape{shape.n_layer, shape.n_head, n, n})
-    return {{title, &variable, shape.n_unit()}};
+    return {{title, &variable, shape.n_head_total()}};
   if (extents == Shape{shape.n_layer, n, n}) return {{title, &variable, shape.n_layer}};
   return std::nullopt;
 }
@@ -50,7 +50,7 @@ std::vector<Weighting> weightings(const ResultsGroup& group, const HeadShape& sh
     if (!is_pattern(variable)) continue;
     const std::string title = found.empty() ? "attention" : one_line(spaced(variable.name));
     const std::optional<Weighting> each = weighting(variable, shape, title);
-    const bool fits = each && (found.empty() ? each->n_matrix == shape.n_unit()
+    const bool fits = each && (found.empty() ? each->n_matrix == shape.n_head_total()
                                              : each->n_token() == found.front().n_token());
     if (fits) found.push_back(*each);
   }
@@ -99,7 +99,7 @@ nlohmann::json packed(const Weighting& weighting, const HeadShape& shape, std::s
   }
   return {{"title", weighting.title},
           {"units", one_line(weighting.variable->units)},
-          {"shared", weighting.n_matrix != shape.n_unit()},
+          {"shared", weighting.n_matrix != shape.n_head_total()},
           {"largest", largest},
           {"bytes", base64(bytes)}};
 }

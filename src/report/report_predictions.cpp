@@ -19,7 +19,7 @@ json predictions(const Results& results, const HeadShape& shape) {
       continue;
     const std::size_t count = text->text.size();
     if (probability->values.shape.size() != 2 || probability->values.size() != count ||
-        logit->values.size() != count || effect->values.size() != count * shape.n_unit()) {
+        logit->values.size() != count || effect->values.size() != count * shape.n_head_total()) {
       continue;
     }
     std::vector<std::string> labels;

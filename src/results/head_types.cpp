@@ -6,8 +6,8 @@
 
 namespace headscope {
 
-std::string HeadShape::text(std::size_t unit) const {
-  return HeadIndex::of(unit, n_head).text();
+std::string HeadShape::text(std::size_t head_index) const {
+  return HeadIndex::of(head_index, n_head).text();
 }
 
 std::optional<HeadShape> head_shape(const Results& results) {
@@ -19,7 +19,7 @@ std::optional<HeadShape> head_shape(const Results& results) {
       if (!has_axis("layer") || !has_axis("head")) continue;
       const HeadShape shape{group.dimensions.at("layer").size(),
                             group.dimensions.at("head").size()};
-      if (shape.n_unit() > 0) return shape;
+      if (shape.n_head_total() > 0) return shape;
     }
   }
   return std::nullopt;
@@ -35,23 +35,23 @@ std::optional<HeadTypes> head_types(const Results& results, const HeadShape& sha
   if (type.dimensions.size() != 3) return std::nullopt;
   HeadTypes types;
   types.names = group->dimensions.at(type.dimensions[0]).text;
-  const std::size_t n_unit = shape.n_unit();
-  if (types.names.empty() || type.values.size() != types.names.size() * n_unit ||
-      primary.values.size() != n_unit) {
+  const std::size_t n_head_total = shape.n_head_total();
+  if (types.names.empty() || type.values.size() != types.names.size() * n_head_total ||
+      primary.values.size() != n_head_total) {
     return std::nullopt;
   }
-  types.of_head.assign(n_unit, std::vector<bool>(types.names.size()));
-  types.primary.resize(n_unit);
-  for (std::size_t unit = 0; unit < n_unit; ++unit) {
+  types.of_head.assign(n_head_total, std::vector<bool>(types.names.size()));
+  types.primary.resize(n_head_total);
+  for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
     for (std::size_t i = 0; i < types.names.size(); ++i) {
-      types.of_head[unit][i] = type.values.values[i * n_unit + unit] == 1;
+      types.of_head[head_index][i] = type.values.values[i * n_head_total + head_index] == 1;
     }
-    const double code = primary.values.values[unit];
+    const double code = primary.values.values[head_index];
     if (!(code >= 0 && code < static_cast<double>(primary.flag_meanings.size()))) continue;
     const auto found =
         std::ranges::find(types.names, primary.flag_meanings[static_cast<std::size_t>(code)]);
     if (found != types.names.end()) {
-      types.primary[unit] = static_cast<std::size_t>(found - types.names.begin());
+      types.primary[head_index] = static_cast<std::size_t>(found - types.names.begin());
     }
   }
   return types;

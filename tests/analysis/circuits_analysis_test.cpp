@@ -450,14 +450,15 @@ TEST(CircuitsOfGpt2Small, ShowTheKnownPreviousTokenAndInductionHeads) {
   settings.n_null = 10;
   const ResultsGroup group = circuits_of(load_model(path), settings);
   const Array& scores = group.variable("composition").values;
-  const auto unit = [](Index layer, Index head) { return layer * 12 + head; };
+  const auto head_index = [](Index layer, Index head) { return layer * 12 + head; };
   // L4H11 attends to the previous token; the induction heads L5H1, L5H5, L6H9 and
   // L7H10 find the token after an earlier copy through it, by K-composition.
   const double null = group.variable("composition_null").values(1);
-  for (const std::size_t induction : {unit(5, 1), unit(5, 5), unit(6, 9), unit(7, 10)}) {
-    EXPECT_GT(scores(1, unit(4, 11), induction), 2 * null);
-    for (std::size_t from = 0; from < unit(4, 11); ++from) {
-      EXPECT_LT(scores(1, from, induction), scores(1, unit(4, 11), induction));
+  for (const std::size_t induction :
+       {head_index(5, 1), head_index(5, 5), head_index(6, 9), head_index(7, 10)}) {
+    EXPECT_GT(scores(1, head_index(4, 11), induction), 2 * null);
+    for (std::size_t from = 0; from < head_index(4, 11); ++from) {
+      EXPECT_LT(scores(1, from, induction), scores(1, head_index(4, 11), induction));
     }
   }
   const Array& rank = group.variable("qk_rank90").values;

@@ -211,9 +211,9 @@ TEST_F(PlantedModel, InductionPatternIsThatOfTheBestHeadOnARepeatedSequence) {
 TEST_F(PlantedModel, EvidenceNamesTheOffsetAndTheRelationWithItsArcs) {
   const ResultsGroup group = results_of_all().front();
   const Variable& about = group.variable("type_about");
-  const std::size_t n_unit = group.variable("primary").values.size();
+  const std::size_t n_head_total = group.variable("primary").values.size();
   const auto of_first_head = [&](HeadType type) {
-    return about.text[static_cast<std::size_t>(type) * n_unit];
+    return about.text[static_cast<std::size_t>(type) * n_head_total];
   };
   EXPECT_EQ(of_first_head(HeadType::positional), "offset 1");
   EXPECT_THAT(of_first_head(HeadType::syntactic),

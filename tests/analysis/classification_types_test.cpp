@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr Index n_typed_unit = 2;
+constexpr Index n_typed_head = 2;
 
 /// Hand-made sums of two blocks of documents, 0 and 1, for a model of one layer and two heads.
 class TypesTest : public testing::Test {
@@ -24,8 +24,8 @@ class TypesTest : public testing::Test {
   TypesTest() {
     for (std::size_t i = 0; i < n_head_score; ++i) {
       const std::string name = score_info(static_cast<HeadScore>(i)).name;
-      sum(name, {n_block, 1, n_typed_unit});
-      sum(weight_name(name), {n_block, 1, n_typed_unit});
+      sum(name, {n_block, 1, n_typed_head});
+      sum(weight_name(name), {n_block, 1, n_typed_head});
     }
     for (std::size_t i = 0; i < n_baseline; ++i) {
       const std::string name = baseline_info(static_cast<Baseline>(i)).name;
@@ -34,17 +34,17 @@ class TypesTest : public testing::Test {
     }
     for (const char* name :
          {"offset_share", "offset_share.weight", "offset_mass", "offset_mass.weight"}) {
-      sum(name, {n_block, n_offset, 1, n_typed_unit});
+      sum(name, {n_block, n_offset, 1, n_typed_head});
     }
     for (const char* name :
          {"sentence_sink", "sentence_sink.weight", "sentence_entropy", "sentence_entropy.weight"}) {
-      sum(name, {n_block, 2, 1, n_typed_unit});
+      sum(name, {n_block, 2, 1, n_typed_head});
     }
     for (const char* name : {"coreference_baseline", "coreference_baseline.weight"}) {
       sum(name, {n_block, n_coreference_rule, 2});
     }
     for (const char* name : {"semantic_null", "semantic_null.weight"}) {
-      sum(name, {3, 1, n_typed_unit});
+      sum(name, {3, 1, n_typed_head});
     }
     for (const char* name : {"n_document", "n_token", "n_word", "n_unaligned"}) {
       sum(name, {n_block});
@@ -53,12 +53,13 @@ class TypesTest : public testing::Test {
     n_document(0) = n_document(1) = least_documents / 2.0;
   }
 
-  void set(const std::string& name, Index block, Index unit, double numerator, double denominator) {
-    sum(name, {n_block, 1, n_typed_unit})(block, 0, unit) = numerator;
-    sum(weight_name(name), {n_block, 1, n_typed_unit})(block, 0, unit) = denominator;
+  void set(const std::string& name, Index block, Index head_index, double numerator,
+           double denominator) {
+    sum(name, {n_block, 1, n_typed_head})(block, 0, head_index) = numerator;
+    sum(weight_name(name), {n_block, 1, n_typed_head})(block, 0, head_index) = denominator;
   }
-  void set(HeadScore score, Index block, Index unit, double numerator, double denominator) {
-    set(score_info(score).name, block, unit, numerator, denominator);
+  void set(HeadScore score, Index block, Index head_index, double numerator, double denominator) {
+    set(score_info(score).name, block, head_index, numerator, denominator);
   }
   void set(Baseline baseline, Index block, double numerator, double denominator) {
     const std::string name = baseline_info(baseline).name;
@@ -67,13 +68,13 @@ class TypesTest : public testing::Test {
   }
 
   /// The share of 100 queries whose largest weight is at an offset, and the mass there.
-  void set_offset(Index offset, Index unit, double share, double mass) {
-    const Shape shape{n_block, n_offset, 1, n_typed_unit};
-    sum("offset_share", shape)(0, offset, 0, unit) = share;
-    sum("offset_mass", shape)(0, offset, 0, unit) = mass;
+  void set_offset(Index offset, Index head_index, double share, double mass) {
+    const Shape shape{n_block, n_offset, 1, n_typed_head};
+    sum("offset_share", shape)(0, offset, 0, head_index) = share;
+    sum("offset_mass", shape)(0, offset, 0, head_index) = mass;
     for (Index o = 0; o < n_offset; ++o) {
-      sum("offset_share.weight", shape)(0, o, 0, unit) = 100;
-      sum("offset_mass.weight", shape)(0, o, 0, unit) = 100;
+      sum("offset_share.weight", shape)(0, o, 0, head_index) = 100;
+      sum("offset_mass.weight", shape)(0, o, 0, head_index) = 100;
     }
   }
 
@@ -81,18 +82,18 @@ class TypesTest : public testing::Test {
   struct Paired {
     double n_case;
     std::vector<double> by_rule;
-    std::array<double, n_typed_unit> by_head;
+    std::array<double, n_typed_head> by_head;
   };
 
   /// Adds a relation with 40 arcs in even and 40 in odd documents, each dependent after its head.
   /// Even ones have 30 arcs at offset 1 and 10 at offset 2; odd ones 10 at offset 1, 12 at offset 2
   /// and 9 each at offsets 3 and 4.
   /// @param even_hits,odd_hits  arcs found by each head.
-  void add_relation(std::array<double, n_typed_unit> even_hits,
-                    std::array<double, n_typed_unit> odd_hits, const std::string& name = "nsubj") {
+  void add_relation(std::array<double, n_typed_head> even_hits,
+                    std::array<double, n_typed_head> odd_hits, const std::string& name = "nsubj") {
     Array& count = sum(relation_count_name(name), {n_block, 2});
     Array& offsets = sum(relation_offsets_name(name), {n_block, 2, longest_offset + 1});
-    Array& hits = sum(relation_hits_name(name), {n_block, 2, 1, n_typed_unit});
+    Array& hits = sum(relation_hits_name(name), {n_block, 2, 1, n_typed_head});
     count(0, 0) = count(1, 0) = 40;
     offsets(0, 0, 1) = 30;
     offsets(0, 0, 2) = 10;
@@ -101,22 +102,22 @@ class TypesTest : public testing::Test {
     odd[2] = 12;
     odd[3] = odd[4] = 9;
     for (Index offset = 0; offset <= longest_offset; ++offset) offsets(1, 0, offset) = odd[offset];
-    for (Index unit = 0; unit < n_typed_unit; ++unit) {
-      hits(0, 0, 0, unit) = even_hits[unit];
-      hits(1, 0, 0, unit) = odd_hits[unit];
+    for (Index head_index = 0; head_index < n_typed_head; ++head_index) {
+      hits(0, 0, 0, head_index) = even_hits[head_index];
+      hits(1, 0, 0, head_index) = odd_hits[head_index];
     }
     paired_[relation_test_name(name, 0)] = {40, odd, odd_hits};
   }
 
   /// Adds 30 pronouns to odd documents.
-  void add_pronouns(const std::vector<double>& by_rule, std::array<double, n_typed_unit> by_head) {
+  void add_pronouns(const std::vector<double>& by_rule, std::array<double, n_typed_head> by_head) {
     for (Index rule = 0; rule < n_coreference_rule; ++rule) {
       sum(coreference_baseline_name, {n_block, n_coreference_rule, 2})(1, rule, 1) = by_rule[rule];
       sum(weight_name(coreference_baseline_name), {n_block, n_coreference_rule, 2})(1, rule, 1) =
           30;
     }
-    for (Index unit = 0; unit < n_typed_unit; ++unit) {
-      set(HeadScore::coreference_pronoun, 1, unit, by_head[unit], 30);
+    for (Index head_index = 0; head_index < n_typed_head; ++head_index) {
+      set(HeadScore::coreference_pronoun, 1, head_index, by_head[head_index], 30);
     }
     paired_[pronoun_test_name] = {30, by_rule, by_head};
   }
@@ -141,13 +142,13 @@ class TypesTest : public testing::Test {
                                 n_odd_document);
     };
     for (const auto& [name, paired] : paired_) {
-      PairedCounts counts(paired.by_rule.size(), n_typed_unit);
+      PairedCounts counts(paired.by_rule.size(), n_typed_head);
       for (Index i = 0; i < share(paired.n_case); ++i) counts.add_case();
       for (Index rule = 0; rule < paired.by_rule.size(); ++rule) {
         for (Index i = 0; i < share(paired.by_rule[rule]); ++i) counts.add_rule_hit(rule);
       }
-      for (Index unit = 0; unit < n_typed_unit; ++unit) {
-        counts.add_head_hits(unit, static_cast<double>(share(paired.by_head[unit])));
+      for (Index head_index = 0; head_index < n_typed_head; ++head_index) {
+        counts.add_head_hits(head_index, static_cast<double>(share(paired.by_head[head_index])));
       }
       counts.add_to(document, name);
     }
@@ -156,11 +157,12 @@ class TypesTest : public testing::Test {
 
   WeightedSums whole(std::size_t n_bootstrap = 0) { return {statistics(), n_bootstrap, 0}; }
 
-  TypeMargins margins(std::array<double, n_typed_unit> induction = {},
+  TypeMargins margins(std::array<double, n_typed_head> induction = {},
                       std::size_t n_bootstrap = 0) {
     const WeightedSums sums = whole(n_bootstrap);
-    arma::mat scores(n_typed_unit, sums.n_weighting());
-    for (Index unit = 0; unit < n_typed_unit; ++unit) scores.row(unit).fill(induction[unit]);
+    arma::mat scores(n_typed_head, sums.n_weighting());
+    for (Index head_index = 0; head_index < n_typed_head; ++head_index)
+      scores.row(head_index).fill(induction[head_index]);
     return type_margins(sums, test_relations(sums), test_coreference(sums), test_semantic(sums),
                         scores);
   }
@@ -188,7 +190,7 @@ TEST_F(TypesTest, EvenDocumentsChooseTheHeadAndOddOnesScoreItAgainstTheirBestOff
   ASSERT_EQ(tests.size(), 2u);
   const RelationTest& test = tests[0];
   EXPECT_EQ(test.direction, ArcDirection::dependent_to_head);
-  EXPECT_EQ(test.chosen_unit, 1u);
+  EXPECT_EQ(test.chosen_head, 1u);
   EXPECT_DOUBLE_EQ(test.count, 80);
   EXPECT_THAT(test.accuracy, ElementsAre(35.0 / 80, 32.0 / 80));
   EXPECT_DOUBLE_EQ(test.baseline, 40.0 / 80);
@@ -271,8 +273,9 @@ TEST_F(TypesTest, OfTheRelationsAHeadPassesItClaimsTheOneOfLargestGainOnEvenDocu
   const TypeMargins found = margins();
   EXPECT_EQ(found.syntactic_test[0], 2u) << "nsubj, although iobj has more on odd documents";
   EXPECT_EQ(found.syntactic_test[1], 0u);
-  for (Index unit = 0; unit < n_typed_unit; ++unit) {
-    EXPECT_NEAR(found.of(HeadType::syntactic)(unit, 0), (0.75 - 0.4) / 0.6, 1e-12) << unit;
+  for (Index head_index = 0; head_index < n_typed_head; ++head_index) {
+    EXPECT_NEAR(found.of(HeadType::syntactic)(head_index, 0), (0.75 - 0.4) / 0.6, 1e-12)
+        << head_index;
   }
 }
 
@@ -317,13 +320,13 @@ TEST_F(TypesTest, PositionalNeedsShareAndMassAtTheSameOffset) {
 }
 
 TEST_F(TypesTest, ThresholdsAreThoseDefined) {
-  for (Index unit = 0; unit < n_typed_unit; ++unit) {
-    const bool above = unit == 1;
-    set_offset(3, unit, above ? 90 : 89, 50);
-    set(HeadScore::delimiter, 0, unit, above ? 60 : 59, 100);
-    set(HeadScore::duplicate_token, 0, unit, above ? 40 : 39, 100);
-    set(HeadScore::rare_token, 0, unit, above ? 50 : 49, 100);
-    set(HeadScore::sink, 0, unit, above ? 90 : 89, 100);
+  for (Index head_index = 0; head_index < n_typed_head; ++head_index) {
+    const bool above = head_index == 1;
+    set_offset(3, head_index, above ? 90 : 89, 50);
+    set(HeadScore::delimiter, 0, head_index, above ? 60 : 59, 100);
+    set(HeadScore::duplicate_token, 0, head_index, above ? 40 : 39, 100);
+    set(HeadScore::rare_token, 0, head_index, above ? 50 : 49, 100);
+    set(HeadScore::sink, 0, head_index, above ? 90 : 89, 100);
   }
   set(Baseline::delimiter_baseline, 0, 30, 100);
   const TypeMargins found = margins({0.39, 0.4});
@@ -343,7 +346,9 @@ TEST_F(TypesTest, LongRangeIsAQuarterOfTheWayToTheFurthestWithItsIntervalAboveUn
     set(HeadScore::distance, block, 0, 599, 100);
     set(HeadScore::distance, block, 1, 600, 100);
   }
-  const auto has = [&](Index unit) { return margins({}, 200).has(HeadType::long_range, unit); };
+  const auto has = [&](Index head_index) {
+    return margins({}, 200).has(HeadType::long_range, head_index);
+  };
   EXPECT_FALSE(has(0));
   EXPECT_TRUE(has(1)) << "5 + (9 - 5) / 4 = 6";
   EXPECT_DOUBLE_EQ(margins({}, 200).of(HeadType::long_range)(1, 0), 0);
@@ -363,14 +368,14 @@ TEST_F(TypesTest, PrimaryIsTheTypeWithTheLargestMargin) {
 }
 
 TEST_F(TypesTest, SemanticNeedsFiveStandardDeviationsFromTheNull) {
-  Array& null = sum("semantic_null", {3, 1, n_typed_unit});
-  Array& weight = sum("semantic_null.weight", {3, 1, n_typed_unit});
-  for (Index unit = 0; unit < n_typed_unit; ++unit) {
-    set(HeadScore::semantic, 0, unit, 3, 10);
-    const double spread = unit == 0 ? 0.5 : 0.7;  // standard deviations 0.05 and 0.07
+  Array& null = sum("semantic_null", {3, 1, n_typed_head});
+  Array& weight = sum("semantic_null.weight", {3, 1, n_typed_head});
+  for (Index head_index = 0; head_index < n_typed_head; ++head_index) {
+    set(HeadScore::semantic, 0, head_index, 3, 10);
+    const double spread = head_index == 0 ? 0.5 : 0.7;  // standard deviations 0.05 and 0.07
     for (Index r = 0; r < 3; ++r) {
-      weight(r, 0, unit) = 10;
-      null(r, 0, unit) = spread * (static_cast<double>(r) - 1);
+      weight(r, 0, head_index) = 10;
+      null(r, 0, head_index) = spread * (static_cast<double>(r) - 1);
     }
   }
   const SemanticTest test = test_semantic(whole());
@@ -414,7 +419,7 @@ TEST_F(TypesTest, SummaryAndVariablesNameTheOffsetAndTheRelation) {
   add_relation({6, 20}, {30, 12}, "nsubj");
   set_offset(2, 1, 95, 60);
   const ResultsGroup group =
-      classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0);
+      classification_results(statistics(), Array({10, 1, n_typed_head}), {}, 50, 0);
   EXPECT_THAT(group.summary, HasSubstr("1 positional (L0H1 at offset 2)"));
   EXPECT_THAT(group.summary,
               HasSubstr("1 syntactic (L0H0 by nsubj → head (40 held-out arcs) and iobj → head "
@@ -434,9 +439,9 @@ TEST_F(TypesTest, SummaryAndVariablesNameTheOffsetAndTheRelation) {
   const Figure map = classification_figures(results).front();
   EXPECT_THAT(map.caption, HasSubstr("Positional: L0H1 at offset 2."));
   EXPECT_THAT(map.caption, HasSubstr("Syntactic: L0H0 by nsubj → head (40 held-out arcs) and"));
-  const std::size_t n_type_unit = n_typed_unit;
+  const std::size_t n_type_head = n_typed_head;
   EXPECT_EQ(group.variable("type_about")
-                .text[static_cast<std::size_t>(HeadType::syntactic) * n_type_unit],
+                .text[static_cast<std::size_t>(HeadType::syntactic) * n_type_head],
             "nsubj → head, 40 held-out arcs; iobj → head, 40 held-out arcs");
 }
 
@@ -488,8 +493,8 @@ TEST_F(TypesTest, IntervalsOfRatiosLeaveOutDocuments) {
 TEST_F(TypesTest, WhatHasNoCeilingIsPrimaryOnlyOfHeadsOfNoOtherType) {
   TypeMargins margins;
   for (arma::mat& margin : margins.margin) margin = arma::mat(3, 1, arma::fill::value(-1));
-  const auto margin = [&](HeadType type, Index unit) -> double& {
-    return margins.margin[static_cast<std::size_t>(type)](unit, 0);
+  const auto margin = [&](HeadType type, Index head_index) -> double& {
+    return margins.margin[static_cast<std::size_t>(type)](head_index, 0);
   };
   const auto primary = [](HeadType type) { return 1 + static_cast<Index>(type); };
   margin(HeadType::copying, 0) = 50;
@@ -505,17 +510,17 @@ TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsSinkMassIsHigherWithoutPronouns) 
   add_pronouns({0, 0, 0, 0}, {30, 0});
   for (const Index block : {0, 1}) {
     for (Index kind = 0; kind < 2; ++kind) {
-      const Shape shape{n_block, 2, 1, n_typed_unit};
-      for (Index unit = 0; unit < n_typed_unit; ++unit) {
-        sum("sentence_sink", shape)(block, kind, 0, unit) = kind == 0 ? 8 : 3;
-        sum("sentence_sink.weight", shape)(block, kind, 0, unit) = 10;
-        sum("sentence_entropy", shape)(block, kind, 0, unit) = 5;
-        sum("sentence_entropy.weight", shape)(block, kind, 0, unit) = 10;
+      const Shape shape{n_block, 2, 1, n_typed_head};
+      for (Index head_index = 0; head_index < n_typed_head; ++head_index) {
+        sum("sentence_sink", shape)(block, kind, 0, head_index) = kind == 0 ? 8 : 3;
+        sum("sentence_sink.weight", shape)(block, kind, 0, head_index) = 10;
+        sum("sentence_entropy", shape)(block, kind, 0, head_index) = 5;
+        sum("sentence_entropy.weight", shape)(block, kind, 0, head_index) = 10;
       }
     }
   }
   const ResultsGroup group =
-      classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0);
+      classification_results(statistics(), Array({10, 1, n_typed_head}), {}, 50, 0);
   const Claim& sink = group.claims[group.claims.size() - 2];
   const Claim& entropy = group.claims.back();
   EXPECT_EQ(sink.number, 8);
@@ -528,20 +533,20 @@ TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsEntropyIsLowerWithoutPronouns) {
   add_pronouns({0, 0, 0, 0}, {30, 0});
   for (const Index block : {0, 1}) {
     for (Index kind = 0; kind < 2; ++kind) {
-      const Shape shape{n_block, 2, 1, n_typed_unit};
+      const Shape shape{n_block, 2, 1, n_typed_head};
       sum("sentence_sink.weight", shape)(block, kind, 0, 0) = 10;
       sum("sentence_entropy", shape)(block, kind, 0, 0) = kind == 0 ? 2 : 5;
       sum("sentence_entropy.weight", shape)(block, kind, 0, 0) = 10;
     }
   }
   const auto entropy_claim = [&] {
-    return classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0)
+    return classification_results(statistics(), Array({10, 1, n_typed_head}), {}, 50, 0)
         .claims.back();
   };
   EXPECT_EQ(entropy_claim().verdict, Verdict::holds);
   EXPECT_NEAR(entropy_claim().effect.value, -0.3, 1e-12);
   for (const Index block : {0, 1}) {
-    sum("sentence_entropy", {n_block, 2, 1, n_typed_unit})(block, 0, 0, 0) = 8;
+    sum("sentence_entropy", {n_block, 2, 1, n_typed_head})(block, 0, 0, 0) = 8;
   }
   EXPECT_EQ(entropy_claim().verdict, Verdict::does_not_hold);
 }
@@ -554,9 +559,9 @@ TypeMargins margins_of(Index n_always, Index n_sometimes) {
   for (arma::mat& margin : margins.margin) margin = arma::mat(4, 21, arma::fill::value(-1));
   for (const HeadType type : {HeadType::positional, HeadType::delimiter}) {
     arma::mat& margin = margins.margin[static_cast<std::size_t>(type)];
-    for (Index unit = 0; unit < n_always + n_sometimes; ++unit) {
+    for (Index head_index = 0; head_index < n_always + n_sometimes; ++head_index) {
       for (Index w = 0; w < 21; ++w) {
-        if (unit < n_always || w % 2 == 0) margin(unit, w) = 0.5;
+        if (head_index < n_always || w % 2 == 0) margin(head_index, w) = 0.5;
       }
     }
   }
@@ -645,7 +650,7 @@ TEST_F(TypesTest, ATypeThatCannotBeLookedForIsUndecidedAndItsClaimSaysWhy) {
     set(Baseline::delimiter_baseline, block, 0, 10);
   }
   const ResultsGroup group =
-      classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0);
+      classification_results(statistics(), Array({10, 1, n_typed_head}), {}, 50, 0);
   for (const auto& [type, why] : {std::pair{"positional", "no document has a token beyond"},
                                   std::pair{"syntactic", "no relation has 30 arcs in 10 documents"},
                                   std::pair{"semantic", "no query has 5 keys of other tokens"},
@@ -663,7 +668,7 @@ TEST_F(TypesTest, ATypeThatCannotBeLookedForIsUndecidedAndItsClaimSaysWhy) {
 
 TEST_F(TypesTest, ATextTooShortToJudgeIsNotCalledTokenIds) {
   const ResultsGroup group =
-      classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0);
+      classification_results(statistics(), Array({10, 1, n_typed_head}), {}, 50, 0);
   for (const char* const type : {"positional", "delimiter"}) {
     EXPECT_THAT(claim_of(group, type).evidence, HasSubstr("no document has a token beyond"));
   }
@@ -689,7 +694,7 @@ TEST_F(TypesTest, WithoutATestedRelationThereIsNoFigureOfRelations) {
   const auto is_drawn = [&] {
     Results results;
     results.groups = {
-        classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0)};
+        classification_results(statistics(), Array({10, 1, n_typed_head}), {}, 50, 0)};
     const std::vector<Figure> figures = classification_figures(results);
     return std::any_of(figures.begin(), figures.end(),
                        [](const Figure& figure) { return figure.name == "clark2019_relations"; });
@@ -702,7 +707,7 @@ TEST_F(TypesTest, WithoutATestedRelationThereIsNoFigureOfRelations) {
 
 TEST_F(TypesTest, WithoutACoreferenceHeadClaimEightIsUndecided) {
   const ResultsGroup group =
-      classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0);
+      classification_results(statistics(), Array({10, 1, n_typed_head}), {}, 50, 0);
   const Claim& claim = group.claims.back();
   EXPECT_EQ(claim.verdict, Verdict::undecided);
   EXPECT_EQ(claim.evidence, "Cannot be told: no head of this model is a coreference head.");
@@ -711,7 +716,7 @@ TEST_F(TypesTest, WithoutACoreferenceHeadClaimEightIsUndecided) {
 TEST_F(TypesTest, ClaimSevenCountsHeadsOfTheFiveTypes) {
   add_relation({5, 20}, {30, 12});
   const ResultsGroup group =
-      classification_results(statistics(), Array({10, 1, n_typed_unit}), {}, 50, 0);
+      classification_results(statistics(), Array({10, 1, n_typed_head}), {}, 50, 0);
   EXPECT_EQ(group.claims[0].number, 7);
   EXPECT_DOUBLE_EQ(group.claims[0].effect.value, 0.5);
   EXPECT_EQ(group.variable("type").values(static_cast<Index>(HeadType::syntactic), 0, 0), 1);

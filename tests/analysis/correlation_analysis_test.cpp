@@ -40,8 +40,8 @@ TEST(ResidualSpaceProducts, EqualExplicitOutputsOfAllLayers) {
   std::vector<const Matrix*> W_O;
   for (const Matrix& each : weights) W_O.push_back(&each);
   const arma::mat totals = residual_space_totals(z, W_O, n_head);
-  const auto output = [&](Index unit, Index t) {
-    const Index layer = unit / n_head, first = unit % n_head * d_head;
+  const auto output = [&](Index head_index, Index t) {
+    const Index layer = head_index / n_head, first = head_index % n_head * d_head;
     return arma::conv_to<arma::vec>::from(weights[layer].cols(first, first + d_head - 1) *
                                           z[layer].col(t).subvec(first, first + d_head - 1));
   };

@@ -93,7 +93,8 @@ TEST(PairedSums, HeadsEqualToTheRuleInEveryDocumentAreNoEvidence) {
     PairedCounts counts(1, 3);
     for (int i = 0; i < 3; ++i) counts.add_case();
     counts.add_rule_hit(0);
-    for (Index unit = 0; unit < 3; ++unit) counts.add_head_hits(unit, static_cast<double>(unit));
+    for (Index head_index = 0; head_index < 3; ++head_index)
+      counts.add_head_hits(head_index, static_cast<double>(head_index));
     counts.add_to(part, "test");
     part.end();
   }

@@ -444,14 +444,15 @@ TEST(PathsAnalysis, EdgesThatLeaveAHeadAddUpToItsFirstOrderEffectInTasks) {
   for (std::size_t task = 0; task < whole.shape[0]; ++task) {
     double size = 0;
     for (const double value : whole.part(task).values) size = std::max(size, std::abs(value));
-    for (std::size_t unit = 0; unit < whole.shape[1] * n_head; ++unit) {
-      const std::size_t node = 1 + unit / n_head * (n_head + 1) + unit % n_head;
+    for (std::size_t head_index = 0; head_index < whole.shape[1] * n_head; ++head_index) {
+      const std::size_t node = 1 + head_index / n_head * (n_head + 1) + head_index % n_head;
       double sum = 0;
       for (std::size_t port = 0; port < edges.shape[2]; ++port) {
         if (std::isfinite(edges(task, node, port))) sum += edges(task, node, port);
       }
       // float32's rounding of some hundred edges.
-      EXPECT_NEAR(sum, whole.part(task).values[unit], 2e-5 * size + 1e-6) << task << " " << unit;
+      EXPECT_NEAR(sum, whole.part(task).values[head_index], 2e-5 * size + 1e-6)
+          << task << " " << head_index;
     }
   }
 }

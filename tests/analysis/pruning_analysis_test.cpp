@@ -25,7 +25,7 @@ using testing::ElementsAre;
 
 TEST(PruningOrders, AscendInScoreWithTiesInOrderAndNanLast) {
   const Array scores({2, 3}, {0.5, -1, 0.5, std::nan(""), 0, 2});
-  EXPECT_THAT(ascending_units(scores), ElementsAre(1, 4, 0, 2, 5, 3));
+  EXPECT_THAT(ascending_heads(scores), ElementsAre(1, 4, 0, 2, 5, 3));
 }
 
 TEST(PruningOrders, MaskLeavesOutTheFirstUnitsOfAnOrder) {
@@ -133,11 +133,11 @@ TEST_F(PruningAnalysis, LossesEqualPyTorchsMaskedForwards) {
   EXPECT_NEAR(group().variable("loss_baseline").values.values[0], baseline, 1e-5 * baseline);
   const Array zero = golden_.read_reals("loss_zero"),
               others = golden_.read_reals("loss_all_but_one");
-  for (std::size_t unit = 0; unit < zero.size(); ++unit) {
-    EXPECT_NEAR(group().variable("loss_increase").values.values[unit] + baseline, zero.values[unit],
-                1e-5 * zero.values[unit]);
-    EXPECT_NEAR(group().variable("loss_all_but_one").values.values[unit], others.values[unit],
-                1e-5 * others.values[unit]);
+  for (std::size_t head_index = 0; head_index < zero.size(); ++head_index) {
+    EXPECT_NEAR(group().variable("loss_increase").values.values[head_index] + baseline,
+                zero.values[head_index], 1e-5 * zero.values[head_index]);
+    EXPECT_NEAR(group().variable("loss_all_but_one").values.values[head_index],
+                others.values[head_index], 1e-5 * others.values[head_index]);
   }
 }
 
@@ -148,10 +148,10 @@ TEST_F(PruningAnalysis, ImportanceEqualsPyTorchsAutograd) {
     const Array expected = golden_.read_reals(std::string("importance/") + variants[variant]);
     const double scale =
         std::abs(*std::max_element(expected.values.begin(), expected.values.end()));
-    for (std::size_t unit = 0; unit < expected.size(); ++unit) {
-      EXPECT_NEAR(importance.values[variant * expected.size() + unit], expected.values[unit],
-                  1e-5 * scale)
-          << variants[variant] << " unit " << unit;
+    for (std::size_t head_index = 0; head_index < expected.size(); ++head_index) {
+      EXPECT_NEAR(importance.values[variant * expected.size() + head_index],
+                  expected.values[head_index], 1e-5 * scale)
+          << variants[variant] << " unit " << head_index;
     }
   }
 }

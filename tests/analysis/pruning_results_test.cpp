@@ -24,7 +24,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr std::size_t n_layer = 2, n_head = 5, n_pruning_unit = n_layer * n_head;
+constexpr std::size_t n_layer = 2, n_head = 5, n_pruning_head = n_layer * n_head;
 using Curve = std::array<double, n_curve_step>;
 
 using Curves = std::array<Curve, 2>;
@@ -112,8 +112,9 @@ TEST(PrunableClaim, IsScoredOnDocumentsOfOddNumberInAnOrderMadeOnEvenOnes) {
   for (std::uint64_t d = 0; d < least_documents; ++d) {
     Array& ablated =
         DocumentStatistics(statistics, d).row("ablated", {n_ablation_row, n_layer, n_head});
-    for (Index unit = 0; unit < n_layer * n_head; ++unit) {
-      ablated.values[unit] += static_cast<double>(d % 2 == 0 ? unit : n_layer * n_head - unit);
+    for (Index head_index = 0; head_index < n_layer * n_head; ++head_index) {
+      ablated.values[head_index] +=
+          static_cast<double>(d % 2 == 0 ? head_index : n_layer * n_head - head_index);
     }
   }
   const std::vector<Index> order = pruning_orders(statistics, pruning_config(), 0)[0];
@@ -242,7 +243,7 @@ struct SampledDocument {
 void add_document(const SampledDocument& sampled, const std::vector<double>& baseline,
                   const Array& ablated, const Array& importance, Statistics& statistics) {
   const std::size_t block = document_block(sampled.number, sampled.of),
-                    n_unit = importance.part(0).size();
+                    n_head_total = importance.part(0).size();
   const Index layers = ablated.shape[1], heads = ablated.shape[2];
   DocumentStatistics document(statistics, sampled.number);
   const auto add_loss = [&](const char* name) {
@@ -261,7 +262,7 @@ void add_document(const SampledDocument& sampled, const std::vector<double>& bas
     document.sum("other_n_document", {n_document_block})(block) = 1;
     add_loss("other_baseline");
     std::vector<float> increases;
-    for (std::size_t i = n_unit; i < importance.size(); ++i) {
+    for (std::size_t i = n_head_total; i < importance.size(); ++i) {
       increases.push_back(static_cast<float>(-importance.values[i]));
     }
     document.add("other_first_order", {n_document_block, n_first_order, layers, heads},
@@ -284,11 +285,11 @@ struct TwoPhases {
       const double n_predicted = 5 + std::floor(20 * std::abs(draw_normal()));
       Array predicted({n_importance_row, n_layer, n_head}),
           ablated({n_ablation_row, n_layer, n_head});
-      for (std::size_t unit = 0; unit < n_pruning_unit; ++unit) {
+      for (std::size_t head_index = 0; head_index < n_pruning_head; ++head_index) {
         // Skewed, as losses are.
         const double x = std::exp(0.5 * draw_normal()), y = 0.2 + slope * x + noise * draw_normal();
-        predicted.values[n_pruning_unit + unit] = -n_predicted * x;
-        ablated.values[unit] = n_predicted * (2 + y);
+        predicted.values[n_pruning_head + head_index] = -n_predicted * x;
+        ablated.values[head_index] = n_predicted * (2 + y);
       }
       add_document({d, n_document, is_ablated}, {2 * n_predicted, n_predicted}, ablated, predicted,
                    statistics);
@@ -305,11 +306,11 @@ struct TwoPhases {
   /// ten heads each.
   Intervals intervals(std::uint64_t n_draw) const {
     Intervals result;
-    const double n = static_cast<double>(n_draw * n_pruning_unit);
+    const double n = static_cast<double>(n_draw * n_pruning_head);
     for (std::uint64_t i = 0; i < n_draw; ++i) {
       const ResultsGroup group = results_of(draw(1000 * n_document + i));
-      for (std::size_t unit = 0; unit < n_pruning_unit; ++unit) {
-        const Estimate increase = group.variable("loss_increase").estimate(unit);
+      for (std::size_t head_index = 0; head_index < n_pruning_head; ++head_index) {
+        const Estimate increase = group.variable("loss_increase").estimate(head_index);
         result.covering += increase.low <= true_increase() && true_increase() <= increase.high;
         result.width += increase.high - increase.low;
       }
@@ -396,8 +397,8 @@ TEST(TwoPhasePruning, IntervalsCoverOnRealText) {
     n_predicted += row("baseline", d)(1);
     for (std::size_t i = 0; i < measured.size(); ++i) {
       const Array ablated = row("ablated", d).part(measured[i]);
-      for (std::size_t unit = 0; unit < ablated.size(); ++unit) {
-        truth[i].values[unit] += ablated.values[unit] - row("baseline", d)(0);
+      for (std::size_t head_index = 0; head_index < ablated.size(); ++head_index) {
+        truth[i].values[head_index] += ablated.values[head_index] - row("baseline", d)(0);
       }
     }
   }
@@ -453,7 +454,7 @@ TEST(TwoPhasePruning, OfAnExampleByHand) {
       Array& baseline = document.sum("other_baseline", {n_document_block, 2});
       baseline(d, 0) = 40;
       baseline(d, 1) = 10;
-      std::vector<float> increase(n_first_order * n_pruning_unit, 0);
+      std::vector<float> increase(n_first_order * n_pruning_head, 0);
       increase[n_head + 2] = 60;
       document.add("other_first_order", {n_document_block, n_first_order, n_layer, n_head},
                    d * increase.size(), increase);

@@ -124,7 +124,7 @@ TEST(TasksResults, OfAnExampleByHand) {
   EXPECT_EQ(group.variable("margin_change_first_order").values(0, 0, 0), -2);
   EXPECT_EQ(group.variable("direct_effect").values(0, 0, 0), 2);
   EXPECT_EQ(group.variable("n_pair_direct").values(0), 3);
-  EXPECT_THAT(needed_units(group, 0), ElementsAre()) << "too few pairs for an interval";
+  EXPECT_THAT(needed_heads(group, 0), ElementsAre()) << "too few pairs for an interval";
   EXPECT_THAT(group.summary, HasSubstr("agreement: too few pairs to tell."));
   EXPECT_THAT(group.summary, HasSubstr("2 pairs whose sides have the same tokens"));
   EXPECT_THAT(group.summary, HasSubstr("1 pair longer than the context"));
@@ -147,7 +147,7 @@ TEST(TasksResults, AHeadIsNeededOfATaskThatTheModelCanDo) {
   EXPECT_EQ(group.variable("has_margin").values(0), 1);
   EXPECT_NEAR(group.variable("share_lost").values(0, 0, 0), 0.4, 1e-12);
   EXPECT_TRUE(std::isnan(group.variable("share_lost").values(0, 0, 1)));
-  EXPECT_THAT(needed_units(group, 0), ElementsAre(0));
+  EXPECT_THAT(needed_heads(group, 0), ElementsAre(0));
   EXPECT_THAT(group.summary, HasSubstr("agreement: L0H0 (40 %)."));
 }
 
@@ -165,7 +165,7 @@ TEST(TasksResults, AHeadThatMeanAblationDoesNotFindIsNotNeeded) {
   EXPECT_LT(group.variable("margin_change_q").values(0, 0, 0, 0), significant_q);
   EXPECT_GT(group.variable("margin_change_q").values(1, 0, 0, 0), significant_q);
   EXPECT_EQ(group.variable("has_margin").values(0), 1);
-  EXPECT_THAT(needed_units(group, 0), ElementsAre());
+  EXPECT_THAT(needed_heads(group, 0), ElementsAre());
 }
 
 TEST(TasksResults, AccuracyHasAnIntervalWhereEveryPairIsRight) {
@@ -189,7 +189,7 @@ TEST(TasksResults, NoHeadIsNeededOfATaskAtChance) {
   EXPECT_LT(group.variable("accuracy").estimate(0).low, 0.5);
   EXPECT_LT(group.variable("margin_change_q").values(1, 0, 0, 0), significant_q);
   EXPECT_EQ(group.variable("has_margin").values(0), 0);
-  EXPECT_THAT(needed_units(group, 0), ElementsAre());
+  EXPECT_THAT(needed_heads(group, 0), ElementsAre());
   EXPECT_THAT(group.summary, HasSubstr("agreement: the model cannot do this task."));
 }
 
@@ -198,7 +198,7 @@ TEST(TasksResults, NoHeadIsNeededWhereTheModelFails) {
       tasks_results(example_statistics(repeated({-4, -2, -1, -3}), repeated({-3, -4, -2, -3})),
                     {{"agreement", "", {}, 0, 0}}, example_config(), {});
   EXPECT_LT(group.variable("margin_change_q").values(0, 0, 0, 0), significant_q);
-  EXPECT_THAT(needed_units(group, 0), ElementsAre());
+  EXPECT_THAT(needed_heads(group, 0), ElementsAre());
 }
 
 /// Groups `tasks` and `classification` of a model with two layers of four heads: every head in
@@ -206,7 +206,7 @@ TEST(TasksResults, NoHeadIsNeededWhereTheModelFails) {
 Results looking_and_needed(const std::vector<Index>& looks, const std::vector<Index>& needed) {
   const auto flags = [](const std::vector<Index>& units, double set, double unset) {
     std::vector<double> values(8, unset);
-    for (const Index unit : units) values[unit] = set;
+    for (const Index head_index : units) values[head_index] = set;
     return values;
   };
   Results results;
@@ -364,18 +364,18 @@ TEST(TasksAnalysis, FindsTheOneHeadThatWasPlanted) {
   const ResultsGroup& group = results.group("tasks");
   const Index planted = 1 * 2 + 1;
   EXPECT_GT(group.variable("accuracy").values(0), 0.7);
-  EXPECT_THAT(needed_units(group, 0), ElementsAre(planted));
+  EXPECT_THAT(needed_heads(group, 0), ElementsAre(planted));
   EXPECT_GT(group.variable("share_lost").values.values[planted], 0.5);
   // The others reach the logits only through the scale and mean of LayerNorm.
   const double margin = group.variable("margin").values(0);
   const std::vector<double>& direct = group.variable("direct_effect").values.values;
-  for (Index unit = 0; unit < 4; ++unit) {
-    if (unit == planted) continue;
+  for (Index head_index = 0; head_index < 4; ++head_index) {
+    if (head_index == planted) continue;
     for (std::size_t ablation = 0; ablation < 2; ++ablation) {
       const Array change = group.variable("margin_change").values.part(ablation);
-      EXPECT_LT(std::abs(change.values[unit]), 0.02 * margin);
+      EXPECT_LT(std::abs(change.values[head_index]), 0.02 * margin);
     }
-    EXPECT_LT(std::abs(direct[unit]), 0.01 * direct[planted]);
+    EXPECT_LT(std::abs(direct[head_index]), 0.01 * direct[planted]);
   }
   EXPECT_THAT(group.summary, HasSubstr("said before: L1H1"));
 }
@@ -399,11 +399,12 @@ TEST(TasksAnalysis, NeedsTheInductionCircuitOfThePlantedModelMost) {
   const ResultsGroup& group = results.group("tasks");
   const Index previous_token = 0, induction = 4;
   EXPECT_GT(group.variable("accuracy").values(0), 0.9);
-  std::vector<Index> needed = needed_units(group, 0);
+  std::vector<Index> needed = needed_heads(group, 0);
   ASSERT_GE(needed.size(), 2U);
   EXPECT_LE(needed.size(), 3U);
-  std::ranges::sort(needed, std::greater(),
-                    [&](Index unit) { return group.variable("share_lost").values.values[unit]; });
+  std::ranges::sort(needed, std::greater(), [&](Index head_index) {
+    return group.variable("share_lost").values.values[head_index];
+  });
   needed.resize(2);
   EXPECT_THAT(needed, UnorderedElementsAre(previous_token, induction));
   const std::vector<double> direct = group.variable("direct_effect").values.values;

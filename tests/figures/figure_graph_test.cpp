@@ -140,11 +140,14 @@ class GraphPicture {
       std::size_t from = 0;
       const double size = std::stod(between(place, "font-size=\"", "\"", from)),
                    width = text_width(text, size),
-                   left = anchor == "start" ? 0 : anchor == "end" ? width : width / 2;
+                   left = anchor == "start" ? 0
+                          : anchor == "end" ? width
+                                            : width / 2;
       // From the baseline, digits and capitals are about 0.75 as high as the font.
-      labels.push_back(place.find("rotate(") == std::string::npos
-                           ? Rectangle{base.x - left, base.y - 0.75 * size, width, 0.75 * size}
-                           : Rectangle{base.x - 0.75 * size, base.y + left - width, 0.75 * size, width});
+      labels.push_back(
+          place.find("rotate(") == std::string::npos
+              ? Rectangle{base.x - left, base.y - 0.75 * size, width, 0.75 * size}
+              : Rectangle{base.x - 0.75 * size, base.y + left - width, 0.75 * size, width});
       texts.emplace_back(std::move(text), base);
     }
   }

@@ -16,8 +16,9 @@ Array random_array(std::size_t rows, std::size_t columns, std::uint64_t stream) 
 
 std::vector<std::string> head_labels(std::size_t n_layer, std::size_t n_head) {
   std::vector<std::string> labels;
-  for (std::size_t unit = 0; unit < n_layer * n_head; ++unit) {
-    labels.push_back(std::to_string(unit / n_head) + "·" + std::to_string(unit % n_head));
+  for (std::size_t head_index = 0; head_index < n_layer * n_head; ++head_index) {
+    labels.push_back(std::to_string(head_index / n_head) + "·" +
+                     std::to_string(head_index % n_head));
   }
   return labels;
 }

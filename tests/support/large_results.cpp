@@ -29,10 +29,11 @@ ResultsGroup types(std::size_t n_layer, std::size_t n_head) {
   group.add(Variable::real("sink", {"layer", "head"}, uniform({n_layer, n_head}, 1), "Sink mass",
                            "probability", own_definition));
   Array flags = uniform({names.size(), n_layer, n_head}, 2), primary({n_layer, n_head});
-  const std::size_t n_unit = n_layer * n_head;
+  const std::size_t n_head_total = n_layer * n_head;
   for (std::size_t i = 0; i < flags.size(); ++i) {
     flags.values[i] = flags.values[i] < 0.15 ? 1 : 0;
-    if (flags.values[i] == 1) primary.values[i % n_unit] = static_cast<double>(1 + i / n_unit);
+    if (flags.values[i] == 1)
+      primary.values[i % n_head_total] = static_cast<double>(1 + i / n_head_total);
   }
   group.add(Variable::flag("type", {"head_type", "layer", "head"}, flags, {"no", "yes"},
                            "Whether the head is of the type", own_definition));
@@ -43,14 +44,15 @@ ResultsGroup types(std::size_t n_layer, std::size_t n_head) {
   return group;
 }
 
-ResultsGroup likeness(std::size_t n_unit) {
+ResultsGroup likeness(std::size_t n_head_total) {
   ResultsGroup group;
   group.name = "correlation";
   group.title = "Head correlation";
-  group.add_dimension(Dimension::count("unit_i", n_unit));
-  group.add_dimension(Dimension::count("unit_j", n_unit));
-  group.add(Variable::real("cosine_all", {"unit_i", "unit_j"}, uniform({n_unit, n_unit}, 3),
-                           "Cosine of two heads", "cosine", own_definition));
+  group.add_dimension(Dimension::count("unit_i", n_head_total));
+  group.add_dimension(Dimension::count("unit_j", n_head_total));
+  group.add(Variable::real("cosine_all", {"unit_i", "unit_j"},
+                           uniform({n_head_total, n_head_total}, 3), "Cosine of two heads",
+                           "cosine", own_definition));
   return group;
 }
 

@@ -205,10 +205,10 @@ ResultsGroup patterns() {
   Variable pattern =
       real("pattern", {"layer", "head", "query", "key"}, {2, 3, n_token, n_token}, 0);
   pattern.values = Array({2, 3, n_token, n_token});
-  for (std::size_t unit = 0; unit < 6; ++unit) {
-    const std::size_t layer = unit / 3, head = unit % 3;
+  for (std::size_t head_index = 0; head_index < 6; ++head_index) {
+    const std::size_t layer = head_index / 3, head = head_index % 3;
     for (std::size_t query = 0; query < n_token; ++query) {
-      if (unit == 5 || query == 0) {
+      if (head_index == 5 || query == 0) {
         pattern.values(layer, head, query, query) = 1;
       } else {
         pattern.values(layer, head, query, query - 1) += 0.64;
@@ -240,7 +240,8 @@ ResultsGroup correlation() {
   group.add_dimension(Dimension::count("unit_j", 6));
   Variable cosine = real("cosine_all", {"unit_i", "unit_j"}, {6, 6}, 0);
   cosine.values = Array({6, 6});
-  for (std::size_t unit = 0; unit < 6; ++unit) cosine.values(unit, unit) = 1;
+  for (std::size_t head_index = 0; head_index < 6; ++head_index)
+    cosine.values(head_index, head_index) = 1;
   cosine.values(std::size_t{0}, std::size_t{5}) = cosine.values(std::size_t{5}, std::size_t{0}) = 1;
   group.add(cosine);
   return group;

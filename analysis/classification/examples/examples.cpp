@@ -146,10 +146,11 @@ class ExampleChooser {
 
   ExampleRows choose() {
     const std::vector<double>& flags = group_.variable("type").values.values;
-    const std::size_t n_unit = n_layer_ * n_head_;
-    for (std::size_t unit = 0; unit < n_unit; ++unit) {
+    const std::size_t n_head_total = n_layer_ * n_head_;
+    for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
       for (std::size_t i = 0; i < n_head_type; ++i) {
-        if (flags[i * n_unit + unit] == 1) choose_of(static_cast<HeadType>(i), unit);
+        if (flags[i * n_head_total + head_index] == 1)
+          choose_of(static_cast<HeadType>(i), head_index);
       }
     }
     return rows_;
@@ -164,14 +165,14 @@ class ExampleChooser {
     std::string relation;  // that a syntactic head claims
   };
 
-  Label label_of(HeadType type, std::size_t unit) const {
-    const auto place = static_cast<std::size_t>(type) * n_layer_ * n_head_ + unit;
+  Label label_of(HeadType type, std::size_t head_index) const {
+    const auto place = static_cast<std::size_t>(type) * n_layer_ * n_head_ + head_index;
     Label label{type, group_.variable("type_about").text[place], 0, ""};
     if (type == HeadType::positional) {
-      label.offset = index_of(group_.variable("positional_offset").values.values[unit]);
+      label.offset = index_of(group_.variable("positional_offset").values.values[head_index]);
     }
     if (type == HeadType::syntactic) {
-      label.relation = relation_text(group_, passed_relations(group_, unit).front());
+      label.relation = relation_text(group_, passed_relations(group_, head_index).front());
     }
     return label;
   }
@@ -194,18 +195,18 @@ class ExampleChooser {
     return targets;
   }
 
-  void choose_of(HeadType type, std::size_t unit) {
-    const Label label = label_of(type, unit);
+  void choose_of(HeadType type, std::size_t head_index) {
+    const Label label = label_of(type, head_index);
     std::vector<PlacedCase> found, missed;
-    for (const PlacedCase& each : cases_of(label, unit)) {
+    for (const PlacedCase& each : cases_of(label, head_index)) {
       (each.found ? found : missed).push_back(each);
     }
     std::set<std::pair<std::uint64_t, Index>> used;
-    add_first(found, most_found, unit, label, used);
-    add_first(missed, most_missed, unit, label, used);
+    add_first(found, most_found, head_index, label, used);
+    add_first(missed, most_missed, head_index, label, used);
   }
 
-  std::vector<PlacedCase> cases_of(const Label& label, std::size_t unit) const {
+  std::vector<PlacedCase> cases_of(const Label& label, std::size_t head_index) const {
     const HeadType type = label.type;
     const bool at_any_query = type == HeadType::positional || type == HeadType::current_token ||
                               type == HeadType::long_range;
@@ -221,7 +222,7 @@ class ExampleChooser {
         if (type == HeadType::copying && sentence[each.query + 1] != sentence[each.query]) continue;
         const std::vector<Index> targets = targets_of(label, each);
         if (targets.empty()) continue;
-        const Index at = index_of(attended(unit / n_head_, unit % n_head_, i));
+        const Index at = index_of(attended(head_index / n_head_, head_index % n_head_, i));
         const bool found = std::ranges::find(targets, at) != targets.end();
         const Index target = found ? at : targets.back();
         // The sink is never shown.
@@ -233,7 +234,7 @@ class ExampleChooser {
   }
 
   // Prefers sentences not used yet.
-  void add_first(const std::vector<PlacedCase>& cases, std::size_t most, std::size_t unit,
+  void add_first(const std::vector<PlacedCase>& cases, std::size_t most, std::size_t head_index,
                  const Label& label, std::set<std::pair<std::uint64_t, Index>>& used) {
     std::size_t n = 0;
     for (const PlacedCase& each : cases) {
@@ -242,17 +243,17 @@ class ExampleChooser {
       const Index sentence = each.example->sentence[query];
       const Index place = sentence == no_position ? query / tokens_before : sentence;
       if (!used.emplace(each.document, place).second) continue;
-      add(each, unit, label);
+      add(each, head_index, label);
       ++n;
     }
   }
 
-  void add(const PlacedCase& each, std::size_t unit, const Label& label) {
+  void add(const PlacedCase& each, std::size_t head_index, const Label& label) {
     const Index query = each.found_in->query;
     // An induction head's target follows an earlier copy of the query, which is shown too.
     const Index copy = label.type == HeadType::induction ? each.target - 1 : no_position;
     const Excerpt excerpt(*each.example, query, {each.target, each.attended, copy});
-    const Index layer = unit / n_head_, head = unit % n_head_;
+    const Index layer = head_index / n_head_, head = head_index % n_head_;
     rows_.layer.push_back(static_cast<double>(layer));
     rows_.head.push_back(static_cast<double>(head));
     rows_.document.push_back(static_cast<double>(each.document));

@@ -12,8 +12,8 @@ namespace {
 /// First stream of the sample of documents.
 constexpr std::uint64_t explained_stream = (std::uint64_t{1} << 62) + 1;
 
-std::string name_of(const char* what, HeadType type, Index unit) {
-  return std::string(what) + "." + head_type_name(type) + "." + std::to_string(unit);
+std::string name_of(const char* what, HeadType type, Index head_index) {
+  return std::string(what) + "." + head_type_name(type) + "." + std::to_string(head_index);
 }
 
 std::string mean_z_name(Index layer) {
@@ -24,34 +24,35 @@ constexpr const char* mean_z_count = "explained_z_count";
 
 }  // namespace
 
-std::string explained_loss_name(HeadType type, Index unit) {
-  return name_of("explained", type, unit);
+std::string explained_loss_name(HeadType type, Index head_index) {
+  return name_of("explained", type, head_index);
 }
 
-std::string place_mass_name(HeadType type, Index unit) {
-  return name_of("place_mass", type, unit);
+std::string place_mass_name(HeadType type, Index head_index) {
+  return name_of("place_mass", type, head_index);
 }
 
 Explanation::Explanation(const Model& model, const ResultsGroup& group) : model_(model) {
   const Array& type = group.variable("type").values;
-  const Index n_unit = model.config.n_layer * model.config.n_head;
+  const Index n_head_total = model.config.n_layer * model.config.n_head;
   for (std::size_t i = 0; i < type.size(); ++i) {
     if (type.values[i] != 1) continue;
-    const auto of_type = static_cast<HeadType>(i / n_unit);
-    const Index unit = i % n_unit;
-    const std::optional<Prototype> prototype = label_prototype(group, of_type, unit);
+    const auto of_type = static_cast<HeadType>(i / n_head_total);
+    const Index head_index = i % n_head_total;
+    const std::optional<Prototype> prototype = label_prototype(group, of_type, head_index);
     if (!prototype) continue;
     labels_.push_back({.type = of_type,
-                       .unit = unit,
+                       .head_index = head_index,
                        .prototype = *prototype,
-                       .control = control_prototype(group, of_type, unit)});
-    units_.insert(unit);
+                       .control = control_prototype(group, of_type, head_index)});
+    labelled_heads_.insert(head_index);
   }
 }
 
 bool Explanation::has_label(Index layer) const {
-  return std::ranges::any_of(units_,
-                             [&](Index unit) { return unit / model_.config.n_head == layer; });
+  return std::ranges::any_of(labelled_heads_, [&](Index head_index) {
+    return head_index / model_.config.n_head == layer;
+  });
 }
 
 std::vector<Explanation::LabelKeys> Explanation::keys_in(const PrototypeSource& source) const {
@@ -80,11 +81,11 @@ void Explanation::add_layer_means(const LayerView& view, const std::vector<Label
   const Index n_ctx = model_.config.n_ctx, n_head = model_.config.n_head;
   for (std::size_t i = 0; i < labels_.size(); ++i) {
     const Label& label = labels_[i];
-    if (label.unit / n_head != view.layer) continue;
-    const Matrix& pattern = view.pattern.slice(label.unit % n_head);
-    Array& sums = statistics.sum(name_of("silent", label.type, label.unit), {2, n_ctx + 1});
+    if (label.head_index / n_head != view.layer) continue;
+    const Matrix& pattern = view.pattern.slice(label.head_index % n_head);
+    Array& sums = statistics.sum(name_of("silent", label.type, label.head_index), {2, n_ctx + 1});
     double *const sum = &sums(0, 0), *const count = &sums(1, 0);
-    Array& mass = statistics.sum(place_mass_name(label.type, label.unit), {2});
+    Array& mass = statistics.sum(place_mass_name(label.type, label.head_index), {2});
     for (Index q = 1; q < view.n_token; ++q) {
       const float* const weights = pattern.colptr(q);
       if (!keys[i].keys[q].empty()) {
@@ -128,7 +129,7 @@ void Explanation::begin_losses(const Statistics& earlier, const ComputeContext& 
   }
   const Index n_ctx = model_.config.n_ctx;
   for (Label& label : labels_) {
-    const Array sums = earlier.total(name_of("silent", label.type, label.unit));
+    const Array sums = earlier.total(name_of("silent", label.type, label.head_index));
     const auto mean = [&](Index i) { return sums(1, i) > 0 ? sums(0, i) / sums(1, i) : 0; };
     label.silent_row.resize(n_ctx);
     for (Index distance = 0; distance < n_ctx; ++distance)
@@ -184,15 +185,15 @@ void Explanation::Losses::observe_layer(const LayerView& view) {
 std::vector<Explanation::Losses::Variant> Explanation::Losses::variants_of(Index layer) const {
   const Index n_head = explanation_.model_.config.n_head;
   std::vector<Variant> variants;
-  for (const Index unit : explanation_.units_) {
-    if (unit / n_head == layer) variants.push_back({.head = unit % n_head});
+  for (const Index head_index : explanation_.labelled_heads_) {
+    if (head_index / n_head == layer) variants.push_back({.head = head_index % n_head});
   }
   for (std::size_t i = 0; i < keys_.size(); ++i) {
     const Label& label = explanation_.labels_[i];
-    if (label.unit / n_head != layer) continue;
+    if (label.head_index / n_head != layer) continue;
     for (const ExplainedLoss loss : {explained_label, explained_control, explained_where_said}) {
       const bool is_control = loss == explained_control;
-      variants.push_back({label.unit % n_head, loss, &label,
+      variants.push_back({label.head_index % n_head, loss, &label,
                           is_control ? &keys_[i].control_keys : &keys_[i].keys});
     }
   }
@@ -252,8 +253,8 @@ void Explanation::Losses::end(const PieceEnd& /*end*/) {
     for (std::size_t i = 0; i < variants.size(); ++i) {
       if (variants[i].label == nullptr) continue;
       const Label& label = *variants[i].label;
-      Array& sums =
-          statistics_.sum(explained_loss_name(label.type, label.unit), {n_block, n_explained_loss});
+      Array& sums = statistics_.sum(explained_loss_name(label.type, label.head_index),
+                                    {n_block, n_explained_loss});
       sums(block_, variants[i].loss) += all[i].sum();
       if (variants[i].loss != explained_label) continue;  // once for each label
       sums(block_, explained_clean) += clean.sum();

@@ -42,7 +42,7 @@ class Explanation {
 
   bool is_empty() const { return labels_.empty(); }
   /// Losses that the second pass takes of a piece.
-  std::size_t n_variant() const { return 3 * labels_.size() + units_.size(); }
+  std::size_t n_variant() const { return 3 * labels_.size() + labelled_heads_.size(); }
 
   /// First pass: adds a piece to the sums of means.
   std::unique_ptr<PieceObserver> add_means(const PrototypeSource& source,
@@ -65,7 +65,7 @@ class Explanation {
 
   struct Label {
     HeadType type;
-    Index unit;
+    Index head_index;
     Prototype prototype, control;
     // Of queries without keys: mean attention by distance, and to position 0.
     std::vector<double> silent_row = {};
@@ -85,17 +85,17 @@ class Explanation {
 
   const Model& model_;
   std::vector<Label> labels_;
-  std::set<Index> units_;  // with a label
+  std::set<Index> labelled_heads_;  // with a label
   // Of the second pass.
   std::optional<HeadAblation> ablation_;
   std::vector<Vector> mean_z_;  // by layer; empty without labels
 };
 
 /// The name of the sums of losses, of dimensions block and ExplainedLoss.
-std::string explained_loss_name(HeadType type, Index unit);
+std::string explained_loss_name(HeadType type, Index head_index);
 /// The name of the sums of the head's attention to its label's place and of the queries of which
 /// the label speaks.
-std::string place_mass_name(HeadType type, Index unit);
+std::string place_mass_name(HeadType type, Index head_index);
 /// Names of the sums, by block, of predicted tokens and of documents.
 inline constexpr const char* explained_token_count = "explained_token";
 inline constexpr const char* explained_document_count = "explained_document";

@@ -27,7 +27,7 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
                  &control = group.variable("explained_control"),
                  &said = group.variable("explained_where_said"),
                  &increase = group.variable("mean_ablation_increase");
-  const std::size_t n_unit = increase.values.size(), n_head = increase.values.shape[1];
+  const std::size_t n_head_total = increase.values.size(), n_head = increase.values.shape[1];
   std::vector<std::size_t> order;  // of labels that were measured
   for (std::size_t i = 0; i < verdict.size(); ++i) {
     if (verdict[i] > 0) order.push_back(i);
@@ -35,7 +35,7 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
   if (order.empty()) return std::nullopt;
   const std::size_t n_measured = order.size();
   std::ranges::stable_sort(order, std::ranges::greater(),
-                           [&](std::size_t i) { return increase.values.values[i % n_unit]; });
+                           [&](std::size_t i) { return increase.values.values[i % n_head_total]; });
   order.resize(std::min(most_labels_drawn, n_measured));
 
   Series explained, unexplained, controls, where_said;
@@ -55,15 +55,15 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
   Chart chart;
   const std::vector<std::string>& types = group.dimensions.at("head_type").text;
   for (const std::size_t i : order) {
-    const std::size_t unit = i % n_unit;
+    const std::size_t head_index = i % n_head_total;
     const double row = static_cast<double>(chart.x_labels.size());
     add_share(row, share.estimate(i), verdict[i] == 2 ? explained : unexplained);
     add_share(row, control.estimate(i), controls);
     add_share(row, said.estimate(i), where_said);
-    std::string type = types[i / n_unit];
+    std::string type = types[i / n_head_total];
     std::ranges::replace(type, '_', ' ');
-    chart.x_labels.push_back(HeadIndex::of(unit, n_head).text() + "  " + type + "  " +
-                             number_text(increase.values.values[unit], 2));
+    chart.x_labels.push_back(HeadIndex::of(head_index, n_head).text() + "  " + type + "  " +
+                             number_text(increase.values.values[head_index], 2));
   }
   ChartPanel panel;
   for (Series* const series : {&explained, &unexplained, &controls, &where_said}) {

@@ -13,8 +13,8 @@ enum LabelVerdict { not_measured, unexplained, explained };
 
 /// A label whose head was run, with what its sums say.
 struct MeasuredLabel {
-  std::size_t place;  // type * n_unit + unit
-  std::size_t unit;
+  std::size_t place;  // type * n_head_total + head_index
+  std::size_t head_index;
   Prototype prototype, control;
   Array sums;   // block x loss
   double mass;  // the head's attention to the label's place
@@ -49,20 +49,20 @@ std::string explained_text(const MeasuredLabel& label) {
 std::vector<MeasuredLabel> measured_labels(const Statistics& statistics,
                                            const ResultsGroup& group) {
   const Shape& shape = group.variable("type").values.shape;
-  const std::size_t n_unit = shape[1] * shape[2];
+  const std::size_t n_head_total = shape[1] * shape[2];
   std::vector<MeasuredLabel> labels;
-  for (std::size_t place = 0; place < n_head_type * n_unit; ++place) {
-    const auto type = static_cast<HeadType>(place / n_unit);
-    const std::size_t unit = place % n_unit;
-    const std::string name = explained_loss_name(type, unit);
+  for (std::size_t place = 0; place < n_head_type * n_head_total; ++place) {
+    const auto type = static_cast<HeadType>(place / n_head_total);
+    const std::size_t head_index = place % n_head_total;
+    const std::string name = explained_loss_name(type, head_index);
     if (group.variable("type").values.values[place] != 1 || !statistics.has(name)) continue;
-    const std::optional<Prototype> prototype = label_prototype(group, type, unit);
+    const std::optional<Prototype> prototype = label_prototype(group, type, head_index);
     if (!prototype) continue;
-    const Array mass = statistics.total(place_mass_name(type, unit));
+    const Array mass = statistics.total(place_mass_name(type, head_index));
     labels.push_back({place,
-                      unit,
+                      head_index,
                       *prototype,
-                      control_prototype(group, type, unit),
+                      control_prototype(group, type, head_index),
                       statistics.total(name),
                       Ratio{mass(0), mass(1)}.value(),
                       {},
@@ -130,7 +130,7 @@ void add_explained(const Statistics& statistics, std::size_t n_bootstrap, std::u
     control[label.place] = label.control_share;
     gain[label.place] = label.gain;
     said[label.place] = label.said_share;
-    increase[label.unit] = label.increase;
+    increase[label.head_index] = label.increase;
     verdict[label.place] = label.verdict();
     mass[label.place] = label.mass;
     text[label.place] = explained_text(label);

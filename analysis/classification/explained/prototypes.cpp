@@ -69,15 +69,17 @@ Index token_key(const Prototype& prototype, const PrototypeSource& source, Index
   }
 }
 
-bool is_of_type(const ResultsGroup& group, HeadType type, std::size_t unit) {
+bool is_of_type(const ResultsGroup& group, HeadType type, std::size_t head_index) {
   const Array& flags = group.variable("type").values;
-  return flags.values[static_cast<std::size_t>(type) * flags.size() / flags.shape[0] + unit] == 1;
+  return flags
+             .values[static_cast<std::size_t>(type) * flags.size() / flags.shape[0] + head_index] ==
+         1;
 }
 
 /// Of a syntactic head, its relation's number by relation and direction.
-std::size_t relation_number(const ResultsGroup& group, std::size_t unit) {
+std::size_t relation_number(const ResultsGroup& group, std::size_t head_index) {
   const auto value = [&](const char* name) {
-    return static_cast<std::size_t>(group.variable(name).values.values[unit]);
+    return static_cast<std::size_t>(group.variable(name).values.values[head_index]);
   };
   return 2 * value("syntactic_relation") + value("syntactic_direction");
 }
@@ -100,7 +102,7 @@ PrototypeKeys prototype_keys(const Prototype& prototype, const PrototypeSource& 
 }
 
 std::optional<Prototype> label_prototype(const ResultsGroup& group, HeadType type,
-                                         std::size_t unit) {
+                                         std::size_t head_index) {
   Prototype prototype{.type = type};
   switch (type) {
     case HeadType::semantic:
@@ -110,10 +112,10 @@ std::optional<Prototype> label_prototype(const ResultsGroup& group, HeadType typ
       return std::nullopt;
     case HeadType::positional:
       prototype.offset =
-          static_cast<Index>(group.variable("positional_offset").values.values[unit]);
+          static_cast<Index>(group.variable("positional_offset").values.values[head_index]);
       return prototype;
     case HeadType::syntactic: {
-      const std::size_t number = relation_number(group, unit);
+      const std::size_t number = relation_number(group, head_index);
       prototype.relation = group.dimensions.at("relation").text[number / 2];
       prototype.direction = static_cast<ArcDirection>(number % 2);
       return prototype;
@@ -123,11 +125,11 @@ std::optional<Prototype> label_prototype(const ResultsGroup& group, HeadType typ
   }
 }
 
-Prototype control_prototype(const ResultsGroup& group, HeadType type, std::size_t unit) {
+Prototype control_prototype(const ResultsGroup& group, HeadType type, std::size_t head_index) {
   std::vector<Prototype> rivals;
   if (type == HeadType::syntactic && group.has("relation_offset")) {
     const double offset =
-        group.variable("relation_offset").values.values[relation_number(group, unit)];
+        group.variable("relation_offset").values.values[relation_number(group, head_index)];
     if (offset > 0) {
       rivals.push_back(
           {.type = HeadType::positional, .offset = static_cast<Index>(offset), .in_words = true});
@@ -139,7 +141,7 @@ Prototype control_prototype(const ResultsGroup& group, HeadType type, std::size_
   rivals.push_back({.type = HeadType::positional, .offset = 1});
   rivals.push_back({.type = HeadType::current_token});
   for (const Prototype& rival : rivals) {
-    if (rival.type != type && !is_of_type(group, rival.type, unit)) return rival;
+    if (rival.type != type && !is_of_type(group, rival.type, head_index)) return rival;
   }
   return {.type = type == HeadType::sink ? HeadType::duplicate : HeadType::sink};
 }

@@ -46,12 +46,12 @@ PrototypeKeys prototype_keys(const Prototype& prototype, const PrototypeSource& 
 /// copying, suppressing.
 /// @param group  classification's, with types.
 std::optional<Prototype> label_prototype(const ResultsGroup& group, HeadType type,
-                                         std::size_t unit);
+                                         std::size_t head_index);
 
 /// Another type's prototype, which the head is not of: the first that fits of
 /// the relation's best fixed word offset (syntactic), the last copy (induction), the token after it
 /// (duplicate), the query itself (positional), the previous token, the query itself, position 0.
-Prototype control_prototype(const ResultsGroup& group, HeadType type, std::size_t unit);
+Prototype control_prototype(const ResultsGroup& group, HeadType type, std::size_t head_index);
 
 /// `exactly the previous token`, as in `attention replaced by …`.
 std::string prototype_text(const Prototype& prototype);

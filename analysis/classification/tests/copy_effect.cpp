@@ -136,12 +136,12 @@ EffectTest test_effect(const Statistics& statistics, const std::string& effect,
                        const std::string& null) {
   const Array sums = statistics.total(effect), weights = statistics.total(weight_name(effect)),
               nulls = statistics.total(null);
-  const Index n_unit = sums.size() / n_block;
+  const Index n_head_total = sums.size() / n_block;
   EffectTest test;
-  for (Index unit = 0; unit < n_unit; ++unit) {
+  for (Index head_index = 0; head_index < n_head_total; ++head_index) {
     double n_used = 0, difference = 0, weight = 0;
     for (Index block = 0; block < n_block; ++block) {
-      const Index i = block * n_unit + unit;
+      const Index i = block * n_head_total + head_index;
       if (!(weights.values[i] > 0)) continue;
       ++n_used;
       difference += sums.values[i] - nulls.values[i];
@@ -150,7 +150,7 @@ EffectTest test_effect(const Statistics& statistics, const std::string& effect,
     // Each block's value, its error of the ratio linearised: their mean is the ratio itself.
     double total = 0, squares = 0;
     for (Index block = 0; block < n_block; ++block) {
-      const Index i = block * n_unit + unit;
+      const Index i = block * n_head_total + head_index;
       if (!(weights.values[i] > 0)) continue;
       const double ratio = difference / weight;
       const double error = sums.values[i] - nulls.values[i] - ratio * weights.values[i];

@@ -62,7 +62,7 @@ class CopyEffects {
 /// Whether an effect differs from its null: two-sided t over blocks of documents (documents
 /// themselves up to n_document_block), the sums' ratio and its linearised error.
 struct EffectTest {
-  std::vector<double> p, q;  ///< unit; q by Benjamini & Hochberg over heads
+  std::vector<double> p, q;  ///< by head; q by Benjamini & Hochberg over heads
 };
 /// @param effect, null  names of sums of dimensions block, layer, head.
 EffectTest test_effect(const Statistics& statistics, const std::string& effect,

@@ -24,15 +24,15 @@ void PairedCounts::add_to(DocumentStatistics& statistics, const std::string& tes
     sum(i) += hits[i];
     squares(i) += hits[i] * hits[i];
   }
-  const Index n_unit = head_hits_.size();
-  std::vector<float> products(n_unit);
+  const Index n_head_total = head_hits_.size();
+  std::vector<float> products(n_head_total);
   for (Index rule = 0; rule < rule_hits_.size(); ++rule) {
     if (rule_hits_[rule] == 0) continue;
     std::ranges::transform(head_hits_, products.begin(), [&](double head_hits) {
       return static_cast<float>(rule_hits_[rule] * head_hits);
     });
-    statistics.add(sum_name("products", test), {rule_hits_.size(), n_unit}, rule * n_unit,
-                   products);
+    statistics.add(sum_name("products", test), {rule_hits_.size(), n_head_total},
+                   rule * n_head_total, products);
   }
 }
 
@@ -49,19 +49,20 @@ PairedSums::PairedSums(const Statistics& statistics, const std::string& test, In
   }
 }
 
-double PairedSums::p(Index unit, Index rule) const {
+double PairedSums::p(Index head_index, Index rule) const {
   if (n_document_ < 2) return arma::datum::nan;
-  const double product = products_.size() > 0 ? products_(rule, unit) : 0,
-               sum = sum_(n_rule_ + unit) - sum_(rule),
-               squares = sum_of_squares_(n_rule_ + unit) - 2 * product + sum_of_squares_(rule);
+  const double product = products_.size() > 0 ? products_(rule, head_index) : 0,
+               sum = sum_(n_rule_ + head_index) - sum_(rule),
+               squares =
+                   sum_of_squares_(n_rule_ + head_index) - 2 * product + sum_of_squares_(rule);
   if (!(squares > 0)) return 1;
   const double two_sided = paired_t_p(n_document_, sum, squares);
   return sum > 0 ? two_sided / 2 : 1 - two_sided / 2;
 }
 
-std::uint64_t paired_bytes(std::uint64_t n_rule, std::uint64_t n_unit) {
-  return (2 + 2 * (n_rule + n_unit)) * Statistics::sum_bytes +
-         n_rule * n_unit * Statistics::added_bytes;
+std::uint64_t paired_bytes(std::uint64_t n_rule, std::uint64_t n_head_total) {
+  return (2 + 2 * (n_rule + n_head_total)) * Statistics::sum_bytes +
+         n_rule * n_head_total * Statistics::added_bytes;
 }
 
 }  // namespace headscope

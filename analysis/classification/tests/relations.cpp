@@ -40,7 +40,7 @@ RelationTest test_relation(const WeightedSums& sums, const std::string& relation
   test.direction = static_cast<ArcDirection>(direction);
 
   const arma::vec all_hits = hits(Half::all).col(0);
-  const Index n_unit = all_hits.n_rows;
+  const Index n_head_total = all_hits.n_rows;
   test.count = counts(Half::all)(0, 0);
   for (const double n : all_hits) test.accuracy.push_back(Ratio{n, test.count}.value());
   test.baseline = best_offset_share(offsets(Half::all).col(0), test.count);
@@ -51,7 +51,7 @@ RelationTest test_relation(const WeightedSums& sums, const std::string& relation
   for (const double n : even_hits) {
     test.even_gain.push_back(Ratio{n, even_count}.value() - even_baseline);
   }
-  if (even_count > 0) test.chosen_unit = even_hits.index_max();
+  if (even_count > 0) test.chosen_head = even_hits.index_max();
 
   const arma::mat odd_counts = counts(Half::odd), odd_offsets = offsets(Half::odd);
   const PairedSums paired(sums.statistics(), relation_test_name(relation, direction),
@@ -64,8 +64,8 @@ RelationTest test_relation(const WeightedSums& sums, const std::string& relation
   for (Index w = 0; w < sums.n_weighting(); ++w) {
     test.heldout_baseline(w) = best_offset_share(odd_offsets.col(w), odd_counts(0, w));
   }
-  for (Index unit = 0; unit < n_unit; ++unit) {
-    test.p.push_back(is_tested(test) ? paired.p(unit, test.offset) : arma::datum::nan);
+  for (Index head_index = 0; head_index < n_head_total; ++head_index) {
+    test.p.push_back(is_tested(test) ? paired.p(head_index, test.offset) : arma::datum::nan);
   }
   return test;
 }

@@ -16,12 +16,12 @@ struct RelationTest {
   ArcDirection direction;
 
   double count = 0;              ///< arcs of all documents
-  std::vector<double> accuracy;  ///< per unit; all documents
+  std::vector<double> accuracy;  ///< per head; all documents
   double baseline = 0;           ///< best fixed word offset, all documents
 
-  /// Per unit, on even documents: accuracy minus that of the best fixed offset; NaN without arcs.
+  /// Per head, on even documents: accuracy minus that of the best fixed offset; NaN without arcs.
   std::vector<double> even_gain;
-  Index chosen_unit = no_position;  ///< most accurate head on even documents, first on ties
+  Index chosen_head = no_position;  ///< most accurate head on even documents, first on ties
 
   double heldout_count = 0;      ///< arcs of odd documents
   double heldout_documents = 0;  ///< odd documents that have such an arc
@@ -29,9 +29,9 @@ struct RelationTest {
   /// documents, then the shortest; 0 without any.
   Index offset = 0;
   arma::rowvec heldout_baseline;  ///< weighting; of the best offset under each
-  arma::mat heldout_accuracy;     ///< unit x weighting
+  arma::mat heldout_accuracy;     ///< head_index x weighting
 
-  /// Per unit; one-sided paired t over odd documents of the head's hits minus the offset's, and its
+  /// Per head; one-sided paired t over odd documents of the head's hits minus the offset's, and its
   /// q-value. NaN if the relation is not tested.
   std::vector<double> p, q;
 };
@@ -48,8 +48,8 @@ std::string arc_text(const std::string& relation, ArcDirection direction);
 bool is_enough(double n_case, double n_document);
 bool is_tested(const RelationTest& test);
 
-/// Share of the held-out arcs of the test's relation and direction that each head finds: unit x
-/// weighting.
+/// Share of the held-out arcs of the test's relation and direction that each head finds: head_index
+/// x weighting.
 arma::mat heldout_accuracy(const WeightedSums& sums, const RelationTest& test);
 
 /// Every relation in both directions, in order; q-values over all heads of those that are tested.

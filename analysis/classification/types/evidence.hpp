@@ -9,7 +9,7 @@ namespace headscope {
 
 /// The tests of relations that the head passes, as positions along relation and direction: the one
 /// that it claims first.
-std::vector<std::size_t> passed_relations(const ResultsGroup& group, std::size_t unit);
+std::vector<std::size_t> passed_relations(const ResultsGroup& group, std::size_t head_index);
 
 /// `nsubj → head` of a position along relation and direction.
 std::string relation_text(const ResultsGroup& group, std::size_t position);

@@ -60,9 +60,9 @@ std::array<double, n_head_type> type_powers(const WeightedSums& sums,
   }
   // The least over heads of the probability that z reaches its threshold.
   const boost::math::normal_distribution<> normal;
-  for (std::size_t unit = 0; unit < semantic.z.size(); ++unit) {
+  for (std::size_t head_index = 0; head_index < semantic.z.size(); ++head_index) {
     const double z =
-        (type_threshold::semantic - semantic.null_mean[unit]) / semantic.null_std[unit];
+        (type_threshold::semantic - semantic.null_mean[head_index]) / semantic.null_std[head_index];
     if (!std::isfinite(z)) continue;
     power(HeadType::semantic) = std::fmin(power(HeadType::semantic),
                                           cdf(complement(normal, type_threshold::semantic_z - z)));

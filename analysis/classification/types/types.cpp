@@ -13,15 +13,15 @@ namespace headscope {
 namespace {
 
 /// A number by head and weighting.
-using ByHead = std::function<double(Index unit, Index weighting)>;
+using ByHead = std::function<double(Index head_index, Index weighting)>;
 
 ByHead always(double value) {
   return [value](Index, Index) { return value; };
 }
 
-/// Values by unit x weighting.
+/// Values by head x weighting.
 ByHead of_heads(arma::mat values) {
-  return [values = std::move(values)](Index unit, Index w) { return values(unit, w); };
+  return [values = std::move(values)](Index head_index, Index w) { return values(head_index, w); };
 }
 
 /// Values by weighting, the same of all heads.
@@ -43,8 +43,8 @@ struct Measured {
   const RelationTests& relations;
   const CoreferenceTest& coreference;
   const SemanticTest& semantic;
-  const arma::mat& induction;  // unit x weighting
-  Index n_unit() const { return induction.n_rows; }
+  const arma::mat& induction;  // head_index x weighting
+  Index n_head_total() const { return induction.n_rows; }
 };
 
 /// What a type's rule compares: a head is of the type if its score reaches the threshold and its
@@ -54,23 +54,25 @@ struct TypeScores {
   ByHead baseline = always(arma::datum::nan);
   ByHead threshold;
   ByHead ceiling = always(1);  // the largest possible score
-  std::function<bool(Index unit)> is_significant = [](Index) { return true; };
+  std::function<bool(Index head_index)> is_significant = [](Index) { return true; };
   /// A further condition, as a margin; a rule with one has the smaller margin of both.
   ByHead second_margin = nullptr;
 };
 
-/// Shares of largest weights and mean masses by offset: n_offset * n_unit x weighting.
+/// Shares of largest weights and mean masses by offset: n_offset * n_head_total x weighting.
 struct OffsetRatios {
   arma::mat share, mass;
 };
 
 TypeScores offset_scores(const OffsetRatios& ratios, Index offset) {
   const Index first = offset * (ratios.share.n_rows / n_offset);
-  return {.score = [&ratios, first](Index unit, Index w) { return ratios.share(first + unit, w); },
+  return {.score = [&ratios, first](Index head_index,
+                                    Index w) { return ratios.share(first + head_index, w); },
           .threshold = always(type_threshold::positional),
           .second_margin =
-              [&ratios, first](Index unit, Index w) {
-                return threshold_margin(ratios.mass(first + unit, w), type_threshold::mass, 1);
+              [&ratios, first](Index head_index, Index w) {
+                return threshold_margin(ratios.mass(first + head_index, w), type_threshold::mass,
+                                        1);
               }};
 }
 
@@ -78,26 +80,28 @@ TypeScores delimiter_scores(const Measured& measured) {
   const ByHead baseline = baseline_of(measured.sums, Baseline::delimiter_baseline);
   return {.score = ratio_of(measured.sums, HeadScore::delimiter),
           .baseline = baseline,
-          .threshold = [=](Index unit, Index w) {
+          .threshold = [=](Index head_index, Index w) {
             return std::max(type_threshold::delimiter,
-                            type_threshold::delimiter_factor * baseline(unit, w));
+                            type_threshold::delimiter_factor * baseline(head_index, w));
           }};
 }
 
 TypeScores coreference_scores(const Measured& measured) {
   const CoreferenceTest& test = measured.coreference;
-  return {.score = of_heads(test.accuracy),
-          .baseline = of_corpus(test.baseline),
-          .threshold = of_corpus(test.baseline + type_threshold::gain),
-          .is_significant = [&](Index unit) { return test.q[unit] < type_threshold::q; }};
+  return {
+      .score = of_heads(test.accuracy),
+      .baseline = of_corpus(test.baseline),
+      .threshold = of_corpus(test.baseline + type_threshold::gain),
+      .is_significant = [&](Index head_index) { return test.q[head_index] < type_threshold::q; }};
 }
 
 TypeScores semantic_scores(const Measured& measured) {
   const SemanticTest& test = measured.semantic;
   return {.score = ratio_of(measured.sums, HeadScore::semantic),
-          .baseline = [&](Index unit, Index) { return test.null_mean[unit]; },
+          .baseline = [&](Index head_index, Index) { return test.null_mean[head_index]; },
           .threshold = always(type_threshold::semantic),
-          .is_significant = [&](Index unit) { return test.z[unit] >= type_threshold::semantic_z; }};
+          .is_significant =
+              [&](Index head_index) { return test.z[head_index] >= type_threshold::semantic_z; }};
 }
 
 /// A mean share of attention against a fixed threshold.
@@ -118,11 +122,12 @@ TypeScores long_range_scores(const Measured& measured) {
   return {.score = ratio_of(measured.sums, HeadScore::distance),
           .baseline = uniform,
           .threshold =
-              [=](Index unit, Index w) {
-                return long_range_threshold(uniform(unit, w), furthest(unit, w));
+              [=](Index head_index, Index w) {
+                return long_range_threshold(uniform(head_index, w), furthest(head_index, w));
               },
           .ceiling = furthest,
-          .is_significant = [=](Index unit) { return distances[unit].low > uniform(unit, 0); }};
+          .is_significant =
+              [=](Index head_index) { return distances[head_index].low > uniform(head_index, 0); }};
 }
 
 /// An effect on logits, which has no largest value.
@@ -136,8 +141,9 @@ TypeScores effect_scores(const Measured& measured, HeadScore effect, HeadScore n
           .baseline = baseline,
           .threshold = always(least_effect),
           .ceiling = always(arma::datum::inf),
-          .is_significant = [=](Index unit) {
-            return test.q[unit] < type_threshold::q && score(unit, 0) > baseline(unit, 0);
+          .is_significant = [=](Index head_index) {
+            return test.q[head_index] < type_threshold::q &&
+                   score(head_index, 0) > baseline(head_index, 0);
           }};
 }
 
@@ -151,44 +157,45 @@ TypeScores suppressing_scores(const Measured& measured) {
 }
 
 /// Margin of accuracy over the baseline on held-out documents.
-double relation_margin(const RelationTest& test, Index unit, Index weighting) {
-  return threshold_margin(test.heldout_accuracy(unit, weighting),
+double relation_margin(const RelationTest& test, Index head_index, Index weighting) {
+  return threshold_margin(test.heldout_accuracy(head_index, weighting),
                           test.heldout_baseline(weighting) + type_threshold::gain, 1);
 }
 
 /// The test that says whether the head is syntactic; no_position if all were refused.
-Index deciding_test(const RelationTests& relations, Index unit) {
+Index deciding_test(const RelationTests& relations, Index head_index) {
   Index best = no_position;
   const auto rank = [&](const RelationTest& test) {
-    const bool passed = passes(test, unit);
+    const bool passed = passes(test, head_index);
     // A relation without arcs in even documents comes after all that have them.
-    const double gain = std::isnan(test.even_gain[unit]) ? -2 : test.even_gain[unit];
-    return std::pair(passed, passed ? gain : relation_margin(test, unit, 0));
+    const double gain = std::isnan(test.even_gain[head_index]) ? -2 : test.even_gain[head_index];
+    return std::pair(passed, passed ? gain : relation_margin(test, head_index, 0));
   };
   for (Index number = 0; number < relations.size(); ++number) {
-    if (!(relations[number].q[unit] < type_threshold::q)) continue;
+    if (!(relations[number].q[head_index] < type_threshold::q)) continue;
     if (best == no_position || rank(relations[number]) > rank(relations[best])) best = number;
   }
   return best;
 }
 
-/// On each unit's deciding test.
+/// On each head's deciding test.
 TypeScores syntactic_scores(const RelationTests& relations, const std::vector<Index>& deciding) {
   const auto number = [&](auto value) {
-    return [&, value](Index unit, Index w) {
-      return deciding[unit] == no_position ? arma::datum::nan
-                                           : value(relations[deciding[unit]], unit, w);
+    return [&, value](Index head_index, Index w) {
+      return deciding[head_index] == no_position
+                 ? arma::datum::nan
+                 : value(relations[deciding[head_index]], head_index, w);
     };
   };
-  return {.score = number([](const RelationTest& test, Index unit, Index w) {
-            return test.heldout_accuracy(unit, w);
+  return {.score = number([](const RelationTest& test, Index head_index, Index w) {
+            return test.heldout_accuracy(head_index, w);
           }),
           .baseline = number(
               [](const RelationTest& test, Index, Index w) { return test.heldout_baseline(w); }),
           .threshold = number([](const RelationTest& test, Index, Index w) {
             return test.heldout_baseline(w) + type_threshold::gain;
           }),
-          .is_significant = [&](Index unit) { return deciding[unit] != no_position; }};
+          .is_significant = [&](Index head_index) { return deciding[head_index] != no_position; }};
 }
 
 /// A type: its name, its rule in words, and what the rule compares. Positional and syntactic heads
@@ -239,49 +246,50 @@ constexpr std::array<TypeInfo, n_head_type> types{{
      suppressing_scores},
 }};
 
-double margin_of(const TypeScores& scores, Index unit, Index w) {
-  const double margin =
-      threshold_margin(scores.score(unit, w), scores.threshold(unit, w), scores.ceiling(unit, w));
+double margin_of(const TypeScores& scores, Index head_index, Index w) {
+  const double margin = threshold_margin(
+      scores.score(head_index, w), scores.threshold(head_index, w), scores.ceiling(head_index, w));
   if (!scores.second_margin) return margin;
-  const double second = scores.second_margin(unit, w);
+  const double second = scores.second_margin(head_index, w);
   return margin <= second ? margin : second;
 }
 
 void set_type(HeadType type, const TypeScores& scores, const Measured& measured,
               TypeMargins& margins) {
-  const Index n_unit = measured.n_unit();
+  const Index n_head_total = measured.n_head_total();
   arma::mat& margin = margins.margin[static_cast<std::size_t>(type)];
-  margin.set_size(n_unit, measured.sums.n_weighting());
+  margin.set_size(n_head_total, measured.sums.n_weighting());
   std::vector<TypeNumbers>& numbers = margins.numbers[static_cast<std::size_t>(type)];
-  for (Index unit = 0; unit < n_unit; ++unit) {
-    numbers.push_back({scores.score(unit, 0), scores.baseline(unit, 0), scores.threshold(unit, 0)});
-    const bool is_significant = scores.is_significant(unit);
+  for (Index head_index = 0; head_index < n_head_total; ++head_index) {
+    numbers.push_back({scores.score(head_index, 0), scores.baseline(head_index, 0),
+                       scores.threshold(head_index, 0)});
+    const bool is_significant = scores.is_significant(head_index);
     for (Index w = 0; w < margin.n_cols; ++w) {
-      margin(unit, w) = is_significant ? margin_of(scores, unit, w) : arma::datum::nan;
+      margin(head_index, w) = is_significant ? margin_of(scores, head_index, w) : arma::datum::nan;
     }
   }
 }
 
 void set_positional(const Measured& measured, TypeMargins& margins) {
-  const Index n_unit = measured.n_unit();
+  const Index n_head_total = measured.n_head_total();
   const OffsetRatios ratios{measured.sums.ratio("offset_share"),
                             measured.sums.ratio("offset_mass")};
   set_type(HeadType::current_token, offset_scores(ratios, 0), measured, margins);
   set_type(HeadType::positional, offset_scores(ratios, 1), measured, margins);
-  margins.positional_offset.assign(n_unit, 1);
+  margins.positional_offset.assign(n_head_total, 1);
   arma::mat& best = margins.margin[static_cast<std::size_t>(HeadType::positional)];
   std::vector<TypeNumbers>& numbers =
       margins.numbers[static_cast<std::size_t>(HeadType::positional)];
   for (Index offset = 2; offset < n_offset; ++offset) {
     const TypeScores scores = offset_scores(ratios, offset);
     for (Index w = 0; w < best.n_cols; ++w) {
-      for (Index unit = 0; unit < n_unit; ++unit) {
-        const double margin = margin_of(scores, unit, w);
-        if (!(margin > best(unit, w)) && !std::isnan(best(unit, w))) continue;
-        best(unit, w) = margin;
+      for (Index head_index = 0; head_index < n_head_total; ++head_index) {
+        const double margin = margin_of(scores, head_index, w);
+        if (!(margin > best(head_index, w)) && !std::isnan(best(head_index, w))) continue;
+        best(head_index, w) = margin;
         if (w > 0) continue;
-        margins.positional_offset[unit] = offset;
-        numbers[unit].score = scores.score(unit, 0);
+        margins.positional_offset[head_index] = offset;
+        numbers[head_index].score = scores.score(head_index, 0);
       }
     }
   }
@@ -370,8 +378,8 @@ double long_range_threshold(double uniform, double furthest) {
   return std::lerp(uniform, furthest, type_threshold::long_range);
 }
 
-bool passes(const RelationTest& test, Index unit) {
-  return test.q[unit] < type_threshold::q && relation_margin(test, unit, 0) >= 0;
+bool passes(const RelationTest& test, Index head_index) {
+  return test.q[head_index] < type_threshold::q && relation_margin(test, head_index, 0) >= 0;
 }
 
 CoreferenceTest test_coreference(const WeightedSums& sums) {
@@ -386,9 +394,9 @@ CoreferenceTest test_coreference(const WeightedSums& sums) {
   test.baseline = arma::max(test.of_rule, 0);
   test.n_pronoun = paired.n_case();
   test.n_document = paired.n_document();
-  for (Index unit = 0; unit < test.accuracy.n_rows; ++unit) {
+  for (Index head_index = 0; head_index < test.accuracy.n_rows; ++head_index) {
     test.p.push_back(is_enough(test.n_pronoun, test.n_document)
-                         ? paired.p(unit, test.of_rule.col(0).index_max())
+                         ? paired.p(head_index, test.of_rule.col(0).index_max())
                          : arma::datum::nan);
   }
   test.q = benjamini_hochberg(test.p);
@@ -399,18 +407,18 @@ SemanticTest test_semantic(const WeightedSums& sums) {
   const arma::mat observed = sums.ratio(score_info(HeadScore::semantic).name);
   const Array totals = sums.statistics().total("semantic_null");
   const Array weights = sums.statistics().total(weight_name("semantic_null"));
-  const Index n_unit = observed.n_rows;
-  const Index n_permutation = totals.size() / n_unit;
+  const Index n_head_total = observed.n_rows;
+  const Index n_permutation = totals.size() / n_head_total;
   SemanticTest test;
-  for (Index unit = 0; unit < n_unit; ++unit) {
+  for (Index head_index = 0; head_index < n_head_total; ++head_index) {
     arma::vec null(n_permutation);
     for (Index r = 0; r < n_permutation; ++r) {
-      const Index i = r * n_unit + unit;
+      const Index i = r * n_head_total + head_index;
       null(r) = Ratio{totals.values[i], weights.values[i]}.value();
     }
     test.null_mean.push_back(arma::mean(null));
     test.null_std.push_back(arma::stddev(null));
-    test.z.push_back((observed(unit, 0) - test.null_mean.back()) / test.null_std.back());
+    test.z.push_back((observed(head_index, 0) - test.null_mean.back()) / test.null_std.back());
   }
   return test;
 }
@@ -421,8 +429,8 @@ TypeMargins type_margins(const WeightedSums& sums, const RelationTests& relation
   const Measured measured{sums, relations, coreference, semantic, induction};
   TypeMargins margins;
   set_positional(measured, margins);
-  for (Index unit = 0; unit < measured.n_unit(); ++unit) {
-    margins.syntactic_test.push_back(deciding_test(relations, unit));
+  for (Index head_index = 0; head_index < measured.n_head_total(); ++head_index) {
+    margins.syntactic_test.push_back(deciding_test(relations, head_index));
   }
   set_type(HeadType::syntactic, syntactic_scores(relations, margins.syntactic_test), measured,
            margins);
@@ -442,13 +450,13 @@ void leave_out_heads(const std::vector<HeadIndex>& pruned, Index n_head, TypeMar
   }
 }
 
-Index primary_type(const TypeMargins& margins, Index unit) {
+Index primary_type(const TypeMargins& margins, Index head_index) {
   Index primary = 0;
   for (Index type = 0; type < n_head_type; ++type) {
-    const double margin = margins.margin[type](unit, 0);
+    const double margin = margins.margin[type](head_index, 0);
     if (!(margin >= 0)) continue;
     const auto rank = [&](Index of) {
-      return std::pair(has_ceiling(static_cast<HeadType>(of)), margins.margin[of](unit, 0));
+      return std::pair(has_ceiling(static_cast<HeadType>(of)), margins.margin[of](head_index, 0));
     };
     if (primary == 0 || rank(type) > rank(primary - 1)) primary = type + 1;
   }
@@ -459,9 +467,9 @@ Estimate share_of(const TypeMargins& margins, const std::vector<HeadType>& any_o
   const arma::mat& any = margins.of(any_of.front());
   arma::mat share(1, any.n_cols, arma::fill::zeros);
   for (Index w = 0; w < any.n_cols; ++w) {
-    for (Index unit = 0; unit < any.n_rows; ++unit) {
+    for (Index head_index = 0; head_index < any.n_rows; ++head_index) {
       for (const HeadType type : any_of) {
-        if (!margins.has(type, unit, w)) continue;
+        if (!margins.has(type, head_index, w)) continue;
         share(0, w) += 1.0 / static_cast<double>(any.n_rows);
         break;
       }

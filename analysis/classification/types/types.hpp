@@ -51,12 +51,12 @@ double threshold_margin(double value, double threshold, double ceiling);
 
 /// Coreference accuracy on pronouns of odd documents, against the best there of CoreferenceRule.
 struct CoreferenceTest {
-  arma::mat accuracy;     ///< unit x weighting
+  arma::mat accuracy;     ///< head_index x weighting
   arma::mat of_rule;      ///< rule x weighting
   arma::rowvec baseline;  ///< weighting: the best rule's under each
   double n_pronoun = 0;
   double n_document = 0;  ///< odd documents that have one
-  /// Per unit; one-sided paired t over odd documents of the head's hits minus those of the rule
+  /// Per head; one-sided paired t over odd documents of the head's hits minus those of the rule
   /// that is best, and its q-value. NaN if there are too few.
   std::vector<double> p, q;
 };
@@ -64,7 +64,7 @@ CoreferenceTest test_coreference(const WeightedSums& sums);
 
 /// Correlation with token similarity, against permuted tokens.
 struct SemanticTest {
-  std::vector<double> null_mean, null_std, z;  ///< unit
+  std::vector<double> null_mean, null_std, z;  ///< by head
 };
 SemanticTest test_semantic(const WeightedSums& sums);
 
@@ -77,15 +77,15 @@ struct TypeNumbers {
   double score = 0, baseline = 0, threshold = 0;
 };
 
-/// Margins over thresholds, unit x weighting per type; NaN where the type's tests failed or could
-/// not be made. A head is of a type if its margin is >= 0. The tests (q, z, the interval of
+/// Margins over thresholds, head_index x weighting per type; NaN where the type's tests failed or
+/// could not be made. A head is of a type if its margin is >= 0. The tests (q, z, the interval of
 /// distance) of the whole corpus are used under every weighting.
 struct TypeMargins {
   std::array<arma::mat, n_head_type> margin;
-  std::array<std::vector<TypeNumbers>, n_head_type> numbers;  ///< by unit
+  std::array<std::vector<TypeNumbers>, n_head_type> numbers;  ///< by head
   /// Why the corpus cannot test a type, in words; empty if it can.
   std::array<std::string, n_head_type> untested;
-  /// Of each unit the offset of 1 .. 8 with the largest margin, and the number of its relation
+  /// Of each head the offset of 1 .. 8 with the largest margin, and the number of its relation
   /// test: of those it passes the one of largest gain on even documents, else that of largest
   /// margin; no_position without one.
   std::vector<Index> positional_offset, syntactic_test;
@@ -95,15 +95,15 @@ struct TypeMargins {
   }
 
   const arma::mat& of(HeadType type) const { return margin[static_cast<std::size_t>(type)]; }
-  bool has(HeadType type, Index unit, Index weighting = 0) const {
-    return of(type)(unit, weighting) >= 0;
+  bool has(HeadType type, Index head_index, Index weighting = 0) const {
+    return of(type)(head_index, weighting) >= 0;
   }
 };
 
 /// Whether the head passes the rule for syntactic heads on the relation.
-bool passes(const RelationTest& test, Index unit);
+bool passes(const RelationTest& test, Index head_index);
 
-/// @param induction  unit x weighting.
+/// @param induction  head_index x weighting.
 TypeMargins type_margins(const WeightedSums& sums, const RelationTests& relations,
                          const CoreferenceTest& coreference, const SemanticTest& semantic,
                          const arma::mat& induction);
@@ -117,6 +117,6 @@ Estimate share_of(const TypeMargins& margins, const std::vector<HeadType>& any_o
 
 /// 0 for no type, else 1 + the type of largest margin, the first on ties; types without a ceiling
 /// after all others.
-Index primary_type(const TypeMargins& margins, Index unit);
+Index primary_type(const TypeMargins& margins, Index head_index);
 
 }  // namespace headscope
