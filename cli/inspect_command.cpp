@@ -264,7 +264,8 @@ void print_tasks(const std::string& path, const std::string& tokenizer_directory
 
 bool is_text_corpus(const fs::path& path) {
   if (fs::is_directory(path)) {
-    return !fs::exists(results_file(path.string())) && !model_file_in(path.string());
+    return !fs::exists(results_file(path.string())) && !model_file_in(path.string()) &&
+           !fs::exists(path / "adapter_config.json");
   }
   const fs::path extension = path.extension();
   return extension == ".txt" || extension == ".conllu" || extension == ".conll" ||

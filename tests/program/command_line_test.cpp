@@ -244,6 +244,10 @@ TEST(CommandLine, ModelsAndValuesThatAreNotThereComeWithAHint) {
               HasSubstr("`hf download someone/model --local-dir model`"));
   EXPECT_EQ(run_headscope({"inspect", "/nowhere/model"}).err,
             "headscope: /nowhere/model: cannot be opened: No such file or directory\n");
+  const test::TemporaryDirectory adapter;
+  test::write_file(adapter.file("adapter_config.json"), "{}");
+  EXPECT_THAT(run_headscope({"inspect", adapter.path()}).err,
+              HasSubstr("expected a model, got a PEFT adapter"));
   EXPECT_THAT(run_headscope({"run", "--analyses", "pruning,atention", "--output", "x"}).err,
               HasSubstr("; got \"atention\"; did you mean attention?\n"));
 }
