@@ -125,8 +125,8 @@ class Attend(unittest.TestCase):
         score = self.score("previous_token")
         layer, head = np.unravel_index(score.argmax(), score.shape)
         self.assertRegex(self.summary, rf"Previous token +L{layer}H{head} {score.max():.2f}")
-        self.assertEqual(self.data["opened"], score.argmax(), "the page opens with the head named first")
         last = self.score("last_token_weight")
+        self.assertEqual(self.data["opened"], last.argmax(), "the page opens with the head named first from the last token")
         layer, head = np.unravel_index(last.argmax(), last.shape)
         key = self.patterns["pattern"][layer, head, -1, 1:].argmax() + 1
         token = self.tokens[key].strip()
