@@ -55,23 +55,25 @@ double title_height(const std::string& title, double length) {
 
 // Characters of the longest number at whole steps of an axis.
 std::size_t longest_number(const AxisRange& range, double step) {
+  const double first = std::ceil(range.low / step), last = std::floor(range.high / step);
   std::size_t longest = 0;
-  for (double at = std::ceil(range.low / step); at * step <= range.high; ++at) {
-    longest = std::max(longest, number_text(at * step, 6).size());
+  for (double i = 0; i <= std::min(last - first, 100.0); ++i) {
+    longest = std::max(longest, number_text((first + i) * step, 6).size());
   }
   return longest;
 }
 
-// 1, 2 or 5 times a power of ten: the least such step for which `wide_enough`.
+// 1, 2 or 5 times a power of ten: the least such step for which `wide_enough`, at most ten times
+// the range.
 template <typename Test>
 double least_step(const AxisRange& range, const Test& wide_enough) {
-  double power = std::pow(10, std::floor(std::log10((range.high - range.low) / 100)));
-  for (;; power *= 10) {
+  double power = std::pow(10, std::floor(std::log10(range.high - range.low)) - 2);
+  for (int decade = 0; decade < 3; ++decade, power *= 10) {
     for (const double digit : {1.0, 2.0, 5.0}) {
-      if (wide_enough(digit * power) || digit * power > range.high - range.low)
-        return digit * power;
+      if (wide_enough(digit * power)) return digit * power;
     }
   }
+  return power;
 }
 
 }  // namespace

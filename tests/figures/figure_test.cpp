@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -242,6 +243,17 @@ TEST_F(Figures, KeysAreWholeAndNumbersApartBesideLongLabels) {
   EXPECT_LE(count(svg, "<text>[^<]*<tspan[^>]*> *−?[.0-9]+</tspan>") +
                 count(svg, "<text> *−?[.0-9]+</text>"),
             4u);
+}
+
+TEST_F(Figures, ValuesEqualButForRoundingAreDrawn) {
+  Series series;
+  series.style = Series::Style::points;
+  series.x = {1, std::nextafter(1.0, 2.0)};
+  series.y = {-1, std::nextafter(-1.0, 0.0)};
+  Chart chart;
+  chart.panels.push_back({"", {series}, {}});
+  draw({"rounding", "g", "Title", "", "", chart});
+  EXPECT_GE(count(file("rounding.svg"), "<use xlink:href='#gpPt"), 2u);
 }
 
 TEST_F(Figures, MapsOfFiveLayersStandInOneRow) {
