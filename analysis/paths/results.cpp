@@ -28,7 +28,7 @@ const VariableTable path_variables{
     Declaration::count("n_pair_exact", "task",
                        "pairs on which edges are ablated exactly and circuits run, spread evenly"),
     {"accuracy", "task", "1", "share of pairs with a margin above 0",
-     std::string(warstadt) + "; interval: Wilson 1927", "score interval; resamples are of pairs"},
+     std::string(warstadt) + "; interval: Wilson 1927", by_pairs},
     {"margin", "task", "nats per pair",
      "mean over pairs of the log probability of the good side minus that of the bad side", warstadt,
      by_pairs},

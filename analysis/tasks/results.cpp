@@ -27,7 +27,7 @@ const VariableTable variables{
     {"relation", "task", "1",
      "the Universal Dependencies relation that the task is about, as its file says; empty: none"},
     {"accuracy", "task", "1", "share of pairs with a margin above 0",
-     std::string(warstadt) + "; interval: Wilson 1927", "score interval; resamples are of pairs"},
+     std::string(warstadt) + "; interval: Wilson 1927", by_pairs},
     {"margin", "task", "nats per pair",
      "mean over pairs of the log probability of the good side minus that of the bad side, over all "
      "tokens after <|endoftext|>; tokens that both begin with cancel",

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <sstream>
 
 #include "comparison/head_comparison.hpp"
 #include "headscope/error.hpp"
@@ -188,8 +190,18 @@ OverviewTable overview(const ResultsGroup& group, const std::vector<Measure>& me
 }  // namespace
 
 std::string in_words(std::string name, const std::string& label) {
-  if (!label.empty()) name += ", " + label;
-  return spaced(std::move(name));
+  static const std::map<std::string, std::string> words{{"qk", "query-key"},
+                                                        {"ov", "value-output"},
+                                                        {"js", "Jensen-Shannon"},
+                                                        {"cka", "CKA"},
+                                                        {"rank90", "rank for 90 %"}};
+  std::istringstream parts(spaced(std::move(name)));
+  std::string text;
+  for (std::string part; parts >> part;) {
+    const auto found = words.find(part);
+    text += (text.empty() ? "" : " ") + (found == words.end() ? part : found->second);
+  }
+  return label.empty() ? text : text + ", " + spaced(label);
 }
 
 std::vector<ComparedSlice> compared_slices(const ResultsGroup& group, const Variable& variable) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "comparison/comparison_findings.hpp"
 #include "support/message_of.hpp"
 #include "support/results_sample.hpp"
 #include "support/same_results.hpp"
@@ -77,6 +78,11 @@ std::vector<std::string> lines(const ResultsGroup& group) {
 
 std::vector<double> values(const ResultsGroup& group, const std::string& variable) {
   return group.variable(variable).values.values;
+}
+
+TEST(Comparison, NamesOfVariablesAreWordsOfTheField) {
+  EXPECT_EQ(in_words("circuits_qk_rank90", ""), "circuits query-key rank for 90 %");
+  EXPECT_EQ(in_words("pruning_loss_increase", "zero"), "pruning loss increase, zero");
 }
 
 TEST(Comparison, SetsEveryVariableByHeadSideBySide) {
