@@ -291,8 +291,8 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
   group.add_dimension(Dimension::count("head_i", config.n_head));
   group.add_dimension(Dimension::count("head_j", config.n_head));
   group.add_dimension(Dimension::labels("kind", {"subspace", "position", "output"}));
-  for (const char* head_index : {"unit", "unit_i", "unit_j"}) {
-    group.add_dimension(Dimension::count(head_index, config.n_layer * config.n_head));
+  for (const char* name : {"unit", "unit_i", "unit_j"}) {
+    group.add_dimension(Dimension::count(name, config.n_layer * config.n_head));
   }
   group.add_dimension(Dimension::count("axis", 2));
 

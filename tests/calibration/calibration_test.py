@@ -66,8 +66,11 @@ class Calibration(unittest.TestCase):
                 ratio, half_width = calibration.studentised(values, n_token, np.random.default_rng(0))
                 value, low, high = (group["loss_increase" + end][row].ravel() for end in ("", "_ci_low", "_ci_high"))
                 np.testing.assert_allclose(ratio, value, rtol=1e-9, atol=1e-12)
-                # Two sets of 1000 resamples: 95th percentiles a few per cent apart.
-                np.testing.assert_allclose(half_width, (high - low) / 2, rtol=0.15)
+                # Two sets of 1000 resamples: their 95th percentiles are a few per cent apart, of heads whose effect is in few
+                # documents up to 20.
+                ratios = half_width / ((high - low) / 2)
+                self.assertLess(np.abs(np.median(ratios) - 1), 0.05)
+                np.testing.assert_allclose(ratios, 1, atol=0.4)
 
     def test_intervals_of_samples_hold_the_whole(self):
         found = calibration.coverage_of_documents(self.runs, self.documents, self.fields, 3, "classification", 30)

@@ -502,7 +502,7 @@ class Campaign:
             with h5py.File(place / "corpus.h5", "w") as file:
                 file["tokens"] = numpy.arange(12 * 50, dtype="i8") * step % (n_vocabulary - 1)
                 file["offsets"] = numpy.arange(13, dtype="i8") * 50
-        (others / "config.json").write_text(json.dumps({**config, "layer_norm_epsilon": 0.1}))
+        (others / "config.json").write_text(json.dumps({**config, "layer_norm_epsilon": 2 * config["layer_norm_epsilon"]}))
         exchanged = {"a": "b", "b": "a"}
         vocabulary = json.loads((folder / "vocab.json").read_text())
         (others / "vocab.json").write_text(json.dumps({exchanged.get(key, key): number for key, number in vocabulary.items()}))
