@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 """How often the program errs, beside how often it says it does.
 
     calibration.py PROGRAM [--model M --tokenizer T] [--corpus C.conllu ...] [--tasks T.jsonl ...] [--seeds N] [--parts P,...]

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Run the program under faults: kills, full disks, file size limits, lost permission, damaged and changing inputs, closed streams.
 
 After each fault, either the result is complete and correct, or the program has printed one line that says what failed, and the
