@@ -5,7 +5,6 @@
 
 #include "comparison/comparison_findings.hpp"
 #include "comparison/stacked_variable.hpp"
-#include "headscope/array.hpp"
 #include "headscope/statistics.hpp"
 #include "headscope/types.hpp"
 #include "report/head_variables.hpp"
@@ -88,25 +87,6 @@ std::vector<std::vector<bool>> removed_heads(const std::vector<ComparedRun>& run
     }
   }
   return removed;
-}
-
-/// Takes out the values of heads that a run's model has lost.
-/// @param variable  real, by run, layer, head and more.
-void leave_out(const std::vector<ComparedRun>& runs, Variable& variable) {
-  const auto axis = [&](const char* name) {
-    return static_cast<std::size_t>(std::ranges::find(variable.dimensions, name) -
-                                    variable.dimensions.begin());
-  };
-  const Shape& shape = variable.values.shape;
-  const std::size_t layer = axis("layer"), head = axis("head"), n_head = shape[head];
-  const auto removed = removed_heads(runs, shape[layer] * n_head, n_head);
-  for (std::size_t i = 0; i < variable.values.size(); ++i) {
-    const std::vector<std::size_t> place = unravelled(i, shape);
-    if (!removed[place[0]][HeadIndex{place[layer], place[head]}.flat(n_head)]) continue;
-    variable.values.values[i] = std::nan("");
-    if (!variable.interval) continue;
-    variable.interval->low.values[i] = variable.interval->high.values[i] = std::nan("");
-  }
 }
 
 /// The primary types with `removed` behind them, which a head has where the run's model lacks it.
@@ -200,7 +180,6 @@ void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& compar
         if (is_primary && !group.has("type_transition")) add_type_transition(*all, group);
         continue;
       }
-      if (all->type == Variable::Type::real) leave_out(runs, *all);
       group.add(*all);
       const Variable difference = differences(*all, *of_runs, paired_runs(runs, variable));
       group.add(difference);
