@@ -1,4 +1,3 @@
-#include <cctype>
 #include <iostream>
 #include <iterator>
 
@@ -66,9 +65,7 @@ Piece read_sentence(const std::string& text, bool prepend_bos, const Model& mode
 /// The first token of a word that is to follow a text; a word is written after a blank.
 std::optional<TokenId> first_token(const Tokenizer& tokenizer, const std::string& word) {
   if (word.empty()) return std::nullopt;
-  const bool is_word = std::isalnum(static_cast<unsigned char>(word[0])) != 0 ||
-                       static_cast<signed char>(word[0]) < 0;
-  return tokenizer.encode((is_word ? " " : "") + word).ids.front();
+  return tokenizer.encode((utf8::is_word_byte(word[0]) ? " " : "") + word).ids.front();
 }
 
 class AttendCommand : public Command {

@@ -54,9 +54,13 @@ class RunCommand : public Command {
 
  private:
   /// Takes the options of the unfinished run in the output folder, if there is one.
+  /// @throws DataError if there is a finished one instead, whose options may have been others.
   void restore_options() {
     const std::vector<std::string> files = find_pass_files(run_.output.folder);
-    if (files.empty()) return;
+    if (files.empty()) {
+      if (!run_.force) refuse_replacement(run_.output.folder);
+      return;
+    }
     // The folder may have been moved since.
     const std::string output = run_.output.folder;
     run_.restore(read_pass_label(files.front()).options);

@@ -183,6 +183,7 @@ class Classification::Scores : public PieceObserver {
   void add_arcs();
   void add_references();
   void add_example();
+  void add_lowered_keys() const;
   HeadSums head_sums() const;
   void observe_head(const LayerView& view, Index head, arma::mat& word_buffer,
                     const HeadSums& sums) const;
@@ -439,6 +440,21 @@ void Classification::Scores::add_example() {
   example_cases_ = std::move(example.cases);
 }
 
+void Classification::Scores::add_lowered_keys() const {
+  if (example_cases_.empty()) return;
+  const Index n_token = n_example_token(piece_.tokens.size());
+  Array& lowered = statistics_.row(example_lowered_name(piece_.document),
+                                   {config_.n_layer, config_.n_head, n_token});
+  for (Index layer = 0; layer < config_.n_layer; ++layer) {
+    for (Index head = 0; head < config_.n_head; ++head) {
+      for (Index query = 0; query < n_token; ++query) {
+        const Index key = copy_effects_.lowered_key(layer, head, query);
+        lowered(layer, head, query) = key == no_position ? -1 : static_cast<double>(key);
+      }
+    }
+  }
+}
+
 HeadSums Classification::Scores::head_sums() const {
   const auto per_head = [&](Shape leading) {
     leading.push_back(config_.n_layer);
@@ -496,6 +512,7 @@ void Classification::Scores::end(const PieceEnd& end) {
       }
     }
   }
+  add_lowered_keys();
   if (piece_.index + 1 < piece_.n_piece) return;
   for (const auto& [test, counts] : analysis_.document_counts_) counts.add_to(statistics_, test);
   analysis_.document_counts_.clear();
@@ -624,7 +641,7 @@ std::uint64_t memory(const RunShape& run) {
   const std::uint64_t relations = n_relation * 2 * n_block * (n_head_total + longest_offset + 2);
   const std::uint64_t paired = 2 * n_relation * paired_bytes(longest_offset + 1, n_head_total) +
                                paired_bytes(n_coreference_rule, n_head_total);
-  constexpr std::uint64_t n_case = 10;  // at a token: the types seen at tokens and at words
+  constexpr std::uint64_t n_case = 11;  // at a token: the types seen at tokens and at words
   const std::uint64_t examples = std::min(n_example_document, (run.n_document + 1) / 2) *
                                  n_head_total * n_case *
                                  std::min<std::uint64_t>(run.n_token, most_example_tokens);

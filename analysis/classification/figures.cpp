@@ -112,7 +112,8 @@ Figure type_map_figure(const Scores& scores, const ResultsGroup& group) {
           .content = std::move(map)};
 }
 
-Figure type_counts_figure(const Scores& scores) {
+/// Nothing if no head is of any type.
+std::optional<Figure> type_counts_figure(const Scores& scores) {
   const Array& types = scores.array("type");
   const std::vector<std::string> names = spaced(scores.labels("head_type"));
   ChartPanel panel;
@@ -131,16 +132,7 @@ Figure type_counts_figure(const Scores& scores) {
     }
     if (total > 0) panel.series.push_back(std::move(series));
   }
-  if (panel.series.empty()) {
-    Series none;
-    none.label = "no head of any type";
-    none.style = Series::Style::bars;
-    for (Index layer = 0; layer < scores.n_layer(); ++layer) {
-      none.x.push_back(static_cast<double>(layer));
-      none.y.push_back(0);
-    }
-    panel.series.push_back(std::move(none));
-  }
+  if (panel.series.empty()) return std::nullopt;
   Chart chart;
   for (Index layer = 0; layer < scores.n_layer(); ++layer) {
     chart.x_labels.push_back(std::to_string(layer));
@@ -149,15 +141,14 @@ Figure type_counts_figure(const Scores& scores) {
   chart.x_title = "layer";
   chart.y_title = "heads";
   chart.y_low = 0;
-  return {.name = "voita2019_head_types",
-          .group = group_name,
-          .title = "Heads of each type, by layer",
-          .caption =
-              "How many heads of each layer pass each type's threshold. A head may be of several "
-              "types; "
-              "types no head is of are left out.",
-          .source = "Voita et al. 2019",
-          .content = std::move(chart)};
+  return Figure{.name = "voita2019_head_types",
+                .group = group_name,
+                .title = "Heads of each type, by layer",
+                .caption =
+                    "How many heads of each layer pass each type's threshold. A head may be "
+                    "of several types; types no head is of are left out.",
+                .source = "Voita et al. 2019",
+                .content = std::move(chart)};
 }
 
 /// Tested relations in each direction, sorted by the chosen head's gain over the baseline.
@@ -362,8 +353,8 @@ Figure induction_stripe_figure(const Scores& scores) {
 
 std::vector<Figure> classification_figures(const Results& results) {
   const Scores scores(results);
-  std::vector<Figure> figures{type_map_figure(scores, results.group(group_name)),
-                              type_counts_figure(scores)};
+  std::vector<Figure> figures{type_map_figure(scores, results.group(group_name))};
+  if (auto counts = type_counts_figure(scores)) figures.push_back(*std::move(counts));
   if (auto labels = labels_explained_figure(results.group(group_name))) {
     figures.push_back(*std::move(labels));
   }

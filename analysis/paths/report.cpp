@@ -4,6 +4,7 @@
 #include "headscope/label_text.hpp"
 #include "headscope/number_text.hpp"
 #include "paths/results.hpp"
+#include "paths/sums.hpp"
 #include "report_text.hpp"
 
 namespace headscope {
@@ -66,9 +67,11 @@ Presentation paths_presentation() {
               },
           .edges = {{.title = "What it reads, and what reads it",
                      .caption = "Change of the task's margin without the edge, to first order, in "
-                                "nats per pair: the largest of those with q < 0.05.",
+                                "nats per pair: the largest of those with q < " +
+                                number_text(significant_edge_q, 2) + ".",
                      .effect = "edge_first_order",
                      .q = "edge_q",
+                     .level = significant_edge_q,
                      .eligible = "can_do"}}};
 }
 

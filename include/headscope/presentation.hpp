@@ -65,8 +65,9 @@ struct NearestHeads {
 /// and is read by.
 struct EdgeLists {
   std::string title, caption;
-  std::string effect;  ///< by label, node (`L0H4`, `MLP0`) and port (`L3H3.k`, `MLP3`)
-  std::string q;       ///< by the same; edges below 0.05 are listed, largest absolute effect first
+  std::string effect;    ///< by label, node (`L0H4`, `MLP0`) and port (`L3H3.k`, `MLP3`)
+  std::string q;         ///< by the same
+  double level = 0;      ///< edges with q below it are listed, largest absolute effect first
   std::string eligible;  ///< a flag by label; labels with 0 are left out
   std::size_t most = 8;  ///< edges in a list
 };

@@ -41,6 +41,10 @@ inline bool is_continuation(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
 
+/// Whether a character that begins with the byte counts as part of a word: a letter or digit of
+/// ASCII, or any character beyond it.
+bool is_word_byte(char byte);
+
 /// Appends a code point as UTF-8.
 void append(std::string& text, char32_t code_point);
 

@@ -1,7 +1,6 @@
 #include "headscope/label_text.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 #include "headscope/utf8.hpp"
 
@@ -21,12 +20,10 @@ namespace {
 
 constexpr std::string_view blanks = " \t\r\n\v\f", end_of_text = "<|endoftext|>";
 
-// Letters, digits and bytes of other alphabets; a clitic begins with an apostrophe.
+// A clitic begins with an apostrophe.
 bool begins_like_a_word(std::string_view token) {
   const auto letter = [&](std::size_t i) {
-    if (i >= token.size()) return false;
-    const auto byte = static_cast<unsigned char>(token[i]);
-    return byte >= 128 || std::isalnum(byte) != 0;
+    return i < token.size() && utf8::is_word_byte(token[i]);
   };
   return letter(0) || (token.starts_with('\'') && letter(1));
 }

@@ -1,6 +1,7 @@
 #include "headscope/utf8.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <cstring>
 
@@ -40,6 +41,11 @@ bool is_control(std::string_view character) {
 }
 
 }  // namespace
+
+bool utf8::is_word_byte(char byte) {
+  return static_cast<unsigned char>(byte) >= 0x80 ||
+         std::isalnum(static_cast<unsigned char>(byte)) != 0;
+}
 
 std::size_t utf8::character_length(std::string_view text) {
   if (text.empty()) return 0;

@@ -152,7 +152,7 @@ ByVariable by_variable(const ResultsGroup& group, const std::vector<ScoreSection
         // Without the group's name, which the label has no room for.
         rows.names.push_back(in_words(name.substr(name.find('_') + 1), slice.label));
         for (std::size_t run = 1; run < slice.at.size(); ++run) {
-          rows.values.push_back(value(*variable, slice.at[run]));
+          rows.values.push_back(value(*variable, run, slice.at[run]));
         }
       }
     }
@@ -165,7 +165,7 @@ void add_by_variable(const ResultsGroup& group, const std::vector<ScoreSection>&
   const std::string first = run_labels(group)[0];
   ByVariable correlations =
       by_variable(group, scores, "_rank_correlation",
-                  [](const Variable& variable, const std::vector<std::size_t>& at) {
+                  [](const Variable& variable, std::size_t, const std::vector<std::size_t>& at) {
                     return variable.values.values[at[0]];
                   });
   if (!correlations.names.empty()) {
@@ -180,12 +180,17 @@ void add_by_variable(const ResultsGroup& group, const std::vector<ScoreSection>&
                            "Spearman's rank correlation over heads with the first run, " + first +
                                ", for the variables of the head panel."));
   }
-  ByVariable shares = by_variable(group, scores, "_changed",
-                                  [](const Variable& variable, const std::vector<std::size_t>& at) {
-                                    double n = 0;
-                                    for (const std::size_t i : at) n += variable.values.values[i];
-                                    return n / static_cast<double>(at.size());
-                                  });
+  const ComparedHeads compared(group);
+  ByVariable shares = by_variable(
+      group, scores, "_changed",
+      [&](const Variable& variable, std::size_t run, const std::vector<std::size_t>& at) {
+        Ratio share;
+        for (std::size_t i = 0; i < at.size(); ++i) {
+          if (!compared.has(run, i)) continue;
+          share += {variable.values.values[at[i]], 1};
+        }
+        return share.value();
+      });
   if (!shares.names.empty()) {
     Heatmap map;
     map.low = 0;
@@ -193,8 +198,9 @@ void add_by_variable(const ResultsGroup& group, const std::vector<ScoreSection>&
     map.value_title = "share of heads";
     figures.push_back(by_variable_figure(
         group, std::move(shares), std::move(map), "changed", "How many heads changed?",
-        "Share of heads whose 95 % interval lies apart from that in the first run, " + first +
-            ", for the variables of the head panel that have intervals."));
+        "Share of heads, without removed ones, whose 95 % interval lies apart from that in the "
+        "first run, " +
+            first + ", for the variables of the head panel that have intervals."));
   }
 }
 
@@ -253,6 +259,7 @@ void add_differences(const ResultsGroup& group, const std::vector<ScoreSection>&
   const std::vector<std::string>& runs = run_labels(group);
   const std::size_t n_shown = std::min(runs.size(), most_panels + 1);
   const Shape heads{group.dimensions.at("layer").size(), group.dimensions.at("head").size()};
+  const ComparedHeads compared(group);
   for (const ScoreSection& section : scores) {
     for (const std::string& name : section.variables) {
       const Variable* const difference = find_variable(group, name + "_difference");
@@ -261,16 +268,24 @@ void add_differences(const ResultsGroup& group, const std::vector<ScoreSection>&
       if (slice.at[0].size() != element_count(heads)) continue;
       Heatmap map = head_map(with_units("difference", difference->units), {});
       map.scale = ColourScale::diverging;
+      bool any_lost = false;
       for (std::size_t run = 1; run < n_shown; ++run) {
         std::vector<double> values;
-        for (const std::size_t i : slice.at[run]) values.push_back(difference->values.values[i]);
+        for (std::size_t i = 0; i < slice.at[run].size(); ++i) {
+          const bool is_compared = compared.has(run, i);
+          any_lost |= !is_compared;
+          values.push_back(is_compared ? difference->values.values[slice.at[run][i]]
+                                       : arma::datum::nan);
+        }
         map.panels.push_back({runs[run], Array(heads, std::move(values))});
       }
       const std::string words = in_words(name.substr(name.find('_') + 1), slice.label);
       figures.push_back({.name = file_stem(name + "_difference"),
                          .group = group.name,
                          .title = title_case(words) + ": difference from " + runs[0],
-                         .caption = difference->long_name + "." + shown_runs(runs.size(), n_shown),
+                         .caption = difference->long_name + "." +
+                                    (any_lost ? " Removed heads are left empty." : "") +
+                                    shown_runs(runs.size(), n_shown),
                          .source = group.variable(name).references,
                          .content = std::move(map)});
     }

@@ -79,6 +79,7 @@ std::string changed_line(const ResultsGroup& group) {
   };
   std::vector<Changed> found;
   std::size_t n_looked_at = 0;
+  const ComparedHeads compared(group);
   const std::vector<std::string>& runs = group.dimensions.at("run").text;
   for (const Variable& variable : group.variables) {
     const Variable* const changed = find_variable(group, variable.name + "_changed");
@@ -86,10 +87,13 @@ std::string changed_line(const ResultsGroup& group) {
     for (const ComparedSlice& slice : compared_slices(group, variable)) {
       ++n_looked_at;
       for (std::size_t run = 1; run < runs.size(); ++run) {
-        const auto n = static_cast<std::size_t>(std::ranges::count_if(
-            slice.at[run], [&](std::size_t i) { return changed->values.values[i] == 1; }));
+        std::size_t n = 0, n_head = 0;
+        for (std::size_t head_index = 0; head_index < slice.at[run].size(); ++head_index) {
+          if (!compared.has(run, head_index)) continue;
+          ++n_head;
+          if (changed->values.values[slice.at[run][head_index]] == 1) ++n;
+        }
         if (n == 0) continue;
-        const std::size_t n_head = slice.at[run].size();
         found.push_back({static_cast<double>(n) / static_cast<double>(n_head),
                          in_words(variable.name, slice.label) + " (" + std::to_string(n) + " of " +
                              count_text(n_head, "head") + " in " + runs[run] + ")"});
@@ -148,9 +152,9 @@ std::string types_line(const ResultsGroup& group) {
     for (std::size_t from = 0; from < types.size(); ++from) {
       for (std::size_t to = 0; to < types.size(); ++to) {
         const double n = transition->values(run, from, to);
-        if (from == to || types[to] != "removed") n_all += n;
+        if (from == to || types[to] != removed_type) n_all += n;
         if (from == to) continue;
-        if (types[to] == "removed") {
+        if (types[to] == removed_type) {
           n_removed += n;
           continue;
         }
@@ -226,6 +230,21 @@ std::string joined_name(const std::string& group, const std::string& variable) {
   std::string name = group + "_" + variable;
   std::ranges::replace(name, '/', '_');
   return name;
+}
+
+ComparedHeads::ComparedHeads(const ResultsGroup& comparison) {
+  for (const Variable& variable : comparison.variables) {
+    const bool is_by_run = variable.dimensions == std::vector<std::string>{"run", "layer", "head"};
+    if (!is_by_run || variable.flag_meanings.empty()) continue;
+    if (variable.flag_meanings.back() == removed_type) types_ = &variable;
+  }
+}
+
+bool ComparedHeads::is_lost(std::size_t run, std::size_t head_index) const {
+  if (types_ == nullptr) return false;
+  const std::size_t n_head_total = types_->values.size() / types_->values.shape[0];
+  return types_->values.values[run * n_head_total + head_index] ==
+         static_cast<double>(types_->flag_meanings.size() - 1);
 }
 
 std::string ordering_of(const ResultsGroup& comparison) {

@@ -22,6 +22,24 @@ std::vector<ComparedSlice> compared_slices(const ResultsGroup& group, const Vari
 /// The name in a comparison of a group's variable by head: `pruning_loss_increase`.
 std::string joined_name(const std::string& group, const std::string& variable);
 
+/// What a comparison calls the main type of a head that the run's model has lost.
+inline constexpr const char* removed_type = "removed";
+
+/// Whether a head, by row-major layer and head, is one that both the run's model and the first
+/// run's have. Only those are compared; a lost head's values are none of a head.
+class ComparedHeads {
+ public:
+  explicit ComparedHeads(const ResultsGroup& comparison);
+  bool has(std::size_t run, std::size_t head_index) const {
+    return !is_lost(0, head_index) && !is_lost(run, head_index);
+  }
+
+ private:
+  bool is_lost(std::size_t run, std::size_t head_index) const;
+
+  const Variable* types_ = nullptr;  // by run, layer and head; null if no head is lost
+};
+
 /// What the runs stand along: `n_head`.
 std::string ordering_of(const ResultsGroup& comparison);
 

@@ -99,7 +99,7 @@ Variable with_removed(Variable primary, const std::vector<std::vector<bool>>& re
     primary.values.values[i] = type;
     any = true;
   }
-  if (any) primary.flag_meanings.emplace_back("removed");
+  if (any) primary.flag_meanings.emplace_back(removed_type);
   return primary;
 }
 

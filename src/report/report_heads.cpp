@@ -185,7 +185,7 @@ void add_edges(const ResultsGroup& group, const EdgeLists& edges, const HeadShap
     std::map<std::string, std::vector<NamedEdge>> read, readers;
     for (std::size_t place = 0; place < nodes.size() * ports.size(); ++place) {
       const std::size_t edge = label * nodes.size() * ports.size() + place;
-      if (!(q->values.values[edge] < 0.05)) continue;
+      if (!(q->values.values[edge] < edges.level)) continue;
       const std::string &node = nodes[place / ports.size()], &port = ports[place % ports.size()];
       const std::size_t dot = std::min(port.rfind('.'), port.size());
       const std::string reader = port.substr(0, dot),

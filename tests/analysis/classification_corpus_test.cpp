@@ -167,6 +167,9 @@ TEST_F(PlantedModel, ExamplesShowTheirHeadsAtWork) {
       EXPECT_THAT(text.substr(text.find_first_not_of(' ', next)),
                   testing::StartsWith(marked("target")));
     }
+    if (type == "suppressing") {  // the planted one takes out the token that it reads
+      EXPECT_EQ(marked("target"), marked("query"));
+    }
     if (type == "syntactic") {
       EXPECT_FALSE(std::isalnum(text[static_cast<std::size_t>(number("query_end", i))]))
           << text << ": the whole word";
@@ -177,7 +180,8 @@ TEST_F(PlantedModel, ExamplesShowTheirHeadsAtWork) {
       EXPECT_NE(copy, std::string::npos) << marked("query") << " in " << text;
     }
   }
-  for (const char* const type : {"delimiter", "positional", "induction", "copying"}) {
+  for (const char* const type :
+       {"delimiter", "positional", "induction", "copying", "suppressing"}) {
     EXPECT_GE(n_found[type], 3u) << type;
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "classification/classification.hpp"
@@ -69,6 +70,7 @@ class EffectsByDefinition : public LayerObserver {
     const std::set<TokenId> types(tokens_.begin() + 1, tokens_.end());
     const Matrix logits = forward_.logits(resid_[layer]);
     std::array<double, CopyEffects::n_kind> sums{};
+    predicted_.clear();
     for (Index q = 2; q < tokens_.size(); ++q) {
       for (Index k = 1; k <= q; ++k) {
         const arma::vec c = written_logits(model_, qkv_[layer], layer, head, k, scales_[q]);
@@ -82,6 +84,7 @@ class EffectsByDefinition : public LayerObserver {
         const arma::uvec larger = arma::find(at_query > at_query(tokens_[k]));
         if (larger.n_elem >= n_predicted_token) continue;
         ++n_predicted_;
+        predicted_[q][k] = effect;
         sums[CopyEffects::suppression] += effect;
         sums[CopyEffects::suppression_null] += null;
       }
@@ -90,6 +93,12 @@ class EffectsByDefinition : public LayerObserver {
   }
 
   Index n_predicted() const { return n_predicted_; }
+
+  /// Effects through the keys of predicted tokens, of the head last expected.
+  const std::map<Index, double>& predicted(Index query) { return predicted_[query]; }
+  Index lowered_key(Index layer, Index head, Index query) const {
+    return effects_.lowered_key(layer, head, query);
+  }
 
  private:
   const Model& model_;
@@ -101,6 +110,7 @@ class EffectsByDefinition : public LayerObserver {
   std::vector<Matrix> qkv_, resid_;
   std::vector<Cube> pattern_;
   Index n_predicted_ = 0;
+  std::map<Index, std::map<Index, double>> predicted_;  // by query and key
 };
 
 TEST(CopyEffects, AreTheLogitsThatAttendingAddsToTheAttendedToken) {
@@ -124,6 +134,34 @@ TEST(CopyEffects, AreTheLogitsThatAttendingAddsToTheAttendedToken) {
       EXPECT_GT(run.n_predicted(), 0u);
     }
   }
+}
+
+TEST(CopyEffects, TheLoweredKeyIsThePredictedTokensThatTheHeadLowersMost) {
+  const Model model = random_weights(effects_config(true), 3);
+  const TokenIds tokens = test::Normal(5).tokens(14, 12);
+  EffectsByDefinition run(model, tokens);
+  Index n_lowered = 0, n_none = 0;
+  for (Index layer = 0; layer < model.config.n_layer; ++layer) {
+    for (Index head = 0; head < model.config.n_head; ++head) {
+      run.expected(layer, head);
+      for (Index query = 0; query < tokens.size(); ++query) {
+        const std::map<Index, double>& effects = run.predicted(query);
+        double lowest = 0;
+        for (const auto& [key, effect] : effects) lowest = std::min(lowest, effect);
+        const Index key = run.lowered_key(layer, head, query);
+        if (lowest == 0) {
+          EXPECT_EQ(key, no_position);
+          ++n_none;
+          continue;
+        }
+        ASSERT_TRUE(effects.contains(key)) << key;
+        EXPECT_NEAR(effects.at(key), lowest, 1e-5);
+        ++n_lowered;
+      }
+    }
+  }
+  EXPECT_GT(n_lowered, 0u);
+  EXPECT_GT(n_none, 0u);
 }
 
 TEST(CopyEffects, OfAPieceWithoutAQueryAreMissing) {

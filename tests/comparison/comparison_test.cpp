@@ -185,6 +185,16 @@ TEST(Comparison, ARemovedHeadIsRemovedAndNotOfAnotherType) {
   EXPECT_EQ(group.variable("weather_primary").values(1, 0, 2), 3);
   EXPECT_EQ(lines(group).back(),
             "Heads whose main type is another than in a: 0 of 2 heads in b; 1 more were removed.");
+  Results results;
+  results.groups = {group};
+  const std::vector<Figure> figures =
+      comparison_figures(results, comparison_presentation(presentations));
+  const auto difference =
+      std::ranges::find(figures, "comparison_weather_rain_difference", &Figure::name);
+  ASSERT_NE(difference, figures.end());
+  EXPECT_THAT(difference->caption, HasSubstr("Removed heads are left empty."));
+  const Array& drawn = std::get<Heatmap>(difference->content).panels[0].values;
+  EXPECT_THAT(drawn.values, ElementsAre(0, 0, testing::IsNan()));
 }
 
 TEST(Comparison, HeadsWithoutAValueTakeNoPartInTheRankCorrelation) {

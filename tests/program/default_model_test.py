@@ -41,8 +41,6 @@ class DefaultModel(unittest.TestCase):
 
     def test_shows_where_every_typed_head_finds_and_misses_what_its_type_says(self):
         for kind, layer, head in self.types:
-            if kind in ("copying", "suppressing"):  # what a head writes, not where it looks
-                continue
             own = [each for each in self.examples if (each["type"], each["layer"], each["head"]) == (kind, layer, head)]
             self.assertGreaterEqual(sum(each["found"] for each in own), 1, (kind, layer, head))
             for each in own:

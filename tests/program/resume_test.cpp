@@ -131,6 +131,11 @@ TEST(Resume, AloneTakesTheOptionsOfTheRunAndInspectSaysSo) {
   const Finished finished = test::run_headscope({"run", "--output", output, "--resume"});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
   EXPECT_EQ(first_difference(read_results(output + "/results.h5"), uninterrupted()), "");
+  const Finished again = test::run_headscope({"run", "--output", output, "--resume"});
+  EXPECT_EQ(again.exit_status, 1);
+  EXPECT_EQ(again.err, "headscope: " + output +
+                           ": holds the results of a finished run; --force replaces them, or "
+                           "choose another folder\n");
 }
 
 TEST(Resume, RunsNoDocumentAgainThatWasSaved) {

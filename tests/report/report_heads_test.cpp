@@ -180,7 +180,7 @@ TEST(HeadData, EdgesAreListedAtBothEndsWithThePortThatReads) {
   group.add(Variable::real("can", {"task"}, Array({2}, {0, 1}), "c", "1", own_definition));
   results.groups.push_back(group);
   const std::vector<Presentation> presentations{
-      {.group = "edges", .edges = {{"Reads", "Largest", "effect", "q", "can", 4}}}};
+      {.group = "edges", .edges = {{"Reads", "Largest", "effect", "q", 0.05, "can", 4}}}};
   const json section = json::parse(head_data_json(results, presentations))["edges"][0];
   EXPECT_EQ(section["caption"], "Largest");
   ASSERT_EQ(section["lists"].size(), 1u);

@@ -274,7 +274,7 @@ std::vector<Presentation> sample_presentations() {
            .describe = say({{"Pruning one head", "Setting L1H2 to zero costs most. " + hostile}},
                            "its loss is 3.2 nats per token"),
            .scores = {{"What pruning it costs", {"loss_increase"}}},
-           .edges = {{"What it reads", "Largest.", "edge", "edge_q", "has_edges"}}},
+           .edges = {{"What it reads", "Largest.", "edge", "edge_q", 0.05, "has_edges"}}},
           {.group = "classification",
            .describe = say(
                {{"Jobs",

@@ -1,7 +1,6 @@
 #include "classification/examples/examples.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "classification/types/evidence.hpp"
@@ -86,8 +85,7 @@ class Excerpt {
       length_ += static_cast<std::size_t>(std::count_if(
           shown.begin(), shown.end(), [](char c) { return !utf8::is_continuation(c); }));
       ends_.push_back(length_);
-      const auto begins = static_cast<unsigned char>(text.empty() ? ' ' : text[0]);
-      joins_.push_back(begins >= 0x80 || std::isalnum(begins) != 0);
+      joins_.push_back(!text.empty() && utf8::is_word_byte(text[0]));
       text_ += shown;
     }
   }
@@ -178,8 +176,14 @@ class ExampleChooser {
   }
 
   /// What a head with the label seeks in a case.
-  static std::vector<Index> targets_of(const Label& label, const ExampleCase& each) {
+  std::vector<Index> targets_of(const Label& label, std::uint64_t document, Index head_index,
+                                const ExampleCase& each) const {
     const Index query = each.query;
+    if (label.type == HeadType::suppressing) {
+      const Array& lowered = statistics_.rows(example_lowered_name(document)).at(document);
+      const Index key = index_of(lowered(head_index / n_head_, head_index % n_head_, query));
+      return key == no_position ? std::vector<Index>() : std::vector<Index>{key};
+    }
     if (label.type == HeadType::positional || label.type == HeadType::current_token) {
       if (query < 1 + label.offset) return {};
       return {query - label.offset};
@@ -209,7 +213,7 @@ class ExampleChooser {
   std::vector<PlacedCase> cases_of(const Label& label, std::size_t head_index) const {
     const HeadType type = label.type;
     const bool at_any_query = type == HeadType::positional || type == HeadType::current_token ||
-                              type == HeadType::long_range;
+                              type == HeadType::long_range || type == HeadType::suppressing;
     const HeadType kind = at_any_query ? HeadType::positional : type;
     std::vector<PlacedCase> placed;
     for (const auto& [document, example] : documents_) {
@@ -220,7 +224,7 @@ class ExampleChooser {
         // The excerpt must show the token that comes next.
         const std::vector<Index>& sentence = example.sentence;
         if (type == HeadType::copying && sentence[each.query + 1] != sentence[each.query]) continue;
-        const std::vector<Index> targets = targets_of(label, each);
+        const std::vector<Index> targets = targets_of(label, document, head_index, each);
         if (targets.empty()) continue;
         const Index at = index_of(attended(head_index / n_head_, head_index % n_head_, i));
         const bool found = std::ranges::find(targets, at) != targets.end();
@@ -311,7 +315,7 @@ std::vector<Index> token_sentences(const Piece& piece) {
 
 std::vector<ExampleCase> example_cases(const ExampleSource& source) {
   std::vector<ExampleCase> cases;
-  const Index n_token = std::min<Index>(source.tokens.size(), most_example_tokens);
+  const Index n_token = n_example_token(source.tokens.size());
   const auto add = [&](HeadType type, Index query, std::vector<Index> targets) {
     if (!targets.empty()) cases.push_back({type, "", query, std::move(targets), no_position});
   };
@@ -368,7 +372,7 @@ void keep_example(const ExampleDocument& example, std::uint64_t document,
   const auto keep = [&](const char* name, const std::vector<double>& values) {
     statistics.row(row_of(name, document), {values.size()}).values = values;
   };
-  const Index n_token = std::min<Index>(example.token_text.size(), most_example_tokens);
+  const Index n_token = n_example_token(example.token_text.size());
   const auto n = static_cast<std::ptrdiff_t>(n_token);
   keep("text", packed_texts({example.token_text.begin(), example.token_text.begin() + n}));
   std::vector<double> sentence, cases;
@@ -390,6 +394,10 @@ void keep_example(const ExampleDocument& example, std::uint64_t document,
 
 std::string example_attended_name(std::uint64_t document) {
   return row_of("attended", document);
+}
+
+std::string example_lowered_name(std::uint64_t document) {
+  return row_of("lowered", document);
 }
 
 std::optional<ResultsGroup> examples_group(const Statistics& statistics,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,8 +30,8 @@ struct ExampleCase {
   HeadType type = HeadType::positional;
   std::string relation;  ///< `nsubj → head` for syntactic cases
   Index query = 0;
-  /// Empty for positional cases, which serve positional, current-token and long-range heads: the
-  /// head's offset decides, or the distance.
+  /// Empty for positional cases, one a query, which also serve types whose targets differ between
+  /// heads: the head's offset decides, the distance, or lowered_keys.
   std::vector<Index> targets;
   Index word = no_position;  ///< the query's word if weights between words count
 };
@@ -73,6 +74,15 @@ void keep_example(const ExampleDocument& example, std::uint64_t document,
 
 /// Row of attended_token by layer, head and case; -1 for no_position.
 std::string example_attended_name(std::uint64_t document);
+
+/// Row by layer, head and token of the key whose predicted token's logit the head lowers most
+/// (CopyEffects::lowered_key); -1 for no_position.
+std::string example_lowered_name(std::uint64_t document);
+
+/// Tokens of a document from which examples are chosen.
+inline Index n_example_token(Index n_token) {
+  return std::min(n_token, most_example_tokens);
+}
 
 /// The group `classification/examples`: for each head and each of its types up to most_found cases
 /// it finds and most_missed that it misses, each of another sentence where there are enough.

@@ -78,6 +78,7 @@ CopyEffects::CopyEffects(const Model& model, const LogitAttribution& attribution
 void CopyEffects::observe_layer(const LayerView& view) {
   const Index n_head = model_.config.n_head, d_model = model_.config.d_model;
   unscaled_.emplace_back(n_kind, view.n_token, n_head, arma::fill::zeros);
+  lowered_keys_.emplace_back(view.n_token, n_head).fill(no_position);
   if (view.n_token < 3) return;
   const Matrix& W_O = model_.layers[view.layer].W_O;
   const blas::ConstView values =
@@ -94,10 +95,12 @@ void CopyEffects::observe_layer(const LayerView& view) {
     }
   }
   arma::cube& unscaled = unscaled_.back();
+  arma::Mat<Index>& lowered_keys = lowered_keys_.back();
   parallel_for(n_head, [&](std::size_t head) {
     const Matrix& pattern = view.pattern.slice(head);
     for (Index q = 2; q < view.n_token; ++q) {
       double* const sums = &unscaled(0, q, head);
+      double lowest = 0;
       for (Index k = 1; k <= q; ++k) {
         const double weight = pattern(k, q);
         const double effect = weight * of_token(head, k - 1);
@@ -107,6 +110,10 @@ void CopyEffects::observe_layer(const LayerView& view) {
         if (is_predicted(k, q) == 0) continue;
         sums[suppression] += effect;
         sums[suppression_null] += null;
+        if (effect < lowest) {
+          lowest = effect;
+          lowered_keys(q, head) = k;
+        }
       }
     }
   });
@@ -127,9 +134,10 @@ std::array<Ratio, CopyEffects::n_kind> CopyEffects::effects(
 std::uint64_t CopyEffects::memory(const ModelConfig& config, Index n_token) {
   const std::uint64_t d_model = config.d_model, n = n_token;
   // Directions, the values' images of both and the repeated mean; the lens; predicted tokens;
-  // effects of tokens and types; the sums of all layers.
+  // effects of tokens and types; the sums and lowered keys of all layers.
   return sizeof(float) * n * (4 * d_model + d_model + lens_chunk) + n * n +
-         sizeof(double) * n * config.n_head * (2 + n_kind * config.n_layer);
+         sizeof(double) * n * config.n_head * (2 + n_kind * config.n_layer) +
+         sizeof(Index) * n * config.n_head * config.n_layer;
 }
 
 EffectTest test_effect(const Statistics& statistics, const std::string& effect,

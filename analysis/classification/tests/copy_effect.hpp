@@ -48,6 +48,12 @@ class CopyEffects {
   std::array<Ratio, n_kind> effects(Index layer, Index head,
                                     const std::vector<double>& scales) const;
 
+  /// The key whose predicted token's logit a head lowers most at a query; no_position if no
+  /// predicted token's logit is lowered.
+  Index lowered_key(Index layer, Index head, Index query) const {
+    return lowered_keys_[layer](query, head);
+  }
+
   /// Bytes that it holds.
   static std::uint64_t memory(const ModelConfig& config, Index n_token);
 
@@ -57,6 +63,7 @@ class CopyEffects {
   Matrix directions_;                 // d_model x (n_token - 1), of the tokens at keys 1 and later
   Matrix mean_direction_;             // d_model x 1, over their types
   std::vector<arma::cube> unscaled_;  // per layer: n_kind x n_token x n_head, before scale_q
+  std::vector<arma::Mat<Index>> lowered_keys_;  // per layer: n_token x n_head
 };
 
 /// Whether an effect differs from its null: two-sided t over blocks of documents (documents

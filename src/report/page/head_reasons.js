@@ -84,7 +84,7 @@ const typeSentences = {
   sink: "It rests on the first token, and so adds nearly the same everywhere.",
   long_range: "It attends further back than heads that look everywhere alike.",
   copying: "It makes the tokens that it attends to more probable; in the examples, an earlier copy of the token that comes next.",
-  suppressing: "It makes the tokens that it attends to less probable.",
+  suppressing: "It makes tokens that were likely to come next less probable by attending to them; in the examples, the one that it lowers most.",
 };
 
 function exampleLegend() {
