@@ -6,6 +6,7 @@
 #include "comparison/comparison_findings.hpp"
 #include "headscope/comparison.hpp"
 #include "headscope/error.hpp"
+#include "headscope/types.hpp"
 #include "report/head_variables.hpp"
 
 namespace headscope {
@@ -184,12 +185,13 @@ void add_by_variable(const ResultsGroup& group, const std::vector<ScoreSection>&
   ByVariable shares = by_variable(
       group, scores, "_changed",
       [&](const Variable& variable, std::size_t run, const std::vector<std::size_t>& at) {
-        Ratio share;
+        double n = 0, n_changed = 0;
         for (std::size_t i = 0; i < at.size(); ++i) {
           if (!compared.has(run, i)) continue;
-          share += {variable.values.values[at[i]], 1};
+          ++n;
+          n_changed += variable.values.values[at[i]];
         }
-        return share.value();
+        return n_changed / n;
       });
   if (!shares.names.empty()) {
     Heatmap map;

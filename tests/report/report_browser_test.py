@@ -716,12 +716,16 @@ class Contents(InABrowser):
 
 
 class Reading(InABrowser):
-    def test_on_a_wide_screen_the_panel_stands_beside_the_text(self):
-        self.browser.view(1920, 1000)
-        self.click_head(L1H2)
-        right, left = self.browser.evaluate("""[document.getElementById("main").getBoundingClientRect().right,
-            document.getElementById("head-panel").getBoundingClientRect().left]""")
-        self.assertLessEqual(right, left)
+    def test_on_a_wide_screen_one_head_or_two_stand_beside_the_text(self):
+        for width in (1920, 1720):
+            self.browser.view(width, 1000)
+            for heads in ([L1H2], [L1H2, L0H0]):
+                self.browser.evaluate(f"headPanel.open({heads})")
+                right, left, text = self.browser.evaluate("""[document.getElementById("main").getBoundingClientRect().right,
+                    document.getElementById("head-panel").getBoundingClientRect().left,
+                    document.getElementById("main").getBoundingClientRect().width]""")
+                self.assertLessEqual(right, left, (width, heads))
+                self.assertGreater(text, 600, (width, heads))
 
     def test_a_type_is_said_in_plain_words(self):
         self.click_head(L1H2)
