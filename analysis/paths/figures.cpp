@@ -15,7 +15,8 @@ constexpr std::size_t most_tasks = 12, most_graph_edges = 100;
 /// Behind the colours of the types of heads.
 constexpr std::size_t colour_of_no_head = 13;
 
-const char* const path_panels = " The first 12 tasks that the model can do.";
+const char* const path_panels =
+    " The first tasks that the model can do, at most 12 and in whole rows.";
 
 /// Tasks whose circuit is known, the first ones.
 std::vector<std::size_t> tasks_with_circuits(const ResultsGroup& group) {
@@ -182,6 +183,7 @@ Figure faithfulness_figure(const ResultsGroup& group, const std::vector<std::siz
     }
     chart.panels.push_back(std::move(panel));
   }
+  chart.panels.resize(panels_in_whole_rows(chart.panels.size()));
   return {.name = "paths_faithfulness",
           .group = group.name,
           .title = "How few edges do a task",
@@ -227,6 +229,7 @@ Figure first_order_exact_figure(const ResultsGroup& group, const std::vector<std
     }
     chart.panels.push_back({task_title(group, task), {std::move(points)}, {}});
   }
+  chart.panels.resize(panels_in_whole_rows(chart.panels.size()));
   if (chart.panels.empty()) chart.panels.emplace_back();
   return {.name = "paths_first_order_exact",
           .group = group.name,

@@ -34,9 +34,7 @@ std::vector<std::size_t> tasks_with_heads(const ResultsGroup& group) {
 /// Those with a panel of their own.
 std::vector<std::size_t> shown_tasks(const ResultsGroup& group) {
   std::vector<std::size_t> tasks = tasks_with_heads(group);
-  tasks.resize(std::min(most_panels, tasks.size()));
-  // Their panels fill whole rows.
-  if (tasks.size() > 3) tasks.resize(tasks.size() - tasks.size() % (tasks.size() < 6 ? 2 : 3));
+  tasks.resize(panels_in_whole_rows(std::min(most_panels, tasks.size())));
   return tasks;
 }
 
@@ -206,17 +204,18 @@ std::optional<Figure> looks_does_figure(const ResultsGroup& group, const Results
                             {}});
   }
   if (chart.panels.empty()) return std::nullopt;
-  return Figure{
-      .name = "tasks_looks_does",
-      .group = group.name,
-      .title = "Where a head looks against what it does",
-      .caption = std::string("Each point is a head. Across: how often its largest attention "
-                             "follows the task's relation in the corpus, the better of the two "
-                             "directions. Up: the mean margin the task loses when the head is set "
-                             "to zero. The three heads furthest from 0 are named.") +
-                 first_tasks,
-      .source = "Clark et al. 2019; Warstadt et al. 2020",
-      .content = std::move(chart)};
+  chart.panels.resize(panels_in_whole_rows(chart.panels.size()));
+  return Figure{.name = "tasks_looks_does",
+                .group = group.name,
+                .title = "Where a head looks against what it does",
+                .caption =
+                    "Each point is a head. Across: how often its largest attention "
+                    "follows the task's relation in the corpus, the better of the two "
+                    "directions. Up: the mean margin the task loses when the head is set "
+                    "to zero. The three heads furthest from 0 are named. The first tasks "
+                    "that name a relation, at most 12 and in whole rows.",
+                .source = "Clark et al. 2019; Warstadt et al. 2020",
+                .content = std::move(chart)};
 }
 
 }  // namespace

@@ -86,6 +86,9 @@ struct Chart {
       false;  ///< x runs down with its labels, y across; for points and spans, without point labels
 };
 
+/// The largest number of a chart's panels, at most `count`, that fills whole rows.
+std::size_t panels_in_whole_rows(std::size_t count);
+
 /// Nodes in columns, and edges from a node to one further right.
 struct Graph {
   /// Of nodes or edges, in the key.

@@ -422,6 +422,10 @@ class ChartWriter {
 
 }  // namespace
 
+std::size_t panels_in_whole_rows(std::size_t count) {
+  return count <= 3 ? count : count - count % (count < 6 ? 2 : 3);
+}
+
 FigureScript chart_script(const Figure& figure, const Chart& chart) {
   check("figure " + figure.name, chart);
   return ChartWriter(chart).write();

@@ -40,5 +40,20 @@ TEST(LabelledAxis, GivesALabelTheRoomOfTheEmptyOnesBesideIt) {
   EXPECT_EQ(labelled_y_axis("", labels, labels.size(), 1).ticks, tick_list(labels, 2));
 }
 
+TEST(ChartPanels, InWholeRowsLeaveNoGap) {
+  Figure figure;
+  for (std::size_t count = 1; count <= 12; ++count) {
+    Chart chart;
+    chart.panels.resize(panels_in_whole_rows(count));
+    for (ChartPanel& panel : chart.panels) {
+      panel.series.resize(1);
+      panel.series[0].x = panel.series[0].y = {0, 1};
+    }
+    const Page page = chart_script(figure, chart).page;
+    EXPECT_EQ(page.n_panel % page.n_column, 0u) << count;
+    EXPECT_GE(page.n_panel + 2, count);
+  }
+}
+
 }  // namespace
 }  // namespace headscope
