@@ -188,6 +188,7 @@ json importance(const Model& model, const TokenIds& tokens, const Arguments& arg
   const ModelConfig& config = model.config;
   Forward forward(model, arguments.context);
   HeadAblation clean(model, arguments.context);
+  clean.keep_projections(true);
   LayerObserver* const observers[] = {&clean};
   HeadGradient gradient(model, arguments.context);
   json per_token, sign;

@@ -176,11 +176,18 @@ class Pruning::Effects : public PieceObserver {
         block_(block),
         statistics_(statistics) {
     collect_donor_z(piece);
-    if (analysis.ablated_.contains(piece.document)) {
+    const bool is_ablated = analysis.ablated_.contains(piece.document);
+    // The ablation needs their memory.
+    analysis.ablation_.keep_projections(!is_ablated);
+    if (is_ablated) {
       direct_effects_.emplace(analysis.model_, analysis.attribution_, tokens_);
     } else if (piece.index == 0) {
       statistics.sum("other_n_document", {n_document_block})(block_) = 1;
     }
+  }
+
+  void observe_mlp_pre(Index layer, const Matrix& pre) override {
+    analysis_.ablation_.observe_mlp_pre(layer, pre);
   }
 
   void observe_layer(const LayerView& view) override {
@@ -192,22 +199,15 @@ class Pruning::Effects : public PieceObserver {
   }
 
   void end(const PieceEnd& end) override {
+    if (!direct_effects_) return add_first_order();
     const TokenLoss& loss = analysis_.ablation_.clean_loss(SequenceBatch::of_document(tokens_));
-    const auto n_predicted = static_cast<double>(loss.nll.size());
-    if (!direct_effects_) {
-      Array& sum = statistics_.sum("other_baseline", {n_document_block, 2});
-      sum(block_, 0) = loss.sum();
-      sum(block_, 1) = n_predicted;
-      add_first_order();
-      return;
-    }
     Array& row = statistics_.row("baseline", {2});
     row(0) += loss.sum();
-    row(1) += n_predicted;
+    row(1) += static_cast<double>(loss.nll.size());
     ablate();
     Array& importance =
         statistics_.row("importance", {n_importance_row, config_.n_layer, config_.n_head});
-    const Array of_piece = importance_of_piece();
+    const Array of_piece = importance_of_piece().importance;
     for (std::size_t i = 0; i < importance.size(); ++i) importance.values[i] += of_piece.values[i];
     direct_effects_->end(end.resid_final, statistics_);
   }
@@ -284,13 +284,16 @@ class Pruning::Effects : public PieceObserver {
     for (std::size_t i = 0; i < losses.size(); ++i) row(i) += losses[i].sum();
   }
 
-  /// n_importance_row x layer x head, nats summed over the piece's predicted tokens.
-  Array importance_of_piece() {
+  struct Importance {
+    Array importance;  ///< n_importance_row x layer x head, nats summed over predicted tokens
+    TokenLoss loss;    ///< of the piece
+  };
+  Importance importance_of_piece() {
     const Index d_head = config_.d_head();
     Array importance({n_importance_row, config_.n_layer, config_.n_head});
     const auto n_predicted = static_cast<double>(tokens_.size() - 1);
     HeadGradient gradient(analysis_.model_, analysis_.compute_);
-    gradient.run(analysis_.ablation_.activations(), tokens_, [&](const LayerGradient& view) {
+    const auto observe = [&](const LayerGradient& view) {
       const Index l = view.layer;
       const arma::mat products = z_dot_gradient(view, config_.n_head);
       const arma::vec whole = arma::conv_to<arma::vec>::from(arma::sum(view.dz, 1)),
@@ -307,13 +310,17 @@ class Pruning::Effects : public PieceObserver {
           importance(3, l, h) = n_predicted * (zero - arma::accu(donors.row(h)));
         }
       }
-    });
-    return importance;
+    };
+    TokenLoss loss = gradient.run(analysis_.ablation_.activations(), tokens_, observe);
+    return {std::move(importance), std::move(loss)};
   }
 
   /// Of a document that is not ablated.
   void add_first_order() {
-    const Array importance = importance_of_piece();
+    const auto [importance, loss] = importance_of_piece();
+    Array& baseline = statistics_.sum("other_baseline", {n_document_block, 2});
+    baseline(block_, 0) = loss.sum();
+    baseline(block_, 1) = static_cast<double>(loss.nll.size());
     const std::size_t n_head_total = importance.part(0).size();
     std::vector<float> increases;
     for (std::size_t i = n_head_total; i < importance.size(); ++i) {
@@ -437,7 +444,7 @@ std::uint64_t memory(const RunShape& run) {
       2 * values * sizeof(float) + (n_head_total + config.n_layer) * run.n_token * sizeof(double);
   const Engines engines = run.settings.engines();
   return HeadAblation::bytes(config, run.n_token, run.n_thread, engines,
-                             run.settings.ablation(config.d_vocab).sample) +
+                             run.settings.ablation(config.d_vocab).sample, has_others) +
          std::max(HeadGradient::bytes(config, run.n_token, run.n_thread, engines),
                   Forward::bytes(config, run.n_token, false)) +
          donors * sizeof(float) + direct + n_curve_order * n_curve_step * n_head_total + others +

@@ -64,7 +64,12 @@ class HeadAblation : public LayerObserver {
   /// Keeps the layer. All layers of one forward pass, in order, make its document or batch that of
   /// the functions below.
   void observe_layer(const LayerView& view) override;
+  void observe_mlp_pre(Index layer, const Matrix& pre) override;
 
+  /// Whether forward passes observed from now on leave queries, keys, values and hidden units of
+  /// every layer for HeadGradient; gives their memory back if not, as at first.
+  /// Memory: n_layer (3 d_model + d_mlp) n_token floats.
+  void keep_projections(bool keep);
   /// The losses with all heads.
   /// @param batch  the one observed.
   /// @throws ShapeError if its columns are not as many as those observed.
@@ -104,8 +109,10 @@ class HeadAblation : public LayerObserver {
   Activations& activations();
 
   /// Upper bound on the bytes that it keeps, what it keeps in the context included.
+  /// @param with_projections  whether projections are kept for documents that are not ablated.
   static std::uint64_t bytes(const ModelConfig& config, Index n_token, int n_thread,
-                             const Engines& engines, const VocabularySample& sample = {});
+                             const Engines& engines, const VocabularySample& sample = {},
+                             bool with_projections = false);
 
   static constexpr Index columns_at_once = 32768;
 

@@ -34,6 +34,9 @@ class LayerObserver {
  public:
   virtual ~LayerObserver() = default;
   virtual bool wants_pattern(Index /*layer*/) const { return false; }
+  /// Comes before the layer's observe_layer.
+  /// @param pre  d_mlp x n_token, hidden units before bias and activation; valid during the call.
+  virtual void observe_mlp_pre(Index /*layer*/, const Matrix& /*pre*/) {}
   virtual void observe_layer(const LayerView& view) = 0;
 };
 

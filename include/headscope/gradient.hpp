@@ -48,8 +48,9 @@ using PortGradientObserver = std::function<void(const PortGradient&)>;
 ///   g = dL / dz,   importance of head h = sum over t of |z[h, t] . g[h, t]|
 ///
 /// Reverse-mode differentiation with respect to activations; weight gradients are not computed.
-/// Queries, keys, values, patterns and MLP activations are recomputed when needed, patterns in
-/// blocks of queries. Keeps its buffers between calls. The model must outlive it and be complete.
+/// Patterns are recomputed in blocks of queries; so are queries, keys, values and hidden units,
+/// a sixth of a forward and backward pass of GPT-2 small, unless HeadAblation::keep_projections
+/// kept them. Keeps its buffers between calls. The model must outlive it and be complete.
 ///
 /// Memory: about 15 d_model n_token floats. Source: Michel et al. 2019, "Are Sixteen Heads Really
 /// Better than One?".

@@ -333,6 +333,14 @@ void HeadAblation::observe_layer(const LayerView& view) {
   workspace_->draw.reset();
 }
 
+void HeadAblation::observe_mlp_pre(Index layer, const Matrix& pre) {
+  workspace_->clean.observe_mlp_pre(layer, pre);
+}
+
+void HeadAblation::keep_projections(bool keep) {
+  workspace_->clean.keep_projections(keep);
+}
+
 Activations& HeadAblation::activations() {
   return workspace_->clean;
 }
@@ -405,7 +413,8 @@ std::vector<TokenLoss> HeadAblation::masked_losses(const SequenceBatch& batch,
 }
 
 std::uint64_t HeadAblation::bytes(const ModelConfig& config, Index n_token, int n_thread,
-                                  const Engines& engines, const VocabularySample& sample) {
+                                  const Engines& engines, const VocabularySample& sample,
+                                  bool with_projections) {
   const std::uint64_t d_model = config.d_model;
   const Index n_variant = variants_at_once(columns_at_once, n_token),
               n_stacked = n_variant * n_token;
@@ -414,7 +423,10 @@ std::uint64_t HeadAblation::bytes(const ModelConfig& config, Index n_token, int 
   const std::uint64_t clean = (3 * config.n_layer + 1) * d_model + 4 * d_model + 2 * config.d_mlp;
   // Of some variants in one layer: normalized stream, queries, keys, values, z and hidden units.
   const std::uint64_t variants = 5 * d_model + config.d_mlp;
-  const std::uint64_t floats = d_model * n_stacked + clean * n_token +
+  const std::uint64_t projections =
+      with_projections ? config.n_layer * (3 * d_model + config.d_mlp) * n_token : 0;
+  const std::uint64_t floats = std::max<std::uint64_t>(d_model * n_stacked, projections) +
+                               clean * n_token +
                                variants * variants_at_once(layer_columns, n_token) * n_token;
   const std::uint64_t of_sample =
       sample.is_whole()

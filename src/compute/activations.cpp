@@ -4,6 +4,17 @@
 
 namespace headscope {
 
+void Activations::keep_projections(bool keep) {
+  qkv_.resize(keep ? z_.size() : 0);
+  mlp_pre_.resize(keep ? z_.size() : 0);
+}
+
+void Activations::observe_mlp_pre(Index layer, const Matrix& pre) {
+  if (!has_projections()) return;
+  d_mlp_ = pre.n_rows;
+  keep(pre, mlp_pre_[layer]);
+}
+
 void Activations::observe_layer(const LayerView& view) {
   d_model_ = view.resid_pre.n_rows;
   n_token_ = view.n_token;
@@ -12,6 +23,7 @@ void Activations::observe_layer(const LayerView& view) {
   keep(view.resid_mid, resid_mid_[view.layer]);
   keep(view.z, z_[view.layer]);
   keep(view.resid_post, resid_[view.layer + 1]);
+  if (has_projections()) keep(view.qkv, qkv_[view.layer]);
 }
 
 void Activations::keep(const Matrix& values, Buffer& buffer) {

@@ -7,12 +7,22 @@
 
 namespace headscope {
 
-/// Keeps what a document's forward pass leaves in each layer and cannot cheaply be recomputed.
+/// Keeps what a document's forward pass leaves in each layer and cannot cheaply be recomputed; on
+/// request also its projections: queries, keys and values, and hidden units of the MLP.
 class Activations : public LayerObserver {
  public:
   explicit Activations(Index n_layer) : resid_(n_layer + 1), resid_mid_(n_layer), z_(n_layer) {}
 
+  void observe_mlp_pre(Index layer, const Matrix& pre) override;
   void observe_layer(const LayerView& view) override;
+
+  /// Whether documents observed from now on leave their projections; gives the memory of earlier
+  /// ones back if not.
+  void keep_projections(bool keep);
+  bool has_projections() const { return !mlp_pre_.empty(); }
+  /// As LayerView::qkv and LayerObserver::observe_mlp_pre; if there are projections.
+  Matrix qkv(Index layer) { return qkv_[layer].matrix(3 * d_model_, n_token_); }
+  Matrix mlp_pre(Index layer) { return mlp_pre_[layer].matrix(d_mlp_, n_token_); }
 
   /// Layers observed of the current document.
   Index n_layer() const { return n_layer_; }
@@ -25,11 +35,12 @@ class Activations : public LayerObserver {
   Matrix z(Index layer) { return stored(z_[layer]); }
 
  private:
-  void keep(const Matrix& values, Buffer& buffer);
+  static void keep(const Matrix& values, Buffer& buffer);
   Matrix stored(Buffer& buffer) { return buffer.matrix(d_model_, n_token_); }
 
   std::vector<Buffer> resid_, resid_mid_, z_;
-  Index d_model_ = 0, n_token_ = 0, n_layer_ = 0;
+  std::vector<Buffer> qkv_, mlp_pre_;  // empty unless projections are kept
+  Index d_model_ = 0, d_mlp_ = 0, n_token_ = 0, n_layer_ = 0;
 };
 
 }  // namespace headscope

@@ -62,7 +62,9 @@ const Matrix& Forward::run(const SequenceBatch& batch, std::span<LayerObserver* 
     add_bias(attention_output, layer.b_O);
     add(resid_pre, attention_output, resid_mid);
     copy(resid_mid, resid_post);
-    add_mlp(config, layer, resid_post, mlp_normalized, hidden, products);
+    project_mlp(config, layer, resid_post, mlp_normalized, hidden, products);
+    for (LayerObserver* const observer : observers) observer->observe_mlp_pre(l, hidden);
+    add_mlp(config, layer, hidden, resid_post, products);
 
     const LayerView view{l,       n_token, resid_pre,        normalized, qkv,
                          pattern, z,       attention_output, resid_mid,  resid_post};

@@ -78,16 +78,32 @@ struct HeadGradient::Workspace {
     return loss;
   }
 
+  /// The hidden units before bias and activation.
+  Matrix mlp_pre(const Model& model, Index index, Activations& clean) {
+    if (clean.has_projections()) return clean.mlp_pre(index);
+    const Matrix resid_mid = clean.resid_mid(index);
+    Matrix ln = normalized.matrix(resid_mid.n_rows, resid_mid.n_cols);
+    Matrix pre = hidden.matrix(model.config.d_mlp, resid_mid.n_cols);
+    project_mlp(model.config, model.layers[index], resid_mid, ln, pre, context.gradients());
+    return pre;
+  }
+
+  Matrix projected_qkv(const Model& model, Index index, Activations& clean) {
+    if (clean.has_projections()) return clean.qkv(index);
+    const Matrix resid = clean.resid(index);
+    Matrix ln = normalized.matrix(resid.n_rows, resid.n_cols);
+    Matrix projected = qkv.matrix(3 * resid.n_rows, resid.n_cols);
+    project_qkv(model.config, model.layers[index], resid, ln, projected, context.gradients());
+    return projected;
+  }
+
   // Backpropagates the residual stream's gradient through the layer's MLP.
-  void through_mlp(const Model& model, Index index, const Matrix& resid_mid, Matrix& d) {
+  void through_mlp(const Model& model, Index index, Activations& clean, Matrix& d) {
     const ModelConfig& config = model.config;
     const LayerWeights& layer = model.layers[index];
-    Matrix ln = normalized.matrix(d.n_rows, d.n_cols);
-    Matrix pre = hidden.matrix(config.d_mlp, d.n_cols);
+    const Matrix resid_mid = clean.resid_mid(index), pre = mlp_pre(model, index, clean);
     Matrix dpre = dhidden.matrix(config.d_mlp, d.n_cols);
-    layer_norm(resid_mid, layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, ln);
     const Products products = context.gradients();
-    products.multiply(layer.W_in, Transpose::no, ln, pre);
     products.multiply(layer.W_out, Transpose::yes, d, dpre);
     activation_gradient(pre, layer.b_in, config.activation, dpre, dpre);
     Matrix dln = dnormalized.matrix(d.n_rows, d.n_cols);
@@ -98,15 +114,13 @@ struct HeadGradient::Workspace {
 
   // Backpropagates the residual stream's gradient through the layer's attention.
   void through_attention(const Model& model, Index index,
-                         std::span<const SequenceBatch::Sequence> sequences,
-                         const Matrix& resid_pre, const Matrix& dmixed, Matrix& d) {
+                         std::span<const SequenceBatch::Sequence> sequences, Activations& clean,
+                         const Matrix& dmixed, Matrix& d) {
     const ModelConfig& config = model.config;
     const LayerWeights& layer = model.layers[index];
-    Matrix ln = normalized.matrix(d.n_rows, d.n_cols);
-    Matrix projected = qkv.matrix(3 * d.n_rows, d.n_cols);
+    const Matrix resid_pre = clean.resid(index), projected = projected_qkv(model, index, clean);
     Matrix dprojected = dqkv.matrix(3 * d.n_rows, d.n_cols);
     const Products products = context.gradients();
-    project_qkv(config, layer, resid_pre, ln, projected, products);
     causal_attention_gradient(projected, config.n_head, config.score_scale(index), sequences,
                               dmixed, dprojected, products);
     show(index, PortGradient::Reader::attention, dprojected);
@@ -144,11 +158,11 @@ TokenLoss HeadGradient::run(Activations& clean, const SequenceBatch& batch,
 
   for (Index l = config.n_layer; l-- > 0;) {
     const LayerWeights& layer = model_.layers[l];
-    w.through_mlp(model_, l, clean.resid_mid(l), dresid);
+    w.through_mlp(model_, l, clean, dresid);
     w.context.gradients().multiply(layer.W_O, Transpose::yes, dresid, dz);
     observe({l, clean.z(l), dz});
     if (l == 0 && !ports) continue;
-    w.through_attention(model_, l, batch.sequences, clean.resid(l), dz, dresid);
+    w.through_attention(model_, l, batch.sequences, clean, dz, dresid);
   }
   return loss;
 }

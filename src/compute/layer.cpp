@@ -40,10 +40,14 @@ void project_qkv(const ModelConfig& config, const LayerWeights& layer, blas::Con
   add_bias(qkv, layer.b_QKV);
 }
 
-void add_mlp(const ModelConfig& config, const LayerWeights& layer, blas::View resid,
-             blas::View normalized, blas::View hidden, const Products& products) {
+void project_mlp(const ModelConfig& config, const LayerWeights& layer, blas::ConstView resid,
+                 blas::View normalized, blas::View hidden, const Products& products) {
   layer_norm(resid, layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, normalized);
   products.multiply(layer.W_in, blas::Transpose::no, normalized, hidden);
+}
+
+void add_mlp(const ModelConfig& config, const LayerWeights& layer, blas::View hidden,
+             blas::View resid, const Products& products) {
   add_bias_activate(hidden, layer.b_in, config.activation);
   add_bias(resid, layer.b_out);
   products.multiply(layer.W_out, blas::Transpose::no, hidden, resid, true);

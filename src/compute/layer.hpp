@@ -20,11 +20,14 @@ void embed_into(const Model& model, const SequenceBatch& batch, blas::View resid
 void project_qkv(const ModelConfig& config, const LayerWeights& layer, blas::ConstView resid,
                  blas::View normalized, blas::View qkv, const Products& products);
 
-/// The layer's MLP, in place: resid += W_out activation(W_in ln_2(resid) + b_in) + b_out.
-/// @param normalized  d_model x n, scratch; on return ln_2(resid).
-/// @param hidden      d_mlp x n, scratch; on return the activations.
-void add_mlp(const ModelConfig& config, const LayerWeights& layer, blas::View resid,
-             blas::View normalized, blas::View hidden, const Products& products);
+/// First half of a layer's MLP: normalized = ln_2(resid), hidden = W_in normalized.
+void project_mlp(const ModelConfig& config, const LayerWeights& layer, blas::ConstView resid,
+                 blas::View normalized, blas::View hidden, const Products& products);
+
+/// Second half: resid += W_out activation(hidden + b_in) + b_out.
+/// @param hidden  d_mlp x n; on return the activations.
+void add_mlp(const ModelConfig& config, const LayerWeights& layer, blas::View hidden,
+             blas::View resid, const Products& products);
 
 /// normalized = ln_f of the columns that the predictions are made from, in their order.
 /// @param normalized  d_model x number of predictions, overwritten.

@@ -4,8 +4,10 @@
 
 #include <numeric>
 
+#include "compute/activations.hpp"
 #include "headscope/ablation.hpp"
 #include "headscope/error.hpp"
+#include "headscope/forward.hpp"
 #include "support/double_reference.hpp"
 #include "support/golden.hpp"
 #include "support/products.hpp"
@@ -117,6 +119,30 @@ TEST(HeadGradient, EngineOfTheGradientLeavesTheForwardPassAsItIs) {
     EXPECT_TRUE(test::same_values(got.z[l], expected.z[l]));
     EXPECT_FALSE(test::same_values(got.dz[l], expected.dz[l]));
     EXPECT_LT(test::relative_error(got.dz[l], test::widen(expected.dz[l])), 5e-5);
+  }
+}
+
+TEST(HeadGradient, OfKeptProjectionsIsThatOfRecomputedOnes) {
+  const Model model = random_weights(small_config(), 23);
+  Forward forward(model);
+  HeadAblation ablation(model);
+  HeadGradient gradient(model);
+  LayerObserver* const observers[] = {&ablation};
+  for (const Index n_token : {90, 40}) {
+    const TokenIds tokens = Normal(n_token).tokens(n_token, model.config.d_vocab);
+    std::vector<Matrix> expected;
+    for (const bool keep : {false, true, false}) {
+      ablation.keep_projections(keep);
+      forward.run(tokens, observers);
+      EXPECT_EQ(ablation.activations().has_projections(), keep);
+      std::vector<Matrix> dz(model.config.n_layer);
+      gradient.run(ablation.activations(), tokens,
+                   [&](const LayerGradient& view) { dz[view.layer] = view.dz; });
+      if (expected.empty()) expected = dz;
+      for (Index l = 0; l < model.config.n_layer; ++l) {
+        EXPECT_TRUE(test::same_values(dz[l], expected[l])) << keep << " " << l;
+      }
+    }
   }
 }
 
