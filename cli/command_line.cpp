@@ -80,6 +80,25 @@ std::string command_line_text(const Arguments& arguments) {
   return text;
 }
 
+/// What the user can do about an error, by the program's options.
+std::string remedy_text(Remedy remedy) {
+  switch (remedy) {
+    case Remedy::no_bos:
+      return "; --no-bos reads documents without it";
+    case Remedy::n_head:
+      return "; --n-head gives it";
+    case Remedy::latin1:
+      return "; --encoding latin1 reads it";
+    case Remedy::utf16:
+      return "; --encoding utf-16 reads it";
+    case Remedy::fewer_threads:
+      return "; --threads takes fewer";
+    case Remedy::none:
+      break;
+  }
+  return "";
+}
+
 void print_error(std::string_view text) {
   constexpr std::size_t most = 4000;
   std::cerr << Terminal::error().failure(shortened(one_line(text), most));
@@ -156,6 +175,9 @@ int run_command_line(const std::vector<std::string>& arguments) {
   } catch (const OptionError& error) {
     print_error(error.what());
     return 2;
+  } catch (const Error& error) {
+    print_error(error.what() + remedy_text(error.remedy()));
+    return 1;
   } catch (const std::bad_alloc&) {
     print_error("not enough memory");
     return 1;

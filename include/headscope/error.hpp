@@ -8,12 +8,27 @@
 
 namespace headscope {
 
+/// What would make a refused input readable, for a program to put in terms of its options.
+enum class Remedy {
+  none,
+  no_bos,         ///< CorpusOptions::prepend_bos = false
+  n_head,         ///< ModelOptions::n_head
+  latin1,         ///< CorpusOptions::encoding = "latin1"
+  utf16,          ///< CorpusOptions::encoding = "utf-16"
+  fewer_threads,  ///< blas::set_thread_count
+};
+
 /// Base of everything Headscope throws. `what()` is one line, fit to print after `headscope: `.
 class Error : public std::runtime_error {
  public:
   /// Control characters become spaces and invalid UTF-8 becomes U+FFFD, because the text may quote
   /// names from any file.
-  explicit Error(std::string_view text);
+  explicit Error(std::string_view text, Remedy remedy = Remedy::none);
+
+  Remedy remedy() const { return remedy_; }
+
+ private:
+  Remedy remedy_;
 };
 
 /// A file, or something inside one, is not what it should be.
@@ -24,7 +39,8 @@ class DataError : public Error {
   /// @param file     path as the user gave it.
   /// @param item     dataset, tensor or line inside the file; empty for the file as a whole.
   /// @param problem  what was expected and what was found.
-  DataError(std::string_view file, std::string_view item, std::string_view problem);
+  DataError(std::string_view file, std::string_view item, std::string_view problem,
+            Remedy remedy = Remedy::none);
 };
 
 /// Arguments of a library call do not fit together.

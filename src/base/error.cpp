@@ -18,10 +18,12 @@ std::string located(std::string_view file, std::string_view item, std::string_vi
 
 }  // namespace
 
-Error::Error(std::string_view text) : std::runtime_error(one_line(text)) {}
+Error::Error(std::string_view text, Remedy remedy)
+    : std::runtime_error(one_line(text)), remedy_(remedy) {}
 
-DataError::DataError(std::string_view file, std::string_view item, std::string_view problem)
-    : Error(located(file, item, problem)) {}
+DataError::DataError(std::string_view file, std::string_view item, std::string_view problem,
+                     Remedy remedy)
+    : Error(located(file, item, problem), remedy) {}
 
 OptionError::OptionError(std::string_view option, std::string_view problem)
     : Error(located(option, "", problem)) {}

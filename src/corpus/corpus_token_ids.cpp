@@ -26,8 +26,9 @@ class TokenIdFile : public CorpusFile {
       : path_(path), context_(context) {
     if (context.prepend_bos && context.tokenizer == nullptr) {
       throw DataError(path, "",
-                      "expected a tokenizer that knows the id of <|endoftext|>, which begins "
-                      "documents unless --no-bos is given, got none");
+                      "expected a tokenizer that knows the id of <|endoftext|>, with which "
+                      "documents begin, got none",
+                      Remedy::no_bos);
     }
     const auto offsets = read_file(path);
     const auto n_token = static_cast<std::int64_t>(tokens_.size());

@@ -332,7 +332,8 @@ TokenId Tokenizer::end_of_text() const {
   if (!data_->end_of_text) {
     throw DataError(data_->vocab_source, "",
                     "expected the token " + std::string(end_of_text_entry) +
-                        ", which begins documents unless --no-bos is given, got none");
+                        ", with which documents begin, got none",
+                    Remedy::no_bos);
   }
   return *data_->end_of_text;
 }

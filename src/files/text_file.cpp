@@ -162,8 +162,8 @@ void check_utf8(std::string_view line, const std::string& path, std::size_t numb
   throw DataError(path, std::to_string(number),
                   "expected UTF-8, got byte " +
                       std::to_string(static_cast<unsigned char>(line[valid])) + " at column " +
-                      std::to_string(valid + 1) + "; --encoding " +
-                      (is_utf16 ? "utf-16 reads UTF-16" : "latin1 reads Latin-1"));
+                      std::to_string(valid + 1),
+                  is_utf16 ? Remedy::utf16 : Remedy::latin1);
 }
 
 }  // namespace headscope

@@ -48,8 +48,8 @@ std::string model_file(const std::string& path) {
                     "download " +
                         name + " --local-dir " + folder +
                         "` (of pip's huggingface_hub) downloads "
-                        "it, and --model " +
-                        folder + " reads it");
+                        "it to the folder " +
+                        folder);
   }
   if (!fs::is_directory(path, ignored)) return path;
   if (const auto file = model_file_in(path)) return *file;

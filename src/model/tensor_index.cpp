@@ -167,8 +167,9 @@ ModelConfig TensorIndex::resolve(const ConfigFields& fields, const LoadOptions& 
   if (config.n_head == 0) config.n_head = published_n_head(config);
   if (config.n_head == 0) {
     throw DataError(source_.path(), "n_head",
-                    "expected a config.json beside the file, or the number of heads given "
-                    "(--n-head), since its shapes are those of no published GPT-2, got neither");
+                    "expected a config.json beside the file, or the number of heads given, since "
+                    "its shapes are those of no published GPT-2, got neither",
+                    Remedy::n_head);
   }
   if (find(tensor_spec("wpe.weight")) == nullptr) {
     throw DataError(source_.path(), "wpe.weight", "expected 2 axes, got no such tensor");

@@ -325,8 +325,8 @@ TEST_F(CorpusTest, TokenIdsAreReadCutAndChecked) {
 
   EXPECT_EQ(error_of(path, {}, nullptr),
             path +
-                ": expected a tokenizer that knows the id of <|endoftext|>, which begins documents "
-                "unless --no-bos is given, got none");
+                ": expected a tokenizer that knows the id of <|endoftext|>, with which documents "
+                "begin, got none");
   EXPECT_EQ(error_of(write_ids("b.h5", {1, 600}, {0, 2})),
             folder_.file("b.h5") + ":tokens: expected ids from 0 to " +
                 std::to_string(tokenizer().size() - 1) + ", got 600 at position 1");

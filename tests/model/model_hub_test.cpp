@@ -198,8 +198,7 @@ TEST_F(ModelHub, TheNumberOfHeadsIsNotGuessed) {
   remove("config.json");
   EXPECT_EQ(error(), index_name +
                          ":n_head: expected a config.json beside the file, or the number of heads "
-                         "given (--n-head), since its shapes are those of no published GPT-2, got "
-                         "neither");
+                         "given, since its shapes are those of no published GPT-2, got neither");
   EXPECT_EQ(load_model(path_, {4}).config.n_head, 4U);
 }
 

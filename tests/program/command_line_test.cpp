@@ -239,7 +239,13 @@ TEST(CommandLine, ModelsAndValuesThatAreNotThereComeWithAHint) {
   EXPECT_EQ(run_headscope({"run", "--model", "gpt2-medium", "--output", "x"}).err,
             "headscope: gpt2-medium: no such file or folder; if a model on the Hugging Face hub is "
             "meant, `hf download openai-community/gpt2-medium --local-dir gpt2-medium` (of pip's "
-            "huggingface_hub) downloads it, and --model gpt2-medium reads it\n");
+            "huggingface_hub) downloads it to the folder gpt2-medium\n");
+  const test::TemporaryDirectory folder;
+  test::write_file(folder.file("latin1.txt"), "caf\xE9\n");
+  EXPECT_THAT(
+      run_headscope({"run", "--corpus", folder.file("latin1.txt"), "--output", folder.file("out")})
+          .err,
+      testing::EndsWith("got byte 233 at column 4; --encoding latin1 reads it\n"));
   EXPECT_THAT(run_headscope({"inspect", "someone/model"}).err,
               HasSubstr("`hf download someone/model --local-dir model`"));
   EXPECT_EQ(run_headscope({"inspect", "/nowhere/model"}).err,

@@ -114,7 +114,8 @@ void check_threads_start(int count) {
     return;
   }
   throw Error("threads: expected to start " + std::to_string(count) + ", got " +
-              std::to_string(threads.size() + 1) + ": " + failure + "; --threads takes fewer");
+                  std::to_string(threads.size() + 1) + ": " + failure,
+              Remedy::fewer_threads);
 }
 
 }  // namespace
