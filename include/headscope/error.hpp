@@ -12,7 +12,7 @@ namespace headscope {
 enum class Remedy {
   none,
   no_bos,         ///< CorpusOptions::prepend_bos = false
-  n_head,         ///< ModelOptions::n_head
+  n_head,         ///< LoadOptions::n_head
   latin1,         ///< CorpusOptions::encoding = "latin1"
   utf16,          ///< CorpusOptions::encoding = "utf-16"
   fewer_threads,  ///< blas::set_thread_count
