@@ -493,6 +493,10 @@ TEST_F(TypesTest, IntervalsOfRatiosLeaveOutDocuments) {
 TEST_F(TypesTest, WhatHasNoCeilingIsPrimaryOnlyOfHeadsOfNoOtherType) {
   TypeMargins margins;
   for (arma::mat& margin : margins.margin) margin = arma::mat(3, 1, arma::fill::value(-1));
+  margins.has_ceiling.fill(true);
+  for (const HeadType type : {HeadType::copying, HeadType::suppressing}) {
+    margins.has_ceiling[static_cast<std::size_t>(type)] = false;
+  }
   const auto margin = [&](HeadType type, Index head_index) -> double& {
     return margins.margin[static_cast<std::size_t>(type)](head_index, 0);
   };

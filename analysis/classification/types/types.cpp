@@ -259,6 +259,7 @@ void set_type(HeadType type, const TypeScores& scores, const Measured& measured,
   const Index n_head_total = measured.n_head_total();
   arma::mat& margin = margins.margin[static_cast<std::size_t>(type)];
   margin.set_size(n_head_total, measured.sums.n_weighting());
+  margins.has_ceiling[static_cast<std::size_t>(type)] = !std::isinf(scores.ceiling(0, 0));
   std::vector<TypeNumbers>& numbers = margins.numbers[static_cast<std::size_t>(type)];
   for (Index head_index = 0; head_index < n_head_total; ++head_index) {
     numbers.push_back({scores.score(head_index, 0), scores.baseline(head_index, 0),
@@ -363,10 +364,6 @@ const char* head_type_rule(HeadType type) {
   return types[static_cast<std::size_t>(type)].rule;
 }
 
-bool has_ceiling(HeadType type) {
-  return type != HeadType::copying && type != HeadType::suppressing;
-}
-
 double threshold_margin(double value, double threshold, double ceiling) {
   const double room = ceiling - threshold;
   if (std::isinf(room)) return value - threshold;
@@ -456,7 +453,7 @@ Index primary_type(const TypeMargins& margins, Index head_index) {
     const double margin = margins.margin[type](head_index, 0);
     if (!(margin >= 0)) continue;
     const auto rank = [&](Index of) {
-      return std::pair(has_ceiling(static_cast<HeadType>(of)), margins.margin[of](head_index, 0));
+      return std::pair(margins.has_ceiling[of], margins.margin[of](head_index, 0));
     };
     if (primary == 0 || rank(type) > rank(primary - 1)) primary = type + 1;
   }

@@ -40,10 +40,6 @@ inline constexpr double induction = least_induction, rare = 0.5, sink = 0.9;
 inline constexpr double long_range = 0.25;
 }  // namespace type_threshold
 
-/// Whether the type's score has a largest value. The room above the threshold of one that has none,
-/// of copying and suppressing, is without end: a margin of any other type is larger.
-bool has_ceiling(HeadType type);
-
 /// (value - threshold) / (ceiling - threshold): 0 at the threshold, 1 at the largest possible
 /// value. If ceiling <= threshold: 0 for a value that reaches the threshold, else negative. With an
 /// infinite ceiling: value - threshold.
@@ -83,6 +79,9 @@ struct TypeNumbers {
 struct TypeMargins {
   std::array<arma::mat, n_head_type> margin;
   std::array<std::vector<TypeNumbers>, n_head_type> numbers;  ///< by head
+  /// Whether a type's score has a largest value. The room above the threshold of one that has none,
+  /// of copying and suppressing, is without end: a margin of any other type is larger.
+  std::array<bool, n_head_type> has_ceiling{};
   /// Why the corpus cannot test a type, in words; empty if it can.
   std::array<std::string, n_head_type> untested;
   /// Of each head the offset of 1 .. 8 with the largest margin, and the number of its relation
