@@ -17,7 +17,6 @@ DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 
 cmake -G Ninja -S . -B build-arm64 -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64-linux-gnu.cmake -DCMAKE_BUILD_TYPE=Release \
   -DHEADSCOPE_COMPILE_BY_FOLDER=ON -DHEADSCOPE_WARNINGS_AS_ERRORS=ON -DHEADSCOPE_BUILD_BENCH=OFF
-cmake --build build-arm64 --target headscope_tests
+cmake --build build-arm64 --target headscope_compute_tests
 qemu-aarch64-static build-arm64/headscope --version
-suites=$(sed -nE 's/^TEST(_F|_P)?\((\w+),.*/*\2.*:*\2\/*/p' tests/compute/*.cpp | sort -u | paste -sd:)
-qemu-aarch64-static build-arm64/tests/headscope_tests --gtest_brief=1 --gtest_filter="$suites"
+qemu-aarch64-static build-arm64/tests/headscope_compute_tests --gtest_brief=1
