@@ -116,6 +116,9 @@ Claim type_claim(HeadType type, const TypeMargins& margins, double power) {
                    " heads pass the rule: " + head_type_rule(type) + ".";
   if (!claim.effect.has_interval()) {
     claim.evidence += " There is no interval to settle it.";
+  } else if (margins.is_out_of_reach[static_cast<std::size_t>(type)]) {
+    claim.evidence +=
+        " No head could: the baseline leaves less room above it than the rule asks for.";
   } else if (n == 0) {
     claim.verdict = verdict_of_none(margins.of(type), power, claim.evidence);
   } else if (claim.effect.low == 0) {

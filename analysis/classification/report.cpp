@@ -136,7 +136,11 @@ std::string coreference_line(const ResultsGroup& group) {
          " what a pronoun refers to better than simple rules do. " +
          head_text(*best, accuracy.shape[1]) + " is best: right on " +
          percent(accuracy.values[*best]) + " of the held-out pronouns, where " + words[*best_rule] +
-         " is right on " + percent(of_rule[*best_rule]) + ".";
+         " is right on " + percent(of_rule[*best_rule]) +
+         (of_rule[*best_rule] + type_threshold::gain > 1
+              ? ", so that none could be better by the " +
+                    number_text(100 * type_threshold::gain, 2) + " points that the type asks for."
+              : ".");
 }
 
 std::string repetition_line(const Array& induction, const Array& previous) {

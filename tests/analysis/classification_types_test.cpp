@@ -404,6 +404,12 @@ TEST_F(TypesTest, CoreferenceIsHeldAgainstTheBestOfTheRulesOnOddDocuments) {
   }
   add_pronouns({10, 10, 10, 25}, {27, 17});
   EXPECT_FALSE(margins().has(HeadType::coreference, 0)) << "0.9 is not 0.10 above 25 of 30";
+  const auto is_out_of_reach = [&] {
+    return margins().is_out_of_reach[static_cast<std::size_t>(HeadType::coreference)];
+  };
+  EXPECT_FALSE(is_out_of_reach());
+  add_pronouns({10, 10, 10, 28}, {30, 17});
+  EXPECT_TRUE(is_out_of_reach()) << "28 of 30 and 0.10 are above 1";
 }
 
 TEST_F(TypesTest, FewPronounsAreNoTestOfCoreference) {
@@ -621,6 +627,12 @@ TEST_F(TypesTest, NoHeadOfATypeSaysThereIsNoneIfOneWouldBeFound) {
   EXPECT_EQ(verdict(0.8).verdict, Verdict::does_not_hold);
   EXPECT_EQ(verdict(0.79).verdict, Verdict::undecided);
   EXPECT_THAT(verdict(0.79).evidence, HasSubstr("with a probability of 79 %"));
+  // A rule that is nearly always right leaves no room for a head to be better by the gain.
+  TypeMargins out_of_reach = margins_of(0, 0);
+  out_of_reach.is_out_of_reach[static_cast<std::size_t>(HeadType::syntactic)] = true;
+  const Claim none_could = specialisation_claims(out_of_reach, no_powers())[2];
+  EXPECT_EQ(none_could.verdict, Verdict::undecided);
+  EXPECT_THAT(none_could.evidence, HasSubstr("No head could: the baseline leaves less room"));
   // A significant head below the threshold may lie above it.
   TypeMargins significant = margins_of(0, 0);
   significant.margin[static_cast<std::size_t>(HeadType::syntactic)](0, 3) = 0.1;

@@ -167,6 +167,14 @@ TEST_P(HeadAblationEngine, GivesFloat32LossesWhenAskedTo) {
   }
 }
 
+double largest_difference(const TokenLoss& a, const TokenLoss& b) {
+  double largest = 0;
+  for (std::size_t t = 0; t < a.nll.size(); ++t) {
+    largest = std::max(largest, std::abs(a.nll[t] - b.nll[t]));
+  }
+  return largest;
+}
+
 TEST(HeadAblationPrecision, ComputesLargeChangesAgainAmongVariantsOfAsManyHeads) {
   const Model model = test::random_weights(test::small_config(), 7);
   const TokenIds tokens = test::Normal(5).tokens(140, model.config.d_vocab);
@@ -196,8 +204,14 @@ TEST(HeadAblationPrecision, ComputesLargeChangesAgainAmongVariantsOfAsManyHeads)
   for (std::size_t v = 0; v < variants.size(); ++v) {
     const double typical = arma::median(arma::vec(sizes[variants[v].heads.size()]));
     const bool again = size_of(v) > 1.2 * typical;
-    EXPECT_EQ(losses[v].nll, (again ? exact_losses : rounded_losses)[v].nll) << v;
-    EXPECT_NE(rounded_losses[v].nll, exact_losses[v].nll) << v;
+    const double error = largest_difference(rounded_losses[v], exact_losses[v]);
+    ASSERT_GT(error, 0) << v;
+    if (again) {
+      // Some of OpenBLAS's kernels round otherwise when other variants stand beside this one.
+      EXPECT_LT(largest_difference(losses[v], exact_losses[v]), 0.1 * error) << v;
+    } else {
+      EXPECT_EQ(losses[v].nll, rounded_losses[v].nll) << v;
+    }
     ++n_again[again];
   }
   EXPECT_GT(n_again[true], 0);

@@ -260,10 +260,13 @@ void set_type(HeadType type, const TypeScores& scores, const Measured& measured,
   arma::mat& margin = margins.margin[static_cast<std::size_t>(type)];
   margin.set_size(n_head_total, measured.sums.n_weighting());
   margins.has_ceiling[static_cast<std::size_t>(type)] = !std::isinf(scores.ceiling(0, 0));
+  bool& is_out_of_reach = margins.is_out_of_reach[static_cast<std::size_t>(type)];
+  is_out_of_reach = true;
   std::vector<TypeNumbers>& numbers = margins.numbers[static_cast<std::size_t>(type)];
   for (Index head_index = 0; head_index < n_head_total; ++head_index) {
     numbers.push_back({scores.score(head_index, 0), scores.baseline(head_index, 0),
                        scores.threshold(head_index, 0)});
+    is_out_of_reach &= scores.threshold(head_index, 0) > scores.ceiling(head_index, 0);
     const bool is_significant = scores.is_significant(head_index);
     for (Index w = 0; w < margin.n_cols; ++w) {
       margin(head_index, w) = is_significant ? margin_of(scores, head_index, w) : arma::datum::nan;

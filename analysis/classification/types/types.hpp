@@ -82,6 +82,9 @@ struct TypeMargins {
   /// Whether a type's score has a largest value. The room above the threshold of one that has none,
   /// of copying and suppressing, is without end: a margin of any other type is larger.
   std::array<bool, n_head_type> has_ceiling{};
+  /// Types whose threshold lies above the largest possible score for every head, as where a rule is
+  /// right so often that none can be better by the gain that is asked for.
+  std::array<bool, n_head_type> is_out_of_reach{};
   /// Why the corpus cannot test a type, in words; empty if it can.
   std::array<std::string, n_head_type> untested;
   /// Of each head the offset of 1 .. 8 with the largest margin, and the number of its relation
