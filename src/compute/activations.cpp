@@ -7,11 +7,13 @@ namespace headscope {
 void Activations::keep_projections(bool keep) {
   qkv_.resize(keep ? z_.size() : 0);
   mlp_pre_.resize(keep ? z_.size() : 0);
+  n_mlp_pre_ = 0;
 }
 
 void Activations::observe_mlp_pre(Index layer, const Matrix& pre) {
-  if (!has_projections()) return;
+  if (mlp_pre_.empty()) return;
   d_mlp_ = pre.n_rows;
+  n_mlp_pre_ = layer + 1;
   keep(pre, mlp_pre_[layer]);
 }
 
@@ -23,7 +25,7 @@ void Activations::observe_layer(const LayerView& view) {
   keep(view.resid_mid, resid_mid_[view.layer]);
   keep(view.z, z_[view.layer]);
   keep(view.resid_post, resid_[view.layer + 1]);
-  if (has_projections()) keep(view.qkv, qkv_[view.layer]);
+  if (!qkv_.empty()) keep(view.qkv, qkv_[view.layer]);
 }
 
 void Activations::keep(const Matrix& values, Buffer& buffer) {

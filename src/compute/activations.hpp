@@ -19,7 +19,7 @@ class Activations : public LayerObserver {
   /// Whether documents observed from now on leave their projections; gives the memory of earlier
   /// ones back if not.
   void keep_projections(bool keep);
-  bool has_projections() const { return !mlp_pre_.empty(); }
+  bool has_projections() const { return !mlp_pre_.empty() && n_mlp_pre_ == n_layer_; }
   /// As LayerView::qkv and LayerObserver::observe_mlp_pre; if there are projections.
   Matrix qkv(Index layer) { return qkv_[layer].matrix(3 * d_model_, n_token_); }
   Matrix mlp_pre(Index layer) { return mlp_pre_[layer].matrix(d_mlp_, n_token_); }
@@ -40,7 +40,7 @@ class Activations : public LayerObserver {
 
   std::vector<Buffer> resid_, resid_mid_, z_;
   std::vector<Buffer> qkv_, mlp_pre_;  // empty unless projections are kept
-  Index d_model_ = 0, d_mlp_ = 0, n_token_ = 0, n_layer_ = 0;
+  Index d_model_ = 0, d_mlp_ = 0, n_token_ = 0, n_layer_ = 0, n_mlp_pre_ = 0;
 };
 
 }  // namespace headscope
