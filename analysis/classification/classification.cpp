@@ -643,8 +643,7 @@ std::uint64_t memory(const RunShape& run) {
                                paired_bytes(n_coreference_rule, n_head_total);
   constexpr std::uint64_t n_case = 11;  // at a token: the types seen at tokens and at words
   const std::uint64_t examples = std::min(n_example_document, (run.n_document + 1) / 2) *
-                                 n_head_total * n_case *
-                                 std::min<std::uint64_t>(run.n_token, most_example_tokens);
+                                 n_head_total * n_case * n_example_token(run.n_token);
   // Sums; rows of examples; word attention per thread; token similarities; resamples of one score.
   return Statistics::row_bytes * examples + paired +
          Statistics::sum_bytes * (2 * ratios + relations + first * n_head_total + config.d_vocab) +
