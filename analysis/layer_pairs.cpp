@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "headscope/number_text.hpp"
+#include "base/number_text.hpp"
 #include "report_text.hpp"
 
 namespace headscope {

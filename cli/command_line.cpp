@@ -5,12 +5,12 @@
 #include <iostream>
 #include <new>
 
+#include "base/nearest_name.hpp"
+#include "base/utf8.hpp"
 #include "commands.hpp"
+#include "compute/product/kernel.hpp"
 #include "headscope/blas.hpp"
 #include "headscope/error.hpp"
-#include "headscope/kernel.hpp"
-#include "headscope/nearest_name.hpp"
-#include "headscope/utf8.hpp"
 #include "headscope/version.hpp"
 #include "interrupt.hpp"
 #include "manual.hpp"

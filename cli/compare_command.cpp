@@ -3,12 +3,12 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/utf8.hpp"
 #include "commands.hpp"
 #include "headscope/comparison.hpp"
 #include "headscope/error.hpp"
 #include "headscope/output_lock.hpp"
 #include "headscope/provenance.hpp"
-#include "headscope/utf8.hpp"
 #include "registry.hpp"
 #include "run_output.hpp"
 #include "shared_options.hpp"

@@ -1,9 +1,9 @@
 #include <iostream>
 
+#include "base/utf8.hpp"
 #include "commands.hpp"
 #include "headscope/model.hpp"
 #include "headscope/tokenizer.hpp"
-#include "headscope/utf8.hpp"
 #include "shared_options.hpp"
 #include "terminal.hpp"
 

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/number_text.hpp"
 #include "headscope/error.hpp"
-#include "headscope/number_text.hpp"
 
 namespace headscope {
 namespace {

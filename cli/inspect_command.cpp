@@ -5,16 +5,16 @@
 #include <set>
 #include <utility>
 
+#include "base/number_text.hpp"
+#include "base/utf8.hpp"
 #include "commands.hpp"
 #include "headscope/corpus.hpp"
 #include "headscope/error.hpp"
 #include "headscope/inspect.hpp"
-#include "headscope/number_text.hpp"
 #include "headscope/report.hpp"
 #include "headscope/results.hpp"
 #include "headscope/run_memory.hpp"
 #include "headscope/tasks.hpp"
-#include "headscope/utf8.hpp"
 #include "inputs.hpp"
 #include "option_parser.hpp"
 #include "registry.hpp"

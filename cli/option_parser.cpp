@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/nearest_name.hpp"
 #include "headscope/error.hpp"
-#include "headscope/nearest_name.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 

@@ -1,10 +1,10 @@
 #include <iostream>
 #include <set>
 
+#include "base/utf8.hpp"
 #include "commands.hpp"
 #include "headscope/prune.hpp"
 #include "headscope/tokenizer.hpp"
-#include "headscope/utf8.hpp"
 #include "shared_options.hpp"
 #include "terminal.hpp"
 

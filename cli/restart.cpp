@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "compute/product/kernel.hpp"
 #include "headscope/error.hpp"
-#include "headscope/kernel.hpp"
 
 namespace headscope {
 namespace {

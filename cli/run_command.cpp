@@ -1,7 +1,7 @@
 #include <iostream>
 
+#include "base/utf8.hpp"
 #include "commands.hpp"
-#include "headscope/utf8.hpp"
 #include "run_setup.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"

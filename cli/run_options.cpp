@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/number_text.hpp"
+#include "base/utf8.hpp"
 #include "headscope/blas.hpp"
-#include "headscope/number_text.hpp"
 #include "headscope/provenance.hpp"
-#include "headscope/utf8.hpp"
 #include "registry.hpp"
 #include "shared_options.hpp"
 

@@ -8,14 +8,14 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/utf8.hpp"
+#include "figures/drawing.hpp"
 #include "headscope/comparison.hpp"
-#include "headscope/drawing.hpp"
 #include "headscope/error.hpp"
-#include "headscope/head_table.hpp"
 #include "headscope/output_lock.hpp"
 #include "headscope/report.hpp"
-#include "headscope/utf8.hpp"
 #include "registry.hpp"
+#include "report/head_table.hpp"
 #include "terminal.hpp"
 
 namespace headscope {

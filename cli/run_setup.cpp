@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "base/number_text.hpp"
+#include "base/thread_count.hpp"
 #include "headscope/error.hpp"
 #include "headscope/inspect.hpp"
-#include "headscope/number_text.hpp"
 #include "headscope/provenance.hpp"
 #include "headscope/run_memory.hpp"
-#include "headscope/thread_count.hpp"
 #include "registry.hpp"
 #include "usage_error.hpp"
 

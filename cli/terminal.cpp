@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "headscope/label_text.hpp"
+#include "base/label_text.hpp"
 
 namespace headscope {
 namespace {

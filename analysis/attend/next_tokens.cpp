@@ -5,9 +5,9 @@
 #include <limits>
 #include <numeric>
 
-#include "headscope/label_text.hpp"
-#include "headscope/number_text.hpp"
-#include "headscope/utf8.hpp"
+#include "base/label_text.hpp"
+#include "base/number_text.hpp"
+#include "base/utf8.hpp"
 #include "report_text.hpp"
 
 namespace headscope {
@@ -17,7 +17,21 @@ constexpr TokenId no_token = -1;
 constexpr Index columns_at_once = 32;  // bounds the memory of the logits
 constexpr std::size_t n_listed = 4;    // heads in a line
 constexpr const char *id_row = "candidate_id", *probability_row = "candidate_probability",
-                     *logit_row = "candidate_logit", *effect_row = "candidate_effect";
+                     *logit_row = "candidate_logit", *effect_row = "candidate_effect",
+                     *text_variable = "candidate_text";
+
+const VariableTable candidate_variables{
+    {text_variable, "token rank", "1",
+     "Candidates for the token after each token: the five most probable, then the one that follows "
+     "in the text; empty: none"},
+    {probability_row, "token rank", "probability", "Probability of each candidate"},
+    {logit_row, "token rank", "logits",
+     "Logit of each candidate minus the mean logit of the vocabulary"},
+    {effect_row, "token rank layer head", "logits",
+     "Each head's direct effect on a candidate's logit minus the mean logit: its output through "
+     "the final LayerNorm, whose scale is held fixed, and the unembedding",
+     "Elhage et al. 2021"},
+};
 
 /// The most probable tokens by one token's logits, then `following`; and their probabilities and
 /// logits minus the mean.
@@ -139,25 +153,14 @@ void add_next_tokens(const Statistics& statistics, const Tokenizer& tokenizer,
   for (const double id : ids.values) text.push_back(token_text(tokenizer, id));
   group.add_dimension(Dimension::count("token", ids.shape[0]));
   group.add_dimension(Dimension::count("rank", NextTokens::n_candidate));
-  const std::vector<std::string> by_candidate{"token", "rank"};
-  group.add(Variable::strings("candidate_text", by_candidate, text,
-                              "Candidates for the token after each token: the five most probable, "
-                              "then the one that follows in the text; empty: none",
-                              own_definition));
-  group.add(Variable::real(probability_row, by_candidate, row(probability_row),
-                           "Probability of each candidate", "probability", own_definition));
-  group.add(Variable::real(logit_row, by_candidate, row(logit_row),
-                           "Logit of each candidate minus the mean logit of the vocabulary",
-                           "logits", own_definition));
-  group.add(Variable::real(effect_row, {"token", "rank", "layer", "head"}, row(effect_row),
-                           "Each head's direct effect on a candidate's logit minus the mean logit: "
-                           "its output through the final LayerNorm, whose scale is held fixed, and "
-                           "the unembedding",
-                           "logits", "Elhage et al. 2021"));
+  group.add(candidate_variables[text_variable], text);
+  for (const char* const name : {probability_row, logit_row, effect_row}) {
+    group.add(candidate_variables[name], row(name));
+  }
 }
 
 void describe_next_tokens(const ResultsGroup& group, Description& description) {
-  const std::vector<std::string>& text = group.variable("candidate_text").text;
+  const std::vector<std::string>& text = group.variable(text_variable).text;
   const Array& probability = group.variable(probability_row).values;
   const Array& effect = group.variable(effect_row).values;
   const std::size_t first = text.size() - NextTokens::n_candidate, chosen = text.size() - 1,

@@ -7,10 +7,9 @@
 #include <numeric>
 
 #include "attend/next_tokens.hpp"
-#include "headscope/label_text.hpp"
-#include "headscope/number_text.hpp"
-#include "headscope/utf8.hpp"
-#include "packed_text.hpp"
+#include "base/label_text.hpp"
+#include "base/number_text.hpp"
+#include "base/utf8.hpp"
 #include "report_text.hpp"
 #include "scores/sums.hpp"
 #include "scores/tokens.hpp"
@@ -61,6 +60,17 @@ const std::array<SentenceScore, 5> sentence_scores{{
 /// From the last token of the sentence.
 constexpr const char *last_weight = "last_token_weight", *last_key = "last_token_key";
 constexpr const char *query_row = "query", *key_row = "key";
+
+const VariableTable sentence_variables{
+    {"token_text", "token", "1", "The text of each token"},
+    {last_weight, "layer head", "probability", "Largest weight of the last token, sink excluded"},
+    Declaration::whole(last_key, "layer head",
+                       "Position of the largest weight of the last token, sink excluded; 0 in "
+                       "sentences of fewer than 3 tokens"),
+    {query_row, "layer head token dimension", "1", "Queries times the scale of the scores"},
+    {key_row, "layer head token dimension", "1",
+     "Keys; the sum of query times key over the dimensions is the score before the softmax"},
+};
 
 /// Units by falling value; those without one are left out.
 std::vector<std::size_t> by_value(const std::vector<double>& values) {
@@ -192,8 +202,7 @@ class Sentence : public CorpusAnalysis {
 
   std::unique_ptr<PieceObserver> begin_piece(const Piece& piece,
                                              DocumentStatistics& statistics) override {
-    const std::vector<double> text = packed_texts(piece.token_text);
-    statistics.row("token_text", {text.size()}).values = text;
+    statistics.texts("token_text") = piece.token_text;
     return std::make_unique<SentenceObserver>(
         config_, piece.tokens, NextTokens(model_, attribution_, piece.tokens, next_), statistics);
   }
@@ -213,18 +222,14 @@ class Sentence : public CorpusAnalysis {
 void Sentence::add_neurons(const Statistics& statistics, ResultsGroup& group) const {
   if (!statistics.has(query_row)) return;
   group.add_dimension(Dimension::count("dimension", config_.d_head()));
-  const std::vector<std::string> by_neuron{"layer", "head", "token", "dimension"};
-  group.add(Variable::real(query_row, by_neuron, statistics.rows(query_row).at(0),
-                           "Queries times the scale of the scores", "1", own_definition));
-  group.add(Variable::real(key_row, by_neuron, statistics.rows(key_row).at(0),
-                           "Keys; the sum of query times key over the dimensions is the score "
-                           "before the softmax",
-                           "1", own_definition));
+  for (const char* const name : {query_row, key_row}) {
+    group.add(sentence_variables[name], statistics.rows(name).at(0));
+  }
 }
 
 std::vector<ResultsGroup> Sentence::finish(const Statistics& statistics) const {
   const auto row = [&](const char* name) -> const Array& { return statistics.rows(name).at(0); };
-  std::vector<std::string> tokens = unpacked_texts(row("token_text"));
+  std::vector<std::string> tokens = statistics.texts("token_text", 0);
   for (std::string& token : tokens) token = escaped_utf8(token);
   ResultsGroup group;
   group.name = sentence_info.name;
@@ -233,19 +238,14 @@ std::vector<ResultsGroup> Sentence::finish(const Statistics& statistics) const {
   group.add_dimension(Dimension::count("layer", config_.n_layer));
   group.add_dimension(Dimension::count("head", config_.n_head));
   add_next_tokens(statistics, tokenizer_, group);
-  group.add(Variable::strings("token_text", {"token"}, std::move(tokens), "The text of each token",
-                              own_definition));
+  group.add(sentence_variables["token_text"], std::move(tokens));
   for (const SentenceScore& score : sentence_scores) {
-    group.add(Variable::real(score.info.name, {"layer", "head"}, row(score.info.name),
-                             score.info.definition, score.info.units, score.info.references));
+    const auto& [name, definition, units, references] = score.info;
+    group.add({name, "layer head", units, definition, references}, row(name));
   }
-  group.add(Variable::real(last_weight, {"layer", "head"}, row(last_weight),
-                           "Largest weight of the last token, sink excluded", "probability",
-                           own_definition));
-  group.add(Variable::integer(last_key, {"layer", "head"}, row(last_key),
-                              "Position of the largest weight of the last token, sink excluded; "
-                              "0 in sentences of fewer than 3 tokens",
-                              "1", own_definition));
+  for (const char* const name : {last_weight, last_key}) {
+    group.add(sentence_variables[name], row(name));
+  }
   add_neurons(statistics, group);
   return {std::move(group)};
 }

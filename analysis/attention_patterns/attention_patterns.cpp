@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
+#include "base/number_text.hpp"
+#include "base/utf8.hpp"
 #include "headscope/figure.hpp"
-#include "headscope/number_text.hpp"
-#include "headscope/utf8.hpp"
-#include "packed_text.hpp"
 
 namespace headscope {
 namespace {
@@ -21,7 +20,7 @@ const AnalysisInfo attention_info{
 };
 
 const VariableTable variables{
-    {"tokens", "token", "1", "Token ids{which}", own_definition, "", Variable::Type::integer},
+    Declaration::whole("tokens", "token", "Token ids{which}"),
     {"token_text", "token", "1",
      "The text of each token{which}; bytes that are not UTF-8 are written \\xNN"},
     {"pattern", "layer head query key", "probability", "Attention from query to key{which}",
@@ -39,15 +38,6 @@ const VariableTable variables{
         "Tokens kept of each document; its patterns are in the group attention/{document}"),
 };
 
-/// Documents differ in length, so the rows of each have a name of their own.
-std::string row_name(const std::string& name, std::uint64_t index) {
-  return name + "." + std::to_string(index);
-}
-
-const Array& kept_row(const Statistics& statistics, const std::string& name, std::uint64_t index) {
-  return statistics.rows(row_name(name, index)).at(index);
-}
-
 class AttentionPatterns : public CorpusAnalysis {
  public:
   explicit AttentionPatterns(const AnalysisContext& context)
@@ -64,7 +54,7 @@ class AttentionPatterns : public CorpusAnalysis {
  private:
   /// @param n_kept   tokens whose patterns are kept.
   /// @param rollout  up to the layer before, key x query.
-  void keep_layer(const LayerView& view, std::uint64_t document, Index n_kept, arma::mat& rollout,
+  void keep_layer(const LayerView& view, Index n_kept, arma::mat& rollout,
                   DocumentStatistics& statistics) const;
   ResultsGroup document_group(std::uint64_t index, const Statistics& statistics) const;
 
@@ -78,48 +68,38 @@ std::unique_ptr<PieceObserver> AttentionPatterns::begin_piece(const Piece& piece
   if (piece.document >= options_.n_document || piece.index > 0) return nullptr;
   const Index n_token = piece.tokens.size();
   const Index n_kept = options_.n_token_kept(n_token);
-  const auto set_row = [&](const std::string& name, const std::vector<double>& values) {
-    statistics.row(row_name(name, piece.document), {values.size()}).values = values;
-  };
   const auto end = static_cast<std::ptrdiff_t>(n_kept);
-  set_row("tokens", {piece.tokens.begin(), piece.tokens.begin() + end});
-  set_row("n_token", {static_cast<double>(n_token)});
-  set_row("n_piece", {static_cast<double>(piece.n_piece)});
-  set_row("id", packed_texts({piece.id}));
+  statistics.record("tokens", {n_kept}).values = {piece.tokens.begin(), piece.tokens.begin() + end};
+  statistics.record("n_token", {}).values = {static_cast<double>(n_token)};
+  statistics.record("n_piece", {}).values = {static_cast<double>(piece.n_piece)};
+  statistics.texts("id") = {piece.id};
   if (!piece.token_text.empty()) {
     const auto text = piece.token_text.begin();
-    set_row("token_text", packed_texts({text, text + end}));
+    statistics.texts("token_text") = {text, text + end};
   }
   return std::make_unique<LayerFunction>(
-      [this, &statistics, n_kept, document = piece.document,
-       rollout = arma::mat(n_kept, n_kept, arma::fill::eye)](const LayerView& view) mutable {
-        keep_layer(view, document, n_kept, rollout, statistics);
-      },
+      [this, &statistics, n_kept, rollout = arma::mat(n_kept, n_kept, arma::fill::eye)](
+          const LayerView& view) mutable { keep_layer(view, n_kept, rollout, statistics); },
       true);
 }
 
-void AttentionPatterns::keep_layer(const LayerView& view, std::uint64_t document, Index n_kept,
-                                   arma::mat& rollout, DocumentStatistics& statistics) const {
+void AttentionPatterns::keep_layer(const LayerView& view, Index n_kept, arma::mat& rollout,
+                                   DocumentStatistics& statistics) const {
   const ModelConfig& config = model_.config;
   const Index d_head = config.d_head();
   const Matrix& W_O = model_.layers[view.layer].W_O;
-  const auto row = [&](const std::string& name, const Shape& shape) -> Array& {
-    return statistics.row(row_name(name, document), shape);
-  };
-  const Shape per_head{config.n_layer, config.n_head, n_kept, n_kept};
-  Array& pattern = row("pattern", per_head);
-  Array& value_weighted = row("value_weighted", per_head);
-  Array& rollouts = row("rollout", {config.n_layer, n_kept, n_kept});
+  Array& pattern = statistics.record("pattern", {config.n_layer, config.n_head, n_kept, n_kept});
+  Array& value_norm = statistics.record("value_norm", {config.n_layer, config.n_head, n_kept});
+  Array& rollouts = statistics.record("rollout", {config.n_layer, n_kept, n_kept});
   for (Index head = 0; head < config.n_head; ++head) {
     const Index first_row = 2 * config.d_model + head * d_head;
     const std::vector<double> norms =
         contribution_norms(view.qkv.rows(first_row, first_row + d_head - 1),
                            W_O.cols(head * d_head, (head + 1) * d_head - 1));
+    for (Index key = 0; key < n_kept; ++key) value_norm(view.layer, head, key) = norms[key];
     for (Index query = 0; query < n_kept; ++query) {
       for (Index key = 0; key <= query; ++key) {
-        const double weight = view.pattern(key, query, head);
-        pattern(view.layer, head, query, key) = weight;
-        value_weighted(view.layer, head, query, key) = weight * norms[key];
+        pattern(view.layer, head, query, key) = view.pattern(key, query, head);
       }
     }
   }
@@ -127,38 +107,50 @@ void AttentionPatterns::keep_layer(const LayerView& view, std::uint64_t document
   rollouts.set(rollout.t(), view.layer);
 }
 
+/// @param pattern     layer x head x query x key.
+/// @param value_norm  layer x head x key: ||W_O v||.
+Array value_weighted(Array pattern, const Array& value_norm) {
+  const Index n_key = pattern.shape.back();
+  for (Index i = 0; i < pattern.size(); ++i) {
+    const Index key = i % n_key, head_index = i / (n_key * n_key);
+    pattern.values[i] *= value_norm.values[head_index * n_key + key];
+  }
+  return pattern;
+}
+
 ResultsGroup AttentionPatterns::document_group(std::uint64_t index,
                                                const Statistics& statistics) const {
-  const Array& tokens = kept_row(statistics, "tokens", index);
-  const std::string id = unpacked_texts(kept_row(statistics, "id", index)).front();
+  const Array& tokens = statistics.record("tokens", index);
+  const std::string& id = statistics.texts("id", index).front();
   ResultsGroup group;
   group.name = "attention/" + std::to_string(index);
   group.title = "Attention patterns of document " + id;
-  const bool has_text = statistics.has(row_name("token_text", index));
+  const bool has_text = statistics.has("token_text", index);
   const Index n_token = tokens.size();
   group.add_dimension(Dimension::count("layer", model_.config.n_layer));
   group.add_dimension(Dimension::count("head", model_.config.n_head));
   for (const char* axis : {"token", "query", "key"}) {
     group.add_dimension(Dimension::count(axis, n_token));
   }
-  const bool is_cut = kept_row(statistics, "n_piece", index)(0) > 1;
+  const bool is_cut = statistics.record("n_piece", index).values[0] > 1;
   const std::string which =
       std::string(is_cut ? " of the first piece" : "") + " of document " + std::to_string(index) +
       " (" + id + "), its first " + std::to_string(n_token) + " of " +
-      std::to_string(static_cast<Index>(kept_row(statistics, "n_token", index)(0))) +
+      std::to_string(static_cast<Index>(statistics.record("n_token", index).values[0])) +
       " tokens; causal, so that leaving out later tokens changes nothing";
   const auto add = [&](const char* name, auto values) {
     group.add(variables[name].with("which", which), std::move(values));
   };
   add("tokens", tokens);
   if (has_text) {
-    std::vector<std::string> text = unpacked_texts(kept_row(statistics, "token_text", index));
+    std::vector<std::string> text = statistics.texts("token_text", index);
     for (std::string& token : text) token = escaped_utf8(token);
     add("token_text", std::move(text));
   }
-  for (const char* const name : {"pattern", "value_weighted", "rollout"}) {
-    add(name, kept_row(statistics, name, index));
-  }
+  const Array& pattern = statistics.record("pattern", index);
+  add("pattern", pattern);
+  add("value_weighted", value_weighted(pattern, statistics.record("value_norm", index)));
+  add("rollout", statistics.record("rollout", index));
   return group;
 }
 
@@ -169,9 +161,9 @@ std::vector<ResultsGroup> AttentionPatterns::finish(const Statistics& statistics
   std::vector<ResultsGroup> groups{overview};
   std::vector<double> indices, n_kept;
   for (std::uint64_t index = 0; index < options_.n_document; ++index) {
-    if (!statistics.has(row_name("tokens", index))) continue;
+    if (!statistics.has("tokens", index)) continue;
     indices.push_back(static_cast<double>(index));
-    n_kept.push_back(static_cast<double>(kept_row(statistics, "tokens", index).size()));
+    n_kept.push_back(static_cast<double>(statistics.record("tokens", index).size()));
     groups.push_back(document_group(index, statistics));
   }
   if (indices.empty()) return groups;
@@ -186,11 +178,12 @@ std::vector<ResultsGroup> AttentionPatterns::finish(const Statistics& statistics
 std::uint64_t memory(const RunShape& run) {
   const auto& options = run.settings.own<AttentionPatternsOptions>();
   const std::uint64_t n_kept = options.n_token_kept(run.n_token);
+  // The documents as records and, weighted too, as results; the rollout of one layer.
   const std::uint64_t document =
-      (2 * run.n_head_total() + run.config.n_layer) * n_kept * n_kept * sizeof(double);
-  // The documents as rows and again as results; the rollout of one layer.
-  return 2 * std::min(run.n_document, options.n_document) * document +
-         3 * n_kept * n_kept * sizeof(double);
+      (3 * run.n_head_total() + 2 * run.config.n_layer) * n_kept * n_kept +
+      run.n_head_total() * n_kept;
+  return (std::min(run.n_document, options.n_document) * document + 3 * n_kept * n_kept) *
+         sizeof(double);
 }
 
 }  // namespace

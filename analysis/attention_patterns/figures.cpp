@@ -3,9 +3,9 @@
 #include <map>
 
 #include "attention_patterns/attention_patterns.hpp"
+#include "base/label_text.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/head_types.hpp"
-#include "headscope/label_text.hpp"
 
 namespace headscope {
 namespace {
@@ -53,15 +53,9 @@ Figure type_patterns_figure(const ResultsGroup& document, const HeadTypes& types
   Heatmap map;
   for (const auto& [type, head] : shown_heads) {
     const Array pattern = patterns.part(head.layer).part(head.head);
-    Array panel({n_token, n_token});
-    for (std::size_t query = 0; query < n_token; ++query) {
-      for (std::size_t key = 0; key < n_token; ++key) {
-        panel(query, key) = key > query ? arma::datum::nan : pattern(query, key);
-      }
-    }
     map.panels.push_back(
         {head.text() + ", " + (type < types.names.size() ? spaced(types.names[type]) : "no type"),
-         std::move(panel)});
+         causal_part(pattern, n_token)});
   }
   map.row_labels =
       token_labels({text.begin(), text.begin() + static_cast<std::ptrdiff_t>(n_token)});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/number_text.hpp"
 #include "circuits/claims.hpp"
 #include "circuits/composition.hpp"
 #include "circuits/measures.hpp"
@@ -9,7 +10,6 @@
 #include "circuits/weights.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/forward.hpp"
-#include "headscope/number_text.hpp"
 #include "induction.hpp"
 #include "parallel.hpp"
 
@@ -130,19 +130,22 @@ void measure_layer(const Model& model, std::size_t layer, const CircuitWeights& 
   circuits.rank_joint(layer) = static_cast<double>(qk_rank90_joint(weights.W_Q, weights.W_K));
 }
 
-void measure_composition(const std::vector<CompositionFactors>& factors, std::size_t n_head,
-                         Array& scores) {
+/// Keeps what all layers write, and what as many layers read as there are threads.
+void measure_composition(const Model& model, const std::vector<WritingFactors>& written,
+                         bool fold_layer_norm, Array& scores) {
+  const std::size_t n_layer = written.size(), n_head = model.config.n_head;
   std::array<arma::mat, composition_kinds.size()> by_kind;
   for (std::size_t kind = 0; kind < by_kind.size(); ++kind) by_kind[kind] = scores.matrix(kind);
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;
-  for (std::size_t later = 1; later < factors.size(); ++later) {
-    for (std::size_t earlier = 0; earlier < later; ++earlier) pairs.emplace_back(earlier, later);
-  }
-  parallel_for(composition_kinds.size() * pairs.size(), [&](std::size_t index) {
-    const std::size_t kind = index / pairs.size();
-    const auto [earlier, later] = pairs[index % pairs.size()];
-    by_kind[kind].submat(earlier * n_head, later * n_head, arma::size(n_head, n_head)) =
-        composition(factors[earlier], factors[later], kind);
+  parallel_for(n_layer - 1, [&](std::size_t i) {
+    const std::size_t later = n_layer - 1 - i;  // the last layer, which reads most, first
+    const ReadingFactors read =
+        reading_factors(circuit_weights(model.layers[later], n_head, fold_layer_norm));
+    for (std::size_t kind = 0; kind < by_kind.size(); ++kind) {
+      for (std::size_t earlier = 0; earlier < later; ++earlier) {
+        by_kind[kind].submat(earlier * n_head, later * n_head, arma::size(n_head, n_head)) =
+            composition(written[earlier], read, kind);
+      }
+    }
   });
   for (std::size_t kind = 0; kind < by_kind.size(); ++kind) scores.set(by_kind[kind], kind);
 }
@@ -153,7 +156,7 @@ Circuits measure(const Model& model, bool fold_layer_norm) {
   Circuits circuits(n_layer, n_head);
   const arma::mat tokens =
       model.is_complete() ? token_circuit(model, fold_layer_norm) : arma::mat();
-  std::vector<CompositionFactors> factors(n_layer);
+  std::vector<WritingFactors> written(n_layer);
   parallel_for(n_layer, [&](std::size_t layer) {
     const CircuitWeights weights =
         circuit_weights(model.layers[layer], model.config.n_head, fold_layer_norm);
@@ -162,9 +165,9 @@ Circuits measure(const Model& model, bool fold_layer_norm) {
       circuits.ov_copying_full(layer, h) =
           ov_copying_full(weights.of(Projection::v, h), weights.of(Projection::o, h), tokens);
     }
-    factors[layer] = composition_factors(weights);
+    written[layer] = writing_factors(weights);
   });
-  measure_composition(factors, n_head, circuits.composition);
+  measure_composition(model, written, fold_layer_norm, circuits.composition);
   return circuits;
 }
 
@@ -289,13 +292,14 @@ class CircuitsAnalysis : public Analysis {
 
 std::uint64_t memory(const RunShape& run) {
   const std::uint64_t d = run.config.d_model, n_head_total = run.n_head_total();
-  // Four factors per layer; per thread, four matrices in double and their products; the scores; the
-  // circuit of tokens and a part of its factors; the forward pass on induction sequences.
+  // What each layer writes; per thread, four matrices in double and their products; the scores,
+  // twice while they are computed; the circuit of tokens and a part of its factors; the forward
+  // pass on induction sequences.
   return 3 * d * d * sizeof(double) + 2 * d * 2048 * sizeof(double) +
          Forward::bytes(run.config, std::min<Index>(run.config.n_ctx, 101), true) +
-         run.config.n_layer * 4 * d * d * sizeof(float) +
+         run.config.n_layer * d * d * sizeof(float) +
          static_cast<std::uint64_t>(run.n_thread) * 9 * d * d * sizeof(double) +
-         composition_kinds.size() * n_head_total * n_head_total * sizeof(double);
+         2 * composition_kinds.size() * n_head_total * n_head_total * sizeof(double);
 }
 
 }  // namespace

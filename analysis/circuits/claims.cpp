@@ -4,9 +4,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/number_text.hpp"
 #include "circuits/weights.hpp"
 #include "headscope/estimate.hpp"
-#include "headscope/number_text.hpp"
 
 namespace headscope {
 namespace {

@@ -38,36 +38,38 @@ CircuitWeights random_heads(Index d_model, Index d_head, std::uint64_t seed, std
 
 }  // namespace
 
-CompositionFactors composition_factors(const CircuitWeights& weights) {
-  const Index d_model = weights.W_Q.n_rows;
+WritingFactors writing_factors(const CircuitWeights& weights) {
   const Index d_head = weights.d_head();
-  CompositionFactors factors;
-  factors.written.set_size(weights.W_Q.n_cols, d_model);
-  for (Matrix& read : factors.read) read.set_size(d_model, weights.W_Q.n_cols);
-
+  WritingFactors factors;
+  factors.written.set_size(weights.W_Q.n_cols, weights.W_Q.n_rows);
   for (Index h = 0; h < weights.n_head; ++h) {
-    const Index first = h * d_head;
-    const Index last = first + d_head - 1;
+    arma::mat written = gram_root(weights.of(Projection::v, h)) * weights.of(Projection::o, h).t();
+    factors.writes.push_back(normalize(written));
+    factors.written.rows(h * d_head, (h + 1) * d_head - 1) = arma::conv_to<Matrix>::from(written);
+  }
+  return factors;
+}
+
+ReadingFactors reading_factors(const CircuitWeights& weights) {
+  const Index d_head = weights.d_head();
+  ReadingFactors factors;
+  for (Matrix& read : factors.read) read.set_size(weights.W_Q.n_rows, weights.W_Q.n_cols);
+  for (Index h = 0; h < weights.n_head; ++h) {
     const arma::mat W_Q = weights.of(Projection::q, h);
     const arma::mat W_K = weights.of(Projection::k, h);
-    const arma::mat W_V = weights.of(Projection::v, h);
-    const arma::mat W_O = weights.of(Projection::o, h);
-
-    arma::mat written = gram_root(W_V) * W_O.t();
-    factors.writes.push_back(normalize(written));
-    factors.written.rows(first, last) = arma::conv_to<Matrix>::from(written);
-
-    std::array<arma::mat, 3> read{W_Q * gram_root(W_K).t(), W_K * gram_root(W_Q).t(),
-                                  W_V * gram_root(W_O).t()};
+    std::array<arma::mat, 3> read{
+        W_Q * gram_root(W_K).t(), W_K * gram_root(W_Q).t(),
+        weights.of(Projection::v, h) * gram_root(weights.of(Projection::o, h)).t()};
     for (std::size_t kind = 0; kind < read.size(); ++kind) {
       factors.reads[kind].push_back(normalize(read[kind]));
-      factors.read[kind].cols(first, last) = arma::conv_to<Matrix>::from(read[kind]);
+      factors.read[kind].cols(h * d_head, (h + 1) * d_head - 1) =
+          arma::conv_to<Matrix>::from(read[kind]);
     }
   }
   return factors;
 }
 
-arma::mat composition(const CompositionFactors& earlier, const CompositionFactors& later,
+arma::mat composition(const WritingFactors& earlier, const ReadingFactors& later,
                       std::size_t kind) {
   const Index n_head = earlier.writes.size();
   const Index d_head = earlier.written.n_rows / n_head;
@@ -87,9 +89,11 @@ CompositionNull composition_null(Index d_model, Index d_head, std::size_t n_null
                                  std::uint64_t seed) {
   arma::mat scores(n_null, composition_kinds.size());
   parallel_for(n_null, [&](std::size_t draw) {
-    const CompositionFactors heads = composition_factors(random_heads(d_model, d_head, seed, draw));
+    const CircuitWeights heads = random_heads(d_model, d_head, seed, draw);
+    const WritingFactors earlier = writing_factors(heads);
+    const ReadingFactors later = reading_factors(heads);
     for (std::size_t kind = 0; kind < composition_kinds.size(); ++kind) {
-      scores(draw, kind) = composition(heads, heads, kind)(0, 1);
+      scores(draw, kind) = composition(earlier, later, kind)(0, 1);
     }
   });
   CompositionNull null;

@@ -123,14 +123,11 @@ Figure rank_figure(const ResultsGroup& group) {
   for (std::size_t layer = 0; layer < rank.shape[0]; ++layer) {
     double added = 0;
     for (std::size_t head = 0; head < rank.shape[1]; ++head) {
-      heads.x.push_back(static_cast<double>(layer));
-      heads.y.push_back(rank(layer, head));
+      heads.add(static_cast<double>(layer), rank(layer, head));
       added += rank(layer, head);
     }
-    sum.x.push_back(static_cast<double>(layer));
-    sum.y.push_back(added);
-    together.x.push_back(static_cast<double>(layer));
-    together.y.push_back(joint(layer));
+    sum.add(static_cast<double>(layer), added);
+    together.add(static_cast<double>(layer), joint(layer));
   }
   Chart chart;
   chart.panels = {{"", {heads, together, sum}, {}}};
@@ -169,12 +166,11 @@ Figure overlap_figure(const ResultsGroup& group) {
       std::ranges::sort(overlaps);
       const std::size_t n_pair = overlaps.size(), n_shown = std::min(n_pair, most_pairs);
       for (std::size_t i = 0; i < n_shown; ++i) {
-        pairs.x.push_back(static_cast<double>(layer));
-        pairs.y.push_back(overlaps[n_shown == n_pair ? i : i * (n_pair - 1) / (n_shown - 1)]);
+        pairs.add(static_cast<double>(layer),
+                  overlaps[n_shown == n_pair ? i : i * (n_pair - 1) / (n_shown - 1)]);
       }
-      mean.x.push_back(static_cast<double>(layer));
-      mean.y.push_back(std::accumulate(overlaps.begin(), overlaps.end(), 0.0) /
-                       static_cast<double>(n_pair));
+      mean.add(static_cast<double>(layer), std::accumulate(overlaps.begin(), overlaps.end(), 0.0) /
+                                               static_cast<double>(n_pair));
     }
     chart.panels.push_back({std::string("W_") + "QKVO" [projection],
                             { std::move(pairs), std::move(mean) },

@@ -2,10 +2,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/number_text.hpp"
 #include "circuits/claims.hpp"
 #include "circuits/composition.hpp"
 #include "circuits/measures.hpp"
-#include "headscope/number_text.hpp"
 #include "report_text.hpp"
 
 namespace headscope {

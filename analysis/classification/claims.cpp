@@ -4,9 +4,9 @@
 #include <cmath>
 #include <map>
 
+#include "base/number_text.hpp"
 #include "classification/types/evidence.hpp"
 #include "headscope/analysis.hpp"
-#include "headscope/number_text.hpp"
 
 namespace headscope {
 namespace {

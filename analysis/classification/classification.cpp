@@ -159,6 +159,7 @@ class Classification : public CorpusAnalysis {
   const AnalysisSettings& settings_;
   const ComputeContext compute_;
   LogitAttribution attribution_;
+  std::optional<LogitLens> lens_;  // in the second pass
   std::set<Index> explained_documents_;
   int pass_ = 0;
   std::unique_ptr<Forward> first_forward_;
@@ -232,12 +233,14 @@ void Classification::begin_pass(int pass, const Statistics& earlier) {
   first_forward_.reset();
   token_counts_ = earlier.total("token_count").values;
   if (pass >= 2) {
+    lens_.reset();
     explanation_ = std::make_unique<Explanation>(model_, results(earlier));
     if (pass == 3) {
       explanation_->begin_losses(earlier, compute_, settings_.ablation(0));
     }
     return;
   }
+  lens_.emplace(model_);
   const Array first = earlier.total("first_pattern");
   const Array first_count = earlier.total("first_pattern_count");
   mean_first_.clear();
@@ -317,7 +320,7 @@ Classification::Scores::Scores(Classification& analysis, const Piece& piece,
       cases_(traits_.words, piece.document, analysis.n_head_total(), analysis.document_counts_),
       similarity_(piece.tokens, analysis.model_.W_E, n_semantic_permutation,
                   CounterRandom(analysis.settings_.seed, piece.document).value(piece.index), 0),
-      copy_effects_(analysis.model_, analysis.attribution_, piece.tokens) {
+      copy_effects_(analysis.model_, analysis.attribution_, *analysis.lens_, piece.tokens) {
   add_baselines();
   add_arcs();
   add_references();
@@ -436,15 +439,14 @@ void Classification::Scores::add_example() {
   ExampleDocument example{piece_.token_text, token_sentences(piece_),
                           example_cases({piece_.tokens, traits_.is_punctuation, traits_.copies,
                                          traits_.rarest, traits_.words, similarity_})};
-  keep_example(example, piece_.document, statistics_);
+  keep_example(example, statistics_);
   example_cases_ = std::move(example.cases);
 }
 
 void Classification::Scores::add_lowered_keys() const {
   if (example_cases_.empty()) return;
   const Index n_token = n_example_token(piece_.tokens.size());
-  Array& lowered = statistics_.row(example_lowered_name(piece_.document),
-                                   {config_.n_layer, config_.n_head, n_token});
+  Array& lowered = statistics_.record(example_lowered, {config_.n_layer, config_.n_head, n_token});
   for (Index layer = 0; layer < config_.n_layer; ++layer) {
     for (Index head = 0; head < config_.n_head; ++head) {
       for (Index query = 0; query < n_token; ++query) {
@@ -479,8 +481,8 @@ HeadSums Classification::Scores::head_sums() const {
         &statistics_.sum(relation_hits_name(arc.relation), per_head({n_block, 2})));
   }
   if (!example_cases_.empty()) {
-    sums.attended = &statistics_.row(example_attended_name(piece_.document),
-                                     {config_.n_layer, config_.n_head, example_cases_.size()});
+    sums.attended = &statistics_.record(example_attended,
+                                        {config_.n_layer, config_.n_head, example_cases_.size()});
   }
   return sums;
 }
@@ -648,6 +650,7 @@ std::uint64_t memory(const RunShape& run) {
   return Statistics::row_bytes * examples + paired +
          Statistics::sum_bytes * (2 * ratios + relations + first * n_head_total + config.d_vocab) +
          CopyEffects::memory(config, run.n_token) +
+         LogitLens::bytes(config, run.n_token, run.n_thread) +
          Explanation::memory(config, run.n_token, 3 * n_head_total, run.n_thread,
                              run.settings.engines()) +
          Statistics::sum_bytes * config.n_layer * config.d_model +

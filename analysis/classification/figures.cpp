@@ -2,12 +2,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/label_text.hpp"
+#include "base/number_text.hpp"
 #include "classification/claims.hpp"
 #include "classification/explained/explained.hpp"
 #include "classification/results.hpp"
 #include "headscope/figure.hpp"
-#include "headscope/label_text.hpp"
-#include "headscope/number_text.hpp"
 
 namespace headscope {
 namespace {
@@ -59,12 +59,10 @@ std::vector<Series> by_layer(const Scores& scores, const std::string& variable,
     Ratio layer_mean;
     for (Index head = 0; head < scores.n_head(); ++head) {
       if (std::isnan(values(layer, head))) continue;
-      points.x.push_back(static_cast<double>(layer));
-      points.y.push_back(values(layer, head));
+      points.add(static_cast<double>(layer), values(layer, head));
       layer_mean += {values(layer, head), 1};
     }
-    mean.x.push_back(static_cast<double>(layer));
-    mean.y.push_back(layer_mean.value());
+    mean.add(static_cast<double>(layer), layer_mean.value());
   }
   return {points, mean};
 }
@@ -126,8 +124,7 @@ std::optional<Figure> type_counts_figure(const Scores& scores) {
     for (Index layer = 0; layer < scores.n_layer(); ++layer) {
       double n = 0;
       for (Index head = 0; head < scores.n_head(); ++head) n += types(type, layer, head);
-      series.x.push_back(static_cast<double>(layer));
-      series.y.push_back(n);
+      series.add(static_cast<double>(layer), n);
       total += n;
     }
     if (total > 0) panel.series.push_back(std::move(series));
@@ -188,17 +185,9 @@ Figure relations_figure(const Scores& scores, const std::vector<Index>& order) {
     const HeadIndex head{static_cast<Index>(scores.array("relation_best_layer").values[i]),
                          static_cast<Index>(scores.array("relation_best_head").values[i])};
     const double best_q = q.part(i / 2).part(i % 2)(head.layer, head.head);
-    Series& best = best_q < 0.05 ? heads : unsure;
-    best.x.push_back(row);
-    best.y.push_back(accuracy.value);
-    best.low.push_back(accuracy.low);
-    best.high.push_back(accuracy.high);
-    offsets.x.push_back(row);
-    offsets.y.push_back(baseline.values[i]);
-    gains.x.push_back(row);
-    gains.y.push_back(accuracy.value);
-    gains.low.push_back(baseline.values[i]);
-    gains.high.push_back(accuracy.value);
+    (best_q < 0.05 ? heads : unsure).add(row, accuracy);
+    offsets.add(row, baseline.values[i]);
+    gains.add(row, {accuracy.value, baseline.values[i], accuracy.value});
     chart.x_labels.push_back(
         head.text() + "  " +
         arc_text(scores.labels("relation")[i / 2], static_cast<ArcDirection>(i % 2)) + "  n " +
@@ -322,14 +311,8 @@ Figure induction_stripe_figure(const Scores& scores) {
   const std::size_t n_token = pattern.shape[0];
   const auto number = [&](const char* name) { return static_cast<Index>(scores.scalar(name)); };
   const HeadIndex head{number("induction_pattern_layer"), number("induction_pattern_head")};
-  HeatmapPanel panel{"", pattern};
-  for (std::size_t query = 0; query < n_token; ++query) {
-    for (std::size_t key = query + 1; key < n_token; ++key) {
-      panel.values(query, key) = arma::datum::nan;
-    }
-  }
   Heatmap map;
-  map.panels = {std::move(panel)};
+  map.panels = {{"", causal_part(pattern, n_token)}};
   map.row_title = "query position";
   map.column_title = "key position";
   map.value_title = "attention (probability)";

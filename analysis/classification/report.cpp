@@ -2,11 +2,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/label_text.hpp"
+#include "base/number_text.hpp"
 #include "classification/explained/explained.hpp"
 #include "classification/results.hpp"
 #include "classification/types/types.hpp"
-#include "headscope/label_text.hpp"
-#include "headscope/number_text.hpp"
 #include "report_text.hpp"
 #include "scores/words.hpp"
 

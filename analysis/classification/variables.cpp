@@ -118,6 +118,12 @@ VariableTable make_variables() {
        "fewer than 30 pronouns or 10 such documents"},
       {"coreference_q", "layer head", "probability", "coreference_p adjusted over all heads",
        "Benjamini & Hochberg 1995"},
+      {"{effect}_p", "layer head", "probability",
+       "Two-sided p-value of {effect} - {effect}_null: t over documents, or over blocks of them "
+       "beyond " +
+           std::to_string(n_document_block)},
+      {"{effect}_q", "layer head", "probability", "{effect}_p adjusted over all heads",
+       "Benjamini & Hochberg 1995"},
       {"semantic_null", "layer head", "correlation",
        "Mean of semantic when the document's different tokens exchange their embeddings at random, "
        "20 times"},

@@ -182,14 +182,13 @@ class Correlation::Observer : public PieceObserver {
   }
 
   void add_covariance(const LayerView& view) {
-    const Index d_model = config_.d_model, n_layer = config_.n_layer;
+    const Index d_model = config_.d_model;
     const blas::ConstView z = blas::ConstView(view.z).cols(1, view.n_token - 1);
     Matrix product(d_model, d_model, arma::fill::none);
     blas::multiply(z, blas::Transpose::no, z, blas::Transpose::yes, product);
     const std::vector<float> triangle = lower_triangle(product);
-    statistics_.add("z_product", {n_layer, triangle.size()}, view.layer * triangle.size(),
-                    triangle);
-    Array& sum = statistics_.sum("z_sum", {n_layer, d_model});
+    statistics_.add(z_product_name(view.layer), {triangle.size()}, 0, triangle);
+    Array& sum = statistics_.sum("z_sum", {config_.n_layer, d_model});
     for (Index t = 1; t < view.n_token; ++t) {
       for (Index i = 0; i < d_model; ++i) sum(view.layer, i) += view.z(i, t);
     }
@@ -236,8 +235,8 @@ std::uint64_t memory(const RunShape& run) {
                       all_pairs = n_head_total * n_head_total, d = config.d_model;
   std::uint64_t bytes =
       Statistics::sum_bytes * ((2 * n_document_block + 4) * pairs + n_head_total) +
-      Statistics::added_bytes * config.n_layer * triangle_size(d) +
-      d * d * 2 * (sizeof(float) + sizeof(double));  // one layer's products
+      (Statistics::added_bytes - sizeof(double)) * config.n_layer * triangle_size(d) +
+      d * d * (2 * sizeof(float) + 3 * sizeof(double));  // one layer's products
   if (options.cosine_all) {
     bytes += (Statistics::sum_bytes + 2 * sizeof(double)) * all_pairs +
              residual_space_bytes(config, run.n_token, run.n_thread);

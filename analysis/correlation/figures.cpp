@@ -1,10 +1,10 @@
 #include <cmath>
 
+#include "base/label_text.hpp"
+#include "base/number_text.hpp"
 #include "correlation/results.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/head_types.hpp"
-#include "headscope/label_text.hpp"
-#include "headscope/number_text.hpp"
 #include "layer_pairs.hpp"
 
 namespace headscope {
@@ -75,11 +75,8 @@ void add_lines(const ResultsGroup& group, const std::string& variable, const std
   Series series;
   series.label = label;
   for (std::size_t layer = 0; layer < n_layer; ++layer) {
-    const Estimate mean = group.variable(variable).estimate(space * n_layer + layer);
-    series.x.push_back(static_cast<double>(layer));
-    series.y.push_back(mean.value);
-    series.low.push_back(mean.low);
-    series.high.push_back(mean.high);
+    series.add(static_cast<double>(layer),
+               group.variable(variable).estimate(space * n_layer + layer));
   }
   panel.series.push_back(std::move(series));
 }
@@ -122,8 +119,7 @@ Figure disagreement(const ResultsGroup& group) {
     Series series;
     series.label = kinds[kind];
     for (std::size_t layer = 0; layer < group.dimensions.at("layer").size(); ++layer) {
-      series.x.push_back(static_cast<double>(layer));
-      series.y.push_back(group.variable("disagreement").values(kind, layer));
+      series.add(static_cast<double>(layer), group.variable("disagreement").values(kind, layer));
     }
     panel.series.push_back(std::move(series));
   }
@@ -178,8 +174,7 @@ Figure clusters(const ResultsGroup& group, const HeadTypes* types) {
   }
   for (std::size_t head_index = 0; head_index < mds.shape[0]; ++head_index) {
     Series& series = by_type[types == nullptr ? 0 : types->primary[head_index].value_or(n_type)];
-    series.x.push_back(mds(head_index, 0));
-    series.y.push_back(mds(head_index, 1));
+    series.add(mds(head_index, 0), mds(head_index, 1));
     series.point_labels.push_back(HeadIndex::of(head_index, n_head).text());
   }
   for (Series& series : by_type) {

@@ -1,7 +1,7 @@
 #include <cmath>
 
+#include "base/number_text.hpp"
 #include "correlation/results.hpp"
-#include "headscope/number_text.hpp"
 
 namespace headscope {
 namespace {

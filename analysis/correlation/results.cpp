@@ -6,9 +6,9 @@
 #include <functional>
 #include <numeric>
 
+#include "base/number_text.hpp"
 #include "correlation/sums.hpp"
 #include "headscope/error.hpp"
-#include "headscope/number_text.hpp"
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
 
@@ -142,10 +142,11 @@ void add_cosine_all(const Statistics& statistics, ResultsGroup& group) {
 
 void add_cka(const Statistics& statistics, const ModelConfig& config, ResultsGroup& group) {
   Array cka({config.n_layer, config.n_head, config.n_head});
-  const Array sums = statistics.total("z_sum"), products = statistics.total("z_product");
+  const Array sums = statistics.total("z_sum");
   const double n_token = statistics.total("n_token")(0);
   for (Index layer = 0; layer < config.n_layer; ++layer) {
-    const arma::mat product = from_lower_triangle(products.part(layer).values, config.d_model);
+    const arma::mat product =
+        from_lower_triangle(statistics.total(z_product_name(layer)).values, config.d_model);
     cka.set(linear_cka(arma::vec(sums.part(layer).values), product, n_token, config.n_head), layer);
   }
   group.add(variables["cka"], std::move(cka));

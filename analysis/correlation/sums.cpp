@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "headscope/divergence.hpp"
+#include "compute/divergence.hpp"
 #include "headscope/error.hpp"
 #include "parallel.hpp"
 #include "random_draws.hpp"

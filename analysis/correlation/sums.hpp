@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "headscope/array.hpp"
@@ -55,6 +56,12 @@ std::vector<float> lower_triangle(const Matrix& symmetric);
 arma::mat from_lower_triangle(const std::vector<double>& triangle, Index n);
 inline std::uint64_t triangle_size(std::uint64_t n) {
   return n * (n + 1) / 2;
+}
+
+/// The name of a layer's sum of z z', its lower triangle: a sum for each layer, so that the totals
+/// of one at a time are rounded to doubles and saved.
+inline std::string z_product_name(Index layer) {
+  return "z_product_" + std::to_string(layer);
 }
 
 /// Linear centred kernel alignment of every pair of heads, from the sums of z and of z z'.

@@ -1,19 +1,18 @@
 #include <cstdint>
 
+#include "base/label_text.hpp"
+#include "base/number_text.hpp"
 #include "headscope/figure.hpp"
-#include "headscope/label_text.hpp"
-#include "headscope/number_text.hpp"
 #include "parameters/parameters.hpp"
 
 namespace headscope {
 namespace {
 
-Series bars(std::string label, std::vector<double> y) {
+Series bars(std::string label, const std::vector<double>& y) {
   Series series;
   series.label = std::move(label);
   series.style = Series::Style::bars;
-  for (std::size_t i = 0; i < y.size(); ++i) series.x.push_back(static_cast<double>(i));
-  series.y = std::move(y);
+  for (std::size_t i = 0; i < y.size(); ++i) series.add(static_cast<double>(i), y[i]);
   return series;
 }
 
@@ -57,8 +56,7 @@ Figure costs_figure(const ResultsGroup& group) {
     for (std::size_t c = 0; c < terms.size(); ++c) {
       Series series;
       series.label = terms[c];
-      series.x = n_token;
-      for (std::size_t t = 0; t < n_token.size(); ++t) series.y.push_back(macs(s, c, t));
+      for (std::size_t t = 0; t < n_token.size(); ++t) series.add(n_token[t], macs(s, c, t));
       // qk and av coincide; points over a line keep both visible.
       if (terms[c] == "av") series.style = Series::Style::points;
       panel.series.push_back(series);
@@ -93,12 +91,10 @@ Figure block_energy_figure(const ResultsGroup& group) {
     Series observed, null;
     observed.label = "weights";
     null.label = "inputs permuted (mean, 2 s.d.)";
-    observed.x = null.x = layers;
     for (std::size_t l = 0; l < layers.size(); ++l) {
-      observed.y.push_back(energy(p, l));
-      null.y.push_back(mean(p, l));
-      null.low.push_back(mean(p, l) - 2 * deviation(p, l));
-      null.high.push_back(mean(p, l) + 2 * deviation(p, l));
+      const double middle = mean(p, l), width = 2 * deviation(p, l);
+      observed.add(layers[l], energy(p, l));
+      null.add(layers[l], {middle, middle - width, middle + width});
     }
     panel.series = {null, observed};
     panel.reference_lines.push_back({"chance 1/h", chance});

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/number_text.hpp"
 #include "headscope/figure.hpp"
-#include "headscope/number_text.hpp"
 #include "headscope/parameters.hpp"
 #include "parallel.hpp"
 #include "parameters/block_energy.hpp"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "compute/ops.hpp"
 #include "headscope/attention.hpp"
-#include "headscope/ops.hpp"
 #include "random_draws.hpp"
 
 namespace headscope {

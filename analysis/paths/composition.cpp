@@ -2,8 +2,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "headscope/label_text.hpp"
-#include "headscope/number_text.hpp"
+#include "base/label_text.hpp"
+#include "base/number_text.hpp"
 #include "headscope/random.hpp"
 #include "paths/results.hpp"
 #include "random_draws.hpp"

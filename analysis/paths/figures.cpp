@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/label_text.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/head_types.hpp"
-#include "headscope/label_text.hpp"
 #include "paths/results.hpp"
 
 namespace headscope {
@@ -168,17 +168,10 @@ Figure faithfulness_figure(const ResultsGroup& group, const std::vector<std::siz
       Series line;
       line.label = orders[order];
       for (std::size_t step = 1; step < steps.size(); ++step) {
-        const Estimate kept =
-            faithfulness.estimate((task * orders.size() + order) * steps.size() + step);
-        line.x.push_back(steps[step]);
-        line.y.push_back(kept.value);
-        line.low.push_back(kept.low);
-        line.high.push_back(kept.high);
+        line.add(steps[step],
+                 faithfulness.estimate((task * orders.size() + order) * steps.size() + step));
       }
-      if (std::ranges::any_of(line.low, [](double bound) { return std::isnan(bound); })) {
-        line.low.clear();
-        line.high.clear();
-      }
+      line.keep_intervals_of_all();
       panel.series.push_back(std::move(line));
     }
     chart.panels.push_back(std::move(panel));
@@ -207,26 +200,17 @@ Figure first_order_exact_figure(const ResultsGroup& group, const std::vector<std
     const Array first_order = group.variable("edge_first_order").values.part(task);
     Series points;
     points.style = Series::Style::points;
-    bool has_intervals = true;
     for (std::size_t i = 0; i < n_edge; ++i) {
       const std::string &node = group.variable("edge_node").text[task * n_edge + i],
                         &port = group.variable("edge_port").text[task * n_edge + i];
       if (node.empty()) continue;
       const auto from = static_cast<std::size_t>(std::ranges::find(nodes, node) - nodes.begin()),
                  to = static_cast<std::size_t>(std::ranges::find(ports, port) - ports.begin());
-      const Estimate exact = change.estimate(task * n_edge + i);
-      points.x.push_back(first_order(from, to));
-      points.y.push_back(exact.value);
-      points.low.push_back(exact.low);
-      points.high.push_back(exact.high);
+      points.add(first_order(from, to), change.estimate(task * n_edge + i));
       points.point_labels.push_back(i < 3 ? edge_text(node, port) : "");
-      has_intervals &= exact.has_interval();
     }
     if (points.x.empty()) continue;
-    if (!has_intervals) {
-      points.low.clear();
-      points.high.clear();
-    }
+    points.keep_intervals_of_all();
     chart.panels.push_back({task_title(group, task), {std::move(points)}, {}});
   }
   chart.panels.resize(panels_in_whole_rows(chart.panels.size()));
@@ -257,8 +241,7 @@ Figure paths_composition_figure(const ResultsGroup& group) {
     points.label = kinds[kind];
     points.style = Series::Style::points;
     for (std::size_t task = 0; task < correlation.shape[0]; ++task) {
-      points.x.push_back(static_cast<double>(task));
-      points.y.push_back(correlation(task, kind));
+      points.add(static_cast<double>(task), correlation(task, kind));
     }
     panel.series.push_back(std::move(points));
   }

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "headscope/label_text.hpp"
-#include "headscope/number_text.hpp"
+#include "base/label_text.hpp"
+#include "base/number_text.hpp"
 #include "paths/results.hpp"
 #include "paths/sums.hpp"
 #include "report_text.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "headscope/number_text.hpp"
+#include "base/number_text.hpp"
 #include "paths/paths.hpp"
 #include "paths/sums.hpp"
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/number_text.hpp"
 #include "headscope/figure.hpp"
-#include "headscope/number_text.hpp"
 #include "pruning/results.hpp"
 
 namespace headscope {
@@ -81,13 +81,14 @@ ChartPanel curve_panel(const ResultsGroup& group, const std::string& title, doub
     Series series;
     series.label = orders.text[order];
     series.colour = order;
-    series.x = steps;
     for (std::size_t step = 0; step < steps.size(); ++step) {
       const double loss = curve.values(order, step);
-      series.y.push_back(loss);
-      if (orders.text[order] != "random") continue;
-      series.low.push_back(std::max(loss - deviation[step], std::min(loss, baseline)));
-      series.high.push_back(loss + deviation[step]);
+      if (orders.text[order] == "random") {
+        const double low = std::max(loss - deviation[step], std::min(loss, baseline));
+        series.add(steps[step], {loss, low, loss + deviation[step]});
+      } else {
+        series.add(steps[step], loss);
+      }
     }
     panel.series.push_back(std::move(series));
   }
@@ -132,10 +133,7 @@ ChartPanel importance_panel(const ResultsGroup& group, std::size_t variant,
   heads.style = Series::Style::points;
   const Variable& increase = group.variable("loss_increase");
   for (std::size_t head_index = 0; head_index < importance.size(); ++head_index) {
-    heads.x.push_back(importance.values[head_index]);
-    heads.y.push_back(measured.values[head_index]);
-    heads.low.push_back(increase.estimate(head_index).low);
-    heads.high.push_back(increase.estimate(head_index).high);
+    heads.add(importance.values[head_index], increase.estimate(head_index));
     const bool named = std::abs(measured.values[head_index]) >= named_from;
     heads.point_labels.push_back(named ? HeadIndex::of(head_index, n_head).text() : "");
   }

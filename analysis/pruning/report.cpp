@@ -1,7 +1,7 @@
 #include <armadillo>
 #include <cmath>
 
-#include "headscope/number_text.hpp"
+#include "base/number_text.hpp"
 #include "pruning/results.hpp"
 #include "report_text.hpp"
 

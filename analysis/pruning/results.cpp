@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/number_text.hpp"
 #include "headscope/error.hpp"
-#include "headscope/number_text.hpp"
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
 #include "pruning/direct_effects.hpp"

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <map>
 
-#include "headscope/label_text.hpp"
-#include "headscope/number_text.hpp"
+#include "base/label_text.hpp"
+#include "base/number_text.hpp"
 #include "random_draws.hpp"
 #include "report_text.hpp"
 #include "tasks/results.hpp"

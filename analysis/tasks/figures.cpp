@@ -2,8 +2,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/label_text.hpp"
 #include "headscope/figure.hpp"
-#include "headscope/label_text.hpp"
 #include "report_text.hpp"
 #include "tasks/results.hpp"
 
@@ -97,20 +97,13 @@ Figure carriers_figure(const ResultsGroup& group) {
     order.resize(std::min(most_heads, order.size()));
     Series heads;
     heads.style = Series::Style::points;
-    bool has_intervals = true;
     for (const std::size_t i : order) {
-      const Estimate lost = change.estimate(i);
-      heads.x.push_back(static_cast<double>(heads.x.size()));
-      heads.y.push_back(-lost.value);
-      heads.low.push_back(-lost.high);
-      heads.high.push_back(-lost.low);
+      const Estimate change_of_head = change.estimate(i);
+      heads.add(static_cast<double>(heads.x.size()),
+                {-change_of_head.value, -change_of_head.high, -change_of_head.low});
       heads.point_labels.push_back(head_name(group, i % n_head_total));
-      has_intervals &= lost.has_interval();
     }
-    if (!has_intervals) {
-      heads.low.clear();
-      heads.high.clear();
-    }
+    heads.keep_intervals_of_all();
     chart.panels.push_back(
         {spaced(group.dimensions.at("task").text[task]), {std::move(heads)}, {}});
   }

@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "headscope/label_text.hpp"
-#include "headscope/number_text.hpp"
+#include "base/label_text.hpp"
+#include "base/number_text.hpp"
 #include "report_text.hpp"
 #include "tasks/results.hpp"
 

@@ -3,8 +3,8 @@
 
     figures.py --results results.h5 --output figures
 
-A figure is left out where nothing of it was measured. A small dot is a seed; a large one with a bar the mean over seeds and its interval
-(Student's t, of the level of the study).
+A figure is left out where nothing of it was measured. A small dot is a seed; a large one with a bar, to the right of the seeds, the mean over
+seeds and its interval (Student's t, of the level of the study).
 """
 
 import argparse
@@ -16,6 +16,7 @@ if __name__ == "__main__":
     matplotlib.use("agg")
 
 import matplotlib.pyplot as plt
+import matplotlib.transforms
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -23,6 +24,7 @@ import xarray as xr
 from summarise import DOES_NOT_HOLD, EQUIVALENT, HOLDS, UNDECIDED, over_seeds
 
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "0.5"  # Okabe and Ito's
+SHARE = (0, 1)  # bounds of a share, and of 1 - CKA
 VERDICT_COLOURS = {HOLDS: BLUE, DOES_NOT_HOLD: ORANGE, EQUIVALENT: GREEN, UNDECIDED: GREY}
 
 
@@ -50,15 +52,24 @@ def claims(study):
     return pd.DataFrame({"claim": study["claim_text"].values, "verdict": words(study, "verdict")}, index=study["claim"].values)
 
 
-def dots(axis, x, values, colour, label=None):
-    """A variable [place, seed] at the places `x`: seeds, their mean and its interval."""
+def dots(axis, x, values, colour, within=(-np.inf, np.inf)):
+    """A variable [place, seed] at the places `x`: seeds, their mean and its interval, which is cut at the bounds of possible values, `within`."""
     values = np.asarray(values, dtype=float)
     summary = np.array([over_seeds(row)[:3] for row in values])
     measured = np.isfinite(summary[:, 0])
     if measured.any():
         mean, low, high = summary[measured].T
-        axis.errorbar(np.asarray(x)[measured], mean, [mean - low, high - mean], color=colour, marker="o", markersize=5, linewidth=1.4, elinewidth=1.2, capsize=3, label=label)
-    axis.plot(np.repeat(x, values.shape[1]), values.ravel(), "o", color=colour, markersize=3, alpha=0.4, markeredgewidth=0)
+        low, high = np.maximum(low, within[0]), np.minimum(high, within[1])
+        axis.errorbar(np.asarray(x)[measured], mean, np.maximum([mean - low, high - mean], 0), color=colour, marker="o", markersize=5, linewidth=1.2, elinewidth=1.2, capsize=3)
+    beside = matplotlib.transforms.ScaledTranslation(-6 / 72, 0, axis.figure.dpi_scale_trans)
+    axis.plot(np.repeat(x, values.shape[1]), values.ravel(), "o", color="0.35", markersize=3, alpha=0.6, markeredgewidth=0, transform=axis.transData + beside)
+
+
+def in_words(name):
+    """Powers of ten as 1e-06 as people write them."""
+    for noise, power in (("1e-06", "10⁻⁶"), ("0.0001", "10⁻⁴"), ("0.01", "10⁻²")):
+        name = name.replace(f"equal up to {noise}", f"equal up to {power}")
+    return name
 
 
 def panels(count, width=3.5, height=3.1):
@@ -100,12 +111,13 @@ def effects_and_bounds(study):
     for place, (_, row) in enumerate(table.iterrows()):
         value, low, high = (row[name] / row["bound"] for name in ("value", "low", "high"))
         axis.errorbar(value, -place, xerr=[[value - low], [high - value]], color=VERDICT_COLOURS[verdicts[row["part"]]], marker="o", capsize=3)
-    axis.set_yticks(-np.arange(len(table)), [f"{row['claim']}  {row['effect']}: {row['part']}" for _, row in table.iterrows()], fontsize=8)
+    axis.set_yticks(-np.arange(len(table)), [f"{row['claim']}  {in_words(row['effect'])}: {row['part']}" for _, row in table.iterrows()], fontsize=8)
     axis.set_xscale("symlog", linthresh=2)
-    largest = max(2, np.ceil(np.nanmax(np.abs(table[["low", "high"]].values) / table["bound"].values[:, None])))
-    ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100) if tick <= largest]
-    axis.set_xticks([-tick for tick in ticks[::-1]] + [0] + ticks, [f"−{tick}" for tick in ticks[::-1]] + ["0"] + [str(tick) for tick in ticks])
+    lowest, highest = (max(2, np.nanmax(sign * table[end].values / table["bound"].values)) for sign, end in ((-1, "low"), (1, "high")))
+    ticks = [-tick for tick in (10, 5, 2, 1) if tick <= lowest] + [0] + [tick for tick in (1, 2, 5, 10, 20, 50, 100) if tick <= highest]
+    axis.set_xticks(ticks, [str(tick).replace("-", "−") for tick in ticks])
     axis.minorticks_off()
+    axis.set_xlim(-1.2 * lowest, 1.2 * highest)
     axis.set_xlabel("effect / equivalence bound")
     return figure
 
@@ -187,24 +199,24 @@ def equal_start(study):
         for axis in (apart, near):
             if axis is apart or curves.min() > 0:
                 axis.plot(study["percent_of_training"], curves.T, color=colour, linewidth=0.9, alpha=0.7)
-                axis.lines[-1].set_label(name)
+                axis.lines[-1].set_label(in_words(name))
     for axis in (apart, near):
         axis.set(xlabel="% of training", ylabel="distance between a layer's heads")
     near.set_yscale("log")
     if apart.lines:
         apart.legend(frameon=False, fontsize=7)
     for place, (name, colour) in enumerate(zip(names, colours)):
-        dots(alike, [place], study["start_unlikeness"].sel(start=[name]).transpose("start", "seed"), colour)
-    alike.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=7)
-    alike.set(ylabel="1 − CKA of heads' outputs at the end")
+        dots(alike, [place], study["start_unlikeness"].sel(start=[name]).transpose("start", "seed"), colour, SHARE)
+    alike.set_xticks(range(len(names)), [in_words(name).replace("equal ", "equal\n") for name in names], fontsize=7)
+    alike.set(ylabel="1 − CKA of outputs at the end", ylim=(-0.03, 1.03))
     return figure
 
 
 def growth(study):
     figure, ((typed, unlike, kinds),) = panels(3)
     for axis, name, label in ((typed, "growth_typed_share", "share of heads with a type"), (unlike, "growth_unlikeness", "1 − CKA of heads' outputs")):
-        dots(axis, training_axis(axis, study), study[name].transpose("percent", "seed"), BLUE)
-        axis.set(ylabel=label, ylim=(0, None))
+        dots(axis, training_axis(axis, study), study[name].transpose("percent", "seed"), BLUE, SHARE)
+        axis.set(ylabel=label, ylim=(-0.03, 1.03))
     share = study["growth_type_share"].mean("seed")
     share = share.sel(head_type=share.max("percent") > 0)
     places = training_axis(kinds, study)
@@ -222,7 +234,7 @@ def what_heads_buy(study):
     """Types and unlikeness by number of heads: at the end over seeds, and along the training of one seed."""
     figure, axes = plt.subplots(2, 2, figsize=(8, 6), layout="constrained")
     for row, (name, label) in enumerate((("typed_share", "share of heads with a type"), ("unlikeness", "1 − CKA of heads' outputs"))):
-        dots(axes[row][0], study["n_head"].values, study[name].transpose("n_head", "seed"), BLUE)
+        dots(axes[row][0], study["n_head"].values, study[name].transpose("n_head", "seed"), BLUE, SHARE)
         heads_axis(axes[row][0], study)
         places = training_axis(axes[row][1], study)
         for n_head, shade in zip(study["n_head"].values, shades(study)):
@@ -230,7 +242,7 @@ def what_heads_buy(study):
             if np.isfinite(along).any():
                 axes[row][1].plot(places, along, "o-", color=shade, markersize=3, linewidth=1, label=str(n_head))
         for axis in axes[row]:
-            axis.set(ylabel=label, ylim=(0, None))
+            axis.set(ylabel=label, ylim=(-0.03, 1.03))
     if axes[0][1].lines:
         axes[0][1].legend(frameon=False, fontsize=7, title="heads, one seed", title_fontsize=7, ncol=2)
     return figure
@@ -239,19 +251,24 @@ def what_heads_buy(study):
 def gradients(study):
     figure, axes = panels(2)
     for axis, name, label in zip(axes[0], ("variation_over_steps", "variation_over_seeds"), ("steps", "seeds")):
-        dots(axis, study["n_head"].values, study[name].transpose("n_head", "seed"), BLUE)
-        axis.set(ylabel=f"variation of ln(gradient norm) over {label}", ylim=(0, None))
+        dots(axis, study["n_head"].values, study[name].transpose("n_head", "seed"), BLUE, (0, np.inf))
+        axis.set(ylabel=f"variation over {label}", ylim=(0, None))
         heads_axis(axis, study)
     return figure
 
 
 def noise(study):
+    """Differences from the whole model of the same seed, which is retrained too."""
     figure, axes = panels(2)
-    places = np.arange(study.sizes["kept"])
-    for axis, name, label in zip(axes[0], ("noise_added", "retrained_loss"), ("loss added by noise, nats", "loss without noise, retrained, nats")):
-        dots(axis, places, study[name].transpose("kept", "seed"), BLUE)
-        axis.set_xticks(places, [str(percent) for percent in study["kept"].values])
-        axis.set(xlabel="% of the heads kept (of 8 per layer)", ylabel=label)
+    places = np.arange(1, study.sizes["kept"])
+    bound = float(study["effect_bound"].values[study["effect_claim"].values == 16][0])
+    for axis, name, label in zip(axes[0], ("noise_added", "retrained_loss"), ("loss added by noise", "loss without noise")):
+        values = study[name].transpose("kept", "seed").where(study["retraining_reached"].transpose("kept", "seed") == 1)
+        bound_band(axis, bound if name == "noise_added" else 0)
+        dots(axis, places, values[1:] - values[0].values, BLUE)
+        axis.set_xticks(places, [str(percent) for percent in study["kept"].values[1:]])
+        axis.set_xlim(0.4, places[-1] + 0.6)
+        axis.set(xlabel="% of the heads kept (of 8 per layer)", ylabel=f"{label}\n− with all heads, nats")
     return figure
 
 

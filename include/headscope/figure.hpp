@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "headscope/array.hpp"
+#include "headscope/estimate.hpp"
 
 /// Figures as data: what to draw, not how. gnuplot draws them from a script and a data file kept
 /// beside the picture.
@@ -41,6 +42,9 @@ struct Heatmap {
 /// @param panels  layer x head.
 Heatmap head_map(std::string value_title, std::vector<HeatmapPanel> panels);
 
+/// A pattern's first tokens, query x key, without the keys after a query: these are empty.
+Array causal_part(const Array& pattern, std::size_t n_token);
+
 /// Grey, for a series that belongs to no category.
 inline constexpr std::size_t no_colour = static_cast<std::size_t>(-1);
 
@@ -60,6 +64,13 @@ struct Series {
   /// order of first use.
   std::optional<std::size_t> colour;
   double shift = 0;  ///< along x as drawn, so that several series of points stay apart
+
+  /// Adds a point at an x.
+  void add(double at, double value);
+  /// Adds a point with its interval.
+  void add(double at, const Estimate& value);
+  /// Removes all intervals if some point has none.
+  void keep_intervals_of_all();
 };
 
 struct ReferenceLine {

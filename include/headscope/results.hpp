@@ -38,25 +38,6 @@ struct Variable {
   /// meanings by blanks.
   std::vector<std::string> flag_meanings;
 
-  static Variable real(std::string name, std::vector<std::string> dimensions, Array values,
-                       std::string long_name, std::string units, std::string references);
-  /// Reals with intervals. Keeps the resamples if those of all estimates are as many.
-  /// @param estimates  row-major.
-  static Variable estimated(std::string name, std::vector<std::string> dimensions,
-                            const Shape& shape, const std::vector<Estimate>& estimates,
-                            std::string resampling, std::string long_name, std::string units,
-                            std::string references);
-  static Variable integer(std::string name, std::vector<std::string> dimensions, Array values,
-                          std::string long_name, std::string units, std::string references);
-  /// Units are 1.
-  static Variable flag(std::string name, std::vector<std::string> dimensions, Array values,
-                       std::vector<std::string> meanings, std::string long_name,
-                       std::string references);
-  /// Text values, row-major; units are 1.
-  static Variable strings(std::string name, std::vector<std::string> dimensions,
-                          std::vector<std::string> text, std::string long_name,
-                          std::string references);
-
   /// Value `i`, row-major, with its interval if it has one.
   Estimate estimate(std::size_t i) const;
 };
@@ -76,7 +57,7 @@ struct Declaration {
   std::string name;
   DimensionNames dimensions;
   std::string units;
-  /// The definition. `{word}` here, in `references` or in `resampling` stands for what `with`
+  /// The definition. `{word}` here, in `name`, `references` or `resampling` stands for what `with`
   /// gives.
   std::string long_name;
   std::string references = own_definition;
@@ -87,12 +68,20 @@ struct Declaration {
   /// Whole numbers in units `count`.
   static Declaration count(std::string name, DimensionNames dimensions, std::string long_name,
                            std::string references = own_definition);
+  /// Whole numbers that count nothing, such as a position; units 1.
+  static Declaration whole(std::string name, DimensionNames dimensions, std::string long_name);
   static Declaration flag(std::string name, DimensionNames dimensions,
                           std::vector<std::string> meanings, std::string long_name);
 
   /// The declaration with each `{word}` replaced by a text of the run.
   /// @throws Error naming the variable if it has none.
   Declaration with(const std::string& word, const std::string& text) const;
+
+  /// The variable with these numbers; with these estimates, and their resamples if those of all
+  /// are as many; with these texts. Row-major. @throws ShapeError on another count.
+  Variable of(Array values) const;
+  Variable of(const Shape& shape, const std::vector<Estimate>& estimates) const;
+  Variable of(std::vector<std::string> text) const;
 };
 
 /// The variables of an analysis, each declared once; code that computes one names it only.

@@ -13,7 +13,8 @@
 
 namespace headscope {
 
-/// What an analysis keeps of the documents it has seen: named sums, and rows keyed by document.
+/// What an analysis keeps of the documents it has seen: named sums; rows keyed by document, all of
+/// one shape; records, arrays of a document's own shape; and texts of a document.
 ///
 /// Documents are added with DocumentStatistics, a piece at a time. Sums are exact (ExactSums):
 /// statistics of parts of a corpus, run in any order and merged, equal those of the whole corpus
@@ -23,7 +24,10 @@ namespace headscope {
 /// pass.
 class Statistics {
  public:
+  /// Whether there is a sum of that name, or some document has a row, a record or texts of it.
   bool has(const std::string& name) const;
+  /// Whether the document has a record or texts of that name.
+  bool has(const std::string& name, std::uint64_t document) const;
   /// Names of all sums, sorted; for sums whose names come from the data, such as one per relation.
   std::vector<std::string> sum_names() const;
   /// A sum over all documents, rounded to double. Recomputed on each call.
@@ -31,17 +35,19 @@ class Statistics {
   Array total(const std::string& name) const;
   /// @throws Error if there are no rows of that name.
   const std::map<std::uint64_t, Array>& rows(const std::string& name) const;
+  /// @throws Error if the document has no record, or no texts, of that name.
+  const Array& record(const std::string& name, std::uint64_t document) const;
+  const std::vector<std::string>& texts(const std::string& name, std::uint64_t document) const;
 
-  /// Ends a pass: the present sums and rows become read-only, and `save_statistics` leaves them
-  /// out.
+  /// Ends a pass: everything present becomes read-only, and `save_statistics` leaves it out.
   void seal();
 
-  /// Adds the sums of `other` and takes over its rows.
+  /// Adds the sums of `other` and takes over its rows, records and texts.
   /// @throws ShapeError on different shapes, Error on a document that is in both.
   void merge(const Statistics& other);
 
   /// Upper bounds on bytes per element: of a sum (piece's part, total, rounded total), of a sum
-  /// added to directly, and of a row.
+  /// added to directly, and of a row or record.
   static constexpr std::uint64_t sum_bytes = 8 + 8 * ExactSums::fine + 8,
                                  added_bytes = 8 * ExactSums::coarse + 8, row_bytes = 8;
 
@@ -58,8 +64,12 @@ class Statistics {
   Sum& open_sum(const std::string& name, const Shape& shape, std::size_t n_word);
   Array& open_row(const std::string& name, std::uint64_t document, const Shape& shape);
 
+  template <typename Value>
+  using ByDocument = std::map<std::string, std::map<std::uint64_t, Value>>;
+
   std::map<std::string, Sum> sums_;
-  std::map<std::string, std::map<std::uint64_t, Array>> rows_;
+  ByDocument<Array> rows_, records_;
+  ByDocument<std::vector<std::string>> texts_;
   std::set<std::string> sealed_;
 };
 
@@ -86,6 +96,13 @@ class DocumentStatistics {
   /// The document's row in `name`, zero at its first piece; add into it.
   /// @throws ShapeError if other rows have another shape, Error if the rows are sealed.
   Array& row(const std::string& name, const Shape& shape);
+
+  /// The document's record `name`, zero at first; set it or add into it.
+  /// @throws ShapeError if the record has another shape, Error if it is sealed.
+  Array& record(const std::string& name, const Shape& shape);
+
+  /// The document's texts `name`, of any bytes; none at first. @throws Error if they are sealed.
+  std::vector<std::string>& texts(const std::string& name);
 
   /// Adds the piece's parts to the totals.
   /// @throws Error naming a sum that is infinite or too large.

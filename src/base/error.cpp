@@ -1,6 +1,6 @@
 #include "headscope/error.hpp"
 
-#include "headscope/utf8.hpp"
+#include "base/utf8.hpp"
 
 namespace headscope {
 namespace {

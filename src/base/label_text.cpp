@@ -1,8 +1,8 @@
-#include "headscope/label_text.hpp"
+#include "base/label_text.hpp"
 
 #include <algorithm>
 
-#include "headscope/utf8.hpp"
+#include "base/utf8.hpp"
 
 namespace headscope {
 

@@ -1,4 +1,4 @@
-#include "headscope/nearest_name.hpp"
+#include "base/nearest_name.hpp"
 
 #include <algorithm>
 #include <numeric>

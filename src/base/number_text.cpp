@@ -1,4 +1,4 @@
-#include "headscope/number_text.hpp"
+#include "base/number_text.hpp"
 
 #include <array>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "headscope/thread_count.hpp"
+#include "base/thread_count.hpp"
 
 #include <omp.h>
 #include <unistd.h>

@@ -2,8 +2,8 @@
 
 #include <string_view>
 
+#include "base/number_text.hpp"
 #include "headscope/error.hpp"
-#include "headscope/number_text.hpp"
 
 namespace headscope {
 

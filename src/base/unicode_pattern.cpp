@@ -1,5 +1,5 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include "headscope/unicode_pattern.hpp"
+#include "base/unicode_pattern.hpp"
 
 #include <pcre2.h>
 

@@ -1,4 +1,4 @@
-#include "headscope/utf8.hpp"
+#include "base/utf8.hpp"
 
 #include <algorithm>
 #include <cctype>

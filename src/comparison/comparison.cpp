@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "base/number_text.hpp"
 #include "comparison/comparison_findings.hpp"
 #include "comparison/head_comparison.hpp"
 #include "comparison/stacked_variable.hpp"
 #include "headscope/error.hpp"
-#include "headscope/number_text.hpp"
 #include "report/head_variables.hpp"
 
 namespace headscope {
@@ -43,13 +43,12 @@ void add_run_variables(const std::vector<ComparedRun>& runs, const std::string& 
   const auto add_numbers = [&](const std::string& name, const std::string& about, auto value) {
     std::vector<double> values(runs.size());
     std::ranges::transform(runs, values.begin(), value);
-    group.add(Variable::real(name, {"run"}, Array({runs.size()}, std::move(values)), about, "1",
-                             own_definition));
+    group.add({name, "run", "1", about}, Array({runs.size()}, std::move(values)));
   };
   const auto add_text = [&](const std::string& name, const std::string& about, auto text) {
     std::vector<std::string> texts(runs.size());
     std::ranges::transform(runs, texts.begin(), text);
-    group.add(Variable::strings(name, {"run"}, std::move(texts), about, own_definition));
+    group.add({name, "run", "1", about}, std::move(texts));
   };
   add_numbers("ordering", "Place of the run along the ordering: " + ordering,
               [](const ComparedRun& run) { return run.place; });

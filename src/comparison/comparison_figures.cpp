@@ -94,15 +94,15 @@ Figure measure_figure(const ResultsGroup& group, const Variable& variable) {
     series.colour = colour++;
     series.label = in_words(slice.label, "");
     series.style = places.distinct ? Series::Style::line : Series::Style::points;
-    series.x = places.x;
     bool is_all_zero = true;
-    for (const std::vector<std::size_t>& at : slice.at) {
-      const Estimate estimate = variable.estimate(at[0]);
-      series.y.push_back(estimate.value);
+    for (std::size_t run = 0; run < slice.at.size(); ++run) {
+      const Estimate estimate = variable.estimate(slice.at[run][0]);
       is_all_zero &= std::isnan(estimate.value) || estimate.value == 0;
-      if (!variable.interval) continue;
-      series.low.push_back(estimate.low);
-      series.high.push_back(estimate.high);
+      if (variable.interval) {
+        series.add(places.x[run], estimate);
+      } else {
+        series.add(places.x[run], estimate.value);
+      }
     }
     if (!is_all_zero || variable.dimensions.size() == 1) panel.series.push_back(std::move(series));
   }

@@ -5,10 +5,10 @@
 #include <map>
 #include <sstream>
 
+#include "base/label_text.hpp"
+#include "base/number_text.hpp"
 #include "comparison/head_comparison.hpp"
 #include "headscope/error.hpp"
-#include "headscope/label_text.hpp"
-#include "headscope/number_text.hpp"
 #include "report/head_variables.hpp"
 #include "results/slices.hpp"
 

@@ -36,46 +36,22 @@ void add_changed(const Variable& variable, const Variable& difference, ResultsGr
     changed.values[i] =
         is_changed(variable.estimate(i % n_value), variable.estimate(i), difference.estimate(i));
   }
-  group.add(Variable::flag(variable.name + "_changed", variable.dimensions, std::move(changed),
-                           {"no", "yes"},
-                           "Whether the interval of the difference lies apart from 0 or, where "
-                           "the runs are not paired, the 95 % interval apart from the first "
-                           "run's; no where one is missing. Of: " +
-                               variable.long_name,
-                           own_definition));
+  group.add(Declaration::flag(variable.name + "_changed", variable.dimensions, {"no", "yes"},
+                              "Whether the interval of the difference lies apart from 0 or, where "
+                              "the runs are not paired, the 95 % interval apart from the first "
+                              "run's; no where one is missing. Of: " +
+                                  variable.long_name),
+            std::move(changed));
 }
 
-void add_rank_correlation(const Variable& variable, ResultsGroup& group) {
-  std::vector<std::string> dimensions = variable.dimensions;
-  std::erase_if(dimensions,
-                [](const std::string& name) { return name == "layer" || name == "head"; });
-  const std::vector<Slice> by_run = slices(group, variable, {"layer", "head"});
-  const std::size_t n_slice = by_run.size() / group.dimensions.at("run").size();
-  Array correlation(group.shape_of(dimensions));
-  for (std::size_t i = 0; i < by_run.size(); ++i) {
-    std::vector<double> first, own;
-    for (std::size_t head = 0; head < by_run[i].at.size(); ++head) {
-      const double before = variable.values.values[by_run[i % n_slice].at[head]],
-                   now = variable.values.values[by_run[i].at[head]];
-      if (std::isnan(before) || std::isnan(now)) continue;
-      first.push_back(before);
-      own.push_back(now);
-    }
-    correlation.values[i] = spearman(first, own);
-  }
-  group.add({.name = variable.name + "_rank_correlation",
-             .dimensions = dimensions,
-             .units = "1",
-             .long_name = "Spearman's rank correlation with the first run over the heads that have "
-                          "a value in both of: " +
-                          variable.long_name},
-            std::move(correlation));
-}
+/// By run and head, whether the run's model has lost the head.
+using RemovedHeads = std::vector<std::vector<bool>>;
 
-/// The heads that each run's model has lost, by run and head.
-std::vector<std::vector<bool>> removed_heads(const std::vector<ComparedRun>& runs,
-                                             std::size_t n_head_total, std::size_t n_head) {
-  std::vector<std::vector<bool>> removed;
+/// @param group  with the dimensions layer and head of all runs.
+RemovedHeads removed_heads(const std::vector<ComparedRun>& runs, const ResultsGroup& group) {
+  const std::size_t n_head = group.dimensions.at("head").size(),
+                    n_head_total = group.dimensions.at("layer").size() * n_head;
+  RemovedHeads removed;
   for (const ComparedRun& run : runs) {
     std::vector<bool>& own = removed.emplace_back(n_head_total, false);
     const auto found = run.results.attributes.find("pruned_heads");
@@ -89,8 +65,38 @@ std::vector<std::vector<bool>> removed_heads(const std::vector<ComparedRun>& run
   return removed;
 }
 
+/// Removed heads are left out: what is measured of one is that of a head without output.
+void add_rank_correlation(const Variable& variable, const RemovedHeads& removed,
+                          ResultsGroup& group) {
+  std::vector<std::string> dimensions = variable.dimensions;
+  std::erase_if(dimensions,
+                [](const std::string& name) { return name == "layer" || name == "head"; });
+  const std::vector<Slice> by_run = slices(group, variable, {"layer", "head"});
+  const std::size_t n_slice = by_run.size() / group.dimensions.at("run").size();
+  Array correlation(group.shape_of(dimensions));
+  for (std::size_t i = 0; i < by_run.size(); ++i) {
+    std::vector<double> first, own;
+    for (std::size_t head = 0; head < by_run[i].at.size(); ++head) {
+      const double before = variable.values.values[by_run[i % n_slice].at[head]],
+                   now = variable.values.values[by_run[i].at[head]];
+      const bool is_removed = removed[0][head] || removed[i / n_slice][head];
+      if (is_removed || std::isnan(before) || std::isnan(now)) continue;
+      first.push_back(before);
+      own.push_back(now);
+    }
+    correlation.values[i] = spearman(first, own);
+  }
+  group.add({.name = variable.name + "_rank_correlation",
+             .dimensions = dimensions,
+             .units = "1",
+             .long_name = "Spearman's rank correlation with the first run over the heads that have "
+                          "a value in both, removed ones left out, of: " +
+                          variable.long_name},
+            std::move(correlation));
+}
+
 /// The primary types with `removed` behind them, which a head has where the run's model lacks it.
-Variable with_removed(Variable primary, const std::vector<std::vector<bool>>& removed) {
+Variable with_removed(Variable primary, const RemovedHeads& removed) {
   const auto type = static_cast<double>(primary.flag_meanings.size());
   bool any = false;
   const std::size_t n_head_total = removed.front().size();
@@ -115,10 +121,10 @@ void add_type_transition(const Variable& primary, ResultsGroup& group) {
     const auto to = static_cast<std::size_t>(primary.values.values[i]);
     heads(i / n_head_total, from, to) += 1;
   }
-  group.add(Variable::integer("type_transition", {"run", "type_from", "type_to"}, std::move(heads),
-                              "Heads whose primary type is type_from in the first run and type_to "
-                              "in this run; removed: heads that the run's model has lost",
-                              "count", own_definition));
+  group.add(Declaration::count("type_transition", "run type_from type_to",
+                               "Heads whose primary type is type_from in the first run and type_to "
+                               "in this run; removed: heads that the run's model has lost"),
+            std::move(heads));
 }
 
 }  // namespace
@@ -172,10 +178,7 @@ void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& compar
       if (all->type == Variable::Type::flag) {
         const bool is_primary = variable.name == primary_type_variable &&
                                 variable.dimensions == std::vector<std::string>{"layer", "head"};
-        if (is_primary) {
-          const Shape& shape = variable.values.shape;
-          all = with_removed(std::move(*all), removed_heads(runs, shape[0] * shape[1], shape[1]));
-        }
+        if (is_primary) all = with_removed(std::move(*all), removed_heads(runs, group));
         group.add(*all);
         if (is_primary && !group.has("type_transition")) add_type_transition(*all, group);
         continue;
@@ -184,7 +187,7 @@ void add_head_variables(const std::vector<ComparedRun>& runs, Comparison& compar
       const Variable difference = differences(*all, *of_runs, paired_runs(runs, variable));
       group.add(difference);
       if (all->interval) add_changed(*all, difference, group);
-      add_rank_correlation(*all, group);
+      add_rank_correlation(*all, removed_heads(runs, group), group);
     }
   }
 }

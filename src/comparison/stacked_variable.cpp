@@ -139,14 +139,17 @@ Variable differences(const Variable& all, const std::vector<RunVariable>& of_run
     }
   }
   const std::string long_name = "Difference from the first run of: " + all.long_name;
-  Variable result =
-      any ? Variable::estimated(all.name + "_difference", all.dimensions, all.values.shape,
-                                estimates, "in pairs; " + all.interval->resampling, long_name,
-                                all.units, own_definition)
-          : Variable::real(all.name + "_difference", all.dimensions, all.values, long_name,
-                           all.units, own_definition);
-  for (std::size_t i = 0; i < estimates.size(); ++i) result.values.values[i] = estimates[i].value;
-  if (result.interval) result.interval->resamples = {};
+  Variable result = Declaration{.name = all.name + "_difference",
+                                .dimensions = all.dimensions,
+                                .units = all.units,
+                                .long_name = long_name,
+                                .resampling = any ? "in pairs; " + all.interval->resampling : ""}
+                        .of(all.values.shape, estimates);
+  if (any) {
+    result.interval->resamples = {};
+  } else {
+    result.interval.reset();
+  }
   return result;
 }
 
@@ -163,7 +166,7 @@ std::optional<Variable> stacked(const std::string& name, const std::vector<RunVa
   }
   const Variable& like = *first.variable;
   Variable result =
-      Variable::real(name, {"run"}, Array(shape, nan), like.long_name, like.units, like.references);
+      Declaration{name, "run", like.units, like.long_name, like.references}.of(Array(shape, nan));
   if (labels == StackedLabels::of_all_runs) {
     result.type = like.type;
     result.flag_meanings = like.flag_meanings;

@@ -12,11 +12,11 @@
 #include "compute/difference.hpp"
 #include "compute/layer.hpp"
 #include "compute/loss_difference.hpp"
+#include "compute/ops.hpp"
 #include "compute/sampled_loss.hpp"
 #include "compute/sequence_batch.hpp"
 #include "compute/token_loss.hpp"
 #include "headscope/error.hpp"
-#include "headscope/ops.hpp"
 
 namespace headscope {
 namespace {

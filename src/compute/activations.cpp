@@ -1,6 +1,6 @@
 #include "compute/activations.hpp"
 
-#include "headscope/ops.hpp"
+#include "compute/ops.hpp"
 
 namespace headscope {
 

@@ -4,7 +4,7 @@
 
 #include "base/thread_errors.hpp"
 #include "compute/buffer.hpp"
-#include "headscope/ops.hpp"
+#include "compute/ops.hpp"
 
 namespace headscope {
 namespace {

@@ -6,10 +6,10 @@
 #include "compute/causal_attention.hpp"
 #include "compute/layer.hpp"
 #include "compute/node_outputs.hpp"
+#include "compute/ops.hpp"
 #include "compute/token_loss.hpp"
 #include "headscope/error.hpp"
 #include "headscope/forward.hpp"
-#include "headscope/ops.hpp"
 
 namespace headscope {
 namespace {

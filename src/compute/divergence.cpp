@@ -1,4 +1,4 @@
-#include "headscope/divergence.hpp"
+#include "compute/divergence.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -9,8 +9,8 @@
 #include "compute/difference.hpp"
 #include "compute/layer.hpp"
 #include "compute/node_outputs.hpp"
+#include "compute/ops.hpp"
 #include "headscope/error.hpp"
-#include "headscope/ops.hpp"
 
 namespace headscope {
 namespace {

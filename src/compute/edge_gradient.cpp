@@ -6,10 +6,10 @@
 #include "compute/activations.hpp"
 #include "compute/buffer.hpp"
 #include "compute/node_outputs.hpp"
+#include "compute/ops.hpp"
 #include "compute/ops_gradient.hpp"
 #include "headscope/error.hpp"
 #include "headscope/gradient.hpp"
-#include "headscope/ops.hpp"
 
 namespace headscope {
 namespace {

@@ -6,9 +6,9 @@
 #include "compute/buffer.hpp"
 #include "compute/causal_attention.hpp"
 #include "compute/layer.hpp"
+#include "compute/ops.hpp"
 #include "compute/token_loss.hpp"
 #include "headscope/error.hpp"
-#include "headscope/ops.hpp"
 
 namespace headscope {
 

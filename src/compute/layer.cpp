@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "compute/ops.hpp"
 #include "compute/sequence_batch.hpp"
 #include "headscope/error.hpp"
-#include "headscope/ops.hpp"
 
 namespace headscope {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "headscope/ops.hpp"
+#include "compute/ops.hpp"
 
 namespace headscope {
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/vector_math.hpp"
-#include "headscope/ops.hpp"
+#include "compute/ops.hpp"
 
 namespace headscope {
 HEADSCOPE_VECTORISED float maximum(const float* values, Index count) {

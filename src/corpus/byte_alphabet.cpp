@@ -3,7 +3,7 @@
 #include <array>
 #include <unordered_map>
 
-#include "headscope/utf8.hpp"
+#include "base/utf8.hpp"
 
 namespace headscope::byte_alphabet {
 namespace {

@@ -4,10 +4,10 @@
 #include <string_view>
 
 #include "base/fields.hpp"
+#include "base/number_text.hpp"
+#include "base/utf8.hpp"
 #include "files/text_file.hpp"
 #include "headscope/error.hpp"
-#include "headscope/number_text.hpp"
-#include "headscope/utf8.hpp"
 
 namespace headscope::conllu {
 namespace {

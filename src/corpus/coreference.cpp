@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/fields.hpp"
+#include "base/number_text.hpp"
 #include "headscope/error.hpp"
-#include "headscope/number_text.hpp"
 
 namespace headscope::coreference {
 namespace {

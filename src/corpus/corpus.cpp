@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "base/utf8.hpp"
 #include "corpus/conllu.hpp"
 #include "corpus/corpus_file.hpp"
 #include "files/file_version.hpp"
@@ -12,7 +13,6 @@
 #include "files/sha256.hpp"
 #include "files/text_file.hpp"
 #include "headscope/error.hpp"
-#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {

@@ -1,11 +1,11 @@
 #include <algorithm>
 
+#include "base/utf8.hpp"
 #include "corpus/conllu.hpp"
 #include "corpus/corpus_file.hpp"
 #include "corpus/document_cut.hpp"
 #include "files/file_version.hpp"
 #include "files/text_file.hpp"
-#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {

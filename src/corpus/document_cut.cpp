@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "headscope/unicode_pattern.hpp"
-#include "headscope/utf8.hpp"
+#include "base/unicode_pattern.hpp"
+#include "base/utf8.hpp"
 
 namespace headscope {
 namespace {

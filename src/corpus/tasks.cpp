@@ -6,11 +6,11 @@
 #include <optional>
 
 #include "base/json_text.hpp"
+#include "base/number_text.hpp"
+#include "base/utf8.hpp"
 #include "files/file_version.hpp"
 #include "files/read_file.hpp"
 #include "files/sha256.hpp"
-#include "headscope/number_text.hpp"
-#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {

@@ -7,6 +7,8 @@
 
 #include "base/fields.hpp"
 #include "base/json_text.hpp"
+#include "base/unicode_pattern.hpp"
+#include "base/utf8.hpp"
 #include "corpus/added_tokens.hpp"
 #include "corpus/byte_alphabet.hpp"
 #include "corpus/byte_pair_merger.hpp"
@@ -14,8 +16,6 @@
 #include "files/sha256.hpp"
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
-#include "headscope/unicode_pattern.hpp"
-#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {

@@ -1,4 +1,4 @@
-#include "headscope/drawing.hpp"
+#include "figures/drawing.hpp"
 
 #include <unistd.h>
 

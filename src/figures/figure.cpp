@@ -4,12 +4,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/number_text.hpp"
+#include "base/utf8.hpp"
 #include "figures/figure_page.hpp"
 #include "figures/gnuplot.hpp"
 #include "files/pending_file.hpp"
 #include "headscope/error.hpp"
-#include "headscope/number_text.hpp"
-#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {

@@ -5,12 +5,12 @@
 #include <set>
 #include <span>
 
+#include "base/utf8.hpp"
 #include "figures/figure_colours.hpp"
 #include "figures/figure_labels.hpp"
 #include "figures/figure_page.hpp"
 #include "figures/gnuplot.hpp"
 #include "headscope/error.hpp"
-#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {
@@ -421,6 +421,24 @@ class ChartWriter {
 };
 
 }  // namespace
+
+void Series::add(double at, double value) {
+  x.push_back(at);
+  y.push_back(value);
+}
+
+void Series::add(double at, const Estimate& value) {
+  add(at, value.value);
+  low.push_back(value.low);
+  high.push_back(value.high);
+}
+
+void Series::keep_intervals_of_all() {
+  const auto is_missing = [](double bound) { return std::isnan(bound); };
+  if (std::ranges::none_of(low, is_missing) && std::ranges::none_of(high, is_missing)) return;
+  low.clear();
+  high.clear();
+}
 
 std::size_t panels_in_whole_rows(std::size_t count) {
   return count <= 3 ? count : count - count % (count < 6 ? 2 : 3);

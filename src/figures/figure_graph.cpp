@@ -2,12 +2,12 @@
 #include <cmath>
 #include <map>
 
+#include "base/number_text.hpp"
+#include "base/utf8.hpp"
 #include "figures/figure_colours.hpp"
 #include "figures/figure_page.hpp"
 #include "figures/gnuplot.hpp"
 #include "headscope/error.hpp"
-#include "headscope/number_text.hpp"
-#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {

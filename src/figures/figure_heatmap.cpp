@@ -4,12 +4,12 @@
 #include <set>
 #include <span>
 
+#include "base/number_text.hpp"
+#include "base/utf8.hpp"
 #include "figures/figure_colours.hpp"
 #include "figures/figure_page.hpp"
 #include "figures/gnuplot.hpp"
 #include "headscope/error.hpp"
-#include "headscope/number_text.hpp"
-#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {
@@ -299,6 +299,14 @@ Heatmap head_map(std::string value_title, std::vector<HeatmapPanel> panels) {
   map.value_title = std::move(value_title);
   map.heads = true;
   return map;
+}
+
+Array causal_part(const Array& pattern, std::size_t n_token) {
+  Array part({n_token, n_token}, std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t query = 0; query < n_token; ++query) {
+    for (std::size_t key = 0; key <= query; ++key) part(query, key) = pattern(query, key);
+  }
+  return part;
 }
 
 }  // namespace headscope

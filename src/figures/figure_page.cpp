@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/label_text.hpp"
+#include "base/number_text.hpp"
+#include "base/utf8.hpp"
 #include "figures/gnuplot.hpp"
-#include "headscope/number_text.hpp"
-#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {
@@ -14,10 +15,6 @@ constexpr double margin = 6, line_height = 1.5, gap = 12;
 constexpr double longest_label = 170, longest_key_name = 200, key_line = 14;
 constexpr double digit_width = 6.5;
 constexpr double wanted_ratio = 1.45;  // of a page's width to its height
-
-bool starts_character(char c) {
-  return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-}
 
 // Prefers a step that divides the count and, among many labels, a wide one: of 144 heads every
 // twelfth is labelled, the first of its layer.
@@ -79,14 +76,14 @@ double least_step(const AxisRange& range, const Test& wide_enough) {
 }  // namespace
 
 double text_width(std::string_view text, double size) {
-  return 0.6 * size * static_cast<double>(std::ranges::count_if(text, starts_character));
+  return 0.6 * size * static_cast<double>(character_count(text));
 }
 
 std::string fit_text(std::string_view text, double size, double width) {
   std::string shown = one_line(text);
   if (text_width(shown, size) <= width) return shown;
   while (!shown.empty() && text_width(shown, size) + size > width) {
-    while (!shown.empty() && !starts_character(shown.back())) shown.pop_back();
+    while (!shown.empty() && utf8::is_continuation(shown.back())) shown.pop_back();
     if (!shown.empty()) shown.pop_back();
   }
   return shown + "…";

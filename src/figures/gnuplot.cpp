@@ -15,8 +15,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/utf8.hpp"
 #include "headscope/error.hpp"
-#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {

@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/utf8.hpp"
 #include "files/gzip.hpp"
 #include "files/read_file.hpp"
-#include "headscope/utf8.hpp"
 
 namespace headscope {
 namespace {

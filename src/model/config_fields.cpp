@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.hpp"
+#include "base/number_text.hpp"
 #include "files/read_file.hpp"
 #include "headscope/error.hpp"
-#include "headscope/number_text.hpp"
 
 namespace headscope {
 namespace {

@@ -4,9 +4,9 @@
 #include <numeric>
 #include <type_traits>
 
+#include "base/number_text.hpp"
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
-#include "headscope/number_text.hpp"
 #include "model/pruned_heads.hpp"
 
 namespace headscope {

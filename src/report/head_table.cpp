@@ -1,11 +1,11 @@
-#include "headscope/head_table.hpp"
+#include "report/head_table.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 
+#include "base/number_text.hpp"
 #include "files/pending_file.hpp"
-#include "headscope/number_text.hpp"
 #include "report/head_variables.hpp"
 #include "results/long_table.hpp"
 #include "results/results_layout.hpp"

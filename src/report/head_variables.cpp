@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "headscope/number_text.hpp"
+#include "base/number_text.hpp"
 #include "headscope/types.hpp"
 #include "results/slices.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <regex>
 
-#include "headscope/utf8.hpp"
+#include "base/utf8.hpp"
 
 namespace headscope {
 

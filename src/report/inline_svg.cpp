@@ -6,7 +6,7 @@
 #include <regex>
 #include <set>
 
-#include "headscope/number_text.hpp"
+#include "base/number_text.hpp"
 #include "report/html_text.hpp"
 
 namespace headscope {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/number_text.hpp"
 #include "files/pending_file.hpp"
-#include "headscope/number_text.hpp"
 #include "report/report_pages.hpp"
 #include "results/long_table.hpp"
 

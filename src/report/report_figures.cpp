@@ -4,9 +4,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.hpp"
 #include "figures/figure_colours.hpp"
 #include "figures/figure_page.hpp"
-#include "headscope/utf8.hpp"
 #include "headscope/version.hpp"
 #include "report/script_json.hpp"
 

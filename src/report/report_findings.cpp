@@ -1,4 +1,4 @@
-#include "headscope/number_text.hpp"
+#include "base/number_text.hpp"
 #include "headscope/report.hpp"
 #include "report/head_variables.hpp"
 #include "report/report_pages.hpp"

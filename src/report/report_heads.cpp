@@ -7,8 +7,8 @@
 #include <numeric>
 #include <set>
 
+#include "base/utf8.hpp"
 #include "figures/figure_colours.hpp"
-#include "headscope/utf8.hpp"
 #include "report/head_variables.hpp"
 #include "report/report_pages.hpp"
 #include "report/report_patterns.hpp"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "base/number_text.hpp"
 #include "headscope/error.hpp"
-#include "headscope/number_text.hpp"
 #include "headscope/version.hpp"
 #include "report/head_variables.hpp"
 #include "report/html_text.hpp"

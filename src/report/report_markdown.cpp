@@ -1,7 +1,7 @@
 #include <optional>
 
+#include "base/utf8.hpp"
 #include "headscope/report.hpp"
-#include "headscope/utf8.hpp"
 #include "headscope/version.hpp"
 #include "report/head_variables.hpp"
 #include "report/report_overview.hpp"

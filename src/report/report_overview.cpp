@@ -2,8 +2,8 @@
 
 #include <cctype>
 
-#include "headscope/label_text.hpp"
-#include "headscope/number_text.hpp"
+#include "base/label_text.hpp"
+#include "base/number_text.hpp"
 #include "report/head_variables.hpp"
 
 namespace headscope {

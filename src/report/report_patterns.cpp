@@ -4,9 +4,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "headscope/label_text.hpp"
-#include "headscope/number_text.hpp"
-#include "headscope/utf8.hpp"
+#include "base/label_text.hpp"
+#include "base/number_text.hpp"
+#include "base/utf8.hpp"
 #include "report/report_pages.hpp"
 #include "report/script_json.hpp"
 #include "results/long_table.hpp"

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "headscope/label_text.hpp"
+#include "base/label_text.hpp"
 #include "report/script_json.hpp"
 
 namespace headscope {

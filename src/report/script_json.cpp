@@ -6,8 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "headscope/number_text.hpp"
-#include "headscope/utf8.hpp"
+#include "base/number_text.hpp"
+#include "base/utf8.hpp"
 
 namespace headscope {
 

@@ -2,7 +2,7 @@
 
 #include <ctime>
 
-#include "headscope/utf8.hpp"
+#include "base/utf8.hpp"
 #include "headscope/version.hpp"
 
 namespace headscope {

@@ -7,8 +7,8 @@
 #include <sstream>
 #include <utility>
 
+#include "base/number_text.hpp"
 #include "headscope/error.hpp"
-#include "headscope/number_text.hpp"
 #include "results/results_layout.hpp"
 
 namespace headscope {
@@ -102,63 +102,6 @@ void check_described(const std::string& what, const Variable& variable) {
 
 }  // namespace
 
-Variable Variable::real(std::string name, std::vector<std::string> dimensions, Array values,
-                        std::string long_name, std::string units, std::string references) {
-  Variable variable;
-  variable.name = std::move(name);
-  variable.dimensions = std::move(dimensions);
-  variable.values = std::move(values);
-  variable.long_name = std::move(long_name);
-  variable.units = std::move(units);
-  variable.references = std::move(references);
-  return variable;
-}
-
-Variable Variable::estimated(std::string name, std::vector<std::string> dimensions,
-                             const Shape& shape, const std::vector<Estimate>& estimates,
-                             std::string resampling, std::string long_name, std::string units,
-                             std::string references) {
-  std::vector<double> values, low, high;
-  for (const Estimate& estimate : estimates) {
-    values.push_back(estimate.value);
-    low.push_back(estimate.low);
-    high.push_back(estimate.high);
-  }
-  Variable variable = real(std::move(name), std::move(dimensions), Array(shape, std::move(values)),
-                           std::move(long_name), std::move(units), std::move(references));
-  variable.interval = {Array(shape, std::move(low)), Array(shape, std::move(high)),
-                       std::move(resampling), kept_resamples(estimates, shape)};
-  return variable;
-}
-
-Variable Variable::integer(std::string name, std::vector<std::string> dimensions, Array values,
-                           std::string long_name, std::string units, std::string references) {
-  Variable variable = real(std::move(name), std::move(dimensions), std::move(values),
-                           std::move(long_name), std::move(units), std::move(references));
-  variable.type = Type::integer;
-  return variable;
-}
-
-Variable Variable::flag(std::string name, std::vector<std::string> dimensions, Array values,
-                        std::vector<std::string> meanings, std::string long_name,
-                        std::string references) {
-  Variable variable = real(std::move(name), std::move(dimensions), std::move(values),
-                           std::move(long_name), "1", std::move(references));
-  variable.type = Type::flag;
-  variable.flag_meanings = std::move(meanings);
-  return variable;
-}
-
-Variable Variable::strings(std::string name, std::vector<std::string> dimensions,
-                           std::vector<std::string> text, std::string long_name,
-                           std::string references) {
-  Variable variable = real(std::move(name), std::move(dimensions), {}, std::move(long_name), "1",
-                           std::move(references));
-  variable.type = Type::text;
-  variable.text = std::move(text);
-  return variable;
-}
-
 Estimate Variable::estimate(std::size_t i) const {
   if (!interval) return {.value = values.values[i]};
   return {values.values[i], interval->low.values[i], interval->high.values[i]};
@@ -194,6 +137,12 @@ Declaration Declaration::count(std::string name, DimensionNames dimensions, std:
           Variable::Type::integer};
 }
 
+Declaration Declaration::whole(std::string name, DimensionNames dimensions, std::string long_name) {
+  Declaration declared = count(std::move(name), std::move(dimensions), std::move(long_name));
+  declared.units = "1";
+  return declared;
+}
+
 Declaration Declaration::flag(std::string name, DimensionNames dimensions,
                               std::vector<std::string> meanings, std::string long_name) {
   return {std::move(name),      std::move(dimensions), "1",
@@ -205,7 +154,8 @@ Declaration Declaration::with(const std::string& word, const std::string& given)
   Declaration filled = *this;
   const std::string place = "{" + word + "}";
   bool is_found = false;
-  for (std::string* const text : {&filled.long_name, &filled.references, &filled.resampling}) {
+  for (std::string* const text :
+       {&filled.name, &filled.long_name, &filled.references, &filled.resampling}) {
     for (std::size_t at = 0; (at = text->find(place, at)) != text->npos; at += given.size()) {
       text->replace(at, place.size(), given);
       is_found = true;
@@ -213,6 +163,40 @@ Declaration Declaration::with(const std::string& word, const std::string& given)
   }
   if (!is_found) throw Error("variable " + name + ": expected " + place + ", got none");
   return filled;
+}
+
+Variable Declaration::of(Array values) const {
+  Variable variable;
+  variable.name = name;
+  variable.dimensions = dimensions;
+  variable.type = type;
+  variable.values = std::move(values);
+  variable.long_name = long_name;
+  variable.units = units;
+  variable.references = references;
+  variable.flag_meanings = flag_meanings;
+  return variable;
+}
+
+Variable Declaration::of(const Shape& shape, const std::vector<Estimate>& estimates) const {
+  check_count("estimates of " + name, element_count(shape), estimates.size());
+  Array values(shape), low(shape), high(shape);
+  for (std::size_t i = 0; i < estimates.size(); ++i) {
+    values.values[i] = estimates[i].value;
+    low.values[i] = estimates[i].low;
+    high.values[i] = estimates[i].high;
+  }
+  Variable variable = of(std::move(values));
+  variable.interval = {std::move(low), std::move(high), resampling,
+                       kept_resamples(estimates, shape)};
+  return variable;
+}
+
+Variable Declaration::of(std::vector<std::string> text) const {
+  Variable variable = of(Array());
+  variable.type = Variable::Type::text;
+  variable.text = std::move(text);
+  return variable;
 }
 
 const Declaration& VariableTable::operator[](const std::string& name) const {
@@ -279,16 +263,7 @@ Shape ResultsGroup::shape_of(const std::vector<std::string>& dimension_names) co
 }
 
 void ResultsGroup::add(const Declaration& declared, Array values) {
-  Variable variable;
-  variable.name = declared.name;
-  variable.dimensions = declared.dimensions;
-  variable.type = declared.type;
-  variable.values = std::move(values);
-  variable.long_name = declared.long_name;
-  variable.units = declared.units;
-  variable.references = declared.references;
-  variable.flag_meanings = declared.flag_meanings;
-  add(std::move(variable));
+  add(declared.of(std::move(values)));
 }
 
 void ResultsGroup::add(const Declaration& declared, std::vector<double> values) {
@@ -300,14 +275,11 @@ void ResultsGroup::add(const Declaration& declared, double value) {
 }
 
 void ResultsGroup::add(const Declaration& declared, const std::vector<Estimate>& estimates) {
-  add(Variable::estimated(declared.name, declared.dimensions, shape_of(declared.dimensions),
-                          estimates, declared.resampling, declared.long_name, declared.units,
-                          declared.references));
+  add(declared.of(shape_of(declared.dimensions), estimates));
 }
 
 void ResultsGroup::add(const Declaration& declared, std::vector<std::string> text) {
-  add(Variable::strings(declared.name, declared.dimensions, std::move(text), declared.long_name,
-                        declared.references));
+  add(declared.of(std::move(text)));
 }
 
 bool ResultsGroup::has(const std::string& variable) const {

@@ -15,23 +15,25 @@ namespace {
 
 using Claims = std::vector<PlacedClaim>;
 
-Variable claim_text(const char* name, const char* long_name, const Claims& claims,
-                    const std::function<std::string(const PlacedClaim&)>& field) {
-  std::vector<std::string> text;
-  for (const PlacedClaim& each : claims) text.push_back(field(each));
-  return Variable::strings(name, {"claim"}, std::move(text), long_name, own_definition);
-}
-
-Array numbers(const Claims& claims, const std::function<double(const Claim&)>& field) {
-  Array values({claims.size()});
-  for (std::size_t i = 0; i < claims.size(); ++i) values.values[i] = field(*claims[i].claim);
-  return values;
-}
-
-Variable reals(const char* name, const char* long_name, const Claims& claims,
-               const std::function<double(const Claim&)>& field) {
-  return Variable::real(name, {"claim"}, numbers(claims, field), long_name, "1", own_definition);
-}
+const VariableTable claim_variables{
+    Declaration::whole("number", "claim", "Number of the claim"),
+    {"label", "claim", "1", "Number of the claim as in the report; parts of one have letters"},
+    {"statement", "claim", "1", "What is claimed"},
+    Declaration::flag("verdict", "claim", {"holds", "does_not_hold", "undecided"},
+                      "What became of the claim on this model"),
+    {"effect_name", "claim", "1", "What the effect measures, with units"},
+    {"effect", "claim", "1", "Effect size"},
+    {layout::low, "claim", "1", "Lower end of the effect's 95 % interval; NaN where there is none"},
+    {layout::high, "claim", "1",
+     "Upper end of the effect's 95 % interval; NaN where there is none"},
+    Declaration::flag("exact", "claim", {"no", "yes"},
+                      "Whether the effect is counted or computed, without sampling"),
+    Declaration::flag("arithmetic", "claim", {"no", "yes"},
+                      "Whether the claim is true of every such model by arithmetic"),
+    {"evidence", "claim", "1", "This model's numbers in words"},
+    {"source", "claim", "1", "Who says so, or whose finding the claim tests"},
+    {"group", "claim", "1", "Results group that settles the claim"},
+};
 
 }  // namespace
 
@@ -66,41 +68,24 @@ ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
   group.title = "Claims";
   if (claims.empty()) return group;
   group.add_dimension(Dimension::count("claim", claims.size()));
-  group.add(Variable::integer("number", {"claim"},
-                              numbers(claims, [](const Claim& claim) { return claim.number; }),
-                              "Number of the claim", "1", own_definition));
-  group.add(claim_text("label", "Number of the claim as in the report; parts of one have letters",
-                       claims, [](const PlacedClaim& each) { return each.label; }));
-  group.add(claim_text("statement", "What is claimed", claims,
-                       [](const PlacedClaim& each) { return each.claim->statement; }));
-  group.add(Variable::flag(
-      "verdict", {"claim"},
-      numbers(claims, [](const Claim& claim) { return static_cast<double>(claim.verdict); }),
-      {"holds", "does_not_hold", "undecided"}, "What became of the claim on this model",
-      own_definition));
-  group.add(claim_text("effect_name", "What the effect measures, with units", claims,
-                       [](const PlacedClaim& each) { return each.claim->effect_name; }));
-  group.add(reals("effect", "Effect size", claims,
-                  [](const Claim& claim) { return claim.effect.value; }));
-  group.add(reals(layout::low, "Lower end of the effect's 95 % interval; NaN where there is none",
-                  claims, [](const Claim& claim) { return claim.effect.low; }));
-  group.add(reals(layout::high, "Upper end of the effect's 95 % interval; NaN where there is none",
-                  claims, [](const Claim& claim) { return claim.effect.high; }));
-  group.add(Variable::flag(
-      "exact", {"claim"},
-      numbers(claims, [](const Claim& claim) { return claim.exact ? 1.0 : 0.0; }), {"no", "yes"},
-      "Whether the effect is counted or computed, without sampling", own_definition));
-  group.add(Variable::flag(
-      "arithmetic", {"claim"},
-      numbers(claims, [](const Claim& claim) { return claim.arithmetic ? 1.0 : 0.0; }),
-      {"no", "yes"}, "Whether the claim is true of every such model by arithmetic",
-      own_definition));
-  group.add(claim_text("evidence", "This model's numbers in words", claims,
-                       [](const PlacedClaim& each) { return each.claim->evidence; }));
-  group.add(claim_text("source", "Who says so, or whose finding the claim tests", claims,
-                       [](const PlacedClaim& each) { return each.claim->source; }));
-  group.add(claim_text("group", "Results group that settles the claim", claims,
-                       [](const PlacedClaim& each) { return each.group->name; }));
+  const auto add = [&](const char* name, const auto& of) {
+    group.add(claim_variables[name], claims,
+              [&](const PlacedClaim& each) { return of(*each.claim); });
+  };
+  add("number", [](const Claim& claim) { return claim.number; });
+  group.add(claim_variables["label"], claims, &PlacedClaim::label);
+  add("statement", [](const Claim& claim) { return claim.statement; });
+  add("verdict", [](const Claim& claim) { return static_cast<double>(claim.verdict); });
+  add("effect_name", [](const Claim& claim) { return claim.effect_name; });
+  add("effect", [](const Claim& claim) { return claim.effect.value; });
+  add(layout::low, [](const Claim& claim) { return claim.effect.low; });
+  add(layout::high, [](const Claim& claim) { return claim.effect.high; });
+  add("exact", [](const Claim& claim) { return claim.exact; });
+  add("arithmetic", [](const Claim& claim) { return claim.arithmetic; });
+  add("evidence", [](const Claim& claim) { return claim.evidence; });
+  add("source", [](const Claim& claim) { return claim.source; });
+  group.add(claim_variables["group"], claims,
+            [](const PlacedClaim& each) { return each.group->name; });
   return group;
 }
 

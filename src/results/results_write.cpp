@@ -2,10 +2,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/utf8.hpp"
 #include "files/hdf5_file.hpp"
 #include "headscope/error.hpp"
 #include "headscope/results.hpp"
-#include "headscope/utf8.hpp"
 #include "results/results_claims.hpp"
 #include "results/results_layout.hpp"
 
@@ -73,8 +73,9 @@ void write_interval(hdf5::OutputFile& file, const ResultsGroup& group, const Var
     const std::string long_name = std::string(which) + " bound of the 95 % interval of " +
                                   variable.name + ", " + variable.interval->resampling;
     write_variable(file, group,
-                   Variable::real(layout::bound_name(variable.name, name), variable.dimensions,
-                                  values, long_name, variable.units, variable.references));
+                   Declaration{layout::bound_name(variable.name, name), variable.dimensions,
+                               variable.units, long_name, variable.references}
+                       .of(values));
   };
   write_bound(layout::low, "lower", variable.interval->low);
   write_bound(layout::high, "upper", variable.interval->high);

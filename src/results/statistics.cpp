@@ -17,6 +17,29 @@ void check_fits(const std::string& name, bool fits) {
               ": expected sums below 2^57 of values below 2^55, got a larger one or infinity");
 }
 
+/// What a document has of a name. @param kind  of what is looked for, in words.
+template <typename Value>
+const Value& value_of(const std::map<std::string, std::map<std::uint64_t, Value>>& values,
+                      const std::string& name, std::uint64_t document, const std::string& kind) {
+  const auto named = values.find(name);
+  if (named != values.end()) {
+    const auto found = named->second.find(document);
+    if (found != named->second.end()) return found->second;
+  }
+  throw Error("statistics: expected " + kind + " " + name + " of document " +
+              std::to_string(document) + ", found none");
+}
+
+template <typename Value>
+void check_apart(const std::string& name, const std::map<std::uint64_t, Value>& ours,
+                 const std::map<std::uint64_t, Value>& theirs) {
+  for (const auto& entry : theirs) {
+    if (!ours.contains(entry.first)) continue;
+    throw Error("statistic " + name + ": expected each document once, got document " +
+                std::to_string(entry.first) + " twice");
+  }
+}
+
 }  // namespace
 
 void Statistics::check_open(const std::string& name) const {
@@ -44,7 +67,15 @@ Array& Statistics::open_row(const std::string& name, std::uint64_t document, con
 }
 
 bool Statistics::has(const std::string& name) const {
-  return sums_.contains(name) || rows_.contains(name);
+  return sums_.contains(name) || rows_.contains(name) || records_.contains(name) ||
+         texts_.contains(name);
+}
+
+bool Statistics::has(const std::string& name, std::uint64_t document) const {
+  const auto records = records_.find(name);
+  const auto texts = texts_.find(name);
+  return (records != records_.end() && records->second.contains(document)) ||
+         (texts != texts_.end() && texts->second.contains(document));
 }
 
 std::vector<std::string> Statistics::sum_names() const {
@@ -68,9 +99,23 @@ const std::map<std::uint64_t, Array>& Statistics::rows(const std::string& name) 
   return found->second;
 }
 
+const Array& Statistics::record(const std::string& name, std::uint64_t document) const {
+  return value_of(records_, name, document, "a record");
+}
+
+const std::vector<std::string>& Statistics::texts(const std::string& name,
+                                                  std::uint64_t document) const {
+  return value_of(texts_, name, document, "texts");
+}
+
 void Statistics::seal() {
-  for (const auto& entry : sums_) sealed_.insert(entry.first);
-  for (const auto& entry : rows_) sealed_.insert(entry.first);
+  const auto seal_names = [&](const auto& named) {
+    for (const auto& entry : named) sealed_.insert(entry.first);
+  };
+  seal_names(sums_);
+  seal_names(rows_);
+  seal_names(records_);
+  seal_names(texts_);
 }
 
 void Statistics::merge(const Statistics& other) {
@@ -81,22 +126,32 @@ void Statistics::merge(const Statistics& other) {
   for (const auto& [name, theirs] : other.rows_) {
     const auto ours = rows_.find(name);
     if (ours == rows_.end() || ours->second.empty()) continue;
-    for (const auto& [document, row] : theirs) {
-      check_shape(name, ours->second.begin()->second.shape, row.shape);
-      if (ours->second.contains(document)) {
-        throw Error("statistic " + name + ": expected each document once, got document " +
-                    std::to_string(document) + " twice");
-      }
+    for (const auto& entry : theirs) {
+      check_shape(name, ours->second.begin()->second.shape, entry.second.shape);
     }
   }
+  const auto check_all_apart = [](const auto& ours, const auto& theirs) {
+    for (const auto& [name, by_document] : theirs) {
+      const auto found = ours.find(name);
+      if (found != ours.end()) check_apart(name, found->second, by_document);
+    }
+  };
+  check_all_apart(rows_, other.rows_);
+  check_all_apart(records_, other.records_);
+  check_all_apart(texts_, other.texts_);
   for (const auto& [name, theirs] : other.sums_) {
     Sum& ours = open_sum(name, theirs.shape, theirs.total.n_word());
     check_fits(name, ours.total.add(theirs.total));
   }
-  for (const auto& [name, theirs] : other.rows_) {
-    check_open(name);
-    rows_[name].insert(theirs.begin(), theirs.end());
-  }
+  const auto take_over = [&](auto& ours, const auto& theirs) {
+    for (const auto& [name, by_document] : theirs) {
+      check_open(name);
+      ours[name].insert(by_document.begin(), by_document.end());
+    }
+  };
+  take_over(rows_, other.rows_);
+  take_over(records_, other.records_);
+  take_over(texts_, other.texts_);
 }
 
 Array& DocumentStatistics::sum(const std::string& name, const Shape& shape) {
@@ -114,6 +169,19 @@ void DocumentStatistics::add(const std::string& name, const Shape& shape, std::s
 
 Array& DocumentStatistics::row(const std::string& name, const Shape& shape) {
   return statistics_.open_row(name, document_, shape);
+}
+
+Array& DocumentStatistics::record(const std::string& name, const Shape& shape) {
+  statistics_.check_open(name);
+  const auto [place, inserted] = statistics_.records_[name].try_emplace(document_);
+  if (inserted) place->second = Array(shape);
+  check_shape(name, place->second.shape, shape);
+  return place->second;
+}
+
+std::vector<std::string>& DocumentStatistics::texts(const std::string& name) {
+  statistics_.check_open(name);
+  return statistics_.texts_[name][document_];
 }
 
 void DocumentStatistics::end() {

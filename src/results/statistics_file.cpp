@@ -1,10 +1,11 @@
-#include "headscope/statistics_file.hpp"
+#include "results/statistics_file.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.hpp"
+#include "base/number_text.hpp"
 #include "files/file_version.hpp"
 #include "files/hdf5_file.hpp"
 #include "files/pending_file.hpp"
@@ -13,9 +14,13 @@
 namespace headscope {
 namespace {
 
-const std::string format = "headscope statistics 2";
+const std::string format = "headscope statistics 3";
 const std::string texts_dataset = "texts", parts_group = "parts";
-const std::string sum_group = "/sums", row_group = "/rows", document_group = "/documents";
+// In the group of a part. The last three hold a group for each name and there a dataset for each
+// document, named by its number.
+const std::string sum_group = "/sums", row_group = "/rows", document_group = "/documents",
+                  record_group = "/records", text_group = "/texts",
+                  text_length_group = "/text_lengths";
 const std::string hex_digits = "0123456789abcdef";
 
 // Names may hold any characters, but HDF5 gives `/` and `.` a meaning of their own.
@@ -120,14 +125,68 @@ std::map<std::uint64_t, Array> read_rows(const hdf5::InputFile& file, const std:
   return rows;
 }
 
+// Texts may be any bytes, which HDF5's own strings are not.
+void write_document_texts(const std::vector<std::string>& texts, const std::string& part,
+                          const std::string& name, hdf5::OutputFile& file) {
+  std::vector<std::uint8_t> bytes;
+  std::vector<std::int64_t> lengths;
+  for (const std::string& text : texts) {
+    bytes.insert(bytes.end(), text.begin(), text.end());
+    lengths.push_back(static_cast<std::int64_t>(text.size()));
+  }
+  file.write(part + text_group + name, {bytes.size()}, std::span<const std::uint8_t>(bytes));
+  file.write(part + text_length_group + name, {lengths.size()},
+             std::span<const std::int64_t>(lengths));
+}
+
+std::vector<std::string> read_document_texts(const hdf5::InputFile& file, const std::string& part,
+                                             const std::string& name) {
+  const std::vector<std::int64_t> bytes = file.read_integers(part + text_group + name);
+  const std::string lengths = part + text_length_group + name;
+  std::vector<std::string> texts;
+  auto from = bytes.begin();
+  for (const std::int64_t length : file.read_integers(lengths)) {
+    if (length < 0 || length > bytes.end() - from) break;
+    texts.emplace_back();
+    for (const auto end = from + length; from != end; ++from) {
+      texts.back() += static_cast<char>(*from);
+    }
+  }
+  if (from == bytes.end()) return texts;
+  throw DataError(
+      file.path(), lengths,
+      "expected lengths that add up to " + std::to_string(bytes.size()) + ", got others");
+}
+
+/// A name and a document, as the path of a dataset below its group: `/NAME/NUMBER`.
+std::string stored_place(const std::string& name, std::uint64_t document) {
+  return "/" + stored_name(name) + "/" + std::to_string(document);
+}
+
+/// Calls `read(place, name, document)` for each dataset of a group of records or texts.
+template <typename Read>
+void read_by_document(const hdf5::InputFile& file, const std::string& group, const Read& read) {
+  for (const hdf5::DatasetInfo& info : file.datasets(group)) {
+    const std::string place = info.name.substr(group.size());
+    const std::string name = checked_name_of(file, info.name.substr(0, info.name.rfind('/')));
+    const std::optional<std::uint64_t> document = parse_whole_number(last_name(place));
+    if (!document || place != stored_place(name, *document)) {
+      throw DataError(file.path(), info.name,
+                      "expected the number of a document, got another name");
+    }
+    read(place, name, *document);
+  }
+}
+
 }  // namespace
 
 /// Reads and writes the private members of Statistics.
 class StatisticsStorage {
  public:
   static void write(const Statistics& statistics, const std::string& part, hdf5::OutputFile& file) {
-    file.create_group(part + sum_group);
-    file.create_group(part + row_group);
+    for (const std::string& group : {sum_group, row_group, record_group, text_group}) {
+      file.create_group(part + group);
+    }
     for (const auto& [name, sum] : statistics.sums_) {
       if (statistics.sealed_.contains(name)) continue;
       Shape shape = sum.shape;
@@ -138,6 +197,19 @@ class StatisticsStorage {
     for (const auto& [name, rows] : statistics.rows_) {
       if (rows.empty() || statistics.sealed_.contains(name)) continue;
       write_rows(rows, part, stored_name(name), file);
+    }
+    for (const auto& [name, by_document] : statistics.records_) {
+      if (statistics.sealed_.contains(name)) continue;
+      for (const auto& [document, record] : by_document) {
+        file.write(part + record_group + stored_place(name, document), record.shape,
+                   std::span<const double>(record.values), uncompressed);
+      }
+    }
+    for (const auto& [name, by_document] : statistics.texts_) {
+      if (statistics.sealed_.contains(name)) continue;
+      for (const auto& [document, texts] : by_document) {
+        write_document_texts(texts, part, stored_place(name, document), file);
+      }
     }
   }
 
@@ -157,6 +229,16 @@ class StatisticsStorage {
     for (const hdf5::DatasetInfo& info : file.datasets(part + row_group)) {
       statistics.rows_[checked_name_of(file, info.name)] = read_rows(file, part, info.name);
     }
+    read_by_document(
+        file, part + record_group,
+        [&](const std::string& place, const std::string& name, std::uint64_t document) {
+          statistics.records_[name][document] = file.read_reals(part + record_group + place);
+        });
+    read_by_document(
+        file, part + text_group,
+        [&](const std::string& place, const std::string& name, std::uint64_t document) {
+          statistics.texts_[name][document] = read_document_texts(file, part, place);
+        });
     return statistics;
   }
 };

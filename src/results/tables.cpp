@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/utf8.hpp"
 #include "files/pending_file.hpp"
 #include "headscope/error.hpp"
 #include "headscope/results.hpp"
-#include "headscope/utf8.hpp"
 #include "results/long_table.hpp"
 
 namespace headscope {

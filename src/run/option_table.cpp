@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/nearest_name.hpp"
+#include "base/number_text.hpp"
 #include "headscope/error.hpp"
-#include "headscope/nearest_name.hpp"
-#include "headscope/number_text.hpp"
 
 namespace headscope {
 namespace {

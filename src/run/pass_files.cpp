@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "headscope/output_lock.hpp"
-#include "headscope/statistics_file.hpp"
+#include "results/statistics_file.hpp"
 
 namespace headscope {
 namespace {

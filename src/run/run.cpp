@@ -6,7 +6,7 @@
 #include <iterator>
 #include <thread>
 
-#include "headscope/kernel.hpp"
+#include "compute/product/kernel.hpp"
 #include "headscope/random.hpp"
 #include "headscope/version.hpp"
 #include "run/model_run.hpp"

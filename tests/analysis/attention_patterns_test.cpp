@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "headscope/utf8.hpp"
+#include "base/utf8.hpp"
 #include "support/classification_example.hpp"
 
 namespace headscope {

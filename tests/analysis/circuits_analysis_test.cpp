@@ -216,8 +216,8 @@ TEST(Composition, IsThePlainFormulaWithoutTheLargeMatrices) {
                              gaussian_weights(20, 8, 3), gaussian_weights(20, 8, 4)};
   const CircuitWeights second{2, gaussian_weights(20, 8, 5), gaussian_weights(20, 8, 6),
                               gaussian_weights(20, 8, 7), gaussian_weights(20, 8, 8)};
-  const CompositionFactors earlier = composition_factors(first);
-  const CompositionFactors later = composition_factors(second);
+  const WritingFactors earlier = writing_factors(first);
+  const ReadingFactors later = reading_factors(second);
   for (Index i = 0; i < 2; ++i) {
     for (Index j = 0; j < 2; ++j) {
       const arma::mat OV = first.of(Projection::v, i) * first.of(Projection::o, i).t();
@@ -236,17 +236,18 @@ TEST(Composition, IsFullWhereOneHeadReadsOnlyWhatAnotherWrites) {
   arma::mat direction(6, 1, arma::fill::zeros), other(6, 1, arma::fill::zeros);
   direction(2) = 3;
   other(4) = 1;
-  const CompositionFactors heads = composition_factors({1, direction, other, other, direction});
-  EXPECT_NEAR(composition(heads, heads, 0)(0, 0), 1, float_rounding) << "W_Q reads it";
-  EXPECT_NEAR(composition(heads, heads, 1)(0, 0), 0, float_rounding) << "W_K does not";
+  const CircuitWeights heads{1, direction, other, other, direction};
+  const WritingFactors written = writing_factors(heads);
+  const ReadingFactors read = reading_factors(heads);
+  EXPECT_NEAR(composition(written, read, 0)(0, 0), 1, float_rounding) << "W_Q reads it";
+  EXPECT_NEAR(composition(written, read, 1)(0, 0), 0, float_rounding) << "W_K does not";
 }
 
 TEST(Composition, WithAHeadOfZerosHasNoValue) {
   const arma::mat zero(6, 2, arma::fill::zeros);
   const CircuitWeights pruned{1, gaussian_weights(6, 2, 1), gaussian_weights(6, 2, 2),
                               gaussian_weights(6, 2, 3), zero};
-  const CompositionFactors heads = composition_factors(pruned);
-  EXPECT_TRUE(std::isnan(composition(heads, heads, 0)(0, 0)));
+  EXPECT_TRUE(std::isnan(composition(writing_factors(pruned), reading_factors(pruned), 0)(0, 0)));
 }
 
 TEST(CompositionNull, IsOneOverTheRootOfTheWidth) {

@@ -8,6 +8,8 @@
 #include "classification/classification.hpp"
 #include "classification/tests/copy_effect.hpp"
 #include "classification/types/types.hpp"
+#include "compute/ops.hpp"
+#include "compute/product/engines.hpp"
 #include "headscope/model.hpp"
 #include "headscope/tokenizer.hpp"
 #include "support/passes.hpp"
@@ -49,7 +51,8 @@ class EffectsByDefinition : public LayerObserver {
         tokens_(tokens),
         forward_(model),
         attribution_(model),
-        effects_(model, attribution_, tokens_) {
+        lens_(model),
+        effects_(model, attribution_, lens_, tokens_) {
     LayerObserver* const observers[] = {this};
     const Matrix resid = forward_.run(tokens, observers);
     scales_ = final_scales(resid, model.config.layer_norm_epsilon);
@@ -105,6 +108,7 @@ class EffectsByDefinition : public LayerObserver {
   TokenIds tokens_;
   Forward forward_;
   LogitAttribution attribution_;
+  LogitLens lens_;
   CopyEffects effects_;
   std::vector<double> scales_;
   std::vector<Matrix> qkv_, resid_;
@@ -173,15 +177,30 @@ TEST(CopyEffects, OfAPieceWithoutAQueryAreMissing) {
 }
 
 TEST(LogitLens, NamesTheMostProbableTokensInOrder) {
-  const Model model = random_weights(small_config(), 8);
-  Forward forward(model);
-  const Matrix resid = test::Normal(4).matrix(model.config.d_model, 5);
-  const Matrix logits = forward.logits(resid);
-  const std::vector<TokenIds> found = logit_lens(model, resid, 10);
-  for (Index t = 0; t < 5; ++t) {
-    const arma::uvec order = arma::sort_index(logits.col(t), "descend");
-    ASSERT_EQ(found[t].size(), 10u);
-    for (Index i = 0; i < 10; ++i) EXPECT_EQ(static_cast<arma::uword>(found[t][i]), order(i));
+  // More tokens than are multiplied at once, and columns enough for every engine to pack.
+  ModelConfig config = small_config();
+  config.d_vocab = 3000;
+  Model model = random_weights(config, 8);
+  // Entries that only double tells apart stand among the largest.
+  Matrix& W_E = model.W_E;
+  for (Index v = 1; v < config.d_vocab; v += 3) W_E.col(v) = W_E.col(v - 1) * 1.0000002F;
+  const Matrix resid = test::Normal(4).matrix(model.config.d_model, 140);
+  Matrix normalized(resid.n_rows, resid.n_cols);
+  layer_norm(resid, model.ln_f_gain, model.ln_f_bias, config.layer_norm_epsilon, normalized);
+  const arma::mat logits = arma::conv_to<arma::mat>::from(model.unembedding()).t() *
+                           arma::conv_to<arma::mat>::from(normalized);
+  for (const EngineEntry& entry : engines()) {
+    SCOPED_TRACE(entry.name);
+    const std::vector<TokenIds> found = LogitLens(model, entry.engine).most_probable(resid, 10);
+    ASSERT_EQ(found.size(), resid.n_cols);
+    for (Index t = 0; t < resid.n_cols; ++t) {
+      const arma::uvec order = arma::stable_sort_index(logits.col(t), "descend");
+      ASSERT_EQ(found[t].size(), 10u);
+      for (Index i = 0; i < 10; ++i) {
+        // The reference sums in another order, within 1e-14 of the largest logits, some 10.
+        EXPECT_NEAR(logits(static_cast<Index>(found[t][i]), t), logits(order(i), t), 1e-12);
+      }
+    }
   }
 }
 
@@ -193,7 +212,8 @@ TEST(LogitLens, TheLowestIdWinsTiesAndAShortVocabularyIsTakenWhole) {
   model.b_U = b_U;
   const Matrix nothing(config.d_model, 1, arma::fill::zeros);
   model.ln_f_bias.zeros();
-  EXPECT_THAT(logit_lens(model, nothing, 10)[0], testing::ElementsAre(1, 3, 0, 2));
+  EXPECT_THAT(LogitLens(model, Engine::float32).most_probable(nothing, 10)[0],
+              testing::ElementsAre(1, 3, 0, 2));
 }
 
 /// Sums of one head: effects and their nulls by document.

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
+#include "compute/divergence.hpp"
 #include "correlation/results.hpp"
 #include "correlation/sums.hpp"
 #include "files/hdf5_file.hpp"
-#include "headscope/divergence.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/results.hpp"
 #include "headscope/statistics.hpp"
@@ -250,10 +250,11 @@ TEST_F(CorrelationAnalysis, ClustersAreColouredByTheHeadsTypes) {
   types.add_dimension(Dimension::count("layer", 2));
   types.add_dimension(Dimension::count("head", 3));
   types.add_dimension(Dimension::labels("head_type", {"sink", "rare", "long_range"}));
-  types.add(Variable::flag("type", {"head_type", "layer", "head"}, Array({3, 2, 3}, 0),
-                           {"no", "yes"}, "Types", own_definition));
-  types.add(Variable::flag("primary", {"layer", "head"}, Array({2, 3}, {3, 0, 0, 0, 1, 3}),
-                           {"none", "sink", "rare", "long_range"}, "Type", own_definition));
+  types.add(Declaration::flag("type", "head_type layer head", {"no", "yes"}, "Types"),
+            Array({3, 2, 3}, 0));
+  types.add(
+      Declaration::flag("primary", "layer head", {"none", "sink", "rare", "long_range"}, "Type"),
+      Array({2, 3}, {3, 0, 0, 0, 1, 3}));
   results.groups.push_back(types);
   const std::vector<Series> series = points();
   ASSERT_EQ(series.size(), 3u);  // no head is rare

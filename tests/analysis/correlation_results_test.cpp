@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "correlation/results.hpp"
+#include "correlation/sums.hpp"
 #include "support/random_weights.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
@@ -34,7 +35,7 @@ Statistics sums_of(const std::vector<double>& head, const std::vector<double>& r
     fill(sums.sum(name, heads), 0, 0);
   }
   sums.sum("all_total", {2, 2});
-  sums.sum("z_product", {1, 3});
+  sums.sum(z_product_name(0), {3});
   sums.sum("z_sum", {1, 2});
   sums.sum("n_token", {1})(0) = 1;
   sums.end();

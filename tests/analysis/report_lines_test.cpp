@@ -16,8 +16,7 @@ using testing::HasSubstr;
 
 void add(ResultsGroup& group, const std::string& name, std::vector<std::string> dimensions,
          Array values) {
-  group.add(
-      Variable::real(name, std::move(dimensions), std::move(values), name, "1", own_definition));
+  group.add({name, std::move(dimensions), "1", name}, std::move(values));
 }
 
 ResultsGroup two_layers_of_three_heads() {
@@ -170,16 +169,14 @@ TEST(ClassificationLines, CountTypesAndNameTheLeadingHeadsThatAreThere) {
 TEST(ClassificationLines, WhatUntrainedModelsHaveTooIsNoJob) {
   ResultsGroup group = classification();
   group.add_dimension(Dimension::count("control", 2));
-  group.add(Variable::real("control_type_heads", {"control", "head_type"},
-                           Array({2, 2}, {0, 1, 0, 2}), "x", "1", own_definition));
+  group.add({"control_type_heads", "control head_type", "1", "x"}, Array({2, 2}, {0, 1, 0, 2}));
   EXPECT_EQ(lines(described(classification_presentation(), group))["Jobs"],
             "1 of 6 heads have a job that passes its threshold: 1 positional (a head may have "
             "several). No job, since untrained models have as many: long range (2; untrained at "
             "most 2).");
   group = classification();
   group.add_dimension(Dimension::count("control", 2));
-  group.add(Variable::real("control_type_heads", {"control", "head_type"}, Array({2, 2}, 0.0), "x",
-                           "1", own_definition));
+  group.add({"control_type_heads", "control head_type", "1", "x"}, Array({2, 2}, 0.0));
   EXPECT_THAT(lines(described(classification_presentation(), group))["Jobs"],
               HasSubstr("No head of 2 untrained models has one."));
 }

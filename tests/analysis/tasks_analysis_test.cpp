@@ -222,11 +222,11 @@ Results looking_and_needed(const std::vector<Index>& looks, const std::vector<In
     std::vector<double> values(of_nsubj.size(), of_det);
     values.insert(values.end(), of_nsubj.begin(), of_nsubj.end());
     const bool by_head = of_nsubj.size() == 8;
-    classification.add(
-        Variable::real(name,
-                       by_head ? std::vector<std::string>{"relation", "direction", "layer", "head"}
-                               : std::vector<std::string>{"relation", "direction"},
-                       Array(by_head ? Shape{2, 1, 2, 4} : Shape{2, 1}, values), "x", "1", "x"));
+    classification.add({name,
+                        by_head ? std::vector<std::string>{"relation", "direction", "layer", "head"}
+                                : std::vector<std::string>{"relation", "direction"},
+                        "1", "x", "x"},
+                       Array(by_head ? Shape{2, 1, 2, 4} : Shape{2, 1}, values));
   };
   add("relation_accuracy_heldout", flags(looks, 0.7, 0.2), 0.9);
   add("relation_q", flags(looks, 0.01, 0.5), 0);
@@ -237,10 +237,11 @@ Results looking_and_needed(const std::vector<Index>& looks, const std::vector<In
   tasks.add_dimension(Dimension::labels("task", {"agreement"}));
   std::vector<double> change = flags(needed, -1, 0);
   change.resize(16, 0);
-  tasks.add(Variable::real("margin_change", {"ablation", "task", "layer", "head"},
-                           Array({2, 1, 2, 4}, change), "x", "1", "x"));
-  tasks.add(Variable::flag("has_margin", {"task"}, Array({1}, 1), {"no", "yes"}, "x", "x"));
-  tasks.add(Variable::strings("relation", {"task"}, {"nsubj"}, "x", "x"));
+  tasks.add({"margin_change", "ablation task layer head", "1", "x", "x"},
+            Array({2, 1, 2, 4}, change));
+  tasks.add({"has_margin", "task", "1", "x", "x", "", Variable::Type::flag, {"no", "yes"}},
+            Array({1}, 1));
+  tasks.add({"relation", "task", "1", "x", "x"}, {"nsubj"});
   results.groups = {classification, tasks};
   return results;
 }
@@ -278,10 +279,10 @@ TEST(LooksDoesClaim, TasksOfOneRelationArePermutedTogether) {
   three.add_dimension(Dimension::labels("task", {"a", "b", "c"}));
   Array change({2, 3, 2, 4});
   for (std::size_t task = 0; task < 3; ++task) change(0, task, 0, 1) = -1;
-  three.add(Variable::real("margin_change", {"ablation", "task", "layer", "head"}, change, "x", "1",
-                           "x"));
-  three.add(Variable::flag("has_margin", {"task"}, Array({3}, 1), {"no", "yes"}, "x", "x"));
-  three.add(Variable::strings("relation", {"task"}, {"nsubj", "nsubj", "nsubj"}, "x", "x"));
+  three.add({"margin_change", "ablation task layer head", "1", "x", "x"}, change);
+  three.add({"has_margin", "task", "1", "x", "x", "", Variable::Type::flag, {"no", "yes"}},
+            Array({3}, 1));
+  three.add({"relation", "task", "1", "x", "x"}, {"nsubj", "nsubj", "nsubj"});
   tasks = three;
   const auto claim = looks_does_claim(tasks, results, {});
   EXPECT_DOUBLE_EQ(claim->effect.value, 1);

@@ -1,4 +1,4 @@
-#include "headscope/label_text.hpp"
+#include "base/label_text.hpp"
 
 #include <gmock/gmock.h>
 

@@ -36,17 +36,23 @@ ComparedRun weather(const std::string& label, const std::vector<double>& rain,
   group.add_dimension(Dimension::count("head", 3));
   std::vector<Estimate> estimates;
   for (const double value : rain) estimates.push_back({value, value - 1, value + 1});
-  group.add(Variable::estimated("rain", {"season", "layer", "head"}, {seasons.size(), 1, 3},
-                                estimates, "days resampled", "rain by head", "mm", "A source"));
-  group.add(Variable::integer("days", {"layer", "head"}, Array({1, 3}, {1, 2, 3}), "rainy days",
-                              "count", "A source"));
-  group.add(Variable::flag("primary", {"layer", "head"}, Array({1, 3}, kinds),
-                           {"none", "wet", "dry"}, "kind of head", "A source"));
-  group.add(Variable::estimated("rain_sum", {}, {}, {{total, total - 1, total + 1}},
-                                "days resampled", "all rain", "mm", "A source"));
-  group.add(Variable::estimated("rain_share", {"season"}, {seasons.size()},
-                                std::vector<Estimate>(seasons.size(), Estimate{0.5, 0.4, 0.6}),
-                                "days resampled", "share of the rain", "1", "A source"));
+  group.add({"rain", "season layer head", "mm", "rain by head", "A source", "days resampled"},
+            estimates);
+  group.add({"days", "layer head", "count", "rainy days", "A source", "", Variable::Type::integer},
+            Array({1, 3}, {1, 2, 3}));
+  group.add({"primary",
+             "layer head",
+             "1",
+             "kind of head",
+             "A source",
+             "",
+             Variable::Type::flag,
+             {"none", "wet", "dry"}},
+            Array({1, 3}, kinds));
+  group.add({"rain_sum", {}, "mm", "all rain", "A source", "days resampled"},
+            std::vector<Estimate>{{total, total - 1, total + 1}});
+  group.add({"rain_share", "season", "1", "share of the rain", "A source", "days resampled"},
+            std::vector<Estimate>(seasons.size(), Estimate{0.5, 0.4, 0.6}));
   ComparedRun run;
   run.label = label;
   run.path = label + "/results.h5";
@@ -140,10 +146,10 @@ ComparedRun of_documents(const std::string& label, double more, std::int64_t see
   group.name = "weather";
   group.add_dimension(Dimension::count("layer", 1));
   group.add_dimension(Dimension::count("head", 3));
-  group.add(Variable::estimated("rain", {"layer", "head"}, {1, 3}, estimates, "documents resampled",
-                                "rain by head", "mm", "A source"));
-  group.add(Variable::estimated("rain_sum", {}, {}, {estimates[0]}, "documents resampled",
-                                "all rain", "mm", "A source"));
+  group.add({"rain", "layer head", "mm", "rain by head", "A source", "documents resampled"},
+            estimates);
+  group.add({"rain_sum", {}, "mm", "all rain", "A source", "documents resampled"},
+            std::vector<Estimate>{estimates[0]});
   run.results.groups = {group};
   return run;
 }
@@ -195,6 +201,15 @@ TEST(Comparison, ARemovedHeadIsRemovedAndNotOfAnotherType) {
   EXPECT_THAT(difference->caption, HasSubstr("Removed heads are left empty."));
   const Array& drawn = std::get<Heatmap>(difference->content).panels[0].values;
   EXPECT_THAT(drawn.values, ElementsAre(0, 0, testing::IsNan()));
+}
+
+TEST(Comparison, ARemovedHeadTakesNoPartInTheRankCorrelation) {
+  ComparedRun pruned = weather("b", {9, 8, 0, 10, 20, 30}, {0, 0, 0}, 5);
+  pruned.results.attributes["pruned_heads"] = std::string("L0H2");
+  const ResultsGroup group = compared({weather("a", first_rain, {0, 0, 0}, 5), pruned});
+  const std::vector<double> correlation = values(group, "weather_rain_rank_correlation");
+  EXPECT_DOUBLE_EQ(correlation[0], 1);
+  EXPECT_DOUBLE_EQ(correlation[2], -1);
 }
 
 TEST(Comparison, HeadsWithoutAValueTakeNoPartInTheRankCorrelation) {

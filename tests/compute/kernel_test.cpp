@@ -1,4 +1,4 @@
-#include "headscope/kernel.hpp"
+#include "compute/product/kernel.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

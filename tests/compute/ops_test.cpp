@@ -1,4 +1,4 @@
-#include "headscope/ops.hpp"
+#include "compute/ops.hpp"
 
 #include <gtest/gtest.h>
 

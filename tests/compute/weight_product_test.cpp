@@ -60,6 +60,29 @@ TEST_P(WeightProductTest, EqualsDoublePrecision) {
   }
 }
 
+// Also where single numbers stand out, and where rounding errs the same way everywhere.
+TEST_P(WeightProductTest, ErrsLessThanItsBound) {
+  Normal normal(11);
+  for (const Index n_in : {5, 256, 1600}) {
+    Matrix W = normal.matrix(40, n_in), X = normal.matrix(n_in, 130);
+    W.row(0).fill(1.0F + 0x1.7fp-8F);
+    X.col(0).fill(1.0F + 0x1.7fp-8F);
+    W(1, 2) = 300;
+    X(3, 1) = -500;
+    const arma::mat expected = widen(W) * widen(X);
+    Matrix Y(40, 130);
+    products_.multiply(W, Transpose::no, X, Y);
+    const double bound = error_bound(GetParam().engine, n_in);
+    for (Index o = 0; o < Y.n_rows; ++o) {
+      for (Index t = 0; t < Y.n_cols; ++t) {
+        const double norms = arma::norm(widen(Matrix(W.row(o)))) * arma::norm(widen(X).col(t));
+        ASSERT_LE(std::abs(Y(o, t) - expected(o, t)), bound * norms)
+            << n_in << " " << o << " " << t;
+      }
+    }
+  }
+}
+
 TEST_P(WeightProductTest, KeepsWeightsForSeveralActivations) {
   Normal normal(2);
   WeightProduct product;

@@ -7,10 +7,10 @@
 #include <random>
 #include <thread>
 
+#include "base/unicode_pattern.hpp"
+#include "base/utf8.hpp"
 #include "files/sha256.hpp"
 #include "headscope/error.hpp"
-#include "headscope/unicode_pattern.hpp"
-#include "headscope/utf8.hpp"
 #include "support/message_of.hpp"
 #include "support/shared_data.hpp"
 #include "support/temporary_directory.hpp"

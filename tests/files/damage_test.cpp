@@ -10,7 +10,7 @@
 #include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
 #include "headscope/results.hpp"
-#include "headscope/statistics_file.hpp"
+#include "results/statistics_file.hpp"
 #include "support/random_weights.hpp"
 #include "support/results_sample.hpp"
 #include "support/same_results.hpp"

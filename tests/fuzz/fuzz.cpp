@@ -11,7 +11,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "headscope/utf8.hpp"
+#include "base/utf8.hpp"
 
 // A long quarantine would find little, because HDF5 keeps freed blocks itself. Giving memory back
 // to the system would take most of the time, recording allocation stacks a tenth. For the stacks of

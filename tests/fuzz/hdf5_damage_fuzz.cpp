@@ -5,7 +5,7 @@
 #include "headscope/inspect.hpp"
 #include "headscope/model.hpp"
 #include "headscope/results.hpp"
-#include "headscope/statistics_file.hpp"
+#include "results/statistics_file.hpp"
 
 namespace headscope::fuzz {
 namespace {

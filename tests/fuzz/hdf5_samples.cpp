@@ -4,7 +4,7 @@
 #include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
 #include "headscope/results.hpp"
-#include "headscope/statistics_file.hpp"
+#include "results/statistics_file.hpp"
 #include "support/random_weights.hpp"
 #include "support/results_sample.hpp"
 
@@ -30,7 +30,7 @@ const std::vector<std::string> texts{"gelu_new",
                                      "\xff\xfe",
                                      "\x1b[31m",
                                      "headscope results 2",
-                                     "headscope statistics 2"};
+                                     "headscope statistics 3"};
 
 std::string image_of(const auto& write) {
   const OutputPath output;
@@ -184,6 +184,8 @@ std::string statistics_image() {
       part.sum("total", {2, 3}).values[1] += 0.5;
       part.sum("a/b.c%", {}).values[0] += 7;
       part.row("loss", {2}).values[0] = static_cast<double>(document);
+      part.record("cases", {document}).values.assign(document, 1);
+      part.texts("id") = {"d", std::to_string(document)};
       part.end();
     }
     save_statistics({{"model", "m"}, {"documents", "0..3"}}, {{"part", statistics}}, path);
@@ -194,7 +196,9 @@ DraftWords statistics_words() {
   const std::string part = "parts/part/";
   return {{"texts", "parts", "parts/part", part + "sums", part + "rows", part + "documents",
            part + "sums/total", part + "sums/a%2fb%2ec%25", part + "rows/loss",
-           part + "documents/loss", part + "sums/%", part + "rows/new", part + "documents/new"},
+           part + "documents/loss", part + "sums/%", part + "rows/new", part + "documents/new",
+           part + "records/cases/5", part + "records/cases/6", part + "texts/id/1",
+           part + "text_lengths/id/1", part + "text_lengths/id/2"},
           {"format", "name"},
           texts};
 }

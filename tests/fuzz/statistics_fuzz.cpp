@@ -1,5 +1,5 @@
 #include "hdf5_samples.hpp"
-#include "headscope/statistics_file.hpp"
+#include "results/statistics_file.hpp"
 
 namespace headscope::fuzz {
 

@@ -38,13 +38,13 @@ class FirstToken : public CorpusAnalysis {
     group.title = "Attention to the first token";
     group.add_dimension(Dimension::count("layer", config_.n_layer));
     group.add_dimension(Dimension::count("head", config_.n_head));
-    group.add(Variable::real("mean", {"layer", "head"}, mean_of(statistics),
-                             "Mean attention to position 0", "probability", own_definition));
+    group.add({"mean", "layer head", "probability", "Mean attention to position 0"},
+              mean_of(statistics));
     Array spread = statistics.total("squares");
     for (double& value : spread.values) value = std::sqrt(value);
-    group.add(Variable::real("spread", {"layer", "head"}, spread,
-                             "Root of the summed squares of the documents' distances from the mean",
-                             "probability", own_definition));
+    group.add({"spread", "layer head", "probability",
+               "Root of the summed squares of the documents' distances from the mean"},
+              spread);
     return {group};
   }
 

@@ -8,9 +8,9 @@
 #include "headscope/blas.hpp"
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
-#include "headscope/statistics_file.hpp"
 #include "option_parser.hpp"
 #include "registry.hpp"
+#include "results/statistics_file.hpp"
 #include "run_setup.hpp"
 #include "support/same_results.hpp"
 #include "support/subprocess.hpp"
@@ -280,7 +280,7 @@ TEST_F(MergeRefusal, NamesACorpusThatChanged) {
 TEST_F(MergeRefusal, NamesWhatIsNoShard) {
   EXPECT_EQ(error_of_merging({model_file}),
             model_file +
-                ": expected a statistics file (format \"headscope statistics 2\"), found another "
+                ": expected a statistics file (format \"headscope statistics 3\"), found another "
                 "HDF5 file");
   EXPECT_EQ(error_of_merging({folder_->path()}),
             folder_->path() + ": expected shards (K-of-N.pass-P.h5), got none");

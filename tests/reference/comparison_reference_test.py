@@ -25,13 +25,20 @@ def dataset(folder, group):
     return xr.open_dataset(folder / "results.h5", group=group, engine="h5netcdf").load()
 
 
+def removed_heads(run):
+    """(layer, head) of every head that the run's model has lost."""
+    with h5netcdf.File(run / "results.h5") as file:
+        names = filter(None, file.attrs.get("pruned_heads", "").split(","))
+        return [tuple(int(number) for number in name[1:].split("H")) for name in names]
+
+
 def primary_types(run):
     """The name of each head's primary type by layer and head; `removed` where the run's model has lost the head."""
     with h5netcdf.File(run / "results.h5") as file:
         primary = file["classification/primary"]
         types = np.array(primary.attrs["flag_meanings"].split())[primary[...]].astype(object)
-        for name in filter(None, file.attrs.get("pruned_heads", "").split(",")):
-            types[tuple(int(number) for number in name[1:].split("H"))] = "removed"
+    for head in removed_heads(run):
+        types[head] = "removed"
     return types
 
 
@@ -71,6 +78,8 @@ class Comparison(unittest.TestCase):
 
     def test_differences_changes_and_rank_correlations(self):
         n_changed = n_paired = 0
+        removed = removed_heads(self.runs[1])
+        self.assertTrue(removed)
         for joined, first, second, name in self.by_head():
             if first[name].dtype == np.uint8:
                 self.assertNotIn(joined + "_difference", self.found)
@@ -97,7 +106,9 @@ class Comparison(unittest.TestCase):
                 n_changed += changed.sum()
             rho = self.found[joined + "_rank_correlation"]
             rest = [dim for dim in first[name].dims if dim not in ("layer", "head")]
-            pairs = [own[name].transpose(*rest, "layer", "head").values for own in (first, second)]
+            pairs = [own[name].transpose(*rest, "layer", "head").values.astype(float) for own in (first, second)]
+            for head in removed:
+                pairs[1][(..., *head)] = np.nan
             pairs = [values.reshape(-1, values.shape[-2] * values.shape[-1]) for values in pairs]
             for before, after, value in zip(*pairs, rho.values[1].reshape(-1)):
                 both = ~np.isnan(before) & ~np.isnan(after)

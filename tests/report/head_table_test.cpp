@@ -1,4 +1,4 @@
-#include "headscope/head_table.hpp"
+#include "report/head_table.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,21 +20,20 @@ TEST(HeadTable, HasARowPerHeadWithItsTypesAndAllScores) {
   group.add_dimension(Dimension::labels("type_name", {"sink", "long_range"}));
   group.add_dimension(Dimension::count("relation", 17));
   const auto real = [&](const char* name, std::vector<std::string> axes, Array values) {
-    group.add(Variable::real(name, std::move(axes), std::move(values), name, "1", own_definition));
+    group.add({name, std::move(axes), "1", name}, std::move(values));
   };
-  group.add(Variable::estimated("rest", {"layer", "head"}, {2, 1},
-                                {{0.5, 0.25, 0.75}, {std::nan(""), std::nan(""), std::nan("")}},
-                                "documents resampled", "rest", "1", own_definition));
+  group.add({"rest", "layer head", "1", "rest", own_definition, "documents resampled"},
+            std::vector<Estimate>{{0.5, 0.25, 0.75}, {std::nan(""), std::nan(""), std::nan("")}});
   real("share", {"offset", "layer", "head"}, Array({2, 2, 1}, {1, 2, 3, 4}));
   real("accuracy", {"relation", "layer", "head"}, Array({17, 2, 1}, 0.5));
   real("nothing", {"layer", "head"}, Array({2, 1}, std::nan("")));
   real("total", {}, Array(Shape{}, 7));
-  group.add(Variable::flag("type", {"type_name", "layer", "head"}, Array({2, 2, 1}, {1, 0, 1, 0}),
-                           {"no", "yes"}, "types", own_definition));
-  group.add(Variable::flag("primary", {"layer", "head"}, Array({2, 1}, {2, 0}),
-                           {"none", "sink", "long_range"}, "primary", own_definition));
-  group.add(Variable::flag("seen", {"layer", "head"}, Array({2, 1}, {0, 1}), {"never", "often"},
-                           "seen", own_definition));
+  group.add(Declaration::flag("type", "type_name layer head", {"no", "yes"}, "types"),
+            Array({2, 2, 1}, {1, 0, 1, 0}));
+  group.add(Declaration::flag("primary", "layer head", {"none", "sink", "long_range"}, "primary"),
+            Array({2, 1}, {2, 0}));
+  group.add(Declaration::flag("seen", "layer head", {"never", "often"}, "seen"),
+            Array({2, 1}, {0, 1}));
   results.groups.push_back(std::move(group));
   const test::TemporaryDirectory folder;
   write_tables(results, folder.path());

@@ -19,8 +19,7 @@ using nlohmann::json;
 using testing::ElementsAre;
 
 Variable real_variable(const std::string& name, std::vector<std::string> dimensions, Shape shape) {
-  return Variable::real(name, std::move(dimensions), Array(std::move(shape)), name, "1",
-                        own_definition);
+  return Declaration{name, std::move(dimensions), "1", name}.of(Array(std::move(shape)));
 }
 
 Results with_patterns(std::size_t n_document, std::size_t n_layer, std::size_t n_head,
@@ -93,10 +92,10 @@ TEST(HeadData, ListsEveryRowAboveItsBaselineBestFirst) {
   Array value({5, 2, 3}, 0.5);
   for (std::size_t row = 0; row < 5; ++row)
     value(row, 1, 1) = 0.6 + 0.01 * static_cast<double>(row);
-  many.add(Variable::real("value", {"row", "layer", "head"}, value, "v", "1", own_definition));
-  many.add(Variable::real("baseline", {"row"}, Array({5}, 0.5), "b", "1", own_definition));
-  many.add(Variable::real("count", {"row"}, Array({5}, 9), "c", "1", own_definition));
-  many.add(Variable::real("eligible", {"row"}, Array({5}, 1), "e", "1", own_definition));
+  many.add({"value", "row layer head", "1", "v"}, value);
+  many.add({"baseline", "row", "1", "b"}, Array({5}, 0.5));
+  many.add({"count", "row", "1", "c"}, Array({5}, 9));
+  many.add({"eligible", "row", "1", "e"}, Array({5}, 1));
   results.groups.push_back(many);
   const std::vector<Presentation> presentations{
       {.group = "many", .tables = {{"Rows", {"row"}, "value", "baseline", "count", "eligible"}}}};
@@ -139,7 +138,7 @@ TEST(HeadData, NearestHeadsAreListedByLabelAlongRowsOrColumns) {
   for (std::size_t i = 0; i < 72; ++i) pairs.values.values[i] = static_cast<double>(i % 36);
   pairs.values(std::size_t{1}, std::size_t{0}, std::size_t{4}) = -100;
   group.add(pairs);
-  group.add(Variable::real("chance", {"kind"}, Array({2}, {0.5, 0.25}), "c", "1", own_definition));
+  group.add({"chance", "kind", "1", "c"}, Array({2}, {0.5, 0.25}));
   NearestHeads rows{.title = " row", .variable = "pairs", .most = 2, .chance = "chance"};
   NearestHeads columns = rows;
   columns.title = " column";
@@ -174,10 +173,9 @@ TEST(HeadData, EdgesAreListedAtBothEndsWithThePortThatReads) {
   for (std::size_t i = 0; i < q.size(); ++i) {
     if (std::isnan(effect.values[i])) q.values[i] = none;
   }
-  group.add(
-      Variable::real("effect", {"task", "node", "port"}, effect, "e", "nats", own_definition));
-  group.add(Variable::real("q", {"task", "node", "port"}, q, "q", "1", own_definition));
-  group.add(Variable::real("can", {"task"}, Array({2}, {0, 1}), "c", "1", own_definition));
+  group.add({"effect", "task node port", "nats", "e"}, effect);
+  group.add({"q", "task node port", "1", "q"}, q);
+  group.add({"can", "task", "1", "c"}, Array({2}, {0, 1}));
   results.groups.push_back(group);
   const std::vector<Presentation> presentations{
       {.group = "edges", .edges = {{"Reads", "Largest", "effect", "q", 0.05, "can", 4}}}};

@@ -126,8 +126,7 @@ TEST(Results, KeepTheFirstResamplesOfEveryEstimate) {
   const std::size_t n_kind = group.dimensions.at("kind").size();
   ASSERT_EQ(n_kind, estimates.size());
   const auto add = [&](const char* name) {
-    group.add(Variable::estimated(name, {"kind"}, {n_kind}, estimates, "documents resampled", "l",
-                                  "1", "s"));
+    group.add({name, "kind", "1", "l", "s", "documents resampled"}, estimates);
   };
   add("kept");
   estimates[1] = {};
@@ -346,9 +345,9 @@ TEST(VariableTable, FillsInWhatARunKnows) {
 TEST(Tables, AreLongWithAColumnPerDimensionAndTheInterval) {
   const test::TemporaryDirectory folder;
   ResultsGroup group = small_group();
-  group.add(Variable::estimated("loss", {"layer", "kind"}, {2, 2},
-                                {{0.1, 0, 1}, {2, 1, 3}, {}, {-1e-7, -1, 1}}, "documents resampled",
-                                "Definition of loss", "1", own_definition));
+  group.add(
+      {"loss", "layer kind", "1", "Definition of loss", own_definition, "documents resampled"},
+      std::vector<Estimate>{{0.1, 0, 1}, {2, 1, 3}, {}, {-1e-7, -1, 1}});
   group.add(reals("total", {}, Array(Shape{}, {1.0 / 3})));
   Variable flag = reals("type", {"kind"}, Array({2}, {1, 0}));
   flag.type = Variable::Type::flag;

@@ -1,11 +1,13 @@
-#include "headscope/statistics_file.hpp"
+#include "results/statistics_file.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 
+#include "files/hdf5_file.hpp"
 #include "headscope/error.hpp"
 #include "headscope/results.hpp"
 #include "support/message_of.hpp"
@@ -27,8 +29,12 @@ StatisticsFile sample() {
   first.sum("scalar", {}).values = {42};
   first.sum("broken", {1}).values = {NAN};
   first.row("loss", {2}).values = {0.1, 1e300};
+  first.record("cases/a", {2, 1}).values = {-1, 0.5};
+  first.texts("tokens") = {std::string("a\0b", 3), "", "\xff\xc3"};
   first.end();
   second.row("loss", {2}).values = {0.3, NAN};
+  second.record("cases/a", {0});
+  second.texts("tokens");
   file.parts["empty"];
   return file;
 }
@@ -41,6 +47,11 @@ void expect_same(const Statistics& a, const Statistics& b) {
   }
   ASSERT_EQ(a.has("loss"), b.has("loss"));
   if (!a.has("loss")) return;
+  for (const std::uint64_t document : {3, 1000000007}) {
+    EXPECT_EQ(a.record("cases/a", document).shape, b.record("cases/a", document).shape);
+    EXPECT_EQ(a.record("cases/a", document).values, b.record("cases/a", document).values);
+    EXPECT_EQ(a.texts("tokens", document), b.texts("tokens", document));
+  }
   ASSERT_EQ(a.rows("loss").size(), b.rows("loss").size());
   for (const auto& [document, row] : b.rows("loss")) {
     EXPECT_EQ(a.rows("loss").at(document).shape, row.shape);
@@ -84,7 +95,47 @@ TEST(StatisticsFile, LeavesOutWhatIsSealed) {
   save_statistics(file.texts, file.parts, folder.file("s.h5"));
   const Statistics loaded = load_statistics(folder.file("s.h5")).parts.at("control/correlation");
   EXPECT_EQ(loaded.sum_names(), std::vector<std::string>{"second pass"});
-  EXPECT_FALSE(loaded.has("loss"));
+  for (const char* const name : {"loss", "cases/a", "tokens"})
+    EXPECT_FALSE(loaded.has(name)) << name;
+}
+
+/// The message about a statistics file that another program changed.
+std::string refusal_of_changed(const std::function<void(hdf5::OutputFile&)>& add) {
+  const test::TemporaryDirectory folder;
+  hdf5::OutputFile file(folder.file("s.h5"));
+  file.set_attribute("", "format", std::string("headscope statistics 3"));
+  const std::string texts = "{}";
+  file.write("texts", {2},
+             std::span(reinterpret_cast<const std::uint8_t*>(texts.data()), texts.size()));
+  for (const char* const group : {"sums", "rows", "records", "texts"}) {
+    file.create_group(std::string("parts/p/") + group);
+  }
+  add(file);
+  file.publish();
+  return test::message_of<DataError>([&] { load_statistics(folder.file("s.h5")); })
+      .substr(folder.file("s.h5").size());
+}
+
+TEST(StatisticsFile, RefusesTextsOfOtherLengthsAndRecordsOfNoDocument) {
+  const std::vector<std::uint8_t> bytes{'a', 'b'};
+  for (const std::int64_t length : {1, 3, -1}) {
+    EXPECT_EQ(refusal_of_changed([&](hdf5::OutputFile& file) {
+                const std::vector<std::int64_t> lengths{length};
+                file.write("parts/p/texts/id/7", {2}, std::span<const std::uint8_t>(bytes));
+                file.write("parts/p/text_lengths/id/7", {1},
+                           std::span<const std::int64_t>(lengths));
+              }),
+              ":parts/p/text_lengths/id/7: expected lengths that add up to 2, got others")
+        << length;
+  }
+  const std::vector<double> values{1};
+  for (const std::string place : {"cases/07", "cases/x", "cases", "a/cases/7"}) {
+    EXPECT_EQ(
+        refusal_of_changed([&](hdf5::OutputFile& file) {
+          file.write("parts/p/records/" + place, {1}, std::span<const double>(values));
+        }),
+        ":parts/p/records/" + place + ": expected the number of a document, got another name");
+  }
 }
 
 TEST(StatisticsFile, RefusesAResultsFile) {
@@ -93,7 +144,7 @@ TEST(StatisticsFile, RefusesAResultsFile) {
   EXPECT_EQ(test::message_of<DataError>([&] { load_statistics(folder.file("r.h5")); }),
             folder.file("r.h5") +
                 ": expected a statistics file (format \"headscope statistics "
-                "2\"), found another HDF5 file");
+                "3\"), found another HDF5 file");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "headscope/error.hpp"
 #include "headscope/random.hpp"
+#include "support/message_of.hpp"
 
 namespace headscope {
 namespace {
@@ -36,6 +37,33 @@ TEST(Statistics, MergedPartsInAnyOrderAreTheWholeToTheLastBit) {
   for (const auto& [document, row] : whole.rows("loss")) {
     EXPECT_EQ(second.rows("loss").at(document).values, row.values);
   }
+}
+
+TEST(Statistics, RecordsAndTextsHaveAShapeOfTheirOwnInEachDocument) {
+  Statistics statistics, other;
+  DocumentStatistics first(statistics, 0), second(other, 1);
+  first.record("cases", {2})(1) = 3;
+  first.texts("tokens") = {"a"};
+  second.record("cases", {1, 1});
+  second.texts("tokens") = {"b", "c"};
+  statistics.merge(other);
+  EXPECT_EQ(statistics.record("cases", 0).values, (std::vector<double>{0, 3}));
+  EXPECT_EQ(statistics.record("cases", 1).shape, (Shape{1, 1}));
+  EXPECT_EQ(statistics.texts("tokens", 1), (std::vector<std::string>{"b", "c"}));
+  EXPECT_TRUE(statistics.has("cases", 1) && statistics.has("tokens", 0) &&
+              statistics.has("tokens"));
+  EXPECT_FALSE(statistics.has("cases", 2) || statistics.has("token", 0));
+  EXPECT_EQ(test::message_of<ShapeError>([&] { first.record("cases", {3}); }),
+            "statistic cases: expected shape [2], got [3]");
+  EXPECT_EQ(test::message_of<Error>([&] { statistics.record("cases", 5); }),
+            "statistics: expected a record cases of document 5, found none");
+  EXPECT_EQ(test::message_of<Error>([&] { statistics.texts("cases", 0); }),
+            "statistics: expected texts cases of document 0, found none");
+  EXPECT_EQ(test::message_of<Error>([&] { statistics.merge(other); }),
+            "statistic cases: expected each document once, got document 1 twice");
+  statistics.seal();
+  EXPECT_THROW(first.record("cases", {2}), Error);
+  EXPECT_THROW(first.texts("tokens"), Error);
 }
 
 TEST(Statistics, MergingIntoNothingCopies) {

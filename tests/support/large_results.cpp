@@ -26,8 +26,7 @@ ResultsGroup types(std::size_t n_layer, std::size_t n_head) {
   group.add_dimension(Dimension::labels("head_type", names));
   group.add_dimension(Dimension::count("layer", n_layer));
   group.add_dimension(Dimension::count("head", n_head));
-  group.add(Variable::real("sink", {"layer", "head"}, uniform({n_layer, n_head}, 1), "Sink mass",
-                           "probability", own_definition));
+  group.add({"sink", "layer head", "probability", "Sink mass"}, uniform({n_layer, n_head}, 1));
   Array flags = uniform({names.size(), n_layer, n_head}, 2), primary({n_layer, n_head});
   const std::size_t n_head_total = n_layer * n_head;
   for (std::size_t i = 0; i < flags.size(); ++i) {
@@ -35,12 +34,12 @@ ResultsGroup types(std::size_t n_layer, std::size_t n_head) {
     if (flags.values[i] == 1)
       primary.values[i % n_head_total] = static_cast<double>(1 + i / n_head_total);
   }
-  group.add(Variable::flag("type", {"head_type", "layer", "head"}, flags, {"no", "yes"},
-                           "Whether the head is of the type", own_definition));
+  group.add(Declaration::flag("type", "head_type layer head", {"no", "yes"},
+                              "Whether the head is of the type"),
+            flags);
   std::vector<std::string> meanings{"none"};
   meanings.insert(meanings.end(), names.begin(), names.end());
-  group.add(
-      Variable::flag("primary", {"layer", "head"}, primary, meanings, "Main type", own_definition));
+  group.add(Declaration::flag("primary", "layer head", meanings, "Main type"), primary);
   return group;
 }
 
@@ -50,9 +49,8 @@ ResultsGroup likeness(std::size_t n_head_total) {
   group.title = "Head correlation";
   group.add_dimension(Dimension::count("unit_i", n_head_total));
   group.add_dimension(Dimension::count("unit_j", n_head_total));
-  group.add(Variable::real("cosine_all", {"unit_i", "unit_j"},
-                           uniform({n_head_total, n_head_total}, 3), "Cosine of two heads",
-                           "cosine", own_definition));
+  group.add({"cosine_all", "unit_i unit_j", "cosine", "Cosine of two heads"},
+            uniform({n_head_total, n_head_total}, 3));
   return group;
 }
 
@@ -80,9 +78,8 @@ ResultsGroup attention(std::size_t n_layer, std::size_t n_head) {
   std::vector<std::string> tokens{"<|endoftext|>"};
   while (tokens.size() < n_pattern_token)
     tokens.push_back(" token" + std::to_string(tokens.size()));
-  group.add(Variable::strings("token_text", {"token"}, tokens, "Tokens", own_definition));
-  group.add(Variable::real("pattern", {"layer", "head", "query", "key"}, std::move(pattern),
-                           "Attention", "probability", own_definition));
+  group.add({"token_text", "token", "1", "Tokens"}, tokens);
+  group.add({"pattern", "layer head query key", "probability", "Attention"}, std::move(pattern));
   return group;
 }
 

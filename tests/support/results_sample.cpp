@@ -151,9 +151,8 @@ ResultsGroup classification() {
   add("type_threshold", by_type, Array({2, 2, 3}, 0.5));
   std::vector<std::string> about(12);
   std::fill_n(about.begin(), 6, "offset 1");
-  group.add(Variable::strings("type_about", by_type, about, "What it is about", own_definition));
-  group.add(Variable::strings("type_rule", {"head_type"}, {"rule of positional", hostile},
-                              "The rule", own_definition));
+  group.add({"type_about", by_type, "1", "What it is about"}, about);
+  group.add({"type_rule", "head_type", "1", "The rule"}, {"rule of positional", hostile});
   return group;
 }
 
@@ -164,11 +163,10 @@ ResultsGroup examples() {
   group.title = "Examples";
   group.add_dimension(Dimension::count("example", 2));
   const auto add = [&](const char* name, std::vector<double> values) {
-    group.add(Variable::integer(name, {"example"}, Array({2}, std::move(values)), name, "1",
-                                own_definition));
+    group.add(Declaration::whole(name, "example", name), Array({2}, std::move(values)));
   };
   const auto add_text = [&](const char* name, std::vector<std::string> texts) {
-    group.add(Variable::strings(name, {"example"}, std::move(texts), name, own_definition));
+    group.add({name, "example", "1", name}, std::move(texts));
   };
   add("layer", {1, 1});
   add("head", {2, 2});

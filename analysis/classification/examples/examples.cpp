@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "base/label_text.hpp"
+#include "base/utf8.hpp"
 #include "classification/types/evidence.hpp"
-#include "headscope/utf8.hpp"
-#include "packed_text.hpp"
 #include "report_text.hpp"
 
 namespace headscope {
@@ -14,9 +14,43 @@ namespace {
 constexpr Index tokens_before = 12, tokens_after = 4;  // of an excerpt without sentences
 constexpr Index furthest_shown = 40;                   // tokens from a target to the query
 
-std::string row_of(const char* name, std::uint64_t document) {
-  return std::string("example_") + name + "." + std::to_string(document);
+Declaration start_of(const std::string& place, const std::string& meaning) {
+  return Declaration::whole(
+      place + "_start", "example",
+      "First character in text of the first token of " + meaning + "; -1 if it is not there");
 }
+
+Declaration end_of(const std::string& place, const std::string& meaning) {
+  return Declaration::whole(
+      place + "_end", "example",
+      "Character in text after the first token of " + meaning + "; -1 if it is not there");
+}
+
+const char *const attending = "the word or token that attends",
+                  *const sought = "what a head of the type seeks",
+                  *const attended_most = "what the head attends to most";
+
+const VariableTable example_variables{
+    Declaration::whole("layer", "example", "Layer of the head"),
+    Declaration::whole("head", "example", "Number of the head in its layer"),
+    {"type", "example", "1", "Type of the head that is shown"},
+    {"about", "example", "1", "Offset or relation that is shown"},
+    Declaration::whole("document", "example", "Number of the document"),
+    {"text", "example", "1", "The sentence, or some tokens before and after the query"},
+    start_of("query", attending),
+    end_of("query", attending),
+    start_of("target", sought),
+    end_of("target", sought),
+    start_of("attended", attended_most),
+    end_of("attended", attended_most),
+    {"attended", "example", "1", "The token that the head attends to most"},
+    Declaration::flag("found", "example", {"no", "yes"},
+                      "Whether the head attends most to what is sought"),
+};
+
+// Records and texts of a document.
+constexpr const char *text_name = "example_text", *sentence_name = "example_sentence",
+                     *relations_name = "example_relations", *cases_name = "example_cases";
 
 // Numbers of one case: type, relation's place among the texts, query, word, targets.
 void append_case(const ExampleCase& example, std::size_t relation, std::vector<double>& numbers) {
@@ -37,13 +71,12 @@ Index index_of(double number) {
 
 ExampleDocument kept_example(const Statistics& statistics, std::uint64_t document) {
   ExampleDocument example;
-  const auto row = [&](const char* name) -> const Array& {
-    return statistics.rows(row_of(name, document)).at(document);
-  };
-  example.token_text = unpacked_texts(row("text"));
-  for (const double number : row("sentence").values) example.sentence.push_back(index_of(number));
-  const std::vector<std::string> relations = unpacked_texts(row("relations"));
-  const std::vector<double>& numbers = row("cases").values;
+  example.token_text = statistics.texts(text_name, document);
+  for (const double number : statistics.record(sentence_name, document).values) {
+    example.sentence.push_back(index_of(number));
+  }
+  const std::vector<std::string>& relations = statistics.texts(relations_name, document);
+  const std::vector<double>& numbers = statistics.record(cases_name, document).values;
   for (auto next = numbers.begin(); next != numbers.end();) {
     ExampleCase each;
     each.type = static_cast<HeadType>(*next++);
@@ -82,8 +115,7 @@ class Excerpt {
       const bool blank = !text.empty() && text[0] == ' ';
       starts_.push_back(length_ + (blank && token > first_ ? 1 : 0));
       const std::string shown = blank && token == first_ ? text.substr(1) : text;
-      length_ += static_cast<std::size_t>(std::count_if(
-          shown.begin(), shown.end(), [](char c) { return !utf8::is_continuation(c); }));
+      length_ += character_count(shown);
       ends_.push_back(length_);
       joins_.push_back(!text.empty() && utf8::is_word_byte(text[0]));
       text_ += shown;
@@ -137,7 +169,7 @@ class ExampleChooser {
     n_head_ = shape[2];
     for (std::uint64_t i = 0; i < n_example_document; ++i) {
       const std::uint64_t document = 2 * i + 1;
-      if (!statistics.has(row_of("text", document))) continue;
+      if (!statistics.has(text_name, document)) continue;
       documents_.emplace(document, kept_example(statistics, document));
     }
   }
@@ -180,7 +212,7 @@ class ExampleChooser {
                                 const ExampleCase& each) const {
     const Index query = each.query;
     if (label.type == HeadType::suppressing) {
-      const Array& lowered = statistics_.rows(example_lowered_name(document)).at(document);
+      const Array& lowered = statistics_.record(example_lowered, document);
       const Index key = index_of(lowered(head_index / n_head_, head_index % n_head_, query));
       return key == no_position ? std::vector<Index>() : std::vector<Index>{key};
     }
@@ -217,7 +249,7 @@ class ExampleChooser {
     const HeadType kind = at_any_query ? HeadType::positional : type;
     std::vector<PlacedCase> placed;
     for (const auto& [document, example] : documents_) {
-      const Array& attended = statistics_.rows(example_attended_name(document)).at(document);
+      const Array& attended = statistics_.record(example_attended, document);
       for (std::size_t i = 0; i < example.cases.size(); ++i) {
         const ExampleCase& each = example.cases[i];
         if (each.type != kind || each.relation != label.relation) continue;
@@ -367,14 +399,13 @@ Index attended_token(const ExampleCase& example, const Matrix& pattern,
   return word == no_position ? no_position : words.tokens[word].front();
 }
 
-void keep_example(const ExampleDocument& example, std::uint64_t document,
-                  DocumentStatistics& statistics) {
+void keep_example(const ExampleDocument& example, DocumentStatistics& statistics) {
   const auto keep = [&](const char* name, const std::vector<double>& values) {
-    statistics.row(row_of(name, document), {values.size()}).values = values;
+    statistics.record(name, {values.size()}).values = values;
   };
   const Index n_token = n_example_token(example.token_text.size());
   const auto n = static_cast<std::ptrdiff_t>(n_token);
-  keep("text", packed_texts({example.token_text.begin(), example.token_text.begin() + n}));
+  statistics.texts(text_name) = {example.token_text.begin(), example.token_text.begin() + n};
   std::vector<double> sentence, cases;
   for (Index token = 0; token < n_token; ++token) {
     const Index each = example.sentence[token];
@@ -387,17 +418,9 @@ void keep_example(const ExampleDocument& example, std::uint64_t document,
     if (found == relations.end()) relations.push_back(each.relation);
     append_case(each, place, cases);
   }
-  keep("sentence", sentence);
-  keep("relations", packed_texts(relations));
-  keep("cases", cases);
-}
-
-std::string example_attended_name(std::uint64_t document) {
-  return row_of("attended", document);
-}
-
-std::string example_lowered_name(std::uint64_t document) {
-  return row_of("lowered", document);
+  statistics.texts(relations_name) = std::move(relations);
+  keep(sentence_name, sentence);
+  keep(cases_name, cases);
 }
 
 std::optional<ResultsGroup> examples_group(const Statistics& statistics,
@@ -413,36 +436,22 @@ std::optional<ResultsGroup> examples_group(const Statistics& statistics,
       "says, "
       "and one where it does not.";
   examples.add_dimension(Dimension::count("example", n));
-  const auto whole = [&](const char* name, std::vector<double> values, const char* definition) {
-    examples.add(Variable::integer(name, {"example"}, Array({n}, std::move(values)), definition,
-                                   "1", own_definition));
+  const auto add = [&](const std::string& name, auto values) {
+    examples.add(example_variables[name], std::move(values));
   };
-  const auto words = [&](const char* name, std::vector<std::string> texts, const char* definition) {
-    examples.add(
-        Variable::strings(name, {"example"}, std::move(texts), definition, own_definition));
-  };
-  whole("layer", std::move(rows.layer), "Layer of the head");
-  whole("head", std::move(rows.head), "Number of the head in its layer");
-  words("type", std::move(rows.type), "Type of the head that is shown");
-  words("about", std::move(rows.about), "Offset or relation that is shown");
-  whole("document", std::move(rows.document), "Number of the document");
-  words("text", std::move(rows.text), "The sentence, or some tokens before and after the query");
-  const char* const places[] = {"query", "target", "attended"};
-  const char* const meanings[] = {"the word or token that attends", "what a head of the type seeks",
-                                  "what the head attends to most"};
+  add("layer", std::move(rows.layer));
+  add("head", std::move(rows.head));
+  add("type", std::move(rows.type));
+  add("about", std::move(rows.about));
+  add("document", std::move(rows.document));
+  add("text", std::move(rows.text));
+  const std::string places[] = {"query", "target", "attended"};
   for (std::size_t i = 0; i < 3; ++i) {
-    const std::string name = places[i], meaning = meanings[i];
-    whole((name + "_start").c_str(), std::move(rows.starts[i]),
-          ("First character in text of the first token of " + meaning + "; -1 if it is not there")
-              .c_str());
-    whole((name + "_end").c_str(), std::move(rows.ends[i]),
-          ("Character in text after the first token of " + meaning + "; -1 if it is not there")
-              .c_str());
+    add(places[i] + "_start", std::move(rows.starts[i]));
+    add(places[i] + "_end", std::move(rows.ends[i]));
   }
-  words("attended", std::move(rows.attended), "The token that the head attends to most");
-  examples.add(Variable::flag("found", {"example"}, Array({n}, std::move(rows.found)),
-                              {"no", "yes"}, "Whether the head attends most to what is sought",
-                              own_definition));
+  add("attended", std::move(rows.attended));
+  add("found", std::move(rows.found));
   return examples;
 }
 

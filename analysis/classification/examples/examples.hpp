@@ -14,8 +14,8 @@
 /// Sentences of the corpus in which a head does what its type says, and one in which it does not.
 ///
 /// Of the first odd documents with text, the tokens, the places where a type can be seen (cases)
-/// and each head's most attended token there are kept as rows. Examples are chosen from them once
-/// the types are known.
+/// and each head's most attended token there are kept as records. Examples are chosen from these
+/// records once the types are known.
 namespace headscope {
 
 inline constexpr std::uint64_t n_example_document = 12;
@@ -69,15 +69,14 @@ Index attended_token(const ExampleCase& example, const Matrix& pattern,
                      const WordStructure& words);
 
 /// Keeps a document's text and cases.
-void keep_example(const ExampleDocument& example, std::uint64_t document,
-                  DocumentStatistics& statistics);
+void keep_example(const ExampleDocument& example, DocumentStatistics& statistics);
 
-/// Row of attended_token by layer, head and case; -1 for no_position.
-std::string example_attended_name(std::uint64_t document);
+/// Record of attended_token by layer, head and case; -1 for no_position.
+inline constexpr const char* example_attended = "example_attended";
 
-/// Row by layer, head and token of the key whose predicted token's logit the head lowers most
+/// Record by layer, head and token of the key whose predicted token's logit the head lowers most
 /// (CopyEffects::lowered_key); -1 for no_position.
-std::string example_lowered_name(std::uint64_t document);
+inline constexpr const char* example_lowered = "example_lowered";
 
 /// Tokens of a document from which examples are chosen.
 inline Index n_example_token(Index n_token) {

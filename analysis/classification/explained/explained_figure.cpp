@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/number_text.hpp"
 #include "classification/explained/explained.hpp"
-#include "headscope/number_text.hpp"
 
 namespace headscope {
 namespace {
@@ -12,10 +12,7 @@ constexpr double lowest_share = -1;
 
 void add_share(double row, const Estimate& share, Series& series) {
   const auto drawn = [](double value) { return std::max(value, lowest_share); };
-  series.x.push_back(row);
-  series.y.push_back(drawn(share.value));
-  series.low.push_back(drawn(share.low));
-  series.high.push_back(drawn(share.high));
+  series.add(row, {drawn(share.value), drawn(share.low), drawn(share.high)});
 }
 
 }  // namespace

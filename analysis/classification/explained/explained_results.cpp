@@ -1,9 +1,9 @@
 #include <array>
 
+#include "base/number_text.hpp"
 #include "classification/explained/explained.hpp"
 #include "classification/variables.hpp"
 #include "headscope/estimate.hpp"
-#include "headscope/number_text.hpp"
 #include "report_text.hpp"
 
 namespace headscope {

@@ -4,68 +4,18 @@
 #include <set>
 
 #include "classification/types/types.hpp"
-#include "headscope/ops.hpp"
+#include "classification/variables.hpp"
 #include "headscope/statistics.hpp"
 #include "parallel.hpp"
 
 namespace headscope {
-namespace {
-
-constexpr Index lens_chunk = 1024;  // tokens of the vocabulary
-
-/// Keeps the largest of the logits that it is shown, in the order of their ids.
-class LargestLogits {
- public:
-  explicit LargestLogits(Index count) : count_(count) { largest_.reserve(count + 1); }
-
-  void add(float logit, TokenId token) {
-    if (largest_.size() == count_ && !(logit > largest_.back().first)) return;
-    const auto place = std::ranges::upper_bound(largest_, logit, std::ranges::greater(),
-                                                &std::pair<float, TokenId>::first);
-    largest_.insert(place, {logit, token});
-    if (largest_.size() > count_) largest_.pop_back();
-  }
-
-  TokenIds tokens() const {
-    TokenIds ids;
-    for (const auto& [logit, token] : largest_) ids.push_back(token);
-    return ids;
-  }
-
- private:
-  Index count_;
-  std::vector<std::pair<float, TokenId>> largest_;
-};
-
-}  // namespace
-
-std::vector<TokenIds> logit_lens(const Model& model, const Matrix& resid, Index count) {
-  const Matrix& W_U = model.unembedding();
-  Matrix normalized(resid.n_rows, resid.n_cols);
-  layer_norm(resid, model.ln_f_gain, model.ln_f_bias, model.config.layer_norm_epsilon, normalized);
-  std::vector<LargestLogits> largest(resid.n_cols, LargestLogits(count));
-  Matrix logits(std::min(lens_chunk, W_U.n_cols), resid.n_cols);
-  for (Index first = 0; first < W_U.n_cols; first += lens_chunk) {
-    const Index n = std::min(lens_chunk, W_U.n_cols - first);
-    blas::multiply(blas::ConstView(W_U).cols(first, n), blas::Transpose::yes, normalized,
-                   blas::Transpose::no, blas::View(logits).rows(0, n));
-    parallel_for(resid.n_cols, [&](std::size_t t) {
-      const float* const column = logits.colptr(t);
-      for (Index i = 0; i < n; ++i) {
-        const float bias = model.b_U.is_empty() ? 0 : model.b_U(first + i);
-        largest[t].add(column[i] + bias, static_cast<TokenId>(first + i));
-      }
-    });
-  }
-  std::vector<TokenIds> tokens;
-  tokens.reserve(largest.size());
-  for (const LargestLogits& of_token : largest) tokens.push_back(of_token.tokens());
-  return tokens;
-}
 
 CopyEffects::CopyEffects(const Model& model, const LogitAttribution& attribution,
-                         const TokenIds& tokens)
-    : model_(model), tokens_(tokens), directions_(attribution.next_tokens(tokens).directions) {
+                         const LogitLens& lens, const TokenIds& tokens)
+    : model_(model),
+      lens_(lens),
+      tokens_(tokens),
+      directions_(attribution.next_tokens(tokens).directions) {
   arma::vec mean(directions_.n_rows, arma::fill::zeros);
   std::set<TokenId> types;
   for (Index k = 1; k < tokens.size(); ++k) {
@@ -88,7 +38,7 @@ void CopyEffects::observe_layer(const LayerView& view) {
       W_O, values, Matrix(arma::repmat(mean_direction_, 1, view.n_token - 1)), n_head);
   // 1 where a query's model, before this layer, predicts the token at a key.
   arma::Mat<unsigned char> is_predicted(view.n_token, view.n_token, arma::fill::zeros);
-  const std::vector<TokenIds> predicted = logit_lens(model_, view.resid_pre, n_predicted_token);
+  const std::vector<TokenIds> predicted = lens_.most_probable(view.resid_pre, n_predicted_token);
   for (Index q = 2; q < view.n_token; ++q) {
     for (Index k = 1; k <= q; ++k) {
       is_predicted(k, q) = std::ranges::count(predicted[q], tokens_[k]) > 0 ? 1 : 0;
@@ -133,9 +83,9 @@ std::array<Ratio, CopyEffects::n_kind> CopyEffects::effects(
 
 std::uint64_t CopyEffects::memory(const ModelConfig& config, Index n_token) {
   const std::uint64_t d_model = config.d_model, n = n_token;
-  // Directions, the values' images of both and the repeated mean; the lens; predicted tokens;
-  // effects of tokens and types; the sums and lowered keys of all layers.
-  return sizeof(float) * n * (4 * d_model + d_model + lens_chunk) + n * n +
+  // Directions, the values' images of both and the repeated mean; predicted tokens; effects of
+  // tokens and types; the sums and lowered keys of all layers.
+  return sizeof(float) * n * 4 * d_model + n * n +
          sizeof(double) * n * config.n_head * (2 + n_kind * config.n_layer) +
          sizeof(Index) * n * config.n_head * config.n_layer;
 }
@@ -173,20 +123,14 @@ EffectTest test_effect(const Statistics& statistics, const std::string& effect,
 }
 
 void add_effect_tests(const Statistics& statistics, ResultsGroup& group) {
+  const VariableTable& variables = classification_variables();
   for (const auto& [effect, null] :
        {std::pair{HeadScore::copy_effect, HeadScore::copy_effect_null},
         {HeadScore::suppression_effect, HeadScore::suppression_effect_null}}) {
     const std::string name = score_info(effect).name;
     const EffectTest test = test_effect(statistics, name, score_info(null).name);
-    const Shape& shape = group.variable(name).values.shape;
-    group.add(Variable::real(name + "_p", {"layer", "head"}, Array(shape, test.p),
-                             "Two-sided p-value of " + name + " - " + score_info(null).name +
-                                 ": t over documents, or over blocks of them beyond " +
-                                 std::to_string(n_document_block),
-                             "probability", own_definition));
-    group.add(Variable::real(name + "_q", {"layer", "head"}, Array(shape, test.q),
-                             name + "_p adjusted over all heads", "probability",
-                             "Benjamini & Hochberg 1995"));
+    group.add(variables["{effect}_p"].with("effect", name), test.p);
+    group.add(variables["{effect}_q"].with("effect", name), test.q);
   }
 }
 

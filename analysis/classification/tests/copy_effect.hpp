@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "classification/tests/logit_lens.hpp"
 #include "headscope/direct_effect.hpp"
 #include "headscope/forward.hpp"
 #include "headscope/results.hpp"
@@ -20,14 +21,6 @@
 /// of c_k over the types of keys 1 and later stands for c_k[t_k].
 namespace headscope {
 
-/// The `count` most probable tokens of every column under the logit lens: the unembedded residual
-/// stream after the final LayerNorm. The lowest id wins ties.
-/// @param resid  d_model x n.
-/// @return       n lists of min(count, d_vocab) ids, most probable first.
-/// Memory: logits of at most 1024 tokens of the vocabulary.
-/// Source: nostalgebraist 2020, "interpreting GPT: the logit lens".
-std::vector<TokenIds> logit_lens(const Model& model, const Matrix& resid, Index count);
-
 /// Tokens that count as predicted before a head's layer.
 inline constexpr Index n_predicted_token = 10;
 
@@ -37,9 +30,10 @@ class CopyEffects {
   enum Kind { copy, copy_null, suppression, suppression_null };
   static constexpr std::size_t n_kind = 4;
 
-  /// @param model        complete.
-  /// @param attribution  of the model. All arguments must outlive it.
-  CopyEffects(const Model& model, const LogitAttribution& attribution, const TokenIds& tokens);
+  /// @param model              complete.
+  /// @param attribution, lens  of the model. All arguments must outlive it.
+  CopyEffects(const Model& model, const LogitAttribution& attribution, const LogitLens& lens,
+              const TokenIds& tokens);
   /// @param view  with pattern; all layers of the piece, in order.
   void observe_layer(const LayerView& view);
   /// Effects of a head, sums over queries q >= 2; logits. For keys whose token is among the
@@ -59,6 +53,7 @@ class CopyEffects {
 
  private:
   const Model& model_;
+  const LogitLens& lens_;
   const TokenIds& tokens_;
   Matrix directions_;                 // d_model x (n_token - 1), of the tokens at keys 1 and later
   Matrix mean_direction_;             // d_model x 1, over their types

@@ -1,8 +1,8 @@
 #include "classification/types/evidence.hpp"
 
+#include "base/number_text.hpp"
 #include "classification/tests/relations.hpp"
 #include "classification/variables.hpp"
-#include "headscope/number_text.hpp"
 
 namespace headscope {
 

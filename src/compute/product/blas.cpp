@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/thread_count.hpp"
 #include "headscope/error.hpp"
-#include "headscope/thread_count.hpp"
 
 namespace headscope::blas {
 namespace {

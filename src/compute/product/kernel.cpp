@@ -1,4 +1,4 @@
-#include "headscope/kernel.hpp"
+#include "compute/product/kernel.hpp"
 
 #include <cblas.h>
 

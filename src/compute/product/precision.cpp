@@ -4,8 +4,8 @@
 #include <limits>
 #include <string_view>
 
+#include "base/number_text.hpp"
 #include "compute/product/engines.hpp"
-#include "headscope/number_text.hpp"
 
 namespace headscope {
 
