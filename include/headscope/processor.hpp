@@ -22,8 +22,8 @@ struct Processor {
   const char* widest() const;
   /// The widest vectors of float32: `AVX-512`, `AVX2`, or what every processor has.
   const char* vectors() const;
-  /// The same processor without what is wider than `widest`, one of the names that widest() gives;
-  /// without any of them for another name.
+  /// The same processor without what is wider than `widest`.
+  /// @throws OptionError unless `widest` is one of the names that widest() gives.
   Processor at_most(const std::string& widest) const;
 };
 
@@ -31,7 +31,8 @@ struct Processor {
 /// tile registers of AMX, for the whole process.
 ///
 /// For tests, the environment variable HEADSCOPE_PROCESSOR lowers it to `at_most` its value. Loops
-/// that the compiler has made for several instruction sets, and OpenBLAS, heed it not.
+/// that the compiler has made for several instruction sets, and OpenBLAS, do not heed the variable.
+/// @throws OptionError if the variable has another value than the names that widest() gives.
 const Processor& this_processor();
 
 }  // namespace headscope

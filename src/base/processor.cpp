@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdlib>
 
+#include "headscope/error.hpp"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 
@@ -58,7 +60,11 @@ Processor Processor::at_most(const std::string& widest) const {
     if (widest == each.name) return lowered;
     lowered.*each.has = false;
   }
-  return lowered;
+  if (widest == narrowest) return lowered;
+  std::string names;
+  for (const Instructions& each : instructions) names += each.name + std::string(", ");
+  throw OptionError("HEADSCOPE_PROCESSOR",
+                    "expected one of " + names + narrowest + "; got \"" + widest + "\"");
 }
 
 #if defined(__x86_64__)

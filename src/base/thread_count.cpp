@@ -25,8 +25,12 @@ ThreadCount default_thread_count() {
   count = std::max(std::min(count, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN))),
                    omp_get_num_procs());
   const std::optional<double> share = cgroup_processors();
-  if (!share || *share >= count) return {count, "all processors"};
-  return {static_cast<int>(std::ceil(*share)), "limit of the control group"};
+  const int most = omp_get_thread_limit();
+  if (share && *share < std::min(count, most)) {
+    return {static_cast<int>(std::ceil(*share)), "limit of the control group"};
+  }
+  if (most < count) return {most, "OMP_THREAD_LIMIT"};
+  return {count, "all processors"};
 }
 
 }  // namespace headscope::blas

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/thread_errors.hpp"
 #include "compute/buffer.hpp"
 #include "compute/causal_attention.hpp"
 #include "compute/layer.hpp"
@@ -87,9 +88,32 @@ struct CircuitForward::Workspace {
     }
   }
 
-  void run_attention(Index l, const SequenceBatch& batch) {
+  // The queries, keys and values of some columns, each from the stream that its port reads.
+  void project(Index l, Index first, const auto& is_live, const Products& products,
+               blas::View projected) {
     const LayerWeights& layer = model.layers[l];
     const Index d_model = config.d_model, d_head = config.d_head(), n_port = 3 * config.n_head;
+    const Index count = std::min(columns_of_thread, n_column - first);
+    auto& buffer = products.scratch().of_thread<PortStreams>();
+    float* const streams = buffer.values.matrix(d_model, count * n_port).memptr();
+    read(graph.attention_port(l), n_port, first, count, streams);
+    for (Index i = 0; i < n_port; ++i) {
+      const blas::View out = projected.cols(first, count).rows(i * d_head, d_head);
+      if (!is_live(i % config.n_head)) {
+        for (Index t = 0; t < count; ++t) std::fill_n(out.data + t * out.stride, d_head, 0.0F);
+        continue;
+      }
+      const blas::View own(streams + i * count * d_model, d_model, count, d_model);
+      layer_norm(own, layer.ln_1_gain, layer.ln_1_bias, config.layer_norm_epsilon, own);
+      blas::multiply_serial(blas::ConstView(layer.W_QKV).rows(i * d_head, d_head), Transpose::no,
+                            own, Transpose::no, out);
+      if (!layer.b_QKV.is_empty()) add_to_columns(layer.b_QKV.memptr() + i * d_head, 1, out);
+    }
+  }
+
+  void run_attention(Index l, const SequenceBatch& batch) {
+    const LayerWeights& layer = model.layers[l];
+    const Index d_model = config.d_model, d_head = config.d_head();
     const auto is_live = [&](Index head) { return live[graph.head(l, head)]; };
     bool any = false;
     for (Index h = 0; h < config.n_head; ++h) any = any || is_live(h);
@@ -97,25 +121,12 @@ struct CircuitForward::Workspace {
     Matrix projected = qkv.matrix(3 * d_model, n_column);
     Matrix mixed = z.matrix(d_model, n_column);
     const Products products = context.float32();
+    ThreadErrors errors;
 #pragma omp parallel for schedule(dynamic)
     for (Index first = 0; first < n_column; first += columns_of_thread) {
-      const Index count = std::min(columns_of_thread, n_column - first);
-      auto& buffer = products.scratch().of_thread<PortStreams>();
-      float* const streams = buffer.values.matrix(d_model, count * n_port).memptr();
-      read(graph.attention_port(l), n_port, first, count, streams);
-      for (Index i = 0; i < n_port; ++i) {
-        const blas::View out = blas::View(projected).cols(first, count).rows(i * d_head, d_head);
-        if (!is_live(i % config.n_head)) {
-          for (Index t = 0; t < count; ++t) std::fill_n(out.data + t * out.stride, d_head, 0.0F);
-          continue;
-        }
-        const blas::View own(streams + i * count * d_model, d_model, count, d_model);
-        layer_norm(own, layer.ln_1_gain, layer.ln_1_bias, config.layer_norm_epsilon, own);
-        blas::multiply_serial(blas::ConstView(layer.W_QKV).rows(i * d_head, d_head), Transpose::no,
-                              own, Transpose::no, out);
-        if (!layer.b_QKV.is_empty()) add_to_columns(layer.b_QKV.memptr() + i * d_head, 1, out);
-      }
+      errors.run([&] { project(l, first, is_live, products, projected); });
     }
+    errors.rethrow();
     causal_attention(projected, config.n_head, config.score_scale(l), batch.sequences, 1, mixed,
                      products);
 #pragma omp parallel for schedule(dynamic)

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/thread_errors.hpp"
 #include "base/vector_math.hpp"
 #include "compute/buffer.hpp"
 #include "compute/loss_difference.hpp"
@@ -118,15 +119,19 @@ VocabularyDraw::VocabularyDraw(const Model& model, const Vector& mean_unembeddin
       passes.multiply(blas::ConstView(unembedding).cols(entry, n_entry), blas::Transpose::yes,
                       normalized.cols(first, count), chosen.rows(entry, n_entry));
     }
+    ThreadErrors errors;
 #pragma omp parallel for schedule(dynamic)
     for (Index c = 0; c < count; ++c) {
-      if (!model.b_U.is_empty()) {
-        std::transform(p.colptr(c), p.colptr(c) + d_vocab, model.b_U.memptr(), p.colptr(c),
-                       std::plus<>());
-      }
-      normalise(p.colptr(c), d_vocab);
-      choose(columns_[first + c], predictions, p.colptr(c), sample);
+      errors.run([&] {
+        if (!model.b_U.is_empty()) {
+          std::transform(p.colptr(c), p.colptr(c) + d_vocab, model.b_U.memptr(), p.colptr(c),
+                         std::plus<>());
+        }
+        normalise(p.colptr(c), d_vocab);
+        choose(columns_[first + c], predictions, p.colptr(c), sample);
+      });
     }
+    errors.rethrow();
     blas::multiply(unembedding, chosen, blas::View(tail_).cols(first, count));
     for (Index c = 0; c < count; ++c) {
       double left = 0;
@@ -193,14 +198,14 @@ std::vector<TokenLoss> VocabularyDraw::losses(
   }
   std::vector<std::vector<unsigned char>> is_inexact(
       n_variant, std::vector<unsigned char>(predictions.size(), 0));
-#pragma omp parallel
-  {
-    auto& buffers = passes_.scratch().of_thread<ChosenEntries>();
-    Matrix rows = buffers.rows.matrix(d_model, gathered_entries);
-#pragma omp for schedule(dynamic)
-    for (Index t = 0; t < n_clean; ++t) {
+  ThreadErrors errors;
+#pragma omp parallel for schedule(dynamic)
+  for (Index t = 0; t < n_clean; ++t) {
+    errors.run([&] {
       const Column& column = columns_[t];
-      if (column.predictions.empty()) continue;
+      if (column.predictions.empty()) return;
+      auto& buffers = passes_.scratch().of_thread<ChosenEntries>();
+      Matrix rows = buffers.rows.matrix(d_model, gathered_entries);
       const Index n_entry = column.entries.size();
       const blas::ConstView changes(D.data + t * D.stride, d_model, n_variant, D.stride * n_clean);
       Matrix d = buffers.differences.matrix(n_entry, n_variant);
@@ -229,8 +234,9 @@ std::vector<TokenLoss> VocabularyDraw::losses(
           is_inexact[v][prediction] = estimate.is_trusted ? 0 : 1;
         }
       }
-    }
+    });
   }
+  errors.rethrow();
   for (Index v = 0; v < n_variant; ++v) {
     std::vector<Index> inexact;
     for (Index i = 0; i < predictions.size(); ++i) {

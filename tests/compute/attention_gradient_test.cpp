@@ -70,6 +70,8 @@ struct GradientCase {
 
 class AttentionGradient : public testing::TestWithParam<GradientCase> {};
 
+// Four products follow one another: scores, dA, and those of dQ, dK or dV. Twice an engine's error
+// of one product (weight_product_test.cpp), since errors add up at random.
 INSTANTIATE_TEST_SUITE_P(Engines, AttentionGradient,
                          testing::Values(GradientCase{Engine::float32, 2e-6},
                                          GradientCase{Engine::bfloat16_six, 2e-6},

@@ -62,7 +62,7 @@ TEST_P(Bfloat16Test, KernelsDifferByTheOrderOfSumsAlone) {
   Matrix own(150, 90), portable(150, 90);
   sums_.multiply({x}, {w}, 200, own, false);
   Bfloat16Sums(n_part_, Bfloat16Kernel::portable).multiply({x}, {w}, 200, portable, false);
-  EXPECT_LT(relative_error(own, widen(portable)), 1e-6);
+  EXPECT_LT(relative_error(own, widen(portable)), test::rounding_tolerance);
 }
 
 TEST_P(Bfloat16Test, RangesMakeUpTheWhole) {

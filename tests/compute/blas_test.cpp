@@ -42,7 +42,8 @@ TEST_P(Threads, ProductEqualsDoublePrecisionForEveryTransposition) {
         const arma::mat expected = 0.5 * left * right + 2 * widen(C);
         blas::multiply(A, a ? Transpose::yes : Transpose::no, B, b ? Transpose::yes : Transpose::no,
                        C, 0.5F, 2.0F);
-        EXPECT_LT(relative_error(C, expected), 1e-6) << m << ' ' << n << ' ' << a << b;
+        EXPECT_LT(relative_error(C, expected), test::rounding_tolerance)
+            << m << ' ' << n << ' ' << a << b;
       }
     }
   }
@@ -61,7 +62,7 @@ TEST(Blas, ViewsAddressBlocksOfALargerMatrixAndLeaveTheRestAlone) {
   Matrix expected(20, 25);
   expected.fill(7);
   expected.submat(2, 1, 7, 9) = A.submat(4, 10, 9, 17) * B.submat(3, 5, 10, 13);
-  EXPECT_LT(relative_error(C, expected), 1e-6);
+  EXPECT_LT(relative_error(C, expected), test::rounding_tolerance);
 }
 
 TEST(Blas, EmptyProductsDoNothing) {

@@ -95,7 +95,7 @@ TEST(Forward, ObserversSeeOneConsistentLayer) {
   for (Index l = 0; l < model.config.n_layer; ++l) {
     EXPECT_LT(
         relative_error(with.resid_mid[l], Matrix(with.resid_pre[l] + with.attention_output[l])),
-        1e-6);
+        test::rounding_tolerance);
     Matrix attention_output = model.layers[l].W_O * with.z[l];
     attention_output.each_col() += model.layers[l].b_O;
     EXPECT_LT(relative_error(attention_output, with.attention_output[l]), test::float32_tolerance);
@@ -127,7 +127,7 @@ TEST(Forward, LaterTokensDoNotChangeEarlierOnes) {
   Forward forward(model);
   const Matrix all = forward.run(tokens);
   const Matrix some = forward.run(std::span(tokens).first(77));
-  EXPECT_LT(relative_error(some, Matrix(all.cols(0, 76))), 1e-6);
+  EXPECT_LT(relative_error(some, Matrix(all.cols(0, 76))), test::rounding_tolerance);
 }
 
 TEST(Forward, BuffersServeDocumentsOfAnyLengthInAnyOrder) {
@@ -153,8 +153,8 @@ TEST(Forward, ThreadCountDoesNotChangeTheResult) {
   const Matrix three = forward.run(tokens);
   const TokenLoss loss_three = forward.loss(three, tokens);
   blas::set_thread_count(threads);
-  EXPECT_LT(relative_error(three, one), 1e-6);
-  EXPECT_NEAR(loss_three.sum(), loss_one.sum(), 1e-6 * loss_one.sum());
+  EXPECT_LT(relative_error(three, one), test::rounding_tolerance);
+  EXPECT_NEAR(loss_three.sum(), loss_one.sum(), test::rounding_tolerance * loss_one.sum());
 }
 
 // The layer's other heads, run as a smaller attention, give what the layer writes without the head.

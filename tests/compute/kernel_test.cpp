@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "headscope/blas.hpp"
+#include "support/message_of.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -100,7 +101,13 @@ TEST(Processor, IsLoweredToItsNarrowerInstructions) {
     EXPECT_STREQ(all.widest(), widest);
   }
   EXPECT_STREQ(with(true).at_most("AVX-512").widest(), "AVX2") << "nothing is added";
-  EXPECT_STREQ(all.at_most("SSE").widest(), Processor().widest());
+  const std::string narrowest = Processor().widest();
+  EXPECT_EQ(all.at_most(narrowest).widest(), narrowest);
+  EXPECT_EQ(
+      test::message_of([&] { all.at_most("avx2"); }),
+      "HEADSCOPE_PROCESSOR: expected one of AMX, AVX512-BF16, AVX512-VNNI, AVX-512, AVX-VNNI, "
+      "AVX2, " +
+          narrowest + "; got \"avx2\"");
 }
 
 class Restart : public testing::Test {
@@ -228,7 +235,8 @@ TEST(Version, SaysWhatEachPrecisionMeansOnThisMachine) {
   EXPECT_THAT(here.out, HasSubstr("\nprecision high: products by " + engine_name(high)));
   EXPECT_EQ(here.out.find("effects above 3 times a typical one by float32") != std::string::npos,
             high == Engine::int16);
-  std::vector<std::string> lowered{"env", "HEADSCOPE_PROCESSOR=SSE"};
+  std::vector<std::string> lowered{"env",
+                                   std::string("HEADSCOPE_PROCESSOR=") + Processor().widest()};
   const std::vector<std::string> call = test::headscope_call({"--version"});
   lowered.insert(lowered.end(), call.begin(), call.end());
   const std::string out = test::run_program(lowered).out;

@@ -44,7 +44,8 @@ TEST(LayerNorm, KeepsAccuracyBesideLargeFeatures) {
   const Vector gain = normal.vector(769), bias = normal.vector(769);
   Matrix Y(769, 150);
   layer_norm(X, gain, bias, 1e-5, Y);
-  EXPECT_LT(relative_error(Y, reference_layer_norm(widen(X), gain, bias, 1e-5)), 1e-6);
+  EXPECT_LT(relative_error(Y, reference_layer_norm(widen(X), gain, bias, 1e-5)),
+            test::rounding_tolerance);
 }
 
 TEST(LayerNorm, WorksInPlaceAndOnViews) {
@@ -57,7 +58,7 @@ TEST(LayerNorm, WorksInPlaceAndOnViews) {
   Matrix expected = before;
   expected.submat(10, 2, 29, 6) = arma::conv_to<Matrix>::from(
       reference_layer_norm(widen(Matrix(before.submat(10, 2, 29, 6))), gain, bias, 1e-5));
-  EXPECT_LT(relative_error(X, expected), 1e-6);
+  EXPECT_LT(relative_error(X, expected), test::rounding_tolerance);
 }
 
 TEST(LayerNorm, RefusesAGainOfAnotherWidth) {
@@ -330,7 +331,9 @@ TEST_F(OpsGolden, SoftmaxAgreesWithPyTorch) {
        {"ordinary", "large", "far_from_zero", "all_equal", "one_dominates", "single"}) {
     Matrix pattern = read_float("softmax/" + kind + "/input");
     for (Index q = 0; q < pattern.n_cols; ++q) softmax(pattern.colptr(q), pattern.n_rows);
-    EXPECT_LT(relative_error(pattern, read("softmax/" + kind + "/output")), 1e-6) << kind;
+    EXPECT_LT(relative_error(pattern, read("softmax/" + kind + "/output")),
+              test::rounding_tolerance)
+        << kind;
   }
 }
 

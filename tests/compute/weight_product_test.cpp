@@ -261,7 +261,7 @@ TEST(Precision, TakesTheFastestEnginesThatAreExactEnough) {
            Case{"AuthenticAMD", "AVX512-BF16", 25, Precision::float32, sgemm, sgemm, sgemm},
            Case{"AuthenticAMD", "AVX2", 25, Precision::fast, sgemm, int16, sgemm},
            // No speed was measured of these.
-           Case{"", "", 0, Precision::fast, sgemm, sgemm, sgemm},
+           Case{"", Processor().widest(), 0, Precision::fast, sgemm, sgemm, sgemm},
            Case{"AuthenticAMD", "AVX512-BF16", 26, Precision::high, sgemm, sgemm, sgemm},
            Case{"GenuineIntel", "AVX-512", 6, Precision::fast, sgemm, sgemm, sgemm},
            Case{"CentaurHauls", "AVX2", 6, Precision::high, sgemm, sgemm, sgemm},

@@ -17,8 +17,14 @@ inline arma::vec widen(const Vector& values) {
   return arma::conv_to<arma::vec>::from(values);
 }
 
-/// Relative error allowed to float32 storage with sums in double, against double precision.
+/// Relative error allowed to float32 storage with sums in double, against double precision, after a
+/// few layers.
 constexpr double float32_tolerance = 1e-5;
+
+/// Relative error allowed to a few operations in float32, or to the same operations in another
+/// order. Each rounds to 6e-8 of its result; the errors of a product's up to some thousand terms
+/// add up at random to a few times that, relative to the largest element.
+constexpr double rounding_tolerance = 1e-6;
 
 /// Largest absolute difference divided by the largest absolute reference value.
 inline double relative_error(const Matrix& values, const arma::mat& reference) {
