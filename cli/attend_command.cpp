@@ -11,8 +11,10 @@
 #include "headscope/provenance.hpp"
 #include "headscope/report.hpp"
 #include "headscope/run.hpp"
+#include "headscope/run_memory.hpp"
 #include "inputs.hpp"
 #include "option_parser.hpp"
+#include "run_setup.hpp"
 #include "shared_options.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
@@ -92,6 +94,7 @@ class AttendCommand : public Command {
     const std::string text = sentence_of(words_);
     blas::set_thread_count(static_cast<int>(threads_));
     const Model model = load_model(model_path(model_), {n_head_});
+    check_address_space(weight_bytes(model));
     const std::string title = "“" + one_line(shortened(text, most_title_bytes)) + "”";
     const Tokenizer tokenizer = tokenizer_of(tokenizer_, model);
     Piece piece = read_sentence(text, prepend_bos_, model, tokenizer);
@@ -102,7 +105,7 @@ class AttendCommand : public Command {
     write_head_page(results, presentations, title, last_token_head(results.group("sentence")),
                     output_);
     if (!quiet_) print_findings(findings(results, describe(results, presentations)));
-    std::cout << one_line(output_) << "\n";
+    std::cout << Terminal::out().path(output_);
   }
 
  private:

@@ -16,6 +16,7 @@
 #include "manual.hpp"
 #include "option_parser.hpp"
 #include "restart.hpp"
+#include "shell_text.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 
@@ -62,21 +63,10 @@ void print_help(const RegisteredCommand& command) {
                          command.examples);
 }
 
-/// The command line as text that a POSIX shell parses back, quoted where needed.
+/// The command line as text that a shell parses back.
 std::string command_line_text(const Arguments& arguments) {
-  const std::string plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,=:+@%";
   std::string text = "headscope";
-  for (const std::string& argument : arguments) {
-    text += ' ';
-    if (!argument.empty() && argument.find_first_not_of(plain) == argument.npos) {
-      text += argument;
-      continue;
-    }
-    text += '\'';
-    for (const char c : argument) text += c == '\'' ? "'\\''" : std::string(1, c);
-    text += '\'';
-  }
+  for (const std::string& argument : arguments) text += ' ' + shell_word(argument);
   return text;
 }
 

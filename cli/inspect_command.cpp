@@ -18,8 +18,10 @@
 #include "inputs.hpp"
 #include "option_parser.hpp"
 #include "registry.hpp"
+#include "run_options.hpp"
 #include "run_output.hpp"
 #include "shared_options.hpp"
+#include "shell_text.hpp"
 #include "terminal.hpp"
 
 namespace headscope {
@@ -93,10 +95,10 @@ void print_memory(const ModelDescription& model) {
   const auto need = [&](const std::vector<const RegisteredAnalysis*>& analyses) {
     return memory_text(total_bytes(run_memory(run, weight_bytes(model), analyses, false)));
   };
-  print_line("memory of a run, about", "by --analyses; documents of " +
-                                           std::to_string(run.n_token) + " tokens, " +
-                                           std::to_string(run.n_task) + " tasks, " +
-                                           std::to_string(run.n_thread) + " threads");
+  print_line("memory of a run, about",
+             "by --analyses; documents of " + std::to_string(run.n_token) + " tokens, " +
+                 std::to_string(run.n_task) + " tasks, " +
+                 count_text(static_cast<std::size_t>(run.n_thread), "thread"));
   std::vector<const RegisteredAnalysis*> possible;
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
     if (analysis.info.needs_complete_model() && !model.missing.empty()) continue;
@@ -231,15 +233,17 @@ void print_unfinished(const std::string& path, const std::vector<std::string>& p
                    label.place);
     if (lock_state(lock) == LockState::held) {
       print_line("", "a process continues it now");
-    } else {
-      print_line("continue with", "headscope run --output " + path +
-                                      (is_whole ? ""
-                                                : " --shard " + std::to_string(shard) + "/" +
-                                                      std::to_string(label.n_shard)) +
-                                      " --resume");
+    } else if (is_whole || !folder.is_finished(shard, label.n_pass)) {
+      print_line("continue with", resume_command_of(path, shard, label.n_shard));
     }
   }
   const PassLabel& any = last.begin()->second;
+  if (any.n_shard > 1) {
+    const PassFolder folder(path, any);
+    const std::vector<int> unfinished = folder.unfinished_shards(any.n_pass);
+    print_line(unfinished.empty() ? "finish with" : "when all have finished",
+               "headscope merge " + shell_word(folder.folder()) + " --output DIR");
+  }
   for (const auto& [name, value] : any.identity) {
     if (name == "analyses" || name == "version") print_line(name, value);
   }

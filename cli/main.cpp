@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "command_line.hpp"
+#include "headscope/error.hpp"
 #include "restart.hpp"
 
 namespace {
@@ -23,7 +24,12 @@ void keep_streams() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  headscope::restart_with_best_settings(argv);
+  try {
+    headscope::restart_with_best_settings(argv);
+  } catch (const headscope::Error& error) {
+    std::cerr << "headscope: " << error.what() << "\n";
+    return 2;
+  }
   keep_streams();
   // With the signal ignored, writing beyond `ulimit -f` fails like writing to a full disk.
   std::signal(SIGXFSZ, SIG_IGN);

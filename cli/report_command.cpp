@@ -28,6 +28,7 @@ class ReportCommand : public Command {
     const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
     check_output_folder(directory.string());
     const OutputLock lock(directory.string());
+    check_figures_stay(directory.string());
     say_if_no_figures(directory.string());
     draw_results(results, directory.string(), figures_);
     if (pattern_tables_) write_pattern_tables(results, (directory / "tables").string());

@@ -3,6 +3,7 @@
 #include "base/utf8.hpp"
 #include "commands.hpp"
 #include "run_setup.hpp"
+#include "shell_text.hpp"
 #include "terminal.hpp"
 #include "usage_error.hpp"
 
@@ -96,7 +97,7 @@ class RunCommand : public Command {
     std::cerr << Terminal::error().note("shard " + std::to_string(run_.files.shard) + " of " +
                                         std::to_string(run_.files.n_shard) +
                                         " is finished; when all are: headscope merge " +
-                                        one_line(shard.folder().folder()) + " --output DIR");
+                                        shell_word(shard.folder().folder()) + " --output DIR");
   }
 
   RunOptions run_;

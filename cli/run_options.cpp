@@ -10,6 +10,7 @@
 #include "headscope/provenance.hpp"
 #include "registry.hpp"
 #include "shared_options.hpp"
+#include "shell_text.hpp"
 
 namespace headscope {
 namespace {
@@ -216,6 +217,12 @@ void RunOptions::restore(const std::string& json) {
   }
 }
 
+std::string resume_command_of(const std::string& folder, int shard, int n_shard) {
+  std::string text = "headscope run --output " + shell_word(folder);
+  if (n_shard > 1) text += " --shard " + std::to_string(shard) + "/" + std::to_string(n_shard);
+  return text + " --resume";
+}
+
 Error with_advice(const RunError& error, const RunOptions& options) {
   const auto advice = [&]() -> std::string {
     switch (error.obstacle()) {
@@ -226,9 +233,9 @@ Error with_advice(const RunError& error, const RunOptions& options) {
       case RunObstacle::abandoned_shard:
         break;
     }
-    return "; continue it with `--shard " + std::to_string(error.shard()) + "/" +
-           std::to_string(options.files.n_shard) + " --resume`, then this shard with `" +
-           options.resume_command() + "`";
+    return "; continue it with `" +
+           resume_command_of(options.output.folder, error.shard(), options.files.n_shard) +
+           "`, then this shard with `" + options.resume_command() + "`";
   };
   return Error(error.what() + advice());
 }

@@ -60,6 +60,9 @@ struct RunOptions {
   bool read_shard(const std::string& text);
 };
 
+/// The command that continues a shard with the options that it had; `--shard` only of several.
+std::string resume_command_of(const std::string& folder, int shard, int n_shard);
+
 /// The error with the options that help.
 Error with_advice(const RunError& error, const RunOptions& options);
 

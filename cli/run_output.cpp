@@ -10,12 +10,14 @@
 
 #include "base/utf8.hpp"
 #include "figures/drawing.hpp"
+#include "figures/gnuplot.hpp"
 #include "headscope/comparison.hpp"
 #include "headscope/error.hpp"
 #include "headscope/output_lock.hpp"
 #include "headscope/report.hpp"
 #include "registry.hpp"
 #include "report/head_table.hpp"
+#include "shell_text.hpp"
 #include "terminal.hpp"
 
 namespace headscope {
@@ -43,6 +45,11 @@ std::vector<Figure> figures_of(const Results& results,
   return figures;
 }
 
+std::string no_figures_text(const std::string& reason, const std::string& directory) {
+  return reason + ", so the report lacks figures; \"headscope report " + shell_word(directory) +
+         "\" draws them once gnuplot does";
+}
+
 }  // namespace
 
 void check_output_folder(const std::string& path) {
@@ -67,6 +74,14 @@ void check_output_folder(const std::string& path) {
 }
 
 void refuse_replacement(const std::string& path) {
+  for (const char* const name : {"report.html", "report.md"}) {
+    const fs::path file = fs::path(path) / name;
+    std::error_code ignored;
+    if (holds_results(path) || !fs::exists(file, ignored)) continue;
+    throw DataError(file.string(), "",
+                    "is not of a run, since no results.h5 is beside it; --force replaces it, or "
+                    "choose another folder");
+  }
   if (!holds_results(path)) return;
   throw DataError(path, "",
                   "holds the results of a finished run; --force replaces them, or choose another "
@@ -91,15 +106,24 @@ void write_run(const Results& results, const OutputOptions& output, Progress& pr
     if (!each.warning.empty()) std::cerr << Terminal::error().warning(each.warning);
   }
   if (!output.quiet) {
-    std::cout << one_line((fs::path(output.folder) / "report.html").string()) << "\n";
+    std::cout << Terminal::out().path((fs::path(output.folder) / "report.html").string());
   }
 }
 
 void say_if_no_figures(const std::string& directory) {
-  if (can_draw_figures()) return;
-  std::cerr << Terminal::error().note(
-      "gnuplot is not installed, so the report has no figures; once it is, `headscope report " +
-      one_line(directory) + "` draws them");
+  const std::string reason = why_no_figures();
+  if (!reason.empty()) std::cerr << Terminal::error().note(no_figures_text(reason, directory));
+}
+
+void check_figures_stay(const std::string& directory) {
+  const fs::path folder = fs::path(directory) / "figures";
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored) || fs::is_empty(folder, ignored)) return;
+  const std::string reason = why_no_figures();
+  if (reason.empty()) return;
+  throw DataError(
+      folder.string(), "",
+      "holds figures, which could not be drawn again: " + reason + "; nothing was changed");
 }
 
 void draw_results(const Results& results, const std::string& directory,
@@ -121,12 +145,19 @@ void draw_results(const Results& results, const std::string& directory,
   write_head_table(results, tables);
   const std::vector<Presentation> presentations = presentations_of(results);
   std::vector<DrawnFigure> figures;
-  if (can_draw_figures()) {
-    for (Figure& figure : figures_of(results, presentations)) {
-      figures.push_back(write_figure(std::move(figure), figure_folder, formats));
+  std::string reason = why_no_figures();
+  if (reason.empty()) {
+    try {
+      for (Figure& figure : figures_of(results, presentations)) {
+        figures.push_back(write_figure(std::move(figure), figure_folder, formats));
+      }
+    } catch (const DrawingError& error) {
+      reason = error.what();
+      std::cerr << Terminal::error().warning(reason);
     }
   }
-  write_report(results, presentations, figures, directory);
+  write_report(results, presentations, figures, directory,
+               reason.empty() ? "" : no_figures_text(reason, directory));
 }
 
 }  // namespace headscope

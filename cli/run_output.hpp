@@ -19,7 +19,7 @@ struct OutputOptions {
 /// @throws DataError naming the file or folder that is.
 void check_output_folder(const std::string& path);
 
-/// @throws DataError if the folder holds the results of a run.
+/// @throws DataError if the folder holds the results of a run, or a report without results.
 void refuse_replacement(const std::string& path);
 
 /// Says on stderr that the results in the folder will be replaced, if there are any.
@@ -34,8 +34,12 @@ void write_run(const Results& results, const OutputOptions& output, Progress& pr
 /// Says on stderr that figures cannot be drawn, where that is so.
 void say_if_no_figures(const std::string& directory);
 
-/// Writes tables, figures and report of a results file into `directory`, replacing older ones;
-/// without figures where they cannot be drawn.
+/// @throws DataError if figures cannot be drawn and the folder has some, which would be lost.
+void check_figures_stay(const std::string& directory);
+
+/// Writes tables, figures and report of a results file into `directory`, replacing older ones.
+/// Where a figure cannot be drawn, the report has those before it, and says why and what draws the
+/// others; so does stderr.
 /// @param figure_formats  svg is always drawn, for the report.
 void draw_results(const Results& results, const std::string& directory,
                   const std::vector<std::string>& figure_formats);

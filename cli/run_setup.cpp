@@ -69,20 +69,6 @@ void check_memory(const std::vector<MemoryPart>& parts, std::uint64_t limit) {
                    memory_text(limit) + " (" + list + ")");
 }
 
-/// OpenBLAS tries for ever to get memory that the system refuses it. A run that may reach the limit
-/// of its address space is therefore refused.
-void check_address_space(std::uint64_t bytes) {
-  // OpenBLAS's buffer, the heap's arena and the stack.
-  constexpr std::uint64_t bytes_per_thread = std::uint64_t{300} << 20;
-  const std::uint64_t needed =
-      bytes + static_cast<std::uint64_t>(blas::thread_count()) * bytes_per_thread;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= needed) return;
-  throw UsageError("address space: expected a limit (ulimit -v) of at least " +
-                   memory_text(needed) + " for " + std::to_string(blas::thread_count()) +
-                   " threads, got " + memory_text(limit.rlim_cur) + "; --threads takes fewer");
-}
-
 /// Checks --memory, and the limit of the address space, against documents as long as the model's
 /// context.
 void check_memory_of(const RunOptions& options, const ModelConfig& config, std::uint64_t weights,
@@ -108,6 +94,18 @@ Model load_checked_model(const RunOptions& options) {
 }
 
 }  // namespace
+
+void check_address_space(std::uint64_t bytes) {
+  // OpenBLAS's buffer, the heap's arena and the stack.
+  constexpr std::uint64_t bytes_per_thread = std::uint64_t{300} << 20;
+  const auto n_thread = static_cast<std::size_t>(blas::thread_count());
+  const std::uint64_t needed = bytes + n_thread * bytes_per_thread;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= needed) return;
+  throw UsageError("address space: expected a limit (ulimit -v) of at least " +
+                   memory_text(needed) + " for " + count_text(n_thread, "thread") + ", got " +
+                   memory_text(limit.rlim_cur) + (n_thread > 1 ? "; --threads takes fewer" : ""));
+}
 
 RunSetup::RunSetup(const RunOptions& options)
     : options_(with_threads_set(options)),

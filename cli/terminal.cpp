@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/label_text.hpp"
+#include "base/utf8.hpp"
 
 namespace headscope {
 namespace {
@@ -93,6 +94,10 @@ std::string Terminal::labelled(const std::string& label, std::size_t width,
   const std::size_t indent = fits ? width : below;
   const std::string lines = paragraph(text, label + blanks, std::string(indent, ' '));
   return bold(label) + lines.substr(label.size());
+}
+
+std::string Terminal::path(const std::string& path) const {
+  return (is_terminal_ ? one_line(path) : path) + "\n";
 }
 
 std::string Terminal::note(const std::string& text) const {

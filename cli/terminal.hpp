@@ -29,6 +29,9 @@ class Terminal {
   /// paragraph on a terminal, one line elsewhere.
   std::string labelled(const std::string& label, std::size_t width, const std::string& text) const;
 
+  /// A path as a line: its own bytes, for scripts; on a terminal without control characters.
+  std::string path(const std::string& path) const;
+
   /// `headscope: text` as a line; as wide as the terminal, where there is one.
   std::string note(const std::string& text) const;
   std::string warning(const std::string& text) const;

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The whole study: stories, trainings, Headscope's look at them, retraining, noise; then results.h5 and figures.
 
-    data/study/run_study.py --work out/study --headscope build/cli/headscope --torch-python python3
+    data/study/run_study.py --work out/study --headscope build/headscope --torch-python python3
 
 Every finished training leaves its numbers in --trainings/NAME.json; what has such a file is not made again. Kill it at any time and
 start it again, also on another machine: training goes on from its last checkpoint in --work, if there is one. Without --headscope

@@ -20,10 +20,12 @@ std::vector<Finding> findings(const Results& results, const std::vector<Descript
 ///
 /// @param presentations  of the groups, in the order of the report.
 /// @param figures        with their SVG; `report.md` links it as `figures/{name}.svg`.
+/// @param warning        a sentence shown before the summary's others; may be empty.
 /// @throws DataError if a figure has no SVG or a report cannot be written; no half-written report
 /// is left.
 void write_report(const Results& results, const std::vector<Presentation>& presentations,
-                  const std::vector<DrawnFigure>& figures, const std::string& directory);
+                  const std::vector<DrawnFigure>& figures, const std::string& directory,
+                  const std::string& warning = "");
 
 /// Writes the HTML page alone, with the panel of one head open beside it.
 /// @param title   the page's heading.

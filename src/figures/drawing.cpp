@@ -7,9 +7,12 @@
 #include <sstream>
 #include <string>
 
-namespace headscope {
+#include "figures/gnuplot.hpp"
 
-bool can_draw_figures() {
+namespace headscope {
+namespace {
+
+bool is_installed() {
   const char* const path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "");
   for (std::string folder; std::getline(folders, folder, ':');) {
@@ -20,6 +23,14 @@ bool can_draw_figures() {
     }
   }
   return false;
+}
+
+}  // namespace
+
+std::string why_no_figures() {
+  if (!is_installed()) return "gnuplot is not installed";
+  const std::string complaint = gnuplot_complaint();
+  return complaint.empty() ? "" : "gnuplot does not start (" + complaint + ")";
 }
 
 }  // namespace headscope

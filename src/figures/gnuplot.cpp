@@ -14,6 +14,7 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/utf8.hpp"
 #include "headscope/error.hpp"
@@ -22,7 +23,7 @@ namespace headscope {
 namespace {
 
 [[noreturn]] void fail(const std::string& expected, int code) {
-  throw Error("gnuplot: expected " + expected + ", got " + std::strerror(code));
+  throw DrawingError("gnuplot: expected " + expected + ", got " + std::strerror(code));
 }
 
 /// An unnamed file for the output of a child process.
@@ -116,6 +117,25 @@ std::string complaint(const std::string& output) {
   return first.empty() ? "no message" : first;
 }
 
+constexpr int seconds_to_start = 20;
+
+struct Output {
+  std::optional<int> status;  // nothing if the process had to be killed
+  std::string picture, messages;
+
+  bool is_success() const { return status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0; }
+};
+
+Output run_in(const std::string& directory, std::vector<std::string> words, int seconds) {
+  const MemoryFile picture, messages;
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const std::optional<int> status =
+      wait_for(spawn_in(directory, arguments.data(), picture, messages), seconds);
+  return {status, picture.read(), messages.read()};
+}
+
 }  // namespace
 
 std::string gnuplot_string(std::string_view text) {
@@ -143,22 +163,24 @@ std::string gnuplot_number(double value) {
   return std::string(buffer, end);
 }
 
+std::string gnuplot_complaint() {
+  const Output output = run_in(".", {"gnuplot", "--version"}, seconds_to_start);
+  return output.is_success() ? "" : complaint(output.messages);
+}
+
 std::string run_gnuplot(const std::string& directory, const std::string& script,
                         const std::string& format, int seconds) {
-  const MemoryFile picture, messages;
-  std::string words[] = {"gnuplot", "-d", "-c", script, format, "/dev/stdout"};
-  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(),
-                       words[4].data(), words[5].data(), nullptr};
-  const std::optional<int> status =
-      wait_for(spawn_in(directory, arguments, picture, messages), seconds);
-  if (!status) {
-    throw Error(script + ": expected gnuplot to end within " + std::to_string(seconds) +
-                " s, it did not");
+  Output output =
+      run_in(directory, {"gnuplot", "-d", "-c", script, format, "/dev/stdout"}, seconds);
+  if (!output.status) {
+    throw DrawingError(script + ": expected gnuplot to end within " + std::to_string(seconds) +
+                       " s, it did not");
   }
-  if (!WIFEXITED(*status) || WEXITSTATUS(*status) != 0) {
-    throw Error(script + ": expected gnuplot to draw it, got: " + complaint(messages.read()));
+  if (!output.is_success()) {
+    throw DrawingError(script +
+                       ": expected gnuplot to draw it, got: " + complaint(output.messages));
   }
-  return picture.read();
+  return std::move(output.picture);
 }
 
 }  // namespace headscope

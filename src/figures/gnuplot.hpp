@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "headscope/error.hpp"
+
 namespace headscope {
 
 /// A gnuplot string constant that stands for `one_line(text)`; nothing in it is substituted or run.
@@ -11,11 +13,22 @@ std::string gnuplot_string(std::string_view text);
 /// A number as gnuplot reads it, exact; `NaN` if it is not finite.
 std::string gnuplot_number(double value);
 
+/// gnuplot does not draw a figure. @see run_gnuplot
+class DrawingError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// What is wrong with the gnuplot on PATH: the first line that `gnuplot --version` says when it
+/// fails. Empty if it runs. @throws DrawingError if there is none.
+std::string gnuplot_complaint();
+
 /// Runs `gnuplot -d -c {script} {format} {output}` in `directory`: no shell, no start-up file of
 /// the user. The output is kept in memory: gnuplot does not notice a full disk.
-/// @param seconds  killed after this time.
-/// @return         what the script drew.
-/// @throws Error   if gnuplot is missing, fails or takes too long; with its first line of output.
+/// @param seconds        killed after this time.
+/// @return               what the script drew.
+/// @throws DrawingError  if gnuplot is missing, fails or takes too long; with its first line of
+/// output.
 std::string run_gnuplot(const std::string& directory, const std::string& script,
                         const std::string& format, int seconds);
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -21,16 +22,18 @@ DataError cannot_write(const std::string& path, const std::string& reason) {
   return DataError(path, "", "cannot be written: " + reason);
 }
 
+const std::string holder_mark = "process ";
+
 std::string this_process() {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  return "process " + std::to_string(::getpid()) + " on " + host.data();
+  return holder_mark + std::to_string(::getpid()) + " on " + host.data();
 }
 
 std::string content_of(int descriptor) {
   std::array<char, 512> text{};
   const ssize_t size = ::pread(descriptor, text.data(), text.size(), 0);
-  return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : "another process";
+  return std::string(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
 }
 
 // A link in the lock's place would have its target overwritten.
@@ -71,20 +74,24 @@ OutputLock::OutputLock(const std::string& folder, const std::string& name)
       ::close(descriptor_);
       throw cannot_write(path_, "it is not a file of its own");
     }
-    if (is_held(descriptor_)) {
-      const std::string holder = content_of(descriptor_);
+    const std::string holder = content_of(descriptor_);
+    if (!holder.empty() && !holder.starts_with(holder_mark)) {
       ::close(descriptor_);
-      throw DataError(
-          folder, "",
-          "is being written by " + holder + "; wait until it ends, or choose another folder");
+      throw cannot_write(path_, "it holds something else than a lock");
+    }
+    if (is_held(descriptor_)) {
+      ::close(descriptor_);
+      throw DataError(folder, "",
+                      "is being written by " + (holder.empty() ? "another process" : holder) +
+                          "; wait until it ends, or choose another folder");
     }
     if (::fstat(descriptor_, &status) == 0 && status.st_nlink > 0) break;
     ::close(descriptor_);
   }
   // Only for the message above, so a full disk does not matter.
-  const std::string holder = this_process();
+  const std::string text = this_process();
   static_cast<void>(::ftruncate(descriptor_, 0) != 0 ||
-                    ::pwrite(descriptor_, holder.data(), holder.size(), 0) < 0);
+                    ::pwrite(descriptor_, text.data(), text.size(), 0) < 0);
 }
 
 OutputLock::~OutputLock() {

@@ -47,6 +47,16 @@ bool lock(int descriptor) {
   return ::fstat(descriptor, &status) == 0 && status.st_nlink > 0;
 }
 
+// Whether a name is a beginning and two numbers, as PendingFile makes it.
+bool is_temporary(std::string_view name, std::string_view beginning) {
+  if (!name.starts_with(beginning)) return false;
+  const std::string_view rest = name.substr(beginning.size());
+  const std::size_t dash = rest.find('-');
+  return dash != 0 && dash != rest.npos && dash + 1 < rest.size() &&
+         rest.find_first_not_of("0123456789-") == rest.npos &&
+         rest.find('-', dash + 1) == rest.npos;
+}
+
 void sync_folder(const fs::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -104,7 +114,7 @@ void remove_leftovers(const std::string& path) {
   std::error_code failure;
   fs::directory_iterator entry(folder_of(path), failure);
   for (; !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
-    if (!entry->path().filename().string().starts_with(beginning)) continue;
+    if (!is_temporary(entry->path().filename().string(), beginning)) continue;
     const int descriptor =
         ::open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) continue;

@@ -1,6 +1,7 @@
 #include "model/model_files.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -13,6 +14,24 @@ namespace headscope {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// The folder's only file with an ending that PyTorch, llm.c or llama.cpp gives to models.
+std::optional<std::string> lone_file_of_another_program(const std::string& folder) {
+  constexpr std::array<std::string_view, 5> endings{".pt", ".pth", ".ckpt", ".bin", ".gguf"};
+  std::optional<std::string> found;
+  std::error_code failure;
+  fs::directory_iterator entry(folder, failure);
+  for (; !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
+    if (std::ranges::find(endings, entry->path().extension().string()) == endings.end()) continue;
+    if (found) return std::nullopt;
+    found = entry->path().string();
+  }
+  return found;
+}
+
+}  // namespace
+
 std::optional<std::string> model_file_in(const std::string& folder) {
   for (const char* const name : {"model.safetensors", "model.safetensors.index.json", "tf_model.h5",
                                  "pytorch_model.bin", "pytorch_model.bin.index.json"}) {
@@ -23,7 +42,7 @@ std::optional<std::string> model_file_in(const std::string& folder) {
       return file.string();
     }
   }
-  return std::nullopt;
+  return lone_file_of_another_program(folder);
 }
 
 /// The name of a model on the Hugging Face hub that a path may be meant to be; empty if none.

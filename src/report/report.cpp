@@ -117,8 +117,10 @@ void write_head_page(const Results& results, const std::vector<Presentation>& pr
 }
 
 void write_report(const Results& results, const std::vector<Presentation>& presentations,
-                  const std::vector<DrawnFigure>& figures, const std::string& directory) {
-  const ReportContent content{results, presentations, figures};
+                  const std::vector<DrawnFigure>& figures, const std::string& directory,
+                  const std::string& warning) {
+  ReportContent content{results, presentations, figures};
+  content.descriptions.emplace_back().warning = warning;
   PendingFile html((fs::path(directory) / "report.html").string());
   PendingFile markdown((fs::path(directory) / "report.md").string());
   html.append(html_report(content));

@@ -8,6 +8,7 @@
 #include "base/utf8.hpp"
 #include "files/pending_file.hpp"
 #include "headscope/error.hpp"
+#include "headscope/head_types.hpp"
 #include "headscope/results.hpp"
 #include "results/long_table.hpp"
 
@@ -141,7 +142,8 @@ void write_tables(const Results& results, const std::string& directory) {
     return has_table(table) && !is_one_table(table.group());
   });
   std::vector<const ResultsGroup*> examples;
-  std::vector<std::string> names{head_table_name};
+  std::vector<std::string> names;
+  if (head_shape(results)) names.emplace_back(head_table_name);
   for (const LongTable& table : tables) names.push_back(table_file_name(table));
   for (const ResultsGroup& group : results.groups) {
     if (!is_one_table(group)) continue;

@@ -11,7 +11,6 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -21,7 +20,8 @@ import xarray as xr
 
 STUDY = pathlib.Path(__file__).resolve().parents[2] / "data" / "study"
 
-sys.path.insert(0, str(STUDY))
+sys.path[:0] = [str(STUDY), str(pathlib.Path(__file__).resolve().parents[1] / "support")]
+import children  # noqa: E402
 import family  # noqa: E402
 import losses  # noqa: E402
 import measure  # noqa: E402
@@ -149,7 +149,7 @@ def run_notebook(results):
     notebooks = STUDY.parents[1] / "notebooks"
     cells = json.loads((notebooks / "08_why_many_heads.ipynb").read_text(encoding="utf-8"))["cells"]
     code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    done = subprocess.run([sys.executable, "-W", "ignore::RuntimeWarning", "-c", code], cwd=notebooks, capture_output=True, text=True,
+    done = children.run([sys.executable, "-W", "ignore::RuntimeWarning", "-c", code], cwd=notebooks, capture_output=True, text=True,
                           env=os.environ | {"MPLBACKEND": "agg", "HEADSCOPE_STUDY": str(results)})
     return done.stderr if done.returncode else ""
 
@@ -292,7 +292,7 @@ class Measures(unittest.TestCase):
 @unittest.skipUnless(TORCH_PYTHON, "PyTorch is not installed: nothing is trained")
 class Training(unittest.TestCase):
     def test_kernels_steps_and_resuming(self):
-        done = subprocess.run([TORCH_PYTHON, "-m", "unittest", "-q", "check_training"], capture_output=True, text=True, cwd=pathlib.Path(__file__).parent)
+        done = children.run([TORCH_PYTHON, "-m", "unittest", "-q", "check_training"], capture_output=True, text=True, cwd=pathlib.Path(__file__).parent)
         self.assertEqual(done.returncode, 0, done.stderr)
 
     @unittest.skipUnless(PROGRAM, "HEADSCOPE_PROGRAM is not set: the study is not run")
@@ -301,7 +301,7 @@ class Training(unittest.TestCase):
             work = pathlib.Path(folder)
             command = [sys.executable, str(STUDY / "run_study.py"), "--tiny", "--work", folder, "--headscope", PROGRAM, "--torch-python", TORCH_PYTHON,
                        "--trainings", str(work / "trainings"), "--jobs", "2"]
-            done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+            done = children.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
             self.assertEqual(done.returncode, 0, done.stderr)
             wanted = {training.name for training in family.every_training(family.TINY)}
             self.assertEqual({path.stem for path in (work / "trainings").glob("*.json")}, wanted)
@@ -314,7 +314,7 @@ class Training(unittest.TestCase):
             # A second start makes nothing again: the models are gone and are not missed.
             before = {path.name: path.stat().st_mtime_ns for path in (work / "trainings").iterdir()}
             (work / "models").rename(work / "models-away")
-            done = subprocess.run(command, capture_output=True, text=True)
+            done = children.run(command, capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(before, {path.name: path.stat().st_mtime_ns for path in (work / "trainings").iterdir()})
             self.assertFalse((work / "models").exists())

@@ -140,12 +140,18 @@ TEST_F(Hdf5File, UnwritablePlacesAreNamed) {
 
 TEST_F(Hdf5File, WhatAKilledWriterLeftIsRemovedButNotWhatOneAtWorkHas) {
   std::ofstream(path_ + ".part-1-0") << "half";
+  // Names that no writer gives.
+  for (const char* const own : {".part-mine", ".part-1", ".part-1-", ".part--1", ".part-1-0-2"}) {
+    std::ofstream(path_ + own) << "the user's";
+  }
   OutputFile first(path_);
   OutputFile second(path_);
-  EXPECT_THAT(folder_.files(), testing::SizeIs(2));
+  EXPECT_THAT(folder_.files(), testing::SizeIs(7));
   first.publish();
   second.publish();
-  EXPECT_THAT(folder_.files(), ElementsAre("file.h5"));
+  EXPECT_THAT(folder_.files(), testing::UnorderedElementsAre(
+                                   "file.h5", "file.h5.part-mine", "file.h5.part-1",
+                                   "file.h5.part-1-", "file.h5.part--1", "file.h5.part-1-0-2"));
 }
 
 TEST_F(Hdf5File, RequestsThatDoNotFitAreNamed) {

@@ -7,7 +7,6 @@ import base64
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -18,13 +17,14 @@ import numpy as np
 BINARY = sys.argv.pop(1)
 FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MODEL = os.path.join(os.path.dirname(FOLDER), "data", "default-model.h5")
-sys.path.insert(0, os.path.join(FOLDER, "reference"))
+sys.path[:0] = [os.path.join(FOLDER, folder) for folder in ("reference", "support")]
+import children
 import plain_gpt2
 SENTENCE = "The cat sat on the mat. The cat sat"
 
 
 def run(*arguments):
-    return subprocess.run([BINARY, *arguments], check=True, capture_output=True, text=True).stdout
+    return children.run([BINARY, *arguments], check=True, capture_output=True, text=True).stdout
 
 
 class Attend(unittest.TestCase):

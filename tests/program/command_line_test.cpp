@@ -254,6 +254,15 @@ TEST(CommandLine, ModelsAndValuesThatAreNotThereComeWithAHint) {
   test::write_file(adapter.file("adapter_config.json"), "{}");
   EXPECT_THAT(run_headscope({"inspect", adapter.path()}).err,
               HasSubstr("expected a model, got a PEFT adapter"));
+  const test::TemporaryDirectory nano_gpt;
+  test::write_file(nano_gpt.file("ckpt.pt"), "\x80\x02}q");
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"inspect", nano_gpt.path()},
+        {"run", "--model", nano_gpt.path(), "--output", "x"}}) {
+    EXPECT_THAT(
+        run_headscope(arguments).err,
+        HasSubstr("ckpt.pt: expected an HDF5 or safetensors file, got a PyTorch checkpoint"));
+  }
   EXPECT_THAT(run_headscope({"run", "--analyses", "pruning,atention", "--output", "x"}).err,
               HasSubstr("; got \"atention\"; did you mean attention?\n"));
 }
@@ -270,16 +279,52 @@ TEST(CommandLine, WithoutGnuplotARunHasAllButFigures) {
       without({"run", "--model", HEADSCOPE_PROJECT_DIR "/data/planted-model.h5", "--analyses",
                "parameters", "--nulls", "1", "--output", out});
   ASSERT_EQ(finished.exit_status, 0) << finished.err;
-  EXPECT_THAT(
-      finished.err,
-      HasSubstr("headscope: gnuplot is not installed, so the report has no figures; once it "
-                "is, `headscope report " +
-                out + "` draws them\n"));
-  EXPECT_TRUE(fs::exists(out + "/report.html"));
+  EXPECT_THAT(finished.err,
+              HasSubstr("headscope: gnuplot is not installed, so the report lacks figures; "
+                        "\"headscope report " +
+                        out + "\" draws them once gnuplot does\n"));
+  for (const char* const report : {"/report.html", "/report.md"}) {
+    EXPECT_THAT(test::read_file(out + report), HasSubstr("gnuplot is not installed")) << report;
+  }
   EXPECT_FALSE(fs::is_empty(out + "/tables"));
   EXPECT_TRUE(fs::is_empty(out + "/figures"));
   ASSERT_EQ(run_headscope({"report", out, "--figures", "svg"}).exit_status, 0);
   EXPECT_FALSE(fs::is_empty(out + "/figures"));
+  EXPECT_THAT(test::read_file(out + "/report.md"), Not(HasSubstr("gnuplot is not installed")));
+  const std::string report = test::read_file(out + "/report.html");
+  const test::Finished refused = without({"report", out});
+  EXPECT_EQ(refused.exit_status, 1);
+  EXPECT_EQ(refused.err, "headscope: " + out +
+                             "/figures: holds figures, which could not be drawn again: gnuplot is "
+                             "not installed; nothing was changed\n");
+  EXPECT_FALSE(fs::is_empty(out + "/figures"));
+  EXPECT_EQ(test::read_file(out + "/report.html"), report);
+}
+
+TEST(CommandLine, AGnuplotThatFailsCostsTheFiguresAlone) {
+  const TemporaryDirectory directory;
+  const std::string gnuplot = directory.file("gnuplot");
+  const auto with = [&](const std::string& script, const std::string& out) {
+    std::ofstream(gnuplot) << "#!/bin/sh\n" << script;
+    fs::permissions(gnuplot, fs::perms::owner_all);
+    std::vector<std::string> call{"env", "PATH=" + directory.path()};
+    for (const std::string& word : test::headscope_call(
+             {"run", "--model", HEADSCOPE_PROJECT_DIR "/data/planted-model.h5", "--analyses",
+              "parameters", "--nulls", "1", "--quiet", "--output", out}))
+      call.push_back(word);
+    return test::run_program(call);
+  };
+  const std::string never = directory.file("never"), later = directory.file("later");
+  const Finished at_start = with("echo gnuplot: libgd.so.3 is missing >&2\nexit 127\n", never);
+  EXPECT_EQ(at_start.exit_status, 0) << at_start.err;
+  EXPECT_THAT(test::read_file(never + "/report.md"),
+              HasSubstr("gnuplot does not start (gnuplot: libgd.so.3 is missing)"));
+  const Finished at_figure =
+      with("[ \"$1\" = --version ] && exit 0\necho out of colours >&2\nexit 1\n", later);
+  EXPECT_EQ(at_figure.exit_status, 0) << at_figure.err;
+  EXPECT_THAT(at_figure.err, HasSubstr("expected gnuplot to draw it, got: out of colours"));
+  EXPECT_THAT(test::read_file(later + "/report.html"), HasSubstr("out of colours"));
+  EXPECT_FALSE(fs::is_empty(later + "/tables"));
 }
 
 TEST(CommandLine, ReportRedrawsWithoutTheModel) {

@@ -5,12 +5,14 @@
 
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import unittest
 
 import h5py
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import children  # noqa: E402
 
 BINARY = sys.argv.pop(1)
 DATA = pathlib.Path(__file__).resolve().parents[2] / "data"
@@ -20,7 +22,7 @@ class DefaultModel(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([BINARY, "run", "--analyses", "classification", "--bootstrap", "20", "--figures", "svg", "--quiet",
+            children.run([BINARY, "run", "--analyses", "classification", "--bootstrap", "20", "--figures", "svg", "--quiet",
                             "--output", folder], check=True)
             with h5py.File(os.path.join(folder, "results.h5")) as results:
                 group = results["classification"]

@@ -263,8 +263,8 @@ TEST(Shards, DoNotWaitForAShardThatDied) {
   EXPECT_EQ(finished.exit_status, 1);
   EXPECT_THAT(finished.err,
               HasSubstr("headscope: no process runs shard 2 any more, whose pass 1 is missing; "
-                        "continue it with `--shard 2/2 --resume`, then this shard with `headscope "
-                        "run "));
+                        "continue it with `headscope run --output " +
+                        output + " --shard 2/2 --resume`, then this shard with `headscope run "));
   EXPECT_THAT(finished.err, HasSubstr(" --shard 1/2 --wait --resume`\n"));
 }
 
@@ -318,6 +318,20 @@ TEST(OutputFolder, LockOverwritesNoFileOfTheUser) {
   refused("it is a symbolic link");
   fs::create_hard_link(own, output + "/.lock");
   refused("it is not a file of its own");
+  test::write_file(output + "/.lock", "notes");
+  refused("it holds something else than a lock");
+}
+
+TEST(OutputFolder, KeepsAReportThatIsNotOfARun) {
+  const TemporaryDirectory folder;
+  const std::string output = folder.file("out"), own = output + "/report.html";
+  fs::create_directories(output);
+  test::write_file(own, "mine");
+  const Finished finished = run_resumable(output);
+  EXPECT_EQ(finished.exit_status, 1);
+  EXPECT_THAT(finished.err, HasSubstr(own + ": is not of a run, since no results.h5 is beside it; "
+                                            "--force replaces it, or choose another folder\n"));
+  EXPECT_EQ(test::read_file(own), "mine");
 }
 
 TEST(OutputFolder, KeepsTheTablesOfTheUser) {

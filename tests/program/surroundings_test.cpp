@@ -10,11 +10,13 @@
 #include <thread>
 
 #include "base/cgroup.hpp"
+#include "base/utf8.hpp"
 #include "figures/gnuplot.hpp"
 #include "headscope/blas.hpp"
 #include "headscope/error.hpp"
 #include "headscope/results.hpp"
 #include "run_options.hpp"
+#include "shell_text.hpp"
 #include "support/message_of.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
@@ -53,12 +55,15 @@ Words weights_run(const std::string& output) {
 
 TEST(Surroundings, MemoryThatThreadsDoNotGetIsAnError) {
   const TemporaryDirectory folder;
-  const Finished finished =
-      run_after("export LD_PRELOAD=" HEADSCOPE_NO_THREAD_MEMORY,
-                {"run", "--analyses", "pruning", "--max-documents", "2", "--threads", "2",
-                 "--quiet", "--output", folder.file("out")});
-  EXPECT_EQ(finished.exit_status, 1);
-  EXPECT_EQ(finished.err, "headscope: not enough memory\n");
+  for (const Words& analysis : {Words{"pruning"}, Words{"pruning", "--precision", "fast"},
+                                Words{"paths", "--task-pairs", "20"}}) {
+    Words arguments{"run",      "--max-documents",  "2",         "--threads", "2", "--quiet",
+                    "--output", folder.file("out"), "--analyses"};
+    arguments.insert(arguments.end(), analysis.begin(), analysis.end());
+    const Finished finished = run_after("export LD_PRELOAD=" HEADSCOPE_NO_THREAD_MEMORY, arguments);
+    EXPECT_EQ(finished.exit_status, 1) << analysis.front();
+    EXPECT_EQ(finished.err, "headscope: not enough memory\n") << analysis.front();
+  }
 }
 
 TEST(Surroundings, ThreadsOfOpenBlasDoNotHangWhereMemoryIsLimited) {
@@ -128,6 +133,9 @@ TEST(Surroundings, ARunSaysItsThreads) {
   std::erase(arguments, "--quiet");
   EXPECT_THAT(run_after("export OMP_NUM_THREADS=1", arguments).err,
               HasSubstr("headscope: 1 thread: OMP_NUM_THREADS\n"));
+  arguments.push_back("--force");
+  EXPECT_THAT(run_after("unset OMP_NUM_THREADS; export OMP_THREAD_LIMIT=1", arguments).err,
+              HasSubstr("headscope: 1 thread: "));
 }
 
 void write_below(const fs::path& file, const std::string& text) {
@@ -176,6 +184,33 @@ TEST(Surroundings, NamesThatAreNotUtf8AreTakenAndRecorded) {
   EXPECT_THAT(text("model_path"), EndsWith("/caf\\xE9.h5"));
   EXPECT_THAT(text("options"), HasSubstr("/caf\\\\xE9.h5\""));
   EXPECT_THAT(text("command_line"), HasSubstr("/caf\\xE9.h5"));
+  std::erase(arguments, "--quiet");
+  arguments.push_back("--force");
+  EXPECT_EQ(test::run_headscope(arguments).out, output + "/report.html\n");
+}
+
+TEST(ShellWord, IsReadBackByAShellToTheByte) {
+  for (const std::string word : {"out", "", "a b", "it's", "caf\xE9",
+                                 "\xE9"
+                                 "9",
+                                 "new\nline", "'\xFF'\\", "$HOME*"}) {
+    const std::string text = shell_word(word);
+    EXPECT_EQ(test::run_program({"bash", "-c", "printf %s " + text}).out, word) << text;
+    EXPECT_EQ(one_line(text), text);
+  }
+}
+
+TEST(Surroundings, AttendDoesNotHangWhereMemoryIsLimited) {
+  const TemporaryDirectory folder;
+  for (const char* const limit : {"150000", "230000"}) {
+    const Finished finished =
+        run_after("ulimit -v " + std::string(limit),
+                  {"attend", "The cat sat", "--threads", "1", "--output", folder.file("a.html")});
+    EXPECT_NE(finished.exit_status, 0) << limit;
+    EXPECT_THAT(finished.err,
+                AllOf(HasSubstr("headscope: address space: expected a limit (ulimit -v)"),
+                      HasSubstr(" for 1 thread, got ")));
+  }
 }
 
 TEST(Surroundings, NamesThatAreNotUtf8AreRestoredToTheByte) {

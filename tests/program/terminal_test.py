@@ -17,7 +17,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-from children import ending_with_parent
+import children
 
 BINARY = sys.argv.pop(1)
 PAGE = Path(tempfile.gettempdir()) / f"terminal_test-{os.getpid()}.html"
@@ -25,7 +25,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 
 def output(*arguments):
-    return subprocess.run([BINARY, *arguments], check=True, capture_output=True, text=True).stdout
+    return children.run([BINARY, *arguments], check=True, capture_output=True, text=True).stdout
 
 
 def on_terminal(columns, *arguments, stream="stderr", **environment):
@@ -34,7 +34,7 @@ def on_terminal(columns, *arguments, stream="stderr", **environment):
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: end}
     process = subprocess.Popen([BINARY, *arguments], **streams, env=dict({"TERM": "xterm"}, **os.environ) | environment,
-                               preexec_fn=ending_with_parent())
+                               preexec_fn=children.ending_with_parent())
     os.close(end)
     written = b""
     while True:
@@ -127,7 +127,7 @@ class Text(unittest.TestCase):
 
     def test_says_the_same_words_at_every_width(self):
         for stream, *arguments in self.SHOWN:
-            ended = subprocess.run([BINARY, *arguments], capture_output=True, text=True)
+            ended = children.run([BINARY, *arguments], capture_output=True, text=True)
             plain = getattr(ended, stream)
             self.assertNotIn("\x1b", plain)
             if stream == "stderr":

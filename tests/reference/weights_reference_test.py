@@ -9,12 +9,14 @@ missing or differs.
 """
 
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 import h5py
 import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import children  # noqa: E402
 
 # Composition uses float32 products; everything else is double on both sides.
 RELATIVE = 1e-5
@@ -326,7 +328,7 @@ def check(binary, model, output, fold):
     command = [binary, "run", "--model", str(model.path), "--analyses", "parameters,circuits",
                "--output", str(output), "--seed", str(SEED), "--nulls", str(N_NULL), "--quiet",
                "--figures", "svg"]
-    subprocess.run(command + ([] if fold else ["--no-fold"]), check=True)
+    children.run(command + ([] if fold else ["--no-fold"]), check=True)
     n = 0
     with h5py.File(output / "results.h5") as results:
         for group, expected in (("parameters", parameters(model)),

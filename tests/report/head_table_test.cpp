@@ -50,8 +50,12 @@ TEST(HeadTable, HasARowPerHeadWithItsTypesAndAllScores) {
 
 TEST(HeadTable, IsNotWrittenWithoutHeads) {
   const test::TemporaryDirectory folder;
+  write_tables({}, folder.path());
   write_head_table({}, folder.path());
   EXPECT_FALSE(std::filesystem::exists(folder.file("heads.csv")));
+  test::write_file(folder.file("heads.csv"), "the user's");
+  remove_tables(folder.path(), {});
+  EXPECT_EQ(test::read_file(folder.file("heads.csv")), "the user's");
 }
 
 }  // namespace

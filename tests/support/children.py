@@ -3,6 +3,7 @@
 import ctypes
 import os
 import signal
+import subprocess
 
 LIBC = ctypes.CDLL(None)
 PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of linux/prctl.h
@@ -21,3 +22,8 @@ def ending_with_parent(first=None):
             os._exit(127)
 
     return prepare
+
+
+def run(command, **options):
+    """subprocess.run, but the child ends with this process."""
+    return subprocess.run(command, preexec_fn=ending_with_parent(), **options)
