@@ -145,10 +145,6 @@ void VocabularyDraw::choose(Column& column, std::span<const SequenceBatch::Predi
     column.weights.push_back(static_cast<float>(weight));
     column.logits.push_back(std::log(p[entry]));
   };
-  if (column.predictions.empty()) {
-    std::fill_n(p, d_vocab, 0.0F);
-    return;
-  }
   std::vector<float> sorted(p, p + d_vocab);
   const Index n_probable = std::min(sample.n_probable, d_vocab);
   const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(n_probable) - 1;
@@ -200,7 +196,6 @@ std::vector<TokenLoss> VocabularyDraw::losses(
 #pragma omp for schedule(dynamic)
     for (Index t = 0; t < n_clean; ++t) {
       const Column& column = columns_[t];
-      if (column.predictions.empty()) continue;
       const Index n_entry = column.entries.size();
       const blas::ConstView changes(D.data + t * D.stride, d_model, n_variant, D.stride * n_clean);
       Matrix d = buffers.differences.matrix(n_entry, n_variant);
