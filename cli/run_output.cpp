@@ -14,6 +14,7 @@
 #include "headscope/error.hpp"
 #include "headscope/output_lock.hpp"
 #include "headscope/report.hpp"
+#include "parallel.hpp"
 #include "registry.hpp"
 #include "report/head_table.hpp"
 #include "terminal.hpp"
@@ -120,13 +121,15 @@ void draw_results(const Results& results, const std::string& directory,
   write_tables(results, tables);
   write_head_table(results, tables);
   const std::vector<Presentation> presentations = presentations_of(results);
-  std::vector<DrawnFigure> figures;
+  std::vector<DrawnFigure> drawn;
   if (can_draw_figures()) {
-    for (Figure& figure : figures_of(results, presentations)) {
-      figures.push_back(write_figure(std::move(figure), figure_folder, formats));
-    }
+    std::vector<Figure> figures = figures_of(results, presentations);
+    drawn.resize(figures.size());
+    parallel_for(figures.size(), [&](std::size_t i) {
+      drawn[i] = write_figure(std::move(figures[i]), figure_folder, formats);
+    });
   }
-  write_report(results, presentations, figures, directory);
+  write_report(results, presentations, drawn, directory);
 }
 
 }  // namespace headscope
