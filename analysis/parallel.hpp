@@ -7,7 +7,7 @@
 namespace headscope {
 
 /// Runs body(0) to body(count - 1) on all threads, in any order.
-/// @throws the first error that a body threw, after all calls have ended.
+/// @throws the first error that a body threw, after all calls that had begun; no others begin.
 void parallel_for(std::size_t count, const std::function<void(std::size_t index)>& body);
 
 /// The same, also passing the number of the calling worker, below worker_count(). A worker makes

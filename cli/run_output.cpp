@@ -15,6 +15,7 @@
 #include "headscope/error.hpp"
 #include "headscope/output_lock.hpp"
 #include "headscope/report.hpp"
+#include "parallel.hpp"
 #include "registry.hpp"
 #include "report/head_table.hpp"
 #include "shell_text.hpp"
@@ -144,19 +145,22 @@ void draw_results(const Results& results, const std::string& directory,
   write_tables(results, tables);
   write_head_table(results, tables);
   const std::vector<Presentation> presentations = presentations_of(results);
-  std::vector<DrawnFigure> figures;
+  std::vector<DrawnFigure> drawn;
   std::string reason = why_no_figures();
   if (reason.empty()) {
+    std::vector<Figure> figures = figures_of(results, presentations);
+    drawn.resize(figures.size());
     try {
-      for (Figure& figure : figures_of(results, presentations)) {
-        figures.push_back(write_figure(std::move(figure), figure_folder, formats));
-      }
+      parallel_for(figures.size(), [&](std::size_t i) {
+        drawn[i] = write_figure(std::move(figures[i]), figure_folder, formats);
+      });
     } catch (const DrawingError& error) {
       reason = error.what();
       std::cerr << Terminal::error().warning(reason);
+      std::erase_if(drawn, [](const DrawnFigure& each) { return each.svg.empty(); });
     }
   }
-  write_report(results, presentations, figures, directory,
+  write_report(results, presentations, drawn, directory,
                reason.empty() ? "" : no_figures_text(reason, directory));
 }
 

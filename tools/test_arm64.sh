@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Cross-compiles for 64-bit ARM into build-arm64/ and runs the tests of src/compute under QEMU.
+# Cross-compiles for 64-bit ARM into build-arm64/, checks that loops became vector code, and runs the tests of src/compute under QEMU.
 # Usage: tools/test_arm64.sh     as root in a Debian 12 of its own (a container, debootstrap): installs packages of arm64 there
 set -euo pipefail
 case ${1:-} in
@@ -18,6 +18,7 @@ DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 cmake -G Ninja -S . -B build-arm64 -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64-linux-gnu.cmake -DCMAKE_BUILD_TYPE=Release \
   -DHEADSCOPE_COMPILE_BY_FOLDER=ON -DHEADSCOPE_WARNINGS_AS_ERRORS=ON -DHEADSCOPE_BUILD_BENCH=OFF
 cmake --build build-arm64 --target headscope_compute_tests
+tools/check_neon.sh build-arm64/libheadscope.a
 qemu-aarch64-static build-arm64/headscope --version
 # Under QEMU /proc/cpuinfo is the host's, and tests cannot start the program.
 qemu-aarch64-static build-arm64/tests/headscope_compute_tests --gtest_brief=1 \

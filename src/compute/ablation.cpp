@@ -50,12 +50,31 @@ struct Change {
     return 2 * start.layer + (start.sublayer == StartPoint::Sublayer::mlp ? 1 : 0);
   }
 
+  bool replaces_heads() const { return variant != nullptr || mask != nullptr; }
   bool replaces(Index layer, Index head) const {
     if (mask != nullptr) return (*mask)(head, layer) == 0;
     return variant != nullptr && layer == variant->layer &&
            std::find(variant->heads.begin(), variant->heads.end(), head) != variant->heads.end();
   }
 };
+
+/// The rows of a layer's z from the first replaced head to the last.
+struct Rows {
+  Index first = 0, count = 0;
+  auto operator<=>(const Rows&) const = default;
+};
+
+Rows replaced_rows(const Change& change, const ModelConfig& config) {
+  if (!change.replaces_heads()) return {};
+  Index first = config.n_head, end = 0;
+  for (Index head = 0; head < config.n_head; ++head) {
+    if (!change.replaces(change.start.layer, head)) continue;
+    first = std::min(first, head);
+    end = head + 1;
+  }
+  if (end == 0) return {};
+  return {first * config.d_head(), (end - first) * config.d_head()};
+}
 
 void check_below(const char* what, Index limit, Index got) {
   if (got < limit) return;
@@ -145,66 +164,105 @@ struct HeadAblation::Workspace {
   Vector mean_unembedding;  // empty until it is needed
   Activations clean;
   std::optional<TokenLoss> clean_loss;
-  std::optional<VocabularyDraw> draw;                                 // of the clean batch
-  Buffer normalized, qkv, z, hidden;                                  // of the variants
-  Buffer clean_normalized, clean_qkv, clean_hidden, clean_activated;  // of one layer
+  std::optional<VocabularyDraw> draw;  // of the clean batch
+  Buffer normalized, qkv, z, hidden;   // of the variants
+  // Of one layer.
+  Buffer clean_normalized, clean_chosen, clean_qkv, clean_hidden, clean_activated;
 
+  /// Variants side by side on their way through the layers.
+  struct Streams {
+    Matrix memory;                   // d_model x (columns x variants)
+    blas::View all;                  // the part of it in use
+    std::span<const Index> columns;  // of the batch; each variant has these
+
+    Streams(Index d_model, std::span<const Index> columns_given, Index n_variant)
+        : memory(d_model, columns_given.size() * n_variant, arma::fill::zeros),
+          all(memory),
+          columns(columns_given) {}
+
+    Index n_column() const { return columns.size(); }
+    blas::View of(Index first, Index count) const {
+      return all.cols(first * n_column(), count * n_column());
+    }
+    /// @param kept  ascending, some of `columns`, which are all columns of the batch.
+    void keep(std::span<const Index> kept) {
+      const Index n_variant = all.n_col / n_column();
+      for (Index v = 0; v < n_variant; ++v) {
+        copy_columns(of(v, 1), kept, all.cols(v * kept.size(), kept.size()));
+      }
+      all = all.cols(0, n_variant * kept.size());
+      columns = kept;
+    }
+  };
+
+  /// After the attention of the last layer, only the columns that predict something go on.
+  ///
   /// @param changes  in ascending order of place, at most variants_at_once.
   std::vector<TokenLoss> losses(const SequenceBatch& batch, std::span<const Change> changes,
                                 const Method& method) {
-    const Index n_token = clean.n_token(), d_model = config.d_model;
-    Matrix stream(d_model, n_token * changes.size(), arma::fill::zeros);
+    if (batch.predictions.empty()) return std::vector<TokenLoss>(changes.size());
+    const PredictingColumns predicting(batch.predictions);
+    std::vector<Index> every(clean.n_token());
+    std::iota(every.begin(), every.end(), 0);
+    Streams streams(config.d_model, every, changes.size());
+    const Products differences = method.differences.for_columns(streams.all.n_col);
     Index n_begun = 0;
     const auto begin_at = [&](StartPoint point) {
       Index n_active = n_begun;
       while (n_active < changes.size() && changes[n_active].place() <= Change::place_of(point)) {
         ++n_active;
       }
-      for_blocks(n_begun, n_active, [&](Index first, Index count) {
-        start(point, changes.subspan(first, count),
-              blas::View(stream).cols(first * n_token, count * n_token));
+      for_blocks(n_begun, n_active, streams.n_column(), [&](Index first, Index count) {
+        start(point, changes.subspan(first, count), differences, streams.columns,
+              streams.of(first, count));
       });
       n_begun = n_active;
     };
-    for (Index layer = changes.front().start.layer; layer < config.n_layer; ++layer) {
-      begin_at({layer, StartPoint::Sublayer::attention});
-      products.set(model.layers[layer], n_begun > 0, method.differences.for_columns(stream.n_cols));
-      if (n_begun > 0) prepare_attention(layer, method.passes);
-      for_blocks(0, n_begun, [&](Index first, Index count) {
-        add_attention(layer, batch, changes.subspan(first, count), method.passes,
-                      blas::View(stream).cols(first * n_token, count * n_token));
+    const Index last = config.n_layer - 1;
+    for (Index l = std::min(changes.front().start.layer, last); l <= last; ++l) {
+      begin_at({l, StartPoint::Sublayer::attention});
+      products.set(model.layers[l], n_begun > 0, differences);
+      if (n_begun > 0) prepare_attention(l, method.passes);
+      for_blocks(0, n_begun, streams.n_column(), [&](Index first, Index count) {
+        add_attention(l, batch, changes.subspan(first, count), method.passes,
+                      streams.of(first, count));
       });
-      begin_at({layer, StartPoint::Sublayer::mlp});
-      prepare_mlp(layer, method.passes);
-      for_blocks(0, n_begun, [&](Index first, Index count) {
-        add_mlp_difference(layer, blas::View(stream).cols(first * n_token, count * n_token));
+      begin_at({l, StartPoint::Sublayer::mlp});
+      if (l == last) streams.keep(predicting.columns);
+      const Matrix resid_mid = clean_of(clean.resid_mid(l), streams.columns);
+      prepare_mlp(l, resid_mid, method.passes);
+      for_blocks(0, n_begun, streams.n_column(), [&](Index first, Index count) {
+        add_mlp_difference(l, resid_mid, streams.of(first, count));
       });
     }
     begin_at({config.n_layer, StartPoint::Sublayer::attention});
-    const Matrix resid_final = clean.resid(config.n_layer);
-    Matrix ln = final_norm();
-    layer_norm_difference(resid_final, stream, model.ln_f_gain, config.layer_norm_epsilon, stream);
+    const Matrix resid_final = clean_of(clean.resid(config.n_layer), streams.columns);
+    Matrix ln = clean_normalized.matrix(config.d_model, streams.n_column());
+    layer_norm(resid_final, model.ln_f_gain, model.ln_f_bias, config.layer_norm_epsilon, ln);
+    layer_norm_difference(resid_final, streams.all, model.ln_f_gain, config.layer_norm_epsilon,
+                          streams.all);
     if (mean_unembedding.is_empty()) mean_unembedding = arma::mean(model.unembedding(), 1);
     if (method.is_sampled) {
-      if (!draw)
-        draw.emplace(model, mean_unembedding, method.passes, ln, batch.predictions, sample);
-      return draw->losses(ln, stream, *clean_loss, batch.predictions);
+      if (!draw) {
+        draw.emplace(model, mean_unembedding, method.passes, ln, predicting.predictions, sample);
+      }
+      return draw->losses(ln, streams.all, *clean_loss, predicting.predictions);
     }
     return losses_of_differences(model, mean_unembedding, method.differences, method.passes, ln,
-                                 stream, *clean_loss, batch.predictions);
+                                 streams.all, *clean_loss, predicting.predictions);
   }
 
-  Matrix final_norm() {
-    Matrix ln = clean_normalized.matrix(config.d_model, clean.n_token());
-    layer_norm(clean.resid(config.n_layer), model.ln_f_gain, model.ln_f_bias,
-               config.layer_norm_epsilon, ln);
-    return ln;
+  /// Some columns of clean activations.
+  Matrix clean_of(const Matrix& X, std::span<const Index> columns) {
+    Matrix chosen = clean_chosen.matrix(X.n_rows, columns.size());
+    copy_columns(X, columns, chosen);
+    return chosen;
   }
 
   /// Calls f(first, count) for the variants [begin, end) in blocks wide enough for products.
   template <typename Function>
-  void for_blocks(Index begin, Index end, const Function& f) {
-    const Index block = variants_at_once(layer_columns, clean.n_token());
+  static void for_blocks(Index begin, Index end, Index n_column, const Function& f) {
+    const Index block = variants_at_once(layer_columns, n_column);
     for (Index first = begin; first < end; first += block) f(first, std::min(block, end - first));
   }
 
@@ -214,34 +272,42 @@ struct HeadAblation::Workspace {
     project_qkv(config, model.layers[l], clean.resid(l), ln, projected, passes);
   }
 
-  void prepare_mlp(Index l, const Products& passes) {
+  /// @param resid_mid  clean, d_model x n_column.
+  void prepare_mlp(Index l, const Matrix& resid_mid, const Products& passes) {
     const LayerWeights& layer = model.layers[l];
-    Matrix ln = clean_normalized.matrix(config.d_model, clean.n_token());
-    Matrix before = clean_hidden.matrix(config.d_mlp, clean.n_token());
-    Matrix after = clean_activated.matrix(config.d_mlp, clean.n_token());
-    layer_norm(clean.resid_mid(l), layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, ln);
+    Matrix ln = clean_normalized.matrix(config.d_model, resid_mid.n_cols);
+    Matrix before = clean_hidden.matrix(config.d_mlp, resid_mid.n_cols);
+    Matrix after = clean_activated.matrix(config.d_mlp, resid_mid.n_cols);
+    layer_norm(resid_mid, layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, ln);
     passes.multiply(layer.W_in, blas::Transpose::no, ln, before);
     copy(before, after);
     add_bias(before, layer.b_in);
     add_bias_activate(after, layer.b_in, config.activation);
   }
 
-  /// The first difference of variants that begin here.
-  void start(StartPoint point, std::span<const Change> changes, blas::View stream) {
-    const Index n_token = clean.n_token();
-    const bool replaces_heads = std::ranges::any_of(
-        changes, [](const Change& change) { return change.difference.data == nullptr; });
-    if (replaces_heads) {
-      Matrix dz = z.matrix(config.d_model, stream.n_col);
+  /// The first difference of variants that begin here. Heads are replaced in all columns of the
+  /// batch.
+  /// @param columns  of the batch, which each variant has in `stream`.
+  void start(StartPoint point, std::span<const Change> changes, const Products& differences,
+             std::span<const Index> columns, blas::View stream) {
+    const Index n_column = columns.size();
+    for (Index first = 0, end = 0; first < changes.size(); first = end) {
+      const Rows rows = replaced_rows(changes[first], config);
+      while (end < changes.size() && replaced_rows(changes[end], config) == rows) ++end;
+      if (rows.count == 0) continue;
+      Matrix dz = z.matrix(rows.count, (end - first) * n_column);
       dz.zeros();
-      for (Index i = 0; i < changes.size(); ++i) {
-        replace_heads(point.layer, changes[i], blas::View(dz).cols(i * n_token, n_token));
+      for (Index i = first; i < end; ++i) {
+        replace_heads(point.layer, changes[i], rows,
+                      blas::View(dz).cols((i - first) * n_column, n_column));
       }
-      products.W_O.multiply(dz, stream);
+      differences.multiply(
+          blas::ConstView(model.layers[point.layer].W_O).cols(rows.first, rows.count),
+          blas::Transpose::no, dz, stream.cols(first * n_column, dz.n_cols));
     }
     for (Index i = 0; i < changes.size(); ++i) {
-      if (changes[i].difference.data == nullptr) continue;
-      copy(changes[i].difference, stream.cols(i * n_token, n_token));
+      if (changes[i].replaces_heads()) continue;
+      copy_columns(changes[i].difference, columns, stream.cols(i * n_column, n_column));
     }
   }
 
@@ -259,13 +325,14 @@ struct HeadAblation::Workspace {
                      changes.size(), dz, passes);
     add_clean(clean.z(l), -1, dz);
     for (Index i = 0; i < changes.size(); ++i) {
-      replace_heads(l, changes[i], blas::View(dz).cols(i * n_token, n_token));
+      replace_heads(l, changes[i], {0, config.d_model}, blas::View(dz).cols(i * n_token, n_token));
     }
     products.W_O.multiply(dz, stream, true);
   }
 
   /// dz = replacement - clean z in the rows of the heads replaced in this layer.
-  void replace_heads(Index l, const Change& change, blas::View dz) {
+  /// @param rows  of z, among which those are; dz has these.
+  void replace_heads(Index l, const Change& change, const Rows& rows, blas::View dz) {
     const Matrix clean_z = clean.z(l);
     const blas::ConstView by = change.variant == nullptr ? blas::ConstView() : change.variant->z;
     const Index d_head = config.d_head();
@@ -274,22 +341,21 @@ struct HeadAblation::Workspace {
       for (Index t = 0; t < dz.n_col; ++t) {
         for (Index i = head * d_head; i < (head + 1) * d_head; ++i) {
           const float replacement = by.data == nullptr ? 0.0F : by.data[t * by.stride + i];
-          dz.data[t * dz.stride + i] = replacement - clean_z(i, t);
+          dz.data[t * dz.stride + i - rows.first] = replacement - clean_z(i, t);
         }
       }
     }
   }
 
-  void add_mlp_difference(Index l, blas::View stream) {
+  /// @param resid_mid  clean, d_model x n_column.
+  void add_mlp_difference(Index l, const Matrix& resid_mid, blas::View stream) {
     const LayerWeights& layer = model.layers[l];
-    const Index n_token = clean.n_token();
     Matrix ln = normalized.matrix(config.d_model, stream.n_col);
     Matrix activated = hidden.matrix(config.d_mlp, stream.n_col);
-    layer_norm_difference(clean.resid_mid(l), stream, layer.ln_2_gain, config.layer_norm_epsilon,
-                          ln);
+    layer_norm_difference(resid_mid, stream, layer.ln_2_gain, config.layer_norm_epsilon, ln);
     products.W_in.multiply(ln, activated);
-    activation_difference(clean_hidden.matrix(config.d_mlp, n_token),
-                          clean_activated.matrix(config.d_mlp, n_token), config.activation,
+    activation_difference(clean_hidden.matrix(config.d_mlp, resid_mid.n_cols),
+                          clean_activated.matrix(config.d_mlp, resid_mid.n_cols), config.activation,
                           activated);
     products.W_out.multiply(activated, stream, true);
   }
@@ -299,7 +365,10 @@ struct HeadAblation::Workspace {
                                     const Method& method) {
     std::vector<std::size_t> order(changes.size());
     std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return changes[i].place(); });
+    // Variants that begin with the same rows of W_O share a product.
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+      return std::pair(changes[i].place(), replaced_rows(changes[i], config));
+    });
     std::vector<TokenLoss> results(changes.size());
     const Index group = variants_at_once(columns_at_once, clean.n_token());
     for (std::size_t first = 0; first < order.size(); first += group) {
@@ -418,9 +487,10 @@ std::uint64_t HeadAblation::bytes(const ModelConfig& config, Index n_token, int 
   const std::uint64_t d_model = config.d_model;
   const Index n_variant = variants_at_once(columns_at_once, n_token),
               n_stacked = n_variant * n_token;
-  // Kept for each layer: three matrices like the stream. Of one layer: the clean normalized stream,
-  // queries, keys, values and hidden units before and after the activation.
-  const std::uint64_t clean = (3 * config.n_layer + 1) * d_model + 4 * d_model + 2 * config.d_mlp;
+  // Kept for each layer: three matrices like the stream. Of one layer: chosen columns of the clean
+  // stream, the normalized stream, queries, keys, values and hidden units before and after the
+  // activation.
+  const std::uint64_t clean = (3 * config.n_layer + 1) * d_model + 5 * d_model + 2 * config.d_mlp;
   // Of some variants in one layer: normalized stream, queries, keys, values, z and hidden units.
   const std::uint64_t variants = 5 * d_model + config.d_mlp;
   const std::uint64_t projections =
@@ -435,7 +505,7 @@ std::uint64_t HeadAblation::bytes(const ModelConfig& config, Index n_token, int 
   return floats * sizeof(float) + Forward::loss_bytes(config, n_token, n_thread) +
          loss_difference_bytes(d_model, n_token, n_stacked, n_thread, engines.differences) +
          of_sample +
-         WeightProduct::bytes(d_model, 4 * d_model + 2 * config.d_mlp, engines.differences);
+         WeightProduct::bytes(d_model, 5 * d_model + 2 * config.d_mlp, engines.differences);
 }
 
 }  // namespace headscope

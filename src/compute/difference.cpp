@@ -1,6 +1,7 @@
 #include "compute/difference.hpp"
 
 #include <cmath>
+#include <cstring>
 
 #include "base/vector_math.hpp"
 #include "compute/activation.hpp"
@@ -77,6 +78,14 @@ void activation_difference(blas::ConstView X, blas::ConstView A, Activation acti
   for (Index c = 0; c < D.n_col; ++c) {
     const Index t = c % X.n_col;
     column(X.data + t * X.stride, A.data + t * A.stride, X.n_row, D.data + c * D.stride);
+  }
+}
+
+void copy_columns(blas::ConstView X, std::span<const Index> columns, blas::View Y) {
+  check_count("rows of chosen columns", X.n_row, Y.n_row);
+  check_count("chosen columns", columns.size(), Y.n_col);
+  for (Index i = 0; i < columns.size(); ++i) {
+    std::memmove(Y.data + i * Y.stride, X.data + columns[i] * X.stride, X.n_row * sizeof(float));
   }
 }
 

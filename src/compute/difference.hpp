@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "headscope/blas.hpp"
 #include "headscope/config.hpp"
 
@@ -19,6 +21,10 @@ void layer_norm_difference(blas::ConstView X, blas::ConstView D, const Vector& g
 /// @param D  d_mlp x (n_token n_variant).
 void activation_difference(blas::ConstView X, blas::ConstView A, Activation activation,
                            blas::View D);
+
+/// Y[:, i] = X[:, columns[i]]. Y may begin where X begins or before.
+/// @param columns  ascending.
+void copy_columns(blas::ConstView X, std::span<const Index> columns, blas::View Y);
 
 /// D += sign * X.
 /// @param X  n x n_token, clean.

@@ -215,7 +215,6 @@ class LossDifference {
 
   void add_column(Index first, Index count, Index column, const float* d) {
     const Index t = column % n_clean(), variant = column / n_clean();
-    if (predictions_of_[t].empty()) return;
     const float *const logits = chunk_.logits.colptr(t), *const p = chunk_.probabilities.colptr(t);
     Sums& sums = sums_[column];
     for (const Index i : predictions_of_[t]) {
@@ -274,7 +273,6 @@ std::vector<TokenLoss> losses_of_differences(
     const Model& model, const Vector& mean_unembedding, const Products& differences,
     const Products& passes, blas::ConstView normalized, blas::ConstView D, const TokenLoss& clean,
     std::span<const SequenceBatch::Prediction> predictions) {
-  if (predictions.empty()) return std::vector<TokenLoss>(D.n_col / normalized.n_col);
   return LossDifference(model, mean_unembedding, differences, passes, normalized, D, clean,
                         predictions)
       .run();

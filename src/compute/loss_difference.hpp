@@ -19,11 +19,12 @@ inline constexpr Index vocabulary_chunk = 1024;
 ///
 /// @param mean_unembedding  d_model, the unembedding's mean over the vocabulary.
 /// @param differences  products of the differences of logits.
-/// @param passes      products of the clean logits.
-/// @param normalized  d_model x n_column, ln_f of the clean stream.
-/// @param D           d_model x (n_column n_variant), differences of the same.
-/// @param clean       losses of the predictions.
-/// @return            one per variant, in the order of the predictions.
+/// @param passes       products of the clean logits.
+/// @param normalized   d_model x n_column, ln_f of the clean stream.
+/// @param D            d_model x (n_column n_variant), differences of the same.
+/// @param clean        losses of the predictions.
+/// @param predictions  at least one from each column.
+/// @return             one per variant, in the order of the predictions.
 std::vector<TokenLoss> losses_of_differences(
     const Model& model, const Vector& mean_unembedding, const Products& differences,
     const Products& passes, blas::ConstView normalized, blas::ConstView D, const TokenLoss& clean,

@@ -150,10 +150,6 @@ void VocabularyDraw::choose(Column& column, std::span<const SequenceBatch::Predi
     column.weights.push_back(static_cast<float>(weight));
     column.logits.push_back(std::log(p[entry]));
   };
-  if (column.predictions.empty()) {
-    std::fill_n(p, d_vocab, 0.0F);
-    return;
-  }
   std::vector<float> sorted(p, p + d_vocab);
   const Index n_probable = std::min(sample.n_probable, d_vocab);
   const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(n_probable) - 1;
@@ -203,7 +199,6 @@ std::vector<TokenLoss> VocabularyDraw::losses(
   for (Index t = 0; t < n_clean; ++t) {
     errors.run([&] {
       const Column& column = columns_[t];
-      if (column.predictions.empty()) return;
       auto& buffers = passes_.scratch().of_thread<ChosenEntries>();
       Matrix rows = buffers.rows.matrix(d_model, gathered_entries);
       const Index n_entry = column.entries.size();

@@ -38,6 +38,7 @@ class VocabularyDraw {
   ///                          logits alike and is left out of their differences.
   /// @param passes      products of the clean logits.
   /// @param normalized  d_model x n_column, ln_f of the clean stream.
+  /// @param predictions  at least one from each column.
   /// Memory while it works: the logits of 64 columns.
   VocabularyDraw(const Model& model, const Vector& mean_unembedding, const Products& passes,
                  blas::ConstView normalized, std::span<const SequenceBatch::Prediction> predictions,

@@ -40,6 +40,20 @@ void SequenceBatch::add_pair(std::span<const TokenId> a, std::span<const TokenId
   add(b, n_shared);
 }
 
+PredictingColumns::PredictingColumns(std::span<const SequenceBatch::Prediction> of_batch)
+    : predictions(of_batch.begin(), of_batch.end()) {
+  for (const SequenceBatch::Prediction& prediction : predictions) {
+    columns.push_back(prediction.column);
+  }
+  std::ranges::sort(columns);
+  const auto repeated = std::ranges::unique(columns);
+  columns.erase(repeated.begin(), repeated.end());
+  for (SequenceBatch::Prediction& prediction : predictions) {
+    prediction.column =
+        static_cast<Index>(std::ranges::lower_bound(columns, prediction.column) - columns.begin());
+  }
+}
+
 void check_batch(const SequenceBatch& batch, const ModelConfig& config) {
   if (batch.tokens.empty()) throw ShapeError("tokens: expected at least 1, got 0");
   Index n_column = 0;

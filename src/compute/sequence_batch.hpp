@@ -10,6 +10,15 @@ namespace headscope {
 /// prediction has no column; gives both numbers.
 void check_batch(const SequenceBatch& batch, const ModelConfig& config);
 
+/// The columns of a batch that predict something, without the others.
+struct PredictingColumns {
+  explicit PredictingColumns(std::span<const SequenceBatch::Prediction> of_batch);
+
+  std::vector<Index> columns;                          ///< of the batch, ascending
+  std::vector<SequenceBatch::Prediction> predictions;  ///< from the same columns, by their places
+                                                       ///< in `columns`
+};
+
 /// Calls `visit(first_prediction, first_column, count)` for each run of predictions from
 /// consecutive columns.
 template <typename Visit>

@@ -35,23 +35,23 @@ TEST(ParallelFor, GivesEachWorkerItsOwnScratch) {
   EXPECT_EQ(n_call, 1000);
 }
 
-TEST(ParallelFor, ThrowsWhatABodyThrowsOnceAllHaveEnded) {
-  std::atomic<int> n_ended = 0;
-  const auto body = [&](std::size_t i) {
-    ++n_ended;
-    if (i % 3 == 0) throw std::length_error("of " + std::to_string(i % 3));
+TEST(ParallelFor, ThrowsWhatABodyThrowsAndBeginsNoOtherCall) {
+  std::atomic<std::size_t> n_call = 0;
+  const auto body = [&](std::size_t) {
+    ++n_call;
+    throw std::length_error("of a body");
   };
   EXPECT_THROW(
       {
         try {
           parallel_for(100, body);
         } catch (const std::length_error& error) {
-          EXPECT_STREQ(error.what(), "of 0");
+          EXPECT_STREQ(error.what(), "of a body");
           throw;
         }
       },
       std::length_error);
-  EXPECT_EQ(n_ended, 100);
+  EXPECT_LE(n_call, worker_count());
 }
 
 }  // namespace

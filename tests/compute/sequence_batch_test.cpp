@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compute/sequence_batch.hpp"
 #include "headscope/ablation.hpp"
 #include "headscope/gradient.hpp"
 #include "support/double_reference.hpp"
@@ -227,6 +228,32 @@ TEST_F(LongSequenceBatchTest, GradientIsTheSameByEveryEngine) {
       EXPECT_LT(test::relative_error(got[l], test::widen(expected[l])), error);
     }
   }
+}
+
+// The first column predicts the next token of two sequences.
+TEST(SequenceBatch, PredictingColumnsAreThoseOfPredictionsOnceAndInOrder) {
+  SequenceBatch batch;
+  batch.add_pair(TokenIds{1, 2, 3, 4}, TokenIds{1, 2, 3, 5, 6}, 3, true);
+  batch.add_pair(TokenIds{1, 2, 7}, TokenIds{1, 2, 8}, 2, true);
+  const PredictingColumns predicting(batch.predictions);
+  EXPECT_EQ(predicting.columns, (std::vector<Index>{2, 4, 7}));
+  ASSERT_EQ(predicting.predictions.size(), batch.predictions.size());
+  for (Index i = 0; i < batch.predictions.size(); ++i) {
+    EXPECT_EQ(predicting.predictions[i].target, batch.predictions[i].target);
+    EXPECT_EQ(predicting.columns[predicting.predictions[i].column], batch.predictions[i].column);
+  }
+}
+
+TEST(SequenceBatch, WithoutPredictionsHasNoLosses) {
+  const Model model = test::random_weights(test::small_config(), 33);
+  const SequenceBatch batch = SequenceBatch::of_document(TokenIds{1});
+  HeadAblation ablation(model);
+  LayerObserver* const observers[] = {&ablation};
+  Forward(model).run(batch, observers);
+  const std::vector<HeadVariant> variants{{0, {1}}, {2, {0}}};
+  const std::vector<TokenLoss> losses = ablation.losses(batch, variants);
+  ASSERT_EQ(losses.size(), 2);
+  EXPECT_TRUE(losses[0].nll.empty() && losses[1].nll.empty());
 }
 
 TEST(SequenceBatch, PartsThatDoNotFitTogetherAreRefused) {

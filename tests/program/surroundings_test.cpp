@@ -223,24 +223,31 @@ TEST(Surroundings, NamesThatAreNotUtf8AreRestoredToTheByte) {
   EXPECT_EQ(fs::path(restored.corpus.at(1)).filename(), "\xFF.txt");
 }
 
-/// A folder with a program `gnuplot` that writes its number to `pid` and sleeps.
+/// A folder with a program `gnuplot` that makes a file named by its process number in `started` and
+/// sleeps.
 class SleepingGnuplot : public testing::Test {
  protected:
   void SetUp() override {
     const fs::path program = folder_.file("gnuplot");
-    std::ofstream(program) << "#!/bin/sh\necho $$ > " << folder_.file("pid.part") << "\nmv "
-                           << folder_.file("pid.part") << " " << folder_.file("pid")
-                           << "\nexec sleep 600\n";
+    fs::create_directory(folder_.file("started"));
+    std::ofstream(program) << "#!/bin/sh\n: > " << folder_.file("started")
+                           << "/$$\nexec sleep 600\n";
     fs::permissions(program, fs::perms::owner_all);
     setenv("PATH", (folder_.path() + ":" + old_path_).c_str(), 1);
   }
   void TearDown() override { setenv("PATH", old_path_.c_str(), 1); }
 
-  pid_t started() const {
-    while (!fs::exists(folder_.file("pid"))) {
+  /// Waits for as many to have started. @return the process numbers of all that have.
+  std::vector<pid_t> started(std::size_t count) const {
+    std::vector<pid_t> processes;
+    while (processes.size() < count) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      processes.clear();
+      for (const auto& entry : fs::directory_iterator(folder_.file("started"))) {
+        processes.push_back(std::stoi(entry.path().filename()));
+      }
     }
-    return std::stoi(test::read_file(folder_.file("pid")));
+    return processes;
   }
 
   TemporaryDirectory folder_;
@@ -258,23 +265,30 @@ bool ends(pid_t process) {
   return false;
 }
 
-TEST_F(SleepingGnuplot, EndsWithTheProgram) {
-  const Words arguments = weights_run(folder_.file("out"));
+TEST_F(SleepingGnuplot, RunsOncePerThreadAndEndsWithTheProgram) {
   for (const int signal : {SIGKILL, SIGTERM}) {
-    Running running(test::headscope_call(arguments));
-    const pid_t gnuplot = started();
-    running.send(signal);
-    EXPECT_EQ(running.wait().exit_status, 128 + signal);
-    EXPECT_TRUE(ends(gnuplot));
-    fs::remove(folder_.file("pid"));
-    fs::remove_all(folder_.file("out"));
+    for (const std::size_t n_thread : {1, 2}) {
+      Words arguments = weights_run(folder_.file("out"));
+      arguments.insert(arguments.end(), {"--threads", std::to_string(n_thread)});
+      Running running(test::headscope_call(arguments));
+      started(n_thread);
+      running.send(signal);
+      EXPECT_EQ(running.wait().exit_status, 128 + signal);
+      const std::vector<pid_t> processes = started(n_thread);
+      EXPECT_EQ(processes.size(), n_thread);
+      for (const pid_t gnuplot : processes) {
+        EXPECT_TRUE(ends(gnuplot));
+        fs::remove(folder_.file("started/" + std::to_string(gnuplot)));
+      }
+      fs::remove_all(folder_.file("out"));
+    }
   }
 }
 
 TEST_F(SleepingGnuplot, IsEndedAfterItsTime) {
   EXPECT_EQ(test::message_of([&] { run_gnuplot(folder_.path(), "x.gp", "svg", 1); }),
             "x.gp: expected gnuplot to end within 1 s, it did not");
-  EXPECT_TRUE(ends(started()));
+  EXPECT_TRUE(ends(started(1).front()));
 }
 
 }  // namespace

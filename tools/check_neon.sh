@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Checks that the element-wise loops of src/compute became vector code for 64-bit ARM.
+# Usage: tools/check_neon.sh FILE...     object files or libraries compiled for it
+set -euo pipefail
+case ${1:-} in
+  -h | --help | '') sed -n '2,/^set/{/^set/d;s/^# //;p}' "$0"; exit 0 ;;
+esac
+
+# Beginnings of the functions' names in the disassembly; normalize_column is inlined into the loop of layer_norm over columns.
+functions=(
+  'headscope::maximum('
+  'headscope::exponentiate('
+  'headscope::scale('
+  'for_each_column<headscope::layer_norm('
+  'activate_column<'
+  'activation_gradient_column<'
+  'layer_norm_gradient_column('
+  'activation_difference_column<'
+  'layer_norm_difference_column('
+)
+# A line a function: how many instructions compute with four floats at once, and its name.
+counts=$(aarch64-linux-gnu-objdump -d -C --no-show-raw-insn "$@" | awk '
+  /^[0-9a-f]+ <.*>:$/ { name = $0; count[name] += 0; next }
+  /\tf[a-z]+\tv[0-9]+\.4s, / { ++count[name] }
+  END { for (name in count) print count[name], name }')
+failed=0
+for function in "${functions[@]}"; do
+  found=$(grep -F "$function" <<<"$counts" || true)
+  [ -n "$found" ] && ! grep -q '^0 ' <<<"$found" && continue
+  echo "check_neon: $function: expected arithmetic with four floats at once (.4s) in every instance, found: ${found:-no such function}" >&2
+  failed=1
+done
+exit $failed
