@@ -54,11 +54,7 @@ std::optional<double> parse_number(const std::string& text) {
 class CompareCommand : public Command {
  public:
   CompareCommand() {
-    options_(runs_, {.name = "run",
-                     .value = "RUN...",
-                     .required = "two or more finished runs",
-                     .several = true,
-                     .positional = true});
+    add_positional(options_, runs_, "run", "RUN...", "two or more finished runs");
     options_.heading("Runs");
     options_(labels_, {"label", "NAME...", "a label for each run, in the order of the runs",
                        "the names of the runs' folders"})

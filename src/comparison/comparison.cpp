@@ -1,9 +1,11 @@
 #include "headscope/comparison.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "comparison/comparison_findings.hpp"
 #include "comparison/head_comparison.hpp"
 #include "comparison/stacked_variable.hpp"
@@ -180,11 +182,9 @@ void check_labels(const std::vector<ComparedRun>& runs) {
 }
 
 std::string group_list(const ComparedRun& run) {
-  std::string list;
-  for (const ResultsGroup& group : run.results.groups) {
-    if (group.variables.empty()) continue;
-    list += (list.empty() ? "" : ", ") + group.name;
-  }
+  const auto holds_any = [](const ResultsGroup& group) { return !group.variables.empty(); };
+  const std::string list =
+      joined(run.results.groups | std::views::filter(holds_any), ", ", &ResultsGroup::name);
   return list.empty() ? "nothing to compare" : list;
 }
 
@@ -221,15 +221,13 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string&
   check_origins(runs, comparison.notes);
   if (check_shapes(runs, comparison.notes)) add_head_variables(runs, comparison);
   if (group.variables.size() == n_before) {
-    std::string found;
-    for (const ComparedRun& run : runs) {
-      found += (found.empty() ? "" : "; ") + run.path + " has " + group_list(run);
-    }
-    throw Error("compare: expected runs with something in common, got none: " + found);
+    throw Error("compare: expected runs with something in common, got none: " +
+                joined(runs, "; ", [](const ComparedRun& run) {
+                  return run.path + " has " + group_list(run);
+                }));
   }
-  for (const std::string& note : comparison.notes) {
-    group.summary += (group.summary.empty() ? "" : "\n") + note + ".";
-  }
+  group.summary =
+      joined(comparison.notes, "\n", [](const std::string& note) { return note + "."; });
   return comparison;
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.hpp"
 #include "comparison/comparison_findings.hpp"
 #include "headscope/comparison.hpp"
 #include "headscope/error.hpp"
@@ -46,15 +47,8 @@ std::string with_units(const std::string& name, const std::string& units) {
   return units == "1" ? name : name + " (" + units + ")";
 }
 
-/// Letters, digits and '_' as they are, any other byte as '-'.
 std::string file_stem(const std::string& name) {
-  std::string stem = "comparison_" + name;
-  for (char& c : stem) {
-    const bool plain =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    if (!plain) c = '-';
-  }
-  return stem;
+  return plain_name("comparison_" + name, '-');
 }
 
 /// What the runs stand along: numbers, or only their labels.

@@ -7,6 +7,7 @@
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "comparison/head_comparison.hpp"
 #include "headscope/error.hpp"
 #include "report/head_variables.hpp"
@@ -16,12 +17,6 @@ namespace headscope {
 namespace {
 
 constexpr std::size_t most_named = 4;
-
-std::string joined(const std::vector<std::string>& parts, const char* separator) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : separator) + part;
-  return text;
-}
 
 std::string runs_line(const ResultsGroup& group) {
   const std::vector<std::string>& runs = group.dimensions.at("run").text;

@@ -47,7 +47,7 @@ void save_model(const Model& model, const std::string& path) {
         file.write(name, stored, values, uncompressed);
       } else {
         const std::vector<float> kept = gather_stored(values, spec, model.config, layer);
-        file.write(name, stored, std::span<const float>(kept), uncompressed);
+        file.write(name, stored, kept, uncompressed);
       }
     }
   }

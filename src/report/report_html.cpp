@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "headscope/error.hpp"
 #include "headscope/version.hpp"
 #include "report/head_variables.hpp"
@@ -19,17 +20,6 @@ namespace {
 
 constexpr std::size_t most_table_rows = 400;  // a table of every head of a 24 x 16 model
 constexpr std::size_t rows_of_large_table = 50;
-
-// Letters, digits and '_' as they are, any other byte as '-'.
-std::string id_text(const std::string& name) {
-  std::string id;
-  for (const char c : name) {
-    const bool plain =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    id += plain ? c : '-';
-  }
-  return id;
-}
 
 std::string paragraphs(const std::string& text) {
   std::string html;
@@ -228,11 +218,11 @@ std::string body(const ReportContent& content, const std::string& title) {
 }  // namespace
 
 std::string group_anchor(const std::string& group) {
-  return "group-" + id_text(group);
+  return "group-" + plain_name(group, '-');
 }
 
 std::string variable_anchor(const std::string& group, const std::string& variable) {
-  return "variable-" + id_text(group) + "." + id_text(variable);
+  return "variable-" + plain_name(group, '-') + "." + plain_name(variable, '-');
 }
 
 std::string html_report(const ReportContent& content) {

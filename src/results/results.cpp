@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "headscope/error.hpp"
 #include "results/results_layout.hpp"
 
@@ -156,10 +157,7 @@ Declaration Declaration::with(const std::string& word, const std::string& given)
   bool is_found = false;
   for (std::string* const text :
        {&filled.name, &filled.long_name, &filled.references, &filled.resampling}) {
-    for (std::size_t at = 0; (at = text->find(place, at)) != text->npos; at += given.size()) {
-      text->replace(at, place.size(), given);
-      is_found = true;
-    }
+    is_found |= replace_all(*text, place, given);
   }
   if (!is_found) throw Error("variable " + name + ": expected " + place + ", got none");
   return filled;
