@@ -122,12 +122,7 @@ bool is_results(const FileDescription& file) {
 void print_results(const Results& results) {
   for (const char* const name : {"title", "date", "version", "model_path", "n_layer", "n_head",
                                  "d_model", "corpus_path", "n_document", "n_token"}) {
-    const auto found = results.attributes.find(name);
-    if (found == results.attributes.end()) continue;
-    if (const auto* const text = std::get_if<std::string>(&found->second)) print_line(name, *text);
-    if (const auto* const count = std::get_if<std::int64_t>(&found->second)) {
-      print_line(name, std::to_string(*count));
-    }
+    if (results.attributes.contains(name)) print_line(name, results.text(name));
   }
   print_line("groups", joined(results.groups, ", ",
                               [](const ResultsGroup& group) { return one_line(group.name); }));

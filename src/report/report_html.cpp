@@ -166,7 +166,7 @@ std::string provenance_section(const Results& results) {
       "stands in the results file.</p>\n<div class=\"wide\"><table>\n<tbody>\n";
   for (const auto& [name, value] : results.attributes) {
     html += "<tr><th scope=\"row\">" + html_text(name) + "</th><td><code>" +
-            html_text(attribute_text(value)) + "</code></td></tr>\n";
+            html_text(results.text(name)) + "</code></td></tr>\n";
   }
   return html + "</tbody></table></div>\n</section>\n";
 }
@@ -199,8 +199,8 @@ std::string body(const ReportContent& content, const std::string& title) {
   const Results& results = content.results;
   std::string html = "<a class=\"skip\" href=\"#main\">Skip to the results</a>\n<header>\n<h1>" +
                      title + "</h1>\n<p class=\"faint\">Headscope " + html_text(version());
-  const auto date = results.attributes.find("date");
-  if (date != results.attributes.end()) html += ", " + html_text(attribute_text(date->second));
+  const std::string date = results.text("date");
+  if (!date.empty()) html += ", " + html_text(date);
   html += "</p>\n</header>\n" + navigation(content) + "<main id=\"main\">\n" +
           summary_section(content) + claims_section(content);
   for (const ResultsGroup& group : results.groups) html += group_section(content, group);

@@ -113,7 +113,7 @@ void write_variable(hdf5::OutputFile& file, const ResultsGroup& group, const Var
     case Variable::Type::text: {
       Shape shape;
       for (const std::string& name : variable.dimensions) {
-        shape.push_back(group.dimensions.at(name).size());
+        shape.push_back(group.dimension(name).size());
       }
       file.write(dataset, shape, valid(variable.text));
       break;
