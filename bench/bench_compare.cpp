@@ -1,25 +1,15 @@
 // Measures one case of Headscope for bench/compare_huggingface.py, which documents the options and
 // the JSON line printed.
-#include <chrono>
-#include <fstream>
-#include <iostream>
-#include <map>
-#include <nlohmann/json.hpp>
-
 #include "headscope/ablation.hpp"
 #include "headscope/attention.hpp"
-#include "headscope/error.hpp"
 #include "headscope/gradient.hpp"
-#include "restart.hpp"
+#include "program.hpp"
 
-namespace headscope {
+namespace headscope::bench {
 namespace {
 
-using nlohmann::json;
-
 struct Arguments {
-  std::string model, tokens, which;
-  int threads = 0, runs = 1;
+  int runs = 1;
   Precision precision = Precision::float32;
   ComputeContext context = {};
 };
@@ -28,25 +18,6 @@ Precision precision_of(const std::string& name) {
   const std::optional<Precision> precision = parse_precision(name);
   if (!precision) throw OptionError("--precision", "expected float32, high or fast, got " + name);
   return *precision;
-}
-
-Arguments parse(int argc, char** argv) {
-  std::map<std::string, std::string> values;
-  for (int i = 1; i + 1 < argc; i += 2) values[argv[i]] = argv[i + 1];
-  const Precision precision = precision_of(values.at("--precision"));
-  return {values.at("--model"),
-          values.at("--tokens"),
-          values.at("--case"),
-          std::stoi(values.at("--threads")),
-          std::stoi(values.at("--runs")),
-          precision,
-          fastest_engines(precision, this_processor())};
-}
-
-TokenIds read_tokens(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw DataError(path, "", "cannot be read");
-  return json::parse(file).at("tokens").get<TokenIds>();
 }
 
 double peak_resident_mb() {
@@ -86,15 +57,10 @@ class Patterns : public LayerObserver {
 /// Times `runs` runs after one warm-up run.
 template <typename Work>
 json seconds_of(int runs, const Work& work, bool warm_up = true) {
-  json seconds = json::array();
+  json taken = json::array();
   if (warm_up) work();
-  for (int i = 0; i < runs; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    seconds.push_back(
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  return seconds;
+  for (int i = 0; i < runs; ++i) taken.push_back(seconds(work));
+  return taken;
 }
 
 double mean_loss(const TokenLoss& loss) {
@@ -107,11 +73,11 @@ json forward_patterns(const Model& model, const TokenIds& tokens, const Argument
   LayerObserver* const observers[] = {&patterns};
   double loss = 0;
   const auto work = [&] { loss = mean_loss(forward.loss(forward.run(tokens, observers), tokens)); };
-  const json seconds = seconds_of(arguments.runs, work);
+  const json taken = seconds_of(arguments.runs, work);
   const double peak = peak_resident_mb();
   patterns.sum_squares = true;
   work();
-  return {{"seconds", seconds},
+  return {{"seconds", taken},
           {"peak_rss_mb", peak},
           {"loss", loss},
           {"pattern_square_sum", patterns.sums}};
@@ -128,7 +94,7 @@ json attention_patterns(const Model& model, const TokenIds& tokens, const Argume
   std::vector<Cube> patterns(config.n_layer,
                              Cube(n_token, n_token, config.n_head, arma::fill::zeros));
   std::vector<Matrix> z(config.n_layer, Matrix(config.d_model, n_token, arma::fill::zeros));
-  const json seconds = seconds_of(arguments.runs, [&] {
+  const json taken = seconds_of(arguments.runs, [&] {
     for (Index l = 0; l < config.n_layer; ++l)
       causal_attention(inputs.qkv[l], config.n_head, config.score_scale(l), z[l], &patterns[l],
                        arguments.context);
@@ -144,7 +110,7 @@ json attention_patterns(const Model& model, const TokenIds& tokens, const Argume
     }
     z_sums.push_back(layer);
   }
-  return {{"seconds", seconds},
+  return {{"seconds", taken},
           {"peak_rss_mb", peak},
           {"pattern_square_sum", pattern_sums},
           {"z_square_sum", z_sums}};
@@ -163,7 +129,7 @@ json zero_ablation_all(const Model& model, const TokenIds& tokens, const Argumen
   LayerObserver* const observers[] = {&ablation};
   double baseline = 0;
   json losses;
-  const json seconds = seconds_of(
+  const json taken = seconds_of(
       arguments.runs,
       [&] {
         forward.run(tokens, observers);
@@ -177,7 +143,7 @@ json zero_ablation_all(const Model& model, const TokenIds& tokens, const Argumen
         }
       },
       false);
-  return {{"seconds", seconds},
+  return {{"seconds", taken},
           {"peak_rss_mb", peak_resident_mb()},
           {"engine", engine_name(arguments.context.engines().differences)},
           {"loss_baseline", baseline},
@@ -193,7 +159,7 @@ json importance(const Model& model, const TokenIds& tokens, const Arguments& arg
   HeadGradient gradient(model, arguments.context);
   json per_token, sign;
   double loss = 0;
-  const json seconds = seconds_of(arguments.runs, [&] {
+  const json taken = seconds_of(arguments.runs, [&] {
     per_token = json::array();
     sign = json::array();
     for (Index l = 0; l < config.n_layer; ++l) {
@@ -209,38 +175,33 @@ json importance(const Model& model, const TokenIds& tokens, const Arguments& arg
       }
     }));
   });
-  return {{"seconds", seconds},
+  return {{"seconds", taken},
           {"peak_rss_mb", peak_resident_mb()},
           {"loss", loss},
           {"importance_per_token", per_token},
           {"importance_signed", sign}};
 }
 
-json measure(const Arguments& arguments) {
-  blas::set_thread_count(arguments.threads);
-  const Model model = load_model(arguments.model);
-  const TokenIds tokens = read_tokens(arguments.tokens);
+json measure(const Options& options) {
+  const Precision precision = precision_of(options.at("--precision"));
+  const Arguments arguments{std::stoi(options.at("--runs")), precision,
+                            fastest_engines(precision, this_processor())};
+  const Model model = load_model(options.at("--model"));
+  const TokenIds tokens = read_json(options.at("--tokens")).at("tokens").get<TokenIds>();
   const std::map<std::string, json (*)(const Model&, const TokenIds&, const Arguments&)> cases{
       {"forward_patterns", forward_patterns},
       {"attention_patterns", attention_patterns},
       {"zero_ablation_all", zero_ablation_all},
       {"importance", importance}};
-  json result = cases.at(arguments.which)(model, tokens, arguments);
-  result["case"] = arguments.which;
+  json result = cases.at(options.at("--case"))(model, tokens, arguments);
+  result["case"] = options.at("--case");
   result["versions"] = blas::library_description();
   return result;
 }
 
 }  // namespace
-}  // namespace headscope
+}  // namespace headscope::bench
 
 int main(int argc, char** argv) {
-  headscope::restart_with_best_settings(argv);
-  try {
-    std::cout << headscope::measure(headscope::parse(argc, argv)).dump() << "\n";
-    return 0;
-  } catch (const std::exception& error) {
-    std::cerr << "bench_compare: " << error.what() << "\n";
-    return 1;
-  }
+  return headscope::bench::run(argc, argv, headscope::bench::measure);
 }

@@ -3,19 +3,12 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <chrono>
 #include <vector>
 
 #include "headscope/blas.hpp"
+#include "seconds.hpp"
 
 namespace headscope::bench {
-
-template <typename Work>
-double seconds(Work&& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 inline double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());

@@ -4,6 +4,7 @@
 #include "attend/sentence.hpp"
 #include "attention_patterns/attention_patterns.hpp"
 #include "base/label_text.hpp"
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "commands.hpp"
 #include "headscope/blas.hpp"
@@ -31,7 +32,7 @@ std::string sentence_of(const std::vector<std::string>& words) {
     text.assign(std::istreambuf_iterator<char>(std::cin), {});
     while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
   } else {
-    for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+    text = joined(words, " ");
   }
   if (text.find_first_not_of(" \t\r\n\v\f") == text.npos) {
     throw UsageError("attend: expected a sentence, got none");
@@ -73,11 +74,7 @@ std::optional<TokenId> first_token(const Tokenizer& tokenizer, const std::string
 class AttendCommand : public Command {
  public:
   AttendCommand() {
-    options_(words_, {.name = "sentence",
-                      .value = "TEXT...|-",
-                      .required = "a sentence",
-                      .several = true,
-                      .positional = true});
+    add_positional(options_, words_, "sentence", "TEXT...|-", "a sentence");
     add_model(options_, model_,
               "tf_model.h5, flat HDF5 or safetensors; or a folder as on the Hugging Face hub");
     add_n_head(options_, n_head_);

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iostream>
+#include <map>
 #include <new>
 
 #include "base/nearest_name.hpp"
@@ -103,19 +104,15 @@ void run_first(const Arguments& arguments) {
   const std::string& name = arguments.front();
   if (name == "--help" || name == "-h" || name == "help") {
     const std::string about = name == "help" && arguments.size() > 1 ? arguments[1] : "";
-    if (about.empty()) {
-      print_usage(std::cout, Terminal::out());
-    } else if (about == "--man") {
-      std::cout << man_page();
-    } else if (about == "--bash-completion") {
-      std::cout << bash_completion();
-    } else if (about == "--zsh-completion") {
-      std::cout << zsh_completion();
-    } else if (about == "--fish-completion") {
-      std::cout << fish_completion();
-    } else {
-      print_help(find_command(about));
-    }
+    static const std::map<std::string, std::string (*)()> manuals{
+        {"--man", man_page},
+        {"--bash-completion", bash_completion},
+        {"--zsh-completion", zsh_completion},
+        {"--fish-completion", fish_completion}};
+    if (about.empty()) return print_usage(std::cout, Terminal::out());
+    const auto manual = manuals.find(about);
+    if (manual == manuals.end()) return print_help(find_command(about));
+    std::cout << manual->second();
     return;
   }
   if (name == "--version" || name == "-V") {

@@ -54,11 +54,7 @@ std::optional<double> parse_number(const std::string& text) {
 class CompareCommand : public Command {
  public:
   CompareCommand() {
-    options_(runs_, {.name = "run",
-                     .value = "RUN...",
-                     .required = "two or more finished runs",
-                     .several = true,
-                     .positional = true});
+    add_positional(options_, runs_, "run", "RUN...", "two or more finished runs");
     options_.heading("Runs");
     options_(labels_, {"label", "NAME...", "a label for each run, in the order of the runs",
                        "the names of the runs' folders"})
@@ -140,13 +136,8 @@ class CompareCommand : public Command {
     for (std::size_t i = 0; i < runs.size(); ++i) runs[i].place = static_cast<double>(i);
     if (by_.empty()) return;
     for (ComparedRun& run : runs) {
-      const auto found = run.results.attributes.find(by_);
-      std::optional<double> place;
-      if (found == run.results.attributes.end()) {
-        place = parse_number(run.label);
-      } else if (const auto* const whole = std::get_if<std::int64_t>(&found->second)) {
-        place = static_cast<double>(*whole);
-      }
+      std::optional<double> place = run.results.whole(by_);
+      if (!run.results.attributes.contains(by_)) place = parse_number(run.label);
       if (!place) {
         throw OptionError("--by", "expected a number that " + run.path + " states as \"" + by_ +
                                       "\", or a number as its label, got neither; its label is \"" +

@@ -13,9 +13,8 @@ namespace {
 class ConvertCommand : public Command {
  public:
   ConvertCommand() {
-    options_(in_, {.name = "in", .value = "IN", .required = "an input file", .positional = true});
-    options_(out_,
-             {.name = "out", .value = "OUT.h5", .required = "an output file", .positional = true});
+    add_positional(options_, in_, "in", "IN", "an input file");
+    add_positional(options_, out_, "out", "OUT.h5", "an output file");
     options_(tokenizer_, {"tokenizer", "DIR",
                           "folder with the tokenizer.json, or vocab.json and merges.txt, to store "
                           "in the file",

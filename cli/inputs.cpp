@@ -1,10 +1,11 @@
 #include "inputs.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <ranges>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
@@ -14,10 +15,7 @@ namespace fs = std::filesystem;
 
 std::string list_text(const std::vector<std::string>& names) {
   constexpr std::size_t most = 8;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(most, names.size()); ++i) {
-    text += (i == 0 ? "" : ", ") + names[i];
-  }
+  std::string text = joined(names | std::views::take(most), ", ");
   if (names.size() > most) text += " and " + std::to_string(names.size() - most) + " more";
   return text;
 }
@@ -34,12 +32,13 @@ std::string default_data_path(const std::string& name) {
     if (!program.empty()) places.push_back(program.parent_path() / "../share/headscope");
     places.emplace_back(HEADSCOPE_SOURCE_DATA);
   }
-  std::string looked;
+  const auto text_of = [](const fs::path& path) { return path.lexically_normal().string(); };
   for (const fs::path& place : places) {
-    if (fs::exists(place / name)) return (place / name).lexically_normal().string();
-    looked += (looked.empty() ? "" : ", ") + place.lexically_normal().string();
+    if (fs::exists(place / name)) return text_of(place / name);
   }
-  throw DataError(name, "", "expected the default data below one of: " + looked + "; found none");
+  throw DataError(
+      name, "",
+      "expected the default data below one of: " + joined(places, ", ", text_of) + "; found none");
 }
 
 std::string model_path(const std::string& given) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "commands.hpp"
 #include "headscope/corpus.hpp"
@@ -83,9 +84,7 @@ void print_model(const ModelDescription& model, const std::string& path) {
     return;
   }
   print_line("holds", "attention weights only: analyses of weights can run, those of text cannot");
-  std::string missing;
-  for (const std::string& name : model.missing) missing += (missing.empty() ? "" : ", ") + name;
-  print_line("missing", missing);
+  print_line("missing", joined(model.missing, ", "));
 }
 
 /// Memory of a run over many documents with the default options: each analysis alone, then all.
@@ -125,18 +124,10 @@ bool is_results(const FileDescription& file) {
 void print_results(const Results& results) {
   for (const char* const name : {"title", "date", "version", "model_path", "n_layer", "n_head",
                                  "d_model", "corpus_path", "n_document", "n_token"}) {
-    const auto found = results.attributes.find(name);
-    if (found == results.attributes.end()) continue;
-    if (const auto* const text = std::get_if<std::string>(&found->second)) print_line(name, *text);
-    if (const auto* const count = std::get_if<std::int64_t>(&found->second)) {
-      print_line(name, std::to_string(*count));
-    }
+    if (results.attributes.contains(name)) print_line(name, results.text(name));
   }
-  std::string groups;
-  for (const ResultsGroup& group : results.groups) {
-    groups += (groups.empty() ? "" : ", ") + one_line(group.name);
-  }
-  print_line("groups", groups);
+  print_line("groups", joined(results.groups, ", ",
+                              [](const ResultsGroup& group) { return one_line(group.name); }));
   for (const Finding& finding : findings(results, describe(results, presentations_of(results)))) {
     std::cout << "\n";
     print_paragraph(one_line(finding.about + ". " + finding.text));
@@ -279,11 +270,7 @@ bool is_text_corpus(const fs::path& path) {
 class InspectCommand : public Command {
  public:
   InspectCommand() {
-    options_(files_, {.name = "file",
-                      .value = "FILE|DIR...",
-                      .required = "a file",
-                      .several = true,
-                      .positional = true});
+    add_positional(options_, files_, "file", "FILE|DIR...", "a file");
     options_(tokenizer_, {"tokenizer", "DIR",
                           "folder with the tokenizer.json, or vocab.json and merges.txt, for "
                           "counting the tokens of a corpus or tasks",

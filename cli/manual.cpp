@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "commands.hpp"
 #include "headscope/version.hpp"
 #include "option_parser.hpp"
@@ -11,18 +12,9 @@ namespace {
 
 /// Text as roff prints it.
 std::string roff(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '\\') {
-      escaped += "\\e";
-    } else if (c == '-') {
-      escaped += "\\-";
-    } else {
-      escaped += c;
-    }
-  }
+  const std::string line = escaped(text, {{'\\', "\\e"}, {'-', "\\-"}});
   // A dot or an apostrophe at the start of a line would be a request.
-  return escaped.starts_with('.') || escaped.starts_with('\'') ? "\\&" + escaped : escaped;
+  return line.starts_with('.') || line.starts_with('\'') ? "\\&" + line : line;
 }
 
 std::string man_command(const RegisteredCommand& command) {
@@ -55,23 +47,8 @@ bool takes_list(const Option& option) {
 /// Text in which characters that have a meaning within quotes in zsh's or fish's completion are
 /// replaced or left out.
 std::string quotable(const std::string& text) {
-  std::string plain;
-  for (const char c : text) {
-    if (c == '\'') {
-      plain += "’";
-    } else if (c == ':') {
-      plain += ",";
-    } else if (std::string_view("`[]\\$").find(c) == std::string_view::npos) {
-      plain += c;
-    }
-  }
-  return plain;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
+  return escaped(text,
+                 {{'\'', "’"}, {':', ","}, {'`', ""}, {'[', ""}, {']', ""}, {'\\', ""}, {'$', ""}});
 }
 
 }  // namespace
@@ -128,13 +105,13 @@ std::string bash_completion() {
       own.push_back("--" + option.name);
       if (option.choices.empty()) continue;
       const std::string key = "    '" + command.name + " --" + option.name + "') words='" +
-                              joined(option.choices) + "' ";
+                              joined(option.choices, " ") + "' ";
       values += key + (takes_list(option) ? "list=1 ;;\n" : ";;\n");
     }
     own.push_back("--help");
-    options += "    " + command.name + ") words='" + joined(own) + "' ;;\n";
+    options += "    " + command.name + ") words='" + joined(own, " ") + "' ;;\n";
   }
-  const std::string names = joined(command_names());
+  const std::string names = joined(command_names(), " ");
   // In a list, what stands before the last comma is kept.
   return "_headscope() {\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} words= list= before=\n"
@@ -159,8 +136,9 @@ std::string zsh_completion() {
       if (option.positional) continue;
       std::string action = option.is_path() ? "_files" : " ";
       if (!option.choices.empty()) {
-        action = takes_list(option) ? "_values -s , " + option.name + " " + joined(option.choices)
-                                    : "(" + joined(option.choices) + ")";
+        action = takes_list(option)
+                     ? "_values -s , " + option.name + " " + joined(option.choices, " ")
+                     : "(" + joined(option.choices, " ") + ")";
       }
       cases += " \\\n      '--" + option.name + "[" + quotable(option.help) + "]" +
                (option.is_switch() ? "" : ":" + quotable(option.value) + ":" + action) + "'";
@@ -193,7 +171,7 @@ std::string fish_completion() {
       if (!option.is_switch()) text += " -r";
       if (!option.choices.empty()) {
         // fish completes after the last comma of a list given by __fish_append.
-        const std::string words = joined(option.choices);
+        const std::string words = joined(option.choices, " ");
         text += takes_list(option) ? " -f -a \"(__fish_append , " + words + ")\""
                                    : " -f -a '" + words + "'";
       }

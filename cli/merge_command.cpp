@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "run_setup.hpp"
+#include "shared_options.hpp"
 
 namespace headscope {
 namespace {
@@ -7,11 +8,7 @@ namespace {
 class MergeCommand : public Command {
  public:
   MergeCommand() {
-    options_(shards_, {.name = "shard",
-                       .value = "SHARD...",
-                       .required = "shards",
-                       .several = true,
-                       .positional = true});
+    add_positional(options_, shards_, "shard", "SHARD...", "shards");
     for (const char* name : {"output", "model", "corpus", "tasks", "tokenizer", "threads", "mixed",
                              "figures", "quiet"}) {
       Option option = run_.table.at(name);

@@ -14,10 +14,8 @@ namespace {
 class PruneCommand : public Command {
  public:
   PruneCommand() {
-    options_(model_,
-             {.name = "model", .value = "MODEL", .required = "a model", .positional = true});
-    options_(out_,
-             {.name = "out", .value = "OUT.h5", .required = "an output file", .positional = true});
+    add_positional(options_, model_, "model", "MODEL", "a model");
+    add_positional(options_, out_, "out", "OUT.h5", "an output file");
     options_(heads_, {"heads", "L5H1,...", "heads to remove; layers and heads count from 0"})
         .required = "heads, such as L5H1,L6H9";
     options_(mode_, {"mode", "remove|zero",

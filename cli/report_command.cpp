@@ -13,10 +13,7 @@ namespace fs = std::filesystem;
 class ReportCommand : public Command {
  public:
   ReportCommand() {
-    options_(results_, {.name = "results",
-                        .value = "DIR|results.h5",
-                        .required = "a results folder or file",
-                        .positional = true});
+    add_positional(options_, results_, "results", "DIR|results.h5", "a results folder or file");
     add_figures(options_, figures_);
     options_(pattern_tables_, {"pattern-tables", "",
                                "also write attention patterns as CSV tables, which are large"});

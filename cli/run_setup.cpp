@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "base/thread_count.hpp"
 #include "headscope/error.hpp"
 #include "headscope/inspect.hpp"
@@ -61,10 +62,9 @@ std::vector<const RegisteredAnalysis*> choose_analyses(const RunOptions& options
 void check_memory(const std::vector<MemoryPart>& parts, std::uint64_t limit) {
   const std::uint64_t total = total_bytes(parts);
   if (total <= limit) return;
-  std::string list;
-  for (const MemoryPart& part : parts) {
-    list += (list.empty() ? "" : ", ") + part.name + " " + memory_text(part.bytes);
-  }
+  const std::string list = joined(parts, ", ", [](const MemoryPart& part) {
+    return part.name + " " + memory_text(part.bytes);
+  });
   throw UsageError("--memory: expected at least " + memory_text(total) + " for this run, got " +
                    memory_text(limit) + " (" + list + ")");
 }
@@ -181,19 +181,11 @@ RunInput RunSetup::input() const {
   }
   input.attributes = {{"command_line", recorded_text(options_.command_line)},
                       {"options", options_.as_json()}};
-  const auto joined = [](const std::vector<std::string>& texts, const char* separator) {
-    std::string text;
-    for (const std::string& each : texts) text += (text.empty() ? "" : separator) + each;
-    return text;
-  };
   if (tasks_) input.attributes["tasks_path"] = recorded_text(joined(task_paths_, " "));
   if (!corpus_) return input;
   input.attributes["corpus_path"] = recorded_text(joined(corpus_paths_, " "));
-  std::vector<std::string> undivided;
-  for (const UndividedFile& file : corpus_->undivided_files()) {
-    undivided.push_back(undivided_file_text(file));
-  }
-  if (!undivided.empty()) input.attributes["corpus_warning"] = joined(undivided, "; ") + ".";
+  const std::string undivided = joined(corpus_->undivided_files(), "; ", undivided_file_text);
+  if (!undivided.empty()) input.attributes["corpus_warning"] = undivided + ".";
   return input;
 }
 

@@ -1,9 +1,24 @@
 #pragma once
 
+#include <type_traits>
+
 #include "headscope/option_table.hpp"
 
 /// Options that several commands have, each declared once.
 namespace headscope {
+
+/// Adds a required argument without a name; a field of several values takes one or more.
+/// @param value     its placeholder in the help.
+/// @param required  what is expected: `a model`.
+template <typename Field>
+void add_positional(OptionTable& option, Field& field, const std::string& name,
+                    const std::string& value, const std::string& required) {
+  option(field, {.name = name,
+                 .value = value,
+                 .required = required,
+                 .several = !std::is_same_v<Field, std::string>,
+                 .positional = true});
+}
 
 Option& add_model(OptionTable& option, std::string& field, const std::string& help);
 Option& add_n_head(OptionTable& option, std::uint64_t& field);

@@ -1,5 +1,6 @@
 #include "shell_text.hpp"
 
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 
 namespace headscope {
@@ -8,11 +9,7 @@ std::string shell_word(std::string_view word) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,=:+@%";
   if (!word.empty() && word.find_first_not_of(plain) == word.npos) return std::string(word);
-  if (one_line(word) == word) {
-    std::string text = "'";
-    for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
-    return text + "'";
-  }
+  if (one_line(word) == word) return "'" + escaped(word, {{'\'', "'\\''"}}) + "'";
   constexpr std::string_view digits = "0123456789ABCDEF";
   std::string text = "$'";
   for (const char c : word) {

@@ -210,13 +210,8 @@ void extend_rollout(arma::mat& rollout, const Cube& pattern) {
 }
 
 RegisteredAnalysis attention_patterns_analysis() {
-  return {
-      attention_info,
-      [](const AnalysisContext& context) { return std::make_unique<AttentionPatterns>(context); },
-      attention_patterns_figures,
-      {.group = attention_info.name},
-      memory,
-      &AnalysisSettings::declare_own<AttentionPatternsOptions>};
+  return registered<AttentionPatterns, AttentionPatternsOptions>(
+      attention_info, attention_patterns_figures, {.group = attention_info.name}, memory);
 }
 
 }  // namespace headscope

@@ -25,7 +25,7 @@ double sharpness(const Array& pattern, std::size_t n_token) {
 }
 
 Figure type_patterns_figure(const ResultsGroup& document, const HeadTypes& types) {
-  const Array& patterns = document.variable("pattern").values;
+  const Array& patterns = document.values("pattern");
   const std::vector<std::string>& text = document.variable("token_text").text;
   const std::size_t n_head = patterns.shape[1], n_token = std::min(text.size(), most_tokens);
   // Of each type, none last, the sharpest first.
@@ -80,8 +80,7 @@ Figure type_patterns_figure(const ResultsGroup& document, const HeadTypes& types
 }  // namespace
 
 std::vector<Figure> attention_patterns_figures(const Results& results) {
-  const std::optional<HeadShape> shape = head_shape(results);
-  const std::optional<HeadTypes> types = shape ? head_types(results, *shape) : std::nullopt;
+  const std::optional<HeadTypes> types = head_types(results);
   if (!types || !results.has("attention/0")) return {};
   return {type_patterns_figure(results.group("attention/0"), *types)};
 }

@@ -305,13 +305,8 @@ std::uint64_t memory(const RunShape& run) {
 }  // namespace
 
 RegisteredAnalysis circuits_analysis() {
-  return {
-      circuits_info,
-      [](const AnalysisContext& context) { return std::make_unique<CircuitsAnalysis>(context); },
-      circuits_figures,
-      circuits_presentation(),
-      memory,
-      &AnalysisSettings::declare_own<CircuitsOptions>};
+  return registered<CircuitsAnalysis, CircuitsOptions>(circuits_info, circuits_figures,
+                                                       circuits_presentation(), memory);
 }
 
 }  // namespace headscope

@@ -19,10 +19,10 @@ Array at_last(const Array& array, std::size_t index) {
 }
 
 Figure copying_figure(const ResultsGroup& group) {
-  Heatmap map = head_map("OV copying", {{"", group.variable("ov_copying").values}});
+  Heatmap map = head_map("OV copying", {{"", group.values("ov_copying")}});
   if (group.has("ov_copying_full")) {
     map.panels[0].title = "W_O W_V";
-    map.panels.push_back({"from token to token", group.variable("ov_copying_full").values});
+    map.panels.push_back({"from token to token", group.values("ov_copying_full")});
   }
   map.scale = ColourScale::diverging;
   return {.name = "elhage2021_copying",
@@ -61,9 +61,9 @@ std::vector<std::string> layer_labels(std::size_t n_layer, std::size_t n_head) {
 }
 
 Figure composition_figure(const ResultsGroup& group) {
-  const Array& scores = group.variable("composition").values;
-  const Array& null = group.variable("composition_null").values;
-  const Shape& heads = group.variable("ov_copying").values.shape;
+  const Array& scores = group.values("composition");
+  const Array& null = group.values("composition_null");
+  const Shape& heads = group.values("ov_copying").shape;
   const bool by_layer = heads[0] * heads[1] > most_heads_by_pair;
   constexpr std::size_t n_named = 3;
   Heatmap map;
@@ -113,13 +113,12 @@ Figure composition_figure(const ResultsGroup& group) {
 }
 
 Figure rank_figure(const ResultsGroup& group) {
-  const Array& rank = group.variable("qk_rank90").values;
-  const Array& joint = group.variable("qk_rank90_joint").values;
-  Series heads, sum, together;
+  const Array& rank = group.values("qk_rank90");
+  const Array& joint = group.values("qk_rank90_joint");
+  Series heads, sum;
   heads.label = "each head";
   heads.style = Series::Style::points;
   sum.label = "heads added up";
-  together.label = "heads together";
   for (std::size_t layer = 0; layer < rank.shape[0]; ++layer) {
     double added = 0;
     for (std::size_t head = 0; head < rank.shape[1]; ++head) {
@@ -127,10 +126,9 @@ Figure rank_figure(const ResultsGroup& group) {
       added += rank(layer, head);
     }
     sum.add(static_cast<double>(layer), added);
-    together.add(static_cast<double>(layer), joint(layer));
   }
   Chart chart;
-  chart.panels = {{"", {heads, together, sum}, {}}};
+  chart.panels = {{"", {heads, Series::line("heads together", joint.values), sum}, {}}};
   chart.x_title = "layer";
   chart.y_title = "singular values for 90 %";
   chart.log_y = true;
@@ -146,8 +144,8 @@ Figure rank_figure(const ResultsGroup& group) {
 }
 
 Figure overlap_figure(const ResultsGroup& group) {
-  const Array& overlap = group.variable("subspace_overlap").values;
-  const double chance = group.variable("subspace_overlap_null_mean").values.values[0];
+  const Array& overlap = group.values("subspace_overlap");
+  const double chance = group.scalar("subspace_overlap_null_mean");
   constexpr std::size_t most_pairs = 40;  // points of a layer
   Chart chart;
   for (std::size_t projection = 0; projection < overlap.shape[0]; ++projection) {
@@ -192,11 +190,11 @@ Figure overlap_figure(const ResultsGroup& group) {
 }
 
 Figure position_figure(const ResultsGroup& group) {
-  const Array& share = group.variable("position_only_share").values;
-  Heatmap map = head_map("attention (probability)",
-                         {{"same token", at_last(share, 0)},
-                          {"previous token", at_last(share, 1)},
-                          {"position 0", group.variable("position_only_sink").values}});
+  const Array& share = group.values("position_only_share");
+  Heatmap map =
+      head_map("attention (probability)", {{"same token", at_last(share, 0)},
+                                           {"previous token", at_last(share, 1)},
+                                           {"position 0", group.values("position_only_sink")}});
   map.low = 0;
   return {.name = "position_only",
           .group = group.name,
@@ -211,7 +209,7 @@ Figure position_figure(const ResultsGroup& group) {
 }
 
 Figure offsets_figure(const ResultsGroup& group) {
-  const Array& share = group.variable("position_only_share").values;
+  const Array& share = group.values("position_only_share");
   Heatmap map;
   map.panels = {{"layer 0 (exact)", share.part(0)}};
   map.row_title = "head";
@@ -233,7 +231,7 @@ Figure offsets_figure(const ResultsGroup& group) {
 std::vector<Figure> circuits_figures(const Results& results) {
   const ResultsGroup& group = results.group("circuits");
   std::vector<Figure> figures{copying_figure(group), composition_figure(group), rank_figure(group)};
-  if (group.variable("subspace_overlap").values.shape[2] > 1) {
+  if (group.values("subspace_overlap").shape[2] > 1) {
     figures.push_back(overlap_figure(group));
   }
   figures.push_back(position_figure(group));

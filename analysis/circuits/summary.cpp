@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "circuits/claims.hpp"
 #include "circuits/composition.hpp"
 #include "circuits/measures.hpp"
@@ -26,20 +27,17 @@ std::vector<std::size_t> ranking(const std::vector<double>& values) {
 std::string largest_heads(const std::vector<double>& values, std::size_t n_head, std::size_t n) {
   std::vector<std::size_t> order = ranking(values);
   order.resize(std::min(n, order.size()));
-  std::string text;
-  for (const std::size_t head_index : order) {
-    if (!text.empty()) text += ", ";
-    text += head_text(head_index, n_head) + " (" + decimals(values[head_index], 2) + ")";
-  }
-  return text;
+  return joined(order, ", ", [&](std::size_t head_index) {
+    return head_text(head_index, n_head) + " (" + decimals(values[head_index], 2) + ")";
+  });
 }
 
 std::string count_of(const ResultsGroup& group, const char* name) {
-  return number_text(group.variable(name).values.values[0], 0);
+  return number_text(group.scalar(name), 0);
 }
 
 std::string copying_text(const ResultsGroup& group) {
-  const Array& copying = group.variable("ov_copying").values;
+  const Array& copying = group.values("ov_copying");
   if (ranking(copying.values).empty()) return "No head has a value circuit.";
   return "Of " + count_text(copying.size(), "head") + " " + count_of(group, "n_copying") +
          " copy (OV copying above " + number_text(least_copying, 2) + ") and " +
@@ -50,12 +48,11 @@ std::string copying_text(const ResultsGroup& group) {
 }
 
 std::string rank_text(const ResultsGroup& group) {
-  const Array& rank = group.variable("qk_rank90").values;
-  const Array& joint = group.variable("qk_rank90_joint").values;
+  const Array& rank = group.values("qk_rank90");
+  const Array& joint = group.values("qk_rank90_joint");
   const double of_heads = std::accumulate(rank.values.begin(), rank.values.end(), 0.0) /
                           static_cast<double>(rank.shape[0]);
-  return " A head's query-key product needs " +
-         decimals(group.variable("qk_rank90_median").values.values[0], 0) +
+  return " A head's query-key product needs " + decimals(group.scalar("qk_rank90_median"), 0) +
          " singular values (median) for 90 % of its squared sum, a layer's heads together " +
          decimals(arma::median(arma::vec(joint.values)), 0) + ", where they add up to " +
          decimals(of_heads, 0) + " one by one.";
@@ -65,9 +62,9 @@ std::string rank_text(const ResultsGroup& group) {
 class CompositionExcess {
  public:
   explicit CompositionExcess(const ResultsGroup& group)
-      : excess_(group.variable("composition").values),
-        null_(group.variable("composition_null").values),
-        n_head_(group.variable("ov_copying").values.shape[1]) {
+      : excess_(group.values("composition")),
+        null_(group.values("composition_null")),
+        n_head_(group.values("ov_copying").shape[1]) {
     for (std::size_t i = 0; i < excess_.size(); ++i) excess_.values[i] -= null_(i / n_pair());
   }
 
@@ -130,7 +127,7 @@ std::string induction_text(const CompositionExcess& excess,
 
 std::string full_copying_text(const ResultsGroup& group) {
   if (!group.has("ov_copying_full")) return "";
-  const Array& copying = group.variable("ov_copying_full").values;
+  const Array& copying = group.values("ov_copying_full");
   std::vector<double> opposite = copying.values;
   for (double& value : opposite) value = -value;
   const std::vector<std::size_t> order = ranking(opposite);
@@ -144,7 +141,7 @@ std::string full_copying_text(const ResultsGroup& group) {
 }
 
 std::string position_text(const ResultsGroup& group) {
-  const Array& share = group.variable("position_only_share").values;
+  const Array& share = group.values("position_only_share");
   const std::size_t n_head = share.shape[1];
   std::vector<double> previous;
   for (std::size_t h = 0; h < n_head; ++h) previous.push_back(share(0, h, 1));
@@ -154,7 +151,7 @@ std::string position_text(const ResultsGroup& group) {
 }
 
 std::string copying_by_weights(const ResultsGroup& group) {
-  const Array& copying = group.variable("ov_copying").values;
+  const Array& copying = group.values("ov_copying");
   const std::optional<std::size_t> most = largest(copying.values);
   if (!most) return "";
   return "As if heads read raw embeddings, which deep heads do not, the weights of " +
@@ -168,10 +165,9 @@ std::string copying_by_weights(const ResultsGroup& group) {
 /// `3 heads raise it by at least 0.1 logits; most: L3H1 (0.65)`: heads of a type by their effect.
 std::string measured_text(const ResultsGroup& classification, const std::string& type,
                           const std::string& effect, double sign) {
-  const std::vector<std::string>& names = classification.dimensions.at("head_type").text;
+  const std::vector<std::string>& names = classification.labels("head_type");
   const auto place = static_cast<std::size_t>(std::ranges::find(names, type) - names.begin());
-  const Array &types = classification.variable("type").values,
-              &effects = classification.variable(effect).values;
+  const Array &types = classification.values("type"), &effects = classification.values(effect);
   if (place == names.size()) return "";
   std::vector<double> of_type(effects.size(), std::nan(""));
   for (std::size_t head_index = 0; head_index < of_type.size(); ++head_index) {

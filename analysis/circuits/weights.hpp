@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <string_view>
 
 #include "headscope/model.hpp"
 
@@ -10,7 +9,6 @@ namespace headscope {
 enum class Projection { q, k, v, o };
 inline constexpr std::array<Projection, 4> all_projections{Projection::q, Projection::k,
                                                            Projection::v, Projection::o};
-inline constexpr std::array<std::string_view, 4> projection_names{"q", "k", "v", "o"};
 
 /// One layer's attention weights, each matrix with the residual stream along its rows.
 /// In row-vector notation (Y = X W) W_Q, W_K, W_V are as written and W_O is transposed.

@@ -662,12 +662,8 @@ std::uint64_t memory(const RunShape& run) {
 }  // namespace
 
 RegisteredAnalysis classification_analysis() {
-  return {classification_info,
-          [](const AnalysisContext& context) { return std::make_unique<Classification>(context); },
-          classification_figures,
-          classification_presentation(),
-          memory,
-          &AnalysisSettings::declare_own<ClassificationOptions>};
+  return registered<Classification, ClassificationOptions>(
+      classification_info, classification_figures, classification_presentation(), memory);
 }
 
 }  // namespace headscope

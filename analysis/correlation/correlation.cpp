@@ -253,12 +253,8 @@ std::uint64_t memory(const RunShape& run) {
 }  // namespace
 
 RegisteredAnalysis correlation_analysis() {
-  return {correlation_info,
-          [](const AnalysisContext& context) { return std::make_unique<Correlation>(context); },
-          correlation_figures,
-          correlation_presentation(),
-          memory,
-          &AnalysisSettings::declare_own<CorrelationOptions>};
+  return registered<Correlation, CorrelationOptions>(correlation_info, correlation_figures,
+                                                     correlation_presentation(), memory);
 }
 
 }  // namespace headscope

@@ -36,9 +36,9 @@ Heatmap cosine_scale() {
 
 Figure across_layers(const ResultsGroup& group) {
   Heatmap map = cosine_scale();
-  const std::size_t n_head = group.dimensions.at("head").size(),
-                    n_head_total = group.dimensions.at("unit_i").size();
-  HeatmapPanel panel{"", off_diagonal(group.variable("cosine_all").values)};
+  const std::size_t n_head = group.dimension("head").size(),
+                    n_head_total = group.dimension("unit_i").size();
+  HeatmapPanel panel{"", off_diagonal(group.values("cosine_all"))};
   const LayerPairs pairs = layer_pairs(panel.values, n_head, true, 6);
   const bool by_layer = n_head_total > most_heads_by_pair;
   map.row_title = map.column_title = by_layer ? "layer" : "head";
@@ -68,31 +68,20 @@ Figure across_layers(const ResultsGroup& group) {
           .content = std::move(map)};
 }
 
-/// One line per space over layers, with intervals.
-void add_lines(const ResultsGroup& group, const std::string& variable, const std::string& label,
-               ChartPanel& panel, std::size_t space) {
-  const std::size_t n_layer = group.dimensions.at("layer").size();
-  Series series;
-  series.label = label;
-  for (std::size_t layer = 0; layer < n_layer; ++layer) {
-    series.add(static_cast<double>(layer),
-               group.variable(variable).estimate(space * n_layer + layer));
-  }
-  panel.series.push_back(std::move(series));
-}
-
 Figure mean_cosine(const Results& results, const ResultsGroup& group) {
   Chart chart;
   chart.x_title = "layer";
   chart.y_title = "mean |cosine|";
   chart.y_low = 0;
-  const std::vector<std::string>& spaces = group.dimensions.at("space").text;
+  const std::vector<std::string>& spaces = group.labels("space");
   for (std::size_t space = 0; space < spaces.size(); ++space) {
-    ChartPanel panel;
-    panel.title = spaces[space] + " space";
-    add_lines(group, "mean_abs_cosine", "model", panel, space);
+    const auto line = [&](const char* label, const ResultsGroup& of) {
+      const std::size_t n_layer = of.dimension("layer").size();
+      return Series::line(label, of.variable("mean_abs_cosine"), space * n_layer, n_layer);
+    };
+    ChartPanel panel{spaces[space] + " space", {line("model", group)}, {}};
     if (results.has("control/correlation")) {
-      add_lines(results.group("control/correlation"), "mean_abs_cosine", "untrained", panel, space);
+      panel.series.push_back(line("untrained", results.group("control/correlation")));
     }
     chart.panels.push_back(std::move(panel));
   }
@@ -114,14 +103,10 @@ Figure disagreement(const ResultsGroup& group) {
   chart.x_title = "layer";
   chart.y_title = "disagreement";
   ChartPanel panel;
-  const std::vector<std::string>& kinds = group.dimensions.at("kind").text;
+  const std::vector<std::string>& kinds = group.labels("kind");
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-    Series series;
-    series.label = kinds[kind];
-    for (std::size_t layer = 0; layer < group.dimensions.at("layer").size(); ++layer) {
-      series.add(static_cast<double>(layer), group.variable("disagreement").values(kind, layer));
-    }
-    panel.series.push_back(std::move(series));
+    panel.series.push_back(
+        Series::line(kinds[kind], group.values("disagreement").part(kind).values));
   }
   chart.panels.push_back(std::move(panel));
   return {
@@ -139,8 +124,8 @@ Figure disagreement(const ResultsGroup& group) {
 
 /// Kruskal's stress of the plane: 0 if all distances are kept.
 double stress(const ResultsGroup& group) {
-  const Array& mds = group.variable("mds").values;
-  const Array& distance = group.variable("js_distance").values;
+  const Array& mds = group.values("mds");
+  const Array& distance = group.values("js_distance");
   double error = 0, whole = 0;
   for (std::size_t i = 0; i < mds.shape[0]; ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -159,8 +144,8 @@ Figure clusters(const ResultsGroup& group, const HeadTypes* types) {
   chart.y_title = "second axis (sqrt nats)";
   chart.equal = true;
   ChartPanel panel;
-  const Array& mds = group.variable("mds").values;
-  const std::size_t n_head = group.dimensions.at("head").size(),
+  const Array& mds = group.values("mds");
+  const std::size_t n_head = group.dimension("head").size(),
                     n_type = types == nullptr ? 0 : types->names.size();
   // One series per type, and a last one of the other heads.
   std::vector<Series> by_type(n_type + 1);
@@ -201,7 +186,7 @@ Figure clusters(const ResultsGroup& group, const HeadTypes* types) {
 
 std::vector<Figure> correlation_figures(const Results& results) {
   const ResultsGroup& group = results.group("correlation");
-  const Array& cosine = group.variable("cosine").values;
+  const Array& cosine = group.values("cosine");
   Heatmap alignment;
   alignment.value_title = "linear CKA";
   alignment.low = 0;
@@ -227,7 +212,7 @@ std::vector<Figure> correlation_figures(const Results& results) {
            .source = own_definition,
            .content = {}}),
       layer_matrices(
-          group.variable("cka").values, std::move(alignment),
+          group.values("cka"), std::move(alignment),
           {.name = "kornblith2019_cka",
            .group = group.name,
            .title = "Linear CKA of heads",
@@ -239,8 +224,7 @@ std::vector<Figure> correlation_figures(const Results& results) {
       disagreement(group)};
   if (group.has("cosine_all")) figures.push_back(across_layers(group));
   if (group.has("mds")) {
-    const std::optional<HeadShape> shape = head_shape(results);
-    const std::optional<HeadTypes> types = shape ? head_types(results, *shape) : std::nullopt;
+    const std::optional<HeadTypes> types = head_types(results);
     figures.push_back(clusters(group, types ? &*types : nullptr));
   }
   return figures;

@@ -220,7 +220,7 @@ Claim low_correlation_claim(const Estimate& mean_cosine) {
 }
 
 Claim mixing_claim(const Estimate& mean_cosine, const ResultsGroup& group) {
-  const Array& share = group.variable("output_share").values;
+  const Array& share = group.values("output_share");
   const auto [least, most] = std::minmax_element(share.values.begin(), share.values.end());
   constexpr double mixed = 0.01;
   Claim claim;
@@ -241,7 +241,7 @@ Claim mixing_claim(const Estimate& mean_cosine, const ResultsGroup& group) {
 }
 
 std::string summary_text(const ResultsGroup& group, const Estimate& mean_cosine) {
-  const Array& all = group.variable("cosine").values;
+  const Array& all = group.values("cosine");
   const Index n_layer = all.shape[1], n_head = all.shape[2];
   double strongest = 0;
   HeadIndex first, second;

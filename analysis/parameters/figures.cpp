@@ -8,30 +8,22 @@
 namespace headscope {
 namespace {
 
-Series bars(std::string label, const std::vector<double>& y) {
-  Series series;
-  series.label = std::move(label);
-  series.style = Series::Style::bars;
-  for (std::size_t i = 0; i < y.size(); ++i) series.add(static_cast<double>(i), y[i]);
-  return series;
-}
-
 /// A dimension's labels as words.
 std::vector<std::string> words(const ResultsGroup& group, const std::string& dimension) {
-  return spaced(group.dimensions.at(dimension).text);
+  return spaced(group.labels(dimension));
 }
 
 Figure counts_figure(const ResultsGroup& group) {
   Chart chart;
-  ChartPanel panel;
   chart.x_labels = words(group, "component");
-  std::vector<double> millions = group.variable("count").values.values;
+  std::vector<double> millions = group.values("count").values;
   const auto total = static_cast<std::uint64_t>(millions.back());
   chart.x_labels.pop_back();
   millions.pop_back();
   for (double& value : millions) value /= 1e6;
-  panel.series.push_back(bars("model", millions));
-  chart.panels = {panel};
+  Series bars = Series::line("model", millions);
+  bars.style = Series::Style::bars;
+  chart.panels = {{"", {bars}, {}}};
   chart.y_title = "parameters (millions)";
   chart.y_low = 0;
   return {.name = "parameter_counts",
@@ -46,9 +38,9 @@ Figure counts_figure(const ResultsGroup& group) {
 }
 
 Figure costs_figure(const ResultsGroup& group) {
-  const Array& macs = group.variable("macs").values;
+  const Array& macs = group.values("macs");
   const std::vector<std::string> schemes = words(group, "scheme"), terms = words(group, "term");
-  const std::vector<double>& n_token = group.dimensions.at("n_token").values;
+  const std::vector<double>& n_token = group.dimension("n_token").values;
   Chart chart;
   for (std::size_t s = 0; s < schemes.size(); ++s) {
     ChartPanel panel;
@@ -78,27 +70,23 @@ Figure costs_figure(const ResultsGroup& group) {
 }
 
 Figure block_energy_figure(const ResultsGroup& group) {
-  const Array& energy = group.variable("block_energy").values;
-  const Array& mean = group.variable("block_energy_null_mean").values;
-  const Array& deviation = group.variable("block_energy_null_std").values;
-  const std::vector<double>& layers = group.dimensions.at("layer").values;
-  const Array& n_head = group.variable("n_head").values;
+  const Array& energy = group.values("block_energy");
+  const Array& mean = group.values("block_energy_null_mean");
+  const Array& deviation = group.values("block_energy_null_std");
+  const std::vector<double>& layers = group.dimension("layer").values;
+  const Array& n_head = group.values("n_head");
   const double chance = 1 / n_head.values.back();
   Chart chart;
   for (std::size_t p = 0; p < 4; ++p) {
-    ChartPanel panel;
-    panel.title = "W_" + std::string(1, "QKVO"[p]);
-    Series observed, null;
-    observed.label = "weights";
+    Series null;
     null.label = "inputs permuted (mean, 2 s.d.)";
     for (std::size_t l = 0; l < layers.size(); ++l) {
       const double middle = mean(p, l), width = 2 * deviation(p, l);
-      observed.add(layers[l], energy(p, l));
       null.add(layers[l], {middle, middle - width, middle + width});
     }
-    panel.series = {null, observed};
-    panel.reference_lines.push_back({"chance 1/h", chance});
-    chart.panels.push_back(panel);
+    chart.panels.push_back({"W_" + std::string(1, "QKVO"[p]),
+                            {null, Series::line("weights", energy.part(p).values)},
+                            {{"chance 1/h", chance}}});
   }
   chart.x_title = "layer";
   chart.y_title = "block energy (share of squared weights)";

@@ -234,12 +234,9 @@ std::uint64_t memory(const RunShape& run) {
 }  // namespace
 
 RegisteredAnalysis parameters_analysis() {
-  return {
-      parameters_info,
-      [](const AnalysisContext& context) { return std::make_unique<ParametersAnalysis>(context); },
-      parameters_figures,
-      {.group = parameters_info.name, .describe = description},
-      memory};
+  return registered<ParametersAnalysis>(parameters_info, parameters_figures,
+                                        {.group = parameters_info.name, .describe = description},
+                                        memory);
 }
 
 }  // namespace headscope

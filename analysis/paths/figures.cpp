@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/label_text.hpp"
+#include "base/text.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/head_types.hpp"
 #include "paths/results.hpp"
@@ -134,12 +135,7 @@ Graph circuit_graph(const ResultsGroup& group, std::vector<CircuitEdge> edges,
 Figure circuit_figure(const ResultsGroup& group, std::size_t task, std::vector<CircuitEdge> edges,
                       const std::optional<HeadTypes>& types) {
   const std::string name = group.dimensions.at("task").text[task];
-  std::string file = "circuit_";
-  for (const char c : name) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    file += plain ? c : '_';
-  }
-  return {.name = file,
+  return {.name = "circuit_" + plain_name(name, '_'),
           .group = group.name,
           .title = "The circuit of " + spaced(name),
           .caption =

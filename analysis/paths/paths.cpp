@@ -366,12 +366,7 @@ std::uint64_t memory(const RunShape& run) {
 }  // namespace
 
 RegisteredAnalysis paths_analysis() {
-  return {paths_info,
-          [](const AnalysisContext& context) { return std::make_unique<Paths>(context); },
-          paths_figures,
-          paths_presentation(),
-          memory,
-          &AnalysisSettings::declare_own<PathsOptions>};
+  return registered<Paths, PathsOptions>(paths_info, paths_figures, paths_presentation(), memory);
 }
 
 }  // namespace headscope

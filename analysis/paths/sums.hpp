@@ -52,7 +52,6 @@ class PathPlan {
   PathPlan(const Statistics& statistics, std::size_t task, const EdgeGraph& graph,
            const AnalysisSettings& settings);
 
-  bool has_pairs() const { return n_pair_ > 0; }
   double n_pair() const { return n_pair_; }
   /// Whether the intervals of accuracy and margin lie above one half and 0.
   bool can_do() const;

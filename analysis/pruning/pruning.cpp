@@ -454,12 +454,8 @@ std::uint64_t memory(const RunShape& run) {
 }  // namespace
 
 RegisteredAnalysis pruning_analysis() {
-  return {pruning_info,
-          [](const AnalysisContext& context) { return std::make_unique<Pruning>(context); },
-          pruning_figures,
-          pruning_presentation(),
-          memory,
-          &AnalysisSettings::declare_own<PruningOptions>};
+  return registered<Pruning, PruningOptions>(pruning_info, pruning_figures, pruning_presentation(),
+                                             memory);
 }
 
 }  // namespace headscope

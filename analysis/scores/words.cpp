@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "base/text.hpp"
+
 namespace headscope {
 namespace {
 
@@ -46,11 +48,6 @@ const Mention* last_completed(const std::vector<const Mention*>& mentions, Index
     }
   }
   return last;
-}
-
-std::string lower_ascii(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
 }
 
 /// The last head word before `before` that passes; no_position if there is none.

@@ -271,9 +271,7 @@ std::uint64_t memory(const RunShape& run) {
 }  // namespace
 
 RegisteredAnalysis tasks_analysis() {
-  return {tasks_info,
-          [](const AnalysisContext& context) { return std::make_unique<Tasks>(context); },
-          tasks_figures, tasks_presentation(), memory};
+  return registered<Tasks>(tasks_info, tasks_figures, tasks_presentation(), memory);
 }
 
 }  // namespace headscope

@@ -225,4 +225,20 @@ struct RegisteredAnalysis {
   std::function<void(AnalysisSettings&, OptionTable&)> options = {};
 };
 
+/// An analysis that a class does.
+/// @tparam Made     the class, constructed from an AnalysisContext.
+/// @tparam Options  its options; void: none.
+template <typename Made, typename Options = void>
+RegisteredAnalysis registered(AnalysisInfo info, std::vector<Figure> (*draw)(const Results&),
+                              Presentation presentation, std::uint64_t (*memory)(const RunShape&)) {
+  RegisteredAnalysis analysis{
+      std::move(info),
+      [](const AnalysisContext& context) { return std::make_unique<Made>(context); }, draw,
+      std::move(presentation), memory};
+  if constexpr (!std::is_void_v<Options>) {
+    analysis.options = &AnalysisSettings::declare_own<Options>;
+  }
+  return analysis;
+}
+
 }  // namespace headscope

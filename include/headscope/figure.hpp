@@ -45,6 +45,8 @@ Heatmap head_map(std::string value_title, std::vector<HeatmapPanel> panels);
 /// A pattern's first tokens, query x key, without the keys after a query: these are empty.
 Array causal_part(const Array& pattern, std::size_t n_token);
 
+struct Variable;
+
 /// Grey, for a series that belongs to no category.
 inline constexpr std::size_t no_colour = static_cast<std::size_t>(-1);
 
@@ -64,6 +66,11 @@ struct Series {
   /// order of first use.
   std::optional<std::size_t> colour;
   double shift = 0;  ///< along x as drawn, so that several series of points stay apart
+
+  /// A line through values at 0, 1, ...
+  static Series line(std::string label, const std::vector<double>& y);
+  /// The same of `n` values of a variable from `first` on, row-major, with their intervals.
+  static Series line(std::string label, const Variable& variable, std::size_t first, std::size_t n);
 
   /// Adds a point at an x.
   void add(double at, double value);

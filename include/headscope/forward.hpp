@@ -77,8 +77,6 @@ class Forward {
   /// All logits, d_vocab x n_token: for few tokens, since they take much memory.
   Matrix logits(const Matrix& resid_final);
 
-  const Model& model() const { return model_; }
-
   /// Upper bound on the bytes that `run` keeps. @param with_patterns  if an observer wants them.
   static std::uint64_t bytes(const ModelConfig& config, Index n_token, bool with_patterns);
   /// Upper bound on the bytes that `loss` adds.

@@ -52,8 +52,6 @@ enum class Presence {
 struct TensorSpec {
   /// Hugging Face's name, `h.{i}.attn.c_attn.weight`; `{i}` stands for the layer.
   std::string_view name;
-  /// The last parts of its path in a Keras file, any one of these: `h_._{i}/attn/c_attn/weight:0`.
-  std::vector<std::string_view> keras_names;
   /// Row-major, as in the files.
   std::vector<Axis> axes;
   /// If more than one, they split the last axis equally.
@@ -66,6 +64,8 @@ struct TensorSpec {
   bool per_layer() const { return member.index() >= 2; }
   /// The name in one layer, `h.5.attn.c_attn.weight`.
   std::string name_in(Index layer) const;
+  /// The end of its path in a Keras file: `h_._{i}/attn/c_attn/weight:0`.
+  std::string keras_name() const;
   /// The shape in memory.
   Shape shape(const ModelConfig& config) const;
   /// The shape in a file, without the rows and columns of the layer's pruned heads.
@@ -74,6 +74,14 @@ struct TensorSpec {
 
 /// Embeddings first, then a layer's tensors in the order they are used, then the end of the model.
 const std::vector<TensorSpec>& gpt2_tensors();
+/// Calls `action(spec, layer)` for each tensor, in each of the layers if it belongs to one; else
+/// `layer` is 0.
+template <typename Action>
+void for_each_tensor(Index n_layer, const Action& action) {
+  for (const TensorSpec& spec : gpt2_tensors()) {
+    for (Index layer = 0; layer < (spec.per_layer() ? n_layer : 1); ++layer) action(spec, layer);
+  }
+}
 /// The tensor of this name pattern. @throws Error if there is none.
 const TensorSpec& tensor_spec(std::string_view name);
 
@@ -108,6 +116,8 @@ struct ParameterCounts {
     return by_component[static_cast<std::size_t>(component)];
   }
   std::uint64_t total() const;
+  /// Adds a tensor's parameters, shared out among its components.
+  void add(const TensorSpec& spec, std::uint64_t count);
 };
 
 /// Number of parameters of a complete model of this shape, without pruned heads. A tied unembedding

@@ -158,9 +158,21 @@ struct ResultsGroup {
   /// The extents of these dimensions. @throws ShapeError naming one that is unknown.
   Shape shape_of(const std::vector<std::string>& dimension_names) const;
 
-  bool has(const std::string& variable) const;
-  /// @throws Error naming group and variable if there is none.
+  bool has(const std::string& variable) const { return find(variable) != nullptr; }
+  /// Null if there is none.
+  const Variable* find(const std::string& variable) const;
+  /// @throws Error naming group and variable if there is none; so do those below.
   const Variable& variable(const std::string& variable) const;
+  /// A variable's numbers.
+  const Array& values(const std::string& variable) const { return this->variable(variable).values; }
+  /// The number of a variable without dimensions, or the first of one with some.
+  double scalar(const std::string& variable) const { return values(variable).values.at(0); }
+
+  const Dimension& dimension(const std::string& dimension) const;
+  /// A dimension's labels in words; empty if they are numbers.
+  const std::vector<std::string>& labels(const std::string& dimension) const {
+    return this->dimension(dimension).text;
+  }
 };
 
 using AttributeValue = std::variant<std::string, std::int64_t, double>;
@@ -171,6 +183,11 @@ struct Results {
   /// blas, threads, date ...
   std::map<std::string, AttributeValue> attributes;
   std::vector<ResultsGroup> groups;
+
+  /// An attribute as text, a number in full; empty if there is none.
+  std::string text(const std::string& attribute) const;
+  /// An attribute that is a whole number; nothing if there is none.
+  std::optional<std::int64_t> whole(const std::string& attribute) const;
 
   bool has(const std::string& group) const;
   const ResultsGroup& group(const std::string& name) const;

@@ -127,7 +127,4 @@ std::vector<double> benjamini_hochberg(const std::vector<double>& p);
 /// values, or with a NaN among them. @throws ShapeError if the lengths differ.
 double spearman(const std::vector<double>& x, const std::vector<double>& y);
 
-/// Pearson's correlation; NaN where either side is constant or holds a NaN.
-double pearson(const std::vector<double>& x, const std::vector<double>& y);
-
 }  // namespace headscope

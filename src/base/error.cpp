@@ -1,5 +1,6 @@
 #include "headscope/error.hpp"
 
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 
 namespace headscope {
@@ -29,12 +30,7 @@ OptionError::OptionError(std::string_view option, std::string_view problem)
     : Error(located(option, "", problem)) {}
 
 std::string shape_text(std::span<const std::size_t> shape) {
-  std::string text = "[";
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    if (axis > 0) text += ", ";
-    text += std::to_string(shape[axis]);
-  }
-  return text + "]";
+  return "[" + joined(shape, ", ", [](std::size_t extent) { return std::to_string(extent); }) + "]";
 }
 
 void check_count(std::string_view what, std::size_t expected, std::size_t got) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "base/text.hpp"
 #include "headscope/error.hpp"
 
 #if defined(__x86_64__)
@@ -61,10 +62,9 @@ Processor Processor::at_most(const std::string& widest) const {
     lowered.*each.has = false;
   }
   if (widest == narrowest) return lowered;
-  std::string names;
-  for (const Instructions& each : instructions) names += each.name + std::string(", ");
-  throw OptionError("HEADSCOPE_PROCESSOR",
-                    "expected one of " + names + narrowest + "; got \"" + widest + "\"");
+  throw OptionError("HEADSCOPE_PROCESSOR", "expected one of " +
+                                               joined(instructions, ", ", &Instructions::name) +
+                                               ", " + narrowest + "; got \"" + widest + "\"");
 }
 
 #if defined(__x86_64__)

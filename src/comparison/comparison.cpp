@@ -1,9 +1,11 @@
 #include "headscope/comparison.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "comparison/comparison_findings.hpp"
 #include "comparison/head_comparison.hpp"
 #include "comparison/stacked_variable.hpp"
@@ -21,21 +23,9 @@ bool is_measured(const std::vector<Presentation>& of_runs, const ResultsGroup& g
   });
 }
 
-const AttributeValue* find_attribute(const ComparedRun& run, const std::string& name) {
-  const auto found = run.results.attributes.find(name);
-  return found == run.results.attributes.end() ? nullptr : &found->second;
-}
-
-std::string text_of(const ComparedRun& run, const std::string& name) {
-  const AttributeValue* const value = find_attribute(run, name);
-  const auto* const text = value == nullptr ? nullptr : std::get_if<std::string>(value);
-  return text == nullptr ? "" : *text;
-}
-
 double number_of(const ComparedRun& run, const std::string& name) {
-  const AttributeValue* const value = find_attribute(run, name);
-  const auto* const number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
-  return number == nullptr ? std::nan("") : static_cast<double>(*number);
+  const std::optional<std::int64_t> number = run.results.whole(name);
+  return number ? static_cast<double>(*number) : std::nan("");
 }
 
 void add_run_variables(const std::vector<ComparedRun>& runs, const std::string& ordering,
@@ -57,7 +47,7 @@ void add_run_variables(const std::vector<ComparedRun>& runs, const std::string& 
            [](const ComparedRun& run) { return run.report; });
   for (const char* const name : {"model_path", "model_sha256", "corpus_sha256", "version"}) {
     add_text(name, "The run's " + std::string(name) + "; empty: not stated",
-             [&](const ComparedRun& run) { return text_of(run, name); });
+             [&](const ComparedRun& run) { return run.results.text(name); });
   }
   for (const char* const name : {"n_layer", "n_head", "d_model", "n_document", "n_token"}) {
     add_numbers(name, "The run's " + std::string(name),
@@ -74,7 +64,7 @@ std::vector<RunVariable> measured(const std::vector<ComparedRun>& runs, const st
     RunVariable& own = of_runs.emplace_back();
     if (!run.results.has(group)) continue;
     const ResultsGroup& own_group = run.results.group(group);
-    const Variable* const variable = find_variable(own_group, measure.variable);
+    const Variable* const variable = own_group.find(measure.variable);
     if (variable == nullptr || variable->type != Variable::Type::real ||
         variable->dimensions.size() > 1) {
       continue;
@@ -98,7 +88,7 @@ void add_measure(const std::vector<ComparedRun>& runs, const std::string& group_
   std::optional<Variable> all = stacked(measure.name, of_runs, StackedLabels::of_any_run, draft);
   if (!all) return;
   if (all->dimensions.size() == 2) {
-    Dimension dimension = draft.dimensions.at(all->dimensions[1]);
+    Dimension dimension = draft.dimension(all->dimensions[1]);
     if (!measure.dimension.empty()) dimension.name = measure.dimension;
     all->dimensions[1] = dimension.name;
     group.add_dimension(std::move(dimension));
@@ -150,7 +140,7 @@ void check_origins(const std::vector<ComparedRun>& runs, std::vector<std::string
   const ComparedRun& first = runs.front();
   for (const ComparedRun& run : runs) {
     const auto differs = [&](const char* attribute) {
-      return text_of(run, attribute) != text_of(first, attribute);
+      return run.results.text(attribute) != first.results.text(attribute);
     };
     const double n_document = number_of(run, "n_document"),
                  n_first = number_of(first, "n_document");
@@ -180,11 +170,9 @@ void check_labels(const std::vector<ComparedRun>& runs) {
 }
 
 std::string group_list(const ComparedRun& run) {
-  std::string list;
-  for (const ResultsGroup& group : run.results.groups) {
-    if (group.variables.empty()) continue;
-    list += (list.empty() ? "" : ", ") + group.name;
-  }
+  const auto holds_any = [](const ResultsGroup& group) { return !group.variables.empty(); };
+  const std::string list =
+      joined(run.results.groups | std::views::filter(holds_any), ", ", &ResultsGroup::name);
   return list.empty() ? "nothing to compare" : list;
 }
 
@@ -221,15 +209,13 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const std::string&
   check_origins(runs, comparison.notes);
   if (check_shapes(runs, comparison.notes)) add_head_variables(runs, comparison);
   if (group.variables.size() == n_before) {
-    std::string found;
-    for (const ComparedRun& run : runs) {
-      found += (found.empty() ? "" : "; ") + run.path + " has " + group_list(run);
-    }
-    throw Error("compare: expected runs with something in common, got none: " + found);
+    throw Error("compare: expected runs with something in common, got none: " +
+                joined(runs, "; ", [](const ComparedRun& run) {
+                  return run.path + " has " + group_list(run);
+                }));
   }
-  for (const std::string& note : comparison.notes) {
-    group.summary += (group.summary.empty() ? "" : "\n") + note + ".";
-  }
+  group.summary =
+      joined(comparison.notes, "\n", [](const std::string& note) { return note + "."; });
   return comparison;
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.hpp"
 #include "comparison/comparison_findings.hpp"
 #include "headscope/comparison.hpp"
 #include "headscope/error.hpp"
@@ -17,7 +18,7 @@ constexpr std::size_t most_panels = 12;
 constexpr double least_log_ratio = 8;
 
 const std::vector<std::string>& run_labels(const ResultsGroup& group) {
-  return group.dimensions.at("run").text;
+  return group.labels("run");
 }
 
 std::string title_case(std::string text) {
@@ -46,15 +47,8 @@ std::string with_units(const std::string& name, const std::string& units) {
   return units == "1" ? name : name + " (" + units + ")";
 }
 
-/// Letters, digits and '_' as they are, any other byte as '-'.
 std::string file_stem(const std::string& name) {
-  std::string stem = "comparison_" + name;
-  for (char& c : stem) {
-    const bool plain =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    if (!plain) c = '-';
-  }
-  return stem;
+  return plain_name("comparison_" + name, '-');
 }
 
 /// What the runs stand along: numbers, or only their labels.
@@ -147,7 +141,7 @@ ByVariable by_variable(const ResultsGroup& group, const std::vector<ScoreSection
   ByVariable rows;
   for (const ScoreSection& section : scores) {
     for (const std::string& name : section.variables) {
-      const Variable* const variable = find_variable(group, name + suffix);
+      const Variable* const variable = group.find(name + suffix);
       if (variable == nullptr) continue;
       for (const ComparedSlice& slice : compared_slices(group, *variable)) {
         // Without the group's name, which the label has no room for.
@@ -213,13 +207,13 @@ std::string shown_runs(std::size_t n_run, std::size_t n_shown) {
 }
 
 void add_types(const ResultsGroup& group, std::vector<Figure>& figures) {
-  const Variable* const transition = find_variable(group, "type_transition");
+  const Variable* const transition = group.find("type_transition");
   if (transition == nullptr ||
       transition->dimensions != std::vector<std::string>{"run", "type_from", "type_to"}) {
     return;
   }
   const std::vector<std::string>& runs = run_labels(group);
-  const std::vector<std::string>& types = group.dimensions.at("type_from").text;
+  const std::vector<std::string>& types = group.labels("type_from");
   const std::size_t n_type = types.size(), n_shown = std::min(runs.size(), most_panels + 1);
   std::vector<std::size_t> present;  // types that a head has in some run
   for (std::size_t type = 0; type < n_type; ++type) {
@@ -260,11 +254,11 @@ void add_differences(const ResultsGroup& group, const std::vector<ScoreSection>&
                      std::vector<Figure>& figures) {
   const std::vector<std::string>& runs = run_labels(group);
   const std::size_t n_shown = std::min(runs.size(), most_panels + 1);
-  const Shape heads{group.dimensions.at("layer").size(), group.dimensions.at("head").size()};
+  const Shape heads{group.dimension("layer").size(), group.dimension("head").size()};
   const ComparedHeads compared(group);
   for (const ScoreSection& section : scores) {
     for (const std::string& name : section.variables) {
-      const Variable* const difference = find_variable(group, name + "_difference");
+      const Variable* const difference = group.find(name + "_difference");
       if (difference == nullptr) continue;
       const ComparedSlice slice = compared_slices(group, *difference).front();
       if (slice.at[0].size() != element_count(heads)) continue;
@@ -298,11 +292,10 @@ void add_differences(const ResultsGroup& group, const std::vector<ScoreSection>&
 
 std::vector<Figure> comparison_figures(const Results& results, const Presentation& presentation) {
   const ResultsGroup& group = results.group(comparison_group);
-  check_count("results comparison runs", group.variable("ordering").values.size(),
-              run_labels(group).size());
+  check_count("results comparison runs", group.values("ordering").size(), run_labels(group).size());
   std::vector<Figure> figures;
   for (const Measure& measure : presentation.measures) {
-    const Variable* const variable = find_variable(group, measure.variable);
+    const Variable* const variable = group.find(measure.variable);
     if (variable != nullptr) figures.push_back(measure_figure(group, *variable));
   }
   if (!head_shape(results)) return figures;

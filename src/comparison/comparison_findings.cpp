@@ -7,6 +7,7 @@
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "comparison/head_comparison.hpp"
 #include "headscope/error.hpp"
 #include "report/head_variables.hpp"
@@ -17,14 +18,8 @@ namespace {
 
 constexpr std::size_t most_named = 4;
 
-std::string joined(const std::vector<std::string>& parts, const char* separator) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : separator) + part;
-  return text;
-}
-
 std::string runs_line(const ResultsGroup& group) {
-  const std::vector<std::string>& runs = group.dimensions.at("run").text;
+  const std::vector<std::string>& runs = group.labels("run");
   std::string notes = group.summary.empty() ? "" : " " + group.summary;
   std::ranges::replace(notes, '\n', ' ');
   return count_text(runs.size(), "run") + " in the order of " + ordering_of(group) + ": " +
@@ -32,18 +27,17 @@ std::string runs_line(const ResultsGroup& group) {
 }
 
 std::string measures_line(const ResultsGroup& group, const std::vector<Measure>& measures) {
-  const std::vector<std::string>& runs = group.dimensions.at("run").text;
+  const std::vector<std::string>& runs = group.labels("run");
   std::vector<std::string> apart;
   bool has_interval = false;
   for (const Measure& measure : measures) {
-    const Variable* const measured = find_variable(group, measure.variable);
+    const Variable* const measured = group.find(measure.variable);
     if (measured == nullptr || !measured->interval) continue;
     const Variable& variable = *measured;
     const std::string difference_name = measure.variable + "_difference";
     const bool is_other_measure =
         std::ranges::count(measures, difference_name, &Measure::variable) > 0;
-    const Variable* const differences =
-        is_other_measure ? nullptr : find_variable(group, difference_name);
+    const Variable* const differences = is_other_measure ? nullptr : group.find(difference_name);
     for (const ComparedSlice& slice : compared_slices(group, variable)) {
       std::vector<std::string> others;
       const Estimate first = variable.estimate(slice.at[0][0]);
@@ -80,9 +74,9 @@ std::string changed_line(const ResultsGroup& group) {
   std::vector<Changed> found;
   std::size_t n_looked_at = 0;
   const ComparedHeads compared(group);
-  const std::vector<std::string>& runs = group.dimensions.at("run").text;
+  const std::vector<std::string>& runs = group.labels("run");
   for (const Variable& variable : group.variables) {
-    const Variable* const changed = find_variable(group, variable.name + "_changed");
+    const Variable* const changed = group.find(variable.name + "_changed");
     if (changed == nullptr) continue;
     for (const ComparedSlice& slice : compared_slices(group, variable)) {
       ++n_looked_at;
@@ -116,10 +110,10 @@ std::string order_line(const ResultsGroup& group, const std::vector<ScoreSection
     std::string text;
   };
   std::vector<Correlation> found;
-  const std::vector<std::string>& runs = group.dimensions.at("run").text;
+  const std::vector<std::string>& runs = group.labels("run");
   for (const ScoreSection& section : scores) {
     for (const std::string& name : section.variables) {
-      const Variable* const correlation = find_variable(group, name + "_rank_correlation");
+      const Variable* const correlation = group.find(name + "_rank_correlation");
       if (correlation == nullptr) continue;
       for (const ComparedSlice& slice : compared_slices(group, *correlation)) {
         for (std::size_t run = 1; run < runs.size(); ++run) {
@@ -141,10 +135,10 @@ std::string order_line(const ResultsGroup& group, const std::vector<ScoreSection
 }
 
 std::string types_line(const ResultsGroup& group) {
-  const Variable* const transition = find_variable(group, "type_transition");
+  const Variable* const transition = group.find("type_transition");
   if (transition == nullptr) return "";
-  const std::vector<std::string>& runs = group.dimensions.at("run").text;
-  const std::vector<std::string>& types = group.dimensions.at("type_from").text;
+  const std::vector<std::string>& runs = group.labels("run");
+  const std::vector<std::string>& types = group.labels("type_from");
   std::vector<std::string> parts;
   for (std::size_t run = 1; run < runs.size(); ++run) {
     double n_all = 0, n_changed = 0, n_most = 0, n_removed = 0;
@@ -178,12 +172,12 @@ OverviewTable overview(const ResultsGroup& group, const std::vector<Measure>& me
   constexpr std::size_t most_columns = 2;  // of one variable
   OverviewTable table{"Runs", "run", "report", {}};
   for (const char* const name : {"n_layer", "n_head", "d_model"}) {
-    const std::vector<double>& values = group.variable(name).values.values;
+    const std::vector<double>& values = group.values(name).values;
     const bool differs = std::ranges::any_of(values, [&](double v) { return v != values[0]; });
     if (differs) table.variables.emplace_back(name);
   }
   for (const Measure& measure : measures) {
-    const Variable* const variable = find_variable(group, measure.variable);
+    const Variable* const variable = group.find(measure.variable);
     if (variable == nullptr) continue;
     const Shape& shape = variable->values.shape;
     if (shape.size() == 1 || shape[1] <= most_columns) table.variables.push_back(measure.variable);

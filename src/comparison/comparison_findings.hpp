@@ -25,8 +25,8 @@ std::string joined_name(const std::string& group, const std::string& variable);
 /// What a comparison calls the main type of a head that the run's model has lost.
 inline constexpr const char* removed_type = "removed";
 
-/// Whether a head, by row-major layer and head, is one that both the run's model and the first
-/// run's have. Only those are compared; a lost head's values are none of a head.
+/// Which heads are compared in a run: those that the run's model and the first run's model both
+/// have. The results of a model without a head hold values at the head's place all the same.
 class ComparedHeads {
  public:
   explicit ComparedHeads(const ResultsGroup& comparison);

@@ -22,7 +22,7 @@ std::optional<std::vector<RunVariable>> of_all_runs(const std::vector<ComparedRu
   for (const ComparedRun& run : runs) {
     if (!run.results.has(group.name)) return std::nullopt;
     const ResultsGroup& own = run.results.group(group.name);
-    const Variable* const found = find_variable(own, variable.name);
+    const Variable* const found = own.find(variable.name);
     if (found == nullptr || !is_stackable(variable, *found)) return std::nullopt;
     of_runs.push_back({&own, found});
   }
@@ -49,17 +49,15 @@ using RemovedHeads = std::vector<std::vector<bool>>;
 
 /// @param group  with the dimensions layer and head of all runs.
 RemovedHeads removed_heads(const std::vector<ComparedRun>& runs, const ResultsGroup& group) {
-  const std::size_t n_head = group.dimensions.at("head").size(),
-                    n_head_total = group.dimensions.at("layer").size() * n_head;
+  const std::size_t n_head = group.dimension("head").size(),
+                    n_head_total = group.dimension("layer").size() * n_head;
   RemovedHeads removed;
   for (const ComparedRun& run : runs) {
     std::vector<bool>& own = removed.emplace_back(n_head_total, false);
-    const auto found = run.results.attributes.find("pruned_heads");
-    if (found == run.results.attributes.end()) continue;
-    const auto* const names = std::get_if<std::string>(&found->second);
-    for (std::size_t head_index = 0; names != nullptr && head_index < n_head_total; ++head_index) {
+    const std::string names = "," + run.results.text("pruned_heads") + ",";
+    for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
       const std::string name = HeadIndex::of(head_index, n_head).text();
-      own[head_index] = ("," + *names + ",").find("," + name + ",") != std::string::npos;
+      own[head_index] = names.find("," + name + ",") != std::string::npos;
     }
   }
   return removed;
@@ -72,7 +70,7 @@ void add_rank_correlation(const Variable& variable, const RemovedHeads& removed,
   std::erase_if(dimensions,
                 [](const std::string& name) { return name == "layer" || name == "head"; });
   const std::vector<Slice> by_run = slices(group, variable, {"layer", "head"});
-  const std::size_t n_slice = by_run.size() / group.dimensions.at("run").size();
+  const std::size_t n_slice = by_run.size() / group.dimension("run").size();
   Array correlation(group.shape_of(dimensions));
   for (std::size_t i = 0; i < by_run.size(); ++i) {
     std::vector<double> first, own;

@@ -29,7 +29,7 @@ void append_label(const Dimension& from, std::size_t i, Dimension& to) {
 }
 
 const Dimension& dimension_of(const RunVariable& of_run, std::size_t axis) {
-  return of_run.group->dimensions.at(of_run.variable->dimensions[axis]);
+  return of_run.group->dimension(of_run.variable->dimensions[axis]);
 }
 
 /// One axis of a stacked variable.

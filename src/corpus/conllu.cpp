@@ -5,8 +5,6 @@
 
 #include "base/fields.hpp"
 #include "base/number_text.hpp"
-#include "base/utf8.hpp"
-#include "files/text_file.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope::conllu {
@@ -70,32 +68,21 @@ std::string_view misc_value(std::string_view misc, std::string_view key) {
 }
 
 Reader::Reader(std::istream& input, std::string file, std::uint64_t offset, std::size_t line)
-    : input_(input), file_(std::move(file)), offset_(offset), line_(line) {}
+    : input_(input), file_(std::move(file)), line_{.end = offset, .number = line} {}
 
 void Reader::fail(std::size_t line, const std::string& problem) const {
   throw DataError(file_, std::to_string(line), problem);
 }
 
-bool Reader::read_line(std::string& line) {
-  if (!std::getline(input_, line)) return false;
-  ++line_;
-  offset_ += line.size() + (input_.eof() ? 0 : 1);
-  if (line_ == 1 && line.starts_with(utf8::byte_order_mark)) {
-    line.erase(0, utf8::byte_order_mark.size());
-  }
-  if (line.ends_with('\r')) line.pop_back();
-  check_utf8(line, file_, line_);
-  return true;
-}
-
 std::optional<Sentence> Reader::next() {
   Sentence sentence;
-  sentence.begin = offset_;
-  sentence.line = line_ + 1;
+  sentence.begin = line_.end;
+  sentence.line = line_.number + 1;
   heads_.clear();
-  std::string line;
   while (true) {
-    const bool more = read_line(line);
+    const bool more = read_line(input_, file_, line_);
+    std::string& line = line_.text;
+    if (line.ends_with('\r')) line.pop_back();
     if (!more || line.empty()) {
       if (!sentence.nodes.empty()) break;
       if (!more) return std::nullopt;
@@ -105,7 +92,7 @@ std::optional<Sentence> Reader::next() {
       read_node(line, sentence);
     }
   }
-  sentence.end = offset_;
+  sentence.end = line_.end;
   finish(sentence);
   return sentence;
 }
@@ -122,38 +109,40 @@ void Reader::read_comment(const std::string& line, Sentence& sentence) const {
 void Reader::read_node(const std::string& line, Sentence& sentence) {
   const auto columns = split(line, '\t');
   if (columns.size() != n_column) {
-    fail(line_, "expected 10 tab-separated columns, got " + std::to_string(columns.size()));
+    fail(line_.number, "expected 10 tab-separated columns, got " + std::to_string(columns.size()));
   }
   const Index n_word = sentence.words.size();
   // A sentence longer than the context is read again for each piece of it.
   if (n_word >= most_words) {
-    fail(line_, "expected a sentence of at most " + std::to_string(most_words) +
-                    " words, got a longer one; an empty line ends a sentence");
+    fail(line_.number, "expected a sentence of at most " + std::to_string(most_words) +
+                           " words, got a longer one; an empty line ends a sentence");
   }
   const std::string expected_word = "expected word " + std::to_string(n_word + 1);
   if (const auto number = parse_whole_number(columns[id])) {
-    if (*number != n_word + 1) fail(line_, expected_word + ", got " + fields::quoted(columns[id]));
-    sentence.nodes.push_back({n_word, std::string(misc_value(columns[misc], "Entity")), line_});
+    if (*number != n_word + 1)
+      fail(line_.number, expected_word + ", got " + fields::quoted(columns[id]));
+    sentence.nodes.push_back(
+        {n_word, std::string(misc_value(columns[misc], "Entity")), line_.number});
     read_word(columns, sentence);
   } else if (const auto range = number_pair(columns[id], '-')) {
     const bool open = !sentence.surfaces.empty() && sentence.surfaces.back().end_word > n_word;
     if (range->first != n_word + 1 || range->second <= range->first || open) {
-      fail(line_, expected_word + (open ? " of a multiword token" : " or a range from it") +
-                      ", got " + fields::quoted(columns[id]));
+      fail(line_.number, expected_word + (open ? " of a multiword token" : " or a range from it") +
+                             ", got " + fields::quoted(columns[id]));
     }
     sentence.surfaces.push_back({std::string(columns[form]), n_word, range->second,
-                                 misc_value(columns[misc], "SpaceAfter") != "No", line_});
+                                 misc_value(columns[misc], "SpaceAfter") != "No", line_.number});
   } else if (const auto empty = number_pair(columns[id], '.')) {
     if (empty->first != n_word) {
-      fail(line_, "expected an empty node after word " + std::to_string(n_word) + ", got " +
-                      fields::quoted(columns[id]));
+      fail(line_.number, "expected an empty node after word " + std::to_string(n_word) + ", got " +
+                             fields::quoted(columns[id]));
     }
     sentence.nodes.push_back(
-        {std::nullopt, std::string(misc_value(columns[misc], "Entity")), line_});
+        {std::nullopt, std::string(misc_value(columns[misc], "Entity")), line_.number});
   } else {
-    fail(line_, "expected an id like 3, 3-4 or 3.1, got " + fields::quoted(columns[id]));
+    fail(line_.number, "expected an id like 3, 3-4 or 3.1, got " + fields::quoted(columns[id]));
   }
-  if (columns[form].empty()) fail(line_, "expected a word form, got an empty column");
+  if (columns[form].empty()) fail(line_.number, "expected a word form, got an empty column");
 }
 
 void Reader::read_word(const std::vector<std::string_view>& columns, Sentence& sentence) {
@@ -168,16 +157,16 @@ void Reader::read_word(const std::vector<std::string_view>& columns, Sentence& s
     for (const std::string_view feature : split(columns[feats], '|')) {
       const std::size_t equals = feature.find('=');
       if (equals == std::string_view::npos || equals == 0) {
-        fail(line_, "expected features like Name=Value, got " + fields::quoted(feature));
+        fail(line_.number, "expected features like Name=Value, got " + fields::quoted(feature));
       }
       word.features.emplace_back(feature.substr(0, equals), feature.substr(equals + 1));
     }
   }
   word.relation = without_subtype(value_or_empty(columns[deprel]));
-  heads_.emplace_back(columns[head], line_);
+  heads_.emplace_back(columns[head], line_.number);
   if (sentence.surfaces.empty() || sentence.surfaces.back().end_word <= index) {
-    sentence.surfaces.push_back(
-        {word.form, index, index + 1, misc_value(columns[misc], "SpaceAfter") != "No", line_});
+    sentence.surfaces.push_back({word.form, index, index + 1,
+                                 misc_value(columns[misc], "SpaceAfter") != "No", line_.number});
   }
   sentence.words.push_back(std::move(word));
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "files/text_file.hpp"
 #include "headscope/types.hpp"
 
 /// CoNLL-U, a sentence at a time.
@@ -65,7 +66,6 @@ class Reader {
   std::optional<Sentence> next();
 
  private:
-  bool read_line(std::string& line);
   [[noreturn]] void fail(std::size_t line, const std::string& problem) const;
   void read_comment(const std::string& line, Sentence& sentence) const;
   void read_node(const std::string& line, Sentence& sentence);
@@ -74,8 +74,7 @@ class Reader {
 
   std::istream& input_;
   std::string file_;
-  std::uint64_t offset_;
-  std::size_t line_;
+  TextLine line_;
   // HEAD as written and line of each word of the sentence being read.
   std::vector<std::pair<std::string, std::size_t>> heads_;
 };

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "base/utf8.hpp"
+#include "base/text.hpp"
 #include "corpus/conllu.hpp"
 #include "corpus/corpus_file.hpp"
 #include "files/file_version.hpp"
@@ -31,8 +31,7 @@ bool is_known(const std::string& extension) {
 
 /// README, LICENSE and the like, in any case: `README.txt`, `license-code.txt`.
 bool is_about_the_corpus(std::string name) {
-  std::ranges::transform(name, name.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+  name = lower_ascii(std::move(name));
   return std::ranges::any_of(
       std::array<std::string_view, 4>{"readme", "license", "licence", "copying"},
       [&](std::string_view word) {
@@ -72,15 +71,10 @@ std::vector<std::string> files_of(const std::string& path, std::vector<CorpusFol
 /// Refuses a `.conll` file in one of the other formats of that name.
 void check_conllu(const std::string& path, const CorpusContext& context) {
   const std::unique_ptr<std::istream> text = TextFile(path, context.encoding).open();
-  std::string line;
-  for (std::size_t number = 1; std::getline(*text, line); ++number) {
-    if (line.ends_with('\r')) line.pop_back();
-    if (number == 1 && line.starts_with(utf8::byte_order_mark)) {
-      line.erase(0, utf8::byte_order_mark.size());
-    }
-    if (line.empty() || line.starts_with('#')) continue;
-    if (conllu::is_word_line(line)) return;
-    throw DataError(path, std::to_string(number),
+  for (TextLine line; read_line(*text, path, line);) {
+    if (line.text.empty() || line.text == "\r" || line.text.starts_with('#')) continue;
+    if (conllu::is_word_line(line.text)) return;
+    throw DataError(path, std::to_string(line.number),
                     "expected CoNLL-U, whose words are lines of ten columns that begin with a "
                     "number, got another form of CoNLL");
   }

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "base/utf8.hpp"
 #include "corpus/conllu.hpp"
 #include "corpus/corpus_file.hpp"
 #include "corpus/document_cut.hpp"
@@ -22,19 +21,15 @@ class PlainText : public CorpusFile {
       : path_(path), version_(path), text_(path, context.encoding), context_(context) {
     const std::unique_ptr<std::istream> opened = text_.open();
     std::istream& file = *opened;
-    std::string line, block;
-    std::uint64_t offset = 0, block_begin = 0;
-    std::size_t line_number = 0, block_line = 0;
+    TextLine read;
+    const std::string& line = read.text;
+    std::string block;
+    std::uint64_t block_begin = 0;
+    std::size_t block_line = 0;
     bool seen_text = false;
-    while (n_document() < context.max_documents && std::getline(file, line)) {
-      const std::uint64_t line_begin = offset;
-      offset += line.size() + (file.eof() ? 0 : 1);
-      if (++line_number == 1 && line.starts_with(utf8::byte_order_mark)) {
-        line.erase(0, utf8::byte_order_mark.size());
-      }
-      check_utf8(line, path, line_number);
+    while (n_document() < context.max_documents && read_line(file, path, read)) {
       if (line.find('\0') != std::string::npos) {
-        throw DataError(path, std::to_string(line_number), "expected text, got a NUL byte");
+        throw DataError(path, std::to_string(read.number), "expected text, got a NUL byte");
       }
       if (line.find_first_not_of(" \t\r\v\f") == std::string::npos) {
         add_text(block, block_begin, block_line);
@@ -44,14 +39,14 @@ class PlainText : public CorpusFile {
       if (!seen_text && !line.starts_with('#')) {
         seen_text = true;
         if (conllu::is_word_line(line)) {
-          throw DataError(path, std::to_string(line_number),
+          throw DataError(path, std::to_string(read.number),
                           "expected plain text, got CoNLL-U, which is read from files named "
                           "*.conllu or *.conll");
         }
       }
       if (block.empty()) {
-        block_begin = line_number == 1 ? offset - line.size() - (file.eof() ? 0 : 1) : line_begin;
-        block_line = line_number;
+        block_begin = read.begin;
+        block_line = read.number;
       }
       block += line + '\n';
     }

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "figures/figure_page.hpp"
 #include "figures/gnuplot.hpp"
@@ -75,23 +76,6 @@ std::string preamble(const Figure& figure, const Page& page) {
          "'\nset tics out nomirror scale 0.4\n";
 }
 
-// Browsers smooth enlarged images, which would blur the cells of a matrix into each other.
-void keep_cells_sharp(std::string& svg) {
-  const std::string plain = "<image ", sharp = "<image style='image-rendering:pixelated' ";
-  for (std::size_t at = svg.find(plain); at != std::string::npos;
-       at = svg.find(plain, at + sharp.size())) {
-    svg.replace(at, plain.size(), sharp);
-  }
-}
-
-// gnuplot writes `>` as it is, but XML forbids `]]>` in text.
-void escape_section_ends(std::string& svg) {
-  constexpr std::string_view end = "]]>", escaped = "]]&gt;";
-  for (std::size_t at = 0; (at = svg.find(end, at)) != std::string::npos; at += escaped.size()) {
-    svg.replace(at, end.size(), escaped);
-  }
-}
-
 }  // namespace
 
 void remove_figures(const std::string& directory) {
@@ -135,8 +119,12 @@ DrawnFigure write_figure(Figure figure, const std::string& directory,
         throw Error(script_file + ": expected gnuplot to draw " + path.filename().string() +
                     ", it did not");
       }
-      if (format == "svg") keep_cells_sharp(picture);
-      if (format == "svg") escape_section_ends(picture);
+      if (format == "svg") {
+        // Browsers smooth enlarged images, which would blur the cells of a matrix into each other.
+        replace_all(picture, "<image ", "<image style='image-rendering:pixelated' ");
+        // gnuplot writes `>` as it is, but XML forbids `]]>` in text.
+        replace_all(picture, "]]>", "]]&gt;");
+      }
       write_file(path.string(), picture);
       if (format == "svg") svg = std::move(picture);
     } catch (...) {

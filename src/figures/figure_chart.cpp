@@ -11,6 +11,7 @@
 #include "figures/figure_page.hpp"
 #include "figures/gnuplot.hpp"
 #include "headscope/error.hpp"
+#include "headscope/results.hpp"
 
 namespace headscope {
 namespace {
@@ -421,6 +422,22 @@ class ChartWriter {
 };
 
 }  // namespace
+
+Series Series::line(std::string label, const std::vector<double>& y) {
+  Series series;
+  series.label = std::move(label);
+  for (std::size_t i = 0; i < y.size(); ++i) series.add(static_cast<double>(i), y[i]);
+  return series;
+}
+
+Series Series::line(std::string label, const Variable& variable, std::size_t first, std::size_t n) {
+  Series series;
+  series.label = std::move(label);
+  for (std::size_t i = 0; i < n; ++i) {
+    series.add(static_cast<double>(i), variable.estimate(first + i));
+  }
+  return series;
+}
 
 void Series::add(double at, double value) {
   x.push_back(at);

@@ -5,6 +5,7 @@
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "figures/gnuplot.hpp"
 
@@ -107,11 +108,7 @@ std::vector<std::string> wrap_text(std::string_view text, double size, double wi
 }
 
 std::string gnuplot_lines(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) {
-    text += (text.empty() ? "" : ".\"\\n\".") + gnuplot_string(line);
-  }
-  return text;
+  return joined(lines, ".\"\\n\".", gnuplot_string);
 }
 
 std::string tick_list(const std::vector<std::string>& labels, std::size_t step) {

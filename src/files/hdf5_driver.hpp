@@ -6,11 +6,7 @@
 #include <H5FDdevelop.h>
 #endif
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <iterator>
 #include <limits>
 
@@ -57,21 +53,6 @@ inline H5FD_class_t driver_class(const char* name, [[maybe_unused]] int value) {
   const H5FD_mem_t kinds[] = H5FD_FLMAP_DICHOTOMY;
   std::copy(std::begin(kinds), std::end(kinds), driver.fl_map);
   return driver;
-}
-
-/// Reads up to the end of the file. @return the number of bytes read; -1 if the file cannot be
-/// read.
-inline ssize_t read_at(int descriptor, char* bytes, std::size_t size, haddr_t begin) {
-  std::size_t n_read = 0;
-  while (n_read < size) {
-    const ssize_t count =
-        ::pread(descriptor, bytes + n_read, size - n_read, static_cast<off_t>(begin + n_read));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return -1;
-    if (count == 0) break;
-    n_read += static_cast<std::size_t>(count);
-  }
-  return static_cast<ssize_t>(n_read);
 }
 
 }  // namespace headscope::hdf5

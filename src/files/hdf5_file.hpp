@@ -91,6 +91,9 @@ class InputFile {
   std::unique_ptr<Data> data_;
 };
 
+using Numbers = std::variant<std::span<const float>, std::span<const double>,
+                             std::span<const std::int64_t>, std::span<const std::uint8_t>>;
+
 /// How a dataset is stored. Data of one element or more are chunked and carry a Fletcher32
 /// checksum.
 struct Storage {
@@ -111,13 +114,7 @@ class OutputFile {
 
   /// Writes a dataset, row-major, making the groups above it. An empty shape is a scalar.
   /// @throws DataError if the name is taken; ShapeError if the count does not fit the shape.
-  void write(const std::string& dataset, const Shape& shape, std::span<const float> values,
-             const Storage& storage = {});
-  void write(const std::string& dataset, const Shape& shape, std::span<const double> values,
-             const Storage& storage = {});
-  void write(const std::string& dataset, const Shape& shape, std::span<const std::int64_t> values,
-             const Storage& storage = {});
-  void write(const std::string& dataset, const Shape& shape, std::span<const std::uint8_t> values,
+  void write(const std::string& dataset, const Shape& shape, Numbers values,
              const Storage& storage = {});
   /// Variable-length UTF-8.
   void write(const std::string& dataset, const Shape& shape, std::span<const std::string> values);

@@ -1,11 +1,14 @@
 #include "files/hdf5_file_sink.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <functional>
 #include <new>
 
+#include "files/descriptor.hpp"
 #include "files/hdf5_driver.hpp"
 
 namespace headscope::hdf5 {
@@ -90,17 +93,7 @@ void FileSink::use(const Handle& access, const Place& place) {
 }
 
 void FileSink::write(const char* bytes, std::size_t size, std::uint64_t begin) {
-  while (size > 0 && error_ == 0) {
-    const ssize_t count = ::pwrite(descriptor_, bytes, size, static_cast<off_t>(begin));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      error_ = errno;
-      return;
-    }
-    bytes += count;
-    size -= static_cast<std::size_t>(count);
-    begin += static_cast<std::uint64_t>(count);
-  }
+  if (error_ == 0 && !write_at(descriptor_, {bytes, size}, begin)) error_ = errno;
 }
 
 bool FileSink::read(char* bytes, std::size_t size, std::uint64_t begin) const {

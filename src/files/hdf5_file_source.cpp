@@ -46,26 +46,22 @@ void read_number_sizes(Source& source) {
 }
 
 H5FD_t* open_source(const char* name, unsigned, hid_t, haddr_t) {
-  const int descriptor = ::open(name, O_RDONLY | O_CLOEXEC);
+  Descriptor descriptor(::open(name, O_RDONLY | O_CLOEXEC));
   if (descriptor < 0) return nullptr;
   struct stat status {};
   std::unique_ptr<SourceFile> file(new (std::nothrow) SourceFile{});
-  if (!file || ::fstat(descriptor, &status) != 0) {
-    ::close(descriptor);
-    return nullptr;
-  }
+  if (!file || ::fstat(descriptor, &status) != 0) return nullptr;
   file->device = status.st_dev;
   file->inode = status.st_ino;
   file->end_of_file = static_cast<haddr_t>(status.st_size);
-  file->source.descriptor = descriptor;
+  file->source.descriptor = std::move(descriptor);
   file->source.size = file->end_of_file;
   read_number_sizes(file->source);
   return &file.release()->base;
 }
 
 herr_t close_source(H5FD_t* file) {
-  const std::unique_ptr<SourceFile> opened(&driver_file<SourceFile>(file));
-  ::close(opened->source.descriptor);
+  delete &driver_file<SourceFile>(file);
   return 0;
 }
 
@@ -102,7 +98,7 @@ bool continues_outside(SourceFile& file, std::string_view bytes, haddr_t begin) 
   const bool is_rest = std::exchange(file.header_end, begin + bytes.size()) == begin;
   if (is_rest || file.continuations.contains(begin)) return false;
   if (bytes.size() < prefix || bytes[0] != 1) return false;
-  const auto [descriptor, size, address_bytes, length_bytes] = file.source;
+  const auto& [descriptor, size, address_bytes, length_bytes] = file.source;
   std::vector<std::pair<haddr_t, haddr_t>> parts{
       {begin + prefix, little_endian(bytes.substr(8, 4))}};
   std::uint64_t room = size;

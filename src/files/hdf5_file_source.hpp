@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "files/descriptor.hpp"
 #include "files/hdf5_call.hpp"
 
 namespace headscope::hdf5 {
@@ -14,7 +15,7 @@ void use_checked_source(const Handle& access, const Place& place);
 
 /// A file open with that driver, for what is read without HDF5.
 struct Source {
-  int descriptor;
+  Descriptor descriptor;
   std::uint64_t size;
   std::size_t address_bytes, length_bytes;  ///< of numbers in the file's structures; 0 if damaged
 };

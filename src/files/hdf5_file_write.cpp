@@ -89,9 +89,7 @@ struct OutputFile::Data {
 
   // The sink hides failed writes from HDF5, so ask it.
   void check_sink() const {
-    if (sink.error() != 0) {
-      throw at("").error(std::string("cannot be written: ") + std::strerror(sink.error()));
-    }
+    if (sink.error() != 0) throw cannot_write(pending.path(), std::strerror(sink.error()));
   }
 
   Place at(const std::string& item) const { return {pending.path(), item}; }
@@ -117,16 +115,6 @@ struct OutputFile::Data {
     // Closing writes cached data, so it may fail.
     if (!dataset.close()) throw place.error(unwritten);
     check_sink();
-  }
-
-  template <typename Value>
-  void write_numbers(const std::string& name, const Shape& shape, std::span<const Value> values,
-                     const Storage& storage) const {
-    silence();
-    const Place place = at(name);
-    const hid_t type = native_type<Value>();
-    write(name, shape, values.size(), type, type,
-          creation_list(shape, sizeof(Value), storage, place), values.data());
   }
 
   void write_attribute(const std::string& object, const std::string& name, const Shape& shape,
@@ -179,24 +167,18 @@ void OutputFile::create_group(const std::string& group) {
   }
 }
 
-void OutputFile::write(const std::string& dataset, const Shape& shape,
-                       std::span<const float> values, const Storage& storage) {
-  data_->write_numbers(dataset, shape, values, storage);
-}
-
-void OutputFile::write(const std::string& dataset, const Shape& shape,
-                       std::span<const double> values, const Storage& storage) {
-  data_->write_numbers(dataset, shape, values, storage);
-}
-
-void OutputFile::write(const std::string& dataset, const Shape& shape,
-                       std::span<const std::int64_t> values, const Storage& storage) {
-  data_->write_numbers(dataset, shape, values, storage);
-}
-
-void OutputFile::write(const std::string& dataset, const Shape& shape,
-                       std::span<const std::uint8_t> values, const Storage& storage) {
-  data_->write_numbers(dataset, shape, values, storage);
+void OutputFile::write(const std::string& dataset, const Shape& shape, Numbers values,
+                       const Storage& storage) {
+  silence();
+  const Place place = data_->at(dataset);
+  std::visit(
+      [&](const auto numbers) {
+        using Value = typename decltype(numbers)::value_type;
+        const hid_t type = native_type<Value>();
+        data_->write(dataset, shape, numbers.size(), type, type,
+                     creation_list(shape, sizeof(Value), storage, place), numbers.data());
+      },
+      values);
 }
 
 void OutputFile::write(const std::string& dataset, const Shape& shape,

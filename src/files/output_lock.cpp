@@ -8,19 +8,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 
+#include "files/descriptor.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
-
-DataError cannot_write(const std::string& path, const std::string& reason) {
-  return DataError(path, "", "cannot be written: " + reason);
-}
 
 const std::string holder_mark = "process ";
 
@@ -38,12 +34,12 @@ std::string content_of(int descriptor) {
 
 // A link in the lock's place would have its target overwritten.
 // @throws DataError if the lock's name is that of a link, pipe, folder or device.
-int open_lock(const std::string& path) {
-  const int descriptor =
-      ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-  if (descriptor >= 0) return descriptor;
+Descriptor open_lock(const std::string& path) {
+  Descriptor file(
+      ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+  if (file >= 0) return file;
   if (errno == ELOOP) throw cannot_write(path, "it is a symbolic link");
-  throw cannot_write(path, std::strerror(errno));
+  throw cannot_write(path);
 }
 
 // A process that only asks whether a lock is held has it for an instant.
@@ -67,27 +63,24 @@ void make_folder(const std::string& path) {
 OutputLock::OutputLock(const std::string& folder, const std::string& name)
     : path_((fs::path(folder) / name).string()) {
   make_folder(folder);
-  for (;;) {
-    descriptor_ = open_lock(path_);
-    struct stat status {};
-    if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink > 1) {
-      ::close(descriptor_);
+  Descriptor file;
+  struct stat status {};
+  do {
+    file = open_lock(path_);
+    if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink > 1) {
       throw cannot_write(path_, "it is not a file of its own");
     }
-    const std::string holder = content_of(descriptor_);
+    const std::string holder = content_of(file);
     if (!holder.empty() && !holder.starts_with(holder_mark)) {
-      ::close(descriptor_);
       throw cannot_write(path_, "it holds something else than a lock");
     }
-    if (is_held(descriptor_)) {
-      ::close(descriptor_);
+    if (is_held(file)) {
       throw DataError(folder, "",
                       "is being written by " + (holder.empty() ? "another process" : holder) +
                           "; wait until it ends, or choose another folder");
     }
-    if (::fstat(descriptor_, &status) == 0 && status.st_nlink > 0) break;
-    ::close(descriptor_);
-  }
+  } while (::fstat(file, &status) != 0 || status.st_nlink == 0);
+  descriptor_ = file.release();
   // Only for the message above, so a full disk does not matter.
   const std::string text = this_process();
   static_cast<void>(::ftruncate(descriptor_, 0) != 0 ||
@@ -100,13 +93,10 @@ OutputLock::~OutputLock() {
 }
 
 LockState lock_state(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (descriptor < 0) return errno == ENOENT ? LockState::absent : LockState::unknown;
-  const bool is_free = ::flock(descriptor, LOCK_SH | LOCK_NB) == 0;
-  const int failure = errno;
-  ::close(descriptor);
-  if (is_free) return LockState::abandoned;
-  return failure == EWOULDBLOCK ? LockState::held : LockState::unknown;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (file < 0) return errno == ENOENT ? LockState::absent : LockState::unknown;
+  if (::flock(file, LOCK_SH | LOCK_NB) == 0) return LockState::abandoned;
+  return errno == EWOULDBLOCK ? LockState::held : LockState::unknown;
 }
 
 }  // namespace headscope

@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -20,10 +19,6 @@ namespace fs = std::filesystem;
 
 const std::string pending_mark = ".part-";
 
-DataError cannot_write(const std::string& path) {
-  return DataError(path, "", std::string("cannot be written: ") + std::strerror(errno));
-}
-
 fs::path folder_of(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
   return folder.empty() ? "." : folder;
@@ -33,9 +28,9 @@ fs::path folder_of(const std::string& path) {
 void check_replaceable(const std::string& path) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
-  if (fs::is_directory(status)) throw DataError(path, "", "cannot be written: it is a folder");
+  if (fs::is_directory(status)) throw cannot_write(path, "it is a folder");
   if (fs::exists(status) && !fs::is_regular_file(status)) {
-    throw DataError(path, "", "cannot be written: it is not a file");
+    throw cannot_write(path, "it is not a file");
   }
 }
 
@@ -58,10 +53,8 @@ bool is_temporary(std::string_view name, std::string_view beginning) {
 }
 
 void sync_folder(const fs::path& folder) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  ::fsync(descriptor);
-  ::close(descriptor);
+  const Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ::fsync(opened);
 }
 
 }  // namespace
@@ -72,27 +65,19 @@ PendingFile::PendingFile(std::string path) : path_(std::move(path)) {
   for (int attempt = 0;; ++attempt) {
     temporary_path_ =
         path_ + pending_mark + std::to_string(::getpid()) + "-" + std::to_string(attempt);
-    descriptor_ = ::open(temporary_path_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+    descriptor_ =
+        Descriptor(::open(temporary_path_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666));
     if (descriptor_ < 0 && errno != EEXIST) throw cannot_write(path_);
-    if (descriptor_ < 0) continue;
-    if (lock(descriptor_)) return;
-    ::close(descriptor_);
+    if (descriptor_ >= 0 && lock(descriptor_)) return;
   }
 }
 
 PendingFile::~PendingFile() {
   if (!published_) ::unlink(temporary_path_.c_str());
-  ::close(descriptor_);
 }
 
 void PendingFile::append(std::string_view bytes) {
-  if (::lseek(descriptor_, 0, SEEK_END) < 0) throw cannot_write(path_);
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw cannot_write(path_);
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
+  headscope::append(descriptor_, bytes, path_);
 }
 
 void PendingFile::publish() {
@@ -115,11 +100,9 @@ void remove_leftovers(const std::string& path) {
   fs::directory_iterator entry(folder_of(path), failure);
   for (; !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
     if (!is_temporary(entry->path().filename().string(), beginning)) continue;
-    const int descriptor =
-        ::open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (descriptor < 0) continue;
-    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
-    ::close(descriptor);
+    const Descriptor file(
+        ::open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (file >= 0 && ::flock(file, LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
   }
 }
 

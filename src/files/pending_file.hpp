@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "files/descriptor.hpp"
+
 namespace headscope {
 
 /// A file that appears under its name only once complete.
@@ -33,7 +35,7 @@ class PendingFile {
  private:
   std::string path_;
   std::string temporary_path_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   bool published_ = false;
 };
 

@@ -3,9 +3,7 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <streambuf>
 
@@ -56,7 +54,6 @@ TemporaryFile::TemporaryFile()
 
 TemporaryFile::~TemporaryFile() {
   unlink();
-  ::close(descriptor_);
 }
 
 void TemporaryFile::unlink() {
@@ -65,14 +62,7 @@ void TemporaryFile::unlink() {
 }
 
 void TemporaryFile::append(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      throw DataError(path_, "", std::string("cannot be written: ") + std::strerror(errno));
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
+  headscope::append(descriptor_, bytes, path_);
 }
 
 std::unique_ptr<std::istream> TemporaryFile::open(std::uint64_t offset) const {

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "files/descriptor.hpp"
+
 namespace headscope {
 
 /// A file in the folder for temporary files, removed at destruction.
@@ -29,7 +31,7 @@ class TemporaryFile {
 
  private:
   std::string path_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   bool has_name_ = true;
 };
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <iconv.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "files/gzip.hpp"
 #include "files/read_file.hpp"
@@ -20,9 +20,7 @@ namespace {
 
 bool is_utf8_name(std::string encoding) {
   std::erase(encoding, '-');
-  std::ranges::transform(encoding, encoding.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
-  return encoding == "utf8";
+  return lower_ascii(encoding) == "utf8";
 }
 
 /// Converts text to UTF-8, block by block.
@@ -136,32 +134,29 @@ std::unique_ptr<std::istream> TextFile::open(std::uint64_t offset) const {
 }
 
 std::string TextFile::read(std::uint64_t offset, std::size_t n_byte) const {
-  const bool is_converted = converted_ != nullptr;
-  const int descriptor =
-      is_converted ? converted_->descriptor() : ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) throw cannot_open(path_);
+  const Descriptor opened(converted_ ? -1 : ::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!converted_ && opened < 0) throw cannot_open(path_);
   std::string text(n_byte, '\0');
-  std::size_t n_read = 0;
-  while (n_read < n_byte) {
-    const ssize_t count = ::pread(descriptor, text.data() + n_read, n_byte - n_read,
-                                  static_cast<off_t>(offset + n_read));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
-    n_read += static_cast<std::size_t>(count);
-  }
-  if (!is_converted) ::close(descriptor);
-  if (n_read == n_byte) return text;
+  const int descriptor = converted_ ? converted_->descriptor() : opened;
+  if (read_at(descriptor, text.data(), n_byte, offset) == static_cast<ssize_t>(n_byte)) return text;
   throw DataError(path_, "", "expected the bytes seen when it was opened, got fewer");
 }
 
-void check_utf8(std::string_view line, const std::string& path, std::size_t number) {
-  const std::size_t valid = utf8::valid_prefix(line);
-  if (valid == line.size()) return;
+bool read_line(std::istream& text, const std::string& path, TextLine& line) {
+  if (!std::getline(text, line.text)) return false;
+  line.begin = line.end;
+  line.end += line.text.size() + (text.eof() ? 0 : 1);
+  if (++line.number == 1 && line.text.starts_with(utf8::byte_order_mark)) {
+    line.text.erase(0, utf8::byte_order_mark.size());
+    line.begin += utf8::byte_order_mark.size();
+  }
+  const std::size_t valid = utf8::valid_prefix(line.text);
+  if (valid == line.text.size()) return true;
   const bool is_utf16 =
-      number == 1 && (line.starts_with("\xFF\xFE") || line.starts_with("\xFE\xFF"));
-  throw DataError(path, std::to_string(number),
+      line.number == 1 && (line.text.starts_with("\xFF\xFE") || line.text.starts_with("\xFE\xFF"));
+  throw DataError(path, std::to_string(line.number),
                   "expected UTF-8, got byte " +
-                      std::to_string(static_cast<unsigned char>(line[valid])) + " at column " +
+                      std::to_string(static_cast<unsigned char>(line.text[valid])) + " at column " +
                       std::to_string(valid + 1),
                   is_utf16 ? Remedy::utf16 : Remedy::latin1);
 }

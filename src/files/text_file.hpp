@@ -16,7 +16,7 @@ namespace headscope {
 class TextFile {
  public:
   /// @param encoding  of the file, as iconv names it: `utf-8`, `latin1`, `utf-16`. UTF-8 is not
-  ///                  checked (check_utf8).
+  ///                  checked (read_line does).
   /// @throws DataError if the file cannot be read, or holds bytes that the encoding does not.
   /// @throws OptionError if iconv does not know the encoding.
   TextFile(const std::string& path, const std::string& encoding);
@@ -31,9 +31,15 @@ class TextFile {
   std::unique_ptr<TemporaryFile> converted_;  // null: the file itself
 };
 
-/// @param line    a line of a text, without its end.
-/// @param number  of the line, from 1.
-/// @throws DataError giving line, column and byte if the line is not UTF-8, and what to do then.
-void check_utf8(std::string_view line, const std::string& path, std::size_t number);
+/// A line of a text file, without its line feed and without a byte order mark.
+struct TextLine {
+  std::string text = {};
+  std::uint64_t begin = 0, end = 0;  ///< bytes of the file, with the line feed
+  std::size_t number = 0;            ///< from 1
+};
+
+/// Replaces `line` by the one after it. @return false if there is none.
+/// @throws DataError giving line, column and byte if it is not UTF-8, and what to do then.
+bool read_line(std::istream& text, const std::string& path, TextLine& line);
 
 }  // namespace headscope

@@ -27,10 +27,6 @@ ModelDescription describe_model(const TensorSource& source, const LoadOptions& o
       description.missing.emplace_back(spec.name);
     }
     if (!there) continue;
-    const Index n_layer = spec.per_layer() ? description.config.n_layer : 1;
-    for (Index layer = 0; layer < n_layer; ++layer) {
-      description.n_stored += element_count(spec.stored_shape(description.config, layer));
-    }
     if (spec.presence != Presence::optional) continue;
     if (spec.axes.size() == 1) unembedding_bias = true;
     // Whether it repeats the token embedding is only known once both are read.
@@ -38,6 +34,10 @@ ModelDescription describe_model(const TensorSource& source, const LoadOptions& o
       description.config.tied_unembedding = fields.tie_word_embeddings.value_or(false);
     }
   }
+  for_each_tensor(description.config.n_layer, [&](const TensorSpec& spec, Index layer) {
+    if (!index.has_any(spec)) return;
+    description.n_stored += element_count(spec.stored_shape(description.config, layer));
+  });
   description.counts = parameter_counts(description.config, unembedding_bias);
   description.has_tokenizer =
       source.tokenizer_text("vocab").has_value() && source.tokenizer_text("merges").has_value();

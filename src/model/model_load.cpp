@@ -36,38 +36,31 @@ std::vector<float> transposed(const std::vector<float>& values, const Shape& sha
 }
 
 void read_tensors(const TensorSource& source, const TensorIndex& index, Model& model) {
-  for (const TensorSpec& spec : gpt2_tensors()) {
-    const Index n = spec.per_layer() ? model.config.n_layer : 1;
-    for (Index layer = 0; layer < n; ++layer) {
-      const TensorInfo* const tensor = index.find(spec, layer);
-      if (tensor == nullptr) {
-        if (!index.is_left_out(spec)) continue;
-        allocate_tensor(model, spec, layer);
-        std::ranges::fill(tensor_values(model, spec, layer), 0.0F);
-        continue;
-      }
-      source.check_size(*tensor);
-      try {
-        allocate_tensor(model, spec, layer);
-      } catch (const std::bad_alloc&) {
-        throw DataError(source.path(), tensor->name,
-                        "shape " + shape_text(tensor->shape) + " needs more memory than there is");
-      }
-      const std::span<float> values = tensor_values(model, spec, layer);
-      const Shape stored = spec.stored_shape(model.config, layer);
-      if (index.is_transposed(spec)) {
-        std::vector<float> kept(element_count(stored));
-        source.read(*tensor, kept);
-        spread_stored(transposed(kept, stored), spec, model.config, layer, values);
-      } else if (stored == spec.shape(model.config)) {
-        source.read(*tensor, values);
-      } else {
-        std::vector<float> kept(element_count(stored));
-        source.read(*tensor, kept);
-        spread_stored(kept, spec, model.config, layer, values);
-      }
+  for_each_tensor(model.config.n_layer, [&](const TensorSpec& spec, Index layer) {
+    const TensorInfo* const tensor = index.find(spec, layer);
+    if (tensor == nullptr) {
+      if (!index.is_left_out(spec)) return;
+      allocate_tensor(model, spec, layer);
+      std::ranges::fill(tensor_values(model, spec, layer), 0.0F);
+      return;
     }
-  }
+    source.check_size(*tensor);
+    try {
+      allocate_tensor(model, spec, layer);
+    } catch (const std::bad_alloc&) {
+      throw DataError(source.path(), tensor->name,
+                      "shape " + shape_text(tensor->shape) + " needs more memory than there is");
+    }
+    const std::span<float> values = tensor_values(model, spec, layer);
+    const Shape stored = spec.stored_shape(model.config, layer);
+    if (!index.is_transposed(spec) && stored == spec.shape(model.config)) {
+      return source.read(*tensor, values);
+    }
+    std::vector<float> kept(element_count(stored));
+    source.read(*tensor, kept);
+    if (index.is_transposed(spec)) kept = transposed(kept, stored);
+    spread_stored(kept, spec, model.config, layer, values);
+  });
 }
 
 // Hugging Face writes the unembedding even if it is the token embedding.

@@ -40,23 +40,19 @@ Model random_model(const ModelConfig& config, std::uint64_t seed) {
   const double residual_deviation =
       initial_deviation / std::sqrt(2 * static_cast<double>(config.n_layer));
   std::uint64_t stream = 0;
-  for (const TensorSpec& spec : gpt2_tensors()) {
-    const bool matrix = spec.axes.size() == 2;
-    if (spec.presence == Presence::optional && (!matrix || config.tied_unembedding)) continue;
-    const Index n = spec.per_layer() ? config.n_layer : 1;
-    for (Index layer = 0; layer < n; ++layer, ++stream) {
-      allocate_tensor(model, spec, layer);
-      const std::span<float> values = tensor_values(model, spec, layer);
-      if (matrix) {
-        fill_normal(values,
-                    writes_to_residual_stream(spec) ? residual_deviation : initial_deviation,
-                    CounterRandom(seed, stream));
-      } else {
-        const bool gain = spec.name.ends_with(".weight");
-        std::fill(values.begin(), values.end(), gain ? 1.F : 0.F);
-      }
+  for_each_tensor(config.n_layer, [&](const TensorSpec& spec, Index layer) {
+    const bool is_matrix = spec.axes.size() == 2;
+    if (spec.presence == Presence::optional && (!is_matrix || config.tied_unembedding)) return;
+    allocate_tensor(model, spec, layer);
+    const std::span<float> values = tensor_values(model, spec, layer);
+    if (is_matrix) {
+      fill_normal(values, writes_to_residual_stream(spec) ? residual_deviation : initial_deviation,
+                  CounterRandom(seed, stream));
+    } else {
+      std::ranges::fill(values, spec.name.ends_with(".weight") ? 1.F : 0.F);
     }
-  }
+    ++stream;
+  });
   return model;
 }
 

@@ -36,21 +36,14 @@ void save_model(const Model& model, const std::string& path) {
   hdf5::OutputFile file(path);
   write_config(model.config, file);
   constexpr hdf5::Storage uncompressed{.gzip_level = 0};
-  for (const TensorSpec& spec : gpt2_tensors()) {
-    const Index n = spec.per_layer() ? model.config.n_layer : 1;
-    for (Index layer = 0; layer < n; ++layer) {
-      const std::span<const float> values = tensor_values(model, spec, layer);
-      if (values.empty()) continue;
-      const std::string name = spec.name_in(layer);
-      const Shape stored = spec.stored_shape(model.config, layer);
-      if (stored == spec.shape(model.config)) {
-        file.write(name, stored, values, uncompressed);
-      } else {
-        const std::vector<float> kept = gather_stored(values, spec, model.config, layer);
-        file.write(name, stored, std::span<const float>(kept), uncompressed);
-      }
-    }
-  }
+  for_each_tensor(model.config.n_layer, [&](const TensorSpec& spec, Index layer) {
+    const std::span<const float> values = tensor_values(model, spec, layer);
+    if (values.empty()) return;
+    const Shape stored = spec.stored_shape(model.config, layer);
+    const bool is_whole = stored == spec.shape(model.config);
+    file.write(spec.name_in(layer), stored,
+               is_whole ? values : gather_stored(values, spec, model.config, layer), uncompressed);
+  });
   const auto write_text = [&](const char* name, const std::optional<std::string>& text) {
     if (text) file.write(name, {}, std::span<const std::string>(&*text, 1));
   };

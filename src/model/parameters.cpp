@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "headscope/error.hpp"
 #include "headscope/model.hpp"
 #include "model/pruned_heads.hpp"
@@ -84,9 +85,22 @@ std::size_t axis_extent(Axis axis, const ModelConfig& config) {
 
 std::string TensorSpec::name_in(Index layer) const {
   std::string text(name);
-  const std::size_t mark = text.find(layer_mark);
-  if (mark != std::string::npos) text.replace(mark, layer_mark.size(), std::to_string(layer));
+  replace_all(text, layer_mark, std::to_string(layer));
   return text;
+}
+
+std::string TensorSpec::keras_name() const {
+  std::string text(name);
+  replace_all(text, ".", "/");
+  replace_all(text, "h/{i}", "h_._{i}");
+  if (components.front() == Component::layer_norm) {
+    replace_all(text, "weight", "gamma");
+    replace_all(text, "bias", "beta");
+  }
+  for (const char* const embedding : {"wte", "wpe"}) {
+    if (name.starts_with(embedding)) replace_all(text, "weight", "embeddings");
+  }
+  return text + ":0";
 }
 
 Shape TensorSpec::shape(const ModelConfig& config) const {
@@ -102,104 +116,33 @@ Shape TensorSpec::stored_shape(const ModelConfig& config, Index layer) const {
 }
 
 const std::vector<TensorSpec>& gpt2_tensors() {
-  using A = Axis;
-  using C = Component;
+  using enum Axis;
+  using enum Component;
+  using enum Presence;
   using L = LayerWeights;
-  using P = Presence;
   static const std::vector<TensorSpec> tensors{
-      {"wte.weight",
-       {"wte/weight:0", "wte/embeddings:0"},
-       {A::d_vocab, A::d_model},
-       {C::token_embedding},
-       P::complete,
-       &Model::W_E},
-      {"wpe.weight",
-       {"wpe/embeddings:0", "wpe/weight:0"},
-       {A::n_ctx, A::d_model},
-       {C::position_embedding},
-       P::required,
-       &Model::W_P},
-      {"h.{i}.ln_1.weight",
-       {"h_._{i}/ln_1/gamma:0"},
-       {A::d_model},
-       {C::layer_norm},
-       P::required,
-       &L::ln_1_gain},
-      {"h.{i}.ln_1.bias",
-       {"h_._{i}/ln_1/beta:0"},
-       {A::d_model},
-       {C::layer_norm},
-       P::required,
-       &L::ln_1_bias},
+      {"wte.weight", {d_vocab, d_model}, {token_embedding}, complete, &Model::W_E},
+      {"wpe.weight", {n_ctx, d_model}, {position_embedding}, required, &Model::W_P},
+      {"h.{i}.ln_1.weight", {d_model}, {layer_norm}, required, &L::ln_1_gain},
+      {"h.{i}.ln_1.bias", {d_model}, {layer_norm}, required, &L::ln_1_bias},
       {"h.{i}.attn.c_attn.weight",
-       {"h_._{i}/attn/c_attn/weight:0"},
-       {A::d_model, A::d_qkv},
-       {C::attention_q, C::attention_k, C::attention_v},
-       P::required,
+       {d_model, d_qkv},
+       {attention_q, attention_k, attention_v},
+       required,
        &L::W_QKV},
-      {"h.{i}.attn.c_attn.bias",
-       {"h_._{i}/attn/c_attn/bias:0"},
-       {A::d_qkv},
-       {C::attention_bias},
-       P::required,
-       &L::b_QKV},
-      {"h.{i}.attn.c_proj.weight",
-       {"h_._{i}/attn/c_proj/weight:0"},
-       {A::d_z, A::d_model},
-       {C::attention_o},
-       P::required,
-       &L::W_O},
-      {"h.{i}.attn.c_proj.bias",
-       {"h_._{i}/attn/c_proj/bias:0"},
-       {A::d_model},
-       {C::attention_bias},
-       P::required,
-       &L::b_O},
-      {"h.{i}.ln_2.weight",
-       {"h_._{i}/ln_2/gamma:0"},
-       {A::d_model},
-       {C::layer_norm},
-       P::complete,
-       &L::ln_2_gain},
-      {"h.{i}.ln_2.bias",
-       {"h_._{i}/ln_2/beta:0"},
-       {A::d_model},
-       {C::layer_norm},
-       P::complete,
-       &L::ln_2_bias},
-      {"h.{i}.mlp.c_fc.weight",
-       {"h_._{i}/mlp/c_fc/weight:0"},
-       {A::d_model, A::d_mlp},
-       {C::mlp},
-       P::complete,
-       &L::W_in},
-      {"h.{i}.mlp.c_fc.bias",
-       {"h_._{i}/mlp/c_fc/bias:0"},
-       {A::d_mlp},
-       {C::mlp},
-       P::complete,
-       &L::b_in},
-      {"h.{i}.mlp.c_proj.weight",
-       {"h_._{i}/mlp/c_proj/weight:0"},
-       {A::d_mlp, A::d_model},
-       {C::mlp},
-       P::complete,
-       &L::W_out},
-      {"h.{i}.mlp.c_proj.bias",
-       {"h_._{i}/mlp/c_proj/bias:0"},
-       {A::d_model},
-       {C::mlp},
-       P::complete,
-       &L::b_out},
-      {"ln_f.weight",
-       {"ln_f/gamma:0"},
-       {A::d_model},
-       {C::layer_norm},
-       P::complete,
-       &Model::ln_f_gain},
-      {"ln_f.bias", {"ln_f/beta:0"}, {A::d_model}, {C::layer_norm}, P::complete, &Model::ln_f_bias},
-      {"lm_head.weight", {}, {A::d_vocab, A::d_model}, {C::lm_head}, P::optional, &Model::W_U},
-      {"lm_head.bias", {}, {A::d_vocab}, {C::lm_head}, P::optional, &Model::b_U},
+      {"h.{i}.attn.c_attn.bias", {d_qkv}, {attention_bias}, required, &L::b_QKV},
+      {"h.{i}.attn.c_proj.weight", {d_z, d_model}, {attention_o}, required, &L::W_O},
+      {"h.{i}.attn.c_proj.bias", {d_model}, {attention_bias}, required, &L::b_O},
+      {"h.{i}.ln_2.weight", {d_model}, {layer_norm}, complete, &L::ln_2_gain},
+      {"h.{i}.ln_2.bias", {d_model}, {layer_norm}, complete, &L::ln_2_bias},
+      {"h.{i}.mlp.c_fc.weight", {d_model, d_mlp}, {mlp}, complete, &L::W_in},
+      {"h.{i}.mlp.c_fc.bias", {d_mlp}, {mlp}, complete, &L::b_in},
+      {"h.{i}.mlp.c_proj.weight", {d_mlp, d_model}, {mlp}, complete, &L::W_out},
+      {"h.{i}.mlp.c_proj.bias", {d_model}, {mlp}, complete, &L::b_out},
+      {"ln_f.weight", {d_model}, {layer_norm}, complete, &Model::ln_f_gain},
+      {"ln_f.bias", {d_model}, {layer_norm}, complete, &Model::ln_f_bias},
+      {"lm_head.weight", {d_vocab, d_model}, {lm_head}, optional, &Model::W_U},
+      {"lm_head.bias", {d_vocab}, {lm_head}, optional, &Model::b_U},
   };
   return tensors;
 }
@@ -228,11 +171,14 @@ std::optional<TensorId> parse_tensor_name(std::string_view name) {
 }
 
 std::optional<TensorId> parse_keras_name(std::string_view path) {
+  std::string written(path);
+  for (const std::string embedding : {"wte", "wpe"}) {
+    replace_all(written, embedding + "/weight:0", embedding + "/embeddings:0");
+  }
   for (const TensorSpec& spec : gpt2_tensors()) {
-    for (const std::string_view pattern : spec.keras_names) {
-      if (const auto layer = match(last_parts(path, pattern), pattern)) {
-        return TensorId{&spec, *layer};
-      }
+    const std::string pattern = spec.keras_name();
+    if (const auto layer = match(last_parts(written, pattern), pattern)) {
+      return TensorId{&spec, *layer};
     }
   }
   return std::nullopt;
@@ -274,26 +220,26 @@ std::vector<std::string> missing_tensors(const Model& model) {
   return missing;
 }
 
+void ParameterCounts::add(const TensorSpec& spec, std::uint64_t count) {
+  for (const Component component : spec.components) {
+    by_component[static_cast<std::size_t>(component)] += count / spec.components.size();
+  }
+}
+
 std::uint64_t ParameterCounts::total() const {
   return std::accumulate(by_component.begin(), by_component.end(), std::uint64_t{0});
 }
 
 ParameterCounts parameter_counts(const ModelConfig& config, bool unembedding_bias) {
   ParameterCounts counts;
-  for (const TensorSpec& spec : gpt2_tensors()) {
-    const bool bias = spec.axes.size() == 1;
+  for_each_tensor(config.n_layer, [&](const TensorSpec& spec, Index layer) {
+    const bool is_bias = spec.axes.size() == 1;
     if (spec.presence == Presence::optional &&
-        (bias ? !unembedding_bias : config.tied_unembedding)) {
-      continue;
+        (is_bias ? !unembedding_bias : config.tied_unembedding)) {
+      return;
     }
-    std::uint64_t count = 0;
-    for (Index layer = 0; layer < (spec.per_layer() ? config.n_layer : 1); ++layer) {
-      count += element_count(spec.stored_shape(config, layer));
-    }
-    for (const Component component : spec.components) {
-      counts.by_component[static_cast<std::size_t>(component)] += count / spec.components.size();
-    }
-  }
+    counts.add(spec, element_count(spec.stored_shape(config, layer)));
+  });
   return counts;
 }
 
@@ -305,15 +251,9 @@ std::uint64_t model_bytes(const ModelConfig& config) {
 
 ParameterCounts held_parameters(const Model& model) {
   ParameterCounts counts;
-  for (const TensorSpec& spec : gpt2_tensors()) {
-    const Index n_layer = spec.per_layer() ? model.layers.size() : 1;
-    for (Index layer = 0; layer < n_layer; ++layer) {
-      const std::size_t part = tensor_values(model, spec, layer).size() / spec.components.size();
-      for (const Component component : spec.components) {
-        counts.by_component[static_cast<std::size_t>(component)] += part;
-      }
-    }
-  }
+  for_each_tensor(model.layers.size(), [&](const TensorSpec& spec, Index layer) {
+    counts.add(spec, tensor_values(model, spec, layer).size());
+  });
   return counts;
 }
 

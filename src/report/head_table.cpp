@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "files/pending_file.hpp"
 #include "report/head_variables.hpp"
 #include "results/long_table.hpp"
@@ -59,12 +60,11 @@ std::vector<HeadColumn> head_columns(const Results& results, const HeadShape& sh
     for (std::size_t head_index = 0; head_index < shape.n_head_total(); ++head_index) {
       primary.cells.push_back(types->primary[head_index] ? types->names[*types->primary[head_index]]
                                                          : "none");
-      std::string names;
+      std::vector<std::string> names;
       for (std::size_t type = 0; type < types->names.size(); ++type) {
-        if (types->of_head[head_index][type])
-          names += (names.empty() ? "" : "; ") + types->names[type];
+        if (types->of_head[head_index][type]) names.push_back(types->names[type]);
       }
-      all.cells.push_back(names);
+      all.cells.push_back(joined(names, "; "));
     }
     columns.push_back(std::move(primary));
     columns.push_back(std::move(all));

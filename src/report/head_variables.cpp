@@ -22,10 +22,6 @@ std::size_t axis_size(const ResultsGroup& group, const std::string& name) {
 
 }  // namespace
 
-const Variable* find_variable(const ResultsGroup& group, const std::string& name) {
-  return group.has(name) ? &group.variable(name) : nullptr;
-}
-
 std::vector<HeadSlice> head_slices(const ResultsGroup& group, const Variable& variable,
                                    const HeadShape& shape, std::size_t most_slices) {
   if (variable.type == Variable::Type::text) return {};

@@ -9,9 +9,6 @@
 
 namespace headscope {
 
-/// Null where the group has no such variable.
-const Variable* find_variable(const ResultsGroup& group, const std::string& name);
-
 /// One label of a variable's further dimensions, and for each head a value and, where the variable
 /// has an interval, its bounds.
 struct HeadSlice {

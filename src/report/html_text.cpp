@@ -2,34 +2,14 @@
 
 #include <regex>
 
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 
 namespace headscope {
 
 std::string html_text(std::string_view text) {
-  std::string escaped;
-  for (const char c : one_line(text)) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
+  return escaped(one_line(text),
+                 {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}});
 }
 
 std::string prose_html(std::string_view text) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "report/html_text.hpp"
 
 namespace headscope {
@@ -14,13 +15,6 @@ namespace {
 
 std::string grey_variable(int level) {
   return "var(--grey-" + std::to_string(level) + ")";
-}
-
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos;
-       at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
 }
 
 // Removes everything from `open` to the next `close`.

@@ -76,16 +76,8 @@ std::string scalar_text(const LongTable& table) {
   return row.size() == 3 ? row[0] + " [" + row[1] + ", " + row[2] + "]" : row[0];
 }
 
-std::string attribute_text(const AttributeValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
-  return number_text(std::get<double>(value), 0);
-}
-
 std::string model_name(const Results& results) {
-  const auto found = results.attributes.find("model_path");
-  if (found == results.attributes.end()) return "a model";
-  const fs::path file = attribute_text(found->second);
+  const fs::path file = results.text("model_path");
   std::string name = file.filename().string();
   // On the hub every model's file has one of these names, and its folder tells models apart.
   for (const char* const usual :
@@ -97,10 +89,8 @@ std::string model_name(const Results& results) {
 }
 
 std::string report_title(const Results& results) {
-  const auto title = results.attributes.find("title");
-  if (!results.attributes.contains("model_path") && title != results.attributes.end()) {
-    return attribute_text(title->second);
-  }
+  const std::string title = results.text("title");
+  if (!results.attributes.contains("model_path") && !title.empty()) return title;
   return "What the attention heads of " + model_name(results) + " do";
 }
 

@@ -144,10 +144,8 @@ std::string figure_data_json(const ReportContent& content) {
   json figures = json::object();
   for (const DrawnFigure& drawn : content.figures) figures[drawn.figure.name] = figure_json(drawn);
   std::string made = "Headscope " + std::string(version()) + ", " + model_name(content.results);
-  const auto date = content.results.attributes.find("date");
-  if (date != content.results.attributes.end()) {
-    made += ", " + attribute_text(date->second).substr(0, 10);
-  }
+  const std::string date = content.results.text("date");
+  if (!date.empty()) made += ", " + date.substr(0, 10);
   return script_json({{"made", one_line(made)}, {"figures", figures}});
 }
 

@@ -6,14 +6,6 @@
 namespace headscope {
 namespace {
 
-std::optional<std::uint64_t> count_attribute(const Results& results, const std::string& name) {
-  const auto found = results.attributes.find(name);
-  if (found == results.attributes.end()) return std::nullopt;
-  const auto* const count = std::get_if<std::int64_t>(&found->second);
-  if (count == nullptr || *count < 0) return std::nullopt;
-  return static_cast<std::uint64_t>(*count);
-}
-
 // `before` and the field of the first description that has it; empty if none does.
 std::string said_of_model(const std::vector<Description>& descriptions,
                           std::string Description::*what, const std::string& before) {
@@ -28,11 +20,11 @@ std::string model_line(const Results& results, const std::vector<Description>& d
   std::string text = model_name(results) + " has " + count_text(shape.n_layer, "layer") + " of " +
                      count_text(shape.n_head, "head") +
                      said_of_model(descriptions, &Description::model_size, " and ") + ".";
-  const std::optional<std::uint64_t> n_token = count_attribute(results, "n_token"),
-                                     n_document = count_attribute(results, "n_document");
-  if (n_token && n_document) {
-    text += " It was watched reading " + grouped(*n_token) + " tokens in " +
-            count_text(*n_document, "document") +
+  const std::int64_t n_token = results.whole("n_token").value_or(-1),
+                     n_document = results.whole("n_document").value_or(-1);
+  if (n_token >= 0 && n_document >= 0) {
+    text += " It was watched reading " + grouped(static_cast<std::uint64_t>(n_token)) +
+            " tokens in " + count_text(static_cast<std::size_t>(n_document), "document") +
             said_of_model(descriptions, &Description::model_loss, "; ") + ".";
   }
   return text;
@@ -63,10 +55,7 @@ std::vector<Finding> findings(const Results& results,
     if (!text.empty()) lines.push_back({.about = about, .text = text});
   };
   const std::optional<HeadShape> shape = head_shape(results);
-  if (const auto found = results.attributes.find("corpus_warning");
-      found != results.attributes.end()) {
-    if (const auto* const text = std::get_if<std::string>(&found->second)) add("Warning", *text);
-  }
+  add("Warning", results.text("corpus_warning"));
   for (const Description& each : descriptions) add("Warning", each.warning);
   if (shape && results.attributes.contains("model_path")) {
     add("Model", model_line(results, descriptions, *shape));

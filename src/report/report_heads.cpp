@@ -116,13 +116,13 @@ std::vector<std::size_t> others(std::size_t head_index, std::size_t n_head_total
 
 void add_nearest(const ResultsGroup& group, const NearestHeads& nearest, std::size_t n_head_total,
                  json& lists) {
-  const Variable* const pairs = find_variable(group, nearest.variable);
+  const Variable* const pairs = group.find(nearest.variable);
   if (pairs == nullptr || pairs->dimensions.size() < 2) return;
   const std::vector<std::string> labels = pairs->dimensions.size() == 2
                                               ? std::vector<std::string>{""}
                                               : dimension_labels(group, pairs->dimensions[0]);
   if (pairs->values.size() != labels.size() * n_head_total * n_head_total) return;
-  const Variable* const chance = find_variable(group, nearest.chance);
+  const Variable* const chance = group.find(nearest.chance);
   for (std::size_t label = 0; label < labels.size(); ++label) {
     json by_head = json::array();
     for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
@@ -138,7 +138,7 @@ void add_nearest(const ResultsGroup& group, const NearestHeads& nearest, std::si
     json list = {{"title", one_line(labels[label] + nearest.title)},
                  {"about", one_line(pairs->long_name)},
                  {"alike", nearest.alike},
-                 {"units", by_head}};
+                 {"byHead", by_head}};
     if (chance != nullptr && chance->values.size() == labels.size()) {
       list["chance"] = json_number(chance->values.values[label], 3);
     }
@@ -171,9 +171,9 @@ json edge_lists(std::map<std::string, std::vector<NamedEdge>>& of_name, std::siz
 
 void add_edges(const ResultsGroup& group, const EdgeLists& edges, const HeadShape& shape,
                json& sections) {
-  const Variable* const effect = find_variable(group, edges.effect);
-  const Variable* const q = find_variable(group, edges.q);
-  const Variable* const eligible = find_variable(group, edges.eligible);
+  const Variable* const effect = group.find(edges.effect);
+  const Variable* const q = group.find(edges.q);
+  const Variable* const eligible = group.find(edges.eligible);
   if (effect == nullptr || q == nullptr || eligible == nullptr) return;
   if (effect->dimensions.size() != 3 || q->dimensions != effect->dimensions) return;
   const std::vector<std::string> labels = dimension_labels(group, effect->dimensions[0]),
@@ -205,10 +205,10 @@ void add_edges(const ResultsGroup& group, const EdgeLists& edges, const HeadShap
 
 void add_best_rows(const ResultsGroup& group, const BestRows& table, const HeadShape& shape,
                    json& tables) {
-  const Variable* const value = find_variable(group, table.value);
-  const Variable* const baseline = find_variable(group, table.baseline);
-  const Variable* const count = find_variable(group, table.count);
-  const Variable* const eligible = find_variable(group, table.eligible);
+  const Variable* const value = group.find(table.value);
+  const Variable* const baseline = group.find(table.baseline);
+  const Variable* const count = group.find(table.count);
+  const Variable* const eligible = group.find(table.eligible);
   if (value == nullptr) return;
   const std::vector<HeadSlice> rows = head_slices(group, *value, shape, most_value_rows);
   if (rows.empty()) return;
@@ -238,7 +238,7 @@ void add_best_rows(const ResultsGroup& group, const BestRows& table, const HeadS
   tables.push_back({{"title", one_line(table.title)},
                     {"headings", json_texts(table.headings)},
                     {"rows", of_row},
-                    {"units", by_head}});
+                    {"byHead", by_head}});
 }
 
 json types(const Results& results, const HeadShape& shape) {
@@ -275,12 +275,12 @@ json reasons(const Results& results, const std::vector<Presentation>& presentati
   const TypeReasons& names = presented->reasons;
   const std::size_t n_head_total = shape.n_head_total(), n_type = types->names.size();
   const auto numbers_of = [&](const std::string& name, std::size_t place) -> json {
-    const Variable* const variable = find_variable(group, name);
+    const Variable* const variable = group.find(name);
     if (variable == nullptr || variable->values.size() != n_type * n_head_total) return nullptr;
     return json_number(variable->values.values[place]);
   };
   const auto text_of = [&](const std::string& name, std::size_t place, std::size_t count) {
-    const Variable* const variable = find_variable(group, name);
+    const Variable* const variable = group.find(name);
     if (variable == nullptr || variable->text.size() != count) return std::string();
     return one_line(variable->text[place]);
   };
@@ -318,11 +318,10 @@ json examples(const Results& results, const HeadShape& shape) {
   json by_head(shape.n_head_total(), json::array());
   for (const ResultsGroup& group : results.groups) {
     if (!is_one_table(group)) continue;
-    const Array& layer = group.variable("layer").values;
-    const Array& head = group.variable("head").values;
+    const Array& layer = group.values("layer");
+    const Array& head = group.values("head");
     const auto places = [&](const std::string& what, std::size_t i) -> json {
-      return {group.variable(what + "_start").values.values.at(i),
-              group.variable(what + "_end").values.values.at(i)};
+      return {group.values(what + "_start").values.at(i), group.values(what + "_end").values.at(i)};
     };
     const auto text = [&](const char* name, std::size_t i) {
       return one_line(group.variable(name).text.at(i));
@@ -339,7 +338,7 @@ json examples(const Results& results, const HeadShape& shape) {
            {"target", places("target", i)},
            {"attended", places("attended", i)},
            {"attendedText", text("attended", i)},
-           {"found", group.variable("found").values.values.at(i) == 1}});
+           {"found", group.values("found").values.at(i) == 1}});
     }
   }
   return by_head;

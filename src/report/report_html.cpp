@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "headscope/error.hpp"
 #include "headscope/version.hpp"
 #include "report/head_variables.hpp"
@@ -19,17 +20,6 @@ namespace {
 
 constexpr std::size_t most_table_rows = 400;  // a table of every head of a 24 x 16 model
 constexpr std::size_t rows_of_large_table = 50;
-
-// Letters, digits and '_' as they are, any other byte as '-'.
-std::string id_text(const std::string& name) {
-  std::string id;
-  for (const char c : name) {
-    const bool plain =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    id += plain ? c : '-';
-  }
-  return id;
-}
 
 std::string paragraphs(const std::string& text) {
   std::string html;
@@ -176,7 +166,7 @@ std::string provenance_section(const Results& results) {
       "stands in the results file.</p>\n<div class=\"wide\"><table>\n<tbody>\n";
   for (const auto& [name, value] : results.attributes) {
     html += "<tr><th scope=\"row\">" + html_text(name) + "</th><td><code>" +
-            html_text(attribute_text(value)) + "</code></td></tr>\n";
+            html_text(results.text(name)) + "</code></td></tr>\n";
   }
   return html + "</tbody></table></div>\n</section>\n";
 }
@@ -209,8 +199,8 @@ std::string body(const ReportContent& content, const std::string& title) {
   const Results& results = content.results;
   std::string html = "<a class=\"skip\" href=\"#main\">Skip to the results</a>\n<header>\n<h1>" +
                      title + "</h1>\n<p class=\"faint\">Headscope " + html_text(version());
-  const auto date = results.attributes.find("date");
-  if (date != results.attributes.end()) html += ", " + html_text(attribute_text(date->second));
+  const std::string date = results.text("date");
+  if (!date.empty()) html += ", " + html_text(date);
   html += "</p>\n</header>\n" + navigation(content) + "<main id=\"main\">\n" +
           summary_section(content) + claims_section(content);
   for (const ResultsGroup& group : results.groups) html += group_section(content, group);
@@ -228,11 +218,11 @@ std::string body(const ReportContent& content, const std::string& title) {
 }  // namespace
 
 std::string group_anchor(const std::string& group) {
-  return "group-" + id_text(group);
+  return "group-" + plain_name(group, '-');
 }
 
 std::string variable_anchor(const std::string& group, const std::string& variable) {
-  return "variable-" + id_text(group) + "." + id_text(variable);
+  return "variable-" + plain_name(group, '-') + "." + plain_name(variable, '-');
 }
 
 std::string html_report(const ReportContent& content) {

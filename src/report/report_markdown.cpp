@@ -135,7 +135,7 @@ std::string markdown_report(const ReportContent& content) {
   for (const DrawnFigure* drawn : content.other_figures()) text += figure_text(drawn->figure);
   text += "## Provenance\n\n| | |\n|---|---|\n";
   for (const auto& [name, value] : content.results.attributes) {
-    text += row_text({name, attribute_text(value)});
+    text += row_text({name, content.results.text(name)});
   }
   return text;
 }

@@ -52,14 +52,14 @@ std::vector<Overview> overviews(const ReportContent& content) {
     if (table.variables.empty()) continue;
     const ResultsGroup& group = content.results.group(description.group);
     Overview overview{table.title, {table.dimension}, {}};
-    const Variable* const pages = find_variable(group, table.pages);
+    const Variable* const pages = group.find(table.pages);
     for (const std::string& label : dimension_labels(group, table.dimension)) {
       const std::size_t row = overview.rows.size();
       const bool is_linked = pages != nullptr && row < pages->text.size();
       overview.rows.push_back({label, is_linked ? link_path(pages->text[row]) : "", {}});
     }
     for (const std::string& name : table.variables) {
-      const Variable* const variable = find_variable(group, name);
+      const Variable* const variable = group.find(name);
       if (variable == nullptr || variable->type == Variable::Type::text ||
           variable->dimensions.empty() || variable->dimensions[0] != table.dimension) {
         continue;

@@ -55,6 +55,5 @@ std::string effect_text(const Claim& claim);
 std::string scalar_text(const LongTable& table);
 /// Name of a model's file without its folder, or a placeholder.
 std::string model_name(const Results& results);
-std::string attribute_text(const AttributeValue& value);
 
 }  // namespace headscope

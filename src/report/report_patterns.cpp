@@ -65,9 +65,9 @@ std::size_t most_tokens(std::size_t n_matrix) {
 
 std::vector<std::string> token_texts(const ResultsGroup& group, std::size_t n_token) {
   std::vector<std::string> texts;
-  if (const Variable* const read = find_variable(group, "token_text")) {
+  if (const Variable* const read = group.find("token_text")) {
     texts = read->text;
-  } else if (const Variable* const tokens = find_variable(group, "tokens")) {
+  } else if (const Variable* const tokens = group.find("tokens")) {
     for (const double id : tokens->values.values) texts.push_back(number_text(id, 0) + " ");
   }
   texts.resize(n_token, "?");

@@ -11,10 +11,10 @@ using nlohmann::json;
 
 json predictions(const Results& results, const HeadShape& shape) {
   for (const ResultsGroup& group : results.groups) {
-    const Variable* const text = find_variable(group, "candidate_text");
-    const Variable* const probability = find_variable(group, "candidate_probability");
-    const Variable* const logit = find_variable(group, "candidate_logit");
-    const Variable* const effect = find_variable(group, "candidate_effect");
+    const Variable* const text = group.find("candidate_text");
+    const Variable* const probability = group.find("candidate_probability");
+    const Variable* const logit = group.find("candidate_logit");
+    const Variable* const effect = group.find("candidate_effect");
     if (text == nullptr || probability == nullptr || logit == nullptr || effect == nullptr)
       continue;
     const std::size_t count = text->text.size();
@@ -37,8 +37,8 @@ json predictions(const Results& results, const HeadShape& shape) {
 
 json neurons(const Results& results, const HeadShape& shape) {
   for (const ResultsGroup& group : results.groups) {
-    const Variable* const query = find_variable(group, "query");
-    const Variable* const key = find_variable(group, "key");
+    const Variable* const query = group.find("query");
+    const Variable* const key = group.find("key");
     if (query == nullptr || key == nullptr) continue;
     const Shape& extents = query->values.shape;
     if (extents.size() != 4 || extents != key->values.shape || extents[0] != shape.n_layer ||

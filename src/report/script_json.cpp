@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 
 namespace headscope {
@@ -56,21 +57,7 @@ std::string base64(const std::vector<unsigned char>& bytes) {
 }
 
 std::string script_json(const json& data) {
-  const std::string text = data.dump();
-  std::string safe;
-  safe.reserve(text.size());
-  for (const char c : text) {
-    if (c == '<') {
-      safe += "\\u003c";
-    } else if (c == '>') {
-      safe += "\\u003e";
-    } else if (c == '&') {
-      safe += "\\u0026";
-    } else {
-      safe += c;
-    }
-  }
-  return safe;
+  return escaped(data.dump(), {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});
 }
 
 }  // namespace headscope

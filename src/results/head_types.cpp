@@ -17,8 +17,7 @@ std::optional<HeadShape> head_shape(const Results& results) {
         return std::ranges::count(variable.dimensions, name) > 0 && group.dimensions.contains(name);
       };
       if (!has_axis("layer") || !has_axis("head")) continue;
-      const HeadShape shape{group.dimensions.at("layer").size(),
-                            group.dimensions.at("head").size()};
+      const HeadShape shape{group.dimension("layer").size(), group.dimension("head").size()};
       if (shape.n_head_total() > 0) return shape;
     }
   }
@@ -34,7 +33,7 @@ std::optional<HeadTypes> head_types(const Results& results, const HeadShape& sha
   const Variable& primary = group->variable(primary_type_variable);
   if (type.dimensions.size() != 3) return std::nullopt;
   HeadTypes types;
-  types.names = group->dimensions.at(type.dimensions[0]).text;
+  types.names = group->dimension(type.dimensions[0]).text;
   const std::size_t n_head_total = shape.n_head_total();
   if (types.names.empty() || type.values.size() != types.names.size() * n_head_total ||
       primary.values.size() != n_head_total) {
@@ -55,6 +54,11 @@ std::optional<HeadTypes> head_types(const Results& results, const HeadShape& sha
     }
   }
   return types;
+}
+
+std::optional<HeadTypes> head_types(const Results& results) {
+  const std::optional<HeadShape> shape = head_shape(results);
+  return shape ? head_types(results, *shape) : std::nullopt;
 }
 
 }  // namespace headscope

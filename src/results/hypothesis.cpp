@@ -33,6 +33,20 @@ std::vector<double> average_ranks(const std::vector<double>& values) {
   return ranks;
 }
 
+// Neither side is constant.
+double pearson(const std::vector<double>& x, const std::vector<double>& y) {
+  const auto n = static_cast<double>(x.size());
+  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / n;
+  const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / n;
+  double xx = 0, yy = 0, xy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xx += (x[i] - mean_x) * (x[i] - mean_x);
+    yy += (y[i] - mean_y) * (y[i] - mean_y);
+    xy += (x[i] - mean_x) * (y[i] - mean_y);
+  }
+  return std::clamp(xy / (std::sqrt(xx) * std::sqrt(yy)), -1.0, 1.0);
+}
+
 }  // namespace
 
 double paired_t_p(double n, double sum, double sum_of_squares) {
@@ -61,25 +75,11 @@ std::vector<double> benjamini_hochberg(const std::vector<double>& p) {
   return q;
 }
 
-double pearson(const std::vector<double>& x, const std::vector<double>& y) {
-  check_count("values to correlate", x.size(), y.size());
-  if (x.empty() || has_nan(x) || has_nan(y) || is_constant(x) || is_constant(y))
-    return arma::datum::nan;
-  const auto n = static_cast<double>(x.size());
-  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / n;
-  const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / n;
-  double xx = 0, yy = 0, xy = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    xx += (x[i] - mean_x) * (x[i] - mean_x);
-    yy += (y[i] - mean_y) * (y[i] - mean_y);
-    xy += (x[i] - mean_x) * (y[i] - mean_y);
-  }
-  return std::clamp(xy / (std::sqrt(xx) * std::sqrt(yy)), -1.0, 1.0);
-}
-
 double spearman(const std::vector<double>& x, const std::vector<double>& y) {
   check_count("values to correlate", x.size(), y.size());
-  if (has_nan(x) || has_nan(y)) return arma::datum::nan;
+  if (x.empty() || has_nan(x) || has_nan(y) || is_constant(x) || is_constant(y)) {
+    return arma::datum::nan;
+  }
   return pearson(average_ranks(x), average_ranks(y));
 }
 

@@ -29,7 +29,7 @@ std::string element_text(const Variable& variable, std::size_t index, int digits
 LongTable::LongTable(const ResultsGroup& group, const Variable& variable)
     : group_(&group), variable_(&variable) {
   for (const std::string& name : variable.dimensions) {
-    dimensions_.push_back(&group.dimensions.at(name));
+    dimensions_.push_back(&group.dimension(name));
     columns_.push_back({name, dimensions_.back()->text.empty()});
     shape_.push_back(dimensions_.back()->size());
   }

@@ -2,6 +2,7 @@
 
 #include <ctime>
 
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "headscope/version.hpp"
 
@@ -43,9 +44,7 @@ void add_model(Results& results, const Model& model) {
   attributes["n_ctx"] = count(config.n_ctx);
   attributes["d_vocab"] = count(config.d_vocab);
   attributes["activation"] = std::string(activation_name(config.activation));
-  std::string pruned;
-  for (const HeadIndex head : config.pruned_heads)
-    pruned += (pruned.empty() ? "" : ",") + head.text();
+  const std::string pruned = joined(config.pruned_heads, ",", &HeadIndex::text);
   if (!pruned.empty()) attributes["pruned_heads"] = pruned;
 }
 

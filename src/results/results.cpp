@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "headscope/error.hpp"
 #include "results/results_layout.hpp"
 
@@ -156,10 +157,7 @@ Declaration Declaration::with(const std::string& word, const std::string& given)
   bool is_found = false;
   for (std::string* const text :
        {&filled.name, &filled.long_name, &filled.references, &filled.resampling}) {
-    for (std::size_t at = 0; (at = text->find(place, at)) != text->npos; at += given.size()) {
-      text->replace(at, place.size(), given);
-      is_found = true;
-    }
+    is_found |= replace_all(*text, place, given);
   }
   if (!is_found) throw Error("variable " + name + ": expected " + place + ", got none");
   return filled;
@@ -282,16 +280,35 @@ void ResultsGroup::add(const Declaration& declared, std::vector<std::string> tex
   add(declared.of(std::move(text)));
 }
 
-bool ResultsGroup::has(const std::string& variable) const {
-  return std::any_of(variables.begin(), variables.end(),
-                     [&](const Variable& each) { return each.name == variable; });
+const Variable* ResultsGroup::find(const std::string& variable) const {
+  const auto found = std::ranges::find(variables, variable, &Variable::name);
+  return found == variables.end() ? nullptr : &*found;
 }
 
 const Variable& ResultsGroup::variable(const std::string& variable) const {
-  for (const Variable& each : variables) {
-    if (each.name == variable) return each;
-  }
+  if (const Variable* const found = find(variable)) return *found;
   throw Error("results " + name + ": expected a variable " + variable + ", found none");
+}
+
+const Dimension& ResultsGroup::dimension(const std::string& dimension) const {
+  const auto found = dimensions.find(dimension);
+  if (found != dimensions.end()) return found->second;
+  throw Error("results " + name + ": expected a dimension " + dimension + ", found none");
+}
+
+std::string Results::text(const std::string& attribute) const {
+  const auto found = attributes.find(attribute);
+  if (found == attributes.end()) return "";
+  if (const auto* const text = std::get_if<std::string>(&found->second)) return *text;
+  if (const auto count = whole(attribute)) return std::to_string(*count);
+  return number_text(std::get<double>(found->second), 0);
+}
+
+std::optional<std::int64_t> Results::whole(const std::string& attribute) const {
+  const auto found = attributes.find(attribute);
+  if (found == attributes.end()) return std::nullopt;
+  const auto* const count = std::get_if<std::int64_t>(&found->second);
+  return count == nullptr ? std::nullopt : std::optional(*count);
 }
 
 bool Results::has(const std::string& group) const {

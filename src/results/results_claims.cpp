@@ -90,9 +90,9 @@ ResultsGroup claims_group(const std::vector<ResultsGroup>& groups) {
 }
 
 void restore_claims(const ResultsGroup& claims, Results& results) {
-  const std::size_t n_claim = claims.variable("number").values.size();
+  const std::size_t n_claim = claims.values("number").size();
   const auto number = [&](const char* name, std::size_t i) {
-    const std::vector<double>& values = claims.variable(name).values.values;
+    const std::vector<double>& values = claims.values(name).values;
     check_count(std::string("numbers in ") + name, n_claim, values.size());
     return values[i];
   };

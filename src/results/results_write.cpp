@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "files/hdf5_file.hpp"
 #include "headscope/error.hpp"
@@ -44,9 +45,9 @@ void write_dimension(hdf5::OutputFile& file, const std::string& dataset,
   if (!dimension.text.empty()) {
     file.write(dataset, shape, valid(dimension.text));
   } else if (all_whole(dimension.values)) {
-    file.write(dataset, shape, std::span<const std::int64_t>(whole(dimension.values)));
+    file.write(dataset, shape, whole(dimension.values));
   } else {
-    file.write(dataset, shape, std::span<const double>(dimension.values));
+    file.write(dataset, shape, dimension.values);
   }
   file.make_scale(dataset);
   describe(file, dataset, dimension.name, "1", "");
@@ -55,15 +56,12 @@ void write_dimension(hdf5::OutputFile& file, const std::string& dataset,
 void write_flags(hdf5::OutputFile& file, const std::string& dataset, const Variable& variable) {
   const std::vector<std::uint8_t> flags(variable.values.values.begin(),
                                         variable.values.values.end());
-  file.write(dataset, variable.values.shape, std::span<const std::uint8_t>(flags));
+  file.write(dataset, variable.values.shape, flags);
   std::vector<std::uint8_t> values(variable.flag_meanings.size());
   std::iota(values.begin(), values.end(), std::uint8_t{0});
-  std::string meanings;
-  for (const std::string& meaning : variable.flag_meanings) {
-    meanings += (meanings.empty() ? "" : " ") + valid_utf8(meaning);
-  }
   file.set_attribute(dataset, layout::flag_values, std::span<const std::uint8_t>(values));
-  file.set_attribute(dataset, layout::flag_meanings, meanings);
+  file.set_attribute(dataset, layout::flag_meanings,
+                     joined(variable.flag_meanings, " ", valid_utf8));
 }
 
 void write_variable(hdf5::OutputFile& file, const ResultsGroup& group, const Variable& variable);
@@ -86,7 +84,7 @@ void write_interval(hdf5::OutputFile& file, const ResultsGroup& group, const Var
     const std::string name = layout::bound_name(variable.name, layout::resamples),
                       kept = group.name + "/" + name;
     const std::vector<float> reals(values.values.begin(), values.values.end());
-    file.write(kept, values.shape, std::span<const float>(reals));
+    file.write(kept, values.shape, reals);
     describe(file, kept,
              variable.name + " on the first resamples; " + variable.interval->resampling,
              variable.units, variable.references);
@@ -104,11 +102,10 @@ void write_variable(hdf5::OutputFile& file, const ResultsGroup& group, const Var
   const std::string dataset = group.name + "/" + variable.name;
   switch (variable.type) {
     case Variable::Type::real:
-      file.write(dataset, variable.values.shape, std::span<const double>(variable.values.values));
+      file.write(dataset, variable.values.shape, variable.values.values);
       break;
     case Variable::Type::integer:
-      file.write(dataset, variable.values.shape,
-                 std::span<const std::int64_t>(whole(variable.values.values)));
+      file.write(dataset, variable.values.shape, whole(variable.values.values));
       break;
     case Variable::Type::flag:
       write_flags(file, dataset, variable);
@@ -116,7 +113,7 @@ void write_variable(hdf5::OutputFile& file, const ResultsGroup& group, const Var
     case Variable::Type::text: {
       Shape shape;
       for (const std::string& name : variable.dimensions) {
-        shape.push_back(group.dimensions.at(name).size());
+        shape.push_back(group.dimension(name).size());
       }
       file.write(dataset, shape, valid(variable.text));
       break;

@@ -35,7 +35,7 @@ std::vector<Slice> slices(const ResultsGroup& group, const Variable& variable,
     slice.at[element] = offset;
     if (element > 0) continue;
     for (const std::size_t axis : outer) {
-      const Dimension& dimension = group.dimensions.at(variable.dimensions[axis]);
+      const Dimension& dimension = group.dimension(variable.dimensions[axis]);
       slice.label += (slice.label.empty() ? "" : ", ") +
                      (dimension.text.empty() ? dimension.name + " " : "") +
                      dimension.label(place[axis], 4);

@@ -64,7 +64,7 @@ std::string checked_name_of(const hdf5::InputFile& file, const std::string& obje
 void write_texts(const std::map<std::string, std::string>& texts, hdf5::OutputFile& file) {
   const std::string json = json_text(texts);
   const std::vector<std::uint8_t> bytes(json.begin(), json.end());
-  file.write(texts_dataset, {bytes.size()}, std::span<const std::uint8_t>(bytes));
+  file.write(texts_dataset, {bytes.size()}, bytes);
 }
 
 std::map<std::string, std::string> read_texts(const hdf5::InputFile& file) {
@@ -95,9 +95,8 @@ void write_rows(const std::map<std::uint64_t, Array>& rows, const std::string& p
     numbers.push_back(static_cast<std::int64_t>(document));
     values.insert(values.end(), row.values.begin(), row.values.end());
   }
-  file.write(part + row_group + "/" + name, shape, std::span<const double>(values), uncompressed);
-  file.write(part + document_group + "/" + name, {numbers.size()},
-             std::span<const std::int64_t>(numbers), uncompressed);
+  file.write(part + row_group + "/" + name, shape, values, uncompressed);
+  file.write(part + document_group + "/" + name, {numbers.size()}, numbers, uncompressed);
 }
 
 std::map<std::uint64_t, Array> read_rows(const hdf5::InputFile& file, const std::string& part,
@@ -134,9 +133,8 @@ void write_document_texts(const std::vector<std::string>& texts, const std::stri
     bytes.insert(bytes.end(), text.begin(), text.end());
     lengths.push_back(static_cast<std::int64_t>(text.size()));
   }
-  file.write(part + text_group + name, {bytes.size()}, std::span<const std::uint8_t>(bytes));
-  file.write(part + text_length_group + name, {lengths.size()},
-             std::span<const std::int64_t>(lengths));
+  file.write(part + text_group + name, {bytes.size()}, bytes);
+  file.write(part + text_length_group + name, {lengths.size()}, lengths);
 }
 
 std::vector<std::string> read_document_texts(const hdf5::InputFile& file, const std::string& part,
@@ -191,8 +189,8 @@ class StatisticsStorage {
       if (statistics.sealed_.contains(name)) continue;
       Shape shape = sum.shape;
       shape.push_back(sum.total.n_word());
-      file.write(part + sum_group + "/" + stored_name(name), shape,
-                 std::span<const std::int64_t>(sum.total.words()), uncompressed);
+      file.write(part + sum_group + "/" + stored_name(name), shape, sum.total.words(),
+                 uncompressed);
     }
     for (const auto& [name, rows] : statistics.rows_) {
       if (rows.empty() || statistics.sealed_.contains(name)) continue;
@@ -201,8 +199,8 @@ class StatisticsStorage {
     for (const auto& [name, by_document] : statistics.records_) {
       if (statistics.sealed_.contains(name)) continue;
       for (const auto& [document, record] : by_document) {
-        file.write(part + record_group + stored_place(name, document), record.shape,
-                   std::span<const double>(record.values), uncompressed);
+        file.write(part + record_group + stored_place(name, document), record.shape, record.values,
+                   uncompressed);
       }
     }
     for (const auto& [name, by_document] : statistics.texts_) {

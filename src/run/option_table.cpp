@@ -4,18 +4,13 @@
 
 #include "base/nearest_name.hpp"
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "headscope/error.hpp"
 
 namespace headscope {
 namespace {
 
 using Words = Option::Words;
-
-std::string joined(const Words& words, const char* separator) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
-  return text;
-}
 
 void check_choice(const Option& option, const std::string& value) {
   const Words& choices = option.choices;

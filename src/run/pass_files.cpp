@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
 #include "headscope/output_lock.hpp"
 #include "results/statistics_file.hpp"
 
@@ -142,9 +143,7 @@ void check_arithmetic(const PassLabel& expected, const PassLabel& got, const std
 }
 
 std::string arithmetic_text(const std::set<std::string>& arithmetic) {
-  std::string text;
-  for (const std::string& one : arithmetic) text += (text.empty() ? "" : "; ") + one;
-  return text;
+  return joined(arithmetic, "; ");
 }
 
 std::vector<std::string> find_pass_files(const std::string& output) {

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <thread>
 
+#include "base/text.hpp"
 #include "compute/product/kernel.hpp"
 #include "headscope/random.hpp"
 #include "headscope/version.hpp"
@@ -68,9 +69,7 @@ double cost_of(const RunFiles& files, const Pass& pass, const ModelRun& model) {
 }
 
 std::string shard_list(const std::vector<int>& shards) {
-  std::string list;
-  for (const int shard : shards) list += (list.empty() ? "" : ", ") + std::to_string(shard);
-  return list;
+  return joined(shards, ", ", [](int shard) { return std::to_string(shard); });
 }
 
 /// A label of the run's pass files, of the first shard and pass.
@@ -82,10 +81,8 @@ PassLabel label_of(const RunInput& input, const RunFiles& files) {
   label.identity["model SHA-256"] = context.model.sha256;
   if (context.corpus != nullptr) label.identity["corpus SHA-256"] = context.corpus->sha256();
   if (context.tasks != nullptr) label.identity["tasks SHA-256"] = context.tasks->sha256();
-  for (const RegisteredAnalysis* analysis : input.analyses) {
-    std::string& names = label.identity["analyses"];
-    names += (names.empty() ? "" : ",") + analysis->info.name;
-  }
+  label.identity["analyses"] = joined(
+      input.analyses, ",", [](const RegisteredAnalysis* analysis) { return analysis->info.name; });
   const AnalysisSettings& settings = context.settings;
   const Engines engines = settings.engines();
   label.arithmetic = {

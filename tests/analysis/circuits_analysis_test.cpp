@@ -307,32 +307,6 @@ TEST(PositionOnly, ScalesScoresByLayerWhereTheModelDoes) {
   EXPECT_GT(arma::abs(share(scaled, 1) - share(unscaled, 1)).max(), 0.01);
 }
 
-TEST(CircuitsAnalysis, GivesEveryDatasetWithItsDefinition) {
-  const ResultsGroup group = circuits_of(random_model(circuits_config(), 1));
-  const std::map<std::string, std::vector<std::string>> expected{
-      {"ov_copying", {"layer", "head"}},
-      {"ov_copying_full", {"layer", "head"}},
-      {"subspace_overlap", {"projection", "layer", "head_i", "head_j"}},
-      {"principal_angle_min", {"projection", "layer", "head_i", "head_j"}},
-      {"qk_rank90", {"layer", "head"}},
-      {"qk_rank90_joint", {"layer"}},
-      {"composition", {"kind", "unit_from", "unit_to"}},
-      {"composition_null", {"kind"}},
-      {"position_only_share", {"layer", "head", "offset"}},
-      {"position_only_sink", {"layer", "head"}},
-  };
-  for (const auto& [name, dimensions] : expected) {
-    EXPECT_EQ(group.variable(name).dimensions, dimensions) << name;
-  }
-  for (const Variable& variable : group.variables) {
-    EXPECT_FALSE(variable.long_name.empty() || variable.units.empty() ||
-                 variable.references.empty())
-        << variable.name;
-  }
-  EXPECT_EQ(group.claims.size(), 4U);
-  EXPECT_THAT(group.summary, HasSubstr("Of 6 heads"));
-}
-
 TEST(CircuitsAnalysis, CountsTheHeadsThatCopyAndThoseThatWriteTheOpposite) {
   Model model = random_model(circuits_config(2, 3), 1);
   for (LayerWeights& layer : model.layers) {
@@ -345,7 +319,8 @@ TEST(CircuitsAnalysis, CountsTheHeadsThatCopyAndThoseThatWriteTheOpposite) {
   const ResultsGroup group = circuits_of(model, raw);
   EXPECT_EQ(group.variable("n_copying").values.values[0], 5);
   EXPECT_EQ(group.variable("n_opposite").values.values[0], 1);
-  EXPECT_THAT(group.summary, HasSubstr("5 copy (OV copying above 0.5) and 1 write the opposite"));
+  EXPECT_THAT(group.summary,
+              HasSubstr("Of 6 heads 5 copy (OV copying above 0.5) and 1 write the opposite"));
 }
 
 TEST(CircuitsAnalysis, NamesCompositionAboveRandomAndThePairsOfInductionHeads) {

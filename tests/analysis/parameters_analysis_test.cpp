@@ -165,29 +165,6 @@ TEST(Splitting, OneLargeProjectionEqualsSeparateOnes) {
   EXPECT_EQ(difference.n_token, 20U);
 }
 
-TEST(ParametersAnalysis, GivesEveryDatasetWithItsDefinition) {
-  const ResultsGroup group = parameters_of(random_model(parameters_config(), 1));
-  const std::map<std::string, std::vector<std::string>> expected{
-      {"count", {"component"}},
-      {"architecture_parameters", {"architecture", "scheme"}},
-      {"d_model", {"architecture"}},
-      {"n_head", {"architecture"}},
-      {"d_head", {"architecture"}},
-      {"macs", {"scheme", "term", "n_token"}},
-      {"block_energy", {"projection", "layer"}},
-      {"block_energy_null_mean", {"projection", "layer"}},
-      {"block_energy_null_std", {"projection", "layer"}},
-  };
-  for (const auto& [name, dimensions] : expected) {
-    EXPECT_EQ(group.variable(name).dimensions, dimensions) << name;
-  }
-  for (const Variable& variable : group.variables) {
-    EXPECT_FALSE(variable.long_name.empty() || variable.units.empty() ||
-                 variable.references.empty())
-        << variable.name;
-  }
-}
-
 TEST(ParametersAnalysis, CountsByHand) {
   const ResultsGroup group = parameters_of(random_model(parameters_config(), 1));
   EXPECT_EQ(value(group, "count", "component", "token_embedding"), 11 * 16);

@@ -12,6 +12,7 @@
 #include "headscope/error.hpp"
 #include "support/golden.hpp"
 #include "support/message_of.hpp"
+#include "support/small_tokenizer.hpp"
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -25,7 +26,6 @@ using testing::IsEmpty;
 class CorpusFiles : public testing::Test {
  protected:
   const test::TemporaryDirectory folder_;
-  const Tokenizer tokenizer_ = Tokenizer::from_directory(test::data_path("tokenizer"));
 
   std::string write(const std::string& name, const std::string& bytes) const {
     test::write_file(folder_.file(name), bytes);
@@ -38,7 +38,7 @@ class CorpusFiles : public testing::Test {
   Corpus open(const std::string& path, const std::string& encoding = "utf-8") const {
     CorpusOptions options;
     options.encoding = encoding;
-    return Corpus({path}, &tokenizer_, options);
+    return Corpus({path}, &test::small_tokenizer(), options);
   }
   std::string error(const std::string& path, const std::string& encoding = "utf-8") const {
     std::string text = test::message_of([&] { open(path, encoding); });
@@ -50,7 +50,7 @@ class CorpusFiles : public testing::Test {
     // Backwards: documents are read in any order.
     for (std::uint64_t i = corpus.n_document(); i-- > 0;) {
       const TokenIds tokens = corpus.piece(i).tokens;
-      all.insert(all.begin(), tokenizer_.decode({tokens.begin() + 1, tokens.end()}));
+      all.insert(all.begin(), test::small_tokenizer().decode({tokens.begin() + 1, tokens.end()}));
     }
     return all;
   }
@@ -80,7 +80,8 @@ TEST_F(CorpusFiles, EachKindMayBeCompressed) {
     file.publish();
   }
   const std::string stored = compressed(ids);
-  EXPECT_EQ(open(stored).piece(0).tokens, (TokenIds{tokenizer_.end_of_text(), 5, 6, 7}));
+  EXPECT_EQ(open(stored).piece(0).tokens,
+            (TokenIds{test::small_tokenizer().end_of_text(), 5, 6, 7}));
   EXPECT_EQ(error(compressed(write("d.h5", "no HDF5"))).substr(0, 8), "d.h5.gz:");
 }
 

@@ -10,16 +10,11 @@
 #include "headscope/error.hpp"
 #include "support/message_of.hpp"
 #include "support/shared_data.hpp"
+#include "support/small_tokenizer.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace headscope {
 namespace {
-
-const Tokenizer& tokenizer() {
-  static const Tokenizer instance =
-      Tokenizer::from_directory(std::string(HEADSCOPE_TEST_DATA) + "/tokenizer");
-  return instance;
-}
 
 class CorpusTest : public testing::Test {
  protected:
@@ -28,7 +23,7 @@ class CorpusTest : public testing::Test {
     return folder_.file(name);
   }
   std::string error_of(const std::string& path, const CorpusOptions& options = {},
-                       const Tokenizer* with = &tokenizer()) {
+                       const Tokenizer* with = &test::small_tokenizer()) {
     return test::message_of([&] { Corpus({path}, with, options); });
   }
   test::TemporaryDirectory folder_;
@@ -37,7 +32,7 @@ class CorpusTest : public testing::Test {
 std::string text_of(const Piece& piece) {
   TokenIds ids = piece.tokens;
   if (piece.has_bos) ids.erase(ids.begin());
-  return tokenizer().decode(ids);
+  return test::small_tokenizer().decode(ids);
 }
 
 std::vector<Piece> pieces_of(const Corpus& corpus) {
@@ -71,13 +66,13 @@ TEST_F(CorpusTest, BlankLinesEndPlainTextDocuments) {
   const std::string path = write("a.txt",
                                  "\xEF\xBB\xBF"
                                  "One, two\nthree.\n \t\n\n  Four\r\nfive\r\n\r\nsix");
-  const Corpus corpus({path}, &tokenizer(), {});
+  const Corpus corpus({path}, &test::small_tokenizer(), {});
   EXPECT_EQ(texts_of(corpus), (Texts{"One, two\nthree.", "  Four\r\nfive", "six"}));
   const Piece first = corpus.piece(0);
   EXPECT_EQ(first.id, "a.txt:1");
   EXPECT_EQ(corpus.piece(1).id, "a.txt:5");
   EXPECT_TRUE(first.has_bos);
-  EXPECT_EQ(first.tokens[0], tokenizer().end_of_text());
+  EXPECT_EQ(first.tokens[0], test::small_tokenizer().end_of_text());
   EXPECT_EQ(first.token_text[0], "<|endoftext|>");
   EXPECT_EQ(first.token_text.size(), first.tokens.size());
   EXPECT_TRUE(first.words.empty());
@@ -94,7 +89,7 @@ TEST_F(CorpusTest, SentencesWithoutNewdocAreOneDocumentOrDocumentsOfSoMany) {
     sentences += line("1", form, "0", "root") + "\n";
   }
   const std::string path = write("a.conllu", sentences);
-  const Corpus whole({path}, &tokenizer(), {});
+  const Corpus whole({path}, &test::small_tokenizer(), {});
   EXPECT_EQ(texts_of(whole), (Texts{"a b c d e"}));
   ASSERT_EQ(whole.undivided_files().size(), 1U);
   EXPECT_EQ(whole.undivided_files()[0].path, path);
@@ -102,19 +97,19 @@ TEST_F(CorpusTest, SentencesWithoutNewdocAreOneDocumentOrDocumentsOfSoMany) {
 
   CorpusOptions options;
   options.document_sentences = 2;
-  const Corpus parts({path}, &tokenizer(), options);
+  const Corpus parts({path}, &test::small_tokenizer(), options);
   EXPECT_EQ(texts_of(parts), (Texts{"a b", "c d", "e"}));
   EXPECT_EQ(parts.piece(1).id, "a.conllu:5");
   EXPECT_TRUE(parts.undivided_files().empty());
   options.max_documents = 2;
-  EXPECT_EQ(texts_of(Corpus({path}, &tokenizer(), options)), (Texts{"a b", "c d"}));
+  EXPECT_EQ(texts_of(Corpus({path}, &test::small_tokenizer(), options)), (Texts{"a b", "c d"}));
 
   // From its first newdoc on a file divides itself.
   options = {};
   options.document_sentences = 1;
   const std::string divided = write("b.conllu", "# newdoc\n" + sentences);
-  EXPECT_EQ(texts_of(Corpus({divided}, &tokenizer(), options)), (Texts{"a b c d e"}));
-  EXPECT_TRUE(Corpus({divided}, &tokenizer(), {}).undivided_files().empty());
+  EXPECT_EQ(texts_of(Corpus({divided}, &test::small_tokenizer(), options)), (Texts{"a b c d e"}));
+  EXPECT_TRUE(Corpus({divided}, &test::small_tokenizer(), {}).undivided_files().empty());
 }
 
 TEST_F(CorpusTest, ConlluUnderAnotherNameIsNotTakenForPlainText) {
@@ -129,22 +124,22 @@ TEST_F(CorpusTest, ConlluUnderAnotherNameIsNotTakenForPlainText) {
 TEST_F(CorpusTest, WithoutBosTokensAreTheTextAlone) {
   CorpusOptions options;
   options.prepend_bos = false;
-  const Corpus corpus({write("a.txt", "the one")}, &tokenizer(), options);
+  const Corpus corpus({write("a.txt", "the one")}, &test::small_tokenizer(), options);
   EXPECT_FALSE(corpus.piece(0).has_bos);
-  EXPECT_EQ(corpus.piece(0).tokens, tokenizer().encode("the one").ids);
+  EXPECT_EQ(corpus.piece(0).tokens, test::small_tokenizer().encode("the one").ids);
 }
 
 TEST_F(CorpusTest, LongTextIsCutAfterSentences) {
   const std::string a = "The sister gave \"it\" back.", b = "We looked (twice!)", c = "Really?";
-  const Index room = tokenizer().encode(a + "  " + b).ids.size();
+  const Index room = test::small_tokenizer().encode(a + "  " + b).ids.size();
   CorpusOptions options;
   options.max_tokens = room + 1;
-  const Corpus corpus({write("a.txt", a + "  " + b + "\n" + c)}, &tokenizer(), options);
+  const Corpus corpus({write("a.txt", a + "  " + b + "\n" + c)}, &test::small_tokenizer(), options);
   EXPECT_EQ(texts_of(corpus), (Texts{a + "  " + b, c}));
   EXPECT_EQ(corpus.n_document(), 1u);
   EXPECT_EQ(corpus.piece(0, 1).id, "a.txt:1/2");
   options.max_tokens = room;
-  EXPECT_EQ(texts_of(Corpus({folder_.file("a.txt")}, &tokenizer(), options)),
+  EXPECT_EQ(texts_of(Corpus({folder_.file("a.txt")}, &test::small_tokenizer(), options)),
             (Texts{a, b + "\n" + c}));
 }
 
@@ -162,7 +157,7 @@ TEST_F(CorpusTest, PiecesNeverExceedTheContextAndLoseOnlySpace) {
   for (const Index max_tokens : {2, 3, 5, 8, 30, 200}) {
     CorpusOptions options;
     options.max_tokens = max_tokens;
-    const Corpus corpus({path}, &tokenizer(), options);
+    const Corpus corpus({path}, &test::small_tokenizer(), options);
     std::string joined;
     for (const Piece& piece : pieces_of(corpus)) {
       EXPECT_LE(piece.tokens.size(), max_tokens);
@@ -181,7 +176,7 @@ TEST_F(CorpusTest, WordsAlignWithTokensAcrossRangesAndGaps) {
                             line("3", "is", "2", "cop") + line("4", "n't", "2", "advmod:neg") +
                             line("5", ".", "2", "punct") + "\n" +
                             line("1", "She", "0", "root", "Entity=(e1-person-1)"));
-  const Piece d = Corpus({path}, &tokenizer(), {}).piece(0);
+  const Piece d = Corpus({path}, &test::small_tokenizer(), {}).piece(0);
   EXPECT_EQ(d.id, "doc");
   EXPECT_EQ(text_of(d), "the sister isn't. She");
   ASSERT_EQ(d.words.size(), 6u);
@@ -213,8 +208,9 @@ TEST_F(CorpusTest, TreebankDocumentsAreCutBetweenSentences) {
   }
   const std::string path = write("a.conllu", text);
   CorpusOptions options;
-  options.max_tokens = 1 + tokenizer().encode("head looks back head looks back").ids.size();
-  const Corpus corpus({path}, &tokenizer(), options);
+  options.max_tokens =
+      1 + test::small_tokenizer().encode("head looks back head looks back").ids.size();
+  const Corpus corpus({path}, &test::small_tokenizer(), options);
   EXPECT_EQ(texts_of(corpus), (Texts{"head looks back head looks back", "head looks back"}));
   EXPECT_EQ(corpus.n_document(), 1u);
   const Piece second = corpus.piece(0, 1);
@@ -232,8 +228,8 @@ TEST_F(CorpusTest, LongSentencesAreCutBetweenWordsAndLoseWhatCrosses) {
                                                  line("3", "back", "2", "advmod", "Entity=e2)") +
                                                  line("4", "there", "3", "advmod", "Entity=(e3)"));
   CorpusOptions options;
-  options.max_tokens = 1 + tokenizer().encode("head looks").ids.size();
-  const Corpus corpus({path}, &tokenizer(), options);
+  options.max_tokens = 1 + test::small_tokenizer().encode("head looks").ids.size();
+  const Corpus corpus({path}, &test::small_tokenizer(), options);
   ASSERT_EQ(texts_of(corpus), (Texts{"head looks", "back there"}));
   const Piece first = corpus.piece(0), second = corpus.piece(0, 1);
   EXPECT_EQ(first.id, "a.conllu:1/1");
@@ -253,7 +249,7 @@ TEST_F(CorpusTest, AWordLongerThanTheContextIsShortened) {
                             line("3", "the", "2", "det"));
   CorpusOptions options;
   options.max_tokens = 4;
-  const Corpus corpus({path}, &tokenizer(), options);
+  const Corpus corpus({path}, &test::small_tokenizer(), options);
   EXPECT_EQ(texts_of(corpus), (Texts{"the", "qqq", "the"}));
   EXPECT_EQ(corpus.piece(0, 1).words[0].form, "qqqqqqqq");
   EXPECT_EQ(corpus.piece(0, 1).words[0].tokens, (std::vector<Index>{1, 2, 3}));
@@ -265,7 +261,7 @@ TEST_F(CorpusTest, HeadsOfMentionsAreFoundInEverySentence) {
                       line("3", "saw", "0", "root") + line("4", "it", "3", "obj") + "\n" +
                       line("1", "the", "3", "det", "Entity=(e1") + line("2", "old", "3", "amod") +
                       line("3", "man", "0", "root", "Entity=e1)"));
-  const Piece document = Corpus({path}, &tokenizer(), {}).piece(0);
+  const Piece document = Corpus({path}, &test::small_tokenizer(), {}).piece(0);
   ASSERT_EQ(document.mentions.size(), 1u);
   EXPECT_EQ(document.words[document.mentions[0].head_word].form, "man");
 }
@@ -283,14 +279,14 @@ TEST_F(CorpusTest, FoldersGiveTheirFilesInNameOrder) {
   write("b.txt", "second");
   write("a.conllu", line("1", "first", "0", "root"));
   write("c.md", "not read");
-  Corpus corpus({folder_.file("")}, &tokenizer(), {});
+  Corpus corpus({folder_.file("")}, &test::small_tokenizer(), {});
   EXPECT_EQ(texts_of(corpus), (Texts{"first", "second"}));
   Sha256 both;
   both.add(test::read_file(folder_.file("a.conllu")) + "second");
   EXPECT_EQ(corpus.sha256(), both.finish());
   CorpusOptions one;
   one.max_documents = 1;
-  EXPECT_EQ(texts_of(Corpus({folder_.file("")}, &tokenizer(), one)), Texts{"first"});
+  EXPECT_EQ(texts_of(Corpus({folder_.file("")}, &test::small_tokenizer(), one)), Texts{"first"});
 }
 
 TEST_F(CorpusTest, TokenIdsAreReadCutAndChecked) {
@@ -302,20 +298,20 @@ TEST_F(CorpusTest, TokenIdsAreReadCutAndChecked) {
     file.publish();
     return folder_.file(name);
   };
-  const std::int64_t bos = tokenizer().end_of_text();
+  const std::int64_t bos = test::small_tokenizer().end_of_text();
   CorpusOptions options;
   options.max_tokens = 3;
   const std::string path = write_ids("a.h5", {bos, 5, 6, 7, 8, 9}, {0, 4, 6});
-  const Corpus corpus({path}, &tokenizer(), options);
+  const Corpus corpus({path}, &test::small_tokenizer(), options);
   ASSERT_EQ(corpus.n_document(), 2u);
   EXPECT_EQ(corpus.n_piece(0), 2u);
   EXPECT_EQ(corpus.n_piece(1), 1u);
-  const TokenId bos_id = tokenizer().end_of_text();
+  const TokenId bos_id = test::small_tokenizer().end_of_text();
   EXPECT_EQ(corpus.piece(0).tokens, (TokenIds{bos_id, 5, 6}));
   EXPECT_EQ(corpus.piece(0, 1).tokens, (TokenIds{bos_id, 7}));
   EXPECT_EQ(corpus.piece(1).tokens, (TokenIds{bos_id, 8, 9}));
   EXPECT_EQ(corpus.piece(0, 1).id, "a.h5:0/2");
-  EXPECT_EQ(corpus.piece(1).token_text[1], tokenizer().decode(8));
+  EXPECT_EQ(corpus.piece(1).token_text[1], test::small_tokenizer().decode(8));
 
   CorpusOptions bare;
   bare.prepend_bos = false;
@@ -329,7 +325,7 @@ TEST_F(CorpusTest, TokenIdsAreReadCutAndChecked) {
                 "begin, got none");
   EXPECT_EQ(error_of(write_ids("b.h5", {1, 600}, {0, 2})),
             folder_.file("b.h5") + ":tokens: expected ids from 0 to " +
-                std::to_string(tokenizer().size() - 1) + ", got 600 at position 1");
+                std::to_string(test::small_tokenizer().size() - 1) + ", got 600 at position 1");
   EXPECT_EQ(error_of(write_ids("c.h5", {1, 2}, {0, 3})),
             folder_.file("c.h5") +
                 ":offsets: expected positions that rise from 0 to at most 2, got 3 as number 1");
@@ -353,11 +349,11 @@ TEST_F(CorpusTest, TheDocumentLimitCountsDocumentsNotPieces) {
   CorpusOptions options;
   options.max_tokens = 4;
   options.max_documents = 2;
-  const Corpus of_text({text}, &tokenizer(), options);
+  const Corpus of_text({text}, &test::small_tokenizer(), options);
   EXPECT_EQ(of_text.n_document(), 2u);
   EXPECT_GT(of_text.n_piece(0), 2u);
   EXPECT_EQ(text_of(of_text.piece(1)).substr(0, 4), "Four");
-  const Corpus of_treebank({treebank}, &tokenizer(), options);
+  const Corpus of_treebank({treebank}, &test::small_tokenizer(), options);
   EXPECT_EQ(of_treebank.n_document(), 2u);
   EXPECT_EQ(of_treebank.n_piece(0), 2u);
   EXPECT_EQ(of_treebank.piece(0, 1).id, "x/2");

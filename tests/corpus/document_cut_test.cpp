@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "support/golden.hpp"
+#include "support/small_tokenizer.hpp"
 
 namespace headscope {
 namespace {
 
 TEST(CountTokens, IsTheNumberOfTokensUpToOneMoreThanTheMost) {
-  const Tokenizer tokenizer = Tokenizer::from_directory(test::data_path("tokenizer"));
+  const Tokenizer& tokenizer = test::small_tokenizer();
   std::string longest;
   for (std::size_t id = 0; id < tokenizer.size(); ++id) {
     const std::string token = tokenizer.decode(static_cast<TokenId>(id));

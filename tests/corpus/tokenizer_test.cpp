@@ -13,6 +13,7 @@
 #include "headscope/error.hpp"
 #include "support/message_of.hpp"
 #include "support/shared_data.hpp"
+#include "support/small_tokenizer.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace headscope {
@@ -20,10 +21,7 @@ namespace {
 
 const std::string golden = HEADSCOPE_TEST_DATA "/tokenizer";
 
-const Tokenizer& small_tokenizer() {
-  static const Tokenizer tokenizer = Tokenizer::from_directory(golden);
-  return tokenizer;
-}
+using test::small_tokenizer;
 
 nlohmann::json read_json(const std::string& name) {
   return nlohmann::json::parse(test::read_file(golden + "/" + name));

@@ -1,5 +1,6 @@
 #include "hdf5_samples.hpp"
 
+#include "base/text.hpp"
 #include "files/hdf5_file.hpp"
 #include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
@@ -47,10 +48,8 @@ ModelConfig small_config() {
 
 std::string stored_name(const TensorSpec& spec, bool keras) {
   if (!keras) return spec.name_in(0);
-  std::string name(spec.keras_names.front());
-  if (const std::size_t mark = name.find("{i}"); mark != std::string::npos) {
-    name.replace(mark, 3, "0");
-  }
+  std::string name = spec.keras_name();
+  replace_all(name, "{i}", "0");
   return "transformer/tfgp_t2lm_head_model/transformer/" + name;
 }
 
@@ -95,7 +94,7 @@ std::string model_image(bool keras) {
 DraftWords model_words(bool keras) {
   DraftWords words;
   for (const TensorSpec& spec : gpt2_tensors()) {
-    if (keras && spec.keras_names.empty()) continue;
+    if (keras && spec.presence == Presence::optional) continue;
     words.objects.push_back(stored_name(spec, keras));
     if (spec.per_layer() && !keras) words.objects.push_back(spec.name_in(1));
   }

@@ -7,12 +7,6 @@
 
 namespace headscope::fuzz {
 
-const Tokenizer& small_tokenizer() {
-  static const Tokenizer tokenizer =
-      Tokenizer::from_directory(std::string(HEADSCOPE_TEST_DATA) + "/tokenizer");
-  return tokenizer;
-}
-
 std::string vocabulary_json(const std::vector<std::string>& entries) {
   nlohmann::json vocabulary = nlohmann::json::object();
   const auto add = [&](const std::string& entry) {

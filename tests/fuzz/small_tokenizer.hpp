@@ -3,12 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "headscope/tokenizer.hpp"
+#include "support/small_tokenizer.hpp"
 
 namespace headscope::fuzz {
 
-/// The tokenizer of tests/data/tokenizer, with a few hundred entries.
-const Tokenizer& small_tokenizer();
+using test::small_tokenizer;
 
 /// Text of a vocab.json with a token for every byte, `<|endoftext|>` and these entries without
 /// duplicates.

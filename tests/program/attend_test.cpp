@@ -1,28 +1,12 @@
 // `headscope attend`: what it prints and what it refuses. attend_test.py checks the numbers.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 
-#include "headscope/model.hpp"
-#include "support/random_weights.hpp"
-#include "support/subprocess.hpp"
-#include "support/temporary_directory.hpp"
+#include "program/program_test.hpp"
 
 namespace headscope {
 namespace {
-
-namespace fs = std::filesystem;
-using test::Finished;
-using test::run_headscope;
-using test::run_program;
-using test::TemporaryDirectory;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
 
 const std::string sentence = "The cat sat on the mat. The cat";
 

@@ -1,8 +1,5 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <filesystem>
 #include <regex>
 #include <sstream>
 
@@ -11,23 +8,11 @@
 #include "headscope/analysis.hpp"
 #include "headscope/blas.hpp"
 #include "headscope/figure.hpp"
-#include "headscope/model.hpp"
+#include "program/program_test.hpp"
 #include "registry.hpp"
-#include "support/random_weights.hpp"
-#include "support/subprocess.hpp"
-#include "support/temporary_directory.hpp"
 
 namespace headscope {
 namespace {
-
-namespace fs = std::filesystem;
-using test::Finished;
-using test::run_headscope;
-using test::TemporaryDirectory;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
 
 /// Expects this exit status, one line on stderr and nothing on stdout.
 void expect_refused(const std::vector<std::string>& arguments, int exit_status,

@@ -1,25 +1,10 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
 #include <memory>
 
 #include "headscope/comparison.hpp"
-#include "headscope/model.hpp"
-#include "support/random_weights.hpp"
-#include "support/subprocess.hpp"
-#include "support/temporary_directory.hpp"
+#include "program/program_test.hpp"
 
 namespace headscope {
 namespace {
-
-namespace fs = std::filesystem;
-using test::Finished;
-using test::run_headscope;
-using test::TemporaryDirectory;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 /// Finished runs of the weights of random models, and a place for what they are compared into.
 class CompareCommand : public testing::Test {

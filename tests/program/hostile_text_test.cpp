@@ -1,20 +1,7 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-
-#include "headscope/model.hpp"
-#include "support/random_weights.hpp"
-#include "support/subprocess.hpp"
-#include "support/temporary_directory.hpp"
+#include "program/program_test.hpp"
 
 namespace headscope {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
 
 // Text that a shell, gnuplot or a browser would interpret; without a slash it is a valid file name.
 const std::string hostile =

@@ -1,27 +1,14 @@
 // The program on models and corpora as people have them.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-
 #include "files/hdf5_file.hpp"
-#include "headscope/model.hpp"
 #include "headscope/results.hpp"
+#include "program/program_test.hpp"
 #include "support/golden.hpp"
-#include "support/subprocess.hpp"
-#include "support/temporary_directory.hpp"
 
 namespace headscope {
 namespace {
 
-namespace fs = std::filesystem;
 using test::data_path;
-using test::Finished;
-using test::run_headscope;
-using test::TemporaryDirectory;
-using testing::HasSubstr;
-using testing::Not;
 
 const std::string snapshot = data_path("hub/snapshot");
 

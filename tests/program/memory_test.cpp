@@ -1,30 +1,15 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
 #include <fstream>
 
-#include "headscope/model.hpp"
 #include "headscope/parameters.hpp"
 #include "headscope/results.hpp"
 #include "headscope/run_memory.hpp"
+#include "program/program_test.hpp"
 #include "registry.hpp"
-#include "support/random_weights.hpp"
 #include "support/results_sample.hpp"
-#include "support/subprocess.hpp"
-#include "support/temporary_directory.hpp"
 #include "support/token_corpus.hpp"
 
 namespace headscope {
 namespace {
-
-namespace fs = std::filesystem;
-using test::Finished;
-using test::run_headscope;
-using test::TemporaryDirectory;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
 
 /// Peak memory of a run over the first `n_document` stories, in KiB.
 double peak_memory(const std::string& n_document) {

@@ -1,34 +1,18 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <filesystem>
 #include <thread>
 
-#include "headscope/model.hpp"
 #include "headscope/results.hpp"
 #include "option_parser.hpp"
+#include "program/program_test.hpp"
 #include "run_setup.hpp"
-#include "support/random_weights.hpp"
-#include "support/same_results.hpp"
-#include "support/subprocess.hpp"
-#include "support/temporary_directory.hpp"
 #include "support/token_corpus.hpp"
 
 namespace headscope {
 namespace {
-
-namespace fs = std::filesystem;
-using test::Finished;
-using test::first_difference;
-using test::Running;
-using test::TemporaryDirectory;
-using testing::HasSubstr;
-
-using Words = std::vector<std::string>;
 
 Words resumable_arguments(const std::string& output, const Words& more = {}) {
   Words arguments{"run",

@@ -1,37 +1,20 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 #include "headscope/blas.hpp"
 #include "headscope/error.hpp"
-#include "headscope/model.hpp"
 #include "option_parser.hpp"
+#include "program/program_test.hpp"
 #include "registry.hpp"
 #include "results/statistics_file.hpp"
 #include "run_setup.hpp"
-#include "support/same_results.hpp"
-#include "support/subprocess.hpp"
-#include "support/temporary_directory.hpp"
 
 namespace headscope {
 namespace {
 
-namespace fs = std::filesystem;
-using test::first_difference;
-using test::Running;
-using test::TemporaryDirectory;
-using testing::AllOf;
-using testing::EndsWith;
-using testing::HasSubstr;
-
 const std::string corpus_file = HEADSCOPE_TEST_DATA "/classification.conllu";
 const std::string task_file = HEADSCOPE_PROJECT_DIR "/data/tasks.jsonl";
 const std::string model_file = HEADSCOPE_PROJECT_DIR "/data/planted-model.h5";
-
-using Words = std::vector<std::string>;
 
 /// @param more  options with their values; they replace the defaults here or add to them.
 Words shard_arguments(const std::string& output, const Words& more = {}) {

@@ -1,11 +1,8 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
-#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -15,27 +12,14 @@
 #include "headscope/blas.hpp"
 #include "headscope/error.hpp"
 #include "headscope/results.hpp"
+#include "program/program_test.hpp"
 #include "run_options.hpp"
 #include "shell_text.hpp"
 #include "support/message_of.hpp"
-#include "support/subprocess.hpp"
-#include "support/temporary_directory.hpp"
 
 // What the program does with little memory, few processes, unusual variables and names.
 namespace headscope {
 namespace {
-
-namespace fs = std::filesystem;
-using test::Finished;
-using test::Running;
-using test::TemporaryDirectory;
-using testing::AllOf;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
-
-using Words = std::vector<std::string>;
 
 const std::string small_model = HEADSCOPE_PROJECT_DIR "/data/planted-model.h5";
 

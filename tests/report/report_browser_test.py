@@ -52,8 +52,8 @@ class InABrowser(unittest.TestCase):
             return panel.checkVisibility() ? panel.querySelector("h2").textContent : null;
         })()""")
 
-    def click_head(self, unit):
-        self.browser.click(f'#head-map [data-unit="{unit}"]')
+    def click_head(self, head_index):
+        self.browser.click(f'#head-map [data-head-index="{head_index}"]')
 
     def choose(self, selector, option):
         """Choose an option of a menu by its text."""
@@ -114,12 +114,12 @@ class HeadMap(InABrowser):
         self.assertEqual(self.texts("#head-map-legend li"),
                          ["Po positional 2", "In induction 1", "· no type 4"])
         label = self.browser.evaluate(
-            f"document.querySelector('#head-map [data-unit=\"{L1H2}\"]').ariaLabel")
+            f"document.querySelector('#head-map [data-head-index=\"{L1H2}\"]').ariaLabel")
         self.assertEqual(label, "L1H2, induction, positional (offset 1)")
 
     def dimmed(self):
         return self.browser.evaluate(
-            "Array.from(document.querySelectorAll('#head-map td .dimmed'), (node) => Number(node.dataset.unit))")
+            "Array.from(document.querySelectorAll('#head-map td .dimmed'), (node) => Number(node.dataset.headIndex))")
 
     def test_the_legend_filters(self):
         self.browser.click("#head-map-legend li:nth-child(2) button")
@@ -133,7 +133,7 @@ class HeadMap(InABrowser):
         self.choose("#head-map-score", "loss increase, zero")
         self.assertEqual(self.texts("#head-map td button")[L1H2], "2.5")
         red, green, blue = self.browser.evaluate(f"""getComputedStyle(
-            document.querySelector('#head-map [data-unit="{L1H2}"]')).backgroundColor
+            document.querySelector('#head-map [data-head-index="{L1H2}"]')).backgroundColor
             .match(/\\d+/g).map(Number)""")
         self.assertGreater(red, green + blue, "the largest of a diverging scale is red")
 
@@ -212,7 +212,7 @@ class HeadPanel(InABrowser):
     def test_opening_a_head_never_moves_the_page(self):
         for width in (1280, 800):
             self.browser.view(width, 900)
-            for selector in (f'#head-map [data-unit="{L1H1}"]', "#group-pruning p button.head"):
+            for selector in (f'#head-map [data-head-index="{L1H1}"]', "#group-pruning p button.head"):
                 self.browser.middle_of(selector)
                 before = self.place(selector), self.browser.evaluate("scrollY")
                 x, y = self.browser.middle_of(selector)
@@ -279,7 +279,7 @@ class HeadPanel(InABrowser):
     def test_edges_name_what_the_head_reads_and_what_reads_it_with_the_port(self):
         self.click_head(L1H2)
         self.assertEqual(["reads from L0H1 by keys −0.75embed by keys 0.5"], self.edges())
-        self.browser.click(f'#head-panel dd [data-unit="{L0H1}"]')
+        self.browser.click(f'#head-panel dd [data-head-index="{L0H1}"]')
         self.assertEqual("Head L0H1", self.shown_head())
         self.assertEqual(["is read by L1H2 by keys −0.75logits 0.125"], self.edges())
 
@@ -416,14 +416,14 @@ class PatternView(InABrowser):
 class ModelView(InABrowser):
     def test_pictures_open_their_heads(self):
         self.assertEqual(len(self.texts("#model-view td button")), 6)
-        self.browser.click(f'#model-view [data-unit="{L1H1}"]')
+        self.browser.click(f'#model-view [data-head-index="{L1H1}"]')
         self.assertEqual(self.shown_head(), "Head L1H1")
 
     def test_pictures_show_the_patterns(self):
-        self.browser.middle_of(f'#model-view [data-unit="{L1H2}"]')
+        self.browser.middle_of(f'#model-view [data-head-index="{L1H2}"]')
         self.browser.evaluate("new Promise((done) => setTimeout(done, 200))")
-        brightness = """(unit) => {
-            const canvas = document.querySelector(`#model-view [data-unit="${unit}"] canvas`);
+        brightness = """(headIndex) => {
+            const canvas = document.querySelector(`#model-view [data-head-index="${headIndex}"] canvas`);
             const { data } = canvas.getContext("2d").getImageData(0, 0, 5, 5);
             return [[2, 2], [1, 2], [3, 2]].map(([key, query]) => data[4 * (5 * query + key)] + data[4 * (5 * query + key) + 3]);
         }"""
@@ -613,7 +613,7 @@ class Keyboard(InABrowser):
         self.assertEqual(self.shown_head(), "Head L1H1", "the first Escape lets go of the token")
         self.press("Escape")
         self.assertIsNone(self.shown_head())
-        self.assertEqual(self.browser.evaluate("document.activeElement.dataset.unit"), str(L1H1))
+        self.assertEqual(self.browser.evaluate("document.activeElement.dataset.headIndex"), str(L1H1))
 
     def test_the_map_is_one_stop(self):
         self.tab_to("#head-map td button")
@@ -737,8 +737,8 @@ class Reading(InABrowser):
             self.assertEqual(self.browser.evaluate("headData.types.names.filter((name) => !typeSentences[name])"), [])
 
     def test_examples_have_arrows_and_a_legend(self):
-        unit = self.browser.evaluate("headData.examples.findIndex((list) => list.length > 0)")
-        self.click_head(unit)
+        head_index = self.browser.evaluate("headData.examples.findIndex((list) => list.length > 0)")
+        self.click_head(head_index)
         self.assertIn("should be attended to", self.text("#head-panel .example-legend"))
         self.browser.evaluate("new Promise((done) => setTimeout(done, 100))")
         self.assertGreater(self.browser.evaluate("document.querySelectorAll('#head-panel .head-of-arrow').length"), 0)
@@ -764,7 +764,7 @@ class Reading(InABrowser):
         shown = self.browser.evaluate("""(() => {
             const cell = element("button");
             const score = { name: "x", label: "", values: [0.0004, 0.0002] };
-            return [0, 1].map((unit) => { paintScore(cell, unit, score, scoreScale(score)); return cell.textContent; });
+            return [0, 1].map((headIndex) => { paintScore(cell, headIndex, score, scoreScale(score)); return cell.textContent; });
         })()""")
         self.assertEqual(shown, ["4.0", "2.0"])
         self.assertEqual(self.browser.evaluate("[0, 0.0001, -0.0001].map(shortNumber)"), ["0", "~0", "−~0"])
@@ -883,7 +883,7 @@ class Attention(InABrowser):
         self.assertRegex(raised + lowered, "^Raise “.+”Lower “.+”$")
         values = self.texts("#next-tokens .pushing > div:first-child .number")
         self.assertTrue(values and all(value.startswith("+") for value in values), values)
-        first = self.browser.evaluate("Number(document.querySelector('#next-tokens .pushing [data-unit]').dataset.unit)")
+        first = self.browser.evaluate("Number(document.querySelector('#next-tokens .pushing [data-head-index]').dataset.headIndex)")
         effects = self.browser.evaluate("nextTokens.effects.slice(nextTokens.index(0) * headCount, (nextTokens.index(0) + 1) * headCount)")
         self.assertEqual(first, max(range(len(effects)), key=effects.__getitem__))
         before = self.texts("#next-tokens .pushing h4")
@@ -904,9 +904,9 @@ class Attention(InABrowser):
         self.assertEqual(len(self.texts("#head-panel .neuron-table tbody tr")), 3)
 
     def test_other_heads_open_and_back_returns_to_the_first(self):
-        unit = 0 if self.opened() != "Head L0H0" else 1
-        self.click_head(unit)
-        self.assertEqual(self.shown_head(), f"Head L0H{unit}")
+        head_index = 0 if self.opened() != "Head L0H0" else 1
+        self.click_head(head_index)
+        self.assertEqual(self.shown_head(), f"Head L0H{head_index}")
         self.browser.evaluate("history.back()")
         self.browser.evaluate("new Promise((done) => setTimeout(done, 200))")
         self.assertEqual(self.shown_head(), self.opened())
@@ -931,13 +931,13 @@ class Everyone(InABrowser):
     def test_nothing_scrolls_sideways(self):
         for width in (1200, 800, 400):
             self.browser.view(width, 900)
-            for unit in (None, L0H1):
-                if unit is not None:
-                    self.browser.evaluate(f"headPanel.open([{unit}])")
+            for head_index in (None, L0H1):
+                if head_index is not None:
+                    self.browser.evaluate(f"headPanel.open([{head_index}])")
                 for box in ("document.documentElement", "document.getElementById('head-panel')"):
                     self.assertLessEqual(
                         self.browser.evaluate(f"{box}.scrollWidth - {box}.clientWidth"), 0,
-                        (width, unit, box))
+                        (width, head_index, box))
             self.browser.evaluate("headPanel.close()")
 
     def test_dark_and_light_are_readable(self):

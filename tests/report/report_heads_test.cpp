@@ -67,8 +67,8 @@ TEST(HeadData, HasScoresWithIntervalsTypesAndClosestHeads) {
   EXPECT_EQ(zero["values"][5], 2.5);
   EXPECT_EQ(zero["high"][5], 2.6);
   EXPECT_EQ(data["scores"][1]["values"][0], nullptr) << "a missing number";
-  EXPECT_EQ(data["neighbours"][0]["units"][5][0], json::parse("[0, 1]"));
-  for (const json& list : data["neighbours"][0]["units"][5]) EXPECT_NE(list[0], 5) << "itself";
+  EXPECT_EQ(data["neighbours"][0]["byHead"][5][0], json::parse("[0, 1]"));
+  for (const json& list : data["neighbours"][0]["byHead"][5]) EXPECT_NE(list[0], 5) << "itself";
 }
 
 TEST(HeadData, ListOnlyEligibleRowsAboveTheirBaseline) {
@@ -76,8 +76,8 @@ TEST(HeadData, ListOnlyEligibleRowsAboveTheirBaseline) {
       head_data_json(test::results_sample(), test::sample_presentations()))["tables"][0];
   EXPECT_EQ(table["title"], "Relations it finds best");
   EXPECT_EQ(table["headings"][0], "Relation");
-  EXPECT_EQ(table["units"].size(), 6u);
-  EXPECT_EQ(table["units"][0], json::parse("[[1, 0.75]]"));
+  EXPECT_EQ(table["byHead"].size(), 6u);
+  EXPECT_EQ(table["byHead"][0], json::parse("[[1, 0.75]]"));
   EXPECT_EQ(table["rows"][1], json::parse(R"({"label": "nsubj, dependent_to_head",
       "baseline": 0.5, "count": 29})"));
 }
@@ -100,9 +100,9 @@ TEST(HeadData, ListsEveryRowAboveItsBaselineBestFirst) {
   const std::vector<Presentation> presentations{
       {.group = "many", .tables = {{"Rows", {"row"}, "value", "baseline", "count", "eligible"}}}};
   const json table = json::parse(head_data_json(results, presentations))["tables"][0];
-  EXPECT_EQ(table["units"][4],
+  EXPECT_EQ(table["byHead"][4],
             json::parse("[[4, 0.64], [3, 0.63], [2, 0.62], [1, 0.61], [0, 0.6]]"));
-  EXPECT_EQ(table["units"][0], json::array());
+  EXPECT_EQ(table["byHead"][0], json::array());
 }
 
 TEST(HeadData, SectionsFollowThePresentationsAndJoinUnderOneTitle) {
@@ -148,12 +148,12 @@ TEST(HeadData, NearestHeadsAreListedByLabelAlongRowsOrColumns) {
   const json lists = json::parse(head_data_json(results, presentations))["neighbours"];
   ASSERT_EQ(lists.size(), 4u);
   EXPECT_EQ(lists[0]["title"], "q row");
-  EXPECT_EQ(lists[0]["units"][0], json::parse("[[5, 5], [4, 4]]"));
+  EXPECT_EQ(lists[0]["byHead"][0], json::parse("[[5, 5], [4, 4]]"));
   EXPECT_EQ(lists[1]["title"], "k row");
-  EXPECT_EQ(lists[1]["units"][0], json::parse("[[4, -100], [5, 5]]")) << "by absolute value";
+  EXPECT_EQ(lists[1]["byHead"][0], json::parse("[[4, -100], [5, 5]]")) << "by absolute value";
   EXPECT_EQ(lists[1]["chance"], 0.25);
   EXPECT_EQ(lists[2]["title"], "q column");
-  EXPECT_EQ(lists[2]["units"][0], json::parse("[[1, 6], [2, 12]]"));
+  EXPECT_EQ(lists[2]["byHead"][0], json::parse("[[1, 6], [2, 12]]"));
 }
 
 TEST(HeadData, EdgesAreListedAtBothEndsWithThePortThatReads) {

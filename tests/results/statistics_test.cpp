@@ -235,10 +235,9 @@ TEST(BenjaminiHochberg, KeepsTheOrderAndNeverLowersAPValue) {
 }
 
 TEST(Correlation, AgreesWithSciPy) {
-  // Expected values: spearmanr and pearsonr of SciPy 1.10.
+  // Expected value: spearmanr of SciPy 1.10.
   const std::vector<double> x{1, 2, 2, 3, 5, 4}, y{2, 1, 3, 3, 6, 7};
   EXPECT_NEAR(spearman(x, y), 0.8088235294117647, 1e-14);
-  EXPECT_NEAR(pearson(x, y), 0.8523227286486655, 1e-14);
 }
 
 TEST(Correlation, SpearmanSeesOnlyOrder) {
@@ -246,15 +245,14 @@ TEST(Correlation, SpearmanSeesOnlyOrder) {
   std::vector<double> stretched;
   for (const double value : x) stretched.push_back(std::exp(value));
   EXPECT_DOUBLE_EQ(spearman(x, y), spearman(stretched, y));
-  EXPECT_NE(pearson(x, y), pearson(stretched, y));
 }
 
 TEST(Correlation, OfAConstantIsNotANumber) {
-  EXPECT_TRUE(std::isnan(pearson({0.1, 0.1, 0.1}, {1, 2, 3})));
+  EXPECT_TRUE(std::isnan(spearman({0.1, 0.1, 0.1}, {1, 2, 3})));
   EXPECT_TRUE(std::isnan(spearman({1, 2, 3}, {7, 7, 7})));
   EXPECT_TRUE(std::isnan(spearman({1, NAN, 3}, {1, 2, 3})));
-  EXPECT_TRUE(std::isnan(pearson({}, {})));
-  EXPECT_THROW(pearson({1, 2}, {1}), ShapeError);
+  EXPECT_TRUE(std::isnan(spearman({}, {})));
+  EXPECT_THROW(spearman({1, 2}, {1}), ShapeError);
 }
 
 }  // namespace

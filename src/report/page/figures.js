@@ -40,15 +40,15 @@ function placeInFigure(data, svg, event) {
 // The heads that a cell stands for: one, two, or none.
 function headsOfCell(map, panel, row, column) {
   if (!headData) return [];
-  if (map.heads) return [unitOf(row, column)];
+  if (map.heads) return [headIndexOf(row, column)];
   const { heads } = headData;
   const layer = /^layer (\d+)$/i.exec(map.panels[panel].title);
   if (layer && map.rows === heads && map.columns === heads) {
-    return [unitOf(Number(layer[1]), row), unitOf(Number(layer[1]), column)];
+    return [headIndexOf(Number(layer[1]), row), headIndexOf(Number(layer[1]), column)];
   }
-  const unit = (labels, title, count, index) => unitNamed(labels[index] ?? "")
+  const headIndex = (labels, title, count, index) => headIndexNamed(labels[index] ?? "")
     ?? (count === headCount && /\bhead/i.test(title) ? index : null);
-  return [unit(map.rowLabels, map.rowTitle, map.rows, row), unit(map.columnLabels, map.columnTitle, map.columns, column)];
+  return [headIndex(map.rowLabels, map.rowTitle, map.rows, row), headIndex(map.columnLabels, map.columnTitle, map.columns, column)];
 }
 
 function cellName(title, labels, index) {
@@ -59,12 +59,12 @@ function cellName(title, labels, index) {
 function cellUnder(map, { panel, x, y, width, height }) {
   const row = Math.floor(y / height * map.rows), column = Math.floor(x / width * map.columns);
   const value = map.panels[panel].values[row * map.columns + column];
-  const units = [...new Set(headsOfCell(map, panel, row, column))].filter((unit) => unit !== null);
-  const place = units.length > 0 ? units.map(headName).join(", ")
+  const headIndices = [...new Set(headsOfCell(map, panel, row, column))].filter((headIndex) => headIndex !== null);
+  const place = headIndices.length > 0 ? headIndices.map(headName).join(", ")
     : `${cellName(map.rowTitle, map.rowLabels, row)}, ${cellName(map.columnTitle, map.columnLabels, column)}`;
   const shown = map.categories.length > 0 && value !== null ? spaced(map.categories[value] ?? "")
     : `${map.valueTitle ? `${map.valueTitle}: ` : ""}${numberText(value)}`;
-  return { lines: [[map.panels[panel].title, place].filter(Boolean).join(": "), shown], units };
+  return { lines: [[map.panels[panel].title, place].filter(Boolean).join(": "), shown], headIndices };
 }
 
 function pointText(series, i) {
@@ -88,11 +88,11 @@ function pointsUnder(data, place) {
   const point = nearest(({ across, down }) => Math.hypot(across, down), 12, points);
   if (point && point.series.style === "points") {
     const { series: each, i } = point;
-    const unit = headData ? unitNamed(each.names[i] ?? "") : null;
+    const headIndex = headData ? headIndexNamed(each.names[i] ?? "") : null;
     return {
       lines: [[title, each.names[i] || each.label].filter(Boolean).join(": "), `${at(each, i)}`,
         `${chart.yTitle ? `${chart.yTitle} ` : ""}${pointText(each, i)}`],
-      units: unit === null ? [] : [unit],
+      headIndices: headIndex === null ? [] : [headIndex],
     };
   }
   const column = nearest(({ along }) => along, 30, points);
@@ -100,7 +100,7 @@ function pointsUnder(data, place) {
   const x = column.series.x[column.i];
   const lines = series.flatMap((each) => each.x.flatMap((other, i) => (
     other === x && each.y[i] !== null ? [`${each.label ? `${each.label}: ` : ""}${pointText(each, i)}`] : [])));
-  return { lines: [[title, at(column.series, column.i)].filter(Boolean).join(": "), ...lines], units: [] };
+  return { lines: [[title, at(column.series, column.i)].filter(Boolean).join(": "), ...lines], headIndices: [] };
 }
 
 function under(data, svg, event) {
@@ -168,14 +168,14 @@ function citation({ title, source }) {
 function makePicture(card, svg, data) {
   card.addEventListener("pointermove", (event) => {
     const found = under(data, svg, event);
-    card.style.cursor = found && found.units.length > 0 ? "pointer" : "";
+    card.style.cursor = found && found.headIndices.length > 0 ? "pointer" : "";
     if (found) tooltip.show(found.lines, event);
     else tooltip.hide();
   });
   card.addEventListener("pointerleave", () => tooltip.hide());
   card.addEventListener("click", (event) => {
-    const units = under(data, svg, event)?.units ?? [];
-    if (units.length > 0) headPanel.open(units);
+    const headIndices = under(data, svg, event)?.headIndices ?? [];
+    if (headIndices.length > 0) headPanel.open(headIndices);
   });
 }
 

@@ -41,10 +41,10 @@ class GraphView {
 
   // A head's opens its panel.
   nodeTarget(node, index) {
-    const unit = headData ? unitNamed(node.name) : null;
+    const headIndex = headData ? headIndexNamed(node.name) : null;
     const target = this.circle(node, { class: "node", tabindex: index === 0 ? 0 : -1,
-      role: unit === null ? "img" : "button", "aria-label": this.nodeLines(index).join("; ") });
-    if (unit !== null) target.dataset.unit = unit;
+      role: headIndex === null ? "img" : "button", "aria-label": this.nodeLines(index).join("; ") });
+    if (headIndex !== null) target.dataset.headIndex = headIndex;
     return target;
   }
 

@@ -1,26 +1,26 @@
-// The page's data about heads. A head's unit is layer * heads + head.
+// The page's data about heads. A head's index is layer * heads + head.
 const headData = JSON.parse(document.getElementById("head-data")?.textContent ?? "null");
 
 const headCount = headData ? headData.layers * headData.heads : 0;
 
-function headName(unit) {
-  return `L${Math.floor(unit / headData.heads)}H${unit % headData.heads}`;
+function headName(headIndex) {
+  return `L${Math.floor(headIndex / headData.heads)}H${headIndex % headData.heads}`;
 }
 
-// The unit of a head; null if the model has no such head.
-function unitOf(layer, head) {
+// The index of a head; null if the model has no such head.
+function headIndexOf(layer, head) {
   if (!headData || layer >= headData.layers || head >= headData.heads) return null;
   return layer * headData.heads + head;
 }
 
-// The unit of `L5H1`; null for any other text.
-function unitNamed(text) {
+// The index of `L5H1`; null for any other text.
+function headIndexNamed(text) {
   const found = /^\s*L(\d+)H(\d+)\s*$/i.exec(text);
-  return found ? unitOf(Number(found[1]), Number(found[2])) : null;
+  return found ? headIndexOf(Number(found[1]), Number(found[2])) : null;
 }
 
-function headButton(unit) {
-  return element("button", { type: "button", class: "head", "data-unit": unit }, headName(unit));
+function headButton(headIndex) {
+  return element("button", { type: "button", class: "head", "data-head-index": headIndex }, headName(headIndex));
 }
 
 function spaced(name) {
@@ -36,8 +36,8 @@ function percentText(share) {
   return `${Math.round(100 * share)}\u00a0%`;
 }
 
-function typesOf(unit) {
-  return headData.types ? headData.types.flags[unit].map((type) => headData.types.names[type]) : [];
+function typesOf(headIndex) {
+  return headData.types ? headData.types.flags[headIndex].map((type) => headData.types.names[type]) : [];
 }
 
 function scoreTitle(score) {
@@ -45,8 +45,8 @@ function scoreTitle(score) {
 }
 
 // Rank of a head among all heads that have the score; the largest value is 1.
-function rankText(score, unit) {
-  const value = score.values[unit];
+function rankText(score, headIndex) {
+  const value = score.values[headIndex];
   if (value === null) return "–";
   const present = score.values.filter((other) => other !== null);
   return `${1 + present.filter((other) => other > value).length} of ${present.length}`;
@@ -54,6 +54,6 @@ function rankText(score, unit) {
 
 // Heads by falling value; heads without one are left out.
 function ranked(values) {
-  const units = values.map((value, unit) => unit).filter((unit) => values[unit] !== null);
-  return units.sort((a, b) => values[b] - values[a]);
+  const headIndices = values.map((value, headIndex) => headIndex).filter((headIndex) => values[headIndex] !== null);
+  return headIndices.sort((a, b) => values[b] - values[a]);
 }

@@ -1,7 +1,7 @@
 // What the panel says of a head: scores, relations and the heads nearest to it.
 
 // One tick per head along the score's range; this head's tick is coloured.
-function scoreStrip(score, unit) {
+function scoreStrip(score, headIndex) {
   const present = score.values.filter((value) => value !== null);
   const low = Math.min(...present), high = Math.max(...present);
   const strip = svgElement("svg", { viewBox: "0 0 104 16", class: "strip", "aria-hidden": "true" });
@@ -10,28 +10,28 @@ function scoreStrip(score, unit) {
     { d: values.map((value) => `M${place(value)} ${from}V${to}`).join(""), class: kind }));
   if (low < 0 && high > 0) ticks([0], 0, 16, "zero");
   ticks(present, 4, 12, "others");
-  if (score.values[unit] !== null) ticks([score.values[unit]], 0, 16, "own");
+  if (score.values[headIndex] !== null) ticks([score.values[headIndex]], 0, 16, "own");
   return strip;
 }
 
-function scoreRow(score, unit) {
-  const interval = score.low && score.low[unit] !== null
-    ? `[${numberText(score.low[unit])}, ${numberText(score.high[unit])}]` : "";
+function scoreRow(score, headIndex) {
+  const interval = score.low && score.low[headIndex] !== null
+    ? `[${numberText(score.low[headIndex])}, ${numberText(score.high[headIndex])}]` : "";
   const units = score.units && score.units !== "1" ? element("span", { class: "faint" }, ` ${score.units}`) : null;
   return element("tr", {},
     element("th", { scope: "row" },
       element("a", { href: `#${score.anchor}`, title: score.about }, scoreTitle(score)), units),
-    element("td", { class: "number" }, numberText(score.values[unit]),
+    element("td", { class: "number" }, numberText(score.values[headIndex]),
       element("span", { class: "interval" }, interval)),
-    element("td", { class: "number" }, rankText(score, unit)),
-    element("td", {}, scoreStrip(score, unit)));
+    element("td", { class: "number" }, rankText(score, headIndex)),
+    element("td", {}, scoreStrip(score, headIndex)));
 }
 
-function scoreTable(scores, unit) {
+function scoreTable(scores, headIndex) {
   return element("div", { class: "wide" }, element("table", {},
     element("thead", {}, element("tr", {}, ...["Score", "Value", "Rank", "Among all heads"].map(
       (name, i) => element("th", { scope: "col", class: i === 1 || i === 2 ? "number" : null }, name)))),
-    element("tbody", {}, ...scores.map((score) => scoreRow(score, unit)))));
+    element("tbody", {}, ...scores.map((score) => scoreRow(score, headIndex)))));
 }
 
 function section(title, ...content) {
@@ -39,14 +39,14 @@ function section(title, ...content) {
 }
 
 // The rows of a table in which a head is above the baseline, best first.
-function tableRows(table, unit) {
-  return table.units[unit].map(([row, value]) => ({ ...table.rows[row], value }));
+function tableRows(table, headIndex) {
+  return table.byHead[headIndex].map(([row, value]) => ({ ...table.rows[row], value }));
 }
 
 const tableRowsShown = 3;
 
-function tableSection(table, unit) {
-  const found = tableRows(table, unit);
+function tableSection(table, headIndex) {
+  const found = tableRows(table, headIndex);
   if (found.length === 0) return null;
   const part = (rows) => element("div", { class: "wide" }, element("table", {},
     element("thead", {}, element("tr", {}, ...table.headings.map(
@@ -61,10 +61,10 @@ function tableSection(table, unit) {
     ? element("details", {}, element("summary", {}, `and ${more.length} more`), part(more)) : null);
 }
 
-function neighbourSection(unit) {
+function neighbourSection(headIndex) {
   const items = headData.neighbours.flatMap((list) => {
-    if (list.units[unit].length === 0) return [];
-    const heads = list.units[unit].map(([other, value]) => (
+    if (list.byHead[headIndex].length === 0) return [];
+    const heads = list.byHead[headIndex].map(([other, value]) => (
       element("span", { class: "neighbour" }, headButton(other), ` ${numberText(value)}`)));
     const chance = list.chance === undefined ? null
       : element("span", { class: "faint" }, `(random weights ${numberText(list.chance)})`);
@@ -76,12 +76,12 @@ function neighbourSection(unit) {
 const portWords = { q: " by queries", k: " by keys", v: " by values" };
 
 // By label, what a head reads and what reads it, with the port that reads.
-function edgeSection({ title, about, caption, lists }, unit) {
+function edgeSection({ title, about, caption, lists }, headIndex) {
   const line = (end, edges) => (edges.length === 0 ? [] : [element("dd", {}, `${end} `, ...edges.map(
     ([name, value, port]) => element("span", { class: "neighbour" },
-      unitNamed(name) === null ? name : headButton(unitNamed(name)), `${portWords[port] ?? ""} ${numberText(value)}`)))]);
+      headIndexNamed(name) === null ? name : headButton(headIndexNamed(name)), `${portWords[port] ?? ""} ${numberText(value)}`)))]);
   const items = lists.flatMap(({ label, reads, readers }) => {
-    const lines = [...line("reads from", reads[unit]), ...line("is read by", readers[unit])];
+    const lines = [...line("reads from", reads[headIndex]), ...line("is read by", readers[headIndex])];
     return lines.length === 0 ? [] : [element("dt", {}, spaced(label)), ...lines];
   });
   return items.length === 0 ? null
@@ -89,9 +89,9 @@ function edgeSection({ title, about, caption, lists }, unit) {
 }
 
 // The heads most like this one, each with a button that shows both side by side.
-function alikeLine(unit) {
-  const parts = headData.neighbours.filter((list) => list.alike && list.units[unit].length > 0).map((list) => {
-    const [other, value] = list.units[unit][0];
+function alikeLine(headIndex) {
+  const parts = headData.neighbours.filter((list) => list.alike && list.byHead[headIndex].length > 0).map((list) => {
+    const [other, value] = list.byHead[headIndex][0];
     return element("span", { class: "neighbour", title: list.about },
       `${spaced(list.title)}: `, headButton(other), ` ${numberText(value)} `,
       element("button", { type: "button", class: "small", "data-compare": other }, "Compare"));
@@ -99,12 +99,12 @@ function alikeLine(unit) {
   return parts.length === 0 ? null : element("p", { class: "alike" }, ...parts);
 }
 
-function factSections(unit) {
+function factSections(headIndex) {
   const sections = headData.sections.filter((part) => part.scores.length > 0).map(({ title, scores }) => (
-    section(title, scoreTable(scores.map((index) => headData.scores[index]), unit))));
+    section(title, scoreTable(scores.map((index) => headData.scores[index]), headIndex))));
   const all = element("details", {}, element("summary", {}, `All ${headData.scores.length} scores`));
-  all.addEventListener("toggle", () => all.append(scoreTable(headData.scores, unit)), { once: true });
-  return [...sections, ...headData.tables.map((table) => tableSection(table, unit)),
-    ...headData.edges.map((edges) => edgeSection(edges, unit)), neighbourSection(unit),
+  all.addEventListener("toggle", () => all.append(scoreTable(headData.scores, headIndex)), { once: true });
+  return [...sections, ...headData.tables.map((table) => tableSection(table, headIndex)),
+    ...headData.edges.map((edges) => edgeSection(edges, headIndex)), neighbourSection(headIndex),
     headData.scores.length > 0 ? all : null].filter(Boolean);
 }

@@ -9,14 +9,14 @@ function linkNames(root) {
   while (walker.nextNode()) if (/\bL\d+H\d+\b/.test(walker.currentNode.data)) named.push(walker.currentNode);
   for (const node of named) {
     const parts = node.data.split(/\b(L\d+H\d+)\b/).map((part) => {
-      const unit = unitNamed(part);
-      return unit === null ? part : headButton(unit);
+      const headIndex = headIndexNamed(part);
+      return headIndex === null ? part : headButton(headIndex);
     });
     node.replaceWith(...parts);
   }
 }
 
-// Links heads in a table: a column `head` with a column `layer`, or columns of units.
+// Links heads in a table: a column `head` with a column `layer`, or columns of head indices.
 function linkTable(table) {
   const names = Array.from(table.tHead?.rows[0]?.cells ?? [], (cell) => cell.textContent.trim());
   const layer = names.indexOf("layer");
@@ -25,11 +25,11 @@ function linkTable(table) {
       const cell = row.cells[column];
       const number = Number(cell.textContent);
       if (name === "head" && layer >= 0) {
-        const unit = unitOf(Number(row.cells[layer].textContent), number);
-        if (unit === null) return;
-        const link = headButton(unit);
+        const headIndex = headIndexOf(Number(row.cells[layer].textContent), number);
+        if (headIndex === null) return;
+        const link = headButton(headIndex);
         link.textContent = cell.textContent;
-        link.setAttribute("aria-label", headName(unit));
+        link.setAttribute("aria-label", headName(headIndex));
         cell.replaceChildren(link);
       } else if (/^unit(_|$)/.test(name) && number < headCount) {
         cell.dataset.number = number;
@@ -42,8 +42,8 @@ function linkTable(table) {
 // Links the head labels of a figure.
 function linkFigure(figure) {
   for (const text of figure.querySelectorAll("svg text")) {
-    const unit = unitNamed(text.textContent);
-    if (unit !== null) text.dataset.unit = unit;
+    const headIndex = headIndexNamed(text.textContent);
+    if (headIndex !== null) text.dataset.headIndex = headIndex;
   }
 }
 
@@ -60,13 +60,13 @@ if (headData) {
   linkNames(main);
   main.querySelectorAll("figure").forEach(linkFigure);
   document.addEventListener("click", (event) => {
-    const opener = event.target.closest("[data-unit]");
+    const opener = event.target.closest("[data-head-index]");
     const other = event.target.closest("[data-compare]");
     const link = event.target.closest("a[href^='#']");
     if (opener) headPanel.openFrom(opener);
-    if (other) headPanel.open([headPanel.units[0], Number(other.dataset.compare)]);
+    if (other) headPanel.open([headPanel.headIndices[0], Number(other.dataset.compare)]);
     // The address goes on naming the head that is shown.
-    if (link && headPanel.units.length > 0) {
+    if (link && headPanel.headIndices.length > 0) {
       event.preventDefault();
       reveal(link.hash.slice(1));
     }

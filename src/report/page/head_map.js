@@ -3,10 +3,10 @@
 const headMap = {
   buttons: [],
   type: null, // the type chosen in the legend
-  found: null, // the units that the search found
+  found: null, // the head indices that the search found
 
   build(place) {
-    this.buttons = Array.from(place.querySelectorAll("button[data-unit]"));
+    this.buttons = Array.from(place.querySelectorAll("button[data-head-index]"));
     this.legend = element("div", { id: "head-map-legend" });
     makeGrid(place, this.buttons, headData.heads);
     if (!headData.types && headData.scores.length === 0) return;
@@ -26,7 +26,7 @@ const headMap = {
     } else {
       const score = headData.scores[Number(choice)];
       const scale = scoreScale(score);
-      this.buttons.forEach((cell, unit) => paintScore(cell, unit, score, scale));
+      this.buttons.forEach((cell, headIndex) => paintScore(cell, headIndex, score, scale));
       this.legend.replaceChildren(scoreLegend(score, scale));
     }
     this.dim();
@@ -37,34 +37,34 @@ const headMap = {
     this.dim();
   },
 
-  find(units) {
-    this.found = units;
+  find(headIndices) {
+    this.found = headIndices;
     this.dim();
   },
 
   dim() {
-    const chosen = (unit) => (this.type === null || hasType(unit, this.type))
-      && (this.found === null || this.found.has(unit));
-    this.buttons.forEach((cell, unit) => cell.classList.toggle("dimmed", !chosen(unit)));
+    const chosen = (headIndex) => (this.type === null || hasType(headIndex, this.type))
+      && (this.found === null || this.found.has(headIndex));
+    this.buttons.forEach((cell, headIndex) => cell.classList.toggle("dimmed", !chosen(headIndex)));
   },
 
-  mark(units) {
-    this.buttons.forEach((cell, unit) => {
-      if (units.includes(unit)) cell.setAttribute("aria-current", "true");
+  mark(headIndices) {
+    this.buttons.forEach((cell, headIndex) => {
+      if (headIndices.includes(headIndex)) cell.setAttribute("aria-current", "true");
       else cell.removeAttribute("aria-current");
     });
   },
 };
 
 // `type` is an index, or -1 for heads of no type.
-function hasType(unit, type) {
-  const held = headData.types.flags[unit];
+function hasType(headIndex, type) {
+  const held = headData.types.flags[headIndex];
   return type < 0 ? held.length === 0 : held.includes(type);
 }
 
-function nameCell(cell, unit, meaning) {
-  cell.title = `${headName(unit)}: ${meaning}`;
-  cell.setAttribute("aria-label", `${headName(unit)}, ${meaning}`);
+function nameCell(cell, headIndex, meaning) {
+  cell.title = `${headName(headIndex)}: ${meaning}`;
+  cell.setAttribute("aria-label", `${headName(headIndex)}, ${meaning}`);
 }
 
 function typeMark(name) {
@@ -77,23 +77,23 @@ function typeMark(name) {
 }
 
 // A head's types, the main one first.
-function typesByPlace(unit) {
+function typesByPlace(headIndex) {
   const { flags, primary } = headData.types;
-  return [...flags[unit]].sort((a, b) => Number(b === primary[unit]) - Number(a === primary[unit]));
+  return [...flags[headIndex]].sort((a, b) => Number(b === primary[headIndex]) - Number(a === primary[headIndex]));
 }
 
 // A field for each type of the head.
-function paintTypes(cell, unit) {
+function paintTypes(cell, headIndex) {
   const { names, colours } = headData.types;
-  const held = typesByPlace(unit);
+  const held = typesByPlace(headIndex);
   cell.removeAttribute("style");
   cell.replaceChildren(...held.map((type) => paint(element("span", {}, typeMark(names[type])), colours[type])));
   if (held.length === 0) cell.append("·");
   const meaning = (name) => {
-    const about = headData.reasons?.heads[unit][name]?.about;
+    const about = headData.reasons?.heads[headIndex][name]?.about;
     return spaced(name) + (about ? ` (${about})` : "");
   };
-  nameCell(cell, unit, held.map((type) => meaning(names[type])).join(", ") || "no type");
+  nameCell(cell, headIndex, held.map((type) => meaning(names[type])).join(", ") || "no type");
 }
 
 function typeLegend() {
@@ -132,11 +132,11 @@ function shortNumber(value) {
   return value === 0 ? "0" : `${sign}~0`;
 }
 
-function paintScore(cell, unit, score, scale) {
-  const value = score.values[unit];
+function paintScore(cell, headIndex, score, scale) {
+  const value = score.values[headIndex];
   cell.removeAttribute("style");
   cell.textContent = value === null ? "–" : shortNumber(value * 10 ** cellPower(scale));
-  nameCell(cell, unit, `${scoreTitle(score)} ${numberText(value)}`);
+  nameCell(cell, headIndex, `${scoreTitle(score)} ${numberText(value)}`);
   if (value === null) return;
   const rgb = scale.colour(value);
   cell.style.backgroundColor = cssColour(rgb);

@@ -94,15 +94,15 @@ function exampleLegend() {
 }
 
 // One section for each type of the head, the main type first.
-function reasonSections(unit) {
+function reasonSections(headIndex) {
   if (!headData.types) return [];
   const { names, colours } = headData.types;
-  const types = typesByPlace(unit);
+  const types = typesByPlace(headIndex);
   if (types.length === 0) return [element("p", { class: "faint" }, "Passes the threshold of no type.")];
   return types.map((type) => {
-    const held = headData.reasons?.heads[unit][names[type]];
+    const held = headData.reasons?.heads[headIndex][names[type]];
     const reason = held && held.score !== null ? held : null;
-    const found = headData.examples[unit].filter((example) => example.type === names[type]);
+    const found = headData.examples[headIndex].filter((example) => example.type === names[type]);
     const chip = paint(element("span", { class: "chip" }, spaced(names[type])), colours[type]);
     const notes = (held?.notes ?? []).map((note) => element("p", { class: "note" }, note[0].toUpperCase() + note.slice(1) + "."));
     return element("section", { class: "reason" }, element("h3", {}, "Why ", chip),

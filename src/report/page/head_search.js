@@ -10,18 +10,18 @@ function findHeads(text) {
   const add = (title, found, chosen = true) => {
     if (found.length > 0) lists.push({ title, found, chosen });
   };
-  const units = Array.from({ length: headCount }, (_, unit) => unit);
-  const unit = unitNamed(wanted.replace(/^(\d+)[.h](\d+)$/, "L$1H$2"));
-  const named = unit !== null ? [unit] : units.filter((each) => headName(each).toLowerCase().startsWith(wanted));
+  const headIndices = Array.from({ length: headCount }, (_, headIndex) => headIndex);
+  const headIndex = headIndexNamed(wanted.replace(/^(\d+)[.h](\d+)$/, "L$1H$2"));
+  const named = headIndex !== null ? [headIndex] : headIndices.filter((each) => headName(each).toLowerCase().startsWith(wanted));
   add("Heads", named.map((each) => [each, null]));
   headData.types?.names.forEach((name, type) => {
     if (!spaced(name).includes(wanted)) return;
-    add(`Type: ${spaced(name)}`, units.filter((each) => hasType(each, type)).map((each) => [each, null]));
+    add(`Type: ${spaced(name)}`, headIndices.filter((each) => hasType(each, type)).map((each) => [each, null]));
   });
   for (const table of headData.tables) {
     const labels = table.rows.map((row) => row.label);
     for (const label of labels.filter((each) => spaced(each).toLowerCase().includes(wanted))) {
-      const found = units.flatMap((each) => tableRows(table, each).filter((row) => row.label === label)
+      const found = headIndices.flatMap((each) => tableRows(table, each).filter((row) => row.label === label)
         .map((row) => [each, row.value, row.value - row.baseline]));
       add(`${table.title}: ${spaced(label)}`, found.sort((a, b) => b[2] - a[2]).map(([each, value]) => [each, percentText(value)]));
     }
@@ -34,8 +34,8 @@ function findHeads(text) {
 }
 
 function foundList({ title, found }) {
-  const heads = found.slice(0, mostFound).map(([unit, value]) => (
-    element("span", { class: "neighbour" }, headButton(unit), value === null ? "" : ` ${value}`)));
+  const heads = found.slice(0, mostFound).map(([headIndex, value]) => (
+    element("span", { class: "neighbour" }, headButton(headIndex), value === null ? "" : ` ${value}`)));
   const more = found.length > mostFound ? element("span", { class: "faint" }, `and ${found.length - mostFound} more`) : null;
   return element("li", {}, element("strong", {}, title), element("div", {}, ...heads, more));
 }
@@ -52,13 +52,13 @@ function makeSearch(place) {
     const empty = input.value.trim() === "";
     results.hidden = empty;
     results.replaceChildren(...(lists.length > 0 ? lists.map(foundList) : [element("li", { class: "faint" }, "No head, type, relation or score of this name.")]));
-    const chosen = lists.filter((list) => list.chosen).flatMap((list) => list.found.map(([unit]) => unit));
+    const chosen = lists.filter((list) => list.chosen).flatMap((list) => list.found.map(([headIndex]) => headIndex));
     headMap.find(empty ? null : new Set(chosen));
   };
   input.addEventListener("input", search);
   input.addEventListener("focus", search);
   node.addEventListener("keydown", (event) => {
-    const first = results.querySelector("[data-unit]");
+    const first = results.querySelector("[data-head-index]");
     if (event.key === "Enter" && event.target === input && first) headPanel.openFrom(first);
     else if (event.key === "Escape") {
       input.value = "";

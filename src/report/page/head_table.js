@@ -4,10 +4,10 @@ function headTable() {
   const scores = headData.sections.flatMap((part) => part.scores.map((index) => headData.scores[index]));
   const header = (name, number) => element("th", { scope: "col", class: number ? "number" : null },
     element("button", { type: "button" }, name));
-  const rows = Array.from({ length: headCount }, (_, unit) => element("tr", {},
-    element("th", { scope: "row", class: "number", "data-number": unit }, headButton(unit)),
-    element("td", {}, typesOf(unit).map(spaced).join(", ")),
-    ...scores.map((score) => element("td", { class: "number" }, numberText(score.values[unit])))));
+  const rows = Array.from({ length: headCount }, (_, headIndex) => element("tr", {},
+    element("th", { scope: "row", class: "number", "data-number": headIndex }, headButton(headIndex)),
+    element("td", {}, typesOf(headIndex).map(spaced).join(", ")),
+    ...scores.map((score) => element("td", { class: "number" }, numberText(score.values[headIndex])))));
   const table = element("table", { class: "sortable heads" },
     element("thead", {}, element("tr", {}, header("head", true), header("types", false),
       ...scores.map((score) => header(scoreTitle(score), true)))),

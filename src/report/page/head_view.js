@@ -90,32 +90,32 @@ class HeadView {
 
   // The heads shown with their colours, the main one first.
   heads() {
-    const colour = (unit) => lineColours[unit % headData.heads % lineColours.length];
-    return [this.unit, ...this.others].map((unit) => ({ unit, colour: colour(unit) }));
+    const colour = (headIndex) => lineColours[headIndex % headData.heads % lineColours.length];
+    return [this.headIndex, ...this.others].map((headIndex) => ({ headIndex, colour: colour(headIndex) }));
   }
 
-  showHead(unit) {
-    if (this.unit === undefined || Math.floor(unit / headData.heads) !== Math.floor(this.unit / headData.heads)) {
+  showHead(headIndex) {
+    if (this.headIndex === undefined || Math.floor(headIndex / headData.heads) !== Math.floor(this.headIndex / headData.heads)) {
       this.others.clear();
     }
-    this.others.delete(unit);
-    this.unit = unit;
+    this.others.delete(headIndex);
+    this.headIndex = headIndex;
     this.buildTiles();
   }
 
   buildTiles() {
-    const first = this.unit - this.unit % headData.heads;
+    const first = this.headIndex - this.headIndex % headData.heads;
     const tiles = Array.from({ length: headData.heads }, (_, head) => {
-      const unit = first + head;
-      const main = unit === this.unit;
+      const headIndex = first + head;
+      const main = headIndex === this.headIndex;
       const tile = toggleButton(`H${head}`, (pressed) => {
         if (main) return tile.setAttribute("aria-pressed", true);
-        if (pressed) this.others.add(unit);
-        else this.others.delete(unit);
+        if (pressed) this.others.add(headIndex);
+        else this.others.delete(headIndex);
         return this.onChoose(this.pinned);
       }, {
-        "aria-pressed": String(main || this.others.has(unit)),
-        title: main ? headName(unit) : `Add ${headName(unit)} in this colour`,
+        "aria-pressed": String(main || this.others.has(headIndex)),
+        title: main ? headName(headIndex) : `Add ${headName(headIndex)} in this colour`,
       });
       tile.style.setProperty("--colour", lineColours[head % lineColours.length]);
       return tile;
@@ -141,8 +141,8 @@ class HeadView {
   // `shares`: of the scale, of each token on the side opposite to the choice.
   draw(choice, shares) {
     // The chosen head lies over the others.
-    const paths = this.heads().reverse().flatMap(({ unit, colour }) => {
-      const pattern = patternChoice.pattern(unit);
+    const paths = this.heads().reverse().flatMap(({ headIndex, colour }) => {
+      const pattern = patternChoice.pattern(headIndex);
       return linePaths(pattern, this.shown, patternChoice.scaleEnd(pattern, this.shown), choice, colour);
     });
     this.lines.replaceChildren(...paths);

@@ -1,7 +1,7 @@
 // Every head's pattern on a document as a small picture, layers down, heads across.
 
-function drawThumbnail(cell, unit, shown) {
-  const pattern = patternChoice.pattern(unit);
+function drawThumbnail(cell, headIndex, shown) {
+  const pattern = patternChoice.pattern(headIndex);
   const picture = cell.firstChild;
   picture.width = picture.height = shown.length;
   const end = patternChoice.scaleEnd(pattern, shown);
@@ -10,8 +10,8 @@ function drawThumbnail(cell, unit, shown) {
 
 // Pictures are drawn when they come into view.
 function makeModelView(place) {
-  const buttons = Array.from({ length: headCount }, (_, unit) => element("button",
-    { type: "button", "data-unit": unit, title: headName(unit), "aria-label": `Pattern of ${headName(unit)}` },
+  const buttons = Array.from({ length: headCount }, (_, headIndex) => element("button",
+    { type: "button", "data-head-index": headIndex, title: headName(headIndex), "aria-label": `Pattern of ${headName(headIndex)}` },
     element("canvas")));
   const row = (cells, name) => element("tr", {}, element("th", { scope: "row" }, name), ...cells);
   const columns = Array.from({ length: headData.heads }, (_, head) => element("th", { scope: "col" }, `H${head}`));
@@ -24,16 +24,16 @@ function makeModelView(place) {
   const seen = new Set();
   const watcher = new IntersectionObserver((entries) => {
     for (const { isIntersecting, target } of entries) {
-      const unit = Number(target.dataset.unit);
-      if (!isIntersecting || seen.has(unit)) continue;
-      seen.add(unit);
-      drawThumbnail(target, unit, patternChoice.shown());
+      const headIndex = Number(target.dataset.headIndex);
+      if (!isIntersecting || seen.has(headIndex)) continue;
+      seen.add(headIndex);
+      drawThumbnail(target, headIndex, patternChoice.shown());
     }
   }, { rootMargin: "200px" });
   buttons.forEach((each) => watcher.observe(each));
   patternChoice.listeners.add(() => {
     const shown = patternChoice.shown();
-    for (const unit of seen) drawThumbnail(buttons[unit], unit, shown);
+    for (const headIndex of seen) drawThumbnail(buttons[headIndex], headIndex, shown);
   });
   place.append(element("h3", {}, "All patterns"),
     element("p", {}, "Each picture is a head's pattern: queries down, keys across, coloured as in the panel. Choose one to open it."),

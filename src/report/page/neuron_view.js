@@ -39,8 +39,8 @@ class NeuronView {
     return NeuronView.unpacked;
   }
 
-  show(unit) {
-    this.unit = unit;
+  show(headIndex) {
+    this.headIndex = headIndex;
     const chosen = this.menu.value;
     this.menu.replaceChildren(...headData.documents[0].labels.map((label, token) => element("option", { value: token }, `${label} (${token})`)));
     this.menu.value = chosen === "" ? headData.documents[0].labels.length - 1 : chosen;
@@ -55,12 +55,12 @@ class NeuronView {
 
   vector(values, token) {
     const { size, tokens } = headData.neurons;
-    const from = (this.unit * tokens + token) * size;
+    const from = (this.headIndex * tokens + token) * size;
     return values.slice(from, from + size);
   }
 
   draw() {
-    if (!this.node.open || this.unit === undefined) return;
+    if (!this.node.open || this.headIndex === undefined) return;
     const { query, key } = NeuronView.values();
     const from = Number(this.menu.value);
     const q = this.vector(query, from);

@@ -65,14 +65,14 @@ const nextTokens = {
     const effects = this.effects.slice(at * headCount, (at + 1) * headCount);
     const order = ranked(effects);
     const largest = Math.max(...effects.map(Math.abs), 1e-9);
-    const pushing = (title, units) => element("div", {}, element("h4", {}, title),
-      units.length === 0 ? element("p", { class: "faint" }, "none") : null,
-      ...units.map((unit) => effectRow(unit, effects[unit], largest)));
+    const pushing = (title, headIndices) => element("div", {}, element("h4", {}, title),
+      headIndices.length === 0 ? element("p", { class: "faint" }, "none") : null,
+      ...headIndices.map((headIndex) => effectRow(headIndex, effects[headIndex], largest)));
     const { labels, logit } = headData.predictions;
     const total = effects.reduce((sum, value) => sum + value, 0);
     this.heads.replaceChildren(
-      pushing(`Raise “${labels[at]}”`, order.filter((unit) => effects[unit] > 0).slice(0, mostPushing)),
-      pushing(`Lower “${labels[at]}”`, order.filter((unit) => effects[unit] < 0).reverse().slice(0, mostPushing)),
+      pushing(`Raise “${labels[at]}”`, order.filter((headIndex) => effects[headIndex] > 0).slice(0, mostPushing)),
+      pushing(`Lower “${labels[at]}”`, order.filter((headIndex) => effects[headIndex] < 0).reverse().slice(0, mostPushing)),
       element("p", { class: "faint" }, `Direct effects in logits, above the mean of the vocabulary: all heads together ${numberText(Number(total.toPrecision(3)))} of ${numberText(Number(logit[at].toPrecision(3)))}; embeddings and MLPs write the rest. What a head changes through later layers is not counted.`));
   },
 };
@@ -82,10 +82,10 @@ function sharePercent(share) {
   return `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)}\u00a0%`;
 }
 
-function effectRow(unit, value, largest) {
+function effectRow(headIndex, value, largest) {
   const bar = element("span", { class: value < 0 ? "share lowers" : "share" });
   bar.style.width = `${Math.max(1, 100 * Math.abs(value) / largest)}%`;
-  return element("div", { class: "effect" }, headButton(unit), element("span", { class: "candidate-bar" }, bar),
+  return element("div", { class: "effect" }, headButton(headIndex), element("span", { class: "candidate-bar" }, bar),
     element("span", { class: "number" }, `${value > 0 ? "+" : ""}${numberText(Number(value.toPrecision(3)))}`));
 }
 

@@ -12,16 +12,16 @@ class PatternView {
     patternChoice.listeners.add(() => this.refresh());
   }
 
-  showHead(unit) {
-    this.unit = unit;
-    this.lines.showHead(unit);
+  showHead(headIndex) {
+    this.headIndex = headIndex;
+    this.lines.showHead(headIndex);
     this.refresh();
   }
 
   refresh() {
-    if (this.unit === undefined || !this.node.checkVisibility()) return;
+    if (this.headIndex === undefined || !this.node.checkVisibility()) return;
     const { tokens, of, kinds } = patternChoice.data();
-    this.pattern = patternChoice.pattern(this.unit);
+    this.pattern = patternChoice.pattern(this.headIndex);
     this.shown = patternChoice.shown();
     this.end = patternChoice.scaleEnd(this.pattern, this.shown);
     this.lines.build();

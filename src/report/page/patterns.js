@@ -14,10 +14,10 @@ function patternBytes(documentIndex, kindIndex) {
 // One head's weights on one document. One byte per weight: 255 times the square root of its share of
 // the largest. Query by query, keys 0 .. query.
 class Pattern {
-  constructor(documentIndex, kindIndex, unit) {
+  constructor(documentIndex, kindIndex, headIndex) {
     const { tokens, kinds } = headData.documents[documentIndex];
     const kind = kinds[kindIndex];
-    const matrix = kind.shared ? Math.floor(unit / headData.heads) : unit;
+    const matrix = kind.shared ? Math.floor(headIndex / headData.heads) : headIndex;
     this.count = tokens.length;
     this.bytes = patternBytes(documentIndex, kindIndex);
     this.first = matrix * this.count * (this.count + 1) / 2;
@@ -60,8 +60,8 @@ const patternChoice = {
     return headData.documents[this.document];
   },
 
-  pattern(unit) {
-    return new Pattern(this.document, this.kind, unit);
+  pattern(headIndex) {
+    return new Pattern(this.document, this.kind, headIndex);
   },
 
   // The tokens shown: all but those switched off.
