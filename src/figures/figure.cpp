@@ -116,8 +116,8 @@ DrawnFigure write_figure(Figure figure, const std::string& directory,
     try {
       std::string picture = run_gnuplot(directory, script_file, format, time_limit);
       if (picture.empty()) {
-        throw Error(script_file + ": expected gnuplot to draw " + path.filename().string() +
-                    ", it did not");
+        throw DrawingError(script_file + ": expected gnuplot to draw " + path.filename().string() +
+                           ", it did not");
       }
       if (format == "svg") {
         // Browsers smooth enlarged images, which would blur the cells of a matrix into each other.
