@@ -21,7 +21,7 @@ N_DOCUMENT = 40
 
 
 class Options:
-    program, tokenizer = BINARY, None
+    program, tokenizer, threads = BINARY, None, 0
     model = os.path.join(DATA, "default-model.h5")
 
 
