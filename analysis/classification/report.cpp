@@ -71,7 +71,7 @@ std::string type_line(const ResultsGroup& group) {
     text += " No job, since untrained models have as many: " + by_chance + ".";
   }
   if (has_control) {
-    if (!absent.empty()) text += " No head has: " + absent + ".";
+    if (!absent.empty()) text += " Types without a head: " + absent + ".";
     text += " Untrained: the most heads that one of " +
             count_text(group.variable("control_type_heads").values.shape[0], "untrained model") +
             " has.";

@@ -188,7 +188,7 @@ TEST(ClassificationLines, SayOfEachTypeHowManyUntrainedHeadsHaveIt) {
             Array({2, 2}, {1, std::nan(""), 0, 0}));
   EXPECT_EQ(lines(described(classification_presentation(), group))["Jobs"],
             "2 of 6 heads have a job that passes its threshold: 2 long range (untrained: "
-            "untestable) (a head may have several). No head has: positional (untrained: at most "
+            "untestable) (a head may have several). Types without a head: positional (untrained: at most "
             "1). Untrained: the most heads that one of 2 untrained models has.");
 }
 
