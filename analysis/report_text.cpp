@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/number_text.hpp"
 #include "headscope/types.hpp"
 
 namespace headscope {
@@ -16,6 +17,11 @@ std::optional<std::size_t> largest(const std::vector<double>& values) {
 
 std::string head_text(std::size_t head_index, std::size_t n_head) {
   return HeadIndex::of(head_index, n_head).text();
+}
+
+std::string margin_text(const Estimate& margin) {
+  return number_text(margin.value, 2) + " nats, interval " + number_text(margin.low, 2) + " to " +
+         number_text(margin.high, 2);
 }
 
 }  // namespace headscope

@@ -62,7 +62,7 @@ std::string corpus_folder_text(const CorpusFolder& folder) {
 
 std::string undivided_file_text(const UndividedFile& file) {
   return file.path + " has no \"# newdoc\": its " + grouped(file.n_sentence) +
-         " sentences are one document; --document-sentences K makes documents of K sentences";
+         " sentences are one document; `run --document-sentences K` makes documents of K sentences";
 }
 
 }  // namespace headscope

@@ -7,6 +7,7 @@ and unigram and bigram models counted on training text of the same kind. Needs n
 """
 
 import argparse
+import json
 import pathlib
 
 import numpy as np
@@ -293,6 +294,34 @@ def head_scores(model, stories, seed=0):
     return {"previous token": previous, "induction": induction}
 
 
+def prefers(model, prefix, good, bad):
+    """Whether the first token of `good` is likelier after the prefix than that of `bad`."""
+    tokens = np.array([model.tokenizer.end_of_text, *model.tokenizer.encode(prefix)])
+    last = forward(model, tokens)[0][-1]
+    return bool(last[model.tokenizer.encode(good)[0]] > last[model.tokenizer.encode(bad)[0]])
+
+
+def pronoun_task(model, pairs):
+    """Of pairs of the task `pronoun_gender`, whether the model is right: where the person of the first sentence has the gender of
+    the second's subject ("same"), where not ("other"), and in "alone" where the second sentence speaks of that person alone."""
+    right = {"same": [], "other": [], "alone": []}
+    for pair in pairs:
+        setting, sentence = pair["prefix"].split(". ")
+        person = next(word for word in setting.split() if word in lexicon.FEMALE_NOUNS + lexicon.MALE_NOUNS)
+        pronouns = [" She", " He"] if person in lexicon.FEMALE_NOUNS else [" He", " She"]
+        right["same" if pair["good"] == pronouns[0] else "other"].append(prefers(model, pair["prefix"], pair["good"], pair["bad"]))
+        place = sentence.split(" near ")[1]
+        right["alone"].append(prefers(model, f"{setting}. The {person} waited near {place}", *pronouns))
+    return right
+
+
+def pronoun_task_text(right):
+    same, other, alone = (f"{np.mean(right[kind]):.0%} of {len(right[kind])}" for kind in ("same", "other", "alone"))
+    both = right["same"] + right["other"]
+    return (f"Of the task `pronoun_gender` the model gets {np.mean(both):.0%} of {len(both)} pairs: {same} where the person of the first "
+            f"sentence has the subject's gender, {other} where not. Where the story has that person alone it gets {alone}.  ")
+
+
 def sample(model, prompt, length, temperature, seed):
     """The prompt and `length` tokens after it, drawn one by one."""
     rng = np.random.default_rng(seed)
@@ -321,7 +350,7 @@ def paragraphs(path):
     return [" ".join(part.split()) for part in path.read_text(encoding="utf-8").split("\n\n") if part.strip()]
 
 
-def report(rows, cases, book, book_tokens, heads, model):
+def report(rows, cases, book, book_tokens, heads, pronouns, model):
     names = {
         "loss": "loss on unseen stories, nats per token", "book": "loss on an unseen book, nats per token",
         "agreement0": "verb agrees, no attractor", "agreement1": "verb agrees, one attractor",
@@ -342,6 +371,7 @@ def report(rows, cases, book, book_tokens, heads, model):
         order = np.argsort(-scores, axis=None)[:3]
         best = ", ".join(f"L{i // model.n_head}H{i % model.n_head} {scores.flat[i]:.2f}" for i in order)
         lines.append(f"Heads that attend most by *{what}* (mean attention weight): {best}.  ")
+    lines.append(pronoun_task_text(pronouns))
     config = model.config
     lines.append(f"Trained for {int(config['training_steps'])} steps, {int(config['training_tokens']) / 1e6:.1f} M tokens "
                  f"(rows until each share of the training: {config['training_mixture']}).")
@@ -380,7 +410,9 @@ def main():
     book = np.array(tokens_of(arguments.book))
     book_losses, book_tokens = measure_text(book, tokenizer.end_of_text, n_ctx, scorers(model, counted))
 
-    table = report(rows, cases, book_losses, book_tokens, head_scores(model, stories[:50]), model)
+    pairs = [json.loads(line) for line in (here / "tasks.jsonl").read_text(encoding="utf-8").splitlines()]
+    pronouns = pronoun_task(model, [pair for pair in pairs if pair["task"] == "pronoun_gender"])
+    table = report(rows, cases, book_losses, book_tokens, head_scores(model, stories[:50]), pronouns, model)
     print(table)
     written = samples(model)
     print(written)

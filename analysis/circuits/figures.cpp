@@ -25,16 +25,18 @@ Figure copying_figure(const ResultsGroup& group) {
     map.panels.push_back({"from token to token", group.values("ov_copying_full")});
   }
   map.scale = ColourScale::diverging;
-  return {.name = "elhage2021_copying",
-          .group = group.name,
-          .title = "Copying heads: eigenvalues of the OV circuit",
-          .caption =
-              "Real part of the sum of the eigenvalues of W_O W_V over the sum of their "
-              "absolute values: +1 writes back what it reads, -1 its opposite. "
-              "From token to token: the same with embedding and unembedding, where -1 is copy "
-              "suppression. From the weights alone.",
-          .source = "Elhage et al. 2021",
-          .content = map};
+  return {
+      .name = "elhage2021_copying",
+      .group = group.name,
+      .title = "Copying heads: eigenvalues of the OV circuit",
+      .caption =
+          "Real part of the sum of the eigenvalues of W_O W_V over the sum of their "
+          "absolute values: +1 writes back what it reads, -1 its opposite. "
+          "From token to token: the same with embedding and unembedding, as if heads read tokens "
+          "directly. From the weights alone: what heads do to attended tokens on text is "
+          "copy_effect and suppression_effect of the analysis classification.",
+      .source = "Elhage et al. 2021",
+      .content = map};
 }
 
 /// The |value| that all but a few in a thousand stay below, for the colour scale.

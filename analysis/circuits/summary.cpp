@@ -134,10 +134,10 @@ std::string full_copying_text(const ResultsGroup& group) {
   if (order.empty()) return "";
   const auto n_opposite =
       std::ranges::count_if(opposite, [](double value) { return value > least_copying; });
-  return " From token to token, embedding and unembedding included, " + std::to_string(n_opposite) +
-         " suppress what they read (below -" + number_text(least_copying, 2) +
-         "); furthest: " + head_text(order[0], copying.shape[1]) + " (" +
-         decimals(-opposite[order[0]], 2) + ").";
+  return " By weights alone, from token to token with embedding and unembedding, " +
+         std::to_string(n_opposite) + " write the opposite of the token that they read (below -" +
+         number_text(least_copying, 2) + "); furthest: " + head_text(order[0], copying.shape[1]) +
+         " (" + decimals(-opposite[order[0]], 2) + ").";
 }
 
 std::string position_text(const ResultsGroup& group) {
@@ -162,22 +162,25 @@ std::string copying_by_weights(const ResultsGroup& group) {
          "). What heads do on text is measured by the analysis classification.";
 }
 
-/// `3 heads raise it by at least 0.1 logits; most: L3H1 (0.65)`: heads of a type by their effect.
+/// `3 heads by at least 0.1 logits (most L3H1, by 0.65)`: heads of a type by their effect.
 std::string measured_text(const ResultsGroup& classification, const std::string& type,
                           const std::string& effect, double sign) {
   const std::vector<std::string>& names = classification.labels("head_type");
   const auto place = static_cast<std::size_t>(std::ranges::find(names, type) - names.begin());
   const Array &types = classification.values("type"), &effects = classification.values(effect);
   if (place == names.size()) return "";
+  const Array threshold = classification.variable("type_threshold").values.part(place);
+  const std::string by_threshold =
+      " by at least " + number_text(threshold.values.front(), 2) + " logits";
   std::vector<double> of_type(effects.size(), std::nan(""));
   for (std::size_t head_index = 0; head_index < of_type.size(); ++head_index) {
     if (types.values[place * of_type.size() + head_index] == 1)
       of_type[head_index] = sign * effects.values[head_index];
   }
   const std::vector<std::size_t> order = ranking(of_type);
-  if (order.empty()) return "no head";
-  return count_text(order.size(), "head") + " (most " + head_text(order[0], effects.shape[1]) +
-         ", by " + number_text(of_type[order[0]], 2) + " logits)";
+  if (order.empty()) return "no head" + by_threshold;
+  return count_text(order.size(), "head") + by_threshold + " (most " +
+         head_text(order[0], effects.shape[1]) + ", by " + number_text(of_type[order[0]], 2) + ")";
 }
 
 /// What copying heads do on text, if the analysis `classification` measured that.

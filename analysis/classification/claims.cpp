@@ -29,14 +29,13 @@ std::string carriers_text(const ResultsGroup& group, HeadType type,
   std::map<std::string, std::size_t> count;
   std::string list;
   for (const Index head_index : head_indices) {
-    const std::string carrier = type_carrier(group, type, head_index);
+    const std::vector<std::string> carriers = type_carriers(group, type, head_index);
     list += (list.empty() ? "" : ", ") + HeadIndex::of(head_index, n_head).text() +
-            (carrier.empty() ? "" : " " + carrier);
+            (carriers.empty() ? "" : " " + carrier_text(type, carriers));
     // Of several relations only the claimed one is counted.
-    ++count[carrier.substr(0, carrier.find(" and "))];
+    if (!carriers.empty()) ++count[carrier_text(type, {carriers.front()})];
   }
   if (head_indices.size() <= few) return list;
-  count.erase("");
   std::vector<std::pair<std::string, std::size_t>> order(count.begin(), count.end());
   std::ranges::stable_sort(order, std::ranges::greater(),
                            &std::pair<std::string, std::size_t>::second);
@@ -122,7 +121,11 @@ Claim type_claim(HeadType type, const TypeMargins& margins, double power) {
   } else if (n == 0) {
     claim.verdict = verdict_of_none(margins.of(type), power, claim.evidence);
   } else if (claim.effect.low == 0) {
-    claim.evidence += " Not every resample of the documents keeps one.";
+    claim.evidence += " In some resamples of the documents no head passes.";
+  }
+  if (claim.effect.has_interval() && !std::isnan(power)) {
+    claim.evidence +=
+        " The interval varies the scores alone: the significance test is that of all documents.";
   }
   return claim;
 }
@@ -194,6 +197,16 @@ void settle_by_controls(const std::vector<ControlHeads>& controls, Index n_head_
   }
 }
 
+void say_without_controls(std::vector<Claim>& claims) {
+  for (const HeadType type : named_types) {
+    const auto claim = std::ranges::find(claims, type_statement(type), &Claim::statement);
+    if (claim == claims.end() || !(claim->effect.value > 0)) continue;
+    claim->evidence +=
+        " No untrained model was run (--control random), so that it cannot be told whether chance "
+        "gives as many.";
+  }
+}
+
 std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& sums, Index n_head) {
   const std::vector<Index> heads = heads_of(margins, HeadType::coreference);
   const auto claim_of = [&](const std::string& sum, const std::string& statement,
@@ -256,21 +269,12 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
                    "entropy", "nats", Side::below)};
 }
 
-std::string type_carrier(const ResultsGroup& group, HeadType type, Index head_index) {
-  const auto value = [&](const char* name) {
-    return group.variable(name).values.values[head_index];
-  };
-  if (type == HeadType::positional && value("positional_offset") > 0) {
-    return "at offset " + number_text(value("positional_offset"), 0);
+std::string carrier_text(HeadType type, const std::vector<std::string>& carriers) {
+  std::string text;
+  for (const std::string& carrier : carriers) {
+    text += (!text.empty() ? " and " : type == HeadType::positional ? "at " : "by ") + carrier;
   }
-  if (type != HeadType::syntactic) return "";
-  std::string carrier;
-  for (const std::size_t position : passed_relations(group, head_index)) {
-    const double count = group.variable("relation_count_heldout").values.values[position];
-    carrier += (carrier.empty() ? "by " : " and ") + relation_text(group, position) + " (" +
-               count_text(static_cast<std::size_t>(count), "held-out arc") + ")";
-  }
-  return carrier;
+  return text;
 }
 
 std::string type_summary(const TypeMargins& margins, const ResultsGroup& group, Index n_head) {

@@ -29,15 +29,17 @@ using ControlHeads = std::array<double, n_head_type>;
 void settle_by_controls(const std::vector<ControlHeads>& controls, Index n_head_total,
                         std::vector<Claim>& claims);
 
+/// Says of types that some heads have that no untrained model was run to compare with.
+void say_without_controls(std::vector<Claim>& claims);
+
 /// Claim 8, a coreference head rests on sentences without pronouns: it attends more to the sink and
 /// has lower entropy there than on sentences with a pronoun. Holds if each coreference head does,
 /// does not hold if each does the opposite.
 std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& sums, Index n_head);
 
-/// What makes a head positional or syntactic, from the finished group: `at offset 1`, `by det →
-/// head (45 held-out arcs) and case → head (31 held-out arcs)`, the claimed relation first; empty
-/// for other heads and types.
-std::string type_carrier(const ResultsGroup& group, HeadType type, Index head_index);
+/// What type_carriers says, in a sentence: `at offset 1`, `by det → head (45 held-out arcs) and
+/// case → head (31 held-out arcs)`; empty without any.
+std::string carrier_text(HeadType type, const std::vector<std::string>& carriers);
 
 /// One or two sentences: how many heads are of each type, and what makes them positional or
 /// syntactic.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "classification/claims.hpp"
 #include "classification/examples/examples.hpp"
 #include "classification/explained/explained.hpp"
 #include "classification/results.hpp"
@@ -131,6 +132,9 @@ class Classification : public CorpusAnalysis {
     std::vector<Array> heads;
     for (const ControlValues& control : controls) heads.push_back(control.at("heads"));
     add_control_types(heads, group);
+  }
+  void relate(const Results& /*all*/, ResultsGroup& group) const override {
+    if (!group.has("control_type_heads")) say_without_controls(group.claims);
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "classification/claims.hpp"
 #include "classification/explained/explained.hpp"
 #include "classification/results.hpp"
+#include "classification/types/evidence.hpp"
 #include "headscope/figure.hpp"
 
 namespace headscope {
@@ -86,10 +87,10 @@ std::string carriers_caption(const ResultsGroup& group, HeadType type, const std
   const std::size_t n_head_total = flags.size() / n_head_type, n_head = flags.shape[2];
   std::string text;
   for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
-    const std::string carrier = type_carrier(group, type, head_index);
-    if (carrier.empty()) continue;
+    const std::vector<std::string> carriers = type_carriers(group, type, head_index);
+    if (carriers.empty()) continue;
     text += (text.empty() ? " " + title + ": " : ", ") + HeadIndex::of(head_index, n_head).text() +
-            " " + carrier;
+            " " + carrier_text(type, carriers);
   }
   return text.empty() ? "" : text + ".";
 }
@@ -185,7 +186,7 @@ Figure relations_figure(const Scores& scores, const std::vector<Index>& order) {
     const HeadIndex head{static_cast<Index>(scores.array("relation_best_layer").values[i]),
                          static_cast<Index>(scores.array("relation_best_head").values[i])};
     const double best_q = q.part(i / 2).part(i % 2)(head.layer, head.head);
-    (best_q < 0.05 ? heads : unsure).add(row, accuracy);
+    (best_q < significant_q ? heads : unsure).add(row, accuracy);
     offsets.add(row, baseline.values[i]);
     gains.add(row, {accuracy.value, baseline.values[i], accuracy.value});
     chart.x_labels.push_back(

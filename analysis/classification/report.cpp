@@ -13,10 +13,10 @@
 namespace headscope {
 namespace {
 
-/// The most heads of a type in one untrained model; NaN without untrained models, or where their
-/// documents cannot test for the type.
+/// The most heads of a type in one untrained model; NaN where their documents cannot test for the
+/// type.
+/// @param group  with control_type_heads.
 double most_untrained(const ResultsGroup& group, std::size_t type) {
-  if (!group.has("control_type_heads")) return std::nan("");
   const Array& heads = group.variable("control_type_heads").values;
   double most = 0;
   for (std::size_t control = 0; control < heads.shape[0]; ++control) {
@@ -26,32 +26,38 @@ double most_untrained(const ResultsGroup& group, std::size_t type) {
   return most;
 }
 
+/// ` (untrained: at most 2)`; nothing without untrained models.
+std::string untrained_text(const ResultsGroup& group, std::size_t type) {
+  if (!group.has("control_type_heads")) return "";
+  const double most = most_untrained(group, type);
+  if (std::isnan(most)) return " (untrained: untestable)";
+  return most == 0 ? " (untrained: none)" : " (untrained: at most " + number_text(most, 3) + ")";
+}
+
 /// A type is a job if more heads have it than in any untrained model.
 std::string type_line(const ResultsGroup& group) {
   const Array& type = group.variable("type").values;
-  const std::vector<std::string>& names = group.dimensions.at("head_type").text;
+  const std::vector<std::string> names = spaced(group.dimensions.at("head_type").text);
   const std::size_t n_head_total = type.shape[1] * type.shape[2];
+  const bool has_control = group.has("control_type_heads");
   std::vector<bool> typed(n_head_total);
   std::vector<std::pair<std::size_t, std::string>> counts;
-  std::string by_chance;
+  std::string by_chance, absent;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto begin = type.values.begin() + static_cast<std::ptrdiff_t>(i * n_head_total);
     const auto n = static_cast<std::size_t>(
         std::count(begin, begin + static_cast<std::ptrdiff_t>(n_head_total), 1.0));
-    const double untrained = most_untrained(group, i);
-    const std::string of_untrained =
-        std::isnan(untrained) ? "" : "; untrained at most " + number_text(untrained, 3);
-    if (n == 0 && !(untrained > 0)) continue;
-    if (static_cast<double>(n) <= untrained) {
-      by_chance += (by_chance.empty() ? "" : ", ") + spaced(names[i]) + " (" + std::to_string(n) +
-                   of_untrained + ")";
-      continue;
+    const std::string text = names[i] + untrained_text(group, i);
+    if (n == 0) {
+      absent += (absent.empty() ? "" : ", ") + text;
+    } else if (has_control && static_cast<double>(n) <= most_untrained(group, i)) {
+      by_chance += (by_chance.empty() ? "" : ", ") + std::to_string(n) + " " + text;
+    } else {
+      counts.emplace_back(n, text);
+      for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
+        if (type.values[i * n_head_total + head_index] == 1) typed[head_index] = true;
+      }
     }
-    for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
-      if (type.values[i * n_head_total + head_index] == 1) typed[head_index] = true;
-    }
-    counts.emplace_back(
-        n, spaced(names[i]) + (untrained > 0 ? " (" + of_untrained.substr(2) + ")" : ""));
   }
   std::stable_sort(counts.begin(), counts.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -64,13 +70,11 @@ std::string type_line(const ResultsGroup& group) {
   if (!by_chance.empty()) {
     text += " No job, since untrained models have as many: " + by_chance + ".";
   }
-  if (group.has("control_type_heads")) {
-    const Array& heads = group.variable("control_type_heads").values;
-    double n_untrained = 0;
-    for (const double n : heads.values) n_untrained += std::isnan(n) ? 0 : n;
-    if (n_untrained == 0) {
-      text += " No head of " + count_text(heads.shape[0], "untrained model") + " has one.";
-    }
+  if (has_control) {
+    if (!absent.empty()) text += " Types without a head: " + absent + ".";
+    text += " Untrained: the most heads that one of " +
+            count_text(group.variable("control_type_heads").values.shape[0], "untrained model") +
+            " has.";
   }
   return text;
 }

@@ -315,8 +315,7 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
   builder.add_measures(margins);
   add_type_evidence(margins, group);
   group.summary = type_summary(margins, group, n_head);
-  group.claims =
-      specialisation_claims(margins, type_powers(sums, relation_tests, coreference, semantic));
+  group.claims = specialisation_claims(margins, type_powers(relation_tests, coreference, semantic));
   for (Claim& claim : rest_claims(margins, sums, n_head)) group.claims.push_back(std::move(claim));
   return group;
 }

@@ -26,8 +26,6 @@ Array heads_by_type(const Statistics& statistics, const Array& induction,
 /// @param controls  heads_by_type of each.
 void add_control_types(const std::vector<Array>& controls, ResultsGroup& group);
 
-/// What the line of the summary is about that counts the heads of each type.
-
 /// The part of the report about the finished group.
 Presentation classification_presentation();
 

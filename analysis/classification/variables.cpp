@@ -143,7 +143,9 @@ VariableTable make_variables() {
       {"entropy_median", "", "nats", "Median of entropy over heads", own_definition, documents},
       {"sink_mean", "", "probability", "Mean of sink over heads", own_definition, documents},
       {"type_share", "head_type", "1",
-       "Share of heads that are of the type; no value where the corpus cannot test for it",
+       "Share of heads that are of the type; no value where the corpus cannot test for it. Its "
+       "resamples vary the scores and keep the significance tests (q, z) of the whole corpus, so "
+       "that the interval of a type with such a test is too narrow, and may have no width",
        own_definition, documents},
       {"type",
        "head_type layer head",
@@ -207,7 +209,8 @@ VariableTable make_variables() {
        "Share of a head's effect on the loss that its label explains: 1 - (L_B - L) / (L_mean - "
        "L). L: the loss of the documents of the corpus that --explain-documents takes, of "
        "induction heads too (not of the repeated random tokens that name them). L_mean: with the "
-       "head's z replaced by its mean over the corpus. L_B: with its attention replaced by what "
+       "head's z replaced by its mean over the tokens of these documents after position 0. L_B: "
+       "with its attention replaced by what "
        "its type says, all mass on: the offset; the query (current_token); the nearest "
        "punctuation; the arc's other end, of the relation named; the nearest antecedent; the last "
        "copy (duplicate); the token after the last copy (induction); the corpus-rarest token; "
@@ -227,7 +230,7 @@ VariableTable make_variables() {
       {"explained_where_said", "head_type layer head", "1",
        "explained with the head's attention replaced only at the queries of which its type speaks, "
        "its own attention kept at all others. Where it is larger than explained, the head has "
-       "effects at tokens of which the label says nothing",
+       "effects at tokens of which the label says nothing. It has no control",
        own_definition, sample},
       {"explained_place_mass", "head_type layer head", "probability",
        "Mean attention to the place of explained, at the queries of which the type speaks. Heads "

@@ -101,10 +101,11 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
   claim.statement = "Heads whose weights compose feed each other on tasks.";
   claim.effect_name =
       "rank correlation of composition in the weights and first-order effect of the edge, less "
-      "that of permutations; mean over tasks that the model can do and queries, keys and values";
+      "that of permutations; mean over tasks that the model is shown to do and queries, keys and "
+      "values";
   claim.source = "Elhage et al. 2021; Wang et al. 2022";
   if (n_counted == 0) {
-    claim.evidence = "Cannot be told: the model can do none of the tasks.";
+    claim.evidence = "Cannot be told: the model is not shown to do any of the tasks.";
     group.claims.push_back(std::move(claim));
     return;
   }

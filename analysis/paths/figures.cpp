@@ -17,7 +17,7 @@ constexpr std::size_t most_tasks = 12, most_graph_edges = 100;
 constexpr std::size_t colour_of_no_head = 13;
 
 const char* const path_panels =
-    " The first tasks that the model can do, at most 12 and in whole rows.";
+    " The first tasks that the model is shown to do, at most 12 and in whole rows.";
 
 /// Tasks whose circuit is known, the first ones.
 std::vector<std::size_t> tasks_with_circuits(const ResultsGroup& group) {

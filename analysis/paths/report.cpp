@@ -10,12 +10,16 @@
 namespace headscope {
 namespace {
 
-/// `recurring name: 310 of 3046 edges keep 90 % of the margin; 41 of 50 ablated exactly change it
-/// by at least 1 %; strongest L0H4 → L3H3 by keys`.
+/// `recurring name: 310 of 3046 edges keep 90 % of the margin (3.2 nats, interval 2.9 to 3.5); 41
+/// of 50 ablated exactly change it by at least 1 %; strongest L0H4 → L3H3 by keys`.
 std::string task_line(const ResultsGroup& group, std::size_t task) {
   const std::string name = spaced(group.dimensions.at("task").text[task]);
-  if (group.variable("n_pair").values(task) == 0) return name + ": no pairs";
-  if (group.variable("can_do").values(task) == 0) return name + ": the model cannot do it";
+  const double n_pair = group.variable("n_pair").values(task);
+  if (n_pair == 0) return name + ": no pairs";
+  if (group.variable("can_do").values(task) == 0) {
+    return name + ": the model is not shown to do it with " +
+           count_text(static_cast<std::size_t>(n_pair), "pair");
+  }
   const double fewest = group.variable("circuit_edges_90").values(task),
                all = group.dimensions.at("step").values.back();
   const std::string strongest = strongest_path(group, task);
@@ -23,7 +27,8 @@ std::string task_line(const ResultsGroup& group, std::size_t task) {
       name + ": " +
       (std::isnan(fewest) ? "no circuit, since ablating all edges does not lower the margin"
                           : number_text(fewest, 0) + " of " + number_text(all, 0) +
-                                " edges keep 90 % of the margin");
+                                " edges keep 90 % of the margin (" +
+                                margin_text(group.variable("margin").estimate(task)) + ")");
   const std::size_t n_edge = group.dimensions.at("edge").size();
   const std::vector<std::string>& nodes = group.variable("edge_node").text;
   const auto first = nodes.begin() + static_cast<std::ptrdiff_t>(task * n_edge);
@@ -68,10 +73,10 @@ Presentation paths_presentation() {
           .edges = {{.title = "What it reads, and what reads it",
                      .caption = "Change of the task's margin without the edge, to first order, in "
                                 "nats per pair: the largest of those with q < " +
-                                number_text(significant_edge_q, 2) + ".",
+                                number_text(significant_q, 2) + ".",
                      .effect = "edge_first_order",
                      .q = "edge_q",
-                     .level = significant_edge_q,
+                     .level = significant_q,
                      .eligible = "can_do"}}};
 }
 

@@ -32,10 +32,10 @@ const VariableTable path_variables{
     {"margin", "task", "nats per pair",
      "mean over pairs of the log probability of the good side minus that of the bad side", warstadt,
      by_pairs},
-    Declaration::flag(
-        "can_do", "task", {"no", "yes"},
-        "whether the model can do the task: the intervals of accuracy and margin lie above one "
-        "half and 0; only then is its circuit looked for"),
+    Declaration::flag("can_do", "task", {"no", "yes"},
+                      "whether the model is shown to do the task: the intervals of accuracy and "
+                      "margin lie above one "
+                      "half and 0; only then is its circuit looked for"),
     {"edge_first_order", "task node port", "nats per pair",
      "first-order effect on the margin of ablating the edge from a node to a port: mean over pairs "
      "of the sum over tokens of (what replaces the node's output - the output) times the gradient "
@@ -66,11 +66,12 @@ const VariableTable path_variables{
      "(margin with the first edges of an order kept and all others ablated - margin with none "
      "kept) / (margin with all - margin with none); edges by |edge_first_order|, largest first, or "
      "in seeded random order; step is the number of edges kept; {replaced}; no value if the model "
-     "cannot do the task",
+     "is not shown to do the task (can_do)",
      circuit_discovery, by_pairs},
     {"circuit_edges_90", "task", "count",
      "fewest edges, the largest by |edge_first_order|, that keep 0.9 of the margin; found between "
-     "the steps of faithfulness by bisection; no value if the model cannot do the task",
+     "the steps of faithfulness by bisection; no value if the model is not shown to do the task "
+     "(can_do)",
      circuit_discovery},
     {"composition_correlation", "task kind", "1",
      "Spearman's rank correlation, over edges from a head to queries, keys or values of heads of "
@@ -266,7 +267,7 @@ std::vector<CircuitEdge> circuit_of(const ResultsGroup& group, std::size_t task)
     return static_cast<std::size_t>(std::ranges::find(labels, label) - labels.begin());
   };
   for (std::size_t i = 0; i < change.size(); ++i) {
-    if (!(q(i) < significant_edge_q) || !(std::abs(change(i)) >= least)) continue;
+    if (!(q(i) < significant_q) || !(std::abs(change(i)) >= least)) continue;
     edges.push_back(
         {place_of("edge_node", "node", i), place_of("edge_port", "port", i), change(i)});
   }

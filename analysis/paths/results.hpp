@@ -33,7 +33,7 @@ struct CircuitEdge {
 };
 
 /// The edges ablated exactly that change a task's margin significantly and by at least
-/// least_circuit_share of it, the largest first; none if the model cannot do the task.
+/// least_circuit_share of it, the largest first; none if the model is not shown to do the task.
 std::vector<CircuitEdge> circuit_of(const ResultsGroup& group, std::size_t task);
 
 /// The largest edge of the circuit between two heads, or else between any parts: `L0H4 → L3H3 by

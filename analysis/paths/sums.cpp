@@ -77,7 +77,7 @@ PathPlan::PathPlan(const Statistics& statistics, std::size_t task, const EdgeGra
   const std::uint64_t n_exact = settings.own<PathsOptions>().n_exact;
   for (const Index edge : order_) {
     if (exact_.size() == n_exact) break;
-    if (q_[edge] < significant_edge_q) exact_.push_back(edge);
+    if (q_[edge] < significant_q) exact_.push_back(edge);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "headscope/analysis.hpp"
 #include "headscope/edges.hpp"
+#include "significance.hpp"
 
 namespace headscope {
 
@@ -14,8 +15,6 @@ inline constexpr int n_narrowing_pass = 4;
 inline constexpr std::size_t n_path_order = 2;  ///< first_order, random
 /// Share of the margin that a circuit keeps.
 inline constexpr double kept_share = 0.9;
-/// Effects with a smaller q-value count as significant.
-inline constexpr double significant_edge_q = 0.05;
 
 /// Names of the sums of a task, by its number.
 struct PathSums {

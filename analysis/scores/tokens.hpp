@@ -7,7 +7,7 @@
 #include "scores/pattern.hpp"
 
 /// Scores of one head from its attention pattern and the tokens. Patterns as in
-/// classification/pattern.hpp.
+/// scores/pattern.hpp.
 namespace headscope {
 
 /// 1 for each token that is only punctuation: at least one character of Unicode category P, and

@@ -8,7 +8,7 @@
 #include "scores/pattern.hpp"
 
 /// Scores of one head between words: syntax and coreference. Patterns as in
-/// classification/pattern.hpp. Position 0, the sink, belongs to no word.
+/// scores/pattern.hpp. Position 0, the sink, belongs to no word.
 namespace headscope {
 
 /// The end of an arc that comes later and attends back to the other.

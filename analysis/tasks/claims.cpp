@@ -11,33 +11,21 @@
 namespace headscope {
 namespace {
 
-constexpr double least_gain = 0.10;
-
-/// A task that the model can do, the heads that look along its relation, and what the task loses
-/// without each head.
+/// A task that the model is shown to do, the heads that look along its relation, and what the task
+/// loses without each head.
 struct TaskOfRelation {
   std::string task, relation;
   std::vector<bool> looks;   ///< by head
   std::vector<double> loss;  ///< nats, by head: minus margin_change by zero ablation
 };
 
-/// Heads that follow the relation in either direction: relation_accuracy_heldout at least
-/// relation_baseline_heldout + 0.10 with relation_q < 0.05, as in the rule for syntactic heads.
+/// Heads that pass the rule for syntactic heads on the relation in either direction.
 std::vector<bool> heads_that_look(const ResultsGroup& classification, std::size_t relation) {
-  const Array accuracy = classification.variable("relation_accuracy_heldout").values.part(relation),
-              q = classification.variable("relation_q").values.part(relation),
-              baseline = classification.variable("relation_baseline_heldout").values.part(relation),
-              tested = classification.variable("relation_tested").values.part(relation);
-  const std::size_t n_head_total = accuracy.size() / accuracy.shape[0];
+  const Array passed = classification.variable("relation_passed").values.part(relation);
+  const std::size_t n_head_total = passed.size() / passed.shape[0];
   std::vector<bool> looks(n_head_total, false);
-  for (std::size_t direction = 0; direction < accuracy.shape[0]; ++direction) {
-    if (tested(direction) != 1) continue;
-    for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
-      const std::size_t i = direction * n_head_total + head_index;
-      if (q.values[i] < significant_q && accuracy.values[i] >= baseline(direction) + least_gain) {
-        looks[head_index] = true;
-      }
-    }
+  for (std::size_t i = 0; i < passed.size(); ++i) {
+    if (passed.values[i] == 1) looks[i % n_head_total] = true;
   }
   return looks;
 }
@@ -46,7 +34,7 @@ std::vector<TaskOfRelation> tasks_of_relations(const ResultsGroup& group, const 
   std::vector<TaskOfRelation> found;
   if (!all.has("classification")) return found;
   const ResultsGroup& classification = all.group("classification");
-  if (!classification.has("relation_q")) return found;
+  if (!classification.has("relation_passed")) return found;
   const std::vector<std::string>&relations = classification.dimensions.at("relation").text,
         &tasks = group.dimensions.at("task").text;
   const Array zero = group.variable("margin_change").values.part(0);
@@ -127,7 +115,7 @@ std::optional<Claim> looks_does_claim(const ResultsGroup& group, const Results& 
   if (tasks.empty()) {
     claim.evidence =
         "Cannot be told: the classification of this run has no relation of a task that the model "
-        "can do.";
+        "is shown to do.";
     return claim;
   }
   const Index n_head = group.dimensions.at("head").size();

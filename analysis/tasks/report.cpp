@@ -8,11 +8,22 @@
 namespace headscope {
 namespace {
 
-/// `L2H6 (62 %), L3H1 (20 %) and 3 more`; `none`; that the model cannot do the task.
+/// `agreement (margin 3.2 nats, interval 2.9 to 3.5)`; without the margin where it shows nothing.
+std::string task_text(const ResultsGroup& group, std::size_t task) {
+  const std::string name = spaced(group.dimensions.at("task").text[task]);
+  if (group.variable("has_margin").values(task) == 0) return name;
+  return name + " (margin " + margin_text(group.variable("margin").estimate(task)) + ")";
+}
+
+/// `L2H6 (62 %), L3H1 (20 %) and 3 more`; `none`; that the model is not shown to do the task.
 std::string needed_text(const ResultsGroup& group, std::size_t task) {
-  if (group.variable("n_pair").values(task) == 0) return "no pair";
+  const double n_pair = group.variable("n_pair").values(task);
+  if (n_pair == 0) return "no pair";
   if (!group.variable("accuracy").estimate(task).has_interval()) return "too few pairs to tell";
-  if (group.variable("has_margin").values(task) == 0) return "the model cannot do this task";
+  if (group.variable("has_margin").values(task) == 0) {
+    return "the model is not shown to do this task with " +
+           count_text(static_cast<std::size_t>(n_pair), "pair");
+  }
   constexpr std::size_t most = 3;
   const Array share = group.variable("share_lost").values.part(task);
   const std::vector<Index> head_indices = needed_heads(group, task);
@@ -33,7 +44,7 @@ std::string needs_line(const ResultsGroup& group) {
                      percent(group.variable("needed_from").values(0)) +
                      " of a task's margin (by zero and by mean ablation, q < 0.05 each): ";
   for (std::size_t task = 0; task < std::min(most, tasks.size()); ++task) {
-    text += (task == 0 ? "" : "; ") + spaced(tasks[task]) + ": " + needed_text(group, task);
+    text += (task == 0 ? "" : "; ") + task_text(group, task) + ": " + needed_text(group, task);
   }
   if (tasks.size() > most) {
     text += "; the table share_lost has " + count_text(tasks.size() - most, "more task");

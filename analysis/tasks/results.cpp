@@ -46,11 +46,11 @@ const VariableTable variables{
     {"share_lost", "task layer head", "1",
      "share of the task's margin that is lost when the head is set to zero; no value where "
      "margin_change_q of zero or of mean ablation is not below " +
-         decimals(significant_q, 2) + ", or the model cannot do the task (has_margin)"},
-    Declaration::flag(
-        "has_margin", "task", {"no", "yes"},
-        "whether the model can do the task, so that a head can lose a share of its margin: the "
-        "intervals of accuracy and margin lie above one half and above 0"),
+         decimals(significant_q, 2) + ", or the model is not shown to do the task (has_margin)"},
+    Declaration::flag("has_margin", "task", {"no", "yes"},
+                      "whether the model is shown to do the task, so that a head can lose a share "
+                      "of its margin: the "
+                      "intervals of accuracy and margin lie above one half and above 0"),
     {"needed_from", "task", "1", "the share_lost from which on the task is said to need the head"},
     {"margin_change_first_order", "task layer head", "nats per pair",
      "first-order prediction of margin_change by zero ablation: mean over pairs of the negative "
@@ -196,7 +196,7 @@ class ResultsBuilder {
     return change;
   }
 
-  /// Whether the intervals show that the model can do the task.
+  /// Whether the intervals show that the model does the task.
   static bool can_do(const TaskValues& task) {
     const Estimate &accuracy = task.means[0], &margin = task.means[1];
     return accuracy.has_interval() && accuracy.low > 0.5 && margin.low > 0;

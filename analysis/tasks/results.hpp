@@ -4,12 +4,11 @@
 #include <vector>
 
 #include "headscope/analysis.hpp"
+#include "significance.hpp"
 
 namespace headscope {
 
 inline constexpr std::size_t n_task_ablation = 2;  ///< zero, mean
-/// Differences with a smaller q-value count as significant.
-inline constexpr double significant_q = 0.05;
 
 /// Names of the sums of a task, by its number.
 struct TaskSums {

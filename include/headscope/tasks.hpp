@@ -45,7 +45,7 @@ class TaskFiles {
  public:
   /// @param paths  files, or folders that stand for their .jsonl files in name order.
   /// @throws DataError naming file and line: unreadable, malformed, another relation than the task
-  /// had before, no pairs, no pair that can be run.
+  /// had before, no pairs; naming file and task: no pair of the task that can be run.
   TaskFiles(const std::vector<std::string>& paths, const Tokenizer& tokenizer,
             const TaskOptions& options);
 

@@ -136,7 +136,7 @@ void read_task_file(const std::string& path, const Tokenizer& tokenizer, const T
   std::ifstream file = open_to_read(path);
   std::string text;
   std::size_t number = 0;
-  std::uint64_t n_pair = 0, n_same = 0, n_too_long = 0;
+  std::uint64_t n_pair = 0;
   while (std::getline(file, text)) {
     ++number;
     if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
@@ -147,23 +147,25 @@ void read_task_file(const std::string& path, const Tokenizer& tokenizer, const T
     if (options.max_pairs > 0 && task.pairs.size() >= options.max_pairs) continue;
     if (pair.good == pair.bad) {
       ++task.n_same;
-      ++n_same;
     } else if (std::max(pair.good.size(), pair.bad.size()) > options.max_tokens) {
       ++task.n_too_long;
-      ++n_too_long;
     } else {
       task.pairs.push_back(std::move(pair));
     }
   }
   if (!file.eof()) throw DataError(path, "", "cannot be read");
   if (n_pair == 0) throw DataError(path, "", "expected a pair a line, got none");
-  if (n_same + n_too_long == n_pair) {
-    throw DataError(path, "",
-                    "expected pairs of different sides of at most " +
-                        std::to_string(options.max_tokens) + " tokens, got " +
-                        count_text(n_same, "pair") + " of equal sides and " +
-                        std::to_string(n_too_long) + " too long");
-  }
+}
+
+/// @param path  of the file where the task begins.
+/// @throws DataError if no pair of the task can be run.
+void check_has_pairs(const Task& task, const std::string& path, const TaskOptions& options) {
+  if (!task.pairs.empty()) return;
+  throw DataError(path, task.name,
+                  "expected pairs of different sides of at most " +
+                      std::to_string(options.max_tokens) + " tokens, got " +
+                      count_text(task.n_same, "pair") + " of equal sides and " +
+                      std::to_string(task.n_too_long) + " too long");
 }
 
 }  // namespace
@@ -171,14 +173,19 @@ void read_task_file(const std::string& path, const Tokenizer& tokenizer, const T
 TaskFiles::TaskFiles(const std::vector<std::string>& paths, const Tokenizer& tokenizer,
                      const TaskOptions& options) {
   Sha256 hash;
+  std::vector<std::string> begins_in;  // by task
   for (const std::string& path : paths) {
     for (const std::string& file : task_files_of(path)) {
       FileVersion(file).during([&] {
         hash.add_file(file);
         read_task_file(file, tokenizer, options, tasks_);
+        begins_in.resize(tasks_.size(), file);
         return true;
       });
     }
+  }
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    check_has_pairs(tasks_[i], begins_in[i], options);
   }
   sha256_ = hash.finish();
 }

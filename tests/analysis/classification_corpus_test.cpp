@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -221,7 +222,7 @@ TEST_F(PlantedModel, EvidenceNamesTheOffsetAndTheRelationWithItsArcs) {
   };
   EXPECT_EQ(of_first_head(HeadType::positional), "offset 1");
   EXPECT_THAT(of_first_head(HeadType::syntactic),
-              testing::AnyOf("", testing::MatchesRegex(".* → .*, [0-9]+ held-out arcs")));
+              testing::AnyOf("", testing::MatchesRegex(".* → .* [(][0-9]+ held-out arcs[)]")));
 }
 
 TEST_F(PlantedModel, EvidenceAgreesWithTheTypes) {
@@ -248,6 +249,34 @@ TEST_F(PlantedModel, TokensOutsideTheVocabularyAreRefused) {
   run.begin(0);
   EXPECT_EQ(test::message_of<ShapeError>([&] { run.observe(piece); }),
             "token ids of document " + piece.id + ": expected below 2560, got 2560");
+}
+
+TEST_F(PlantedModel, DependencyAlignmentCountsTheAttentionOfPiecesThatHaveWordsButNoArc) {
+  const test::TemporaryDirectory folder;
+  const auto alignment_of = [&](const std::string& text) {
+    std::ofstream(folder.file("text.conllu")) << text;
+    const Corpus corpus({folder.file("text.conllu")}, &tokenizer_, options());
+    const ResultsGroup group =
+        test::Passes(classification_, {model_, &corpus, settings_}).results_of_all().front();
+    return std::pair(group.variable("dependency_alignment").values(0, 0),
+                     group.variable("dependency_alignment_baseline").values.values[0]);
+  };
+  const auto word = [](const char* number, const char* form, const char* head,
+                       const char* relation) {
+    return std::string(number) + "\t" + form + "\t_\tNOUN\t_\t_\t" + head + "\t" + relation +
+           "\t_\t_\n";
+  };
+  const std::string joined = "# newdoc\n" + word("1", "ship", "2", "nsubj") +
+                             word("2", "rope", "0", "root") + "\n",
+                    apart = "# newdoc\n" + word("1", "ship", "0", "root") + "\n" +
+                            word("1", "rope", "0", "root") + "\n";
+  // Of two words the second attends to the first alone, whatever the head.
+  EXPECT_EQ(alignment_of(joined), std::pair(1.0, 1.0));
+  EXPECT_EQ(alignment_of(apart), std::pair(0.0, 0.0));
+  const auto [of_both, baseline] = alignment_of(joined + apart);
+  EXPECT_EQ(baseline, 0.5);
+  EXPECT_GT(of_both, 0.3);
+  EXPECT_LT(of_both, 0.7);
 }
 
 /// Runs the program, saves all patterns, and recomputes every score from them in NumPy.

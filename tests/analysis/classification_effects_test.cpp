@@ -275,7 +275,7 @@ TEST(CopyingTypes, UntrainedModelsOfThreeShapesReachNeitherThreshold) {
       }
       // Random weights of a tied embedding have small effects beyond doubt: the threshold keeps
       // them out, not the test.
-      EXPECT_LT(std::ranges::min(group.variable(effect + "_q").values.values), type_threshold::q);
+      EXPECT_LT(std::ranges::min(group.variable(effect + "_q").values.values), significant_q);
     }
     for (const HeadType type : {HeadType::copying, HeadType::suppressing}) {
       for (Index layer = 0; layer < n_layer; ++layer) {

@@ -8,6 +8,7 @@
 #include "classification/results.hpp"
 #include "classification/tests/paired.hpp"
 #include "classification/tests/relations.hpp"
+#include "classification/types/power.hpp"
 #include "classification/types/types.hpp"
 
 namespace headscope {
@@ -15,6 +16,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr Index n_typed_head = 2;
 
@@ -448,7 +450,7 @@ TEST_F(TypesTest, SummaryAndVariablesNameTheOffsetAndTheRelation) {
   const std::size_t n_type_head = n_typed_head;
   EXPECT_EQ(group.variable("type_about")
                 .text[static_cast<std::size_t>(HeadType::syntactic) * n_type_head],
-            "nsubj → head, 40 held-out arcs; iobj → head, 40 held-out arcs");
+            "nsubj → head (40 held-out arcs); iobj → head (40 held-out arcs)");
 }
 
 TEST_F(TypesTest, ResamplesDrawDocumentsAndKeepTheWholeInFront) {
@@ -597,6 +599,43 @@ TEST_F(TypesTest, ClaimSevenHoldsWhereTheWholeIntervalIsAboveHalfTheHeads) {
   EXPECT_EQ(specialisation_claims(margins_of(1, 0), weak)[0].verdict, Verdict::undecided)
       << "coreference heads may have been missed";
   EXPECT_EQ(specialisation_claims(margins_of(3, 0), weak)[0].verdict, Verdict::holds);
+}
+
+TEST_F(TypesTest, PowerGoesByTheDocumentsThatHaveACase) {
+  const auto power = [&](double n_document) {
+    RelationTest relation;
+    relation.heldout_count = 60;
+    relation.heldout_documents = n_document;
+    relation.p = relation.q = {0.5, 0.5};
+    // Standard deviations over resamples of 0.03: the gain of 0.10 is 3.3 standard errors.
+    relation.heldout_accuracy = {{0.5, 0.47, 0.5, 0.53}, {0.5, 0.47, 0.5, 0.53}};
+    relation.heldout_baseline = {0.4, 0.4, 0.4, 0.4};
+    CoreferenceTest coreference;
+    coreference.n_pronoun = 60;
+    coreference.n_document = n_document;
+    coreference.p = relation.p;
+    coreference.accuracy = relation.heldout_accuracy;
+    coreference.baseline = relation.heldout_baseline;
+    return type_powers({relation}, coreference, {});
+  };
+  const auto of = [](const std::array<double, n_head_type>& powers, HeadType type) {
+    return powers[static_cast<std::size_t>(type)];
+  };
+  for (const HeadType type : {HeadType::syntactic, HeadType::coreference}) {
+    // P(T > t(1 - 0.05 / 2) - 10 / 3), Student's of 9 and of 99 degrees of freedom.
+    EXPECT_NEAR(of(power(10), type), 0.8440133, 1e-6);
+    EXPECT_NEAR(of(power(100), type), 0.9098114, 1e-6);
+  }
+}
+
+TEST_F(TypesTest, AClaimThatNoUntrainedModelSettlesSaysSo) {
+  std::vector<Claim> claims = specialisation_claims(margins_of(2, 0), no_powers());
+  say_without_controls(claims);
+  EXPECT_EQ(claims[1].verdict, Verdict::undecided);
+  EXPECT_THAT(claims[1].evidence, HasSubstr("No untrained model was run"));
+  claims = specialisation_claims(margins_of(0, 0), no_powers());
+  say_without_controls(claims);
+  EXPECT_THAT(claims[1].evidence, Not(HasSubstr("untrained")));
 }
 
 TEST_F(TypesTest, ATypesClaimHoldsWhereEveryResampleKeepsMoreHeadsThanUntrainedModelsHave) {

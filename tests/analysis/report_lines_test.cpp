@@ -121,13 +121,14 @@ TEST(CircuitLines, QuoteTheEffectMeasuredOnTextWhereThereIsOne) {
       Array({3, 2, 3}, {1, 1, 1, 1, 1, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}));
   add(measured, "copy_effect", {"layer", "head"}, Array({2, 3}, {9, 0.2, 0, 0, 0, 0.65}));
   add(measured, "suppression_effect", {"layer", "head"}, Array({2, 3}, {-9, 0, 0, 0, -0.25, 0}));
+  add(measured, "type_threshold", {"head_type", "layer", "head"}, Array({3, 2, 3}, 0.1));
   results.groups.push_back(measured);
   std::map<std::string, std::string> said = lines(circuits_presentation().describe(results));
   EXPECT_FALSE(said.contains("Weights"));
   EXPECT_EQ(said["Copying"],
-            "Measured on the text, attending raises the attended token's logit in 2 heads (most "
-            "L1H2, by 0.65 logits); it lowers the logit of attended tokens that were already "
-            "predicted in 1 head (most L1H1, by 0.25 logits).");
+            "Measured on the text, attending raises the attended token's logit in 2 heads by at "
+            "least 0.1 logits (most L1H2, by 0.65); it lowers the logit of attended tokens that "
+            "were already predicted in 1 head by at least 0.1 logits (most L1H1, by 0.25).");
 }
 
 TEST(LikenessLine, SaysThatTrainingChangedItOnlyWhereItsIntervalDoes) {
@@ -171,14 +172,24 @@ TEST(ClassificationLines, WhatUntrainedModelsHaveTooIsNoJob) {
   group.add_dimension(Dimension::count("control", 2));
   group.add({"control_type_heads", "control head_type", "1", "x"}, Array({2, 2}, {0, 1, 0, 2}));
   EXPECT_EQ(lines(described(classification_presentation(), group))["Jobs"],
-            "1 of 6 heads have a job that passes its threshold: 1 positional (a head may have "
-            "several). No job, since untrained models have as many: long range (2; untrained at "
-            "most 2).");
-  group = classification();
+            "1 of 6 heads have a job that passes its threshold: 1 positional (untrained: none) (a "
+            "head may have several). No job, since untrained models have as many: 2 long range "
+            "(untrained: at most 2). Untrained: the most heads that one of 2 untrained models "
+            "has.");
+}
+
+TEST(ClassificationLines, SayOfEachTypeHowManyUntrainedHeadsHaveIt) {
+  ResultsGroup group = classification();
+  Array& types = group.variables.front().values;
+  ASSERT_EQ(group.variables.front().name, "type");
+  std::fill(types.values.begin(), types.values.begin() + 6, 0);  // no positional head
   group.add_dimension(Dimension::count("control", 2));
-  group.add({"control_type_heads", "control head_type", "1", "x"}, Array({2, 2}, 0.0));
-  EXPECT_THAT(lines(described(classification_presentation(), group))["Jobs"],
-              HasSubstr("No head of 2 untrained models has one."));
+  group.add({"control_type_heads", "control head_type", "1", "x"},
+            Array({2, 2}, {1, std::nan(""), 0, 0}));
+  EXPECT_EQ(lines(described(classification_presentation(), group))["Jobs"],
+            "2 of 6 heads have a job that passes its threshold: 2 long range (untrained: "
+            "untestable) (a head may have several). Types without a head: positional (untrained: at most "
+            "1). Untrained: the most heads that one of 2 untrained models has.");
 }
 
 TEST(ClassificationLines, NoRelationTestedIsNotNoRelationFound) {

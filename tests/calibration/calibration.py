@@ -11,9 +11,13 @@
   those that a head may have without training, which are counted.
 - swapped: head and baseline change places in documents chosen at random, so that neither can be better. The p-values of the
   program's paired t are then uniform: it is made here from hits by document, once without swaps to compare it with the program's.
+- effects: the same of the paired t of copy_effect_p, suppression_effect_p and margin_change_p. Effect and null, or the model with and
+  without the head, change places in documents or pairs chosen at random.
 - coverage: the documents are the population, its values those of a run on all of them. Samples of --sample documents are drawn from
   it with replacement, which makes the population's values the truth whatever its size; the table says how often the 95 % intervals
-  of a run on the sample hold them. A kind with a value by head has the mean over heads, and the head least often covered.
+  of a run on the sample hold them. A kind with a value by head has the mean over heads, and the head least often covered. Labels are
+  tested on all documents (--explain-documents 0). `induction` is about random sequences, which each run draws anew: its truth is the
+  mean over the samples.
 - tasks: the same of the pairs of --tasks, --sample of each.
 - increases: the same of the loss increases of heads, of many more samples at the cost of one run: the interval is made here, as
   headscope/estimate.hpp says, from the increases of each document that the shards of a run keep.
@@ -141,20 +145,22 @@ class Runs:
     def __init__(self, options, folder):
         self.options, self.folder, self.number = options, folder, 0
 
-    def command(self, corpus, analyses, output, model=None):
+    def command(self, corpus, analyses, output, model=None, explain_documents=1):
         command = [self.options.program, "run", "--model", model or self.options.model, "--corpus", corpus, "--analyses", analyses,
-                   "--figures", "svg", "--quiet", "--output", output]
+                   "--figures", "svg", "--quiet", "--threads", str(self.options.threads), "--output", output]
         if "pruning" in analyses:
             command += ["--prune-documents", "0"]
+        if "classification" in analyses:
+            command += ["--explain-documents", str(explain_documents)]
         if self.options.tokenizer:
             command += ["--tokenizer", self.options.tokenizer]
         return command
 
-    def run(self, corpus, analyses, model=None, seed=0, bootstrap=1000, tasks=()):
-        """The results file of a run, open."""
+    def run(self, corpus, analyses, model=None, seed=0, bootstrap=1000, tasks=(), explain_documents=1, more=()):
+        """The results file of a run, open. explain_documents: on which labels are tested; 0: all."""
         self.number += 1
         output = os.path.join(self.folder, str(self.number))
-        command = [*self.command(corpus, analyses, output, model), "--seed", str(seed), "--bootstrap", str(bootstrap)]
+        command = [*self.command(corpus, analyses, output, model, explain_documents), "--seed", str(seed), "--bootstrap", str(bootstrap), *more]
         if tasks:
             command += ["--tasks", *tasks]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -223,6 +229,24 @@ def arcs_by_document(documents):
     return found
 
 
+def p_values(by_document):
+    """Of the one-sided t-test that the mean over documents is above 0, by head. by_document: document x head."""
+    n = len(by_document)
+    deviation = by_document.std(axis=0, ddof=1)
+    t = by_document.mean(axis=0) / np.where(deviation > 0, deviation, 1) * np.sqrt(n)
+    return np.array([t_upper_tail(each, n - 1) if spread > 0 else np.nan for each, spread in zip(t, deviation)])
+
+
+def two_sided(p):
+    return 2 * np.minimum(p, 1 - p)
+
+
+def shares_below(p):
+    """How many of the p-values lie below some levels, as text by level."""
+    p = p[~np.isnan(p)]
+    return {level: f"{(p < level).mean():.3f} of {len(p)}" for level in (0.05, 0.2, 0.5)}
+
+
 def swapped_tests(runs, documents, fields, seeds):
     path = os.path.join(runs.folder, "corpus.conllu")
     write_documents(documents, fields, path)
@@ -242,13 +266,6 @@ def swapped_tests(runs, documents, fields, seeds):
             hits.append(dict(zip((name.decode() for name in one["relation"][()]), counted)))
     arcs = arcs_by_document(heldout)
     differences, worst = [], 0.0  # one of each tested relation, document x head
-
-    def p_values(by_document):
-        n = len(by_document)
-        deviation = by_document.std(axis=0, ddof=1)
-        t = by_document.mean(axis=0) / np.where(deviation > 0, deviation, 1) * np.sqrt(n)
-        return np.array([t_upper_tail(each, n - 1) if spread > 0 else np.nan for each, spread in zip(t, deviation)])
-
     for i, direction in np.argwhere(group["relation_tested"] == 1):
         relation = group["relation"][i].decode()
         offsets = [document[relation, direction] for document in arcs]
@@ -267,17 +284,71 @@ def swapped_tests(runs, documents, fields, seeds):
         rng = np.random.default_rng(seed)
         for each in differences:
             found.append(p_values(each * rng.choice([-1, 1], (len(each), 1))))
-    found = np.concatenate(found)
-    found = found[~np.isnan(found)]
-    return {f"p < {level}": f"{(found < level).mean():.3f} of {len(found)}" for level in (0.05, 0.2, 0.5)}
+    return {f"p < {level}": text for level, text in shares_below(np.concatenate(found)).items()}
 
+
+def sum_of_shards(files, name):
+    """A sum that the shards keep in fixed point (headscope/exact_sum.hpp): along the last axis 64 bits each, lowest first, of
+    which those of the last have a sign and a unit of 1/64."""
+    total = 0
+    for parts in (file[name][()] for file in files if name in file):
+        places = parts.astype(np.uint64).astype(float)
+        places[..., -1] = parts[..., -1]
+        total = total + places @ 2.0 ** np.arange(-198, -5, 64)
+    return total
+
+
+def ratio_values(difference, weight):
+    """A value of each document whose mean is the ratio of sums and whose spread is that of the ratio, linearised."""
+    n, ratio = len(weight), difference.sum(axis=0) / weight.sum(axis=0)
+    return ratio + (difference - ratio * weight) * n / weight.sum(axis=0)
+
+
+def effect_tests(runs, documents, fields, seeds, tasks, most_pairs):
+    documents = documents[:N_BLOCK]  # each is a block of its own
+    most_pairs = min(most_pairs or N_BLOCK, N_BLOCK)
+    options = ["--tasks", *tasks, "--task-pairs", str(most_pairs)]
+    files = shards_of(runs, documents, fields, "classification,tasks", *options)
+    path = os.path.join(runs.folder, "corpus.conllu")
+    done = runs.run(path, "classification,tasks", bootstrap=0, more=options)
+    found, worst = collections.defaultdict(list), 0.0
+    signs = [np.random.default_rng(seed).choice([-1, 1], (N_BLOCK, 1)) for seed in range(seeds)]
+    for effect in ("copy_effect", "suppression_effect"):
+        total = lambda name: sum_of_shards(files, "parts/classification/sums/" + name).reshape(N_BLOCK, -1)
+        difference, weight = total(effect) - total(effect + "_null"), total(effect + "%2eweight")
+        used = weight[:, 0] > 0
+        difference, weight = difference[used], weight[used]
+        p = two_sided(p_values(ratio_values(difference, weight)))
+        worst = max(worst, np.nanmax(np.abs(p - done[f"classification/{effect}_p"][()].ravel())))
+        for sign in signs:
+            found[effect + "_p"].append(two_sided(p_values(ratio_values(difference * sign[used], weight))))
+    n_pair = done["tasks/n_pair"][()].astype(int)
+    for task, n in enumerate(n_pair):
+        change = sum_of_shards(files, f"parts/tasks/sums/margin_change {task}").reshape(N_BLOCK, -1)[:n]
+        worst = max(worst, np.nanmax(np.abs(two_sided(p_values(change)) - done["tasks/margin_change_p"][:, task].ravel())))
+        for sign in signs:
+            found["margin_change_p"].append(two_sided(p_values(change * sign[:n])))
+    if worst > 1e-6:
+        sys.exit(f"the program's p differ by {worst} from those by document and by pair")
+    return {f"{name} < {level}": text for name, p in found.items() for level, text in shares_below(np.concatenate(p)).items()}
+
+
+N_BLOCK = 128  # documents or pairs that keep sums of their own
 
 SCORES = ("sink", "entropy", "confidence", "distance", "variability", "previous_token", "delimiter", "dependency_alignment",
-          "semantic", "duplicate_token", "copy_effect", "suppression_effect")  # rare_token is about the sample's own rarest tokens
+          "semantic", "duplicate_token", "copy_effect", "suppression_effect", "coreference", "coreference_pronoun", "offset_share",
+          "offset_mass", "sentence_sink", "sentence_entropy", "mean_ablation_increase")  # rare_token is about the sample's own rarest tokens
+LABEL_SHARES = ("explained", "explained_control", "explained_gain", "explained_where_said")
+INDUCTION, HELD_OUT_PRONOUN = "induction of a head", "held-out accuracy of a head on pronouns"
+HELD_OUT_RELATION = "held-out accuracy of a relation's chosen head"
 KINDS = {"mean |cosine|, head space": ["correlation/mean_abs_cosine", 0], "mean |cosine|, residual space": ["correlation/mean_abs_cosine", 1],
          "median entropy": ["classification/entropy_median"], "mean sink": ["classification/sink_mean"],
          **{f"{name} of a head": [f"classification/{name}"] for name in SCORES},
-         "share of a type": ["classification/type_share"], "explained share of a label": ["classification/explained"],
+         "share of a type": ["classification/type_share"],
+         **{f"{name} of a label": [f"classification/{name}"] for name in LABEL_SHARES},
+         INDUCTION: ["classification/induction"],
+         HELD_OUT_PRONOUN: ["classification/coreference_pronoun_heldout"],
+         HELD_OUT_RELATION: ["classification/relation_best_accuracy_heldout"],
          "loss": ["pruning/loss"], "loss increase of a head, zero": ["pruning/loss_increase", 0],
          "loss increase of a head, mean": ["pruning/loss_increase", 1], "direct effect of a head": ["pruning/direct_effect"],
          "prunable share": ["pruning/prunable_share"], "accuracy of a task": ["tasks/accuracy"], "margin of a task": ["tasks/margin"],
@@ -289,33 +360,63 @@ def part_of(results, kind, suffix=""):
     return results[name + suffix][tuple(index)] if name + suffix in results else None
 
 
+def held_out_relations(whole, sample):
+    """Held-out accuracy of the heads that the sample's even documents chose, of tested relations: low, value, high, and the
+    accuracy of the same head over all of `whole`; each relation x direction of `whole`. The halves of a sample are samples of all."""
+    shape = whole["classification/relation_count"].shape
+    low, value, high, truth = (np.full(shape, np.nan) for _ in range(4))
+    of_sample = sample["classification"]
+    accuracy = whole["classification/relation_accuracy"][()]
+    places = {name: i for i, name in enumerate(whole["classification/relation"][()])}
+    for i, name in enumerate(of_sample["relation"][()]):
+        for direction in np.flatnonzero(of_sample["relation_tested"][i] == 1):
+            layer, head = (of_sample["relation_best_" + part][i, direction] for part in ("layer", "head"))
+            if layer < 0:
+                continue
+            place = places[name], direction
+            for bound, suffix in ((low, "_ci_low"), (value, ""), (high, "_ci_high")):
+                bound[place] = of_sample["relation_best_accuracy_heldout" + suffix][i, direction]
+            truth[place] = accuracy[place][layer, head]
+    return low, value, high, truth
+
+
+def interval_of(whole, sample, kind):
+    """Low, value and high of the sample, and the truth; None where a run has no such interval."""
+    if part_of(sample, kind, "_ci_low") is None or part_of(whole, kind) is None:
+        return None
+    if kind == HELD_OUT_RELATION:
+        return held_out_relations(whole, sample)
+    truth = whole["classification/coreference_pronoun"][()] if kind == HELD_OUT_PRONOUN else part_of(whole, kind)
+    return tuple(part_of(sample, kind, suffix) for suffix in ("_ci_low", "", "_ci_high")) + (truth,)
+
+
 def coverage(whole, sample, seeds):
     """Of intervals of the results of sample(seed), how often they hold the value of the results of whole()."""
-    with whole() as results:
-        truth = {kind: part_of(results, kind) for kind in KINDS}
-    held, wanted = collections.defaultdict(list), collections.Counter()
-    for seed in range(seeds):
-        with sample(seed) as results:
-            for kind, value in truth.items():
-                low = part_of(results, kind, "_ci_low")
-                if value is None or low is None:
-                    continue
-                high, own = part_of(results, kind, "_ci_high"), part_of(results, kind)
-                missing = np.isnan(low) | np.isnan(value)
-                wanted[kind] += np.sum(~np.isnan(own) & ~np.isnan(value))
-                # A bound that is the value itself is off by rounding.
-                slack = 1e-12 * np.abs(value)
-                held[kind].append(np.where(missing, np.nan, (low - slack <= value) & (value <= high + slack)))
+    intervals = collections.defaultdict(list)
+    with whole() as of_whole:
+        for seed in range(seeds):
+            with sample(seed) as of_sample:
+                for kind in KINDS:
+                    interval = interval_of(of_whole, of_sample, kind)
+                    if interval is not None:
+                        intervals[kind].append(interval)
     table = {}
-    for kind, covered in held.items():
-        covered = np.array(covered, float).reshape(len(covered), -1)
-        n_interval = np.sum(~np.isnan(covered))
+    for kind, of_kind in intervals.items():
+        low, value, high, truth = (np.reshape(part, (len(of_kind), -1)) for part in zip(*of_kind))
+        if kind == INDUCTION:
+            truth = np.broadcast_to(np.nanmean(value, axis=0), value.shape)
+        missing = np.isnan(low) | np.isnan(truth)
+        # A bound that is the value itself is off by rounding.
+        slack = 1e-12 * np.abs(truth)
+        covered = np.where(missing, np.nan, (low - slack <= truth) & (truth <= high + slack))
+        n_interval = np.sum(~missing)
         if n_interval == 0:
             continue
-        often = covered[:, np.mean(~np.isnan(covered), axis=0) >= 0.5]
+        often = covered[:, np.mean(~missing, axis=0) >= 0.5]
         worst = f"; least {np.nanmean(often, axis=0).min():.2f}" if often.shape[1] > 1 else ""
-        without = f"; no interval in {1 - n_interval / wanted[kind]:.2f}" if n_interval < wanted[kind] else ""
-        table[f"coverage: {kind}"] = f"{np.nanmean(covered):.3f} (of {len(covered)} samples{worst}{without})"
+        n_wanted = np.sum(~np.isnan(value) & ~np.isnan(truth))
+        without = f"; no interval in {1 - n_interval / n_wanted:.2f}" if n_interval < n_wanted else ""
+        table[f"coverage: {kind}"] = f"{np.nanmean(covered):.3f} (of {n_interval} in {len(of_kind)} samples{worst}{without})"
     return table
 
 
@@ -324,7 +425,7 @@ def coverage_of_documents(runs, documents, fields, seeds, analyses, n_sample):
 
     def run(chosen, **options):
         write_documents(chosen, fields, path)
-        return runs.run(path, analyses, **options)
+        return runs.run(path, analyses, explain_documents=0, **options)
 
     # `explained` has a value only where the cost of mean ablation has an interval.
     return coverage(lambda: run(documents, bootstrap=100),
@@ -344,19 +445,24 @@ def studentised(values, weights, rng, n_resample=1000):
     return ratio, np.quantile(np.abs(mean) / spread, 0.95, axis=0) * np.sqrt((away**2).sum(axis=0) / (n * (n - 1)))
 
 
-def increases_by_document(runs, documents, fields):
-    """Loss increases summed over the tokens of each document, by ablation (zero, mean): ablation x document x head; tokens: document."""
-    path, output = os.path.join(runs.folder, "corpus.conllu"), os.path.join(runs.folder, "increases")
+def shards_of(runs, documents, fields, analyses, *more):
+    """The files that the two shards of a run keep, open."""
+    path, output = os.path.join(runs.folder, "corpus.conllu"), os.path.join(runs.folder, "shards of " + analyses)
     write_documents(documents, fields, path)
-    shards = [subprocess.Popen([*runs.command(path, "pruning", output), "--shard", f"{k}/2", "--wait"]) for k in (1, 2)]
+    command = [*runs.command(path, analyses, output), *more]
+    shards = [subprocess.Popen([*command, "--shard", f"{k}/2", "--wait"]) for k in (1, 2)]
     if any([shard.wait() for shard in shards]):
         sys.exit("a shard failed")
+    folder = os.path.join(output, "shards")
+    return [h5py.File(os.path.join(folder, name)) for name in sorted(os.listdir(folder)) if name.endswith(".h5")]
+
+
+def increases_by_document(runs, documents, fields):
+    """Loss increases summed over the tokens of each document, by ablation (zero, mean): ablation x document x head; tokens: document."""
     rows = []
-    for name in sorted(os.listdir(os.path.join(output, "shards"))):
-        if name.endswith(".h5"):
-            with h5py.File(os.path.join(output, "shards", name)) as file:
-                if "parts/pruning/rows/ablated" in file:
-                    rows.append([file["parts/pruning/rows"][kind][()] for kind in ("ablated", "baseline")])
+    for file in shards_of(runs, documents, fields, "pruning"):
+        if "parts/pruning/rows/ablated" in file:
+            rows.append([file["parts/pruning/rows"][kind][()] for kind in ("ablated", "baseline")])
     ablated, baseline = (np.concatenate(parts) for parts in zip(*rows))
     increases = ablated[:, :2] - baseline[:, 0, None, None, None]
     return np.moveaxis(increases.reshape(len(increases), 2, -1), 1, 0), baseline[:, 1]
@@ -409,7 +515,8 @@ def main():
     parser.add_argument("--analyses", default="classification,correlation,pruning", help="of the coverage")
     parser.add_argument("--tasks", nargs="+", default=[os.path.join(data, "tasks.jsonl")])
     parser.add_argument("--max-pairs", type=int, help="of each task")
-    parser.add_argument("--parts", default="shuffled,labels,untrained,swapped,coverage,increases,tasks")
+    parser.add_argument("--threads", type=int, default=0, help="of a run; 0: all")
+    parser.add_argument("--parts", default="shuffled,labels,untrained,swapped,effects,coverage,increases,tasks")
     options = parser.parse_args()
     documents, fields = read_documents(options.corpus)
     documents = documents[:options.max_documents]
@@ -421,6 +528,8 @@ def main():
                 found = untrained_types(runs, documents, fields, options.seeds)
             elif part == "swapped":
                 found = swapped_tests(runs, documents, fields, options.seeds)
+            elif part == "effects":
+                found = effect_tests(runs, documents, fields, options.seeds, options.tasks, options.max_pairs)
             elif part == "coverage":
                 found = coverage_of_documents(runs, documents, fields, options.seeds, options.analyses, options.sample)
             elif part == "increases":

@@ -21,7 +21,7 @@ N_DOCUMENT = 40
 
 
 class Options:
-    program, tokenizer = BINARY, None
+    program, tokenizer, threads = BINARY, None, 0
     model = os.path.join(DATA, "default-model.h5")
 
 
@@ -56,6 +56,13 @@ class Calibration(unittest.TestCase):
         # Heads and relations of a seed swap together: the share of 20 seeds varies by about 0.02, 0.03 and 0.04.
         for level, allowed in ((0.05, 0.04), (0.2, 0.08), (0.5, 0.1)):
             self.assertLess(abs(float(found[f"p < {level}"].split()[0]) - level), allowed, found)
+
+    def test_p_values_of_effects_are_those_of_the_program_and_uniform_where_effect_and_null_change_places(self):
+        found = calibration.effect_tests(self.runs, self.documents[:20], self.fields, 50, [os.path.join(DATA, "tasks.jsonl")], 20)
+        # Heads of a seed swap together: the share of 50 seeds varies by about a third of that of 50 tests.
+        for level, allowed in ((0.05, 0.05), (0.2, 0.1), (0.5, 0.15)):
+            for effect in ("copy_effect_p", "suppression_effect_p", "margin_change_p"):
+                self.assertLess(abs(float(found[f"{effect} < {level}"].split()[0]) - level), allowed, found)
 
     def test_intervals_made_from_documents_are_those_of_the_program(self):
         increases, n_token = calibration.increases_by_document(self.runs, self.documents[:20], self.fields)

@@ -88,7 +88,7 @@ TEST_F(TaskFilesTest, PairsOfTheSameTokensOrTooLongAreCounted) {
   EXPECT_EQ(read(kept + kept + kept, {.max_pairs = 2}).at(0).pairs.size(), 2U);
 }
 
-TEST_F(TaskFilesTest, AFileWithoutAPairThatCanBeRunIsRefused) {
+TEST_F(TaskFilesTest, ATaskWithoutAPairThatCanBeRunIsRefused) {
   const std::string same = R"({"prefix": "a", "good": " b", "bad": " b"})"
                            "\n",
                     longer = R"({"prefix": "a b c d e f g h", "good": " b", "bad": " c"})"
@@ -99,9 +99,16 @@ TEST_F(TaskFilesTest, AFileWithoutAPairThatCanBeRunIsRefused) {
   };
   EXPECT_EQ(error(same + longer + longer),
             folder_.file("t.jsonl") +
-                ": expected pairs of different sides of at most 5 tokens, got 1 pair of equal "
+                ":t: expected pairs of different sides of at most 5 tokens, got 1 pair of equal "
                 "sides and 2 too long");
-  EXPECT_EQ(error(same + longer + kept), "no error");
+  EXPECT_EQ(error(same + longer + kept), "no error") << "the task is named t as the file";
+  // Another task of the file can be run.
+  const std::string other = R"({"prefix": "a", "good": " b", "bad": " b", "task": "other"})"
+                            "\n";
+  EXPECT_EQ(error(other + kept),
+            folder_.file("t.jsonl") +
+                ":other: expected pairs of different sides of at most 5 tokens, got 1 pair of "
+                "equal sides and 0 too long");
   // Pairs beyond the number asked for are neither.
   write("u.jsonl", kept);
   EXPECT_EQ(TaskFiles({folder_.file("u.jsonl"), folder_.file("u.jsonl")}, tasks_tokenizer(),

@@ -13,7 +13,8 @@ import numpy as np
 DATA = pathlib.Path(__file__).resolve().parents[2] / "data"
 
 sys.path.insert(0, str(DATA))
-from evaluate import TokenisedStory, agreement_sites, head_scores, name_sites, pronoun_sites, referent_sites  # noqa: E402
+from evaluate import (TokenisedStory, agreement_sites, head_scores, name_sites, pronoun_sites, pronoun_task,  # noqa: E402
+                      pronoun_task_text, referent_sites)
 from gpt2 import forward, log_probabilities, read_model  # noqa: E402
 from make_stories import make_story  # noqa: E402
 
@@ -70,6 +71,13 @@ class DefaultModel(unittest.TestCase):
         self.assertGreaterEqual(np.mean(right["pronoun"]), 0.90)
         self.assertGreaterEqual(np.mean(right["referent"]), 0.80)
         self.assertGreaterEqual(np.mean(right["name"]), 0.95)
+
+    def test_takes_a_pronoun_for_the_person_whom_the_story_began_with(self):
+        pairs = [json.loads(line) for line in (DATA / "tasks.jsonl").read_text(encoding="utf-8").splitlines()]
+        right = pronoun_task(self.model, [pair for pair in pairs if pair["task"] == "pronoun_gender"])
+        text = pronoun_task_text(right)
+        self.assertEqual([len(right[kind]) for kind in ("same", "other", "alone")], [100, 100, 200])
+        self.assertIn(text, (DATA / "README.md").read_text(encoding="utf-8"))
 
     def test_has_induction_and_previous_token_heads(self):
         scores = head_scores(self.model, self.stories[:10])

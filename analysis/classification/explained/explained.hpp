@@ -91,6 +91,9 @@ class Explanation {
   std::vector<Vector> mean_z_;  // by layer; empty without labels
 };
 
+/// The values of `explained_verdict`.
+enum LabelVerdict { not_measured, unexplained, explained };
+
 /// The name of the sums of losses, of dimensions block and ExplainedLoss.
 std::string explained_loss_name(HeadType type, Index head_index);
 /// The name of the sums of the head's attention to its label's place and of the queries of which

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "classification/explained/explained.hpp"
 
@@ -19,15 +20,15 @@ void add_share(double row, const Estimate& share, Series& series) {
 
 std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
   if (!group.has("explained_verdict")) return std::nullopt;
-  const std::vector<double>& verdict = group.variable("explained_verdict").values.values;
+  const std::vector<double>& verdicts = group.variable("explained_verdict").values.values;
+  const auto verdict = [&](std::size_t i) { return static_cast<LabelVerdict>(verdicts[i]); };
   const Variable &share = group.variable("explained"),
                  &control = group.variable("explained_control"),
-                 &said = group.variable("explained_where_said"),
                  &increase = group.variable("mean_ablation_increase");
   const std::size_t n_head_total = increase.values.size(), n_head = increase.values.shape[1];
   std::vector<std::size_t> order;  // of labels that were measured
-  for (std::size_t i = 0; i < verdict.size(); ++i) {
-    if (verdict[i] > 0) order.push_back(i);
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    if (verdict(i) != not_measured) order.push_back(i);
   }
   if (order.empty()) return std::nullopt;
   const std::size_t n_measured = order.size();
@@ -35,35 +36,30 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
                            [&](std::size_t i) { return increase.values.values[i % n_head_total]; });
   order.resize(std::min(most_labels_drawn, n_measured));
 
-  Series explained, unexplained, controls, where_said;
-  explained.label = "explained";
-  unexplained.label = "unexplained";
+  Series of_explained, of_unexplained, controls;
+  of_explained.label = "explained";
+  of_unexplained.label = "unexplained";
   controls.label = "another type's place";
-  where_said.label = "only where it speaks";
-  for (Series* const series : {&explained, &unexplained, &controls, &where_said}) {
+  for (Series* const series : {&of_explained, &of_unexplained, &controls}) {
     series->style = Series::Style::points;
   }
-  explained.colour = 0;
-  unexplained.colour = 5;
+  of_explained.colour = 0;
+  of_unexplained.colour = 5;
   controls.colour = 1;
   controls.shift = 0.25;
-  where_said.colour = 2;
-  where_said.shift = -0.25;
   Chart chart;
-  const std::vector<std::string>& types = group.dimensions.at("head_type").text;
+  const std::vector<std::string> types = spaced(group.dimensions.at("head_type").text);
   for (const std::size_t i : order) {
     const std::size_t head_index = i % n_head_total;
     const double row = static_cast<double>(chart.x_labels.size());
-    add_share(row, share.estimate(i), verdict[i] == 2 ? explained : unexplained);
+    add_share(row, share.estimate(i), verdict(i) == explained ? of_explained : of_unexplained);
     add_share(row, control.estimate(i), controls);
-    add_share(row, said.estimate(i), where_said);
-    std::string type = types[i / n_head_total];
-    std::ranges::replace(type, '_', ' ');
-    chart.x_labels.push_back(HeadIndex::of(head_index, n_head).text() + "  " + type + "  " +
+    chart.x_labels.push_back(HeadIndex::of(head_index, n_head).text() + "  " +
+                             types[i / n_head_total] + "  " +
                              number_text(increase.values.values[head_index], 2));
   }
   ChartPanel panel;
-  for (Series* const series : {&explained, &unexplained, &controls, &where_said}) {
+  for (Series* const series : {&of_explained, &of_unexplained, &controls}) {
     if (!series->x.empty()) panel.series.push_back(std::move(*series));
   }
   chart.panels = {std::move(panel)};
@@ -88,9 +84,7 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
           "1 - (L_B - L) / (L_mean - L), with a 95 % interval (documents resampled). 1: the head "
           "does no more than its label says; 0: the label is worth no more than the head's mean "
           "output; below: it misleads (shares below -1 are drawn at -1). Another type's place: the "
-          "same with that place, as a control. Only where it speaks: the head's own attention is "
-          "kept at tokens of "
-          "which the label says nothing. Unexplained: the interval does not lie above 0 and, "
+          "same with that place, as a control. Unexplained: the interval does not lie above 0 and, "
           "paired, above the control. Labels of heads whose mean ablation costs nothing "
           "measurable, and those that name no place, are left out." +
           drawn,

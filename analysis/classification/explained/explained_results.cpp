@@ -9,8 +9,6 @@
 namespace headscope {
 namespace {
 
-enum LabelVerdict { not_measured, unexplained, explained };
-
 /// A label whose head was run, with what its sums say.
 struct MeasuredLabel {
   std::size_t place;  // type * n_head_total + head_index
@@ -42,8 +40,9 @@ std::string explained_text(const MeasuredLabel& label) {
          stays(label.share) + ", interval " + percent(label.share.low) + " to " +
          percent(label.share.high) + "; on " + prototype_text(label.control) +
          ", the place of another type, " + percent(label.control_share.value) +
-         ". Replaced only at the tokens of which the label speaks, " + stays(label.said_share) +
-         ". On this text " + percent(label.mass) + " of its attention goes there";
+         ". If only the queries for which the label names a place are replaced, " +
+         stays(label.said_share) + " (no control). On this text " + percent(label.mass) +
+         " of its attention goes there";
 }
 
 std::vector<MeasuredLabel> measured_labels(const Statistics& statistics,
@@ -152,17 +151,14 @@ void add_explained(const Statistics& statistics, std::size_t n_bootstrap, std::u
 std::string explained_line(const ResultsGroup& group) {
   if (!group.has("explained_verdict")) return "";
   const Array& verdicts = group.variable("explained_verdict").values;
-  const Variable &share = group.variable("explained"),
-                 &said = group.variable("explained_where_said");
-  std::size_t n_measured = 0, n_half = 0, n_unexplained = 0, n_half_said = 0;
+  const Variable& share = group.variable("explained");
+  std::size_t n_measured = 0, n_half = 0, n_unexplained = 0;
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     const auto verdict = static_cast<LabelVerdict>(verdicts.values[i]);
     if (verdict == not_measured) continue;
     ++n_measured;
     n_unexplained += verdict == unexplained ? 1 : 0;
     n_half += verdict == explained && share.estimate(i).value >= 0.5 ? 1 : 0;
-    const Estimate where_said = said.estimate(i);
-    n_half_said += where_said.value >= 0.5 && where_said.low > 0 ? 1 : 0;
   }
   if (n_measured == 0) {
     return "Whether labels explain effects cannot be told: no head with a label that names a place "
@@ -174,9 +170,8 @@ std::string explained_line(const ResultsGroup& group) {
          "replaced "
          "by exactly what the label says, the head keeps that much of its effect. " +
          std::to_string(n_unexplained) +
-         " keep nothing, or no more than with another type's place, and count as unexplained. "
-         "Replaced only at the tokens of which the label speaks, and left as it is at others, " +
-         std::to_string(n_half_said) + " keep at least half.";
+         " are not shown to keep more than nothing and more than with another type's place, and "
+         "count as unexplained.";
 }
 
 }  // namespace headscope

@@ -34,24 +34,47 @@ std::string offset_text(Index offset) {
   return "offset " + std::to_string(offset);
 }
 
+/// `det → head (45 held-out arcs)`
+std::string tested_relation_text(const ResultsGroup& group, std::size_t position) {
+  const double count = group.variable("relation_count_heldout").values.values[position];
+  return relation_text(group, position) + " (" +
+         count_text(static_cast<std::size_t>(count), "held-out arc") + ")";
+}
+
 /// What the type's score is about: the offset, or the relations that the head passes on.
 std::string about_type(const ResultsGroup& group, HeadType type, std::size_t head_index,
                        const TypeMargins& margins) {
+  std::string text;
+  for (const std::string& carrier : type_carriers(group, type, head_index)) {
+    text += (text.empty() ? "" : "; ") + carrier;
+  }
+  if (!text.empty()) return text;
+  // Of a head that is not of the type: the offset or relation where it comes closest.
   if (type == HeadType::current_token) return offset_text(0);
   if (type == HeadType::positional) return offset_text(margins.positional_offset[head_index]);
-  if (type != HeadType::syntactic || margins.syntactic_test[head_index] == no_position) return "";
-  std::vector<std::size_t> named = passed_relations(group, head_index);
-  if (named.empty()) named = {margins.syntactic_test[head_index]};
-  std::string relations;
-  for (const std::size_t i : named) {
-    const double count = group.variable("relation_count_heldout").values.values[i];
-    relations += (relations.empty() ? "" : "; ") + relation_text(group, i) + ", " +
-                 count_text(static_cast<std::size_t>(count), "held-out arc");
-  }
-  return relations;
+  const Index closest = margins.syntactic_test[head_index];
+  const bool has_relation = type == HeadType::syntactic && closest != no_position;
+  return has_relation ? tested_relation_text(group, closest) : "";
 }
 
 }  // namespace
+
+std::vector<std::string> type_carriers(const ResultsGroup& group, HeadType type,
+                                       std::size_t head_index) {
+  const std::size_t n_head_total = group.variable("primary").values.size();
+  const std::size_t place = static_cast<std::size_t>(type) * n_head_total + head_index;
+  if (group.variable("type").values.values[place] != 1) return {};
+  if (type == HeadType::positional) {
+    const double offset = group.variable("positional_offset").values.values[head_index];
+    return {offset_text(static_cast<Index>(offset))};
+  }
+  if (type != HeadType::syntactic) return {};
+  std::vector<std::string> relations;
+  for (const std::size_t position : passed_relations(group, head_index)) {
+    relations.push_back(tested_relation_text(group, position));
+  }
+  return relations;
+}
 
 void add_type_evidence(const TypeMargins& margins, ResultsGroup& group) {
   const Shape& shape = group.variable("type").values.shape;

@@ -14,6 +14,12 @@ std::vector<std::size_t> passed_relations(const ResultsGroup& group, std::size_t
 /// `nsubj → head` of a position along relation and direction.
 std::string relation_text(const ResultsGroup& group, std::size_t position);
 
+/// What makes the head of the type: `{"offset 1"}` of a positional head, `{"det → head (45 held-out
+/// arcs)", …}` of a syntactic one, the relation that it claims first; empty for other heads and
+/// types.
+std::vector<std::string> type_carriers(const ResultsGroup& group, HeadType type,
+                                       std::size_t head_index);
+
 /// Adds what the rules compare: `type_score`, `type_baseline`, `type_threshold`, `type_about`; and
 /// `type_rule`.
 /// @param group  with the types and relations.

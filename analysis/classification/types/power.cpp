@@ -32,8 +32,7 @@ double n_test(const std::vector<double>& p) {
 
 }  // namespace
 
-std::array<double, n_head_type> type_powers(const WeightedSums& sums,
-                                            const RelationTests& relations,
+std::array<double, n_head_type> type_powers(const RelationTests& relations,
                                             const CoreferenceTest& coreference,
                                             const SemanticTest& semantic) {
   std::array<double, n_head_type> powers;
@@ -41,7 +40,6 @@ std::array<double, n_head_type> type_powers(const WeightedSums& sums,
   const auto power = [&](HeadType type) -> double& {
     return powers[static_cast<std::size_t>(type)];
   };
-  const double n_document = arma::accu(arma::vec(sums.statistics().total("n_document").values)) / 2;
   double n_relation_test = 0, n_tested = 0, found = 0;
   for (const RelationTest& test : relations)
     n_relation_test += is_tested(test) ? n_test(test.p) : 0;
@@ -50,13 +48,13 @@ std::array<double, n_head_type> type_powers(const WeightedSums& sums,
     ++n_tested;
     found += test_power(type_threshold::gain,
                         standard_error(test.heldout_accuracy, test.heldout_baseline),
-                        type_threshold::q / n_relation_test, n_document);
+                        significant_q / n_relation_test, test.heldout_documents);
   }
   if (n_tested > 0) power(HeadType::syntactic) = found / n_tested;
   if (const double n = n_test(coreference.p); n > 0) {
     power(HeadType::coreference) =
         test_power(type_threshold::gain, standard_error(coreference.accuracy, coreference.baseline),
-                   type_threshold::q / n, n_document);
+                   significant_q / n, coreference.n_document);
   }
   // The least over heads of the probability that z reaches its threshold.
   const boost::math::normal_distribution<> normal;

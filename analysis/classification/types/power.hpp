@@ -14,12 +14,11 @@ inline constexpr double least_power = 0.8;
 /// lies at the type's threshold, if it is the only one: a syntactic head of any tested relation
 /// alike. NaN for the other types, and without resamples.
 ///
-///   P(T > t(1 - 0.05/m) - gain/SE),  T ~ Student's t over the documents of one half,
+///   P(T > t(1 - 0.05/m) - gain/SE),  T ~ Student's t over the odd documents that have a case,
 ///
 /// m the number of tests (Benjamini-Hochberg's level for a single discovery), SE the bootstrap's
 /// standard error of the score minus its baseline, the median over heads.
-std::array<double, n_head_type> type_powers(const WeightedSums& sums,
-                                            const RelationTests& relations,
+std::array<double, n_head_type> type_powers(const RelationTests& relations,
                                             const CoreferenceTest& coreference,
                                             const SemanticTest& semantic);
 

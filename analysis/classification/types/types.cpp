@@ -88,11 +88,10 @@ TypeScores delimiter_scores(const Measured& measured) {
 
 TypeScores coreference_scores(const Measured& measured) {
   const CoreferenceTest& test = measured.coreference;
-  return {
-      .score = of_heads(test.accuracy),
-      .baseline = of_corpus(test.baseline),
-      .threshold = of_corpus(test.baseline + type_threshold::gain),
-      .is_significant = [&](Index head_index) { return test.q[head_index] < type_threshold::q; }};
+  return {.score = of_heads(test.accuracy),
+          .baseline = of_corpus(test.baseline),
+          .threshold = of_corpus(test.baseline + type_threshold::gain),
+          .is_significant = [&](Index head_index) { return test.q[head_index] < significant_q; }};
 }
 
 TypeScores semantic_scores(const Measured& measured) {
@@ -142,7 +141,7 @@ TypeScores effect_scores(const Measured& measured, HeadScore effect, HeadScore n
           .threshold = always(least_effect),
           .ceiling = always(arma::datum::inf),
           .is_significant = [=](Index head_index) {
-            return test.q[head_index] < type_threshold::q &&
+            return test.q[head_index] < significant_q &&
                    score(head_index, 0) > baseline(head_index, 0);
           }};
 }
@@ -172,7 +171,7 @@ Index deciding_test(const RelationTests& relations, Index head_index) {
     return std::pair(passed, passed ? gain : relation_margin(test, head_index, 0));
   };
   for (Index number = 0; number < relations.size(); ++number) {
-    if (!(relations[number].q[head_index] < type_threshold::q)) continue;
+    if (!(relations[number].q[head_index] < significant_q)) continue;
     if (best == no_position || rank(relations[number]) > rank(relations[best])) best = number;
   }
   return best;
@@ -379,7 +378,7 @@ double long_range_threshold(double uniform, double furthest) {
 }
 
 bool passes(const RelationTest& test, Index head_index) {
-  return test.q[head_index] < type_threshold::q && relation_margin(test, head_index, 0) >= 0;
+  return test.q[head_index] < significant_q && relation_margin(test, head_index, 0) >= 0;
 }
 
 CoreferenceTest test_coreference(const WeightedSums& sums) {

@@ -6,6 +6,7 @@
 #include "classification/tests/relations.hpp"
 #include "induction.hpp"
 #include "scores/sums.hpp"
+#include "significance.hpp"
 
 /// Types of heads, from their scores.
 namespace headscope {
@@ -34,7 +35,7 @@ const char* head_type_rule(HeadType type);
 namespace type_threshold {
 inline constexpr double positional = 0.9, mass = 0.2, delimiter = 0.5, delimiter_factor = 2,
                         gain = 0.10;
-inline constexpr double q = 0.05, semantic = 0.2, semantic_z = 5, duplicate = 0.4;
+inline constexpr double semantic = 0.2, semantic_z = 5, duplicate = 0.4;
 inline constexpr double induction = least_induction, rare = 0.5, sink = 0.9;
 /// Share of the way from distance_uniform to distance_furthest.
 inline constexpr double long_range = 0.25;
@@ -75,7 +76,8 @@ struct TypeNumbers {
 
 /// Margins over thresholds, head_index x weighting per type; NaN where the type's tests failed or
 /// could not be made. A head is of a type if its margin is >= 0. The tests (q, z, the interval of
-/// distance) of the whole corpus are used under every weighting.
+/// distance) of the whole corpus are used under every weighting: the number of heads of a type
+/// varies by scores alone.
 struct TypeMargins {
   std::array<arma::mat, n_head_type> margin;
   std::array<std::vector<TypeNumbers>, n_head_type> numbers;  ///< by head
