@@ -238,7 +238,8 @@ void Classification::begin_pass(int pass, const Statistics& earlier) {
   token_counts_ = earlier.total("token_count").values;
   if (pass >= 2) {
     lens_.reset();
-    explanation_ = std::make_unique<Explanation>(model_, results(earlier));
+    // Both passes explain the types of the second; a resumed run may begin with the last.
+    if (!explanation_) explanation_ = std::make_unique<Explanation>(model_, results(earlier));
     if (pass == 3) {
       explanation_->begin_losses(earlier, compute_, settings_.ablation(0));
     }

@@ -80,10 +80,10 @@ class Paths : public TaskAnalysis {
     const double share = static_cast<double>(n_sampled) /
                          static_cast<double>(std::max<std::size_t>(1, batches_[batch].count));
     const double n_variant =
-        pass == exact_pass
-            ? 0.5 * static_cast<double>(options_.n_exact) +
-                  static_cast<double>(n_path_order * circuit_steps(graph_.n_edge()).size())
-            : static_cast<double>(CircuitSize::n_point(graph_.n_edge()));
+        pass == exact_pass ? 0.5 * static_cast<double>(options_.n_exact) +
+                                 static_cast<double>(
+                                     n_path_order * (circuit_steps(graph_.n_edge()).size() - 2) + 2)
+                           : static_cast<double>(CircuitSize::n_point(graph_.n_edge()));
     return n_token * share * n_variant;
   }
 
@@ -271,15 +271,18 @@ class Paths : public TaskAnalysis {
     return sequences.n_column();
   }
 
-  /// The circuits that this pass runs on a task, those of all orders one after the other.
+  /// The circuits that this pass runs on a task. In the exact pass the one without edges, then
+  /// those of all orders one after the other, without the one of all edges, which is the model.
   std::vector<std::vector<unsigned char>> circuits_of(std::size_t task) const {
     std::vector<std::vector<unsigned char>> circuits;
     if (!plans_[task].can_do()) return circuits;
     if (pass_ == exact_pass) {
-      const std::vector<Index> random = random_edges(graph_.n_edge(), task, settings_.seed);
+      const std::vector<Index> random = random_edges(graph_.n_edge(), task, settings_.seed),
+                               steps = circuit_steps(graph_.n_edge());
+      circuits.push_back(first_edges(random, 0));
       for (const std::vector<Index>* order : {&plans_[task].order(), &random}) {
-        for (const Index n : circuit_steps(graph_.n_edge())) {
-          circuits.push_back(first_edges(*order, n));
+        for (std::size_t step = 1; step + 1 < steps.size(); ++step) {
+          circuits.push_back(first_edges(*order, steps[step]));
         }
       }
       return circuits;
@@ -293,21 +296,35 @@ class Paths : public TaskAnalysis {
                              DocumentStatistics& statistics) {
     const PathSums names(run.task);
     const SequenceBatch sequences = sequences_of(sampled_.task, run, false);
-    const std::size_t n_step = circuit_steps(graph_.n_edge()).size();
-    const bool by_block = pass_ == exact_pass;
-    Array& sum = by_block ? statistics.sum(names.kept, {n_document_block, n_path_order, n_step})
-                          : statistics.sum(names.narrowed(pass_ - exact_pass - 1),
-                                           {CircuitSize::n_point(graph_.n_edge())});
-    for (std::size_t i = 0; i < circuits.size(); ++i) {
-      const std::vector<double> margins = margins_of(
-          sampled_.task, run, circuit_.run(sequences, replacement_[run.task], circuits[i]).nll);
-      for (std::size_t pair = 0; pair < run.count; ++pair) {
-        if (by_block) {
-          sum(block_of(run, pair), i / n_step, i % n_step) += margins[pair];
-        } else {
-          sum(i) += margins[pair];
-        }
+    const auto margins_in = [&](const std::vector<unsigned char>& circuit) {
+      return margins_of(sampled_.task, run,
+                        circuit_.run(sequences, replacement_[run.task], circuit).nll);
+    };
+    if (pass_ > exact_pass) {
+      Array& sum = statistics.sum(names.narrowed(pass_ - exact_pass - 1),
+                                  {CircuitSize::n_point(graph_.n_edge())});
+      for (std::size_t i = 0; i < circuits.size(); ++i) {
+        for (const double margin : margins_in(circuits[i])) sum(i) += margin;
       }
+      return sequences.n_column();
+    }
+    const std::size_t n_step = circuit_steps(graph_.n_edge()).size();
+    Array& sum = statistics.sum(names.kept, {n_document_block, n_path_order, n_step});
+    const auto add = [&](const std::vector<double>& margins, std::size_t order, std::size_t step) {
+      for (std::size_t pair = 0; pair < run.count; ++pair) {
+        sum(block_of(run, pair), order, step) += margins[pair];
+      }
+    };
+    const std::vector<double> none = margins_in(circuits.front()),
+                              all =
+                                  margins_of(sampled_.task, run,
+                                             forward_.loss(forward_.run(sequences), sequences).nll);
+    auto circuit = circuits.begin() + 1;
+    for (std::size_t order = 0; order < n_path_order; ++order) {
+      add(none, order, 0);
+      for (std::size_t step = 1; step + 1 < n_step; ++step)
+        add(margins_in(*circuit++), order, step);
+      add(all, order, n_step - 1);
     }
     return sequences.n_column();
   }
