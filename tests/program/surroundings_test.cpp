@@ -214,17 +214,19 @@ class SleepingGnuplot : public testing::Test {
   void SetUp() override {
     const fs::path program = folder_.file("gnuplot");
     fs::create_directory(folder_.file("started"));
-    std::ofstream(program) << "#!/bin/sh\n: > " << folder_.file("started")
-                           << "/$$\nexec sleep 600\n";
+    std::ofstream(program) << "#!/bin/sh\n[ \"$1\" = --version ] && exit 0\n: > "
+                           << folder_.file("started") << "/$$\nexec sleep 600\n";
     fs::permissions(program, fs::perms::owner_all);
     setenv("PATH", (folder_.path() + ":" + old_path_).c_str(), 1);
   }
   void TearDown() override { setenv("PATH", old_path_.c_str(), 1); }
 
-  /// Waits for as many to have started. @return the process numbers of all that have.
+  /// Waits up to two minutes for as many to have started. @return the process numbers of all that
+  /// have.
   std::vector<pid_t> started(std::size_t count) const {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
     std::vector<pid_t> processes;
-    while (processes.size() < count) {
+    while (processes.size() < count && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       processes.clear();
       for (const auto& entry : fs::directory_iterator(folder_.file("started"))) {
