@@ -66,20 +66,20 @@ template <bool vnni, Index... c>
 
 template <bool vnni>
 void multiply_256(const Group& g, float* y, Index stride, bool add) {
-  constexpr Index at_once = 6;
   for (Index half = 0; half < 2; ++half) {
     const std::int16_t* const w = g.w + half * g.w_stride;
     const float* const w_scale = g.w_scale + half * g.w_scale_stride;
-    const auto columns = [&](Index first, auto sequence) {
-      int16_columns<vnni>(g, g.x + first * g.x_stride, g.x_scale + first * g.x_scale_stride, w,
-                          w_scale, y + first * stride + half * outputs_together, stride, add,
-                          sequence);
-    };
     Index first = 0;
-    for (; first + at_once <= g.n_column; first += at_once) {
-      columns(first, std::make_integer_sequence<Index, at_once>());
-    }
-    for (; first < g.n_column; ++first) columns(first, std::integer_sequence<Index, 0>());
+    const auto multiply = [&](auto columns) {
+      for (; first + columns.size() <= g.n_column; first += columns.size()) {
+        int16_columns<vnni>(g, g.x + first * g.x_stride, g.x_scale + first * g.x_scale_stride, w,
+                            w_scale, y + first * stride + half * outputs_together, stride, add,
+                            columns);
+      }
+    };
+    multiply(std::make_integer_sequence<Index, 6>());
+    multiply(std::make_integer_sequence<Index, 2>());
+    multiply(std::make_integer_sequence<Index, 1>());
   }
 }
 

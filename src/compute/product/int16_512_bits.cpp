@@ -63,16 +63,15 @@ template <Index... c>
 }  // namespace
 
 void multiply_avx512_vnni(const Group& g, float* y, Index stride, bool add) {
-  constexpr Index at_once = 12;
   Index first = 0;
-  for (; first + at_once <= g.n_column; first += at_once) {
-    avx512_vnni_columns(g, first, y + first * stride, stride, add,
-                        std::make_integer_sequence<Index, at_once>());
-  }
-  for (; first < g.n_column; ++first) {
-    avx512_vnni_columns(g, first, y + first * stride, stride, add,
-                        std::integer_sequence<Index, 0>());
-  }
+  const auto multiply = [&](auto columns) {
+    for (; first + columns.size() <= g.n_column; first += columns.size()) {
+      avx512_vnni_columns(g, first, y + first * stride, stride, add, columns);
+    }
+  };
+  multiply(std::make_integer_sequence<Index, 12>());
+  multiply(std::make_integer_sequence<Index, 4>());
+  multiply(std::make_integer_sequence<Index, 1>());
 }
 
 }  // namespace headscope::int16
