@@ -15,7 +15,8 @@ std::string escaped(std::string_view text,
                     std::initializer_list<std::pair<char, std::string_view>> table) {
   std::string safe;
   for (const char c : text) {
-    const auto* const found = std::ranges::find(table, c, &std::pair<char, std::string_view>::first);
+    const auto* const found =
+        std::ranges::find(table, c, &std::pair<char, std::string_view>::first);
     if (found == table.end()) {
       safe += c;
     } else {

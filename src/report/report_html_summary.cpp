@@ -51,8 +51,8 @@ std::string head_map(const HeadShape& shape) {
     html += "<tr><th scope=\"row\">L" + std::to_string(layer) + "</th>";
     for (std::size_t head = 0; head < shape.n_head; ++head) {
       const std::size_t head_index = layer * shape.n_head + head;
-      html += "<td><button type=\"button\" data-head-index=\"" + std::to_string(head_index) + "\">" +
-              shape.text(head_index) + "</button></td>";
+      html += "<td><button type=\"button\" data-head-index=\"" + std::to_string(head_index) +
+              "\">" + shape.text(head_index) + "</button></td>";
     }
     html += "</tr>\n";
   }
