@@ -186,10 +186,11 @@ TEST(ClassificationLines, SayOfEachTypeHowManyUntrainedHeadsHaveIt) {
   group.add_dimension(Dimension::count("control", 2));
   group.add({"control_type_heads", "control head_type", "1", "x"},
             Array({2, 2}, {1, std::nan(""), 0, 0}));
-  EXPECT_EQ(lines(described(classification_presentation(), group))["Jobs"],
-            "2 of 6 heads have a job that passes its threshold: 2 long range (untrained: "
-            "untestable) (a head may have several). Types without a head: positional (untrained: at most "
-            "1). Untrained: the most heads that one of 2 untrained models has.");
+  EXPECT_EQ(
+      lines(described(classification_presentation(), group))["Jobs"],
+      "2 of 6 heads have a job that passes its threshold: 2 long range (untrained: "
+      "untestable) (a head may have several). Types without a head: positional (untrained: at most "
+      "1). Untrained: the most heads that one of 2 untrained models has.");
 }
 
 TEST(ClassificationLines, NoRelationTestedIsNotNoRelationFound) {

@@ -420,12 +420,12 @@ def coverage(whole, sample, seeds):
     return table
 
 
-def coverage_of_documents(runs, documents, fields, seeds, analyses, n_sample):
+def coverage_of_documents(runs, documents, fields, seeds, analyses, n_sample, explain_documents=0):
     path = os.path.join(runs.folder, "corpus.conllu")
 
     def run(chosen, **options):
         write_documents(chosen, fields, path)
-        return runs.run(path, analyses, explain_documents=0, **options)
+        return runs.run(path, analyses, explain_documents=explain_documents, **options)
 
     # `explained` has a value only where the cost of mean ablation has an interval.
     return coverage(lambda: run(documents, bootstrap=100),

@@ -80,7 +80,7 @@ class Calibration(unittest.TestCase):
                 np.testing.assert_allclose(ratios, 1, atol=0.4)
 
     def test_intervals_of_samples_hold_the_whole(self):
-        found = calibration.coverage_of_documents(self.runs, self.documents, self.fields, 3, "classification", 30)
+        found = calibration.coverage_of_documents(self.runs, self.documents, self.fields, 3, "classification", 30, explain_documents=1)
         shares = [float(text.split()[0]) for kind, text in found.items() if kind.endswith("of a head")]
         # The heads of a sample fail together: the mean over kinds and three samples varies by about 0.05.
         self.assertGreater(sum(shares) / len(shares), 0.8, found)

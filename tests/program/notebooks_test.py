@@ -117,7 +117,7 @@ class Notebooks(unittest.TestCase):
                 self.assertLess(path.stat().st_size, 400_000)
                 code = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
                 self.assertTrue(all(cell.execution_count for cell in code))
-                self.assertRegex(code[0].source, "(RESULTS|COMPARISON) = ")
+                self.assertRegex(code[0].source, "(RESULTS|COMPARISON|STUDY) = ")
                 self.assertTrue(any(cell.outputs for cell in code))
                 self.assertFalse([output for cell in code for output in cell.outputs if output.output_type == "error"])
 
