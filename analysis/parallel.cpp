@@ -2,8 +2,7 @@
 
 #include <omp.h>
 
-#include <atomic>
-#include <exception>
+#include "base/thread_errors.hpp"
 
 namespace headscope {
 
@@ -13,21 +12,12 @@ void parallel_for(std::size_t count, const std::function<void(std::size_t)>& bod
 
 void parallel_for_workers(std::size_t count,
                           const std::function<void(std::size_t, std::size_t)>& body) {
-  // An exception must not leave an OpenMP parallel region.
-  std::exception_ptr error;
-  std::atomic<bool> failed = false;
+  ThreadErrors errors;
 #pragma omp parallel for schedule(dynamic)
   for (std::size_t i = 0; i < count; ++i) {
-    if (failed) continue;
-    try {
-      body(i, static_cast<std::size_t>(omp_get_thread_num()));
-    } catch (...) {
-      failed = true;
-#pragma omp critical(headscope_parallel_for)
-      if (error == nullptr) error = std::current_exception();
-    }
+    errors.run([&] { body(i, static_cast<std::size_t>(omp_get_thread_num())); });
   }
-  if (error != nullptr) std::rethrow_exception(error);
+  errors.rethrow();
 }
 
 std::size_t worker_count() {

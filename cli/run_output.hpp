@@ -38,8 +38,8 @@ void say_if_no_figures(const std::string& directory);
 void check_figures_stay(const std::string& directory);
 
 /// Writes tables, figures and report of a results file into `directory`, replacing older ones.
-/// Where figures cannot be drawn, the report has the others, and says why and what draws them; so
-/// does stderr.
+/// Where figures cannot be drawn, the report has the others, and says why and what draws them. A
+/// figure that gnuplot fails to draw is named on stderr too.
 /// @param figure_formats  svg is always drawn, for the report.
 void draw_results(const Results& results, const std::string& directory,
                   const std::vector<std::string>& figure_formats);

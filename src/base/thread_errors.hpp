@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <exception>
 #include <utility>
 
@@ -9,12 +10,14 @@ namespace headscope {
 /// left an OpenMP region would end the program.
 class ThreadErrors {
  public:
-  /// Calls `body`, and keeps what it throws.
+  /// Calls `body`, and keeps what it throws; does nothing once an error is kept.
   template <typename Body>
   void run(Body&& body) {
+    if (failed_) return;
     try {
       std::forward<Body>(body)();
     } catch (...) {
+      failed_ = true;
 #pragma omp critical(headscope_thread_errors)
       if (first_ == nullptr) first_ = std::current_exception();
     }
@@ -26,6 +29,7 @@ class ThreadErrors {
   }
 
  private:
+  std::atomic<bool> failed_ = false;
   std::exception_ptr first_;
 };
 

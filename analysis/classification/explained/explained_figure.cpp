@@ -20,7 +20,7 @@ void add_share(double row, const Estimate& share, Series& series) {
 
 std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
   if (!group.has("explained_verdict")) return std::nullopt;
-  const std::vector<double>& verdicts = group.variable("explained_verdict").values.values;
+  const std::vector<double>& verdicts = group.values("explained_verdict").values;
   const auto verdict = [&](std::size_t i) { return static_cast<LabelVerdict>(verdicts[i]); };
   const Variable &share = group.variable("explained"),
                  &control = group.variable("explained_control"),

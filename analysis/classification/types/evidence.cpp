@@ -1,6 +1,7 @@
 #include "classification/types/evidence.hpp"
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "classification/tests/relations.hpp"
 #include "classification/variables.hpp"
 
@@ -36,7 +37,7 @@ std::string offset_text(Index offset) {
 
 /// `det → head (45 held-out arcs)`
 std::string tested_relation_text(const ResultsGroup& group, std::size_t position) {
-  const double count = group.variable("relation_count_heldout").values.values[position];
+  const double count = group.values("relation_count_heldout").values[position];
   return relation_text(group, position) + " (" +
          count_text(static_cast<std::size_t>(count), "held-out arc") + ")";
 }
@@ -44,10 +45,7 @@ std::string tested_relation_text(const ResultsGroup& group, std::size_t position
 /// What the type's score is about: the offset, or the relations that the head passes on.
 std::string about_type(const ResultsGroup& group, HeadType type, std::size_t head_index,
                        const TypeMargins& margins) {
-  std::string text;
-  for (const std::string& carrier : type_carriers(group, type, head_index)) {
-    text += (text.empty() ? "" : "; ") + carrier;
-  }
+  const std::string text = joined(type_carriers(group, type, head_index), "; ");
   if (!text.empty()) return text;
   // Of a head that is not of the type: the offset or relation where it comes closest.
   if (type == HeadType::current_token) return offset_text(0);
@@ -63,9 +61,9 @@ std::vector<std::string> type_carriers(const ResultsGroup& group, HeadType type,
                                        std::size_t head_index) {
   const std::size_t n_head_total = group.variable("primary").values.size();
   const std::size_t place = static_cast<std::size_t>(type) * n_head_total + head_index;
-  if (group.variable("type").values.values[place] != 1) return {};
+  if (group.values("type").values[place] != 1) return {};
   if (type == HeadType::positional) {
-    const double offset = group.variable("positional_offset").values.values[head_index];
+    const double offset = group.values("positional_offset").values[head_index];
     return {offset_text(static_cast<Index>(offset))};
   }
   if (type != HeadType::syntactic) return {};
