@@ -186,8 +186,9 @@ class Pruning::Effects : public PieceObserver {
     }
   }
 
-  void observe_mlp_pre(Index layer, const Matrix& pre) override {
-    analysis_.ablation_.observe_mlp_pre(layer, pre);
+  std::optional<ProjectionMemory> projection_memory(Index layer, const ModelConfig& config,
+                                                    Index n_token) override {
+    return analysis_.ablation_.projection_memory(layer, config, n_token);
   }
 
   void observe_layer(const LayerView& view) override {

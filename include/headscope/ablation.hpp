@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -64,7 +65,8 @@ class HeadAblation : public LayerObserver {
   /// Keeps the layer. All layers of one forward pass, in order, make its document or batch that of
   /// the functions below.
   void observe_layer(const LayerView& view) override;
-  void observe_mlp_pre(Index layer, const Matrix& pre) override;
+  std::optional<ProjectionMemory> projection_memory(Index layer, const ModelConfig& config,
+                                                    Index n_token) override;
 
   /// Whether forward passes observed from now on leave queries, keys, values and hidden units of
   /// every layer for HeadGradient; gives their memory back if not, as at first.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,14 +30,24 @@ struct LayerView {
   const Matrix& resid_post;        ///< d_model x n_token, after the MLP
 };
 
+/// Memory for a layer's projections of a document or batch.
+struct ProjectionMemory {
+  float* qkv;      ///< 3 d_model x n_token, as LayerView::qkv
+  float* mlp_pre;  ///< d_mlp x n_token, hidden units before bias and activation
+};
+
 /// Watches a forward pass, a layer at a time.
 class LayerObserver {
  public:
   virtual ~LayerObserver() = default;
   virtual bool wants_pattern(Index /*layer*/) const { return false; }
-  /// Comes before the layer's observe_layer.
-  /// @param pre  d_mlp x n_token, hidden units before bias and activation; valid during the call.
-  virtual void observe_mlp_pre(Index /*layer*/, const Matrix& /*pre*/) {}
+  /// Called before the layer is computed. An observer that keeps projections gives the memory in
+  /// which the forward pass leaves them, so that nothing is copied; one observer of a pass can.
+  virtual std::optional<ProjectionMemory> projection_memory(Index /*layer*/,
+                                                            const ModelConfig& /*config*/,
+                                                            Index /*n_token*/) {
+    return std::nullopt;
+  }
   virtual void observe_layer(const LayerView& view) = 0;
 };
 

@@ -280,9 +280,8 @@ struct HeadAblation::Workspace {
     Matrix after = clean_activated.matrix(config.d_mlp, resid_mid.n_cols);
     layer_norm(resid_mid, layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, ln);
     passes.multiply(layer.W_in, blas::Transpose::no, ln, before);
-    copy(before, after);
+    add_bias_activate(before, layer.b_in, config.activation, after);
     add_bias(before, layer.b_in);
-    add_bias_activate(after, layer.b_in, config.activation);
   }
 
   /// The first difference of variants that begin here. Heads are replaced in all columns of the
@@ -402,8 +401,10 @@ void HeadAblation::observe_layer(const LayerView& view) {
   workspace_->draw.reset();
 }
 
-void HeadAblation::observe_mlp_pre(Index layer, const Matrix& pre) {
-  workspace_->clean.observe_mlp_pre(layer, pre);
+std::optional<ProjectionMemory> HeadAblation::projection_memory(Index layer,
+                                                                const ModelConfig& config,
+                                                                Index n_token) {
+  return workspace_->clean.projection_memory(layer, config, n_token);
 }
 
 void HeadAblation::keep_projections(bool keep) {

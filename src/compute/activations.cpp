@@ -7,14 +7,17 @@ namespace headscope {
 void Activations::keep_projections(bool keep) {
   qkv_.resize(keep ? z_.size() : 0);
   mlp_pre_.resize(keep ? z_.size() : 0);
-  n_mlp_pre_ = 0;
+  n_projected_ = 0;
 }
 
-void Activations::observe_mlp_pre(Index layer, const Matrix& pre) {
-  if (mlp_pre_.empty()) return;
-  d_mlp_ = pre.n_rows;
-  n_mlp_pre_ = layer + 1;
-  keep(pre, mlp_pre_[layer]);
+std::optional<ProjectionMemory> Activations::projection_memory(Index layer,
+                                                               const ModelConfig& config,
+                                                               Index n_token) {
+  if (qkv_.empty()) return std::nullopt;
+  d_mlp_ = config.d_mlp;
+  n_projected_ = layer + 1;
+  return ProjectionMemory{qkv_[layer].matrix(3 * config.d_model, n_token).memptr(),
+                          mlp_pre_[layer].matrix(config.d_mlp, n_token).memptr()};
 }
 
 void Activations::observe_layer(const LayerView& view) {
@@ -25,7 +28,6 @@ void Activations::observe_layer(const LayerView& view) {
   keep(view.resid_mid, resid_mid_[view.layer]);
   keep(view.z, z_[view.layer]);
   keep(view.resid_post, resid_[view.layer + 1]);
-  if (!qkv_.empty()) keep(view.qkv, qkv_[view.layer]);
 }
 
 void Activations::keep(const Matrix& values, Buffer& buffer) {

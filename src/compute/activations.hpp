@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "compute/buffer.hpp"
@@ -13,14 +14,15 @@ class Activations : public LayerObserver {
  public:
   explicit Activations(Index n_layer) : resid_(n_layer + 1), resid_mid_(n_layer), z_(n_layer) {}
 
-  void observe_mlp_pre(Index layer, const Matrix& pre) override;
+  std::optional<ProjectionMemory> projection_memory(Index layer, const ModelConfig& config,
+                                                    Index n_token) override;
   void observe_layer(const LayerView& view) override;
 
   /// Whether documents observed from now on leave their projections; gives the memory of earlier
   /// ones back if not.
   void keep_projections(bool keep);
-  bool has_projections() const { return !mlp_pre_.empty() && n_mlp_pre_ == n_layer_; }
-  /// As LayerView::qkv and LayerObserver::observe_mlp_pre; if there are projections.
+  bool has_projections() const { return !qkv_.empty() && n_projected_ == n_layer_; }
+  /// As those of ProjectionMemory; if there are projections.
   Matrix qkv(Index layer) { return qkv_[layer].matrix(3 * d_model_, n_token_); }
   Matrix mlp_pre(Index layer) { return mlp_pre_[layer].matrix(d_mlp_, n_token_); }
 
@@ -40,7 +42,7 @@ class Activations : public LayerObserver {
 
   std::vector<Buffer> resid_, resid_mid_, z_;
   std::vector<Buffer> qkv_, mlp_pre_;  // empty unless projections are kept
-  Index d_model_ = 0, d_mlp_ = 0, n_token_ = 0, n_layer_ = 0, n_mlp_pre_ = 0;
+  Index d_model_ = 0, d_mlp_ = 0, n_token_ = 0, n_layer_ = 0, n_projected_ = 0;
 };
 
 }  // namespace headscope

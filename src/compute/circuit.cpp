@@ -149,7 +149,7 @@ struct CircuitForward::Workspace {
     read_all(graph.mlp_port(l), own);
     layer_norm(own, layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon, own);
     blas::multiply(layer.W_in, own, activated);
-    add_bias_activate(activated, layer.b_in, config.activation);
+    add_bias_activate(activated, layer.b_in, config.activation, activated);
     blas::multiply(layer.W_out, activated, node(written));
     add_to_columns(replacement->colptr(written), -1, node(written));
   }

@@ -75,9 +75,8 @@ struct EdgeAblation::Workspace {
       layer_norm(clean.resid_mid(l), layer.ln_2_gain, layer.ln_2_bias, config.layer_norm_epsilon,
                  ln);
       blas::multiply(layer.W_in, ln, x);
-      copy(x, a);
+      add_bias_activate(x, layer.b_in, config.activation, a);
       add_bias(x, layer.b_in);
-      add_bias_activate(a, layer.b_in, config.activation);
       prepared_layer = l;
       prepared_mlp = true;
     }

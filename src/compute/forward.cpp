@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <stdexcept>
 
 #include "compute/buffer.hpp"
 #include "compute/causal_attention.hpp"
@@ -11,6 +12,24 @@
 #include "headscope/error.hpp"
 
 namespace headscope {
+
+namespace {
+
+/// The memory that an observer gives for a layer's projections.
+/// @throws std::logic_error if several do.
+std::optional<ProjectionMemory> given_memory(std::span<LayerObserver* const> observers, Index layer,
+                                             const ModelConfig& config, Index n_token) {
+  std::optional<ProjectionMemory> given;
+  for (LayerObserver* const observer : observers) {
+    const std::optional<ProjectionMemory> memory =
+        observer->projection_memory(layer, config, n_token);
+    if (memory && given) throw std::logic_error("two observers give memory for projections");
+    if (memory) given = memory;
+  }
+  return given;
+}
+
+}  // namespace
 
 struct Forward::Workspace {
   Buffer resid[2], resid_mid, normalized, qkv, pattern, z, attention_output, hidden, mlp_normalized;
@@ -36,7 +55,6 @@ const Matrix& Forward::run(const SequenceBatch& batch, std::span<LayerObserver* 
   check_input(model_, batch);
   Workspace& w = *workspace_;
   Matrix normalized = w.normalized.matrix(d_model, n_token);
-  Matrix qkv = w.qkv.matrix(3 * d_model, n_token);
   Matrix z = w.z.matrix(d_model, n_token);
   Matrix attention_output = w.attention_output.matrix(d_model, n_token);
   Matrix resid_mid = w.resid_mid.matrix(d_model, n_token);
@@ -53,6 +71,10 @@ const Matrix& Forward::run(const SequenceBatch& batch, std::span<LayerObserver* 
         batch.sequences.size() == 1 &&
         std::any_of(observers.begin(), observers.end(),
                     [l](const LayerObserver* observer) { return observer->wants_pattern(l); });
+    const std::optional<ProjectionMemory> given = given_memory(observers, l, config, n_token);
+    Matrix qkv = given ? Matrix(given->qkv, 3 * d_model, n_token, false, true)
+                       : w.qkv.matrix(3 * d_model, n_token);
+    Matrix mlp_pre = given ? Matrix(given->mlp_pre, config.d_mlp, n_token, false, true) : hidden;
     Cube pattern = with_pattern ? w.pattern.cube(n_token, n_token, config.n_head) : Cube();
 
     project_qkv(config, layer, resid_pre, normalized, qkv, products);
@@ -62,9 +84,8 @@ const Matrix& Forward::run(const SequenceBatch& batch, std::span<LayerObserver* 
     add_bias(attention_output, layer.b_O);
     add(resid_pre, attention_output, resid_mid);
     copy(resid_mid, resid_post);
-    project_mlp(config, layer, resid_post, mlp_normalized, hidden, products);
-    for (LayerObserver* const observer : observers) observer->observe_mlp_pre(l, hidden);
-    add_mlp(config, layer, hidden, resid_post, products);
+    project_mlp(config, layer, resid_post, mlp_normalized, mlp_pre, products);
+    add_mlp(config, layer, mlp_pre, hidden, resid_post, products);
 
     const LayerView view{l,       n_token, resid_pre,        normalized, qkv,
                          pattern, z,       attention_output, resid_mid,  resid_post};

@@ -46,11 +46,11 @@ void project_mlp(const ModelConfig& config, const LayerWeights& layer, blas::Con
   products.multiply(layer.W_in, blas::Transpose::no, normalized, hidden);
 }
 
-void add_mlp(const ModelConfig& config, const LayerWeights& layer, blas::View hidden,
-             blas::View resid, const Products& products) {
-  add_bias_activate(hidden, layer.b_in, config.activation);
+void add_mlp(const ModelConfig& config, const LayerWeights& layer, blas::ConstView pre,
+             blas::View activated, blas::View resid, const Products& products) {
+  add_bias_activate(pre, layer.b_in, config.activation, activated);
   add_bias(resid, layer.b_out);
-  products.multiply(layer.W_out, blas::Transpose::no, hidden, resid, true);
+  products.multiply(layer.W_out, blas::Transpose::no, activated, resid, true);
 }
 
 TokenIds final_norm_of_predictions(const Model& model, blas::ConstView resid_final,

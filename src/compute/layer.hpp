@@ -24,10 +24,11 @@ void project_qkv(const ModelConfig& config, const LayerWeights& layer, blas::Con
 void project_mlp(const ModelConfig& config, const LayerWeights& layer, blas::ConstView resid,
                  blas::View normalized, blas::View hidden, const Products& products);
 
-/// Second half: resid += W_out activation(hidden + b_in) + b_out.
-/// @param hidden  d_mlp x n; on return the activations.
-void add_mlp(const ModelConfig& config, const LayerWeights& layer, blas::View hidden,
-             blas::View resid, const Products& products);
+/// Second half: activated = activation(pre + b_in), resid += W_out activated + b_out.
+/// @param pre        d_mlp x n.
+/// @param activated  d_mlp x n, overwritten; may be `pre`.
+void add_mlp(const ModelConfig& config, const LayerWeights& layer, blas::ConstView pre,
+             blas::View activated, blas::View resid, const Products& products);
 
 /// normalized = ln_f of the columns that the predictions are made from, in their order.
 /// @param normalized  d_model x number of predictions, overwritten.

@@ -45,9 +45,9 @@ HEADSCOPE_VECTORISED void add_column(const float* x, const float* y, Index n, fl
 }
 
 template <typename Functions>
-HEADSCOPE_VECTORISED void activate_column(float* x, const float* bias, Index n) {
+HEADSCOPE_VECTORISED void activate_column(const float* x, const float* bias, Index n, float* y) {
 #pragma omp simd
-  for (Index i = 0; i < n; ++i) x[i] = Functions::value(x[i] + bias[i]);
+  for (Index i = 0; i < n; ++i) y[i] = Functions::value(x[i] + bias[i]);
 }
 
 }  // namespace
@@ -64,12 +64,15 @@ void layer_norm(blas::ConstView X, const Vector& gain, const Vector& bias, doubl
   });
 }
 
-void add_bias_activate(blas::View X, const Vector& bias, Activation activation) {
+void add_bias_activate(blas::ConstView X, const Vector& bias, Activation activation, blas::View Y) {
   check_count("bias", X.n_row, bias.n_elem);
+  check_count("rows of the activations", X.n_row, Y.n_row);
+  check_count("columns of the activations", X.n_col, Y.n_col);
   const auto column = activations::with_functions(
       activation, [](auto functions) { return activate_column<decltype(functions)>; });
-  for_each_column(X.n_row, X.n_col,
-                  [&](Index t) { column(X.data + t * X.stride, bias.memptr(), X.n_row); });
+  for_each_column(X.n_row, X.n_col, [&](Index t) {
+    column(X.data + t * X.stride, bias.memptr(), X.n_row, Y.data + t * Y.stride);
+  });
 }
 
 void add_bias(blas::View X, const Vector& bias) {

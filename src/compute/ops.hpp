@@ -15,8 +15,9 @@ namespace headscope {
 void layer_norm(blas::ConstView X, const Vector& gain, const Vector& bias, double epsilon,
                 blas::View Y);
 
-/// X[:, t] += bias, then the activation, in place.
-void add_bias_activate(blas::View X, const Vector& bias, Activation activation);
+/// Y[:, t] = activation(X[:, t] + bias); Y may be X.
+/// @throws ShapeError
+void add_bias_activate(blas::ConstView X, const Vector& bias, Activation activation, blas::View Y);
 
 /// X[:, t] += bias, in place. An empty bias adds nothing.
 void add_bias(blas::View X, const Vector& bias);

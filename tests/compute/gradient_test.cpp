@@ -146,6 +146,17 @@ TEST(HeadGradient, OfKeptProjectionsIsThatOfRecomputedOnes) {
   }
 }
 
+TEST(Forward, TakesMemoryForProjectionsFromOneObserverAlone) {
+  const Model model = random_weights(small_config(), 23);
+  HeadAblation first(model), second(model);
+  first.keep_projections(true);
+  LayerObserver* const observers[] = {&first, &second};
+  const TokenIds tokens = {1, 2, 3};
+  EXPECT_NO_THROW(Forward(model).run(tokens, observers));
+  second.keep_projections(true);
+  EXPECT_THROW(Forward(model).run(tokens, observers), std::logic_error);
+}
+
 TEST(HeadGradient, ReturnsTheLossAndActivationsOfTheForwardPass) {
   const Model model = random_weights(small_config(), 23);
   const TokenIds tokens = Normal(24).tokens(90, model.config.d_vocab);

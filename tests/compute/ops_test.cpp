@@ -76,10 +76,13 @@ TEST_P(EveryActivation, AgreesWithDoublePrecisionRelativeToItself) {
   for (float x = -12; x < 12; x += 0.001F) grid.push_back(x);
   grid.insert(grid.end(), {0.0F, -0.0F, 1e-30F, -1e-30F, 1e10F, -1e10F});
   const Index n = grid.size();
-  Matrix values(grid.data(), n, 1);
+  const Matrix input(grid.data(), n, 1);
   const Vector bias = Normal(3).vector(n);
-  const Matrix sum = values + bias;
-  add_bias_activate(values, bias, GetParam());
+  const Matrix sum = input + bias;
+  Matrix values(n, 1), in_place = input;
+  add_bias_activate(input, bias, GetParam(), values);
+  add_bias_activate(in_place, bias, GetParam(), in_place);
+  EXPECT_TRUE(test::same_values(in_place, values));
   for (Index i = 0; i < n; ++i) {
     const double x = static_cast<double>(sum(i));
     const double expected = reference_activation(x, GetParam());
@@ -303,7 +306,7 @@ TEST_F(OpsGolden, ActivationsAndTheirGradientsAgreeWithPyTorch) {
     const Matrix input = read_float(name + "/input").t();
     const Vector no_bias(input.n_rows, arma::fill::zeros);
     Matrix output = input, gradient = read_float(name + "/output_gradient").t();
-    add_bias_activate(output, no_bias, activation);
+    add_bias_activate(input, no_bias, activation, output);
     expect_close(output, read(name + "/output").t(), name);
     activation_gradient(input, no_bias, activation, gradient, gradient);
     expect_close(gradient, read(name + "/input_gradient").t(), name + " gradient");
