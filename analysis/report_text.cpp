@@ -1,7 +1,9 @@
 #include "report_text.hpp"
 
 #include <cmath>
+#include <limits>
 
+#include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "headscope/types.hpp"
 
@@ -15,8 +17,22 @@ std::optional<std::size_t> largest(const std::vector<double>& values) {
   return best;
 }
 
+double mean_of_numbers(const std::vector<double>& values) {
+  double sum = 0, count = 0;
+  for (const double value : values) {
+    if (std::isnan(value)) continue;
+    sum += value;
+    ++count;
+  }
+  return count > 0 ? sum / count : std::numeric_limits<double>::quiet_NaN();
+}
+
 std::string head_text(std::size_t head_index, std::size_t n_head) {
   return HeadIndex::of(head_index, n_head).text();
+}
+
+std::string task_name(const ResultsGroup& group, std::size_t task) {
+  return spaced(group.labels("task").at(task));
 }
 
 std::string margin_text(const Estimate& margin) {

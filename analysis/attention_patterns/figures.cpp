@@ -50,21 +50,15 @@ Figure type_patterns_figure(const ResultsGroup& document, const HeadTypes& types
     ++n_of_type;
   } while (shown_heads.size() % panels_in_a_row != 0 && shown_heads.size() > n_before);
   std::ranges::stable_sort(shown_heads, {}, [](const auto& each) { return each.first; });
-  Heatmap map;
+  std::vector<HeatmapPanel> panels;
   for (const auto& [type, head] : shown_heads) {
     const Array pattern = patterns.part(head.layer).part(head.head);
-    map.panels.push_back(
+    panels.push_back(
         {head.text() + ", " + (type < types.names.size() ? spaced(types.names[type]) : "no type"),
          causal_part(pattern, n_token)});
   }
-  map.row_labels =
+  const std::vector<std::string> labels =
       token_labels({text.begin(), text.begin() + static_cast<std::ptrdiff_t>(n_token)});
-  map.column_labels = map.row_labels;
-  map.row_title = "from";
-  map.column_title = "to";
-  map.value_title = "attention (probability)";
-  map.low = 0;
-  map.high = 1;
   return {.name = "clark2019_patterns",
           .group = document.name,
           .title = "What a head of each type looks at",
@@ -74,7 +68,14 @@ Figure type_patterns_figure(const ResultsGroup& document, const HeadTypes& types
                      "and more where a row has room. Each row is a query and sums to 1."
                      " ‿ joins a token to the word before.",
           .source = "Clark et al. 2019, figure 1",
-          .content = std::move(map)};
+          .content = Heatmap{.panels = std::move(panels),
+                             .row_title = "from",
+                             .column_title = "to",
+                             .value_title = "attention (probability)",
+                             .row_labels = labels,
+                             .column_labels = labels,
+                             .low = 0,
+                             .high = 1}};
 }
 
 }  // namespace

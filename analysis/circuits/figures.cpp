@@ -3,20 +3,11 @@
 #include <numeric>
 
 #include "circuits/circuits.hpp"
+#include "head_figures.hpp"
 #include "headscope/figure.hpp"
-#include "layer_pairs.hpp"
 
 namespace headscope {
 namespace {
-
-/// The slice of an array at one index of its last axis.
-Array at_last(const Array& array, std::size_t index) {
-  Array part({array.shape[0], array.shape[1]});
-  for (std::size_t i = 0; i < array.shape[0]; ++i) {
-    for (std::size_t j = 0; j < array.shape[1]; ++j) part(i, j) = array(i, j, index);
-  }
-  return part;
-}
 
 Figure copying_figure(const ResultsGroup& group) {
   Heatmap map = head_map("OV copying", {{"", group.values("ov_copying")}});
@@ -66,34 +57,22 @@ Figure composition_figure(const ResultsGroup& group) {
   const Array& scores = group.values("composition");
   const Array& null = group.values("composition_null");
   const Shape& heads = group.values("ov_copying").shape;
-  const bool by_layer = heads[0] * heads[1] > most_heads_by_pair;
-  constexpr std::size_t n_named = 3;
-  Heatmap map;
-  map.row_title = "earlier head (layer)";
-  map.column_title = "later head (layer)";
-  map.value_title = "composition - random baseline";
-  map.scale = ColourScale::diverging;
+  std::vector<HeatmapPanel> panels;
+  for (std::size_t kind = 0; kind < scores.shape[0]; ++kind) {
+    panels.push_back({std::string(1, "QKV"[kind]) + "-composition",
+                      scores.part(kind).mapped([&](double score) { return score - null(kind); })});
+  }
+  PairMap pairs = pair_map(std::move(panels), heads[1], false, 3);
   std::string strongest;
   for (std::size_t kind = 0; kind < scores.shape[0]; ++kind) {
-    Array above = scores.part(kind);
-    for (double& value : above.values) value -= null(kind);
-    const char letter = "QKV"[kind];
-    const LayerPairs pairs = layer_pairs(above, heads[1], false, n_named);
-    strongest += std::string(kind == 0 ? " Strongest: " : "; ") + letter + " " + pairs.named;
-    HeatmapPanel panel{std::string(1, letter) + "-composition", std::move(above)};
-    if (by_layer) {
-      panel.values = pairs.largest;
-      panel.marked = pairs.marked;
-    }
-    map.panels.push_back(std::move(panel));
+    strongest +=
+        (kind == 0 ? " Strongest: " : "; ") + std::string(1, "QKV"[kind]) + " " + pairs.named[kind];
   }
-  if (by_layer) {
-    map.row_title = "layer of the earlier head";
-    map.column_title = "layer of the later head";
-  } else {
-    map.row_labels = map.column_labels = layer_labels(heads[0], heads[1]);
-    map.group = heads[1];
-  }
+  Heatmap& map = pairs.map;
+  map.row_title = pairs.by_layer ? "layer of the earlier head" : "earlier head (layer)";
+  map.column_title = pairs.by_layer ? "layer of the later head" : "later head (layer)";
+  map.value_title = "composition - random baseline";
+  if (!pairs.by_layer) map.row_labels = map.column_labels = layer_labels(heads[0], heads[1]);
   if (const double size = common_size(map.panels); size > 0) {
     map.low = -size;
     map.high = size;
@@ -106,34 +85,18 @@ Figure composition_figure(const ResultsGroup& group) {
               "(Q), its transpose (K) or OV (V), minus the mean of random Gaussian matrices "
               "of the same shapes. From the weights alone; empty where the second head is "
               "not in a later layer. The largest 0.5 % lie beyond the ends of the scale." +
-              std::string(by_layer ? " A cell is the largest by size of all pairs of heads of two "
-                                     "layers; dots mark the pairs named here."
-                                   : "") +
-              strongest + ".",
+              pairs.about + strongest + ".",
           .source = "Elhage et al. 2021",
-          .content = map};
+          .content = std::move(map)};
 }
 
 Figure rank_figure(const ResultsGroup& group) {
   const Array& rank = group.values("qk_rank90");
-  const Array& joint = group.values("qk_rank90_joint");
-  Series heads, sum;
-  heads.label = "each head";
-  heads.style = Series::Style::points;
-  sum.label = "heads added up";
+  std::vector<double> sums;
   for (std::size_t layer = 0; layer < rank.shape[0]; ++layer) {
-    double added = 0;
-    for (std::size_t head = 0; head < rank.shape[1]; ++head) {
-      heads.add(static_cast<double>(layer), rank(layer, head));
-      added += rank(layer, head);
-    }
-    sum.add(static_cast<double>(layer), added);
+    const Array heads = rank.part(layer);
+    sums.push_back(std::accumulate(heads.values.begin(), heads.values.end(), 0.0));
   }
-  Chart chart;
-  chart.panels = {{"", {heads, Series::line("heads together", joint.values), sum}, {}}};
-  chart.x_title = "layer";
-  chart.y_title = "singular values for 90 %";
-  chart.log_y = true;
   return {.name = "cordonnier2020_rank",
           .group = group.name,
           .title = "Rank of the query-key products",
@@ -142,22 +105,25 @@ Figure rank_figure(const ResultsGroup& group) {
               "head, and for a layer's heads side by side in one d_model x d_model product. "
               "Together below the sum means that heads share directions.",
           .source = "Cordonnier et al. 2020",
-          .content = chart};
+          .content = Chart{
+              .panels = {{"",
+                          {Series::points("each head", rank),
+                           Series::line("heads together", group.values("qk_rank90_joint").values),
+                           Series::line("heads added up", sums)}}},
+              .x_title = "layer",
+              .y_title = "singular values for 90 %",
+              .log_y = true}};
 }
 
 Figure overlap_figure(const ResultsGroup& group) {
   const Array& overlap = group.values("subspace_overlap");
   const double chance = group.scalar("subspace_overlap_null_mean");
   constexpr std::size_t most_pairs = 40;  // points of a layer
-  Chart chart;
+  std::vector<ChartPanel> panels;
   for (std::size_t projection = 0; projection < overlap.shape[0]; ++projection) {
     const Array layers = overlap.part(projection);
-    Series pairs, mean;
-    pairs.label = "two heads";
-    pairs.style = Series::Style::points;
-    pairs.colour = mean.colour = 0;
+    Series pairs = Series::points("two heads", 0), mean{.label = "mean of the layer", .colour = 0};
     pairs.shift = -0.15;
-    mean.label = "mean of the layer";
     for (std::size_t layer = 0; layer < layers.shape[0]; ++layer) {
       std::vector<double> overlaps;
       for (std::size_t i = 0; i < layers.shape[1]; ++i) {
@@ -172,12 +138,10 @@ Figure overlap_figure(const ResultsGroup& group) {
       mean.add(static_cast<double>(layer), std::accumulate(overlaps.begin(), overlaps.end(), 0.0) /
                                                static_cast<double>(n_pair));
     }
-    chart.panels.push_back({std::string("W_") + "QKVO" [projection],
-                            { std::move(pairs), std::move(mean) },
-                            {{"random subspaces", chance}}});
+    panels.push_back({"W_" + std::string(1, "QKVO"[projection]),
+                      {std::move(pairs), std::move(mean)},
+                      {{"random subspaces", chance}}});
   }
-  chart.x_title = "layer";
-  chart.y_title = "overlap (mean squared cosine)";
   return {.name = "subspace_overlap",
           .group = group.name,
           .title = "Do the heads of a layer share directions?",
@@ -188,16 +152,13 @@ Figure overlap_figure(const ResultsGroup& group) {
               "subspace. Of more than 40 pairs, 40 from the least to the largest are drawn. "
               "`subspace_overlap` in results.h5 has the matrices.",
           .source = "Bjorck & Golub 1973",
-          .content = std::move(chart)};
+          .content = Chart{.panels = std::move(panels),
+                           .x_title = "layer",
+                           .y_title = "overlap (mean squared cosine)"}};
 }
 
 Figure position_figure(const ResultsGroup& group) {
   const Array& share = group.values("position_only_share");
-  Heatmap map =
-      head_map("attention (probability)", {{"same token", at_last(share, 0)},
-                                           {"previous token", at_last(share, 1)},
-                                           {"position 0", group.values("position_only_sink")}});
-  map.low = 0;
   return {.name = "position_only",
           .group = group.name,
           .title = "Attention from position embeddings alone (exact for layer 0 only)",
@@ -207,17 +168,14 @@ Figure position_figure(const ResultsGroup& group) {
               "a residual stream, so for them this is what their weights would do with "
               "positions.",
           .source = own_definition,
-          .content = map};
+          .content = head_map("attention (probability)",
+                              {{"same token", share.at_last(0)},
+                               {"previous token", share.at_last(1)},
+                               {"position 0", group.values("position_only_sink")}},
+                              0)};
 }
 
 Figure offsets_figure(const ResultsGroup& group) {
-  const Array& share = group.values("position_only_share");
-  Heatmap map;
-  map.panels = {{"layer 0 (exact)", share.part(0)}};
-  map.row_title = "head";
-  map.column_title = "offset (tokens back)";
-  map.value_title = "attention (probability)";
-  map.low = 0;
   return {.name = "position_only_offsets",
           .group = group.name,
           .title = "Layer 0: attention to the last tokens from positions alone",
@@ -225,7 +183,12 @@ Figure offsets_figure(const ResultsGroup& group) {
               "Mean attention of positions from 2 on to the key at each offset when layer 0 "
               "reads the position embeddings alone.",
           .source = own_definition,
-          .content = map};
+          .content =
+              Heatmap{.panels = {{"layer 0 (exact)", group.values("position_only_share").part(0)}},
+                      .row_title = "head",
+                      .column_title = "offset (tokens back)",
+                      .value_title = "attention (probability)",
+                      .low = 0}};
 }
 
 }  // namespace

@@ -3,9 +3,10 @@
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "correlation/results.hpp"
+#include "head_figures.hpp"
 #include "headscope/figure.hpp"
 #include "headscope/head_types.hpp"
-#include "layer_pairs.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -28,31 +29,20 @@ Figure layer_matrices(const Array& values, Heatmap map, Figure figure) {
 }
 
 Heatmap cosine_scale() {
-  Heatmap map;
-  map.value_title = "cosine";
-  map.scale = ColourScale::diverging;
-  return map;
+  return {.value_title = "cosine", .scale = ColourScale::diverging};
 }
 
 Figure across_layers(const ResultsGroup& group) {
-  Heatmap map = cosine_scale();
   const std::size_t n_head = group.dimension("head").size(),
                     n_head_total = group.dimension("unit_i").size();
-  HeatmapPanel panel{"", off_diagonal(group.values("cosine_all"))};
-  const LayerPairs pairs = layer_pairs(panel.values, n_head, true, 6);
-  const bool by_layer = n_head_total > most_heads_by_pair;
-  map.row_title = map.column_title = by_layer ? "layer" : "head";
-  if (by_layer) {
-    panel.values = pairs.largest;
-    panel.marked = pairs.marked;
-  } else {
-    map.group = n_head;
-    for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
-      map.row_labels.push_back(HeadIndex::of(head_index, n_head).text());
-    }
-    map.column_labels = map.row_labels;
+  PairMap pairs = pair_map({{"", off_diagonal(group.values("cosine_all"))}}, n_head, true, 6);
+  Heatmap& map = pairs.map;
+  map.value_title = "cosine";
+  map.row_title = map.column_title = pairs.by_layer ? "layer" : "head";
+  for (std::size_t head_index = 0; !pairs.by_layer && head_index < n_head_total; ++head_index) {
+    map.row_labels.push_back(head_text(head_index, n_head));
   }
-  map.panels.push_back(std::move(panel));
+  map.column_labels = map.row_labels;
   return {.name = "cosine_all_layers",
           .group = group.name,
           .title = "Cosine of head outputs across layers",
@@ -60,55 +50,47 @@ Figure across_layers(const ResultsGroup& group) {
               "Cosine in residual space between the outputs of all heads of "
               "all layers, stacked over tokens. Heads are in order "
               "of layer, then head; lines divide layers. A head with itself is left out." +
-              std::string(by_layer ? " A cell is the largest cosine by size of all pairs of heads "
-                                     "of two layers; dots mark the pairs named here."
-                                   : "") +
-              " Most alike or opposite: " + pairs.named + ".",
+              pairs.about + " Most alike or opposite: " + pairs.named.front() + ".",
           .source = own_definition,
           .content = std::move(map)};
 }
 
 Figure mean_cosine(const Results& results, const ResultsGroup& group) {
-  Chart chart;
-  chart.x_title = "layer";
-  chart.y_title = "mean |cosine|";
-  chart.y_low = 0;
+  std::vector<ChartPanel> panels;
   const std::vector<std::string>& spaces = group.labels("space");
   for (std::size_t space = 0; space < spaces.size(); ++space) {
     const auto line = [&](const char* label, const ResultsGroup& of) {
       const std::size_t n_layer = of.dimension("layer").size();
       return Series::line(label, of.variable("mean_abs_cosine"), space * n_layer, n_layer);
     };
-    ChartPanel panel{spaces[space] + " space", {line("model", group)}, {}};
+    ChartPanel& panel =
+        panels.emplace_back(ChartPanel{spaces[space] + " space", {line("model", group)}});
     if (results.has("control/correlation")) {
       panel.series.push_back(line("untrained", results.group("control/correlation")));
     }
-    chart.panels.push_back(std::move(panel));
   }
-  return {.name = "mean_abs_cosine",
-          .group = group.name,
-          .title = "How alike the heads of a layer are",
-          .caption =
-              "Mean absolute cosine of different heads' outputs per layer, in head space (z) and "
-              "residual "
-              "space (z W_O), with 95 % "
-              "intervals over documents; beside an untrained model of the same shape where one was "
-              "run.",
-          .source = own_definition,
-          .content = std::move(chart)};
+  return {
+      .name = "mean_abs_cosine",
+      .group = group.name,
+      .title = "How alike the heads of a layer are",
+      .caption =
+          "Mean absolute cosine of different heads' outputs per layer, in head space (z) and "
+          "residual "
+          "space (z W_O), with 95 % "
+          "intervals over documents; beside an untrained model of the same shape where one was "
+          "run.",
+      .source = own_definition,
+      .content = Chart{
+          .panels = std::move(panels), .x_title = "layer", .y_title = "mean |cosine|", .y_low = 0}};
 }
 
 Figure disagreement(const ResultsGroup& group) {
-  Chart chart;
-  chart.x_title = "layer";
-  chart.y_title = "disagreement";
   ChartPanel panel;
   const std::vector<std::string>& kinds = group.labels("kind");
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
     panel.series.push_back(
         Series::line(kinds[kind], group.values("disagreement").part(kind).values));
   }
-  chart.panels.push_back(std::move(panel));
   return {
       .name = "li2018_disagreement",
       .group = group.name,
@@ -119,7 +101,7 @@ Figure disagreement(const ResultsGroup& group) {
           "of their attention (position), and the cosine of their outputs (output). Higher is more "
           "different; -1 is identical heads.",
       .source = "Li et al. 2018",
-      .content = std::move(chart)};
+      .content = Chart{.panels = {panel}, .x_title = "layer", .y_title = "disagreement"}};
 }
 
 /// Kruskal's stress of the plane: 0 if all distances are kept.
@@ -139,34 +121,21 @@ double stress(const ResultsGroup& group) {
 
 /// @param types  by head; null if no analysis told them.
 Figure clusters(const ResultsGroup& group, const HeadTypes* types) {
-  Chart chart;
-  chart.x_title = "first axis (sqrt nats)";
-  chart.y_title = "second axis (sqrt nats)";
-  chart.equal = true;
-  ChartPanel panel;
   const Array& mds = group.values("mds");
   const std::size_t n_head = group.dimension("head").size(),
                     n_type = types == nullptr ? 0 : types->names.size();
-  // One series per type, and a last one of the other heads.
-  std::vector<Series> by_type(n_type + 1);
+  std::vector<Series> by_type;
   for (std::size_t type = 0; type < n_type; ++type) {
-    by_type[type].label = spaced(types->names[type]);
-    by_type[type].colour = type;
+    by_type.push_back(Series::points(spaced(types->names[type]), type));
   }
-  if (types != nullptr) {
-    by_type[n_type].label = "no type";
-    by_type[n_type].colour = no_colour;
-  }
+  // Behind the types, the other heads.
+  by_type.push_back(types == nullptr ? Series::points() : Series::points("no type", no_colour));
   for (std::size_t head_index = 0; head_index < mds.shape[0]; ++head_index) {
     Series& series = by_type[types == nullptr ? 0 : types->primary[head_index].value_or(n_type)];
     series.add(mds(head_index, 0), mds(head_index, 1));
-    series.point_labels.push_back(HeadIndex::of(head_index, n_head).text());
+    series.point_labels.push_back(head_text(head_index, n_head));
   }
-  for (Series& series : by_type) {
-    series.style = Series::Style::points;
-    if (!series.x.empty()) panel.series.push_back(std::move(series));
-  }
-  chart.panels.push_back(std::move(panel));
+  std::erase_if(by_type, [](const Series& series) { return series.x.empty(); });
   return {.name = "clark2019_clusters",
           .group = group.name,
           .title = "Heads by the likeness of their attention",
@@ -179,7 +148,10 @@ Figure clusters(const ResultsGroup& group, const HeadTypes* types) {
               (types == nullptr ? "" : " Coloured by each head's primary type.") +
               " Heads are named where there is room.",
           .source = "Clark et al. 2019, figure 6",
-          .content = std::move(chart)};
+          .content = Chart{.panels = {{"", std::move(by_type)}},
+                           .x_title = "first axis (sqrt nats)",
+                           .y_title = "second axis (sqrt nats)",
+                           .equal = true}};
 }
 
 }  // namespace
@@ -187,9 +159,6 @@ Figure clusters(const ResultsGroup& group, const HeadTypes* types) {
 std::vector<Figure> correlation_figures(const Results& results) {
   const ResultsGroup& group = results.group("correlation");
   const Array& cosine = group.values("cosine");
-  Heatmap alignment;
-  alignment.value_title = "linear CKA";
-  alignment.low = 0;
   std::vector<Figure> figures{
       mean_cosine(results, group),
       layer_matrices(cosine.part(1), cosine_scale(),
@@ -212,7 +181,7 @@ std::vector<Figure> correlation_figures(const Results& results) {
            .source = own_definition,
            .content = {}}),
       layer_matrices(
-          group.values("cka"), std::move(alignment),
+          group.values("cka"), {.value_title = "linear CKA", .low = 0},
           {.name = "kornblith2019_cka",
            .group = group.name,
            .title = "Linear CKA of heads",

@@ -2,6 +2,7 @@
 
 #include "base/number_text.hpp"
 #include "correlation/results.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {

@@ -11,6 +11,7 @@
 #include "headscope/error.hpp"
 #include "headscope/random.hpp"
 #include "headscope/resampling.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -267,17 +268,6 @@ std::string summary_text(const ResultsGroup& group, const Estimate& mean_cosine)
 }
 
 }  // namespace
-
-double mean_of_numbers(const std::vector<double>& values) {
-  double sum = 0;
-  Index count = 0;
-  for (const double value : values) {
-    if (std::isnan(value)) continue;
-    sum += value;
-    ++count;
-  }
-  return count > 0 ? sum / static_cast<double>(count) : arma::datum::nan;
-}
 
 ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig& config,
                                  const AnalysisSettings& settings) {

@@ -7,9 +7,6 @@ namespace headscope {
 /// On the axis `space`, after head space.
 inline constexpr std::size_t residual_space = 1;
 
-/// The mean of the values that are not NaN; NaN if there is none.
-double mean_of_numbers(const std::vector<double>& values);
-
 /// Group `correlation` from the summed statistics.
 ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig& config,
                                  const AnalysisSettings& settings);

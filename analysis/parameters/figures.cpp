@@ -14,18 +14,14 @@ std::vector<std::string> words(const ResultsGroup& group, const std::string& dim
 }
 
 Figure counts_figure(const ResultsGroup& group) {
-  Chart chart;
-  chart.x_labels = words(group, "component");
-  std::vector<double> millions = group.values("count").values;
-  const auto total = static_cast<std::uint64_t>(millions.back());
-  chart.x_labels.pop_back();
+  std::vector<std::string> components = words(group, "component");
+  std::vector<double> millions =
+      group.values("count").mapped([](double count) { return count / 1e6; }).values;
+  const auto total = static_cast<std::uint64_t>(group.values("count").values.back());
+  components.pop_back();
   millions.pop_back();
-  for (double& value : millions) value /= 1e6;
   Series bars = Series::line("model", millions);
   bars.style = Series::Style::bars;
-  chart.panels = {{"", {bars}, {}}};
-  chart.y_title = "parameters (millions)";
-  chart.y_low = 0;
   return {.name = "parameter_counts",
           .group = group.name,
           .title = "Where the " + grouped(total) + " parameters sit",
@@ -34,30 +30,25 @@ Figure counts_figure(const ResultsGroup& group) {
               "all layers, attention bias their biases. A tied unembedding counts as the "
               "token embedding.",
           .source = "Radford et al. 2019",
-          .content = chart};
+          .content = Chart{.panels = {{"", {bars}}},
+                           .y_title = "parameters (millions)",
+                           .x_labels = components,
+                           .y_low = 0}};
 }
 
 Figure costs_figure(const ResultsGroup& group) {
   const Array& macs = group.values("macs");
   const std::vector<std::string> schemes = words(group, "scheme"), terms = words(group, "term");
   const std::vector<double>& n_token = group.dimension("n_token").values;
-  Chart chart;
+  std::vector<ChartPanel> panels;
   for (std::size_t s = 0; s < schemes.size(); ++s) {
-    ChartPanel panel;
-    panel.title = schemes[s];
+    ChartPanel& panel = panels.emplace_back(ChartPanel{schemes[s]});
     for (std::size_t c = 0; c < terms.size(); ++c) {
-      Series series;
-      series.label = terms[c];
-      for (std::size_t t = 0; t < n_token.size(); ++t) series.add(n_token[t], macs(s, c, t));
+      panel.series.push_back({terms[c], n_token, macs.part(s).part(c).values});
       // qk and av coincide; points over a line keep both visible.
-      if (terms[c] == "av") series.style = Series::Style::points;
-      panel.series.push_back(series);
+      if (terms[c] == "av") panel.series.back().style = Series::Style::points;
     }
-    chart.panels.push_back(panel);
   }
-  chart.x_title = "tokens";
-  chart.y_title = "multiply-accumulates (exponentials) per layer";
-  chart.log_x = chart.log_y = true;
   return {.name = "attention_macs",
           .group = group.name,
           .title = "What attention costs, term by term",
@@ -66,7 +57,11 @@ Figure costs_figure(const ResultsGroup& group) {
               "for the softmax, exponentials. qk and av cost the same under every layout and "
               "lie on one another; with h heads there are h times the exponentials of one.",
           .source = "Vaswani et al. 2017",
-          .content = chart};
+          .content = Chart{.panels = std::move(panels),
+                           .x_title = "tokens",
+                           .y_title = "multiply-accumulates (exponentials) per layer",
+                           .log_x = true,
+                           .log_y = true}};
 }
 
 Figure block_energy_figure(const ResultsGroup& group) {
@@ -74,22 +69,18 @@ Figure block_energy_figure(const ResultsGroup& group) {
   const Array& mean = group.values("block_energy_null_mean");
   const Array& deviation = group.values("block_energy_null_std");
   const std::vector<double>& layers = group.dimension("layer").values;
-  const Array& n_head = group.values("n_head");
-  const double chance = 1 / n_head.values.back();
-  Chart chart;
+  const double chance = 1 / group.values("n_head").values.back();
+  std::vector<ChartPanel> panels;
   for (std::size_t p = 0; p < 4; ++p) {
-    Series null;
-    null.label = "inputs permuted (mean, 2 s.d.)";
+    Series null{.label = "inputs permuted (mean, 2 s.d.)"};
     for (std::size_t l = 0; l < layers.size(); ++l) {
       const double middle = mean(p, l), width = 2 * deviation(p, l);
       null.add(layers[l], {middle, middle - width, middle + width});
     }
-    chart.panels.push_back({"W_" + std::string(1, "QKVO"[p]),
-                            {null, Series::line("weights", energy.part(p).values)},
-                            {{"chance 1/h", chance}}});
+    panels.push_back({"W_" + std::string(1, "QKVO"[p]),
+                      {null, Series::line("weights", energy.part(p).values)},
+                      {{"chance 1/h", chance}}});
   }
-  chart.x_title = "layer";
-  chart.y_title = "block energy (share of squared weights)";
   return {.name = "block_energy",
           .group = group.name,
           .title = "Are the projections block-diagonal over heads? Block energy against chance",
@@ -98,7 +89,9 @@ Figure block_energy_figure(const ResultsGroup& group) {
               "x d_head. A block-diagonal projection has 1, any other 1/h by chance; the "
               "band is the mean and two standard deviations over permuted input rows.",
           .source = own_definition,
-          .content = chart};
+          .content = Chart{.panels = std::move(panels),
+                           .x_title = "layer",
+                           .y_title = "block energy (share of squared weights)"}};
 }
 
 }  // namespace

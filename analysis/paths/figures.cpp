@@ -6,6 +6,7 @@
 #include "headscope/figure.hpp"
 #include "headscope/head_types.hpp"
 #include "paths/results.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -21,7 +22,7 @@ const char* const path_panels =
 
 /// Tasks whose circuit is known, the first ones.
 std::vector<std::size_t> tasks_with_circuits(const ResultsGroup& group) {
-  const Array& fewest = group.variable("circuit_edges_90").values;
+  const Array& fewest = group.values("circuit_edges_90");
   std::vector<std::size_t> tasks;
   for (std::size_t task = 0; task < fewest.size() && tasks.size() < most_tasks; ++task) {
     if (std::isfinite(fewest(task))) tasks.push_back(task);
@@ -29,16 +30,14 @@ std::vector<std::size_t> tasks_with_circuits(const ResultsGroup& group) {
   return tasks;
 }
 
-std::string task_title(const ResultsGroup& group, std::size_t task) {
-  return spaced(group.dimensions.at("task").text[task]);
-}
-
 /// Where nodes lie: layers from left to right, a layer's heads upwards, its MLP above and half a
 /// layer further right; and who reads by which port.
 class GraphLayout {
  public:
   explicit GraphLayout(const ResultsGroup& group)
-      : nodes_(group.dimensions.at("node").text), ports_(group.dimensions.at("port").text) {
+      : node_labels_(group.dimension("node")),
+        nodes_(node_labels_.text),
+        ports_(group.labels("port")) {
     for (const std::string& node : nodes_) {
       n_head_ += node.starts_with("L0H") ? 1 : 0;
       n_layer_ += node.starts_with("MLP") ? 1 : 0;
@@ -58,7 +57,7 @@ class GraphLayout {
   /// The node that reads by a port; the number of nodes for the logits.
   std::size_t owner(std::size_t port) const {
     const std::string name = ports_[port].substr(0, ports_[port].rfind('.'));
-    return static_cast<std::size_t>(std::ranges::find(nodes_, name) - nodes_.begin());
+    return node_labels_.place_of(name).value_or(nodes_.size());
   }
   char kind(std::size_t port) const {
     const std::size_t dot = ports_[port].rfind('.');
@@ -76,6 +75,7 @@ class GraphLayout {
   }
 
  private:
+  const Dimension& node_labels_;
   const std::vector<std::string>&nodes_, &ports_;
   std::size_t n_head_ = 0, n_layer_ = 0;
 };
@@ -134,10 +134,10 @@ Graph circuit_graph(const ResultsGroup& group, std::vector<CircuitEdge> edges,
 
 Figure circuit_figure(const ResultsGroup& group, std::size_t task, std::vector<CircuitEdge> edges,
                       const std::optional<HeadTypes>& types) {
-  const std::string name = group.dimensions.at("task").text[task];
+  const std::string& name = group.labels("task")[task];
   return {.name = "circuit_" + plain_name(name, '_'),
           .group = group.name,
-          .title = "The circuit of " + spaced(name),
+          .title = "The circuit of " + task_name(group, task),
           .caption =
               "The edges that matter, of those ablated exactly: without such an edge alone the "
               "margin changes by at least 1 %, with q < 0.05; at most the 100 largest. Layers from "
@@ -150,19 +150,13 @@ Figure circuit_figure(const ResultsGroup& group, std::size_t task, std::vector<C
 
 Figure faithfulness_figure(const ResultsGroup& group, const std::vector<std::size_t>& tasks) {
   const Variable& faithfulness = group.variable("faithfulness");
-  const std::vector<double>& steps = group.dimensions.at("step").values;
+  const std::vector<double>& steps = group.dimension("step").values;
   const std::vector<std::string> orders{"largest first-order effect first", "random order"};
-  Chart chart;
-  chart.x_title = "edges kept";
-  chart.y_title = "share of the margin kept";
-  chart.log_x = true;
-  chart.y_low = -0.5;
-  chart.y_high = 1.5;
+  std::vector<ChartPanel> panels;
   for (const std::size_t task : tasks) {
-    ChartPanel panel{task_title(group, task), {}, {{"90 %", 0.9}}};
+    ChartPanel panel{task_name(group, task), {}, {{"90 %", 0.9}}};
     for (std::size_t order = 0; order < orders.size(); ++order) {
-      Series line;
-      line.label = orders[order];
+      Series line{.label = orders[order]};
       for (std::size_t step = 1; step < steps.size(); ++step) {
         line.add(steps[step],
                  faithfulness.estimate((task * orders.size() + order) * steps.size() + step));
@@ -170,9 +164,9 @@ Figure faithfulness_figure(const ResultsGroup& group, const std::vector<std::siz
       line.keep_intervals_of_all();
       panel.series.push_back(std::move(line));
     }
-    chart.panels.push_back(std::move(panel));
+    panels.push_back(std::move(panel));
   }
-  chart.panels.resize(panels_in_whole_rows(chart.panels.size()));
+  panels.resize(panels_in_whole_rows(panels.size()));
   return {.name = "paths_faithfulness",
           .group = group.name,
           .title = "How few edges do a task",
@@ -180,37 +174,36 @@ Figure faithfulness_figure(const ResultsGroup& group, const std::vector<std::siz
                                  "none kept to 1 with all; 95 % intervals over resampled pairs.") +
                      path_panels,
           .source = "Conmy et al. 2023; Syed et al. 2023",
-          .content = std::move(chart)};
+          .content = Chart{.panels = std::move(panels),
+                           .x_title = "edges kept",
+                           .y_title = "share of the margin kept",
+                           .y_low = -0.5,
+                           .y_high = 1.5,
+                           .log_x = true}};
 }
 
 Figure first_order_exact_figure(const ResultsGroup& group, const std::vector<std::size_t>& tasks) {
   const Variable& change = group.variable("edge_change");
-  const std::size_t n_edge = group.dimensions.at("edge").size();
-  const std::vector<std::string>&nodes = group.dimensions.at("node").text,
-        &ports = group.dimensions.at("port").text;
-  Chart chart;
-  chart.x_title = "first-order effect (nats per pair)";
-  chart.y_title = "exact effect (nats per pair)";
-  chart.own_axes = true;
+  const std::size_t n_edge = group.dimension("edge").size();
+  std::vector<ChartPanel> panels;
   for (const std::size_t task : tasks) {
-    const Array first_order = group.variable("edge_first_order").values.part(task);
-    Series points;
-    points.style = Series::Style::points;
+    const Array first_order = group.values("edge_first_order").part(task);
+    Series points = Series::points();
     for (std::size_t i = 0; i < n_edge; ++i) {
       const std::string &node = group.variable("edge_node").text[task * n_edge + i],
                         &port = group.variable("edge_port").text[task * n_edge + i];
       if (node.empty()) continue;
-      const auto from = static_cast<std::size_t>(std::ranges::find(nodes, node) - nodes.begin()),
-                 to = static_cast<std::size_t>(std::ranges::find(ports, port) - ports.begin());
-      points.add(first_order(from, to), change.estimate(task * n_edge + i));
+      points.add(first_order(group.dimension("node").place_of(node).value(),
+                             group.dimension("port").place_of(port).value()),
+                 change.estimate(task * n_edge + i));
       points.point_labels.push_back(i < 3 ? edge_text(node, port) : "");
     }
     if (points.x.empty()) continue;
     points.keep_intervals_of_all();
-    chart.panels.push_back({task_title(group, task), {std::move(points)}, {}});
+    panels.push_back({task_name(group, task), {std::move(points)}});
   }
-  chart.panels.resize(panels_in_whole_rows(chart.panels.size()));
-  if (chart.panels.empty()) chart.panels.emplace_back();
+  panels.resize(panels_in_whole_rows(panels.size()));
+  if (panels.empty()) panels.emplace_back();
   return {.name = "paths_first_order_exact",
           .group = group.name,
           .title = "First-order effects of edges against exact ones",
@@ -220,28 +213,20 @@ Figure first_order_exact_figure(const ResultsGroup& group, const std::vector<std
                                  "95 % interval over pairs. The three largest are named.") +
                      path_panels,
           .source = "Goldowsky-Dill et al. 2023; Syed et al. 2023",
-          .content = std::move(chart)};
+          .content = Chart{.panels = std::move(panels),
+                           .x_title = "first-order effect (nats per pair)",
+                           .y_title = "exact effect (nats per pair)",
+                           .own_axes = true}};
 }
 
 Figure paths_composition_figure(const ResultsGroup& group) {
-  const Array& correlation = group.variable("composition_correlation").values;
+  const Array& correlation = group.values("composition_correlation");
   const std::vector<std::string> kinds{"by queries", "by keys", "by values"};
-  Chart chart;
-  chart.x_title = "task";
-  chart.y_title = "rank correlation";
-  chart.horizontal = true;
-  chart.x_labels = spaced(group.dimensions.at("task").text);
-  ChartPanel panel{"", {}, {{"none", 0}}};
+  std::vector<Series> series;
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-    Series points;
-    points.label = kinds[kind];
-    points.style = Series::Style::points;
-    for (std::size_t task = 0; task < correlation.shape[0]; ++task) {
-      points.add(static_cast<double>(task), correlation(task, kind));
-    }
-    panel.series.push_back(std::move(points));
+    series.push_back(Series::line(kinds[kind], correlation.at_last(kind).values));
+    series.back().style = Series::Style::points;
   }
-  chart.panels.push_back(std::move(panel));
   return {.name = "paths_composition",
           .group = group.name,
           .title = "Composition in the weights against edges on tasks",
@@ -250,7 +235,8 @@ Figure paths_composition_figure(const ResultsGroup& group) {
               "between composition measured in the weights and the size of the edge's first-order "
               "effect on the task's margin.",
           .source = "Elhage et al. 2021; Syed et al. 2023",
-          .content = std::move(chart)};
+          .content = rows_chart("task", "rank correlation", spaced(group.labels("task")),
+                                std::move(series), {{"none", 0}})};
 }
 
 }  // namespace
@@ -259,10 +245,7 @@ std::vector<Figure> paths_figures(const Results& results) {
   const ResultsGroup& group = results.group("paths");
   std::vector<Figure> figures;
   const std::vector<std::size_t> tasks = tasks_with_circuits(group);
-  std::optional<HeadTypes> types;
-  if (const std::optional<HeadShape> shape = head_shape(results)) {
-    types = head_types(results, *shape);
-  }
+  const std::optional<HeadTypes> types = head_types(results);
   for (const std::size_t task : tasks) {
     std::vector<CircuitEdge> edges = circuit_of(group, task);
     if (!edges.empty()) {

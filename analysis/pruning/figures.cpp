@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/number_text.hpp"
+#include "head_figures.hpp"
 #include "headscope/figure.hpp"
 #include "pruning/results.hpp"
 
@@ -23,7 +24,6 @@ void scale_from_zero(Heatmap& map, bool any_below_zero) {
 Figure ablation_figure(const ResultsGroup& group) {
   Heatmap map = head_map("loss increase (nats per token)", {});
   const Variable& increase = group.variable("loss_increase");
-  const Dimension& ablations = group.dimensions.at("ablation");
   Array unsure(increase.values.shape);
   bool harmful = false;
   for (std::size_t i = 0; i < unsure.size(); ++i) {
@@ -31,9 +31,10 @@ Figure ablation_figure(const ResultsGroup& group) {
     unsure.values[i] = head.low <= 0 && head.high >= 0 ? 1 : 0;
     harmful = harmful || (head.has_interval() ? head.high : head.value) < 0;
   }
+  const std::vector<std::string>& ablations = group.labels("ablation");
   for (std::size_t ablation = 0; ablation < ablations.size(); ++ablation) {
     map.panels.push_back(
-        {ablations.text[ablation], increase.values.part(ablation), unsure.part(ablation)});
+        {ablations[ablation], increase.values.part(ablation), unsure.part(ablation)});
   }
   scale_from_zero(map, harmful);
   return {.name = "michel2019_ablation",
@@ -49,13 +50,12 @@ Figure ablation_figure(const ResultsGroup& group) {
 }
 
 Figure all_but_one_figure(const ResultsGroup& group) {
-  const double baseline = group.variable("loss_baseline").values.values[0];
-  Array values = group.variable("loss_all_but_one").values;
-  bool falls = false;
-  for (double& value : values.values) falls = (value -= baseline) < 0 || falls;
-  Heatmap map = head_map("loss increase (nats per token)", {{"", std::move(values)}});
+  const double baseline = group.scalar("loss_baseline");
+  const Array increase =
+      group.values("loss_all_but_one").mapped([&](double loss) { return loss - baseline; });
+  Heatmap map = head_map("loss increase (nats per token)", {{"", increase}});
   map.column_title = "head that stays";
-  scale_from_zero(map, falls);
+  scale_from_zero(map, std::ranges::any_of(increase.values, [](double v) { return v < 0; }));
   return {
       .name = "michel2019_all_but_one",
       .group = group.name,
@@ -69,21 +69,19 @@ Figure all_but_one_figure(const ResultsGroup& group) {
 
 /// @param to  the largest share of heads pruned.
 ChartPanel curve_panel(const ResultsGroup& group, const std::string& title, double to) {
-  ChartPanel panel{title, {}, {}};
-  const Variable& curve = group.variable("curve");
-  const Dimension& orders = group.dimensions.at("order");
-  std::vector<double> steps = group.dimensions.at("step").values;
+  const Array& curve = group.values("curve");
+  const std::vector<std::string>& orders = group.labels("order");
+  std::vector<double> steps = group.dimension("step").values;
   std::erase_if(steps, [&](double step) { return step > to + 1e-9; });
-  const std::vector<double>& deviation = group.variable("curve_random_std").values.values;
-  const double baseline = curve.values(0, 0);
+  const std::vector<double>& deviation = group.values("curve_random_std").values;
+  const double baseline = curve(0, 0);
+  ChartPanel panel{title, {}, {{"whole model", baseline}}};
   // Drawn from the last order, random, whose band must not hide the others.
   for (std::size_t order = orders.size(); order-- > 0;) {
-    Series series;
-    series.label = orders.text[order];
-    series.colour = order;
+    Series series{.label = orders[order], .colour = order};
     for (std::size_t step = 0; step < steps.size(); ++step) {
-      const double loss = curve.values(order, step);
-      if (orders.text[order] == "random") {
+      const double loss = curve(order, step);
+      if (orders[order] == "random") {
         const double low = std::max(loss - deviation[step], std::min(loss, baseline));
         series.add(steps[step], {loss, low, loss + deviation[step]});
       } else {
@@ -92,17 +90,10 @@ ChartPanel curve_panel(const ResultsGroup& group, const std::string& title, doub
     }
     panel.series.push_back(std::move(series));
   }
-  panel.reference_lines.push_back({"whole model", baseline});
   return panel;
 }
 
 Figure curve_figure(const ResultsGroup& group) {
-  Chart chart;
-  chart.x_title = "share of heads pruned";
-  chart.y_title = "loss (nats per token)";
-  chart.own_axes = true;
-  chart.panels = {curve_panel(group, "all heads", 1),
-                  curve_panel(group, "the first 20 %, enlarged", 0.2)};
   return {.name = "michel2019_curve",
           .group = group.name,
           .title = "Loss as heads are pruned",
@@ -114,52 +105,36 @@ Figure curve_figure(const ResultsGroup& group) {
               "number make the orders, those of odd number score them. The right panel is the "
               "beginning of the left one on a scale of its own.",
           .source = michel,
-          .content = std::move(chart)};
+          .content = Chart{.panels = {curve_panel(group, "all heads", 1),
+                                      curve_panel(group, "the first 20 %, enlarged", 0.2)},
+                           .x_title = "share of heads pruned",
+                           .y_title = "loss (nats per token)",
+                           .own_axes = true}};
 }
 
 /// Importance across, the measured loss increase up.
 /// @param variant  of the importance.
-ChartPanel importance_panel(const ResultsGroup& group, std::size_t variant,
+ChartPanel importance_panel(const ResultsGroup& group, const char* variant,
                             const std::string& title) {
-  const Array importance = group.variable("importance").values.part(variant),
-              measured = group.variable("loss_increase").values.part(0);
-  const std::size_t n_head = importance.shape[1];
-  std::vector<double> sizes;
-  for (const double value : measured.values) sizes.push_back(std::abs(value));
-  std::sort(sizes.rbegin(), sizes.rend());
-  const double named_from = sizes[std::min<std::size_t>(5, sizes.size() - 1)];
-  Series heads;
-  heads.label = "heads, 95 % interval";
-  heads.style = Series::Style::points;
-  const Variable& increase = group.variable("loss_increase");
+  const std::size_t place = group.dimension("variant").place_of(variant).value();
+  const Array importance = group.values("importance").part(place),
+              measured = group.values("loss_increase").part(0);
+  Series heads = Series::points("heads, 95 % interval");
   for (std::size_t head_index = 0; head_index < importance.size(); ++head_index) {
-    heads.add(importance.values[head_index], increase.estimate(head_index));
-    const bool named = std::abs(measured.values[head_index]) >= named_from;
-    heads.point_labels.push_back(named ? HeadIndex::of(head_index, n_head).text() : "");
+    heads.add(importance.values[head_index], group.variable("loss_increase").estimate(head_index));
   }
-  const double rho = group.variable("importance_correlation").values(variant);
-  return {
-      title + ": ρ = " + (rho < 0 ? "−" : "") + decimals(std::abs(rho), 2), {std::move(heads)}, {}};
+  heads.point_labels = furthest_names(measured.values, measured.shape[1], 6);
+  const double rho = group.values("importance_correlation")(place);
+  return {title + ": ρ = " + (rho < 0 ? "−" : "") + decimals(std::abs(rho), 2), {std::move(heads)}};
 }
 
 Figure importance_figure(const ResultsGroup& group) {
-  Chart chart;
-  chart.x_title = "importance (nats per token)";
-  chart.y_title = "measured loss increase (nats per token)";
-  chart.own_axes = true;
-  const std::vector<std::string>& variants = group.dimensions.at("variant").text;
-  const auto variant = [&](const char* name) {
-    return static_cast<std::size_t>(std::ranges::find(variants, name) - variants.begin());
-  };
-  chart.panels.push_back(importance_panel(group, variant("per_example"), "absolute, per example"));
-  ChartPanel prediction = importance_panel(group, variant("signed"), "signed, the prediction");
+  const ChartPanel absolute = importance_panel(group, "per_example", "absolute, per example");
+  ChartPanel prediction = importance_panel(group, "signed", "signed, the prediction");
   const auto [least, most] = std::ranges::minmax(prediction.series.front().x);
-  Series exact;
-  exact.label = "exact prediction";
-  exact.colour = grey_series;
-  exact.x = exact.y = {least, most};
-  prediction.series.insert(prediction.series.begin(), std::move(exact));
-  chart.panels.push_back(std::move(prediction));
+  prediction.series.insert(
+      prediction.series.begin(),
+      {.label = "exact prediction", .x = {least, most}, .y = {least, most}, .colour = grey_series});
   return {.name = "michel2019_importance",
           .group = group.name,
           .title = "First-order importance against ablation",
@@ -170,7 +145,10 @@ Figure importance_figure(const ResultsGroup& group) {
               "gradient predicts. ρ: Spearman's rank correlation. The six heads furthest out are "
               "named.",
           .source = michel,
-          .content = std::move(chart)};
+          .content = Chart{.panels = {absolute, prediction},
+                           .x_title = "importance (nats per token)",
+                           .y_title = "measured loss increase (nats per token)",
+                           .own_axes = true}};
 }
 
 }  // namespace

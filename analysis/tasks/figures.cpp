@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/label_text.hpp"
+#include "head_figures.hpp"
 #include "headscope/figure.hpp"
 #include "report_text.hpp"
 #include "tasks/results.hpp"
@@ -17,12 +18,12 @@ const char* const first_tasks =
     " The first tasks that some head changes, at most 12 and in whole rows.";
 
 std::string head_name(const ResultsGroup& group, std::size_t head_index) {
-  return head_text(head_index, group.dimensions.at("head").size());
+  return head_text(head_index, group.dimension("head").size());
 }
 
 /// Tasks whose margin changes significantly without some head.
 std::vector<std::size_t> tasks_with_heads(const ResultsGroup& group) {
-  const Array q = group.variable("margin_change_q").values.part(0);
+  const Array q = group.values("margin_change_q").part(0);
   std::vector<std::size_t> found;
   for (std::size_t task = 0; task < q.shape[0]; ++task) {
     if (std::ranges::any_of(q.part(task).values, [](double each) { return each < significant_q; }))
@@ -40,23 +41,22 @@ std::vector<std::size_t> shown_tasks(const ResultsGroup& group) {
 
 Figure heads_figure(const ResultsGroup& group) {
   constexpr std::size_t most_named = 40;  // of more heads, the first of each layer
-  const Array change = group.variable("margin_change").values.part(0),
-              q = group.variable("margin_change_q").values.part(0);
+  const Array change = group.values("margin_change").part(0),
+              q = group.values("margin_change_q").part(0);
   const std::vector<std::size_t> tasks = tasks_with_heads(group);
   const std::size_t n_head_total = change.size() / change.shape[0];
-  Heatmap map;
-  map.row_title = "task";
-  map.column_title = "head";
-  map.value_title = "margin change (of the task's largest)";
-  map.scale = ColourScale::diverging;
+  Heatmap map{.row_title = "task",
+              .column_title = "head",
+              .value_title = "margin change (of the task's largest)",
+              .scale = ColourScale::diverging};
   for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
     const bool named =
-        n_head_total <= most_named || head_index % group.dimensions.at("head").size() == 0;
+        n_head_total <= most_named || head_index % group.dimension("head").size() == 0;
     map.column_labels.push_back(named ? head_name(group, head_index) : "");
   }
   HeatmapPanel panel{"", Array({tasks.size(), n_head_total}), Array({tasks.size(), n_head_total})};
   for (std::size_t row = 0; row < tasks.size(); ++row) {
-    map.row_labels.push_back(spaced(group.dimensions.at("task").text[tasks[row]]));
+    map.row_labels.push_back(task_name(group, tasks[row]));
     const std::vector<double> changes = change.part(tasks[row]).values,
                               q_values = q.part(tasks[row]).values;
     double most = 0;
@@ -84,19 +84,16 @@ Figure carriers_figure(const ResultsGroup& group) {
   const Variable& change = group.variable("margin_change");
   const std::size_t n_task = change.values.shape[1],
                     n_head_total = change.values.size() / 2 / n_task;
-  Chart chart;
-  chart.x_title = "head, by margin lost";
-  chart.y_title = "margin lost (nats per pair)";
-  chart.own_axes = true;
-  for (std::size_t i = 1; i <= most_heads; ++i) chart.x_labels.push_back(std::to_string(i));
+  std::vector<std::string> places;
+  for (std::size_t i = 1; i <= most_heads; ++i) places.push_back(std::to_string(i));
+  std::vector<ChartPanel> panels;
   for (const std::size_t task : shown_tasks(group)) {
     std::vector<std::size_t> order(n_head_total);
     std::iota(order.begin(), order.end(), task * n_head_total);
     std::erase_if(order, [&](std::size_t i) { return std::isnan(change.values.values[i]); });
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return change.values.values[i]; });
     order.resize(std::min(most_heads, order.size()));
-    Series heads;
-    heads.style = Series::Style::points;
+    Series heads = Series::points();
     for (const std::size_t i : order) {
       const Estimate change_of_head = change.estimate(i);
       heads.add(static_cast<double>(heads.x.size()),
@@ -104,8 +101,7 @@ Figure carriers_figure(const ResultsGroup& group) {
       heads.point_labels.push_back(head_name(group, i % n_head_total));
     }
     heads.keep_intervals_of_all();
-    chart.panels.push_back(
-        {spaced(group.dimensions.at("task").text[task]), {std::move(heads)}, {}});
+    panels.push_back({task_name(group, task), {std::move(heads)}});
   }
   return {.name = "tasks_best_heads",
           .group = group.name,
@@ -114,46 +110,33 @@ Figure carriers_figure(const ResultsGroup& group) {
                                  "margin, with 95 % intervals over resampled pairs.") +
                      first_tasks,
           .source = "Warstadt et al. 2020; Michel et al. 2019",
-          .content = std::move(chart)};
+          .content = Chart{.panels = std::move(panels),
+                           .x_title = "head, by margin lost",
+                           .y_title = "margin lost (nats per pair)",
+                           .x_labels = places,
+                           .own_axes = true}};
 }
 
 /// A head per point; the ones furthest out along y are named.
 Series head_points(const ResultsGroup& group, const std::vector<double>& x,
                    const std::vector<double>& y) {
-  std::vector<double> sizes(y.size());
-  std::ranges::transform(y, sizes.begin(),
-                         [](double value) { return std::isnan(value) ? 0 : std::abs(value); });
-  std::ranges::sort(sizes, std::greater());
-  const double named_from = sizes[std::min<std::size_t>(2, sizes.size() - 1)];
-  Series heads;
-  heads.label = "heads";
-  heads.style = Series::Style::points;
+  Series heads = Series::points("heads");
   heads.x = x;
   heads.y = y;
-  for (std::size_t head_index = 0; head_index < y.size(); ++head_index) {
-    heads.point_labels.push_back(
-        std::abs(y[head_index]) >= named_from ? head_name(group, head_index) : "");
-  }
+  heads.point_labels = furthest_names(y, group.dimension("head").size(), 3);
   return heads;
 }
 
 std::vector<double> margin_lost(const ResultsGroup& group, std::size_t task) {
-  std::vector<double> lost = group.variable("margin_change").values.part(0).part(task).values;
-  for (double& value : lost) value = -value;
-  return lost;
+  return group.values("margin_change").part(0).part(task).mapped(std::negate()).values;
 }
 
 Figure direct_figure(const ResultsGroup& group) {
-  Chart chart;
-  chart.x_title = "direct effect (logits)";
-  chart.y_title = "margin lost (nats per pair)";
-  chart.own_axes = true;
+  std::vector<ChartPanel> panels;
   for (const std::size_t task : shown_tasks(group)) {
-    chart.panels.push_back(
-        {spaced(group.dimensions.at("task").text[task]),
-         {head_points(group, group.variable("direct_effect").values.part(task).values,
-                      margin_lost(group, task))},
-         {}});
+    panels.push_back({task_name(group, task),
+                      {head_points(group, group.values("direct_effect").part(task).values,
+                                   margin_lost(group, task))}});
   }
   return {.name = "tasks_direct_total",
           .group = group.name,
@@ -167,7 +150,10 @@ Figure direct_figure(const ResultsGroup& group) {
                   "heads furthest from 0 are named.") +
               first_tasks,
           .source = "Elhage et al. 2021",
-          .content = std::move(chart)};
+          .content = Chart{.panels = std::move(panels),
+                           .x_title = "direct effect (logits)",
+                           .y_title = "margin lost (nats per pair)",
+                           .own_axes = true}};
 }
 
 /// Nothing unless the classification has a task's relation.
@@ -175,16 +161,12 @@ std::optional<Figure> looks_does_figure(const ResultsGroup& group, const Results
   if (!results.has("classification")) return std::nullopt;
   const ResultsGroup& classification = results.group("classification");
   if (!classification.has("relation_accuracy")) return std::nullopt;
-  const std::vector<std::string>& relations = classification.dimensions.at("relation").text;
-  Chart chart;
-  chart.x_title = "relation accuracy";
-  chart.y_title = "margin lost (nats per pair)";
-  for (std::size_t task = 0; task < group.dimensions.at("task").size(); ++task) {
+  std::vector<ChartPanel> panels;
+  for (std::size_t task = 0; task < group.dimension("task").size(); ++task) {
     const std::string& name = group.variable("relation").text[task];
-    const auto found = std::ranges::find(relations, name);
-    if (found == relations.end() || chart.panels.size() == most_panels) continue;
-    const Array accuracy = classification.variable("relation_accuracy")
-                               .values.part(static_cast<std::size_t>(found - relations.begin()));
+    const std::optional<std::size_t> relation = classification.dimension("relation").place_of(name);
+    if (!relation || panels.size() == most_panels) continue;
+    const Array accuracy = classification.values("relation_accuracy").part(*relation);
     std::vector<double> best = accuracy.part(0).values;
     for (std::size_t direction = 1; direction < accuracy.shape[0]; ++direction) {
       const std::vector<double> other = accuracy.part(direction).values;
@@ -192,12 +174,11 @@ std::optional<Figure> looks_does_figure(const ResultsGroup& group, const Results
         best[head_index] = std::fmax(best[head_index], other[head_index]);
       }
     }
-    chart.panels.push_back({spaced(group.dimensions.at("task").text[task]) + " (" + name + ")",
-                            {head_points(group, best, margin_lost(group, task))},
-                            {}});
+    panels.push_back({task_name(group, task) + " (" + name + ")",
+                      {head_points(group, best, margin_lost(group, task))}});
   }
-  if (chart.panels.empty()) return std::nullopt;
-  chart.panels.resize(panels_in_whole_rows(chart.panels.size()));
+  if (panels.empty()) return std::nullopt;
+  panels.resize(panels_in_whole_rows(panels.size()));
   return Figure{.name = "tasks_looks_does",
                 .group = group.name,
                 .title = "Where a head looks against what it does",
@@ -208,7 +189,9 @@ std::optional<Figure> looks_does_figure(const ResultsGroup& group, const Results
                     "to zero. The three heads furthest from 0 are named. The first tasks "
                     "that name a relation, at most 12 and in whole rows.",
                 .source = "Clark et al. 2019; Warstadt et al. 2020",
-                .content = std::move(chart)};
+                .content = Chart{.panels = std::move(panels),
+                                 .x_title = "relation accuracy",
+                                 .y_title = "margin lost (nats per pair)"}};
 }
 
 }  // namespace

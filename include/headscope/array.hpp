@@ -32,6 +32,16 @@ struct Array {
   /// A copy of slice `index` along the first axis: of a layer x head x query array, one layer's
   /// head x query. @throws ShapeError if there is no axis or `index` is out of range.
   Array part(std::size_t index) const;
+  /// A copy of slice `index` along the last axis: of a layer x head x offset array, layer x head.
+  /// @throws ShapeError likewise.
+  Array at_last(std::size_t index) const;
+  /// A copy with each value replaced by what a function makes of the value.
+  template <typename Of>
+  Array mapped(const Of& of) const {
+    Array result = *this;
+    for (double& value : result.values) value = of(value);
+    return result;
+  }
   /// The sum of the slices along the first axis, each times its weight; those of weight 0 are left
   /// out, whatever they hold. @throws ShapeError if there is not a weight for each.
   Array weighted_sum(std::span<const std::uint32_t> weights) const;

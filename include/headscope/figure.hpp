@@ -26,21 +26,23 @@ struct HeatmapPanel {
 
 /// One or more heat maps with a common colour scale.
 struct Heatmap {
-  std::vector<HeatmapPanel> panels;
-  std::string row_title, column_title, value_title;    ///< with units
-  std::vector<std::string> row_labels, column_labels;  ///< empty: numbered from 0
+  std::vector<HeatmapPanel> panels = {};
+  std::string row_title = {}, column_title = {}, value_title = {};  ///< with units
+  std::vector<std::string> row_labels = {}, column_labels = {};     ///< empty: numbered from 0
   ColourScale scale = ColourScale::sequential;
-  double centre = 0;                    ///< diverging only
-  std::optional<double> low, high;      ///< limits of the colour scale; from the data when absent
-  std::vector<std::string> categories;  ///< categorical only
-  bool heads = false;                   ///< a cell per head: layers down, heads across
+  double centre = 0;                          ///< diverging only
+  std::optional<double> low = {}, high = {};  ///< limits of the colour scale; absent: of the data
+  std::vector<std::string> categories = {};   ///< categorical only
+  bool heads = false;                         ///< a cell per head: layers down, heads across
   std::size_t group = 0;  ///< a line follows each group of so many rows and columns, for example
                           ///< each layer; 0: no lines
 };
 
 /// Heat maps of a value by head: layers down, heads across.
 /// @param panels  layer x head.
-Heatmap head_map(std::string value_title, std::vector<HeatmapPanel> panels);
+/// @param low     of the colour scale; from the data when absent.
+Heatmap head_map(std::string value_title, std::vector<HeatmapPanel> panels,
+                 std::optional<double> low = {});
 
 /// A pattern's first tokens, query x key, without the keys after a query: these are empty.
 Array causal_part(const Array& pattern, std::size_t n_token);
@@ -57,20 +59,25 @@ struct Series {
     bars,
     spans,  ///< only the intervals, as bars between two kinds of points
   };
-  std::string label;
-  std::vector<double> x, y;
-  std::vector<double> low, high;  ///< interval around y; empty: none
+  std::string label = {};
+  std::vector<double> x = {}, y = {};
+  std::vector<double> low = {}, high = {};  ///< interval around y; empty: none
   Style style = Style::line;
-  std::vector<std::string> point_labels;  ///< beside each point; empty: none
+  std::vector<std::string> point_labels = {};  ///< beside each point; empty: none
   /// Index in the palette or `no_colour`, to give a name one colour in several figures; default:
   /// order of first use.
-  std::optional<std::size_t> colour;
+  std::optional<std::size_t> colour = {};
   double shift = 0;  ///< along x as drawn, so that several series of points stay apart
 
   /// A line through values at 0, 1, ...
   static Series line(std::string label, const std::vector<double>& y);
   /// The same of `n` values of a variable from `first` on, row-major, with their intervals.
   static Series line(std::string label, const Variable& variable, std::size_t first, std::size_t n);
+  /// Points, none yet.
+  static Series points(std::string label = {}, std::optional<std::size_t> colour = {});
+  /// Points at 0, 1, ..., those of each layer above its number.
+  /// @param by_layer  layer x value; NaN gives no point.
+  static Series points(std::string label, const Array& by_layer);
 
   /// Adds a point at an x.
   void add(double at, double value);
@@ -86,23 +93,28 @@ struct ReferenceLine {
 };
 
 struct ChartPanel {
-  std::string title;
-  std::vector<Series> series;
-  std::vector<ReferenceLine> reference_lines;
+  std::string title = {};
+  std::vector<Series> series = {};
+  std::vector<ReferenceLine> reference_lines = {};
 };
 
 /// Lines, points or bars, in one or several panels.
 struct Chart {
-  std::vector<ChartPanel> panels;
-  std::string x_title, y_title;       ///< with units
-  std::vector<std::string> x_labels;  ///< for bars: one per whole-number x
-  std::optional<double> y_low, y_high;
+  std::vector<ChartPanel> panels = {};
+  std::string x_title = {}, y_title = {};  ///< with units
+  std::vector<std::string> x_labels = {};  ///< for bars: one per whole-number x
+  std::optional<double> y_low = {}, y_high = {};
   bool log_x = false, log_y = false;
   bool own_axes = false;  ///< each panel has the range of its own series
   bool equal = false;     ///< one unit is as long along x as along y
   bool horizontal =
       false;  ///< x runs down with its labels, y across; for points and spans, without point labels
 };
+
+/// A row for each label, with points and spans across, the first row at the top.
+/// @param series  x is the row's number; a series without points is left out.
+Chart rows_chart(std::string row_title, std::string value_title, std::vector<std::string> rows,
+                 std::vector<Series> series, std::vector<ReferenceLine> lines = {});
 
 /// The largest number of a chart's panels, at most `count`, that fills whole rows.
 std::size_t panels_in_whole_rows(std::size_t count);

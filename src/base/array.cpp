@@ -38,6 +38,16 @@ Array Array::part(std::size_t index) const {
                                     begin + static_cast<std::ptrdiff_t>(values.size() / shape[0]))};
 }
 
+Array Array::at_last(std::size_t index) const {
+  if (shape.empty() || index >= shape.back()) {
+    throw ShapeError("slice " + std::to_string(index) + " of an array: expected one of its last " +
+                     "axis, got shape " + shape_text(shape));
+  }
+  Array slice(Shape(shape.begin(), shape.end() - 1));
+  for (std::size_t i = 0; i < slice.size(); ++i) slice.values[i] = values[i * shape.back() + index];
+  return slice;
+}
+
 Array Array::weighted_sum(std::span<const std::uint32_t> weights) const {
   if (shape.empty() || shape[0] != weights.size()) {
     throw ShapeError("weighted sum of an array of shape " + shape_text(shape) + ": got " +

@@ -76,18 +76,12 @@ Places places_of(const ResultsGroup& group) {
 
 Figure measure_figure(const ResultsGroup& group, const Variable& variable) {
   const Places places = places_of(group);
-  Chart chart;
-  chart.x_title = places.title;
-  chart.x_labels = places.labels;
-  chart.log_x = places.log;
-  chart.y_title = with_units(measure_title(variable.name), variable.units);
   ChartPanel panel;
   std::size_t colour = 0;  // by place among all labels: types have those of the report
   for (const ComparedSlice& slice : compared_slices(group, variable)) {
-    Series series;
-    series.colour = colour++;
-    series.label = in_words(slice.label, "");
-    series.style = places.distinct ? Series::Style::line : Series::Style::points;
+    Series series{.label = in_words(slice.label, ""),
+                  .style = places.distinct ? Series::Style::line : Series::Style::points,
+                  .colour = colour++};
     bool is_all_zero = true;
     for (std::size_t run = 0; run < slice.at.size(); ++run) {
       const Estimate estimate = variable.estimate(slice.at[run][0]);
@@ -100,7 +94,6 @@ Figure measure_figure(const ResultsGroup& group, const Variable& variable) {
     }
     if (!is_all_zero || variable.dimensions.size() == 1) panel.series.push_back(std::move(series));
   }
-  chart.panels.push_back(std::move(panel));
   return {.name = file_stem(variable.name),
           .group = group.name,
           .title = measure_title(variable.name),
@@ -109,7 +102,11 @@ Figure measure_figure(const ResultsGroup& group, const Variable& variable) {
               (variable.interval ? ", with 95 % intervals (" + variable.interval->resampling + ")."
                                  : "."),
           .source = variable.references,
-          .content = std::move(chart)};
+          .content = Chart{.panels = {panel},
+                           .x_title = places.title,
+                           .y_title = with_units(measure_title(variable.name), variable.units),
+                           .x_labels = places.labels,
+                           .log_x = places.log}};
 }
 
 /// A share or a correlation for each variable of the head panel (rows) and run (columns).
@@ -161,14 +158,11 @@ void add_by_variable(const ResultsGroup& group, const std::vector<ScoreSection>&
   ByVariable correlations =
       by_variable(group, scores, "_rank_correlation",
                   [](const Variable& variable, std::size_t, const std::vector<std::size_t>& at) {
-                    return variable.values.values[at[0]];
+                    return variable.estimate(at[0]).value;
                   });
   if (!correlations.names.empty()) {
-    Heatmap map;
-    map.scale = ColourScale::diverging;
-    map.low = -1;
-    map.high = 1;
-    map.value_title = "rank correlation";
+    Heatmap map{
+        .value_title = "rank correlation", .scale = ColourScale::diverging, .low = -1, .high = 1};
     figures.push_back(
         by_variable_figure(group, std::move(correlations), std::move(map), "rank_correlation",
                            "Does the order of heads stay?",
@@ -188,10 +182,7 @@ void add_by_variable(const ResultsGroup& group, const std::vector<ScoreSection>&
         return n_changed / n;
       });
   if (!shares.names.empty()) {
-    Heatmap map;
-    map.low = 0;
-    map.high = 1;
-    map.value_title = "share of heads";
+    Heatmap map{.value_title = "share of heads", .low = 0, .high = 1};
     figures.push_back(by_variable_figure(
         group, std::move(shares), std::move(map), "changed", "How many heads changed?",
         "Share of heads, without removed ones, whose 95 % interval lies apart from that in the "
@@ -223,11 +214,8 @@ void add_types(const ResultsGroup& group, std::vector<Figure>& figures) {
     }
     if (n > 0) present.push_back(type);
   }
-  Heatmap map;
-  map.row_title = "type in " + runs[0];
-  map.column_title = "type";
-  map.value_title = "heads";
-  map.low = 0;
+  Heatmap map{
+      .row_title = "type in " + runs[0], .column_title = "type", .value_title = "heads", .low = 0};
   for (const std::size_t type : present) map.row_labels.push_back(in_words(types[type], ""));
   map.column_labels = map.row_labels;
   for (std::size_t run = 1; run < n_shown; ++run) {

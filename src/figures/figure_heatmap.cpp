@@ -291,14 +291,14 @@ FigureScript heatmap_script(const Figure& figure, const Heatmap& heatmap) {
   return {script.text(), data, page, x, y};
 }
 
-Heatmap head_map(std::string value_title, std::vector<HeatmapPanel> panels) {
-  Heatmap map;
-  map.panels = std::move(panels);
-  map.row_title = "layer";
-  map.column_title = "head";
-  map.value_title = std::move(value_title);
-  map.heads = true;
-  return map;
+Heatmap head_map(std::string value_title, std::vector<HeatmapPanel> panels,
+                 std::optional<double> low) {
+  return {.panels = std::move(panels),
+          .row_title = "layer",
+          .column_title = "head",
+          .value_title = std::move(value_title),
+          .low = low,
+          .heads = true};
 }
 
 Array causal_part(const Array& pattern, std::size_t n_token) {

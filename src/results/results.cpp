@@ -126,6 +126,12 @@ std::string Dimension::label(std::size_t i, int digits) const {
   return text.empty() ? number_text(values[i], digits) : text[i];
 }
 
+std::optional<std::size_t> Dimension::place_of(const std::string& label) const {
+  const auto found = std::ranges::find(text, label);
+  if (found == text.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - text.begin());
+}
+
 DimensionNames::DimensionNames(const char* words) {
   std::istringstream stream(words);
   for (std::string word; stream >> word;) push_back(word);

@@ -22,6 +22,20 @@ TEST(Array, APartIsWhatItsFirstIndexLeaves) {
   EXPECT_THAT(part.part(0).part(2).values, ElementsAre(8)) << "down to a single number";
 }
 
+TEST(Array, ASliceOfTheLastAxisIsWhatItsLastIndexLeaves) {
+  const Array values({2, 3}, {0, 1, 2, 10, 11, 12});
+  EXPECT_THAT(values.at_last(1).shape, ElementsAre(2));
+  EXPECT_THAT(values.at_last(1).values, ElementsAre(1, 11));
+  EXPECT_THROW(values.at_last(3), ShapeError);
+  EXPECT_THROW(Array(Shape{}, 1.0).at_last(0), ShapeError);
+}
+
+TEST(Array, IsMappedValueByValue) {
+  const Array doubled = Array({1, 2}, {1, 2}).mapped([](double value) { return 2 * value; });
+  EXPECT_THAT(doubled.shape, ElementsAre(1, 2));
+  EXPECT_THAT(doubled.values, ElementsAre(2, 4));
+}
+
 TEST(Array, HasOnlyThePartsOfItsFirstAxis) {
   EXPECT_THROW(Array({2, 3}).part(2), ShapeError);
   EXPECT_THROW(Array({0, 3}).part(0), ShapeError);

@@ -441,6 +441,23 @@ TEST_F(Figures, AMapTellsWhereItsPanelsLie) {
   EXPECT_NE(drawn.panels[0].bottom(), drawn.panels[1].bottom());
 }
 
+TEST(Series, PointsOfLayersLeaveOutMissingValues) {
+  const Series points = Series::points("heads", Array({2, 2}, {1, nan, 3, 4}));
+  EXPECT_EQ(points.style, Series::Style::points);
+  EXPECT_THAT(points.x, testing::ElementsAre(0, 1, 1));
+  EXPECT_THAT(points.y, testing::ElementsAre(1, 3, 4));
+}
+
+TEST(RowsChart, LeavesOutSeriesWithoutPoints) {
+  Series heads = Series::points("heads", 2);
+  heads.add(0, 0.5);
+  const Chart chart = rows_chart("head", "share", {"L0H0"}, {Series::points("none"), heads});
+  EXPECT_TRUE(chart.horizontal);
+  ASSERT_EQ(chart.panels.at(0).series.size(), 1u);
+  EXPECT_EQ(chart.panels[0].series[0].label, "heads");
+  EXPECT_EQ(chart.panels[0].series[0].colour, 2u);
+}
+
 TEST(LabelPlacer, KeepsLabelsOffPointsAndOneAnother) {
   LabelPlacer placer({0, 0, 100, 100});
   std::vector<Rectangle> taken;

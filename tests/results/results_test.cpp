@@ -342,6 +342,12 @@ TEST(VariableTable, FillsInWhatARunKnows) {
   EXPECT_EQ(message_of([&] { variables["loss"]; }), "variable loss is not declared");
 }
 
+TEST(Dimension, FindsALabelInWords) {
+  EXPECT_EQ(Dimension::labels("task", {"a", "b"}).place_of("b"), 1u);
+  EXPECT_EQ(Dimension::labels("task", {"a", "b"}).place_of("c"), std::nullopt);
+  EXPECT_EQ(Dimension::count("layer", 2).place_of("0"), std::nullopt);
+}
+
 TEST(Tables, AreLongWithAColumnPerDimensionAndTheInterval) {
   const test::TemporaryDirectory folder;
   ResultsGroup group = small_group();

@@ -4,6 +4,7 @@
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
 #include "classification/explained/explained.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -23,9 +24,9 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
   const std::vector<double>& verdicts = group.values("explained_verdict").values;
   const auto verdict = [&](std::size_t i) { return static_cast<LabelVerdict>(verdicts[i]); };
   const Variable &share = group.variable("explained"),
-                 &control = group.variable("explained_control"),
-                 &increase = group.variable("mean_ablation_increase");
-  const std::size_t n_head_total = increase.values.size(), n_head = increase.values.shape[1];
+                 &control = group.variable("explained_control");
+  const Array& increase = group.values("mean_ablation_increase");
+  const std::size_t n_head_total = increase.size();
   std::vector<std::size_t> order;  // of labels that were measured
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     if (verdict(i) != not_measured) order.push_back(i);
@@ -33,39 +34,26 @@ std::optional<Figure> labels_explained_figure(const ResultsGroup& group) {
   if (order.empty()) return std::nullopt;
   const std::size_t n_measured = order.size();
   std::ranges::stable_sort(order, std::ranges::greater(),
-                           [&](std::size_t i) { return increase.values.values[i % n_head_total]; });
+                           [&](std::size_t i) { return increase.values[i % n_head_total]; });
   order.resize(std::min(most_labels_drawn, n_measured));
 
-  Series of_explained, of_unexplained, controls;
-  of_explained.label = "explained";
-  of_unexplained.label = "unexplained";
-  controls.label = "another type's place";
-  for (Series* const series : {&of_explained, &of_unexplained, &controls}) {
-    series->style = Series::Style::points;
-  }
-  of_explained.colour = 0;
-  of_unexplained.colour = 5;
-  controls.colour = 1;
+  Series of_explained = Series::points("explained", 0);
+  Series of_unexplained = Series::points("unexplained", 5);
+  Series controls = Series::points("another type's place", 1);
   controls.shift = 0.25;
-  Chart chart;
-  const std::vector<std::string> types = spaced(group.dimensions.at("head_type").text);
+  std::vector<std::string> rows;
+  const std::vector<std::string> types = spaced(group.labels("head_type"));
   for (const std::size_t i : order) {
     const std::size_t head_index = i % n_head_total;
-    const double row = static_cast<double>(chart.x_labels.size());
+    const double row = static_cast<double>(rows.size());
     add_share(row, share.estimate(i), verdict(i) == explained ? of_explained : of_unexplained);
     add_share(row, control.estimate(i), controls);
-    chart.x_labels.push_back(HeadIndex::of(head_index, n_head).text() + "  " +
-                             types[i / n_head_total] + "  " +
-                             number_text(increase.values.values[head_index], 2));
+    rows.push_back(head_text(head_index, increase.shape[1]) + "  " + types[i / n_head_total] +
+                   "  " + number_text(increase.values[head_index], 2));
   }
-  ChartPanel panel;
-  for (Series* const series : {&of_explained, &of_unexplained, &controls}) {
-    if (!series->x.empty()) panel.series.push_back(std::move(*series));
-  }
-  chart.panels = {std::move(panel)};
-  chart.horizontal = true;
-  chart.x_title = "head, label, effect on the loss (nats)";
-  chart.y_title = "share of the head's effect that stays";
+  Chart chart =
+      rows_chart("head, label, effect on the loss (nats)", "share of the head's effect that stays",
+                 std::move(rows), {of_explained, of_unexplained, controls});
   chart.y_low = lowest_share;
   chart.y_high = 1.25;
   const std::string drawn = n_measured > order.size()

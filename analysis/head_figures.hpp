@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headscope/figure.hpp"
+
+/// Shared by the figures of several analyses.
+namespace headscope {
+
+/// Matrices of all pairs of heads, a panel each.
+struct PairMap {
+  /// Diverging, without titles and labels. Above 64 heads, of which cells would be too small to be
+  /// seen on a printed page, a cell is a pair of layers: of its pairs of heads, the value of the
+  /// largest size, with a dot where a named pair is; NaN where no pair has a value.
+  Heatmap map;
+  bool by_layer = false;
+  std::vector<std::string> named;  ///< by panel: `L3H0 to L5H1 0.31, L2H2 to L4H7 0.28`
+  std::string about;               ///< for the caption: what a cell is, if it is a pair of layers
+};
+
+/// @param panels     head_index x head_index; NaN: no value.
+/// @param symmetric  each pair is named once.
+/// @param n_named    pairs of a panel with the largest values by size.
+PairMap pair_map(std::vector<HeatmapPanel> panels, std::size_t n_head, bool symmetric,
+                 std::size_t n_named);
+
+/// By head, its name if its value is among the `most` largest by size; else empty.
+std::vector<std::string> furthest_names(const std::vector<double>& values, std::size_t n_head,
+                                        std::size_t most);
+
+}  // namespace headscope

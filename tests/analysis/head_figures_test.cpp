@@ -1,0 +1,46 @@
+#include "head_figures.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace headscope {
+namespace {
+
+using testing::ElementsAre;
+
+const double no_value = std::nan("");
+
+TEST(PairMap, HasACellForEachPairOfFewHeads) {
+  const Array values({2, 2}, {no_value, 0.25, no_value, no_value});
+  const PairMap pairs = pair_map({{"Q", values}}, 1, false, 3);
+  EXPECT_FALSE(pairs.by_layer);
+  EXPECT_EQ(pairs.map.group, 1u);
+  EXPECT_EQ(pairs.map.panels[0].values(0, 1), 0.25);
+  EXPECT_THAT(pairs.named, ElementsAre("L0H0 to L1H0 0.25"));
+  EXPECT_EQ(pairs.about, "");
+}
+
+TEST(PairMap, HasACellForEachPairOfLayersOfManyHeads) {
+  Array values({66, 66}, no_value);
+  values(0, 40) = values(40, 0) = 0.25;
+  values(1, 64) = values(64, 1) = -0.5;
+  const PairMap pairs = pair_map({{"", values}}, 33, true, 1);
+  EXPECT_TRUE(pairs.by_layer);
+  EXPECT_EQ(pairs.map.group, 0u);
+  const HeatmapPanel& panel = pairs.map.panels[0];
+  EXPECT_EQ(panel.values(0, 1), -0.5) << "the largest by size";
+  EXPECT_TRUE(std::isnan(panel.values(0, 0)));
+  EXPECT_THAT(panel.marked.values, ElementsAre(0, 1, 1, 0));
+  EXPECT_THAT(pairs.named, ElementsAre("L0H1 and L1H31 -0.50")) << "each pair once";
+}
+
+TEST(FurthestNames, AreOfTheLargestValuesBySize) {
+  EXPECT_THAT(furthest_names({0.1, -3, no_value, 2}, 2, 2), ElementsAre("", "L0H1", "", "L1H1"));
+  EXPECT_THAT(furthest_names({1, 1}, 2, 1), ElementsAre("L0H0", "L0H1")) << "ties";
+  EXPECT_THAT(furthest_names({1}, 1, 3), ElementsAre("L0H0"));
+}
+
+}  // namespace
+}  // namespace headscope
