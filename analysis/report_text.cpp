@@ -5,7 +5,7 @@
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
-#include "headscope/types.hpp"
+#include "base/text.hpp"
 
 namespace headscope {
 
@@ -15,6 +15,12 @@ std::optional<std::size_t> largest(const std::vector<double>& values) {
     if (!std::isnan(values[i]) && (!best || values[i] > values[*best])) best = i;
   }
   return best;
+}
+
+std::vector<double> finite_values(const std::vector<double>& values) {
+  std::vector<double> finite = values;
+  std::erase_if(finite, [](double value) { return !std::isfinite(value); });
+  return finite;
 }
 
 double mean_of_numbers(const std::vector<double>& values) {
@@ -29,6 +35,11 @@ double mean_of_numbers(const std::vector<double>& values) {
 
 std::string head_text(std::size_t head_index, std::size_t n_head) {
   return HeadIndex::of(head_index, n_head).text();
+}
+
+std::string head_list(const std::vector<Index>& head_indices, std::size_t n_head) {
+  return joined(head_indices, ", ",
+                [&](Index head_index) { return head_text(head_index, n_head); });
 }
 
 std::string task_name(const ResultsGroup& group, std::size_t task) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headscope/results.hpp"
+#include "headscope/types.hpp"
 
 /// Shared by the functions that write the analyses' sentences and figures.
 namespace headscope {
@@ -12,11 +13,17 @@ namespace headscope {
 /// Index of the largest number, the first on ties; nullopt if all are NaN.
 std::optional<std::size_t> largest(const std::vector<double>& values);
 
+/// Those of the values that are finite.
+std::vector<double> finite_values(const std::vector<double>& values);
+
 /// The mean of the values that are not NaN; NaN if there is none.
 double mean_of_numbers(const std::vector<double>& values);
 
 /// `L5H1` for head_index = layer * n_head + head.
 std::string head_text(std::size_t head_index, std::size_t n_head);
+
+/// `L0H1, L2H3`.
+std::string head_list(const std::vector<Index>& head_indices, std::size_t n_head);
 
 /// The name of a task, along the group's dimension `task`, in words.
 std::string task_name(const ResultsGroup& group, std::size_t task);

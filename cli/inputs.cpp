@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <ranges>
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
@@ -13,12 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string list_text(const std::vector<std::string>& names) {
-  constexpr std::size_t most = 8;
-  std::string text = joined(names | std::views::take(most), ", ");
-  if (names.size() > most) text += " and " + std::to_string(names.size() - most) + " more";
-  return text;
-}
+constexpr std::size_t most_listed = 8;  // files of a folder
 
 }  // namespace
 
@@ -55,8 +49,8 @@ std::optional<Tokenizer> open_tokenizer(const std::string& folder, const Model& 
 }
 
 std::string corpus_folder_text(const CorpusFolder& folder) {
-  std::string text = folder.path + ": reads " + list_text(folder.taken);
-  if (!folder.left.empty()) text += "; leaves " + list_text(folder.left);
+  std::string text = folder.path + ": reads " + first_joined(folder.taken, most_listed);
+  if (!folder.left.empty()) text += "; leaves " + first_joined(folder.left, most_listed);
   return text;
 }
 

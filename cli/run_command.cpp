@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <iostream>
 
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "commands.hpp"
 #include "run_setup.hpp"
@@ -81,14 +83,11 @@ class RunCommand : public Command {
 
   void check_shard(const RunSetup& setup) const {
     if (run_.files.n_shard == 1) return;
-    std::string names;
-    for (const RegisteredAnalysis* analysis : setup.analyses()) {
-      if (!analysis->info.passes.empty()) return;
-      names += (names.empty() ? "" : ",") + analysis->info.name;
-    }
+    const auto reads = [](const RegisteredAnalysis* each) { return !each->info.passes.empty(); };
+    if (std::ranges::any_of(setup.analyses(), reads)) return;
     throw UsageError(
         "--shard: expected an analysis of text, whose documents or pairs it shares out, got " +
-        names);
+        joined(setup.analyses(), ",", [](const auto* each) { return each->info.name; }));
   }
 
   void say_if_finished(const ShardRun& shard, Progress& progress) const {

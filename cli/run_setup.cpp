@@ -145,13 +145,13 @@ std::vector<std::string> RunSetup::notes() const {
     notes.push_back(count_text(static_cast<std::uint64_t>(threads.count), "thread") + ": " +
                     threads.reason);
   }
-  std::string left;
+  std::vector<std::string> left;
   for (const RegisteredAnalysis& analysis : analysis_registry()) {
     if (std::find(analyses_.begin(), analyses_.end(), &analysis) != analyses_.end()) continue;
-    left += (left.empty() ? "" : ", ") + analysis.info.name;
+    left.push_back(analysis.info.name);
   }
   if (options_.analyses.empty() && !left.empty()) {
-    notes.push_back("leaves out " + left + ": " +
+    notes.push_back("leaves out " + joined(left, ", ") + ": " +
                     (corpus_paths_.empty() ? "there is no --corpus"
                                            : model_.path + " holds attention weights only"));
   }

@@ -7,6 +7,7 @@
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "report_text.hpp"
 
@@ -88,12 +89,9 @@ std::string pushing_heads(const std::vector<double>& effects, double sign, std::
                 [&](std::size_t head_index) { return !(sign * effects[head_index] >= 0.005); });
   std::ranges::stable_sort(head_indices, std::greater<>(),
                            [&](std::size_t head_index) { return sign * effects[head_index]; });
-  std::string list;
-  for (std::size_t i = 0; i < std::min(n_listed, head_indices.size()); ++i) {
-    list += (i == 0 ? "" : ", ") + head_text(head_indices[i], n_head) + " " +
-            signed_text(effects[head_indices[i]]);
-  }
-  return list;
+  return joined(head_indices | std::views::take(n_listed), ", ", [&](std::size_t head_index) {
+    return head_text(head_index, n_head) + " " + signed_text(effects[head_index]);
+  });
 }
 
 }  // namespace
@@ -161,8 +159,8 @@ void add_next_tokens(const Statistics& statistics, const Tokenizer& tokenizer,
 
 void describe_next_tokens(const ResultsGroup& group, Description& description) {
   const std::vector<std::string>& text = group.variable(text_variable).text;
-  const Array& probability = group.variable(probability_row).values;
-  const Array& effect = group.variable(effect_row).values;
+  const Array& probability = group.values(probability_row);
+  const Array& effect = group.values(effect_row);
   const std::size_t first = text.size() - NextTokens::n_candidate, chosen = text.size() - 1,
                     n_head_total = effect.size() / text.size();
   std::string list;

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
 #include "attend/next_tokens.hpp"
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "report_text.hpp"
 #include "scores/sums.hpp"
@@ -85,25 +87,20 @@ std::vector<std::size_t> by_value(const std::vector<double>& values) {
 
 /// `L0H3 0.92, L1H5 0.61 and 3 more`; of none from `least_named` on, the first.
 std::string leading_heads(const Array& values) {
-  const std::vector<std::size_t> head_indices = by_value(values.values);
+  std::vector<std::size_t> head_indices = by_value(values.values);
   if (head_indices.empty()) return "";
   const auto text = [&](std::size_t head_index) {
     return head_text(head_index, values.shape[1]) + " " + decimals(values.values[head_index], 2);
   };
-  const auto n_named =
-      static_cast<std::size_t>(std::ranges::count_if(head_indices, [&](std::size_t head_index) {
-        return values.values[head_index] >= least_named;
-      }));
-  if (n_named == 0) {
+  const auto is_named = [&](std::size_t head_index) {
+    return values.values[head_index] >= least_named;
+  };
+  if (!is_named(head_indices.front())) {
     return "no head reaches " + decimals(least_named, 1) + "; most is " +
            text(head_indices.front());
   }
-  std::string list;
-  for (std::size_t i = 0; i < std::min(n_named, most_named); ++i) {
-    list += (i == 0 ? "" : ", ") + text(head_indices[i]);
-  }
-  if (n_named > most_named) list += " and " + std::to_string(n_named - most_named) + " more";
-  return list;
+  std::erase_if(head_indices, std::not_fn(is_named));
+  return first_joined(head_indices, most_named, text);
 }
 
 std::string in_quotes(const std::string& label) {
@@ -113,21 +110,17 @@ std::string in_quotes(const std::string& label) {
 /// `L2H4 to “sat” (3) 0.91, L3H1 to “cat” (2) 0.80`.
 std::string leading_keys(const Array& weights, const Array& keys,
                          const std::vector<std::string>& labels) {
-  std::string list;
-  const std::vector<std::size_t> head_indices = by_value(weights.values);
-  for (std::size_t i = 0; i < std::min(head_indices.size(), most_named); ++i) {
-    const auto key = static_cast<std::size_t>(keys.values[head_indices[i]]);
-    list += (i == 0 ? "" : ", ") + head_text(head_indices[i], weights.shape[1]) + " to " +
-            in_quotes(labels.at(key)) + " (" + std::to_string(key) + ") " +
-            decimals(weights.values[head_indices[i]], 2);
-  }
-  return list;
+  const auto text = [&](std::size_t head_index) {
+    const auto key = static_cast<std::size_t>(keys.values[head_index]);
+    return head_text(head_index, weights.shape[1]) + " to " + in_quotes(labels.at(key)) + " (" +
+           std::to_string(key) + ") " + decimals(weights.values[head_index], 2);
+  };
+  return joined(by_value(weights.values) | std::views::take(most_named), ", ", text);
 }
 
 std::string token_list(const std::vector<std::string>& labels) {
-  std::string list;
-  for (const std::string& label : labels) list += (list.empty() ? "" : " ") + label;
-  return std::to_string(labels.size()) + ": " + valid_utf8(shortened(list, most_token_bytes));
+  return std::to_string(labels.size()) + ": " +
+         valid_utf8(shortened(joined(labels, " "), most_token_bytes));
 }
 
 /// Keeps what the heads do on the sentence.
@@ -252,7 +245,7 @@ std::vector<ResultsGroup> Sentence::finish(const Statistics& statistics) const {
 
 Description description(const Results& results) {
   const ResultsGroup& group = results.group(sentence_info.name);
-  const auto values = [&](const char* name) -> const Array& { return group.variable(name).values; };
+  const auto values = [&](const char* name) -> const Array& { return group.values(name); };
   const std::vector<std::string> labels = token_labels(group.variable("token_text").text);
   Description description;
   description.add("Tokens", token_list(labels));
@@ -286,9 +279,8 @@ RegisteredAnalysis sentence_analysis(const Tokenizer& tokenizer, std::optional<T
 }
 
 HeadIndex last_token_head(const ResultsGroup& sentence) {
-  const Array& values = sentence.variable(last_weight).values;
-  const std::size_t head_index = largest(values.values).value_or(0), n_head = values.shape[1];
-  return {head_index / n_head, head_index % n_head};
+  const Array& values = sentence.values(last_weight);
+  return HeadIndex::of(largest(values.values).value_or(0), values.shape[1]);
 }
 
 }  // namespace headscope

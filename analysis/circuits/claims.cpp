@@ -36,7 +36,7 @@ Estimate mean_over_layers(const std::vector<double>& layer_means,
                           const AnalysisSettings& settings) {
   const Bootstrap bootstrap(layer_means.size(), settings.n_bootstrap, settings.seed);
   const auto weighted_mean = [&](const BootstrapCounts& weights) {
-    const double sum = std::inner_product(weights.begin(), weights.end(), layer_means.begin(), 0.0);
+    const double sum = weighted_sum(layer_means, weights);
     return std::vector<double>{sum / std::accumulate(weights.begin(), weights.end(), 0.0)};
   };
   Estimate estimate = bootstrap.estimates(weighted_mean).front();
@@ -55,9 +55,9 @@ Claim subspace_claim(const ResultsGroup& group, const AnalysisSettings& settings
       "mean overlap of two heads of a layer relative to chance (0: orthogonal, 1: chance); "
       "interval: 95 %, layers resampled";
 
-  const Array& overlap = group.variable("subspace_overlap").values;
-  const double chance = group.variable("subspace_overlap_null_mean").values.values[0];
-  const double deviation = group.variable("subspace_overlap_null_std").values.values[0];
+  const Array& overlap = group.values("subspace_overlap");
+  const double chance = group.scalar("subspace_overlap_null_mean");
+  const double deviation = group.scalar("subspace_overlap_null_std");
   std::vector<double> ratios, layer_means;
   for (std::size_t layer = 0; layer < overlap.shape[1]; ++layer) {
     const std::vector<double> in_layer = ratios_in_layer(overlap, projection, layer, chance);

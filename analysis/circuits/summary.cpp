@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <ranges>
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
@@ -25,9 +26,7 @@ std::vector<std::size_t> ranking(const std::vector<double>& values) {
 
 /// The n largest values of a layer x head array: `L1H2 (0.98), L0H0 (0.90)`.
 std::string largest_heads(const std::vector<double>& values, std::size_t n_head, std::size_t n) {
-  std::vector<std::size_t> order = ranking(values);
-  order.resize(std::min(n, order.size()));
-  return joined(order, ", ", [&](std::size_t head_index) {
+  return joined(ranking(values) | std::views::take(n), ", ", [&](std::size_t head_index) {
     return head_text(head_index, n_head) + " (" + decimals(values[head_index], 2) + ")";
   });
 }
@@ -70,10 +69,7 @@ class CompositionExcess {
 
   std::size_t n_head_total() const { return excess_.shape[1]; }
   std::size_t n_pair() const { return n_head_total() * n_head_total(); }
-  const std::vector<double>& values() const { return excess_.values; }
-  double value(std::size_t kind, std::size_t from, std::size_t to) const {
-    return excess_(kind, from, to);
-  }
+  const Array& scores() const { return excess_; }
 
   /// `k L0H1 to L1H0 (0.212 above 0.103)`
   std::string text(std::size_t index) const {
@@ -92,14 +88,13 @@ class CompositionExcess {
 /// The pairs furthest above random matrices.
 std::string composition_text(const CompositionExcess& excess) {
   constexpr std::size_t n_named = 3;
-  const std::vector<std::size_t> order = ranking(excess.values());
+  const std::vector<std::size_t> order = ranking(excess.scores().values);
   if (order.empty())
     return " There are no two layers, or no random draws, to judge composition by.";
-  std::string text;
-  for (std::size_t i = 0; i < std::min(n_named, order.size()); ++i) {
-    text += (i == 0 ? " Composition furthest above random: " : "; ") + excess.text(order[i]);
-  }
-  return text + ".";
+  return " Composition furthest above random: " +
+         joined(order | std::views::take(n_named), "; ",
+                [&](std::size_t index) { return excess.text(index); }) +
+         ".";
 }
 
 /// For each induction head the earlier head that its keys read most.
@@ -109,27 +104,23 @@ std::string induction_text(const CompositionExcess& excess,
   std::vector<double> best;
   std::vector<std::size_t> pairs;
   for (const std::size_t to : induction) {
-    std::vector<double> from(excess.n_head_total());
-    for (std::size_t head_index = 0; head_index < from.size(); ++head_index)
-      from[head_index] = excess.value(keys, head_index, to);
+    const std::vector<double> from = excess.scores().part(keys).at_last(to).values;
     const std::optional<std::size_t> most = largest(from);
     if (!most) continue;
     best.push_back(from[*most]);
     pairs.push_back(keys * excess.n_pair() + *most * excess.n_head_total() + to);
   }
-  std::string text;
-  const std::vector<std::size_t> order = ranking(best);
-  for (std::size_t i = 0; i < std::min(n_named, order.size()); ++i) {
-    text += (i == 0 ? " Induction pairs: " : "; ") + excess.text(pairs[order[i]]);
-  }
-  return text.empty() ? "" : text + ".";
+  if (pairs.empty()) return "";
+  return " Induction pairs: " +
+         joined(ranking(best) | std::views::take(n_named), "; ",
+                [&](std::size_t place) { return excess.text(pairs[place]); }) +
+         ".";
 }
 
 std::string full_copying_text(const ResultsGroup& group) {
   if (!group.has("ov_copying_full")) return "";
   const Array& copying = group.values("ov_copying_full");
-  std::vector<double> opposite = copying.values;
-  for (double& value : opposite) value = -value;
+  const std::vector<double> opposite = copying.mapped(std::negate()).values;
   const std::vector<std::size_t> order = ranking(opposite);
   if (order.empty()) return "";
   const auto n_opposite =
@@ -142,12 +133,10 @@ std::string full_copying_text(const ResultsGroup& group) {
 
 std::string position_text(const ResultsGroup& group) {
   const Array& share = group.values("position_only_share");
-  const std::size_t n_head = share.shape[1];
-  std::vector<double> previous;
-  for (std::size_t h = 0; h < n_head; ++h) previous.push_back(share(0, h, 1));
+  const std::vector<double> previous = share.part(0).at_last(1).values;
   if (ranking(previous).empty()) return "";
   return " From positions alone, the layer 0 heads that look most at the previous token are " +
-         largest_heads(previous, n_head, 3) + ".";
+         largest_heads(previous, share.shape[1], 3) + ".";
 }
 
 std::string copying_by_weights(const ResultsGroup& group) {
@@ -165,17 +154,16 @@ std::string copying_by_weights(const ResultsGroup& group) {
 /// `3 heads by at least 0.1 logits (most L3H1, by 0.65)`: heads of a type by their effect.
 std::string measured_text(const ResultsGroup& classification, const std::string& type,
                           const std::string& effect, double sign) {
-  const std::vector<std::string>& names = classification.labels("head_type");
-  const auto place = static_cast<std::size_t>(std::ranges::find(names, type) - names.begin());
-  const Array &types = classification.values("type"), &effects = classification.values(effect);
-  if (place == names.size()) return "";
-  const Array threshold = classification.variable("type_threshold").values.part(place);
+  const auto place = classification.dimension("head_type").place_of(type);
+  if (!place) return "";
+  const Array flags = classification.values("type").part(*place),
+              threshold = classification.values("type_threshold").part(*place);
+  const Array& effects = classification.values(effect);
   const std::string by_threshold =
       " by at least " + number_text(threshold.values.front(), 2) + " logits";
   std::vector<double> of_type(effects.size(), std::nan(""));
   for (std::size_t head_index = 0; head_index < of_type.size(); ++head_index) {
-    if (types.values[place * of_type.size() + head_index] == 1)
-      of_type[head_index] = sign * effects.values[head_index];
+    if (flags.values[head_index] == 1) of_type[head_index] = sign * effects.values[head_index];
   }
   const std::vector<std::size_t> order = ranking(of_type);
   if (order.empty()) return "no head" + by_threshold;

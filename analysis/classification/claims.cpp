@@ -5,20 +5,13 @@
 #include <map>
 
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "classification/types/evidence.hpp"
 #include "headscope/analysis.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
-
-/// `L0H1, L2H3`.
-std::string head_list(const std::vector<Index>& head_indices, Index n_head) {
-  std::string list;
-  for (const Index head_index : head_indices) {
-    list += (list.empty() ? "" : ", ") + HeadIndex::of(head_index, n_head).text();
-  }
-  return list;
-}
 
 /// The heads of a type with what makes them so if there are few, `L0H1 at offset 1, L2H3 at offset
 /// 2`; of many how many heads each makes so, `5 at offset 1, 3 at offset 2`, most first, or
@@ -26,24 +19,24 @@ std::string head_list(const std::vector<Index>& head_indices, Index n_head) {
 std::string carriers_text(const ResultsGroup& group, HeadType type,
                           const std::vector<Index>& head_indices, Index n_head) {
   constexpr std::size_t few = 6;
+  if (head_indices.size() <= few) {
+    return joined(head_indices, ", ", [&](Index head_index) {
+      const std::vector<std::string> carriers = type_carriers(group, type, head_index);
+      return head_text(head_index, n_head) +
+             (carriers.empty() ? "" : " " + carrier_text(type, carriers));
+    });
+  }
   std::map<std::string, std::size_t> count;
-  std::string list;
   for (const Index head_index : head_indices) {
     const std::vector<std::string> carriers = type_carriers(group, type, head_index);
-    list += (list.empty() ? "" : ", ") + HeadIndex::of(head_index, n_head).text() +
-            (carriers.empty() ? "" : " " + carrier_text(type, carriers));
     // Of several relations only the claimed one is counted.
     if (!carriers.empty()) ++count[carrier_text(type, {carriers.front()})];
   }
-  if (head_indices.size() <= few) return list;
   std::vector<std::pair<std::string, std::size_t>> order(count.begin(), count.end());
   std::ranges::stable_sort(order, std::ranges::greater(),
                            &std::pair<std::string, std::size_t>::second);
-  list.clear();
-  for (const auto& [carrier, n] : order) {
-    list += (list.empty() ? "" : ", ") + std::to_string(n) + " " + carrier;
-  }
-  return list;
+  return joined(order, ", ",
+                [](const auto& each) { return std::to_string(each.second) + " " + each.first; });
 }
 
 std::vector<Index> heads_of(const TypeMargins& margins, HeadType type) {
@@ -56,13 +49,14 @@ std::vector<Index> heads_of(const TypeMargins& margins, HeadType type) {
 
 /// Those of `types` that were not tested, and why: `syntactic (the corpus has no dependencies)`.
 std::string untested_types(const TypeMargins& margins, const std::vector<HeadType>& types) {
-  std::string list;
+  std::vector<std::string> untested;
   for (const HeadType type : types) {
     const std::string& reason = margins.untested_reason(type);
-    if (reason.empty()) continue;
-    list += (list.empty() ? "" : ", ") + std::string(head_type_name(type)) + " (" + reason + ")";
+    if (!reason.empty()) {
+      untested.push_back(std::string(head_type_name(type)) + " (" + reason + ")");
+    }
   }
-  return list;
+  return joined(untested, ", ");
 }
 
 constexpr std::array named_types{HeadType::positional, HeadType::syntactic, HeadType::semantic,
@@ -153,17 +147,18 @@ std::vector<Claim> specialisation_claims(const TypeMargins& margins,
     any.evidence +=
         " The share is the least it can be, since there was no looking for " + untested + ".";
   }
-  std::string weak;
+  std::vector<std::string> weak;
   for (const HeadType type : named) {
-    if (!(powers[static_cast<std::size_t>(type)] < least_power)) continue;
-    weak += (weak.empty() ? "" : ", ") + std::string(head_type_name(type));
+    if (powers[static_cast<std::size_t>(type)] < least_power) {
+      weak.emplace_back(head_type_name(type));
+    }
   }
   if (!weak.empty()) {
     if (any.verdict == Verdict::does_not_hold) any.verdict = Verdict::undecided;
     any.evidence +=
         " It may be larger: one head at the threshold would be found with a probability "
         "below " +
-        percent(least_power) + " of " + weak + " heads.";
+        percent(least_power) + " of " + joined(weak, ", ") + " heads.";
   }
   std::vector<Claim> claims{any};
   for (const HeadType type : named) {
@@ -177,19 +172,19 @@ void settle_by_controls(const std::vector<ControlHeads>& controls, Index n_head_
   for (const HeadType type : named_types) {
     const auto claim = std::ranges::find(claims, type_statement(type), &Claim::statement);
     if (claim == claims.end() || !(claim->effect.value > 0)) continue;
-    double most = 0;
-    std::string counts;
-    for (const ControlHeads& control : controls) {
-      const double n = control[static_cast<std::size_t>(type)];
-      most = std::isnan(n) ? n : std::max(most, n);
-      counts += (counts.empty() ? "" : ", ") + number_text(n, 3);
-      if (std::isnan(most)) break;
-    }
-    if (std::isnan(most)) {
+    const auto n_of = [&](const ControlHeads& control) {
+      return control[static_cast<std::size_t>(type)];
+    };
+    if (std::ranges::any_of(
+            controls, [](double n) { return std::isnan(n); }, n_of)) {
       claim->evidence += " The documents of the untrained models do not suffice to test them.";
       continue;
     }
-    claim->evidence += " Untrained models have " + counts + ".";
+    claim->evidence +=
+        " Untrained models have " +
+        joined(controls, ", ", [&](const auto& each) { return number_text(n_of(each), 3); }) + ".";
+    double most = 0;
+    for (const ControlHeads& control : controls) most = std::max(most, n_of(control));
     if (controls.size() >= least_controls && claim->effect.has_interval() &&
         claim->effect.low * static_cast<double>(n_head_total) > most) {
       claim->verdict = Verdict::holds;
@@ -270,11 +265,8 @@ std::vector<Claim> rest_claims(const TypeMargins& margins, const WeightedSums& s
 }
 
 std::string carrier_text(HeadType type, const std::vector<std::string>& carriers) {
-  std::string text;
-  for (const std::string& carrier : carriers) {
-    text += (!text.empty() ? " and " : type == HeadType::positional ? "at " : "by ") + carrier;
-  }
-  return text;
+  if (carriers.empty()) return "";
+  return (type == HeadType::positional ? "at " : "by ") + joined(carriers, " and ");
 }
 
 std::string type_summary(const TypeMargins& margins, const ResultsGroup& group, Index n_head) {

@@ -603,7 +603,7 @@ void Classification::Scores::observe_sentences(const Matrix& pattern,
 
 /// The pattern of the head with the largest induction score on one sequence.
 void add_induction_pattern(const Model& model, const TokenIds& tokens, ResultsGroup& group) {
-  const std::optional<std::size_t> best = largest(group.variable("induction").values.values);
+  const std::optional<std::size_t> best = largest(group.values("induction").values);
   if (!best) return;
   const HeadIndex head{*best / model.config.n_head, *best % model.config.n_head};
   const Matrix pattern = head_pattern(model, tokens, head);

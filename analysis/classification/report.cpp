@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "classification/explained/explained.hpp"
 #include "classification/results.hpp"
 #include "classification/types/types.hpp"
@@ -17,7 +17,7 @@ namespace {
 /// type.
 /// @param group  with control_type_heads.
 double most_untrained(const ResultsGroup& group, std::size_t type) {
-  const Array& heads = group.variable("control_type_heads").values;
+  const Array& heads = group.values("control_type_heads");
   double most = 0;
   for (std::size_t control = 0; control < heads.shape[0]; ++control) {
     if (std::isnan(heads(control, type))) return std::nan("");
@@ -36,45 +36,41 @@ std::string untrained_text(const ResultsGroup& group, std::size_t type) {
 
 /// A type is a job if more heads have it than in any untrained model.
 std::string type_line(const ResultsGroup& group) {
-  const Array& type = group.variable("type").values;
-  const std::vector<std::string> names = spaced(group.dimensions.at("head_type").text);
+  const Array& type = group.values("type");
+  const std::vector<std::string> names = spaced(group.labels("head_type"));
   const std::size_t n_head_total = type.shape[1] * type.shape[2];
   const bool has_control = group.has("control_type_heads");
   std::vector<bool> typed(n_head_total);
   std::vector<std::pair<std::size_t, std::string>> counts;
-  std::string by_chance, absent;
+  std::vector<std::string> by_chance, absent;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto begin = type.values.begin() + static_cast<std::ptrdiff_t>(i * n_head_total);
-    const auto n = static_cast<std::size_t>(
-        std::count(begin, begin + static_cast<std::ptrdiff_t>(n_head_total), 1.0));
+    const std::vector<double> flags = type.part(i).values;
+    const auto n = static_cast<std::size_t>(std::ranges::count(flags, 1.0));
     const std::string text = names[i] + untrained_text(group, i);
     if (n == 0) {
-      absent += (absent.empty() ? "" : ", ") + text;
+      absent.push_back(text);
     } else if (has_control && static_cast<double>(n) <= most_untrained(group, i)) {
-      by_chance += (by_chance.empty() ? "" : ", ") + std::to_string(n) + " " + text;
+      by_chance.push_back(std::to_string(n) + " " + text);
     } else {
-      counts.emplace_back(n, text);
+      counts.emplace_back(n, std::to_string(n) + " " + text);
       for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
-        if (type.values[i * n_head_total + head_index] == 1) typed[head_index] = true;
+        if (flags[head_index] == 1) typed[head_index] = true;
       }
     }
   }
-  std::stable_sort(counts.begin(), counts.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::string text = std::to_string(std::count(typed.begin(), typed.end(), true)) + " of " +
-                     std::to_string(n_head_total) + " heads have a job that passes its threshold";
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    text += (i == 0 ? ": " : ", ") + std::to_string(counts[i].first) + " " + counts[i].second;
-  }
-  text += " (a head may have several).";
+  std::ranges::stable_sort(counts, std::greater(), [](const auto& each) { return each.first; });
+  std::string text = std::to_string(std::ranges::count(typed, true)) + " of " +
+                     std::to_string(n_head_total) + " heads have a job that passes its threshold" +
+                     (counts.empty() ? "" : ": ") +
+                     joined(counts, ", ", [](const auto& each) { return each.second; }) +
+                     " (a head may have several).";
   if (!by_chance.empty()) {
-    text += " No job, since untrained models have as many: " + by_chance + ".";
+    text += " No job, since untrained models have as many: " + joined(by_chance, ", ") + ".";
   }
   if (has_control) {
-    if (!absent.empty()) text += " Types without a head: " + absent + ".";
+    if (!absent.empty()) text += " Types without a head: " + joined(absent, ", ") + ".";
     text += " Untrained: the most heads that one of " +
-            count_text(group.variable("control_type_heads").values.shape[0], "untrained model") +
-            " has.";
+            count_text(group.values("control_type_heads").shape[0], "untrained model") + " has.";
   }
   return text;
 }
@@ -83,12 +79,12 @@ std::string type_line(const ResultsGroup& group) {
 // baseline there.
 std::string syntax_line(const ResultsGroup& group) {
   if (!group.has("relation_tested")) return "";
-  const Array& accuracy = group.variable("relation_best_accuracy_heldout").values;
-  const Array& baseline = group.variable("relation_baseline_heldout").values;
-  const Array& tested = group.variable("relation_tested").values;
-  const Array& layer = group.variable("relation_best_layer").values;
-  const Array& head = group.variable("relation_best_head").values;
-  const Array& passed = group.variable("relation_passed").values;
+  const Array& accuracy = group.values("relation_best_accuracy_heldout");
+  const Array& baseline = group.values("relation_baseline_heldout");
+  const Array& tested = group.values("relation_tested");
+  const Array& layer = group.values("relation_best_layer");
+  const Array& head = group.values("relation_best_head");
+  const Array& passed = group.values("relation_passed");
   const auto chosen = [&](std::size_t i) {
     return HeadIndex{static_cast<Index>(layer.values[i]), static_cast<Index>(head.values[i])};
   };
@@ -108,8 +104,8 @@ std::string syntax_line(const ResultsGroup& group) {
     return "No head that even documents chose for a syntactic relation finds it on odd ones better "
            "than a fixed offset.";
   }
-  const std::vector<std::string>& relations = group.dimensions.at("relation").text;
-  const std::vector<std::string>& directions = group.dimensions.at("direction").text;
+  const std::vector<std::string>& relations = group.labels("relation");
+  const std::vector<std::string>& directions = group.labels("direction");
   return chosen(*best).text() + " is furthest above its baseline: in " +
          percent(accuracy.values[*best]) + " of held-out " + relations[*best / directions.size()] +
          " arcs (" + spaced(directions[*best % directions.size()]) +
@@ -119,21 +115,19 @@ std::string syntax_line(const ResultsGroup& group) {
 
 // The head that is right on the most held-out pronouns beside the best rule there.
 std::string coreference_line(const ResultsGroup& group) {
-  if (!group.has("coreference_p") || !largest(group.variable("coreference_p").values.values)) {
+  if (!group.has("coreference_p") || !largest(group.values("coreference_p").values)) {
     return "";
   }
-  const Array& accuracy = group.variable("coreference_pronoun_heldout").values;
+  const Array& accuracy = group.values("coreference_pronoun_heldout");
   const std::optional<std::size_t> best = largest(accuracy.values);
-  const Array& rules = group.variable("coreference_baseline_heldout").values;
-  std::vector<double> of_rule;
-  for (std::size_t rule = 0; rule < rules.shape[0]; ++rule) of_rule.push_back(rules(rule, 1));
+  const Array& rules = group.values("coreference_baseline_heldout");
+  const std::vector<double> of_rule = rules.at_last(1).values;
   const std::optional<std::size_t> best_rule = largest(of_rule);
   if (!best || !best_rule) return "";
   constexpr std::array<const char*, n_coreference_rule> words{
       "the nearest mention", "the mention completed last", "the nearest mention of the same form",
       "the nearest mention of the same gender and number"};
-  const Array passed =
-      group.variable("type").values.part(static_cast<std::size_t>(HeadType::coreference));
+  const Array passed = group.values("type").part(static_cast<std::size_t>(HeadType::coreference));
   const auto n_passed = std::count(passed.values.begin(), passed.values.end(), 1.0);
   return (n_passed == 0 ? "No head finds" : count_text(n_passed, "head") + " find") +
          std::string(n_passed == 1 ? "s" : "") +
@@ -164,24 +158,20 @@ std::string repetition_line(const Array& induction, const Array& previous) {
 std::string sink_line(const Array& sink) {
   const std::optional<std::size_t> most = largest(sink.values);
   if (!most) return "";
-  std::vector<double> present = sink.values;  // a pruned head has none
-  std::erase_if(present, [](double value) { return std::isnan(value); });
-  const double mean =
-      std::accumulate(present.begin(), present.end(), 0.0) / static_cast<double>(present.size());
-  return "Heads park " + percent(mean) + " of their attention on the first token; " +
-         head_text(*most, sink.shape[1]) + " parks the most (" + percent(sink.values[*most]) + ").";
+  return "Heads park " + percent(mean_of_numbers(sink.values)) +
+         " of their attention on the first token; " + head_text(*most, sink.shape[1]) +
+         " parks the most (" + percent(sink.values[*most]) + ").";
 }
 
 Description description(const Results& results) {
   const ResultsGroup& group = results.group("classification");
-  const auto values = [&](const char* name) -> const Array& { return group.variable(name).values; };
   Description description;
   description.add("Jobs", type_line(group));
   description.add("Syntax", syntax_line(group));
   description.add("Coreference", coreference_line(group));
   description.add("Repetition and position",
-                  repetition_line(values("induction"), values("previous_token")));
-  description.add("Attention sink", sink_line(values("sink")));
+                  repetition_line(group.values("induction"), group.values("previous_token")));
+  description.add("Attention sink", sink_line(group.values("sink")));
   description.add("Labels and effects", explained_line(group));
   return description;
 }

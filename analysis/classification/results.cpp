@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/text.hpp"
 #include "classification/claims.hpp"
 #include "classification/tests/copy_effect.hpp"
 #include "classification/tests/relations.hpp"
@@ -70,12 +71,8 @@ class ResultsBuilder {
 
   Index n_head_total() const { return n_layer_ * n_head_; }
 
-  void add(const std::string& name, std::vector<double> values) {
-    group_.add(classification_variables()[name], std::move(values));
-  }
-
-  void add(const std::string& name, double value) {
-    group_.add(classification_variables()[name], value);
+  void add(const std::string& name, const auto&... values) {
+    group_.add(classification_variables()[name], values...);
   }
 
   void add(const Declaration& declared, std::vector<Estimate> estimates) {
@@ -134,44 +131,34 @@ void ResultsBuilder::add_scores() {
 }
 
 void ResultsBuilder::add_relations(const RelationTests& tests) {
-  std::vector<double> count, baseline, heldout_count, heldout_documents, tested, heldout_baseline,
-      offset, best_layer, best_head;
-  std::vector<double> accuracy, heldout, p, q, passed;
-  for (Index i = 0; i < tests.size(); ++i) {
-    const RelationTest& test = tests[i];
-    count.push_back(test.count);
-    baseline.push_back(test.baseline);
-    heldout_count.push_back(test.heldout_count);
-    heldout_documents.push_back(test.heldout_documents);
-    tested.push_back(is_tested(test) ? 1 : 0);
-    heldout_baseline.push_back(test.heldout_baseline(0));
-    offset.push_back(static_cast<double>(test.offset));
-    const bool is_chosen = test.chosen_head != no_position;
-    const HeadIndex chosen{test.chosen_head / n_head_, test.chosen_head % n_head_};
-    best_layer.push_back(is_chosen ? static_cast<double>(chosen.layer) : -1);
-    best_head.push_back(is_chosen ? static_cast<double>(chosen.head) : -1);
-    accuracy.insert(accuracy.end(), test.accuracy.begin(), test.accuracy.end());
-    const std::vector<double> now = column(test.heldout_accuracy);
-    heldout.insert(heldout.end(), now.begin(), now.end());
-    p.insert(p.end(), test.p.begin(), test.p.end());
-    q.insert(q.end(), test.q.begin(), test.q.end());
-    for (Index head_index = 0; head_index < n_head_total(); ++head_index)
+  add("relation_accuracy", tests, &RelationTest::accuracy);
+  add("relation_count", tests, &RelationTest::count);
+  add("relation_baseline", tests, &RelationTest::baseline);
+  add("relation_accuracy_heldout", tests,
+      [](const RelationTest& test) { return column(test.heldout_accuracy); });
+  add("relation_baseline_heldout", tests,
+      [](const RelationTest& test) { return test.heldout_baseline(0); });
+  add("relation_count_heldout", tests, &RelationTest::heldout_count);
+  add("relation_documents_heldout", tests, &RelationTest::heldout_documents);
+  add("relation_tested", tests, is_tested);
+  add("relation_offset", tests, &RelationTest::offset);
+  add("relation_p", tests, &RelationTest::p);
+  add("relation_q", tests, &RelationTest::q);
+  add("relation_passed", tests, [&](const RelationTest& test) {
+    std::vector<double> passed;
+    for (Index head_index = 0; head_index < n_head_total(); ++head_index) {
       passed.push_back(passes(test, head_index) ? 1 : 0);
-  }
-  add("relation_accuracy", accuracy);
-  add("relation_count", count);
-  add("relation_baseline", baseline);
-  add("relation_accuracy_heldout", heldout);
-  add("relation_baseline_heldout", heldout_baseline);
-  add("relation_count_heldout", heldout_count);
-  add("relation_documents_heldout", heldout_documents);
-  add("relation_tested", tested);
-  add("relation_offset", offset);
-  add("relation_p", p);
-  add("relation_q", q);
-  add("relation_passed", passed);
-  add("relation_best_layer", best_layer);
-  add("relation_best_head", best_head);
+    }
+    return passed;
+  });
+  const auto chosen = [&](auto coordinate) {
+    return [this, coordinate](const RelationTest& test) {
+      if (test.chosen_head == no_position) return -1.0;
+      return static_cast<double>(HeadIndex::of(test.chosen_head, n_head_).*coordinate);
+    };
+  };
+  add("relation_best_layer", tests, chosen(&HeadIndex::layer));
+  add("relation_best_head", tests, chosen(&HeadIndex::head));
   const auto best = [&](const WeightedSums& sums) {
     arma::mat accuracies(tests.size(), sums.n_weighting());
     accuracies.fill(arma::datum::nan);
@@ -224,10 +211,10 @@ void ResultsBuilder::add_measures(const TypeMargins& margins) {
 
 void ResultsBuilder::add_types(const TypeMargins& margins, const RelationTests& relations) {
   std::vector<double> is_type, margin;
-  std::string rules;
+  std::vector<std::string> rules;
   for (std::size_t i = 0; i < n_head_type; ++i) {
     const auto type = static_cast<HeadType>(i);
-    rules += (i == 0 ? "" : "; ") + std::string(head_type_name(type)) + ": " + head_type_rule(type);
+    rules.push_back(std::string(head_type_name(type)) + ": " + head_type_rule(type));
     for (Index head_index = 0; head_index < n_head_total(); ++head_index) {
       is_type.push_back(margins.has(type, head_index) ? 1 : 0);
       margin.push_back(margins.of(type)(head_index, 0));
@@ -237,7 +224,8 @@ void ResultsBuilder::add_types(const TypeMargins& margins, const RelationTests& 
   for (Index head_index = 0; head_index < n_head_total(); ++head_index) {
     primary.push_back(static_cast<double>(primary_type(margins, head_index)));
   }
-  group_.add(classification_variables()["type"].with("rules", rules), std::move(is_type));
+  group_.add(classification_variables()["type"].with("rules", joined(rules, "; ")),
+             std::move(is_type));
   add("type_margin", margin);
   add("primary", primary);
   std::vector<double> offset(n_head_total(), -1), relation = offset, direction = offset,
@@ -350,7 +338,7 @@ void add_control_types(const std::vector<Array>& controls, ResultsGroup& group) 
   }
   group.add_dimension(Dimension::count("control", controls.size()));
   group.add(classification_variables()["control_type_heads"], heads);
-  const Shape& shape = group.variable("type").values.shape;
+  const Shape& shape = group.values("type").shape;
   settle_by_controls(of_models, shape[1] * shape[2], group.claims);
 }
 

@@ -14,7 +14,7 @@ std::string trained_text(double mean_abs_cosine) {
 
 /// Mean over untrained models and layers of |cosine| in residual space.
 double mean_untrained(const ResultsGroup& group) {
-  const Array& values = group.variable("mean_abs_cosine_control").values;
+  const Array& values = group.values("mean_abs_cosine_control");
   double mean = 0;
   for (std::size_t control = 0; control < values.shape[0]; ++control) {
     mean += mean_of_numbers(values.part(control).part(residual_space).values) /
@@ -25,7 +25,7 @@ double mean_untrained(const ResultsGroup& group) {
 
 Description description(const Results& results) {
   const ResultsGroup& group = results.group("correlation");
-  const double trained = group.variable("mean_abs_cosine_mean").values.values[0];
+  const double trained = group.scalar("mean_abs_cosine_mean");
   Description description;
   if (!group.has("mean_abs_cosine_difference_mean")) {
     description.add("Likeness", trained_text(trained) + ".");

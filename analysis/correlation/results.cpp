@@ -194,9 +194,9 @@ void add_output_share(const BlockProducts& blocks, const ModelConfig& config, Re
 
 void add_distances(const Statistics& statistics, std::uint64_t seed, ResultsGroup& group) {
   if (!statistics.has("js_distance")) return;
-  Array distance = statistics.total("js_distance");
   const double weight = statistics.total("js_weight")(0), count = statistics.total("js_count")(0);
-  for (double& value : distance.values) value /= weight;
+  const Array distance =
+      statistics.total("js_distance").mapped([&](double sum) { return sum / weight; });
   Array points({distance.shape[0], 2});
   points.set(metric_mds(distance.matrix(), CounterRandom(seed, 3)));
   group.add(variables["js_distance"].with("n_query", number_text(count, 0)), distance);

@@ -6,6 +6,7 @@
 #include "base/number_text.hpp"
 #include "parameters/cost.hpp"
 #include "parameters/splitting.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -108,13 +109,8 @@ Claim cost_claim(const ModelConfig& config) {
 
 /// A sentence comparing the matrices with permuted inputs.
 std::string permutation_text(const ResultsGroup& group, std::size_t n_null) {
-  std::vector<double> z, p;
-  for (const double value : group.variable("block_energy_z").values.values) {
-    if (std::isfinite(value)) z.push_back(value);
-  }
-  for (const double value : group.variable("block_energy_p").values.values) {
-    if (std::isfinite(value)) p.push_back(value);
-  }
+  const std::vector<double> z = finite_values(group.values("block_energy_z").values),
+                            p = finite_values(group.values("block_energy_p").values);
   if (z.empty() || p.empty()) return "";
   const auto above = std::ranges::count_if(p, [](double value) { return value < 0.05; });
   return " Against " + std::to_string(n_null) + " permutations of the input rows, " +
@@ -135,10 +131,7 @@ Claim block_diagonal_claim(const ModelConfig& config, const AnalysisSettings& se
       "share of the squared weights in the diagonal blocks (1: block-diagonal; chance 1/h); mean "
       "over projections and layers, interval: central 95 % of them";
 
-  std::vector<double> energy;
-  for (const double value : group.variable("block_energy").values.values) {
-    if (std::isfinite(value)) energy.push_back(value);
-  }
+  const std::vector<double> energy = finite_values(group.values("block_energy").values);
   const double chance = 1 / static_cast<double>(config.n_head);
   if (energy.empty() || config.n_head == 1) {
     claim.evidence = energy.empty() ? "All projections are zero."

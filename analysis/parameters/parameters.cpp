@@ -10,6 +10,7 @@
 #include "parameters/block_energy.hpp"
 #include "parameters/claims.hpp"
 #include "parameters/cost.hpp"
+#include "report_text.hpp"
 
 namespace headscope {
 namespace {
@@ -185,8 +186,7 @@ std::string summary(const Model& model, const ResultsGroup& group) {
   const auto d = static_cast<std::uint64_t>(config.d_model);
   text += " One layer's attention has 4 x " + std::to_string(d) + "^2 = " + grouped(4 * d * d) +
           " weights with " + count_text(config.n_head, "head") + " as with one.";
-  std::vector<double> energy = group.variable("block_energy").values.values;
-  std::erase_if(energy, [](double value) { return std::isnan(value); });
+  const std::vector<double> energy = finite_values(group.values("block_energy").values);
   if (energy.empty()) return text;
   const auto [low, high] = std::ranges::minmax(energy);
   text += " The diagonal blocks of its projections hold " + percent(low) + " to " + percent(high) +

@@ -62,19 +62,19 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
                      ResultsGroup& group) {
   if (!all.has("circuits") || !all.group("circuits").has("composition")) return;
   const Array& composition = all.group("circuits").variable("composition").values;
-  const std::size_t n_task = group.dimensions.at("task").size();
+  const std::size_t n_task = group.dimension("task").size();
   Array correlation({n_task, n_kind}, std::nan("")), p = correlation;
   double sum = 0;
   std::size_t n_counted = 0;
   std::vector<double> chance(settings.n_bootstrap, 0);
   for (std::size_t task = 0; task < n_task; ++task) {
-    const Array first_order = group.variable("edge_first_order").values.part(task);
+    const Array first_order = group.values("edge_first_order").part(task);
     for (std::size_t kind = 0; kind < n_kind; ++kind) {
       const HeadEdges edges = head_edges(composition, first_order, kind, graph);
       const double found = spearman(edges.composition, edges.effect);
       correlation(task, kind) = found;
       if (std::isnan(found)) continue;
-      const bool counts = group.variable("can_do").values(task) == 1;
+      const bool counts = group.values("can_do")(task) == 1;
       if (counts) {
         sum += found;
         ++n_counted;
@@ -124,7 +124,7 @@ void add_composition(const Results& all, const EdgeGraph& graph, const AnalysisS
   const std::vector<std::size_t> place =
       unravelled(static_cast<std::size_t>(best - correlation.values.begin()), correlation.shape);
   claim.evidence = "The correlation is largest, " + decimals(*best, 2) + ", on " +
-                   spaced(group.dimensions.at("task").text[place[0]]) + " by " +
+                   spaced(group.labels("task")[place[0]]) + " by " +
                    std::vector<std::string>{"queries", "keys", "values"}[place[1]] +
                    ". Permutations exchange the effects between the same two layers, alike for all "
                    "tasks and for "

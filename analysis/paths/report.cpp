@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
-#include "base/label_text.hpp"
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "paths/results.hpp"
 #include "paths/sums.hpp"
 #include "report_text.hpp"
@@ -13,15 +14,15 @@ namespace {
 /// `recurring name: 310 of 3046 edges keep 90 % of the margin (3.2 nats, interval 2.9 to 3.5); 41
 /// of 50 ablated exactly change it by at least 1 %; strongest L0H4 → L3H3 by keys`.
 std::string task_line(const ResultsGroup& group, std::size_t task) {
-  const std::string name = spaced(group.dimensions.at("task").text[task]);
-  const double n_pair = group.variable("n_pair").values(task);
+  const std::string name = task_name(group, task);
+  const double n_pair = group.values("n_pair")(task);
   if (n_pair == 0) return name + ": no pairs";
-  if (group.variable("can_do").values(task) == 0) {
+  if (group.values("can_do")(task) == 0) {
     return name + ": the model is not shown to do it with " +
            count_text(static_cast<std::size_t>(n_pair), "pair");
   }
-  const double fewest = group.variable("circuit_edges_90").values(task),
-               all = group.dimensions.at("step").values.back();
+  const double fewest = group.values("circuit_edges_90")(task),
+               all = group.dimension("step").values.back();
   const std::string strongest = strongest_path(group, task);
   const std::string text =
       name + ": " +
@@ -29,7 +30,7 @@ std::string task_line(const ResultsGroup& group, std::size_t task) {
                           : number_text(fewest, 0) + " of " + number_text(all, 0) +
                                 " edges keep 90 % of the margin (" +
                                 margin_text(group.variable("margin").estimate(task)) + ")");
-  const std::size_t n_edge = group.dimensions.at("edge").size();
+  const std::size_t n_edge = group.dimension("edge").size();
   const std::vector<std::string>& nodes = group.variable("edge_node").text;
   const auto first = nodes.begin() + static_cast<std::ptrdiff_t>(task * n_edge);
   const auto n_empty = std::count(first, first + static_cast<std::ptrdiff_t>(n_edge), "");
@@ -41,13 +42,13 @@ std::string task_line(const ResultsGroup& group, std::size_t task) {
 
 std::string paths_line(const ResultsGroup& group) {
   constexpr std::size_t most = 8;
-  const std::size_t n_task = group.dimensions.at("task").size();
-  std::string text;
-  for (std::size_t task = 0; task < std::min(most, n_task); ++task) {
-    std::string line = task_line(group, task);
-    line[0] = static_cast<char>(std::toupper(line[0]));
-    text += (task == 0 ? "" : ". ") + line;
-  }
+  const std::size_t n_task = group.dimension("task").size();
+  std::string text =
+      joined(std::views::iota(std::size_t{0}, std::min(most, n_task)), ". ", [&](std::size_t task) {
+        std::string line = task_line(group, task);
+        line[0] = static_cast<char>(std::toupper(line[0]));
+        return line;
+      });
   if (n_task > most) {
     text += ". The table circuit_edges_90 has " + count_text(n_task - most, "more task");
   }

@@ -93,10 +93,6 @@ struct ExactValues {
   std::vector<Estimate> faithfulness;  ///< order x step
 };
 
-double sum_over_blocks(const Array& values, const BootstrapCounts& weights) {
-  return std::inner_product(values.values.begin(), values.values.end(), weights.begin(), 0.0);
-}
-
 ExactValues exact_values(const Statistics& statistics, std::size_t task, std::size_t n_edge,
                          std::size_t n_step, double margin, const AnalysisSettings& settings) {
   const PathSums names(task);
@@ -106,15 +102,13 @@ ExactValues exact_values(const Statistics& statistics, std::size_t task, std::si
   const Array n_pair = statistics.total(names.n_exact);
   const Bootstrap bootstrap =
       Bootstrap::of_documents(n_pair.values, settings.n_bootstrap, settings.seed);
-  values.n_pair = sum_over_blocks(n_pair, bootstrap.whole());
+  values.n_pair = weighted_sum(n_pair.values, bootstrap.whole());
   if (n_edge > 0) {
     const Array change = statistics.total(names.change),
                 squared = statistics.total(names.squared_change);
     values.change = bootstrap.estimates([&](const BootstrapCounts& weights) {
-      std::vector<double> mean = change.weighted_sum(weights).values;
-      const double n = sum_over_blocks(n_pair, weights);
-      for (double& each : mean) each /= n;
-      return mean;
+      const double n = weighted_sum(n_pair.values, weights);
+      return change.weighted_sum(weights).mapped([&](double sum) { return sum / n; }).values;
     });
     for (std::size_t edge = 0; edge < n_edge; ++edge) {
       values.p.push_back(
@@ -219,11 +213,7 @@ class PathsBuilder {
   }
 
   void add_circuits() {
-    std::vector<Estimate> faithfulness;
-    for (const ExactValues& task : exact_) {
-      faithfulness.insert(faithfulness.end(), task.faithfulness.begin(), task.faithfulness.end());
-    }
-    add_replaced("faithfulness", faithfulness);
+    add_replaced("faithfulness", exact_, &ExactValues::faithfulness);
     add("circuit_edges_90", sizes_, [](const CircuitSize& size) {
       return size.is_known() ? static_cast<double>(size.fewest()) : std::nan("");
     });
@@ -234,13 +224,13 @@ class PathsBuilder {
   std::size_t n_exact() const { return std::min<std::size_t>(options_.n_exact, graph_.n_edge()); }
   void add(const char* name, const auto&... values) { group_.add(path_variables[name], values...); }
   /// Adds a variable whose definition says what replaces a node's output.
-  void add_replaced(const char* name, const auto& values) {
+  void add_replaced(const char* name, const auto&... values) {
     group_.add(path_variables[name].with(
                    "replaced", options_.ablation == "zero"
                                    ? "replaced by zero"
                                    : "replaced by the node's mean over the tokens of the task's "
                                      "good and bad sides, position 0 left out"),
-               values);
+               values...);
   }
 
   const std::vector<Task>& tasks_;
@@ -257,14 +247,13 @@ class PathsBuilder {
 
 std::vector<CircuitEdge> circuit_of(const ResultsGroup& group, std::size_t task) {
   std::vector<CircuitEdge> edges;
-  if (group.variable("can_do").values(task) == 0) return edges;
-  const double least = least_circuit_share * group.variable("margin").values(task);
-  const Array change = group.variable("edge_change").values.part(task),
-              q = group.variable("edge_change_q").values.part(task);
+  if (group.values("can_do")(task) == 0) return edges;
+  const double least = least_circuit_share * group.values("margin")(task);
+  const Array change = group.values("edge_change").part(task),
+              q = group.values("edge_change_q").part(task);
   const auto place_of = [&](const char* variable, const char* dimension, std::size_t i) {
-    const std::vector<std::string>& labels = group.dimensions.at(dimension).text;
     const std::string& label = group.variable(variable).text[task * change.size() + i];
-    return static_cast<std::size_t>(std::ranges::find(labels, label) - labels.begin());
+    return group.dimension(dimension).place_of(label).value();
   };
   for (std::size_t i = 0; i < change.size(); ++i) {
     if (!(q(i) < significant_q) || !(std::abs(change(i)) >= least)) continue;
@@ -285,8 +274,7 @@ std::string edge_text(const std::string& node, const std::string& port) {
 }
 
 std::string strongest_path(const ResultsGroup& group, std::size_t task) {
-  const std::vector<std::string>&nodes = group.dimensions.at("node").text,
-        &ports = group.dimensions.at("port").text;
+  const std::vector<std::string>&nodes = group.labels("node"), &ports = group.labels("port");
   const std::vector<CircuitEdge> edges = circuit_of(group, task);
   auto strongest = std::ranges::find_if(edges, [&](const CircuitEdge& edge) {
     return nodes[edge.node].starts_with('L') && ports[edge.port].find('.') != std::string::npos;

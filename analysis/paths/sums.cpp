@@ -11,10 +11,6 @@
 namespace headscope {
 namespace {
 
-double sum_of_blocks(const Array& values, const BootstrapCounts& weights) {
-  return std::inner_product(values.values.begin(), values.values.end(), weights.begin(), 0.0);
-}
-
 /// First stream of the random orders of edges.
 constexpr std::uint64_t order_stream = std::uint64_t{1} << 61;
 
@@ -55,11 +51,11 @@ PathPlan::PathPlan(const Statistics& statistics, std::size_t task, const EdgeGra
               correct = statistics.total(names.correct);
   const Bootstrap bootstrap =
       Bootstrap::of_documents(n_pair.values, settings.n_bootstrap, settings.seed);
-  n_pair_ = sum_of_blocks(n_pair, bootstrap.whole());
+  n_pair_ = weighted_sum(n_pair.values, bootstrap.whole());
   const std::vector<Estimate> means = bootstrap.estimates([&](const BootstrapCounts& weights) {
-    const double n = sum_of_blocks(n_pair, weights);
-    return std::vector<double>{sum_of_blocks(correct, weights) / n,
-                               sum_of_blocks(margin, weights) / n};
+    const double n = weighted_sum(n_pair.values, weights);
+    return std::vector<double>{weighted_sum(correct.values, weights) / n,
+                               weighted_sum(margin.values, weights) / n};
   });
   accuracy_ = with_score_interval(means[0], n_pair_);
   margin_ = means[1];

@@ -9,34 +9,33 @@ namespace headscope {
 namespace {
 
 std::string one_head_line(const ResultsGroup& group) {
-  const Array cost = group.variable("loss_increase").values.part(0);
+  const Array cost = group.values("loss_increase").part(0);
   const std::optional<std::size_t> most = largest(cost.values);
   if (!most) return "";
-  const double baseline = group.variable("loss_baseline").values.values[0];
+  const double baseline = group.scalar("loss_baseline");
   const std::string text =
       "Setting " + head_text(*most, cost.shape[1]) + " to zero costs most: the loss rises by " +
       number_text(cost.values[*most], 3) + " nats (" + percent(cost.values[*most] / baseline) +
       " of " + number_text(baseline, 3) + ", the loss on the documents of this analysis).";
-  const double n_interval = group.variable("n_interval").values(0);
+  const double n_interval = group.values("n_interval")(0);
   if (n_interval == 0) {
     return text +
            " Which heads can go without a measurable increase cannot be told: there are no "
            "intervals.";
   }
   return text + " Heads that can each go without a measurable increase: " +
-         number_text(group.variable("n_harmless").values(0), 0) + " of " +
-         number_text(n_interval, 0) + ".";
+         number_text(group.values("n_harmless")(0), 0) + " of " + number_text(n_interval, 0) + ".";
 }
 
 std::string many_heads_line(const ResultsGroup& group) {
   if (!group.has("prunable_share")) return "";
-  const Array& share = group.variable("prunable_share").values;
+  const Array& share = group.values("prunable_share");
   std::string text;
   for (std::size_t i = 0; i < share.size(); ++i) {
     text += text.empty() ? "Taken together, the least important first, " + percent(share(i)) +
                                " of the heads can go before the loss rises by "
                          : ", and " + percent(share(i)) + " before it rises by ";
-    text += percent(group.dimensions.at("tolerance").values[i]);
+    text += percent(group.dimension("tolerance").values[i]);
   }
   return text + ".";
 }
@@ -44,14 +43,13 @@ std::string many_heads_line(const ResultsGroup& group) {
 /// How exact ablation of some documents and the gradient of more were combined; empty if heads were
 /// ablated on all.
 std::string phases_line(const ResultsGroup& group) {
-  const double n_ablated = group.variable("n_document_ablated").values.values[0],
-               n_first_order = group.variable("n_document_first_order").values.values[0];
+  const double n_ablated = group.scalar("n_document_ablated"),
+               n_first_order = group.scalar("n_document_first_order");
   if (n_ablated == n_first_order) return "";
   std::string text = "Heads were ablated on " + number_text(n_ablated, 0) + " documents; on " +
                      number_text(n_first_order, 0) +
                      " the gradient predicted what that costs, and regression combined both";
-  std::vector<double> r2 = group.variable("first_order_r2").values.values;
-  std::erase_if(r2, [](double value) { return std::isnan(value); });
+  const std::vector<double> r2 = finite_values(group.values("first_order_r2").values);
   if (r2.empty()) return text + ".";
   const double median = arma::median(arma::vec(r2));
   // The variance of the estimate is s2 (1 - r2) / n_ablated + s2 r2 / n_first_order.
@@ -68,7 +66,7 @@ Description description(const Results& results) {
   description.add("Pruning many", many_heads_line(group));
   description.add("Two phases", phases_line(group));
   if (group.has("precision_error")) {
-    const Array& error = group.variable("precision_error").values;
+    const Array& error = group.values("precision_error");
     description.add("Precision",
                     "Losses of ablated heads come from low-precision products. On a sample of "
                     "heads they differ from float32 by " +
@@ -77,7 +75,7 @@ Description description(const Results& results) {
                         number_text(100 * error(1), 2) + " % of a typical one.");
   }
   description.model_loss =
-      "its loss is " + number_text(group.variable("loss").values.values[0], 3) + " nats per token";
+      "its loss is " + number_text(group.scalar("loss"), 3) + " nats per token";
   const auto d_vocab = results.attributes.find("d_vocab");
   if (d_vocab != results.attributes.end()) {
     description.warning =

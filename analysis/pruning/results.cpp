@@ -222,11 +222,6 @@ PhaseWeights even_documents(const DocumentRows& rows) {
   return weights;
 }
 
-/// Weighted sum over documents.
-double weighted(const std::vector<double>& values, const BootstrapCounts& weights) {
-  return std::inner_product(values.begin(), values.end(), weights.begin(), 0.0);
-}
-
 /// Element-wise weighted sum of equal-shaped rows.
 Array weighted(const std::vector<const Array*>& rows, const BootstrapCounts& weights) {
   Array sum(rows.front()->shape);
@@ -246,25 +241,25 @@ double of_phases(double ablated, double others, const PhaseWeights& weights) {
 
 /// Predicted tokens of all documents whose gradients were taken.
 double n_predicted_of_phases(const DocumentRows& rows, const PhaseWeights& weights) {
-  return of_phases(weighted(rows.n_predicted, weights.ablated),
-                   weighted(rows.others.n_predicted, weights.others), weights);
+  return of_phases(weighted_sum(rows.n_predicted, weights.ablated),
+                   weighted_sum(rows.others.n_predicted, weights.others), weights);
 }
 
 /// Mean loss of the whole model, nats per predicted token.
 double baseline_loss(const DocumentRows& rows, const PhaseWeights& weights) {
-  return of_phases(weighted(rows.baseline, weights.ablated),
-                   weighted(rows.others.baseline, weights.others), weights) /
+  return of_phases(weighted_sum(rows.baseline, weights.ablated),
+                   weighted_sum(rows.others.baseline, weights.others), weights) /
          n_predicted_of_phases(rows, weights);
 }
 
 /// Mean loss of ablated documents with each ablation minus their baseline, nats per predicted
 /// token: n_ablation_row x layer x head.
 Array exact_increases(const DocumentRows& rows, const BootstrapCounts& weights) {
-  const double n_predicted = weighted(rows.n_predicted, weights),
-               baseline = weighted(rows.baseline, weights);
-  Array increases = weighted(rows.ablated, weights);
-  for (double& value : increases.values) value = (value - baseline) / n_predicted;
-  return increases;
+  const double n_predicted = weighted_sum(rows.n_predicted, weights),
+               baseline = weighted_sum(rows.baseline, weights);
+  return weighted(rows.ablated, weights).mapped([&](double loss) {
+    return (loss - baseline) / n_predicted;
+  });
 }
 
 /// First-order and exact increases of one head over documents, weighted by their predicted tokens.
@@ -462,10 +457,11 @@ void add_loss_increase(const DocumentRows& rows, const ModelConfig& config,
   add_first_order_r2(rows, config, group);
 
   const PhaseWeights once = both_phases_once(rows);
-  Array all_but_one = loss_increases(rows, once).part(all_but_one_row);
   const double baseline = baseline_loss(rows, once);
-  for (double& loss : all_but_one.values) loss += baseline;
-  group.add(variables["loss_all_but_one"], all_but_one);
+  group.add(variables["loss_all_but_one"],
+            loss_increases(rows, once).part(all_but_one_row).mapped([&](double increase) {
+              return increase + baseline;
+            }));
 }
 
 /// Adds the error of the loss increases of a sample of heads, zero ablation, against float32.
@@ -476,8 +472,8 @@ void add_precision_error(const Statistics& statistics, const DocumentRows& rows,
   for (const auto& [document, row] : statistics.rows("float32")) samples.push_back(&row);
   const BootstrapCounts once = every_document_once(rows);
   const Array exact = weighted(samples, once), zero = exact_increases(rows, once).part(0);
-  const double n_predicted = weighted(rows.n_predicted, once),
-               baseline = weighted(rows.baseline, once);
+  const double n_predicted = weighted_sum(rows.n_predicted, once),
+               baseline = weighted_sum(rows.baseline, once);
   std::vector<double> sizes, relative;
   for (const double increase : zero.values) sizes.push_back(std::abs(increase));
   double worst = 0;
@@ -501,7 +497,7 @@ void add_importance(const DocumentRows& rows, ResultsGroup& group) {
   }
   group.add(variables["importance"], importance);
   group.add(variables["importance_normalized"], normalized);
-  const Array zero = group.variable("loss_increase").values.part(0);
+  const Array zero = group.values("loss_increase").part(0);
   std::vector<double> correlation;
   for (std::size_t variant = 0; variant < n_importance; ++variant) {
     correlation.push_back(spearman(importance.part(variant).values, zero.values));
@@ -531,10 +527,8 @@ void add_loss(const Statistics& statistics, const AnalysisSettings& settings, Re
 void add_direct_effects(const DocumentRows& rows, const ModelConfig& config,
                         const AnalysisSettings& settings, ResultsGroup& group) {
   const auto mean = [&](const std::vector<const Array*>& logits, const BootstrapCounts& weights) {
-    Array effects = weighted(logits, weights);
-    const double n_predicted = weighted(rows.n_predicted, weights);
-    for (double& effect : effects.values) effect /= n_predicted;
-    return effects;
+    const double n_predicted = weighted_sum(rows.n_predicted, weights);
+    return weighted(logits, weights).mapped([&](double sum) { return sum / n_predicted; });
   };
   const std::vector<Estimate> heads =
       bootstrap_of(rows, settings).estimates([&](const BootstrapCounts& weights) {
@@ -556,10 +550,8 @@ void add_direct_effects(const DocumentRows& rows, const ModelConfig& config,
 /// score, or of those of even number: part x order x step.
 Array curve_means(const DocumentRows& rows, const BootstrapCounts& all_weights, bool odd = true) {
   const BootstrapCounts weights = of_half(rows, all_weights, odd);
-  Array means = weighted(rows.curve, weights);
-  const double n_predicted = weighted(rows.n_predicted, weights);
-  for (double& value : means.values) value /= n_predicted;
-  return means;
+  const double n_predicted = weighted_sum(rows.n_predicted, weights);
+  return weighted(rows.curve, weights).mapped([&](double sum) { return sum / n_predicted; });
 }
 
 /// The curves of both informed orders and the mean of those of random orders: 3 x step.
@@ -651,32 +643,29 @@ Claim prunable_claim(const ResultsGroup& group, std::size_t i) {
 }
 
 std::string harmless_text(const ResultsGroup& group) {
-  const double n_interval = group.variable("n_interval").values(0);
+  const double n_interval = group.values("n_interval")(0);
   if (n_interval == 0) {
     return "Which heads can be set to zero without a loss increase cannot be told: there are no "
            "intervals, which take at least " +
            std::to_string(least_documents) + " documents and " + std::to_string(least_resamples) +
            " resamples.";
   }
-  return number_text(group.variable("n_harmless").values(0), 0) + " of " +
-         number_text(n_interval, 0) +
+  return number_text(group.values("n_harmless")(0), 0) + " of " + number_text(n_interval, 0) +
          " heads can each be set to zero without a loss increase distinguishable from none.";
 }
 
 /// The loss over all documents, and over those whose heads were ablated if these are fewer.
 std::string loss_text(const ResultsGroup& group, const DocumentRows& rows) {
-  const std::string baseline =
-      number_text(group.variable("loss_baseline").values.values[0], 3) + " nats per token";
+  const std::string baseline = number_text(group.scalar("loss_baseline"), 3) + " nats per token";
   const auto on = [](std::size_t n) { return "On " + count_text(n, "document") + " the loss is "; };
   const Estimate loss = group.variable("loss").estimate(0);
-  const auto n_read = static_cast<std::size_t>(group.variable("n_document").values.values[0]);
+  const auto n_read = static_cast<std::size_t>(group.scalar("n_document"));
   std::string text = on(n_read) + number_text(loss.value, 3) + " nats per token";
   if (loss.has_interval()) {
     text +=
         " (95 % interval " + number_text(loss.low, 3) + " to " + number_text(loss.high, 3) + ")";
   }
-  const auto n_first_order =
-      static_cast<std::size_t>(group.variable("n_document_first_order").values.values[0]);
+  const auto n_first_order = static_cast<std::size_t>(group.scalar("n_document_first_order"));
   if (n_read != n_first_order) {
     text += "; on the " + std::to_string(n_first_order) + " of them, spread evenly, on which " +
             (rows.others.size() == 0 ? "heads were ablated" : "the gradient was taken") +
@@ -686,8 +675,8 @@ std::string loss_text(const ResultsGroup& group, const DocumentRows& rows) {
 }
 
 std::string summary_text(const ResultsGroup& group, const DocumentRows& rows) {
-  const Array &increase = group.variable("loss_increase").values,
-              &correlation = group.variable("importance_correlation").values;
+  const Array &increase = group.values("loss_increase"),
+              &correlation = group.values("importance_correlation");
   const std::size_t worst = largest(increase.part(0).values).value_or(0);
   return loss_text(group, rows) + " The head whose removal costs most is " +
          head_text(worst, increase.shape[2]) + " (+" + number_text(increase.values[worst], 3) +

@@ -4,6 +4,7 @@
 
 #include "base/label_text.hpp"
 #include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "random_draws.hpp"
 #include "report_text.hpp"
 #include "tasks/results.hpp"
@@ -21,7 +22,7 @@ struct TaskOfRelation {
 
 /// Heads that pass the rule for syntactic heads on the relation in either direction.
 std::vector<bool> heads_that_look(const ResultsGroup& classification, std::size_t relation) {
-  const Array passed = classification.variable("relation_passed").values.part(relation);
+  const Array passed = classification.values("relation_passed").part(relation);
   const std::size_t n_head_total = passed.size() / passed.shape[0];
   std::vector<bool> looks(n_head_total, false);
   for (std::size_t i = 0; i < passed.size(); ++i) {
@@ -35,17 +36,14 @@ std::vector<TaskOfRelation> tasks_of_relations(const ResultsGroup& group, const 
   if (!all.has("classification")) return found;
   const ResultsGroup& classification = all.group("classification");
   if (!classification.has("relation_passed")) return found;
-  const std::vector<std::string>&relations = classification.dimensions.at("relation").text,
-        &tasks = group.dimensions.at("task").text;
-  const Array zero = group.variable("margin_change").values.part(0);
+  const std::vector<std::string>& tasks = group.labels("task");
+  const Array zero = group.values("margin_change").part(0);
   for (std::size_t task = 0; task < tasks.size(); ++task) {
-    const auto relation = std::ranges::find(relations, group.variable("relation").text[task]);
-    if (relation == relations.end() || group.variable("has_margin").values(task) == 0) continue;
-    TaskOfRelation of_task{tasks[task], *relation, {}, zero.part(task).values};
-    of_task.looks =
-        heads_that_look(classification, static_cast<std::size_t>(relation - relations.begin()));
-    for (double& loss : of_task.loss) loss = -loss;
-    found.push_back(std::move(of_task));
+    const std::string& name = group.variable("relation").text[task];
+    const std::optional<std::size_t> relation = classification.dimension("relation").place_of(name);
+    if (!relation || group.values("has_margin")(task) == 0) continue;
+    found.push_back({tasks[task], name, heads_that_look(classification, *relation),
+                     zero.part(task).mapped(std::negate()).values});
   }
   return found;
 }
@@ -118,7 +116,7 @@ std::optional<Claim> looks_does_claim(const ResultsGroup& group, const Results& 
         "is shown to do.";
     return claim;
   }
-  const Index n_head = group.dimensions.at("head").size();
+  const Index n_head = group.dimension("head").size();
   const double effect = mean_difference(tasks, n_head);
   if (std::isnan(effect)) {
     claim.evidence = "Cannot be told: no head looks along a relation of the tasks.";
@@ -137,17 +135,15 @@ std::optional<Claim> looks_does_claim(const ResultsGroup& group, const Results& 
   if (samples.size() < least_resamples) samples.clear();
   claim.effect = percentile_estimate(effect, std::move(samples));
   claim.verdict = verdict_of(claim.effect, Side::above, 0);
-  std::string by_task;
-  for (const TaskOfRelation& task : tasks) {
-    std::string heads;
+  const auto looking = [&](const TaskOfRelation& task) {
+    std::vector<Index> heads;
     for (Index head_index = 0; head_index < task.looks.size(); ++head_index) {
-      if (task.looks[head_index])
-        heads += (heads.empty() ? "" : ", ") + head_text(head_index, n_head);
+      if (task.looks[head_index]) heads.push_back(head_index);
     }
-    by_task +=
-        (by_task.empty() ? "" : "; ") + spaced(task.task) + ": " + (heads.empty() ? "none" : heads);
-  }
-  claim.evidence = "Heads that look along the task's relation: " + by_task + ". ";
+    return spaced(task.task) + ": " + (heads.empty() ? "none" : head_list(heads, n_head));
+  };
+  claim.evidence =
+      "Heads that look along the task's relation: " + joined(tasks, "; ", looking) + ". ";
   claim.evidence +=
       claim.effect.has_interval()
           ? "With as many heads of each layer marked at random, alike in all tasks of a relation, "

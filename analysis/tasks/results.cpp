@@ -76,14 +76,8 @@ struct TaskValues {
   std::vector<double> p, correct_change, first_order, direct_effect;
 };
 
-double sum_of(const Array& values, const BootstrapCounts& weights) {
-  return std::inner_product(values.values.begin(), values.values.end(), weights.begin(), 0.0);
-}
-
 std::vector<double> divided(const Array& sums, double count) {
-  std::vector<double> means = sums.values;
-  for (double& mean : means) mean /= count;
-  return means;
+  return sums.mapped([count](double sum) { return sum / count; }).values;
 }
 
 /// @param n_effect  ablations times heads.
@@ -104,15 +98,16 @@ TaskValues task_values(const Statistics& statistics, std::size_t task, std::size
               change = statistics.total(names.margin_change);
   const Bootstrap bootstrap =
       Bootstrap::of_documents(n_pair.values, settings.n_bootstrap, settings.seed);
-  values.n_pair = sum_of(n_pair, bootstrap.whole());
+  values.n_pair = weighted_sum(n_pair.values, bootstrap.whole());
   values.means = bootstrap.estimates([&](const BootstrapCounts& weights) {
-    const double n = sum_of(n_pair, weights);
-    return std::vector<double>{sum_of(correct, weights) / n, sum_of(margin, weights) / n};
+    const double n = weighted_sum(n_pair.values, weights);
+    return std::vector<double>{weighted_sum(correct.values, weights) / n,
+                               weighted_sum(margin.values, weights) / n};
   });
   values.means[0] = with_score_interval(std::move(values.means[0]), values.n_pair);
   values.change = bootstrap.estimates([&](const BootstrapCounts& weights) {
     std::vector<double> mean(n_effect, 0);
-    const double n = sum_of(n_pair, weights);
+    const double n = weighted_sum(n_pair.values, weights);
     for (std::size_t block = 0; block < n_document_block; ++block) {
       if (weights[block] == 0) continue;
       const double* const of_block = change.values.data() + block * n_effect;
@@ -173,16 +168,11 @@ class ResultsBuilder {
   }
 
   void add_predictions() {
-    std::vector<double> first_order, direct;
-    for (const TaskValues& task : values_) {
-      first_order.insert(first_order.end(), task.first_order.begin(), task.first_order.end());
-      direct.insert(direct.end(), task.direct_effect.begin(), task.direct_effect.end());
-    }
-    group_.add(variables["margin_change_first_order"], first_order);
+    group_.add(variables["margin_change_first_order"], values_, &TaskValues::first_order);
     group_.add(variables["first_order_correlation"], values_, [&](const TaskValues& task) {
       return spearman(task.first_order, zero_change(task));
     });
-    group_.add(variables["direct_effect"], direct);
+    group_.add(variables["direct_effect"], values_, &TaskValues::direct_effect);
   }
 
  private:
@@ -203,7 +193,7 @@ class ResultsBuilder {
   }
 
   void add_share_lost() {
-    const Array& q = group_.variable("margin_change_q").values;
+    const Array& q = group_.values("margin_change_q");
     Array share({tasks_.size(), config_.n_layer, config_.n_head}, std::nan("")),
         has_margin({tasks_.size()});
     for (std::size_t task = 0; task < tasks_.size(); ++task) {
@@ -247,8 +237,8 @@ TaskSums::TaskSums(std::size_t task) {
 }
 
 std::vector<Index> needed_heads(const ResultsGroup& group, std::size_t task) {
-  const Array share = group.variable("share_lost").values.part(task);
-  const double from = group.variable("needed_from").values(task);
+  const Array share = group.values("share_lost").part(task);
+  const double from = group.values("needed_from")(task);
   std::vector<Index> needed;
   for (Index head_index = 0; head_index < share.size(); ++head_index) {
     if (share.values[head_index] >= from) needed.push_back(head_index);

@@ -62,6 +62,9 @@ inline constexpr std::size_t least_documents = 20;
 /// often.
 using BootstrapCounts = std::vector<std::uint32_t>;
 
+/// The sum of the units' values, each as often as the resample contains the unit.
+double weighted_sum(const std::vector<double>& values, const BootstrapCounts& counts);
+
 /// Values of several statistics over all units, over resamples of them and without a part of them.
 struct Replicates {
   std::vector<double> whole;

@@ -148,13 +148,27 @@ struct ResultsGroup {
   void add(const Declaration& declaration, double value);
   void add(const Declaration& declaration, std::vector<std::string> text);
 
-  /// Adds a variable with a value for each item: a member of it, or what a function makes of it.
+  /// Adds a variable with a value for each item, or as many as the vector that it has: a member of
+  /// the item, or what a function makes of it.
   template <typename Item, typename Of>
   void add(const Declaration& declaration, const std::vector<Item>& items, Of of) {
     using Value = std::remove_cvref_t<std::invoke_result_t<Of, const Item&>>;
-    std::vector<std::conditional_t<std::is_arithmetic_v<Value>, double, Value>> values;
-    for (const Item& item : items) values.emplace_back(std::invoke(of, item));
-    add(declaration, std::move(values));
+    if constexpr (std::is_arithmetic_v<Value>) {
+      std::vector<double> values;
+      for (const Item& item : items) values.push_back(static_cast<double>(std::invoke(of, item)));
+      add(declaration, std::move(values));
+    } else if constexpr (std::is_same_v<Value, std::string> || std::is_same_v<Value, Estimate>) {
+      std::vector<Value> values;
+      for (const Item& item : items) values.push_back(std::invoke(of, item));
+      add(declaration, std::move(values));
+    } else {
+      Value values;
+      for (const Item& item : items) {
+        const auto& own = std::invoke(of, item);
+        values.insert(values.end(), own.begin(), own.end());
+      }
+      add(declaration, std::move(values));
+    }
   }
 
   /// The extents of these dimensions. @throws ShapeError naming one that is unknown.

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,14 @@ std::string joined(Items&& items, std::string_view separator, const TextOf& text
     if (!text.empty()) text += separator;
     text += std::invoke(text_of, item);
   }
+  return text;
+}
+
+/// The first `most` items' texts, and how many more there are: `a, b and 3 more`.
+template <typename Items, typename TextOf = std::identity>
+std::string first_joined(const Items& items, std::size_t most, const TextOf& text_of = {}) {
+  std::string text = joined(items | std::views::take(most), ", ", text_of);
+  if (items.size() > most) text += " and " + std::to_string(items.size() - most) + " more";
   return text;
 }
 

@@ -18,6 +18,12 @@ namespace {
 
 constexpr std::size_t most_named = 4;
 
+/// Something said of the runs, and what it is ranked by.
+struct Ranked {
+  double value;
+  std::string text;
+};
+
 std::string runs_line(const ResultsGroup& group) {
   const std::vector<std::string>& runs = group.labels("run");
   std::string notes = group.summary.empty() ? "" : " " + group.summary;
@@ -67,11 +73,7 @@ std::string measures_line(const ResultsGroup& group, const std::vector<Measure>&
 
 /// `classification sink (12 of 32 heads in pruned)`, those with the largest share first.
 std::string changed_line(const ResultsGroup& group) {
-  struct Changed {
-    double share;
-    std::string text;
-  };
-  std::vector<Changed> found;
+  std::vector<Ranked> found;
   std::size_t n_looked_at = 0;
   const ComparedHeads compared(group);
   const std::vector<std::string>& runs = group.labels("run");
@@ -96,20 +98,13 @@ std::string changed_line(const ResultsGroup& group) {
   }
   if (n_looked_at == 0) return "";
   if (found.empty()) return "No head differs from " + runs[0] + " beyond its interval.";
-  std::ranges::stable_sort(found, std::greater<>(), &Changed::share);
-  found.resize(std::min(found.size(), most_named));
-  std::vector<std::string> parts(found.size());
-  std::ranges::transform(found, parts.begin(), &Changed::text);
-  return "Most heads differ from " + runs[0] +
-         " beyond their intervals in: " + joined(parts, "; ") + ".";
+  std::ranges::stable_sort(found, std::greater<>(), &Ranked::value);
+  return "Most heads differ from " + runs[0] + " beyond their intervals in: " +
+         joined(found | std::views::take(most_named), "; ", &Ranked::text) + ".";
 }
 
 std::string order_line(const ResultsGroup& group, const std::vector<ScoreSection>& scores) {
-  struct Correlation {
-    double value;
-    std::string text;
-  };
-  std::vector<Correlation> found;
+  std::vector<Ranked> found;
   const std::vector<std::string>& runs = group.labels("run");
   for (const ScoreSection& section : scores) {
     for (const std::string& name : section.variables) {
@@ -126,12 +121,9 @@ std::string order_line(const ResultsGroup& group, const std::vector<ScoreSection
     }
   }
   if (found.empty()) return "";
-  std::ranges::stable_sort(found, {}, &Correlation::value);
-  found.resize(std::min(found.size(), most_named));
-  std::vector<std::string> parts(found.size());
-  std::ranges::transform(found, parts.begin(), &Correlation::text);
-  return "The order of heads correlates least with that in " + runs[0] +
-         " (Spearman's rho) for: " + joined(parts, "; ") + ".";
+  std::ranges::stable_sort(found, {}, &Ranked::value);
+  return "The order of heads correlates least with that in " + runs[0] + " (Spearman's rho) for: " +
+         joined(found | std::views::take(most_named), "; ", &Ranked::text) + ".";
 }
 
 std::string types_line(const ResultsGroup& group) {

@@ -112,7 +112,7 @@ std::string gnuplot_lines(const std::vector<std::string>& lines) {
 }
 
 std::string tick_list(const std::vector<std::string>& labels, std::size_t step) {
-  std::string list;
+  std::vector<std::string> ticks;
   std::size_t n_label = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i].empty() || n_label++ % step != 0) continue;
@@ -120,9 +120,9 @@ std::string tick_list(const std::vector<std::string>& labels, std::size_t step) 
     std::string label;
     for (const char c : fit_text(labels[i], text_size, longest_label))
       label.append(c == '%' ? 2 : 1, c);
-    list += (list.empty() ? "" : ", ") + gnuplot_string(label) + " " + std::to_string(i);
+    ticks.push_back(gnuplot_string(label) + " " + std::to_string(i));
   }
-  return "(" + list + ")";
+  return "(" + joined(ticks, ", ") + ")";
 }
 
 double label_width(const std::vector<std::string>& labels, double least) {

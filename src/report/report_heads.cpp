@@ -156,7 +156,7 @@ json edge_lists(std::map<std::string, std::vector<NamedEdge>>& of_name, std::siz
                 const HeadShape& shape) {
   json by_head = json::array();
   for (std::size_t head_index = 0; head_index < shape.n_head_total(); ++head_index) {
-    std::vector<NamedEdge>& edges = of_name[HeadIndex::of(head_index, shape.n_head).text()];
+    std::vector<NamedEdge>& edges = of_name[shape.text(head_index)];
     std::ranges::stable_sort(edges, std::greater(),
                              [](const NamedEdge& edge) { return std::abs(edge.effect); });
     json list = json::array();
@@ -183,15 +183,16 @@ void add_edges(const ResultsGroup& group, const EdgeLists& edges, const HeadShap
   for (std::size_t label = 0; label < std::min(labels.size(), eligible->values.size()); ++label) {
     if (eligible->values.values[label] == 0) continue;
     std::map<std::string, std::vector<NamedEdge>> read, readers;
-    for (std::size_t place = 0; place < nodes.size() * ports.size(); ++place) {
-      const std::size_t edge = label * nodes.size() * ports.size() + place;
-      if (!(q->values.values[edge] < edges.level)) continue;
-      const std::string &node = nodes[place / ports.size()], &port = ports[place % ports.size()];
-      const std::size_t dot = std::min(port.rfind('.'), port.size());
-      const std::string reader = port.substr(0, dot),
-                        kind = port.substr(std::min(dot + 1, port.size()));
-      read[reader].push_back({node, kind, effect->values.values[edge]});
-      readers[node].push_back({reader, kind, effect->values.values[edge]});
+    for (std::size_t node = 0; node < nodes.size(); ++node) {
+      for (std::size_t port = 0; port < ports.size(); ++port) {
+        if (!(q->values(label, node, port) < edges.level)) continue;
+        const double change = effect->values(label, node, port);
+        const std::size_t dot = std::min(ports[port].rfind('.'), ports[port].size());
+        const std::string reader = ports[port].substr(0, dot),
+                          kind = ports[port].substr(std::min(dot + 1, ports[port].size()));
+        read[reader].push_back({nodes[node], kind, change});
+        readers[nodes[node]].push_back({reader, kind, change});
+      }
     }
     lists.push_back({{"label", one_line(labels[label])},
                      {"reads", edge_lists(read, edges.most, shape)},
@@ -361,23 +362,22 @@ std::string head_data_json(const Results& results, const std::vector<Presentatio
   for (const auto& [group, table] : items_of(results, presentations, &Presentation::tables)) {
     add_best_rows(*group, *table, *shape, tables);
   }
-  const json data = {
-      {"layers", shape->n_layer},
-      {"heads", shape->n_head},
-      {"sequential", continuous_colours(ColourScale::sequential)},
-      {"diverging", continuous_colours(ColourScale::diverging)},
-      {"types", types(results, *shape)},
-      {"reasons", reasons(results, presentations, *shape)},
-      {"examples", examples(results, *shape)},
-      {"scores", scores.list()},
-      {"sections", scores.sections(results, presentations)},
-      {"tables", tables},
-      {"neighbours", lists},
-      {"edges", edges},
-      {"documents", pattern_documents(results, *shape)},
-      {"predictions", predictions(results, *shape)},
-      {"neurons", neurons(results, *shape)},
-      {"opened", opened ? json(opened->layer * shape->n_head + opened->head) : json(nullptr)}};
+  const json data = {{"layers", shape->n_layer},
+                     {"heads", shape->n_head},
+                     {"sequential", continuous_colours(ColourScale::sequential)},
+                     {"diverging", continuous_colours(ColourScale::diverging)},
+                     {"types", types(results, *shape)},
+                     {"reasons", reasons(results, presentations, *shape)},
+                     {"examples", examples(results, *shape)},
+                     {"scores", scores.list()},
+                     {"sections", scores.sections(results, presentations)},
+                     {"tables", tables},
+                     {"neighbours", lists},
+                     {"edges", edges},
+                     {"documents", pattern_documents(results, *shape)},
+                     {"predictions", predictions(results, *shape)},
+                     {"neurons", neurons(results, *shape)},
+                     {"opened", opened ? json(opened->flat(shape->n_head)) : json(nullptr)}};
   return script_json(data);
 }
 

@@ -115,6 +115,10 @@ double studentised_half_width(double value, const std::vector<double>& left_out,
 
 }  // namespace
 
+double weighted_sum(const std::vector<double>& values, const BootstrapCounts& counts) {
+  return std::inner_product(values.begin(), values.end(), counts.begin(), 0.0);
+}
+
 std::size_t n_drawn(std::size_t n_unit) {
   if (n_unit < 2) return n_unit;
   const auto n = static_cast<double>(n_unit);

@@ -33,7 +33,8 @@ std::optional<HeadTypes> head_types(const Results& results, const HeadShape& sha
   const Variable& primary = group->variable(primary_type_variable);
   if (type.dimensions.size() != 3) return std::nullopt;
   HeadTypes types;
-  types.names = group->dimension(type.dimensions[0]).text;
+  const Dimension& names = group->dimension(type.dimensions[0]);
+  types.names = names.text;
   const std::size_t n_head_total = shape.n_head_total();
   if (types.names.empty() || type.values.size() != types.names.size() * n_head_total ||
       primary.values.size() != n_head_total) {
@@ -47,11 +48,8 @@ std::optional<HeadTypes> head_types(const Results& results, const HeadShape& sha
     }
     const double code = primary.values.values[head_index];
     if (!(code >= 0 && code < static_cast<double>(primary.flag_meanings.size()))) continue;
-    const auto found =
-        std::ranges::find(types.names, primary.flag_meanings[static_cast<std::size_t>(code)]);
-    if (found != types.names.end()) {
-      types.primary[head_index] = static_cast<std::size_t>(found - types.names.begin());
-    }
+    types.primary[head_index] =
+        names.place_of(primary.flag_meanings[static_cast<std::size_t>(code)]);
   }
   return types;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
+
 namespace headscope {
 
 std::vector<Slice> slices(const ResultsGroup& group, const Variable& variable,
@@ -34,12 +36,10 @@ std::vector<Slice> slices(const ResultsGroup& group, const Variable& variable,
     const std::size_t element = rank(inner);
     slice.at[element] = offset;
     if (element > 0) continue;
-    for (const std::size_t axis : outer) {
+    slice.label = joined(outer, ", ", [&](std::size_t axis) {
       const Dimension& dimension = group.dimension(variable.dimensions[axis]);
-      slice.label += (slice.label.empty() ? "" : ", ") +
-                     (dimension.text.empty() ? dimension.name + " " : "") +
-                     dimension.label(place[axis], 4);
-    }
+      return (dimension.text.empty() ? dimension.name + " " : "") + dimension.label(place[axis], 4);
+    });
   }
   return slices;
 }

@@ -259,17 +259,17 @@ ShardTable::ShardTable(const std::vector<std::string>& paths, bool mixed) {
                           " here and in " + place->second);
     }
   }
-  std::string missing;
+  std::vector<std::string> missing;
   for (int pass = 1; pass <= label_.n_pass; ++pass) {
     for (int shard = 1; shard <= label_.n_shard; ++shard) {
-      if (paths_.contains({pass, shard})) continue;
-      missing += (missing.empty() ? "" : ", ") + pass_and_shard(pass, shard);
+      if (!paths_.contains({pass, shard})) missing.push_back(pass_and_shard(pass, shard));
     }
   }
   if (!missing.empty()) {
     throw DataError(fs::path(first_path()).parent_path().string(), "",
                     "expected " + std::to_string(label_.n_pass) + " passes of " +
-                        std::to_string(label_.n_shard) + " shards, missing " + missing);
+                        std::to_string(label_.n_shard) + " shards, missing " +
+                        joined(missing, ", "));
   }
 }
 

@@ -16,6 +16,10 @@ namespace {
 
 using testing::ElementsAre;
 
+TEST(WeightedSum, CountsAUnitAsOftenAsTheResampleHasIt) {
+  EXPECT_EQ(weighted_sum({1, 10, 100}, {2, 0, 1}), 102);
+}
+
 TEST(PercentileEstimate, AgreesWithNumpy) {
   // Expected values: numpy.percentile of NumPy 1.24, linear interpolation.
   const Estimate estimate = percentile_estimate(4, {5, 1, 4, 2, 3, 9, 7});

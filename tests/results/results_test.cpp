@@ -324,6 +324,24 @@ TEST(ResultsGroup, ChecksWhatIsAdded) {
   EXPECT_EQ(message_of([&] { results.group("h"); }), "results: expected a group h, found none");
 }
 
+TEST(ResultsGroup, TakesValuesFromItems) {
+  struct Task {
+    std::size_t n_pair;
+    std::vector<double> by_head;
+    std::string relation;
+  };
+  const std::vector<Task> tasks{{3, {1, 2}, "nsubj"}, {4, {5, 6}, ""}};
+  ResultsGroup group;
+  group.add_dimension(Dimension::labels("task", {"a", "b"}));
+  group.add_dimension(Dimension::count("head", 2));
+  group.add({"n_pair", "task", "count", "pairs"}, tasks, &Task::n_pair);
+  group.add({"change", "task head", "nats", "changes"}, tasks, &Task::by_head);
+  group.add({"relation", "task", "1", "relations"}, tasks, &Task::relation);
+  EXPECT_THAT(group.values("n_pair").values, testing::ElementsAre(3, 4));
+  EXPECT_THAT(group.values("change").values, testing::ElementsAre(1, 2, 5, 6));
+  EXPECT_THAT(group.variable("relation").text, testing::ElementsAre("nsubj", ""));
+}
+
 TEST(VariableTable, FillsInWhatARunKnows) {
   const VariableTable variables{
       {"gain", "layer kind", "1", "gain of {n} draws{n}", "A{n}", "{what} resampled"},

@@ -164,7 +164,7 @@ class ExampleChooser {
  public:
   ExampleChooser(const Statistics& statistics, const ResultsGroup& group)
       : statistics_(statistics), group_(group) {
-    const Shape& shape = group.variable("type").values.shape;
+    const Shape& shape = group.values("type").shape;
     n_layer_ = shape[1];
     n_head_ = shape[2];
     for (std::uint64_t i = 0; i < n_example_document; ++i) {
@@ -175,12 +175,11 @@ class ExampleChooser {
   }
 
   ExampleRows choose() {
-    const std::vector<double>& flags = group_.variable("type").values.values;
     const std::size_t n_head_total = n_layer_ * n_head_;
     for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
       for (std::size_t i = 0; i < n_head_type; ++i) {
-        if (flags[i * n_head_total + head_index] == 1)
-          choose_of(static_cast<HeadType>(i), head_index);
+        const auto type = static_cast<HeadType>(i);
+        if (is_of_type(group_, type, head_index)) choose_of(type, head_index);
       }
     }
     return rows_;
@@ -199,7 +198,7 @@ class ExampleChooser {
     const auto place = static_cast<std::size_t>(type) * n_layer_ * n_head_ + head_index;
     Label label{type, group_.variable("type_about").text[place], 0, ""};
     if (type == HeadType::positional) {
-      label.offset = index_of(group_.variable("positional_offset").values.values[head_index]);
+      label.offset = index_of(group_.values("positional_offset").values[head_index]);
     }
     if (type == HeadType::syntactic) {
       label.relation = relation_text(group_, passed_relations(group_, head_index).front());

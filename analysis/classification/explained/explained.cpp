@@ -33,7 +33,7 @@ std::string place_mass_name(HeadType type, Index head_index) {
 }
 
 Explanation::Explanation(const Model& model, const ResultsGroup& group) : model_(model) {
-  const Array& type = group.variable("type").values;
+  const Array& type = group.values("type");
   const Index n_head_total = model.config.n_layer * model.config.n_head;
   for (std::size_t i = 0; i < type.size(); ++i) {
     if (type.values[i] != 1) continue;

@@ -47,14 +47,14 @@ std::string explained_text(const MeasuredLabel& label) {
 
 std::vector<MeasuredLabel> measured_labels(const Statistics& statistics,
                                            const ResultsGroup& group) {
-  const Shape& shape = group.variable("type").values.shape;
+  const Shape& shape = group.values("type").shape;
   const std::size_t n_head_total = shape[1] * shape[2];
   std::vector<MeasuredLabel> labels;
   for (std::size_t place = 0; place < n_head_type * n_head_total; ++place) {
     const auto type = static_cast<HeadType>(place / n_head_total);
     const std::size_t head_index = place % n_head_total;
     const std::string name = explained_loss_name(type, head_index);
-    if (group.variable("type").values.values[place] != 1 || !statistics.has(name)) continue;
+    if (group.values("type").values[place] != 1 || !statistics.has(name)) continue;
     const std::optional<Prototype> prototype = label_prototype(group, type, head_index);
     if (!prototype) continue;
     const Array mass = statistics.total(place_mass_name(type, head_index));
@@ -118,7 +118,7 @@ void add_explained(const Statistics& statistics, std::size_t n_bootstrap, std::u
   std::vector<MeasuredLabel> labels = measured_labels(statistics, group);
   if (!labels.empty()) estimate_labels(statistics, n_bootstrap, seed, labels);
 
-  const Shape shape = group.variable("type").values.shape;
+  const Shape shape = group.values("type").shape;
   const std::size_t n_place = shape[0] * shape[1] * shape[2];
   std::vector<Estimate> share(n_place), control(n_place), gain(n_place), said(n_place),
       increase(shape[1] * shape[2]);
@@ -150,7 +150,7 @@ void add_explained(const Statistics& statistics, std::size_t n_bootstrap, std::u
 
 std::string explained_line(const ResultsGroup& group) {
   if (!group.has("explained_verdict")) return "";
-  const Array& verdicts = group.variable("explained_verdict").values;
+  const Array& verdicts = group.values("explained_verdict");
   const Variable& share = group.variable("explained");
   std::size_t n_measured = 0, n_half = 0, n_unexplained = 0;
   for (std::size_t i = 0; i < verdicts.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "classification/tests/relations.hpp"
+#include "classification/types/evidence.hpp"
 
 namespace headscope {
 namespace {
@@ -69,17 +70,10 @@ Index token_key(const Prototype& prototype, const PrototypeSource& source, Index
   }
 }
 
-bool is_of_type(const ResultsGroup& group, HeadType type, std::size_t head_index) {
-  const Array& flags = group.variable("type").values;
-  return flags
-             .values[static_cast<std::size_t>(type) * flags.size() / flags.shape[0] + head_index] ==
-         1;
-}
-
 /// Of a syntactic head, its relation's number by relation and direction.
 std::size_t relation_number(const ResultsGroup& group, std::size_t head_index) {
   const auto value = [&](const char* name) {
-    return static_cast<std::size_t>(group.variable(name).values.values[head_index]);
+    return static_cast<std::size_t>(group.values(name).values[head_index]);
   };
   return 2 * value("syntactic_relation") + value("syntactic_direction");
 }
@@ -111,12 +105,11 @@ std::optional<Prototype> label_prototype(const ResultsGroup& group, HeadType typ
     case HeadType::suppressing:
       return std::nullopt;
     case HeadType::positional:
-      prototype.offset =
-          static_cast<Index>(group.variable("positional_offset").values.values[head_index]);
+      prototype.offset = static_cast<Index>(group.values("positional_offset").values[head_index]);
       return prototype;
     case HeadType::syntactic: {
       const std::size_t number = relation_number(group, head_index);
-      prototype.relation = group.dimensions.at("relation").text[number / 2];
+      prototype.relation = group.labels("relation")[number / 2];
       prototype.direction = static_cast<ArcDirection>(number % 2);
       return prototype;
     }
@@ -129,7 +122,7 @@ Prototype control_prototype(const ResultsGroup& group, HeadType type, std::size_
   std::vector<Prototype> rivals;
   if (type == HeadType::syntactic && group.has("relation_offset")) {
     const double offset =
-        group.variable("relation_offset").values.values[relation_number(group, head_index)];
+        group.values("relation_offset").values[relation_number(group, head_index)];
     if (offset > 0) {
       rivals.push_back(
           {.type = HeadType::positional, .offset = static_cast<Index>(offset), .in_words = true});

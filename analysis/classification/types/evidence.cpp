@@ -7,13 +7,17 @@
 
 namespace headscope {
 
+bool is_of_type(const ResultsGroup& group, HeadType type, std::size_t head_index) {
+  const std::size_t n_head_total = group.values("primary").size();
+  return group.values("type").values[static_cast<std::size_t>(type) * n_head_total + head_index] ==
+         1;
+}
+
 std::vector<std::size_t> passed_relations(const ResultsGroup& group, std::size_t head_index) {
   if (!group.has("relation_passed")) return {};
-  const Array& passed = group.variable("relation_passed").values;
+  const Array& passed = group.values("relation_passed");
   const std::size_t n_head_total = passed.shape[2] * passed.shape[3];
-  const auto of_head = [&](const char* name) {
-    return group.variable(name).values.values[head_index];
-  };
+  const auto of_head = [&](const char* name) { return group.values(name).values[head_index]; };
   const double claimed = 2 * of_head("syntactic_relation") + of_head("syntactic_direction");
   std::vector<std::size_t> positions;
   for (std::size_t i = 0; i * n_head_total < passed.size(); ++i) {
@@ -25,8 +29,7 @@ std::vector<std::size_t> passed_relations(const ResultsGroup& group, std::size_t
 }
 
 std::string relation_text(const ResultsGroup& group, std::size_t position) {
-  return arc_text(group.dimensions.at("relation").text[position / 2],
-                  static_cast<ArcDirection>(position % 2));
+  return arc_text(group.labels("relation")[position / 2], static_cast<ArcDirection>(position % 2));
 }
 
 namespace {
@@ -59,9 +62,7 @@ std::string about_type(const ResultsGroup& group, HeadType type, std::size_t hea
 
 std::vector<std::string> type_carriers(const ResultsGroup& group, HeadType type,
                                        std::size_t head_index) {
-  const std::size_t n_head_total = group.variable("primary").values.size();
-  const std::size_t place = static_cast<std::size_t>(type) * n_head_total + head_index;
-  if (group.values("type").values[place] != 1) return {};
+  if (!is_of_type(group, type, head_index)) return {};
   if (type == HeadType::positional) {
     const double offset = group.values("positional_offset").values[head_index];
     return {offset_text(static_cast<Index>(offset))};
@@ -75,7 +76,7 @@ std::vector<std::string> type_carriers(const ResultsGroup& group, HeadType type,
 }
 
 void add_type_evidence(const TypeMargins& margins, ResultsGroup& group) {
-  const Shape& shape = group.variable("type").values.shape;
+  const Shape& shape = group.values("type").shape;
   const std::size_t n_head_total = shape[1] * shape[2];
   Array score(shape), baseline(shape), threshold(shape);
   std::vector<std::string> about, rules;

@@ -7,6 +7,8 @@
 
 namespace headscope {
 
+bool is_of_type(const ResultsGroup& group, HeadType type, std::size_t head_index);
+
 /// The tests of relations that the head passes, as positions along relation and direction: the one
 /// that it claims first.
 std::vector<std::size_t> passed_relations(const ResultsGroup& group, std::size_t head_index);
