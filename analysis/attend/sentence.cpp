@@ -226,7 +226,6 @@ std::vector<ResultsGroup> Sentence::finish(const Statistics& statistics) const {
   for (std::string& token : tokens) token = escaped_utf8(token);
   ResultsGroup group;
   group.name = sentence_info.name;
-  group.title = sentence_info.title;
   group.summary = "Attention to position 0 counts for the first token alone: heads rest there.";
   group.add_dimension(Dimension::count("layer", config_.n_layer));
   group.add_dimension(Dimension::count("head", config_.n_head));

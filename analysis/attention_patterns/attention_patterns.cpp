@@ -157,7 +157,6 @@ ResultsGroup AttentionPatterns::document_group(std::uint64_t index,
 std::vector<ResultsGroup> AttentionPatterns::finish(const Statistics& statistics) const {
   ResultsGroup overview;
   overview.name = "attention";
-  overview.title = attention_info.title;
   std::vector<ResultsGroup> groups{overview};
   std::vector<double> indices, n_kept;
   for (std::uint64_t index = 0; index < options_.n_document; ++index) {

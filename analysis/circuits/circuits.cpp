@@ -257,7 +257,6 @@ class CircuitsAnalysis : public Analysis {
   std::vector<ResultsGroup> finish(const Statistics& /*statistics*/) const override {
     ResultsGroup group;
     group.name = circuits_info.name;
-    group.title = circuits_info.title;
     add_dimensions(model_.config, group);
     const bool fold = settings_.own<CircuitsOptions>().fold_layer_norm;
     const Circuits circuits = measure(model_, fold);

@@ -258,7 +258,6 @@ ResultsGroup classification_results(const Statistics& statistics, const Array& i
 
   ResultsGroup group;
   group.name = "classification";
-  group.title = "Which head does what";
   group.add_dimension(Dimension::count("layer", n_layer));
   group.add_dimension(Dimension::count("head", n_head));
   group.add_dimension(Dimension::count("offset", n_offset));

@@ -275,7 +275,6 @@ ResultsGroup correlation_results(const Statistics& statistics, const ModelConfig
     throw Error("correlation: expected a document of at least 2 tokens, got none");
   ResultsGroup group;
   group.name = "correlation";
-  group.title = "Head correlation";
   group.add_dimension(Dimension::labels("space", {"head", "residual"}));
   group.add_dimension(Dimension::count("layer", config.n_layer));
   group.add_dimension(Dimension::count("head", config.n_head));

@@ -203,7 +203,6 @@ class ParametersAnalysis : public Analysis {
   std::vector<ResultsGroup> finish(const Statistics& /*statistics*/) const override {
     ResultsGroup group;
     group.name = parameters_info.name;
-    group.title = parameters_info.title;
     add_counts(model_, group);
     add_architectures(model_.config, group);
     add_costs(model_.config, group);

@@ -288,7 +288,6 @@ ResultsGroup paths_results(const Statistics& statistics, const std::vector<Task>
                            const EdgeGraph& graph, const AnalysisSettings& settings) {
   ResultsGroup group;
   group.name = "paths";
-  group.title = "Which heads feed which";
   PathsBuilder builder(statistics, tasks, graph, settings, group);
   builder.add_dimensions();
   builder.add_tasks();

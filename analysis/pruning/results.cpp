@@ -719,7 +719,6 @@ ResultsGroup pruning_results(const Statistics& statistics, const ModelConfig& co
   const DocumentRows rows = document_rows(statistics);
   ResultsGroup group;
   group.name = "pruning";
-  group.title = "Head pruning";
   group.add_dimension(Dimension::labels("ablation", {"zero", "mean", "resample"}));
   group.add_dimension(Dimension::labels("variant", {"per_token", "per_example", "signed"}));
   group.add_dimension(Dimension::labels("order", {"ablation", "importance", "random"}));

@@ -259,7 +259,6 @@ ResultsGroup tasks_results(const Statistics& statistics, const std::vector<Task>
   }
   ResultsGroup group;
   group.name = "tasks";
-  group.title = "What tasks need which heads";
   group.add_dimension(Dimension::labels("ablation", {"zero", "mean"}));
   group.add_dimension(Dimension::labels("task", names));
   group.add_dimension(Dimension::count("layer", config.n_layer));

@@ -71,8 +71,8 @@ class AnalysisSettings {
 enum class AnalysisInput { corpus, tasks };
 
 struct AnalysisInfo {
-  std::string name;  ///< of the analysis and of its results group
-  std::string title;
+  std::string name;     ///< of the analysis and of its results group
+  std::string title;    ///< of its results group
   std::string purpose;  ///< one sentence
   std::string source;   ///< the papers
   /// What each pass over its input does: `ablating heads`. None: it reads the weights alone.
@@ -99,7 +99,8 @@ class Analysis {
   virtual ~Analysis() = default;
 
   /// Turns the statistics of the whole corpus or of all tasks into results: the group with the
-  /// analysis's name and any nested groups (`attention/0`). Does not read the corpus.
+  /// analysis's name, which gets its title, and any nested groups (`attention/0`). Does not read
+  /// the corpus.
   virtual std::vector<ResultsGroup> finish(const Statistics& statistics) const = 0;
 
   /// The groups that the results hold of a control model, below `control/`.

@@ -288,7 +288,8 @@ std::vector<ResultsGroup> results_of_piece(const std::vector<const RegisteredAna
   model.observe(pass, piece);
   std::vector<ResultsGroup> groups;
   for (const ModelRun::Item& item : model.items()) {
-    for (ResultsGroup& group : item.analysis->finish(*item.statistics)) {
+    for (ResultsGroup& group :
+         titled(item.analysis->finish(*item.statistics), item.registered->info)) {
       groups.push_back(std::move(group));
     }
   }

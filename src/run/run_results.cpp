@@ -59,12 +59,20 @@ void add_controls(const RunInput& input, const ModelRun& trained,
 
 }  // namespace
 
+std::vector<ResultsGroup> titled(std::vector<ResultsGroup> groups, const AnalysisInfo& info) {
+  for (ResultsGroup& group : groups) {
+    if (group.name == info.name) group.title = info.title;
+  }
+  return groups;
+}
+
 FinishedControl finish_control(const ModelRun& control, bool with_groups) {
   FinishedControl finished;
   for (const ModelRun::Item& item : control.items()) {
-    finished.values[item.registered->info.name] = item.analysis->control_values(*item.statistics);
+    const AnalysisInfo& info = item.registered->info;
+    finished.values[info.name] = item.analysis->control_values(*item.statistics);
     if (!with_groups) continue;
-    for (ResultsGroup& group : item.analysis->control_results(*item.statistics)) {
+    for (ResultsGroup& group : titled(item.analysis->control_results(*item.statistics), info)) {
       group.name = "control/" + group.name;
       group.claims.clear();
       finished.groups.push_back(std::move(group));
@@ -80,8 +88,9 @@ Results finish_results(const RunInput& input, const ModelRun& trained,
   std::vector<std::size_t> main_group;
   for (const ModelRun::Item& item : trained.items()) {
     main_group.push_back(results.groups.size());
-    monitor.phase("results of " + item.registered->info.name);
-    for (ResultsGroup& group : item.analysis->finish(*item.statistics)) {
+    const AnalysisInfo& info = item.registered->info;
+    monitor.phase("results of " + info.name);
+    for (ResultsGroup& group : titled(item.analysis->finish(*item.statistics), info)) {
       results.groups.push_back(std::move(group));
     }
   }

@@ -5,6 +5,9 @@
 
 namespace headscope {
 
+/// The groups, of which the analysis's own gets its title.
+std::vector<ResultsGroup> titled(std::vector<ResultsGroup> groups, const AnalysisInfo& info);
+
 /// What remains of a control model once its statistics are complete.
 struct FinishedControl {
   std::vector<ResultsGroup> groups;  ///< named as in the results; of the first model alone

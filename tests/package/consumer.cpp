@@ -35,7 +35,6 @@ class FirstToken : public CorpusAnalysis {
   std::vector<ResultsGroup> finish(const Statistics& statistics) const override {
     ResultsGroup group;
     group.name = "first_token";
-    group.title = "Attention to the first token";
     group.add_dimension(Dimension::count("layer", config_.n_layer));
     group.add_dimension(Dimension::count("head", config_.n_head));
     group.add({"mean", "layer head", "probability", "Mean attention to position 0"},
