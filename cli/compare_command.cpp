@@ -5,6 +5,7 @@
 
 #include "base/utf8.hpp"
 #include "commands.hpp"
+#include "figures/drawing.hpp"
 #include "headscope/comparison.hpp"
 #include "headscope/error.hpp"
 #include "headscope/output_lock.hpp"
@@ -91,7 +92,7 @@ class CompareCommand : public Command {
     results.groups.push_back(std::move(comparison.group));
     const OutputLock lock(output_.folder);
     if (!output_.quiet) announce_replacement(output_.folder);
-    if (!output_.quiet) say_if_no_figures(output_.folder);
+    if (!output_.quiet) say_if_no_figures(output_.folder, why_no_figures());
     Progress progress(output_.quiet);
     write_run(results, output_, progress);
   }

@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "commands.hpp"
+#include "figures/drawing.hpp"
 #include "headscope/output_lock.hpp"
 #include "run_output.hpp"
 #include "shared_options.hpp"
@@ -25,9 +26,10 @@ class ReportCommand : public Command {
     const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
     check_output_folder(directory.string());
     const OutputLock lock(directory.string());
-    check_figures_stay(directory.string());
-    say_if_no_figures(directory.string());
-    draw_results(results, directory.string(), figures_);
+    const std::string why_not = why_no_figures();
+    check_figures_stay(directory.string(), why_not);
+    say_if_no_figures(directory.string(), why_not);
+    draw_results(results, directory.string(), figures_, why_not);
     if (pattern_tables_) write_pattern_tables(results, (directory / "tables").string());
   }
 

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "commands.hpp"
+#include "figures/drawing.hpp"
 #include "run_setup.hpp"
 #include "shell_text.hpp"
 #include "terminal.hpp"
@@ -42,7 +43,7 @@ class RunCommand : public Command {
     ShardRun shard(setup.input(), run_.run_files());
     if (whole && !run_.output.quiet) {
       announce_replacement(output);
-      say_if_no_figures(output);
+      say_if_no_figures(output, why_no_figures());
     }
     if (whole) progress.expect_after_passes(seconds_of_results(setup));
     try {

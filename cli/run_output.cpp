@@ -101,7 +101,7 @@ std::string results_file(const std::string& path) {
 void write_run(const Results& results, const OutputOptions& output, Progress& progress) {
   progress.phase("drawing tables, figures and report");
   write_results(results, (fs::path(output.folder) / "results.h5").string());
-  draw_results(results, output.folder, output.figures);
+  draw_results(results, output.folder, output.figures, why_no_figures());
   progress.finish();
   for (const Description& each : describe(results, presentations_of(results))) {
     if (!each.warning.empty()) std::cerr << Terminal::error().warning(each.warning);
@@ -111,24 +111,22 @@ void write_run(const Results& results, const OutputOptions& output, Progress& pr
   }
 }
 
-void say_if_no_figures(const std::string& directory) {
-  const std::string reason = why_no_figures();
-  if (!reason.empty()) std::cerr << Terminal::error().note(no_figures_text(reason, directory));
+void say_if_no_figures(const std::string& directory, const std::string& why_not) {
+  if (!why_not.empty()) std::cerr << Terminal::error().note(no_figures_text(why_not, directory));
 }
 
-void check_figures_stay(const std::string& directory) {
+void check_figures_stay(const std::string& directory, const std::string& why_not) {
+  if (why_not.empty()) return;
   const fs::path folder = fs::path(directory) / "figures";
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored) || fs::is_empty(folder, ignored)) return;
-  const std::string reason = why_no_figures();
-  if (reason.empty()) return;
   throw DataError(
       folder.string(), "",
-      "holds figures, which could not be drawn again: " + reason + "; nothing was changed");
+      "holds figures, which could not be drawn again: " + why_not + "; nothing was changed");
 }
 
 void draw_results(const Results& results, const std::string& directory,
-                  const std::vector<std::string>& figure_formats) {
+                  const std::vector<std::string>& figure_formats, std::string why_not) {
   const std::string tables = (fs::path(directory) / "tables").string(),
                     figure_folder = (fs::path(directory) / "figures").string();
   std::vector<std::string> formats = figure_formats;
@@ -146,8 +144,7 @@ void draw_results(const Results& results, const std::string& directory,
   write_head_table(results, tables);
   const std::vector<Presentation> presentations = presentations_of(results);
   std::vector<DrawnFigure> drawn;
-  std::string reason = why_no_figures();
-  if (reason.empty()) {
+  if (why_not.empty()) {
     std::vector<Figure> figures = figures_of(results, presentations);
     drawn.resize(figures.size());
     try {
@@ -155,13 +152,13 @@ void draw_results(const Results& results, const std::string& directory,
         drawn[i] = write_figure(std::move(figures[i]), figure_folder, formats);
       });
     } catch (const DrawingError& error) {
-      reason = error.what();
-      std::cerr << Terminal::error().warning(reason);
+      why_not = error.what();
+      std::cerr << Terminal::error().warning(why_not);
       std::erase_if(drawn, [](const DrawnFigure& each) { return each.svg.empty(); });
     }
   }
   write_report(results, presentations, drawn, directory,
-               reason.empty() ? "" : no_figures_text(reason, directory));
+               why_not.empty() ? "" : no_figures_text(why_not, directory));
 }
 
 }  // namespace headscope

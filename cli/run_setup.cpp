@@ -1,7 +1,5 @@
 #include "run_setup.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 
 #include "base/number_text.hpp"
@@ -11,6 +9,7 @@
 #include "headscope/inspect.hpp"
 #include "headscope/provenance.hpp"
 #include "headscope/run_memory.hpp"
+#include "memory_limits.hpp"
 #include "registry.hpp"
 #include "usage_error.hpp"
 
@@ -58,17 +57,6 @@ std::vector<const RegisteredAnalysis*> choose_analyses(const RunOptions& options
   return chosen;
 }
 
-/// @throws UsageError naming the parts if their sum is more than `limit` bytes.
-void check_memory(const std::vector<MemoryPart>& parts, std::uint64_t limit) {
-  const std::uint64_t total = total_bytes(parts);
-  if (total <= limit) return;
-  const std::string list = joined(parts, ", ", [](const MemoryPart& part) {
-    return part.name + " " + memory_text(part.bytes);
-  });
-  throw UsageError("--memory: expected at least " + memory_text(total) + " for this run, got " +
-                   memory_text(limit) + " (" + list + ")");
-}
-
 /// Checks --memory, and the limit of the address space, against documents as long as the model's
 /// context.
 void check_memory_of(const RunOptions& options, const ModelConfig& config, std::uint64_t weights,
@@ -94,18 +82,6 @@ Model load_checked_model(const RunOptions& options) {
 }
 
 }  // namespace
-
-void check_address_space(std::uint64_t bytes) {
-  // OpenBLAS's buffer, the heap's arena and the stack.
-  constexpr std::uint64_t bytes_per_thread = std::uint64_t{300} << 20;
-  const auto n_thread = static_cast<std::size_t>(blas::thread_count());
-  const std::uint64_t needed = bytes + n_thread * bytes_per_thread;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= needed) return;
-  throw UsageError("address space: expected a limit (ulimit -v) of at least " +
-                   memory_text(needed) + " for " + count_text(n_thread, "thread") + ", got " +
-                   memory_text(limit.rlim_cur) + (n_thread > 1 ? "; --threads takes fewer" : ""));
-}
 
 RunSetup::RunSetup(const RunOptions& options)
     : options_(with_threads_set(options)),

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -8,12 +7,6 @@
 #include "run_options.hpp"
 
 namespace headscope {
-
-/// OpenBLAS tries for ever to get memory that the system refuses it. A run that may reach the limit
-/// of its address space is therefore refused.
-/// @param bytes  that the run needs, without those of its threads.
-/// @throws UsageError
-void check_address_space(std::uint64_t bytes);
 
 /// A run's model, corpus, tasks and analyses, opened from its options.
 class RunSetup {

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "headscope/run_memory.hpp"
+
+namespace headscope {
+
+/// @throws UsageError naming the parts if their sum is more than `limit` bytes, that of --memory.
+void check_memory(const std::vector<MemoryPart>& parts, std::uint64_t limit);
+
+/// OpenBLAS tries for ever to get memory that the system refuses it. What may reach the limit of
+/// its address space is therefore refused.
+/// @param bytes  needed without those of the threads.
+/// @throws UsageError
+void check_address_space(std::uint64_t bytes);
+
+}  // namespace headscope
