@@ -175,11 +175,11 @@ class ExampleChooser {
   }
 
   ExampleRows choose() {
-    const std::size_t n_head_total = n_layer_ * n_head_;
-    for (std::size_t head_index = 0; head_index < n_head_total; ++head_index) {
+    for (std::size_t head_index = 0; head_index < n_layer_ * n_head_; ++head_index) {
       for (std::size_t i = 0; i < n_head_type; ++i) {
         const auto type = static_cast<HeadType>(i);
-        if (is_of_type(group_, type, head_index)) choose_of(type, head_index);
+        if (is_of_type(group_, type, head_index))
+          choose_of(type, HeadIndex::of(head_index, n_head_));
       }
     }
     return rows_;
@@ -194,7 +194,8 @@ class ExampleChooser {
     std::string relation;  // that a syntactic head claims
   };
 
-  Label label_of(HeadType type, std::size_t head_index) const {
+  Label label_of(HeadType type, HeadIndex head) const {
+    const Index head_index = head.flat(n_head_);
     const auto place = static_cast<std::size_t>(type) * n_layer_ * n_head_ + head_index;
     Label label{type, group_.variable("type_about").text[place], 0, ""};
     if (type == HeadType::positional) {
@@ -207,12 +208,12 @@ class ExampleChooser {
   }
 
   /// What a head with the label seeks in a case.
-  std::vector<Index> targets_of(const Label& label, std::uint64_t document, Index head_index,
+  std::vector<Index> targets_of(const Label& label, std::uint64_t document, HeadIndex head,
                                 const ExampleCase& each) const {
     const Index query = each.query;
     if (label.type == HeadType::suppressing) {
       const Array& lowered = statistics_.record(example_lowered, document);
-      const Index key = index_of(lowered(head_index / n_head_, head_index % n_head_, query));
+      const Index key = index_of(lowered(head.layer, head.head, query));
       return key == no_position ? std::vector<Index>() : std::vector<Index>{key};
     }
     if (label.type == HeadType::positional || label.type == HeadType::current_token) {
@@ -230,18 +231,18 @@ class ExampleChooser {
     return targets;
   }
 
-  void choose_of(HeadType type, std::size_t head_index) {
-    const Label label = label_of(type, head_index);
+  void choose_of(HeadType type, HeadIndex head) {
+    const Label label = label_of(type, head);
     std::vector<PlacedCase> found, missed;
-    for (const PlacedCase& each : cases_of(label, head_index)) {
+    for (const PlacedCase& each : cases_of(label, head)) {
       (each.found ? found : missed).push_back(each);
     }
     std::set<std::pair<std::uint64_t, Index>> used;
-    add_first(found, most_found, head_index, label, used);
-    add_first(missed, most_missed, head_index, label, used);
+    add_first(found, most_found, head, label, used);
+    add_first(missed, most_missed, head, label, used);
   }
 
-  std::vector<PlacedCase> cases_of(const Label& label, std::size_t head_index) const {
+  std::vector<PlacedCase> cases_of(const Label& label, HeadIndex head) const {
     const HeadType type = label.type;
     const bool at_any_query = type == HeadType::positional || type == HeadType::current_token ||
                               type == HeadType::long_range || type == HeadType::suppressing;
@@ -255,9 +256,9 @@ class ExampleChooser {
         // The excerpt must show the token that comes next.
         const std::vector<Index>& sentence = example.sentence;
         if (type == HeadType::copying && sentence[each.query + 1] != sentence[each.query]) continue;
-        const std::vector<Index> targets = targets_of(label, document, head_index, each);
+        const std::vector<Index> targets = targets_of(label, document, head, each);
         if (targets.empty()) continue;
-        const Index at = index_of(attended(head_index / n_head_, head_index % n_head_, i));
+        const Index at = index_of(attended(head.layer, head.head, i));
         const bool found = std::ranges::find(targets, at) != targets.end();
         const Index target = found ? at : targets.back();
         // The sink is never shown.
@@ -269,7 +270,7 @@ class ExampleChooser {
   }
 
   // Prefers sentences not used yet.
-  void add_first(const std::vector<PlacedCase>& cases, std::size_t most, std::size_t head_index,
+  void add_first(const std::vector<PlacedCase>& cases, std::size_t most, HeadIndex head,
                  const Label& label, std::set<std::pair<std::uint64_t, Index>>& used) {
     std::size_t n = 0;
     for (const PlacedCase& each : cases) {
@@ -278,19 +279,18 @@ class ExampleChooser {
       const Index sentence = each.example->sentence[query];
       const Index place = sentence == no_position ? query / tokens_before : sentence;
       if (!used.emplace(each.document, place).second) continue;
-      add(each, head_index, label);
+      add(each, head, label);
       ++n;
     }
   }
 
-  void add(const PlacedCase& each, std::size_t head_index, const Label& label) {
+  void add(const PlacedCase& each, HeadIndex head, const Label& label) {
     const Index query = each.found_in->query;
     // An induction head's target follows an earlier copy of the query, which is shown too.
     const Index copy = label.type == HeadType::induction ? each.target - 1 : no_position;
     const Excerpt excerpt(*each.example, query, {each.target, each.attended, copy});
-    const Index layer = head_index / n_head_, head = head_index % n_head_;
-    rows_.layer.push_back(static_cast<double>(layer));
-    rows_.head.push_back(static_cast<double>(head));
+    rows_.layer.push_back(static_cast<double>(head.layer));
+    rows_.head.push_back(static_cast<double>(head.head));
     rows_.document.push_back(static_cast<double>(each.document));
     rows_.found.push_back(each.found ? 1 : 0);
     rows_.type.emplace_back(head_type_name(label.type));

@@ -81,8 +81,9 @@ void Explanation::add_layer_means(const LayerView& view, const std::vector<Label
   const Index n_ctx = model_.config.n_ctx, n_head = model_.config.n_head;
   for (std::size_t i = 0; i < labels_.size(); ++i) {
     const Label& label = labels_[i];
-    if (label.head_index / n_head != view.layer) continue;
-    const Matrix& pattern = view.pattern.slice(label.head_index % n_head);
+    const HeadIndex head = HeadIndex::of(label.head_index, n_head);
+    if (head.layer != view.layer) continue;
+    const Matrix& pattern = view.pattern.slice(head.head);
     Array& sums = statistics.sum(name_of("silent", label.type, label.head_index), {2, n_ctx + 1});
     double *const sum = &sums(0, 0), *const count = &sums(1, 0);
     Array& mass = statistics.sum(place_mass_name(label.type, label.head_index), {2});
@@ -186,15 +187,17 @@ std::vector<Explanation::Losses::Variant> Explanation::Losses::variants_of(Index
   const Index n_head = explanation_.model_.config.n_head;
   std::vector<Variant> variants;
   for (const Index head_index : explanation_.labelled_heads_) {
-    if (head_index / n_head == layer) variants.push_back({.head = head_index % n_head});
+    const HeadIndex head = HeadIndex::of(head_index, n_head);
+    if (head.layer == layer) variants.push_back({.head = head.head});
   }
   for (std::size_t i = 0; i < keys_.size(); ++i) {
     const Label& label = explanation_.labels_[i];
-    if (label.head_index / n_head != layer) continue;
+    const HeadIndex head = HeadIndex::of(label.head_index, n_head);
+    if (head.layer != layer) continue;
     for (const ExplainedLoss loss : {explained_label, explained_control, explained_where_said}) {
       const bool is_control = loss == explained_control;
-      variants.push_back({label.head_index % n_head, loss, &label,
-                          is_control ? &keys_[i].control_keys : &keys_[i].keys});
+      variants.push_back(
+          {head.head, loss, &label, is_control ? &keys_[i].control_keys : &keys_[i].keys});
     }
   }
   return variants;
