@@ -1,5 +1,6 @@
 #include "report_text.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -44,6 +45,19 @@ std::string head_list(const std::vector<Index>& head_indices, std::size_t n_head
 
 std::string task_name(const ResultsGroup& group, std::size_t task) {
   return spaced(group.labels("task").at(task));
+}
+
+std::vector<std::string> first_task_lines(
+    const ResultsGroup& group, const std::string& table,
+    const std::function<std::string(std::size_t task)>& line_of) {
+  constexpr std::size_t most = 8;
+  const std::size_t n_task = group.dimension("task").size();
+  std::vector<std::string> lines;
+  for (std::size_t task = 0; task < std::min(most, n_task); ++task) lines.push_back(line_of(task));
+  if (n_task > most) {
+    lines.push_back("The table " + table + " has " + count_text(n_task - most, "more task") + ".");
+  }
+  return lines;
 }
 
 std::string margin_text(const Estimate& margin) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,11 @@ std::string head_list(const std::vector<Index>& head_indices, std::size_t n_head
 
 /// The name of a task, along the group's dimension `task`, in words.
 std::string task_name(const ResultsGroup& group, std::size_t task);
+
+/// A line for each of the first eight tasks, and one that names the table which has the others.
+std::vector<std::string> first_task_lines(
+    const ResultsGroup& group, const std::string& table,
+    const std::function<std::string(std::size_t task)>& line_of);
 
 /// `3.2 nats, interval 2.9 to 3.5`, of a task's margin.
 std::string margin_text(const Estimate& margin);

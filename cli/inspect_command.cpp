@@ -131,6 +131,7 @@ void print_results(const Results& results) {
   for (const Finding& finding : findings(results, describe(results, presentations_of(results)))) {
     std::cout << "\n";
     print_paragraph(one_line(finding.about + ". " + finding.text));
+    for (const std::string& item : finding.items) print_paragraph("- " + one_line(item));
   }
 }
 

@@ -12,14 +12,14 @@ namespace headscope {
 namespace {
 
 /// `recurring name: 310 of 3046 edges keep 90 % of the margin (3.2 nats, interval 2.9 to 3.5); 41
-/// of 50 ablated exactly change it by at least 1 %; strongest L0H4 → L3H3 by keys`.
+/// of 50 ablated exactly change it by at least 1 %; strongest L0H4 → L3H3 by keys.`
 std::string task_line(const ResultsGroup& group, std::size_t task) {
   const std::string name = task_name(group, task);
   const double n_pair = group.values("n_pair")(task);
-  if (n_pair == 0) return name + ": no pairs";
+  if (n_pair == 0) return name + ": no pairs.";
   if (group.values("can_do")(task) == 0) {
     return name + ": the model is not shown to do it with " +
-           count_text(static_cast<std::size_t>(n_pair), "pair");
+           count_text(static_cast<std::size_t>(n_pair), "pair") + ".";
   }
   const double fewest = group.values("circuit_edges_90")(task),
                all = group.dimension("step").values.back();
@@ -37,30 +37,25 @@ std::string task_line(const ResultsGroup& group, std::size_t task) {
   return text + "; " + std::to_string(circuit_of(group, task).size()) + " of " +
          std::to_string(n_edge - static_cast<std::size_t>(n_empty)) +
          " ablated exactly change it by at least " + percent(least_circuit_share) + " (q < 0.05)" +
-         (strongest.empty() ? "" : "; strongest " + strongest);
+         (strongest.empty() ? "" : "; strongest " + strongest) + ".";
 }
 
-std::string paths_line(const ResultsGroup& group) {
-  constexpr std::size_t most = 8;
-  const std::size_t n_task = group.dimension("task").size();
-  std::string text =
-      joined(std::views::iota(std::size_t{0}, std::min(most, n_task)), ". ", [&](std::size_t task) {
-        std::string line = task_line(group, task);
-        line[0] = static_cast<char>(std::toupper(line[0]));
-        return line;
-      });
-  if (n_task > most) {
-    text += ". The table circuit_edges_90 has " + count_text(n_task - most, "more task");
-  }
-  return text.empty() ? text : text + ".";
+constexpr const char* what_tasks_need =
+    "By task: the fewest edges found that keep 90 % of the margin, and what single edges change "
+    "it.";
+
+/// A line for each of the first tasks.
+std::vector<std::string> task_lines(const ResultsGroup& group) {
+  return first_task_lines(group, "circuit_edges_90",
+                          [&](std::size_t task) { return task_line(group, task); });
 }
 
 }  // namespace
 
 std::string paths_summary(const ResultsGroup& group) {
   return "An edge runs from a part of the model that writes to the residual stream to a later one "
-         "that reads it; a head reads by queries, keys and values apart. " +
-         paths_line(group);
+         "that reads it; a head reads by queries, keys and values apart.\n" +
+         joined(task_lines(group), "\n");
 }
 
 Presentation paths_presentation() {
@@ -68,7 +63,7 @@ Presentation paths_presentation() {
           .describe =
               [](const Results& results) {
                 Description description;
-                description.add("Paths", paths_line(results.group("paths")));
+                description.add("Paths", what_tasks_need, task_lines(results.group("paths")));
                 return description;
               },
           .edges = {{.title = "What it reads, and what reads it",

@@ -33,19 +33,16 @@ std::string needed_text(const ResultsGroup& group, std::size_t task) {
   });
 }
 
-std::string needs_line(const ResultsGroup& group) {
-  constexpr std::size_t most = 8;
-  const std::size_t n_task = group.dimension("task").size();
-  std::string text =
-      "Heads whose removal loses at least " + percent(group.scalar("needed_from")) +
-      " of a task's margin (by zero and by mean ablation, q < 0.05 each): " +
-      joined(std::views::iota(std::size_t{0}, std::min(most, n_task)), "; ", [&](std::size_t task) {
-        return task_text(group, task) + ": " + needed_text(group, task);
-      });
-  if (n_task > most) {
-    text += "; the table share_lost has " + count_text(n_task - most, "more task");
-  }
-  return text + ".";
+std::string what_tasks_need(const ResultsGroup& group) {
+  return "Heads whose removal loses at least " + percent(group.scalar("needed_from")) +
+         " of a task's margin (by zero and by mean ablation, q < 0.05 each), and how much of it.";
+}
+
+/// A line for each of the first tasks.
+std::vector<std::string> task_lines(const ResultsGroup& group) {
+  return first_task_lines(group, "share_lost", [&](std::size_t task) {
+    return task_text(group, task) + ": " + needed_text(group, task) + ".";
+  });
 }
 
 double total(const ResultsGroup& group, const char* variable) {
@@ -66,7 +63,7 @@ std::string tasks_summary(const ResultsGroup& group) {
   };
   std::string text = "The model prefers the better side of " +
                      joined(std::views::iota(std::size_t{0}, n_pair.size()), "; of ", preference) +
-                     ". " + needs_line(group);
+                     ".";
   const double n_same = total(group, "n_same"), n_too_long = total(group, "n_too_long");
   if (n_same > 0) {
     text += " Left out: " + count_text(static_cast<std::size_t>(n_same), "pair") +
@@ -76,7 +73,7 @@ std::string tasks_summary(const ResultsGroup& group) {
     text += " Left out: " + count_text(static_cast<std::size_t>(n_too_long), "pair") +
             " longer than the context.";
   }
-  return text;
+  return text + "\n" + what_tasks_need(group) + "\n" + joined(task_lines(group), "\n");
 }
 
 Presentation tasks_presentation() {
@@ -84,7 +81,8 @@ Presentation tasks_presentation() {
           .describe =
               [](const Results& results) {
                 Description description;
-                description.add("Tasks", needs_line(results.group("tasks")));
+                const ResultsGroup& group = results.group("tasks");
+                description.add("Tasks", what_tasks_need(group), task_lines(group));
                 return description;
               },
           .tables = {{"Tasks that need it",

@@ -14,8 +14,9 @@ struct Results;
 
 /// One line of the summary.
 struct Finding {
-  std::string about;  ///< `Syntax`
-  std::string text;   ///< one or two plain sentences with this model's numbers
+  std::string about;                    ///< `Syntax`
+  std::string text;                     ///< one or two plain sentences with this model's numbers
+  std::vector<std::string> items = {};  ///< a list below them, a sentence an item
 };
 
 /// A table in the summary with a row per label of a dimension.
@@ -40,7 +41,7 @@ struct Description {
   OverviewTable overview;  ///< without variables: none
 
   /// Adds a finding, unless `text` is empty.
-  void add(const std::string& about, const std::string& text);
+  void add(const std::string& about, const std::string& text, std::vector<std::string> items = {});
 };
 
 /// Variables by head whose values are listed together. Sections with the same title are merged.

@@ -1,3 +1,4 @@
+#include "base/text.hpp"
 #include "headscope/report.hpp"
 #include "report/head_variables.hpp"
 #include "report/html_text.hpp"
@@ -7,12 +8,17 @@
 namespace headscope {
 namespace {
 
+std::string finding_html(const Finding& finding) {
+  const std::string items = joined(finding.items, "\n", [](const std::string& item) {
+    return "<li>" + prose_html(item) + "</li>";
+  });
+  return "<li><strong>" + html_text(finding.about) + ".</strong> " + prose_html(finding.text) +
+         (items.empty() ? "" : "\n<ul>\n" + items + "</ul>") + "</li>\n";
+}
+
 std::string findings_list(const ReportContent& content) {
-  std::string html;
-  for (const Finding& finding : findings(content.results, content.descriptions)) {
-    html += "<li><strong>" + html_text(finding.about) + ".</strong> " + prose_html(finding.text) +
-            "</li>\n";
-  }
+  const std::string html =
+      joined(findings(content.results, content.descriptions), "", finding_html);
   return html.empty() ? "" : "<ul class=\"findings\">\n" + html + "</ul>\n";
 }
 

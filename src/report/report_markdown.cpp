@@ -1,4 +1,5 @@
 #include <optional>
+#include <sstream>
 
 #include "base/utf8.hpp"
 #include "headscope/report.hpp"
@@ -20,6 +21,14 @@ std::string plain(std::string_view text) {
     escaped += c;
   }
   return escaped;
+}
+
+std::string plain_paragraphs(const std::string& text) {
+  std::string paragraphs, line;
+  for (std::istringstream lines(text); std::getline(lines, line);) {
+    paragraphs += plain(line) + "\n\n";
+  }
+  return paragraphs;
 }
 
 std::string row_text(const std::vector<std::string>& cells) {
@@ -75,6 +84,7 @@ std::string findings_text(const ReportContent& content) {
   std::string text;
   for (const Finding& finding : findings(content.results, content.descriptions)) {
     text += "- **" + plain(finding.about) + ".** " + plain(finding.text) + "\n";
+    for (const std::string& item : finding.items) text += "  - " + plain(item) + "\n";
   }
   return text.empty() ? "" : "## Summary\n\n" + text + "\n";
 }
@@ -127,7 +137,7 @@ std::string markdown_report(const ReportContent& content) {
                      head_map_text(content.results) + claims_text(content);
   for (const ResultsGroup& group : content.results.groups) {
     text += "## " + plain(group_title(group)) + "\n\n";
-    if (!group.summary.empty()) text += plain(group.summary) + "\n\n";
+    text += plain_paragraphs(group.summary);
     for (const DrawnFigure* drawn : content.figures_of(group.name))
       text += figure_text(drawn->figure);
     text += variables_text(group);

@@ -1,12 +1,15 @@
 #include "headscope/presentation.hpp"
 
+#include <utility>
+
 #include "headscope/error.hpp"
 #include "headscope/results.hpp"
 
 namespace headscope {
 
-void Description::add(const std::string& about, const std::string& text) {
-  if (!text.empty()) findings.push_back({about, text});
+void Description::add(const std::string& about, const std::string& text,
+                      std::vector<std::string> items) {
+  if (!text.empty()) findings.push_back({about, text, std::move(items)});
 }
 
 std::vector<Description> describe(const Results& results,

@@ -223,7 +223,7 @@ TEST(PathsResults, OfNoPairsHaveNoNumbers) {
                 Each(testing::Truly([](double value) { return std::isnan(value); })))
         << name;
   }
-  EXPECT_THAT(group.summary, HasSubstr("Empty: no pairs."));
+  EXPECT_THAT(group.summary, HasSubstr("empty: no pairs."));
 }
 
 TEST(PathsResults, EdgesAreNamedInWords) {

@@ -94,7 +94,9 @@ TEST(Report, HasFigureDefinitionSourceAndProvenance) {
   for (const char* const part :
        {"![Small](figures/small.svg)", "| 9a | Many heads can be pruned | holds |",
         "share of heads: 0.40 \\[0.30, 0.50\\]", "parameters: 2359296 (exact)",
-        "cosine: 0.25 (no interval)", "Because. Source: Michel et al. 2019. |"}) {
+        "cosine: 0.25 (no interval)", "Because. Source: Michel et al. 2019. |",
+        "parks the most.\n  - L0H1: 40 %.\n  - Text: ",
+        "Removing L1H2 costs most.\n\nSecond paragraph with"}) {
     EXPECT_THAT(markdown, HasSubstr(part));
   }
   // What is true by arithmetic stands last.

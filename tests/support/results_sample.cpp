@@ -277,7 +277,7 @@ std::vector<Presentation> sample_presentations() {
            .describe = say(
                {{"Jobs",
                  "2 of 6 heads have a job that passes its threshold: 2 positional, 1 induction."},
-                {"Attention sink", "L0H1 parks the most."}},
+                {"Attention sink", "L0H1 parks the most.", {"L0H1: 40 %.", "Text: " + hostile}}},
                ""),
            .scores = {{"Where it attends", {"sink"}}},
            .tables = {{"Relations it finds best",
