@@ -109,7 +109,7 @@ TEST(Forward, ObserversSeeOneConsistentLayer) {
     const Matrix& before = l > 0 ? with.resid_post[l - 1] : with.resid_pre[0];
     EXPECT_TRUE(test::same_values(with.resid_pre[l], before));
   }
-  EXPECT_LT(relative_error(resid_final, with.resid_post.back()), 1e-7);
+  EXPECT_TRUE(test::same_values(resid_final, with.resid_post.back()));
 }
 
 TEST(Forward, PatternsAreKeptOnlyWhenWanted) {
@@ -137,7 +137,8 @@ TEST(Forward, BuffersServeDocumentsOfAnyLengthInAnyOrder) {
     const TokenIds tokens = Normal(n_token).tokens(n_token, model.config.d_vocab);
     Forward fresh(model);
     const Matrix expected = fresh.run(tokens);
-    EXPECT_LT(relative_error(reused.run(tokens), expected), 1e-7) << n_token;
+    // sgemm's rounding may depend on where its operands stand in memory.
+    EXPECT_LT(relative_error(reused.run(tokens), expected), test::rounding_tolerance) << n_token;
   }
 }
 

@@ -81,7 +81,8 @@ TEST_P(Int16Test, OutliersCostNothing) {
 }
 
 // Operands that make every product of a sum the largest possible one, of equal signs, and those
-// with one input alone: no sum may wrap around.
+// with one input alone: no sum may wrap around. All inputs of a column round alike, so that their
+// errors do not cancel.
 TEST_P(Int16Test, NoSumOverflows) {
   for (const Index n_in : {1, 2, 3, 255, 256, 257, 3072}) {
     for (const bool one_input : {false, true}) {

@@ -6,6 +6,7 @@
 #include "headscope/ablation.hpp"
 #include "headscope/forward.hpp"
 #include "support/random_weights.hpp"
+#include "support/tolerance.hpp"
 
 namespace headscope {
 namespace {
@@ -82,7 +83,8 @@ TEST_F(SampledLoss, IsComputedFromAllEntriesWhereLogitsRiseByMuch) {
   const std::vector<TokenLoss> whole = losses({}, variants), sampled = losses({20, 20}, variants);
   for (std::size_t v = 0; v < whole.size(); ++v) {
     for (std::size_t i = 0; i < whole[v].nll.size(); ++i) {
-      EXPECT_NEAR(sampled[v].nll[i], whole[v].nll[i], 1e-5 * std::max(1.0, whole[v].nll[i]));
+      EXPECT_NEAR(sampled[v].nll[i], whole[v].nll[i],
+                  test::float32_tolerance * std::max(1.0, whole[v].nll[i]));
     }
   }
 }

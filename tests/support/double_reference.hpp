@@ -6,6 +6,7 @@
 #include <span>
 
 #include "headscope/model.hpp"
+#include "support/tolerance.hpp"
 
 /// A slow and simple GPT-2 in double precision, to check the fast code against.
 namespace headscope::test {
@@ -16,15 +17,6 @@ inline arma::mat widen(const Matrix& values) {
 inline arma::vec widen(const Vector& values) {
   return arma::conv_to<arma::vec>::from(values);
 }
-
-/// Relative error allowed to float32 storage with sums in double, against double precision, after a
-/// few layers.
-constexpr double float32_tolerance = 1e-5;
-
-/// Relative error allowed to a few operations in float32, or to the same operations in another
-/// order. Each rounds to 6e-8 of its result; the errors of a product's up to some thousand terms
-/// add up at random to a few times that, relative to the largest element.
-constexpr double rounding_tolerance = 1e-6;
 
 /// Largest absolute difference divided by the largest absolute reference value.
 inline double relative_error(const Matrix& values, const arma::mat& reference) {
@@ -54,7 +46,8 @@ inline double reference_activation(double x, Activation activation) {
   if (activation == Activation::silu) return x / (1 + std::exp(-x));
   if (activation == Activation::quick_gelu) return x / (1 + std::exp(-1.702 * x));
   if (activation == Activation::gelu) return x / 2 * std::erfc(-x / std::sqrt(2.0));
-  return x / 2 * (1 + std::tanh(std::sqrt(2 / arma::datum::pi) * (x + 0.044715 * x * x * x)));
+  // x (1 + tanh u) / 2, without the cancellation of 1 + tanh u.
+  return x / (1 + std::exp(-2 * std::sqrt(2 / arma::datum::pi) * (x + 0.044715 * x * x * x)));
 }
 
 /// One head's attention; `allowed(query, key)` is the mask.
