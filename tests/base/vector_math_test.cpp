@@ -100,6 +100,7 @@ double largest_error(Approximate approximate, Exact exact) {
   return largest;
 }
 
+// The bounds are those that vector_math.hpp states.
 TEST(VectorMath, ExponentialIsWithinTwoUnitsOverAllFloats) {
   EXPECT_LE(largest_error(exponentials, [](double x) { return std::exp(x); }), 2);
 }
@@ -133,7 +134,8 @@ TEST(VectorMath, NaNGoesInAndNaNComesOut) {
   }
 }
 
-// The vector body and the scalar remainder of a loop must agree.
+// The vector body and the scalar remainder of a loop must agree, to one or two units in the last
+// place: they may fuse a product and a sum differently.
 TEST(VectorMath, ResultsDoNotDependOnThePositionInTheLoop) {
   const float x = -1.2345F;
   for (const auto function :

@@ -11,6 +11,7 @@
 #include "support/results_sample.hpp"
 #include "support/same_results.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/tolerance.hpp"
 
 namespace headscope {
 namespace {
@@ -161,7 +162,7 @@ TEST(Comparison, RunsOnTheSameDocumentsArePaired) {
                  b = group.variable("wetness").estimate(1);
   ASSERT_LT(b.low, a.high) << "the intervals overlap";
   const Estimate difference = group.variable("wetness_difference").estimate(1);
-  EXPECT_NEAR(difference.value, 1.1, 1e-9);
+  EXPECT_NEAR(difference.value, 1.1, test::double_rounding);
   EXPECT_GT(difference.low, 1);
   EXPECT_LT(difference.high, 1.2);
   EXPECT_FALSE(group.variable("wetness_difference").estimate(0).has_interval());

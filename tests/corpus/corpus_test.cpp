@@ -411,7 +411,7 @@ TEST_F(CorpusTest, TreebanksHoldWhatAPlainCountFinds) {
     EXPECT_EQ(n_mention, counts["mentions"].get<std::size_t>()) << name;
     EXPECT_EQ(n_mention_word, counts["mention_words"].get<std::size_t>()) << name;
     EXPECT_EQ(checksum, counts["head_checksum"].get<std::uint64_t>()) << name;
-    EXPECT_LT(n_unaligned, n_word / 50) << name;
+    EXPECT_LT(n_unaligned, n_word / 50) << name;  // whose only token is another word's
   }
 }
 

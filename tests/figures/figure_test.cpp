@@ -287,6 +287,7 @@ TEST_F(Figures, EqualAxesDrawAUnitAsLongInBothDirections) {
                                 std::regex("margins ([0-9.]+), ([0-9.]+), ([0-9.]+), ([0-9.]+)")));
   const double width = std::stod(size[1]) * (std::stod(margins[2]) - std::stod(margins[1]));
   const double height = std::stod(size[2]) * (std::stod(margins[4]) - std::stod(margins[3]));
+  // Widths are whole pixels of a hundred or more, and margins have six digits.
   EXPECT_NEAR(width / across, height / up, 0.02 * width / across);
 }
 
@@ -428,7 +429,8 @@ TEST_F(Figures, AMapTellsWhereItsPanelsLie) {
   const DrawnFigure drawn = write_figure(figure, folder_.string(), {"svg"});
   EXPECT_EQ(drawn.svg, file("small.svg"));
   ASSERT_EQ(drawn.panels.size(), 2u);
-  // The highest value is in the last cell of each panel.
+  // The highest value is in the last cell of each panel. gnuplot writes places to a tenth of a
+  // pixel.
   const std::regex box("rgb\\(253, 231,  37\\)' points = '([0-9.]+),([0-9.]+) ([0-9.]+),");
   for (const Rectangle& panel : drawn.panels) {
     const auto fits = [&](const std::smatch& points) {

@@ -117,7 +117,8 @@ TEST(RandomModel, HasGPT2sInitialisation) {
   config.d_mlp = 256;
   config.d_vocab = 1000;
   const Model model = random_model(config, 5);
-  // The standard deviation of 64,000 and of 16,384 draws has a standard error of 0.3 % and 0.6 %.
+  // The standard deviation of 64,000 and of 16,384 draws has a standard error of 0.3 % and 0.6 %;
+  // five of them, and four of the mean.
   EXPECT_NEAR(arma::stddev(arma::vectorise(model.W_E)), 0.02, 0.02 * 0.015);
   EXPECT_NEAR(arma::mean(arma::vectorise(model.W_E)), 0, 4 * 0.02 / std::sqrt(64000.));
   EXPECT_NEAR(arma::stddev(arma::vectorise(model.layers[1].W_out)), 0.01, 0.01 * 0.03);

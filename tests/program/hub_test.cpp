@@ -4,6 +4,7 @@
 #include "headscope/results.hpp"
 #include "program/program_test.hpp"
 #include "support/golden.hpp"
+#include "support/tolerance.hpp"
 
 namespace headscope {
 namespace {
@@ -43,11 +44,11 @@ double loss_of_run(const std::string& model, const TemporaryDirectory& folder) {
   return results.group("pruning").variable("loss").values.values.at(0);
 }
 
-// Text to loss: folder, shards, config, tokenizer.json, scores scaled by layer. The tolerance is
-// that of the forward pass in float32.
+// Text to loss: folder, shards, config, tokenizer.json, scores scaled by layer.
 TEST(Hub, AFolderRunsAndItsLossIsThatOfHuggingFace) {
   const TemporaryDirectory folder;
-  EXPECT_NEAR(loss_of_run(snapshot, folder), golden_loss(), 1e-5 * golden_loss());
+  EXPECT_NEAR(loss_of_run(snapshot, folder), golden_loss(),
+              test::float32_tolerance * golden_loss());
 }
 
 TEST(Hub, AFolderIsCalledByItsName) {
@@ -68,7 +69,8 @@ TEST(Hub, ConvertedAndPrunedModelsKeepTokenizerAndScale) {
   const Finished converted = run_headscope({"convert", snapshot, folder.file("a.h5")});
   ASSERT_EQ(converted.exit_status, 0) << converted.err;
   EXPECT_THAT(converted.out, HasSubstr("complete model, with tokenizer"));
-  EXPECT_NEAR(loss_of_run(folder.file("a.h5"), folder), golden_loss(), 1e-5 * golden_loss());
+  EXPECT_NEAR(loss_of_run(folder.file("a.h5"), folder), golden_loss(),
+              test::float32_tolerance * golden_loss());
   const Finished pruned =
       run_headscope({"prune", snapshot, folder.file("b.h5"), "--heads", "L1H0"});
   ASSERT_EQ(pruned.exit_status, 0) << pruned.err;

@@ -139,7 +139,7 @@ class HeadMap(InABrowser):
 
     def test_one_extreme_head_does_not_flatten_the_scale(self):
         high = self.browser.evaluate("""scoreScale({ values: [...Array(99).fill(0).map((_, i) => i / 98), 1000] }).high""")
-        self.assertLess(high, 1.01)
+        self.assertLessEqual(high, 1)  # the 98th of 100 parts
 
     def test_scores_are_grouped_without_nulls_and_p_values(self):
         self.assertEqual(self.browser.evaluate(
@@ -568,7 +568,7 @@ class Graphs(InABrowser):
             }});
         }})()""")
         self.assertEqual([mark for _, mark in found], ["E", "1", "2", "M", "2", "U"])
-        self.assertLess(max(away for away, _ in found), 4)
+        self.assertLess(max(away for away, _ in found), 4)  # pixels that the middle of a letter's box is off the letter's
 
     def test_an_edge_tells_its_ends_and_its_value(self):
         self.browser.hover(self.circle("embed"))  # scrolls there

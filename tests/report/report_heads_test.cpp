@@ -221,6 +221,7 @@ TEST(PatternDocuments, StayWithinTheirBudgetAt24LayersOf16Heads) {
     }
     EXPECT_GT(document["tokens"].size(), 40u);
   }
+  // Base64 fills up to three bytes; whole documents leave up to a tenth of the budget.
   EXPECT_LE(bytes, most_pattern_bytes + 3 * documents.size());
   EXPECT_GT(bytes, most_pattern_bytes * 9 / 10);
 }

@@ -63,7 +63,7 @@ TEST(ExactSums, KeepAValueToTheLastBitWhereItReachesFarEnough) {
   for (const double value : mixed_values(500)) {
     ExactSums sums(1, ExactSums::coarse);
     ASSERT_TRUE(add(sums, {value}));
-    EXPECT_LT(std::abs(sums.value(0) - value), 0x1p-70);
+    EXPECT_LT(std::abs(sums.value(0) - value), 0x1p-70);  // the last place of coarse sums
     EXPECT_LE(std::abs(sums.value(0)), std::abs(value));
   }
 }

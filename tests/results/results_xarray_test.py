@@ -72,7 +72,7 @@ class Xarray(unittest.TestCase):
             self.assertTrue(np.isnan(increase.sel(ablation="mean", layer=0, head=0)))
             self.assertEqual(int(increase.isnull().sum()), 1)
             above = (dataset["loss_increase_ci_high"] - increase).values
-            np.testing.assert_allclose(above[~np.isnan(above)], 0.1, rtol=1e-12)
+            np.testing.assert_allclose(above[~np.isnan(above)], 0.1, rtol=1e-13)  # the difference of two doubles of about 2.5
             self.assertEqual(int(np.isnan(above).sum()), 1)
             self.assertEqual(increase.attrs["long_name"], "Definition of loss_increase")
             bounds = increase.attrs["ancillary_variables"].split()
