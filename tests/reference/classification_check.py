@@ -6,7 +6,7 @@ Reads annotation and vocabulary itself, cuts documents that are longer than the 
 definition. If results.h5 holds the attention patterns of every document in full (--patterns, --pattern-tokens 0) and none is cut,
 it takes them from there; otherwise it runs the model itself, by plain_gpt2.py in float64. Exits 1 if a number differs by more than
 1e-6; by more than 1e-3 where the patterns are float64 and the program's float32, because a near tie may then fall the other way.
-Induction always uses the forward pass of plain_gpt2.py, with a tolerance of 1e-4.
+Induction always uses the forward pass of plain_gpt2.py, with a tolerance of 1e-6.
 """
 
 import collections
@@ -546,7 +546,7 @@ def main(results_path, model_path, corpus_path, tokenizer_folder=None):
     compare("semantic_null", nulls.mean(axis=0), group["semantic_null"][()])
     compare("semantic_null_std", nulls.std(axis=0, ddof=1), group["semantic_null_std"][()])
     inductions = induction(model, first_token, seed)
-    compare("induction", inductions, group["induction"][()], tolerance=1e-4)
+    compare("induction", inductions, group["induction"][()], tolerance=1e-6)
 
     relations = sorted({key[1] for key in halves["all"] if key[0] == "count"})
     stored = [r.decode() if isinstance(r, bytes) else r for r in group["relation"][()]]

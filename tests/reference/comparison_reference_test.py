@@ -98,7 +98,8 @@ class Comparison(unittest.TestCase):
                         warnings.simplefilter("ignore", RuntimeWarning)  # of heads without a value
                         for bound, share in ((low, 2.5), (high, 97.5)):
                             expected = np.where(np.isnan(difference[1]), np.nan, np.nanpercentile(draws, share, axis=0))
-                            np.testing.assert_allclose(bound, expected, rtol=1e-9, atol=1e-12)
+                            # Differences of float32 resamples, interpolated in double.
+                            np.testing.assert_allclose(bound, expected, rtol=1e-12, atol=1e-15)
                     apart = xr.DataArray((low > 0) | (high < 0))
                 changed = self.found[joined + "_changed"].values
                 np.testing.assert_array_equal(changed[1], apart.values)
@@ -117,7 +118,7 @@ class Comparison(unittest.TestCase):
                     self.assertTrue(np.isnan(value), joined)
                 else:
                     ranks = [pd.Series(each).rank() for each in (before, after)]
-                    self.assertAlmostEqual(value, np.corrcoef(*ranks)[0, 1], places=12)
+                    self.assertAlmostEqual(value, np.corrcoef(*ranks)[0, 1], places=12)  # sums of ranks in double
         self.assertGreater(n_changed, 0)
         self.assertGreater(n_paired, 10)
 
@@ -125,7 +126,7 @@ class Comparison(unittest.TestCase):
         draws = [dataset(run, "pruning")["loss_resamples"].values.astype(float) for run in self.runs]
         expected = np.percentile(draws[1] - draws[0], [2.5, 97.5])
         found = [self.found["loss_difference" + bound].values[1] for bound in ("_ci_low", "_ci_high")]
-        np.testing.assert_allclose(found, expected, rtol=1e-9)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)  # as above
 
     def test_types_change_as_counted(self):
         meanings = [primary_types(run) for run in self.runs]
@@ -153,6 +154,7 @@ class Comparison(unittest.TestCase):
                 "entropy_median": group["classification"]["entropy"].median(),
                 "sink_mean": group["classification"]["sink"].mean(),
             }
+            # Means in double, in another order.
             for name, value in expected.items():
                 np.testing.assert_allclose(self.found[name].values[run], value.values, rtol=1e-12, err_msg=name)
             np.testing.assert_allclose(self.found["type_share"].values[run][tested], typed.values[tested], rtol=1e-12)

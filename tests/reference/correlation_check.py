@@ -130,7 +130,7 @@ def main(results_path, model_path, corpus_path, n_bootstrap, js_queries):
 
     draws = document_weights(len(documents), min(200, int(n_bootstrap)), seed)
     # Kept in float32.
-    compare("mean_abs_cosine_resamples", [weighted(times) for times in draws], group["mean_abs_cosine_resamples"][()], 1e-6)
+    compare("mean_abs_cosine_resamples", [weighted(times) for times in draws], group["mean_abs_cosine_resamples"][()], TOLERANCE)
     left_out = [weighted(times) for times in without_each(len(documents))]
     low, high = interval(np.array(left_out), [[mean_abs(each) for each in space] for space in cosines], int(n_bootstrap), seed, 0, 1)
     compare("mean_abs_cosine_ci_low", low, group["mean_abs_cosine_ci_low"][()], TOLERANCE)

@@ -165,15 +165,15 @@ def check_copying(group, model, pieces, n_document):
         effects[piece["document"]] += sums
         n_query[piece["document"]] += n
 
-    # The program's products are float32.
+    # The program's products are float32: effects are known to 1e-7, and their p to twenty times that.
     for kind, name in enumerate(("copy_effect", "copy_effect_null", "suppression_effect", "suppression_effect_null")):
-        compare(name, effects[:, kind].sum(0) / n_query.sum(), group[name][()], tolerance=1e-4)
+        compare(name, effects[:, kind].sum(0) / n_query.sum(), group[name][()])
     if n_document <= 128:
         for name, kind in (("copy_effect", 0), ("suppression_effect", 2)):
             p = np.array([[test_effect(effects[:, kind, i, j] - effects[:, kind + 1, i, j], n_query) for j in range(shape[1])]
                           for i in range(shape[0])])
-            compare(name + "_p", p, group[name + "_p"][()], tolerance=1e-3)
-            compare(name + "_q", adjusted(p), group[name + "_q"][()], tolerance=1e-3)
+            compare(name + "_p", p, group[name + "_p"][()], tolerance=2e-5)
+            compare(name + "_q", adjusted(p), group[name + "_q"][()], tolerance=2e-5)
 
 
 def check_labels(group, model, pieces, n_document, seed):
@@ -252,12 +252,12 @@ def check_labels(group, model, pieces, n_document, seed):
             share[i, layer, head], control[i, layer, head] = (
                 1 - (looking(layer, head, pair[0], which) - clean) / mean for which in pair)
             said[i, layer, head] = 1 - (looking_where_said(layer, head, pair[0]) - clean) / mean
-    compare("mean_ablation_increase", increase, group["mean_ablation_increase"][()], tolerance=1e-5)
-    # Ratios of differences of losses: relative errors of 1e-4 of the smallest.
-    compare("explained", share, group["explained"][()], tolerance=1e-3)
-    compare("explained_control", control, group["explained_control"][()], tolerance=1e-3)
-    compare("explained_where_said", said, group["explained_where_said"][()], tolerance=1e-3)
-    compare("explained_place_mass", mass, group["explained_place_mass"][()], tolerance=1e-5)
+    compare("mean_ablation_increase", increase, group["mean_ablation_increase"][()])
+    # Ratios of increases, of which the smallest are about 0.01 nats and known to 1e-6.
+    compare("explained", share, group["explained"][()], tolerance=1e-4)
+    compare("explained_control", control, group["explained_control"][()], tolerance=1e-4)
+    compare("explained_where_said", said, group["explained_where_said"][()], tolerance=1e-4)
+    compare("explained_place_mass", mass, group["explained_place_mass"][()])
 
 
 def main(results_path, model_path, corpus_path, tokenizer_folder="", only=""):
