@@ -277,7 +277,7 @@ def swapped_tests(runs, documents, fields, seeds):
         differences.append(heads - rule[:, None])
         p, program = p_values(differences[-1]), group["relation_p"][i, direction].ravel()
         worst = max(worst, np.nanmax(np.abs(p - program)))
-    if not differences or worst > 1e-6:
+    if not differences or worst > 1e-6:  # SciPy's p against the program's
         sys.exit(f"the program's p differ by {worst} from those of {len(differences)} relations by document")
     found = []
     for seed in range(seeds):
@@ -328,7 +328,7 @@ def effect_tests(runs, documents, fields, seeds, tasks, most_pairs):
         worst = max(worst, np.nanmax(np.abs(two_sided(p_values(change)) - done["tasks/margin_change_p"][:, task].ravel())))
         for sign in signs:
             found["margin_change_p"].append(two_sided(p_values(change * sign[:n])))
-    if worst > 1e-6:
+    if worst > 1e-6:  # as above; the sums are exact
         sys.exit(f"the program's p differ by {worst} from those by document and by pair")
     return {f"{name} < {level}": text for name, p in found.items() for level, text in shares_below(np.concatenate(p)).items()}
 

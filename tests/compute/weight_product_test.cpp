@@ -21,7 +21,7 @@ using test::widen;
 
 struct EngineCase {
   Engine engine;
-  double error;  // of a product, relative to its largest element; see bfloat16_test.cpp, int16_test.cpp
+  double error;  // of a product, relative to its largest element; see bfloat16_ and int16_test.cpp
 };
 
 constexpr EngineCase engine_cases[] = {{Engine::float32, 1e-6},

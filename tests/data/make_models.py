@@ -43,6 +43,7 @@ def make_tensorflow():
     reference = tiny_model.model()
     tensorflow_model = TFGPT2LMHeadModel.from_pretrained(FOLDER / "tiny_safetensors", from_pt=True)
     tokens = tiny_model.documents([20], tiny_model.SEED)[0][None]
+    # float32 in both; small logits are differences of larger numbers.
     numpy.testing.assert_allclose(tensorflow_model(tokens.numpy()).logits.numpy(),
                                   reference(tokens).logits.detach().numpy(), rtol=1e-4, atol=1e-4)
     save(tensorflow_model, "tiny_tf")

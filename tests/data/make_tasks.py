@@ -124,7 +124,7 @@ def direct_effect(model, pair):
         others = others + (block.attn.c_proj.bias + mlp[layer]) @ direction
     parts = torch.stack(parts)
     constant = norm.bias @ (model.lm_head.weight[good] - model.lm_head.weight[bad])
-    assert torch.allclose(parts.sum() + others + constant, logits[good] - logits[bad])
+    assert torch.allclose(parts.sum() + others + constant, logits[good] - logits[bad])  # float64 rounds to far less than the default of 1e-5
     return parts
 
 
