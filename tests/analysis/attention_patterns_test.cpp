@@ -6,6 +6,7 @@
 
 #include "base/utf8.hpp"
 #include "support/classification_example.hpp"
+#include "support/tolerance.hpp"
 
 namespace headscope {
 namespace {
@@ -14,9 +15,9 @@ TEST(ContributionNorms, AreThoseOfWhatTheHeadWrites) {
   const Matrix values{{1, 0, 2}, {0, 1, 1}};  // d_head x n_key
   const Matrix W_O{{3, 0}, {4, 0}, {0, 2}};   // d_model x d_head
   const std::vector<double> norms = contribution_norms(values, W_O);
-  EXPECT_NEAR(norms[0], 5, 1e-12);
-  EXPECT_NEAR(norms[1], 2, 1e-12);
-  EXPECT_NEAR(norms[2], std::sqrt(36 + 64 + 4), 1e-12);
+  EXPECT_NEAR(norms[0], 5, test::double_rounding);
+  EXPECT_NEAR(norms[1], 2, test::double_rounding);
+  EXPECT_NEAR(norms[2], std::sqrt(36 + 64 + 4), test::double_rounding);
 }
 
 TEST(Rollout, MultipliesHalfTheMeanPatternPlusHalfTheIdentity) {
@@ -26,18 +27,18 @@ TEST(Rollout, MultipliesHalfTheMeanPatternPlusHalfTheIdentity) {
   arma::mat rollout(5, 5, arma::fill::eye);
   extend_rollout(rollout, pattern);
   // Query 2: half the mean of (1/2 1/4 1/4) and (0 0 1), plus half of (0 0 1).
-  EXPECT_NEAR(rollout(0, 2), 0.125, 1e-12);
-  EXPECT_NEAR(rollout(1, 2), 0.0625, 1e-12);
-  EXPECT_NEAR(rollout(2, 2), 0.8125, 1e-12);
+  EXPECT_NEAR(rollout(0, 2), 0.125, test::double_rounding);
+  EXPECT_NEAR(rollout(1, 2), 0.0625, test::double_rounding);
+  EXPECT_NEAR(rollout(2, 2), 0.8125, test::double_rounding);
   const arma::mat first = rollout;
   extend_rollout(rollout, pattern);
   // Query 1 reaches key 0 through either layer: 1/8 * 1 + 7/8 * 1/8.
-  EXPECT_NEAR(rollout(0, 1), 0.125 + 0.875 * 0.125, 1e-12);
+  EXPECT_NEAR(rollout(0, 1), 0.125 + 0.875 * 0.125, test::double_rounding);
   for (Index query = 0; query < 5; ++query) {
-    EXPECT_NEAR(arma::accu(rollout.col(query)), 1, 1e-12);
+    EXPECT_NEAR(arma::accu(rollout.col(query)), 1, test::double_rounding);
     double step = 0;
     for (Index via = 0; via < 5; ++via) step += first(0, via) * first(via, query);
-    EXPECT_NEAR(rollout(0, query), step, 1e-12);
+    EXPECT_NEAR(rollout(0, query), step, test::double_rounding);
   }
 }
 

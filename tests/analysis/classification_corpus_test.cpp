@@ -89,10 +89,11 @@ TEST_F(PlantedModel, EveryPlantedHeadIsRecovered) {
   const auto score = [&](const char* variable, Index layer, Index head) {
     return group.variable(variable).values(layer, head);
   };
-  EXPECT_GT(score("previous_token", 0, 0), 0.9);
-  EXPECT_GT(score("induction", 1, 0), 0.9);
-  EXPECT_GT(score("delimiter", 0, 2), 0.9);
-  EXPECT_GT(score("sink", 1, 1), 0.9);
+  // A planted head leaves less than 0.003 of its attention elsewhere.
+  EXPECT_GT(score("previous_token", 0, 0), 0.99);
+  EXPECT_GT(score("induction", 1, 0), 0.99);
+  EXPECT_GT(score("delimiter", 0, 2), 0.99);
+  EXPECT_GT(score("sink", 1, 1), 0.99);
 }
 
 TEST_F(PlantedModel, StatisticsOfTwoHalvesMergeToTheWhole) {
@@ -118,7 +119,7 @@ TEST_F(PlantedModel, StatisticsOfTwoHalvesMergeToTheWhole) {
       const double a = expected.values.values[i];
       const double b = got.values.values[i];
       if (std::isnan(a) && std::isnan(b)) continue;
-      ASSERT_NEAR(a, b, 1e-9 * std::max(1.0, std::abs(a))) << expected.name << " " << i;
+      ASSERT_EQ(a, b) << expected.name << " " << i;
     }
   }
 }
@@ -205,12 +206,13 @@ TEST_F(PlantedModel, InductionPatternIsThatOfTheBestHeadOnARepeatedSequence) {
         EXPECT_EQ(pattern(query, key), 0);
       }
     }
-    EXPECT_NEAR(sum, 1, 1e-5) << query;
+    EXPECT_NEAR(sum, 1, 5e-6) << query;  // up to 101 exponentials in float32 and their sum
     if (query <= half) continue;
     EXPECT_EQ(tokens[query], tokens[query - half]);
     stripe += pattern(query, query - half + 1);
   }
-  EXPECT_NEAR(stripe / static_cast<double>(half), group.variable("induction").values(1, 0), 0.02);
+  // The score is the mean of several such sequences, in all of which the head finds its place.
+  EXPECT_NEAR(stripe / static_cast<double>(half), group.variable("induction").values(1, 0), 1e-5);
 }
 
 TEST_F(PlantedModel, EvidenceNamesTheOffsetAndTheRelationWithItsArcs) {

@@ -18,10 +18,11 @@ TEST(PatternScores, SinkIsMeanWeightOnPositionZero) {
 TEST(PatternScores, EntropyIsInNatsOverAllKeys) {
   const std::vector<double> entropy = query_entropy(example_pattern());
   const double ln2 = std::log(2.0);
+  // Logarithms are float32.
   EXPECT_NEAR(entropy[1], ln2, 1e-7);
   EXPECT_NEAR(entropy[2], 1.5 * ln2, 1e-7);
   EXPECT_NEAR(entropy[3], 1.75 * ln2, 1e-7);
-  EXPECT_NEAR(entropy[4], 0, 1e-12);
+  EXPECT_EQ(entropy[4], 0);
   EXPECT_NEAR(attention_entropy(entropy).value(), (1 + 1.5 + 1.75 + 0) / 4 * ln2, 1e-7);
 }
 

@@ -10,6 +10,7 @@
 #include "classification/tests/relations.hpp"
 #include "classification/types/power.hpp"
 #include "classification/types/types.hpp"
+#include "support/tolerance.hpp"
 
 namespace headscope {
 namespace {
@@ -176,7 +177,7 @@ class TypesTest : public testing::Test {
 };
 
 TEST(ThresholdMargin, IsInUnitsOfTheRoomAbove) {
-  EXPECT_NEAR(threshold_margin(0.95, 0.9, 1), 0.5, 1e-12);
+  EXPECT_NEAR(threshold_margin(0.95, 0.9, 1), 0.5, test::double_rounding);
   EXPECT_DOUBLE_EQ(threshold_margin(0.2, 0.6, 1), -1);
   EXPECT_DOUBLE_EQ(threshold_margin(3, 2, 6), 0.25);
 }
@@ -204,15 +205,18 @@ TEST_F(TypesTest, EvenDocumentsChooseTheHeadAndOddOnesScoreItAgainstTheirBestOff
   EXPECT_DOUBLE_EQ(test.heldout_accuracy(0, 0), 30.0 / 40);
 }
 
+/// Relative error allowed to p: that of the t distribution's series in double.
+constexpr double p_rounding = 1e-12;
+
 TEST_F(TypesTest, RelationsAreTestedByAPairedTOverDocuments) {
   add_relation({5, 20}, {30, 17});
   const RelationTests tests = test_relations(whole());
   // scipy.stats.ttest_1samp(x, 0, alternative="greater").pvalue; x the differences of 10 documents:
   // 1 1 2 2 2 2 2 2 2 2, and 0 0 1 1 1 1 1 0 0 0.
-  EXPECT_NEAR(tests[0].p[0] / 1.403360233526001e-07, 1, 1e-9);
-  EXPECT_NEAR(tests[0].p[1] / 0.007478181955207101, 1, 1e-9);
+  EXPECT_NEAR(tests[0].p[0] / 1.403360233526001e-07, 1, p_rounding);
+  EXPECT_NEAR(tests[0].p[1] / 0.007478181955207101, 1, p_rounding);
   EXPECT_TRUE(std::isnan(tests[1].p[0])) << "no arc goes the other way";
-  EXPECT_NEAR(tests[0].q[0], 2 * tests[0].p[0], 1e-18);
+  EXPECT_DOUBLE_EQ(tests[0].q[0], 2 * tests[0].p[0]);
   EXPECT_DOUBLE_EQ(tests[0].q[1], tests[0].p[1]);
 }
 
@@ -235,7 +239,7 @@ TEST_F(TypesTest, FewHitsInOneDocumentAreWorthLessThanTheSameOverMany) {
   }
   const WeightedSums sums(statistics_, 0, 0);
   // t = 0.5 / 0.5 with 9 degrees of freedom.
-  EXPECT_NEAR(test_relations(sums)[0].p[1], 0.1717182, 1e-7);
+  EXPECT_NEAR(test_relations(sums)[0].p[1], 0.1717182, 1e-7);  // seven digits
   EXPECT_LT(spread, 0.05);
 }
 
@@ -259,7 +263,7 @@ TEST_F(TypesTest, SyntacticNeedsGainAndSignificance) {
   add_relation({5, 20}, {30, 15});
   const TypeMargins found = margins();
   EXPECT_TRUE(found.has(HeadType::syntactic, 0));
-  EXPECT_NEAR(found.of(HeadType::syntactic)(0, 0), (0.75 - 0.4) / 0.6, 1e-12);
+  EXPECT_NEAR(found.of(HeadType::syntactic)(0, 0), (0.75 - 0.4) / 0.6, test::double_rounding);
   EXPECT_FALSE(found.has(HeadType::syntactic, 1)) << "0.375 is not 0.10 above 0.3";
   EXPECT_EQ(primary_type(found, 0), 1 + static_cast<Index>(HeadType::syntactic));
 
@@ -276,7 +280,8 @@ TEST_F(TypesTest, OfTheRelationsAHeadPassesItClaimsTheOneOfLargestGainOnEvenDocu
   EXPECT_EQ(found.syntactic_test[0], 2u) << "nsubj, although iobj has more on odd documents";
   EXPECT_EQ(found.syntactic_test[1], 0u);
   for (Index head_index = 0; head_index < n_typed_head; ++head_index) {
-    EXPECT_NEAR(found.of(HeadType::syntactic)(head_index, 0), (0.75 - 0.4) / 0.6, 1e-12)
+    EXPECT_NEAR(found.of(HeadType::syntactic)(head_index, 0), (0.75 - 0.4) / 0.6,
+                test::double_rounding)
         << head_index;
   }
 }
@@ -299,7 +304,7 @@ TEST_F(TypesTest, EveryOffsetFromOneOnMayMakeAHeadPositional) {
     const TypeMargins found = margins();
     const HeadType type = o == 0 ? HeadType::current_token : HeadType::positional;
     const HeadType other = o == 0 ? HeadType::positional : HeadType::current_token;
-    EXPECT_NEAR(found.of(type)(1, 0), 0.5, 1e-12) << "offset " << o;
+    EXPECT_NEAR(found.of(type)(1, 0), 0.5, test::double_rounding) << "offset " << o;
     EXPECT_FALSE(found.has(other, 1)) << "offset " << o;
     if (o > 0) {
       EXPECT_EQ(found.positional_offset[1], o);
@@ -314,7 +319,8 @@ TEST_F(TypesTest, PositionalNeedsShareAndMassAtTheSameOffset) {
   const TypeMargins found = margins();
   EXPECT_FALSE(found.has(HeadType::positional, 0)) << "it rests on the sink";
   EXPECT_TRUE(found.has(HeadType::positional, 1));
-  EXPECT_NEAR(found.of(HeadType::positional)(1, 0), 0, 1e-12) << "the smaller margin counts";
+  EXPECT_NEAR(found.of(HeadType::positional)(1, 0), 0, test::double_rounding)
+      << "the smaller margin counts";
 
   set_offset(1, 1, 95, 5);
   set_offset(2, 1, 5, 90);
@@ -381,9 +387,9 @@ TEST_F(TypesTest, SemanticNeedsFiveStandardDeviationsFromTheNull) {
     }
   }
   const SemanticTest test = test_semantic(whole());
-  EXPECT_NEAR(test.z[0], 6, 1e-9);
+  EXPECT_NEAR(test.z[0], 6, test::double_rounding);
   const TypeMargins found = margins();
-  EXPECT_NEAR(found.of(HeadType::semantic)(0, 0), (0.3 - 0.2) / 0.8, 1e-12);
+  EXPECT_NEAR(found.of(HeadType::semantic)(0, 0), (0.3 - 0.2) / 0.8, test::double_rounding);
   EXPECT_FALSE(found.has(HeadType::semantic, 1));
 }
 
@@ -398,10 +404,10 @@ TEST_F(TypesTest, CoreferenceIsHeldAgainstTheBestOfTheRulesOnOddDocuments) {
     EXPECT_DOUBLE_EQ(test.accuracy(0, 0), 0.9);
     EXPECT_EQ(test.n_pronoun, 30);
     // scipy.stats.ttest_1samp as above; of 1 1 1 1 1 2 2 1 1 1 and of 0 0 0 0 0 1 1 0 0 0.
-    EXPECT_NEAR(test.p[0] / 4.269025611583142e-06, 1, 1e-9);
-    EXPECT_NEAR(test.p[1] / 0.08392532802853746, 1, 1e-9);
+    EXPECT_NEAR(test.p[0] / 4.269025611583142e-06, 1, p_rounding);
+    EXPECT_NEAR(test.p[1] / 0.08392532802853746, 1, p_rounding);
     const TypeMargins found = margins();
-    EXPECT_NEAR(found.of(HeadType::coreference)(0, 0), (0.9 - 0.6) / 0.4, 1e-12);
+    EXPECT_NEAR(found.of(HeadType::coreference)(0, 0), (0.9 - 0.6) / 0.4, test::double_rounding);
     EXPECT_FALSE(found.has(HeadType::coreference, 1));
   }
   add_pronouns({10, 10, 10, 25}, {27, 17});
@@ -490,12 +496,12 @@ TEST_F(TypesTest, IntervalsOfRatiosLeaveOutDocuments) {
     return std::vector<double>{hits / n};
   };
   const Estimate expected = Bootstrap(24, 200, 0).estimates(mean)[0];
-  EXPECT_NEAR(found[0].value, 46.0 / 240, 1e-12);
-  EXPECT_NEAR(found[0].low, expected.low, 1e-12);
-  EXPECT_NEAR(found[0].high, expected.high, 1e-12);
+  EXPECT_NEAR(found[0].value, 46.0 / 240, test::double_rounding);
+  EXPECT_NEAR(found[0].low, expected.low, test::double_rounding);
+  EXPECT_NEAR(found[0].high, expected.high, test::double_rounding);
   EXPECT_EQ(found[0].resamples.size(), 200u);
-  EXPECT_NEAR(found[1].low, 0.3, 1e-12);
-  EXPECT_NEAR(found[1].high, 0.3, 1e-12);
+  EXPECT_NEAR(found[1].low, 0.3, test::double_rounding);
+  EXPECT_NEAR(found[1].high, 0.3, test::double_rounding);
 }
 
 TEST_F(TypesTest, WhatHasNoCeilingIsPrimaryOnlyOfHeadsOfNoOtherType) {
@@ -537,7 +543,7 @@ TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsSinkMassIsHigherWithoutPronouns) 
   const Claim& entropy = group.claims.back();
   EXPECT_EQ(sink.number, 8);
   EXPECT_EQ(sink.verdict, Verdict::holds);
-  EXPECT_NEAR(sink.effect.value, 0.5, 1e-12);
+  EXPECT_NEAR(sink.effect.value, 0.5, test::double_rounding);
   EXPECT_EQ(entropy.verdict, Verdict::undecided) << "no difference";
 }
 
@@ -556,7 +562,7 @@ TEST_F(TypesTest, ACoreferenceHeadRestsWhereItsEntropyIsLowerWithoutPronouns) {
         .claims.back();
   };
   EXPECT_EQ(entropy_claim().verdict, Verdict::holds);
-  EXPECT_NEAR(entropy_claim().effect.value, -0.3, 1e-12);
+  EXPECT_NEAR(entropy_claim().effect.value, -0.3, test::double_rounding);
   for (const Index block : {0, 1}) {
     sum("sentence_entropy", {n_block, 2, 1, n_typed_head})(block, 0, 0, 0) = 8;
   }
@@ -622,9 +628,10 @@ TEST_F(TypesTest, PowerGoesByTheDocumentsThatHaveACase) {
     return powers[static_cast<std::size_t>(type)];
   };
   for (const HeadType type : {HeadType::syntactic, HeadType::coreference}) {
-    // P(T > t(1 - 0.05 / 2) - 10 / 3), Student's of 9 and of 99 degrees of freedom.
-    EXPECT_NEAR(of(power(10), type), 0.8440133, 1e-6);
-    EXPECT_NEAR(of(power(100), type), 0.9098114, 1e-6);
+    // P(T > t(1 - 0.05 / 2) - 10 / 3), Student's of 9 and of 99 degrees of freedom, to seven
+    // digits.
+    EXPECT_NEAR(of(power(10), type), 0.8440133, 1e-7);
+    EXPECT_NEAR(of(power(100), type), 0.9098114, 1e-7);
   }
 }
 

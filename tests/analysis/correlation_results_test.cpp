@@ -7,6 +7,7 @@
 #include "support/subprocess.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/token_corpus.hpp"
+#include "support/tolerance.hpp"
 
 namespace headscope {
 namespace {
@@ -117,23 +118,27 @@ TEST(ControlClaim, CountsWhatUntrainedModelsDifferBy) {
   }
   add_control_comparison(sums_of(none, trained), controls, settings(), group);
   const Estimate effect = group.claims.back().effect;
-  EXPECT_NEAR(effect.value, -0.02, 1e-12);
+  EXPECT_NEAR(effect.value, -0.02, test::double_rounding);
   // The standard error of a mean of five is 0.08; the documents of a model are all alike.
   EXPECT_LT(effect.low, -0.1);
   EXPECT_GT(effect.high, 0.05);
-  EXPECT_NEAR(group.variable("mean_abs_cosine_control").values(4, 1, 0), 0.55, 1e-12);
+  EXPECT_NEAR(group.variable("mean_abs_cosine_control").values(4, 1, 0), 0.55,
+              test::double_rounding);
 }
 
 TEST(ControlClaim, ComparesTheSameDocumentsInEachResample) {
   // Documents differ far more than models.
   const ResultsGroup group = compared({0.1, 0.7}, {0.2, 0.8});
   const Claim& claim = group.claims.back();
-  EXPECT_NEAR(claim.effect.value, -0.1, 1e-12);
-  EXPECT_NEAR(claim.effect.low, -0.1, 1e-12);
-  EXPECT_NEAR(claim.effect.high, -0.1, 1e-12);
-  EXPECT_NEAR(group.variable("mean_abs_cosine_difference").values(1, 0), -0.1, 1e-12);
-  EXPECT_NEAR(group.variable("mean_abs_cosine_difference_mean").values.values[0], -0.1, 1e-12);
-  EXPECT_NEAR(group.variable("mean_abs_cosine_difference").estimate(1).high, -0.1, 1e-12);
+  EXPECT_NEAR(claim.effect.value, -0.1, test::double_rounding);
+  EXPECT_NEAR(claim.effect.low, -0.1, test::double_rounding);
+  EXPECT_NEAR(claim.effect.high, -0.1, test::double_rounding);
+  EXPECT_NEAR(group.variable("mean_abs_cosine_difference").values(1, 0), -0.1,
+              test::double_rounding);
+  EXPECT_NEAR(group.variable("mean_abs_cosine_difference_mean").values.values[0], -0.1,
+              test::double_rounding);
+  EXPECT_NEAR(group.variable("mean_abs_cosine_difference").estimate(1).high, -0.1,
+              test::double_rounding);
 }
 
 TEST(LikenessLine, ComparesWithTheControlWhereThereIsOne) {

@@ -17,6 +17,7 @@
 #include "random_draws.hpp"
 #include "support/random_weights.hpp"
 #include "support/shared_data.hpp"
+#include "support/tolerance.hpp"
 
 namespace headscope {
 namespace {
@@ -116,10 +117,10 @@ TEST(AttentionCost, IsThatOfASmallCaseByHand) {
 TEST(BlockEnergy, IsTheShareOfSquaresInTheDiagonalBlocks) {
   const Matrix W{{3, 1}, {1, 3}};
   const BlockEnergy block = block_energy(W, 2, 200, 0, 0);
-  EXPECT_NEAR(block.energy, 0.9, 1e-12);
+  EXPECT_NEAR(block.energy, 0.9, test::double_rounding);
   // The two possible orders give 0.9 and 0.1.
   EXPECT_NEAR(block.null_mean, 0.5, 0.15) << "5 standard errors";
-  EXPECT_NEAR(block.p, 0.5, 0.2);
+  EXPECT_NEAR(block.p, 0.5, 0.18) << "5 standard errors";
 }
 
 TEST(BlockEnergy, OfABlockDiagonalMatrixIsOneAndNoPermutationReachesIt) {
@@ -127,21 +128,23 @@ TEST(BlockEnergy, OfABlockDiagonalMatrixIsOneAndNoPermutationReachesIt) {
   for (Index b = 0; b < 4; ++b)
     W.submat(4 * b, 4 * b, 4 * b + 3, 4 * b + 3) = gaussian_square(4, b);
   const BlockEnergy block = block_energy(W, 4, 100, 0, 0);
-  EXPECT_NEAR(block.energy, 1, 1e-12);
-  EXPECT_NEAR(block.p, 1.0 / 101, 1e-12);
+  EXPECT_NEAR(block.energy, 1, test::double_rounding);
+  EXPECT_NEAR(block.p, 1.0 / 101, test::double_rounding);
   EXPECT_GT(block.z, 5);
 }
 
 TEST(BlockEnergy, OfARandomMatrixIsChance) {
   const BlockEnergy block = block_energy(gaussian_square(96, 1), 8, 100, 0, 0);
+  // Four standard errors of the mean of 100 orders, and four deviations of a single one.
   EXPECT_NEAR(block.null_mean, 1.0 / 8, 4 * block.null_std / 10);
   EXPECT_LT(std::abs(block.z), 4);
-  EXPECT_NEAR(block.energy, 1.0 / 8, 5 * block.null_std);
+  EXPECT_NEAR(block.energy, 1.0 / 8, 4.4 * block.null_std);
 }
 
 TEST(BlockEnergy, DoesNotDependOnWhichAxisIsCalledInput) {
   const Matrix W = gaussian_square(24, 2);
-  EXPECT_NEAR(block_energy(W, 4, 0, 0, 0).energy, block_energy(W.t(), 4, 0, 0, 0).energy, 1e-12);
+  EXPECT_NEAR(block_energy(W, 4, 0, 0, 0).energy, block_energy(W.t(), 4, 0, 0, 0).energy,
+              test::double_rounding);
 }
 
 TEST(BlockEnergy, SaysWhenAMatrixCannotBeSplit) {
@@ -161,7 +164,7 @@ TEST(HeldParameters, AreAllOfACompleteModelAndFewerOfAttentionAlone) {
 TEST(Splitting, OneLargeProjectionEqualsSeparateOnes) {
   const SplittingDifference difference =
       splitting_difference(random_model(parameters_config(), 1), 0);
-  EXPECT_LT(difference.relative, 1e-5) << "float32 rounding";
+  EXPECT_LT(difference.relative, test::rounding_tolerance);
   EXPECT_EQ(difference.n_token, 20U);
 }
 
@@ -187,7 +190,7 @@ TEST(ParametersAnalysis, SettlesItsClaimsOnADenseModel) {
   EXPECT_EQ(claims[1].verdict, Verdict::holds);
   EXPECT_EQ(claims[2].verdict, Verdict::holds);
   EXPECT_EQ(claims[3].verdict, Verdict::does_not_hold);
-  EXPECT_NEAR(claims[3].effect.value, 0.25, 0.03);
+  EXPECT_NEAR(claims[3].effect.value, 0.25, 0.05);  // the standard error of 12 matrices is 0.011
   EXPECT_THAT(claims[1].evidence, HasSubstr("1,024 attention weights"));
 }
 
@@ -233,7 +236,7 @@ TEST(ParametersOfGpt2Small, AreCountedAndNotBlockDiagonal) {
   EXPECT_EQ(value(group, "count_held", "component", "attention_o"), 12 * 768 * 768);
   EXPECT_EQ(value(group, "count_held", "component", "token_embedding"), 0);
   for (const double energy : group.variable("block_energy").values.values) {
-    EXPECT_NEAR(energy, 1.0 / 12, 0.02);
+    EXPECT_NEAR(energy, 1.0 / 12, 0.02);  // training moves it by up to a fifth
   }
   EXPECT_EQ(group.claims[0].verdict, Verdict::holds);
   EXPECT_EQ(group.claims[3].verdict, Verdict::does_not_hold);
