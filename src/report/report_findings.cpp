@@ -42,8 +42,9 @@ std::string claims_line(const Results& results) {
   }
   if (n_claim == 0) return "";
   return "Of " + count_text(n_claim, "claim") + " about heads put to the test, " +
-         std::to_string(n_hold) + " hold for this model, " + std::to_string(n_fail) +
-         " do not, and " + std::to_string(n_claim - n_hold - n_fail) + " cannot be decided.";
+         std::to_string(n_hold) + (n_hold == 1 ? " holds" : " hold") + " for this model, " +
+         std::to_string(n_fail) + (n_fail == 1 ? " does" : " do") + " not, and " +
+         std::to_string(n_claim - n_hold - n_fail) + " cannot be decided.";
 }
 
 }  // namespace
