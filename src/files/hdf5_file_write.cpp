@@ -54,9 +54,25 @@ std::size_t count_of(const Shape& shape) {
   return count;
 }
 
-Handle creation_list(const Shape& shape, std::size_t element_size, const Storage& storage,
-                     const Place& place) {
-  Handle list = place.own(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, unwritten);
+// What every file, group and dataset is created with: no times, so that equal contents make equal
+// files.
+Handle creation_list(hid_t list_class, const Place& place) {
+  Handle list = place.own(H5Pcreate(list_class), H5Pclose, unwritten);
+  place.check(H5Pset_obj_track_times(list, false), unwritten);
+  return list;
+}
+
+// Of a file or a group, whose members keep their order.
+Handle group_creation_list(hid_t list_class, const Place& place) {
+  Handle list = creation_list(list_class, place);
+  place.check(H5Pset_link_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
+              unwritten);
+  return list;
+}
+
+Handle dataset_creation_list(const Shape& shape, std::size_t element_size, const Storage& storage,
+                             const Place& place) {
+  Handle list = creation_list(H5P_DATASET_CREATE, place);
   place.check(H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
               unwritten);
   // A scalar is stored in the dataset's header, which HDF5 itself checks.
@@ -99,17 +115,31 @@ struct OutputFile::Data {
                         "no such dataset or group");
   }
 
+  void create_group(const std::string& group) const {
+    for (std::size_t slash = 0; slash != std::string::npos;) {
+      slash = group.find('/', slash + 1);
+      const std::string part = group.substr(0, slash);
+      const std::string path = object_path(part);
+      if (H5Lexists(file, path.c_str(), H5P_DEFAULT) > 0) continue;
+      const Place place = at(part);
+      const Handle creation = group_creation_list(H5P_GROUP_CREATE, place);
+      place.own(H5Gcreate2(file, path.c_str(), H5P_DEFAULT, creation, H5P_DEFAULT), H5Gclose,
+                unwritten);
+    }
+  }
+
   // Creates the dataset and, unless it is empty, writes it.
   void write(const std::string& name, const Shape& shape, std::size_t count, hid_t file_type,
              hid_t memory_type, const Handle& creation, const void* values) const {
     const Place place = at(name);
     check_count(pending.path() + ":" + name, count_of(shape), count);
     const Handle space = make_space(shape, place);
-    const Handle links = place.own(H5Pcreate(H5P_LINK_CREATE), H5Pclose, unwritten);
-    place.check(H5Pset_create_intermediate_group(links, 1), unwritten);
-    Handle dataset = place.own(
-        H5Dcreate2(file, object_path(name).c_str(), file_type, space, links, creation, H5P_DEFAULT),
-        H5Dclose, unwritten);
+    if (const std::size_t slash = name.rfind('/'); slash != std::string::npos && slash > 0) {
+      create_group(name.substr(0, slash));
+    }
+    Handle dataset = place.own(H5Dcreate2(file, object_path(name).c_str(), file_type, space,
+                                          H5P_DEFAULT, creation, H5P_DEFAULT),
+                               H5Dclose, unwritten);
     if (count == 0) return;
     place.check(H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), unwritten);
     // Closing writes cached data, so it may fail.
@@ -139,9 +169,7 @@ OutputFile::OutputFile(const std::string& path) : data_(std::make_unique<Data>(p
   const Handle access = place.own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, unwritten);
   place.check(H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110), unwritten);
   data_->sink.use(access, place);
-  const Handle creation = place.own(H5Pcreate(H5P_FILE_CREATE), H5Pclose, unwritten);
-  place.check(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
-              unwritten);
+  const Handle creation = group_creation_list(H5P_FILE_CREATE, place);
   data_->file =
       place.own(H5Fcreate(data_->pending.temporary_path().c_str(), H5F_ACC_TRUNC, creation, access),
                 H5Fclose, unwritten);
@@ -153,18 +181,7 @@ OutputFile& OutputFile::operator=(OutputFile&&) noexcept = default;
 
 void OutputFile::create_group(const std::string& group) {
   silence();
-  for (std::size_t slash = 0; slash != std::string::npos;) {
-    slash = group.find('/', slash + 1);
-    const std::string part = group.substr(0, slash);
-    const std::string path = object_path(part);
-    if (H5Lexists(data_->file, path.c_str(), H5P_DEFAULT) > 0) continue;
-    const Place place = data_->at(part);
-    const Handle creation = place.own(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, unwritten);
-    place.check(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
-                unwritten);
-    place.own(H5Gcreate2(data_->file, path.c_str(), H5P_DEFAULT, creation, H5P_DEFAULT), H5Gclose,
-              unwritten);
-  }
+  data_->create_group(group);
 }
 
 void OutputFile::write(const std::string& dataset, const Shape& shape, Numbers values,
@@ -176,7 +193,7 @@ void OutputFile::write(const std::string& dataset, const Shape& shape, Numbers v
         using Value = typename decltype(numbers)::value_type;
         const hid_t type = native_type<Value>();
         data_->write(dataset, shape, numbers.size(), type, type,
-                     creation_list(shape, sizeof(Value), storage, place), numbers.data());
+                     dataset_creation_list(shape, sizeof(Value), storage, place), numbers.data());
       },
       values);
 }
@@ -187,8 +204,8 @@ void OutputFile::write(const std::string& dataset, const Shape& shape,
   const Place place = data_->at(dataset);
   const Handle type = text_type(place);
   const std::vector<const char*> pointers = pointers_to(values);
-  data_->write(dataset, shape, values.size(), type, type, creation_list(shape, 0, {}, place),
-               pointers.data());
+  data_->write(dataset, shape, values.size(), type, type,
+               dataset_creation_list(shape, 0, {}, place), pointers.data());
 }
 
 void OutputFile::set_attribute(const std::string& object, const std::string& name,

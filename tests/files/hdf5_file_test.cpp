@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <thread>
 
 #include "headscope/error.hpp"
 #include "support/message_of.hpp"
@@ -45,6 +47,21 @@ TEST_F(Hdf5File, ReadsBackWhatItWrote) {
   EXPECT_THAT(in.read_integers("bytes"), ElementsAre(0, 1, 255));
   EXPECT_THAT(in.read_strings("words"), ElementsAre("naïve", ""));
   EXPECT_EQ(in.read_reals("none").shape, (Shape{0, 4}));
+}
+
+TEST_F(Hdf5File, EqualContentsMakeEqualFiles) {
+  const auto written = [&] {
+    OutputFile out(path_);
+    out.create_group("empty/inner");
+    out.write("a/b/reals", {2}, std::vector<double>{1, 2});
+    out.write("words", {1}, std::vector<std::string>{"x"});
+    out.set_attribute("a", "name", std::string("y"));
+    out.publish();
+    return test::read_file(path_);
+  };
+  const std::string first = written();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // HDF5 notes times in seconds
+  EXPECT_TRUE(written() == first);
 }
 
 TEST_F(Hdf5File, ListsDatasetsAndGroupsInDepth) {
