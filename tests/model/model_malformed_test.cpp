@@ -131,9 +131,16 @@ TEST_F(ModelMalformed, CutFilesAreErrorsAtEveryLength) {
   FileContent().write(path_);
   const std::string whole = test::read_file(path_);
   const std::string cut = folder_.file("cut.h5");
-  for (std::size_t length = 8; length < whole.size(); length += 1 + whole.size() / 97) {
+  const std::size_t data_end = whole.rfind("\nheadscope sha256 ");
+  for (std::size_t length = 8; length < data_end; length += 1 + whole.size() / 97) {
     test::write_file(cut, whole.substr(0, length));
     ASSERT_EQ(error_of(cut), "cut.h5: cannot be read: the file is damaged or cut short") << length;
+  }
+  for (std::size_t length = data_end + 1; length < whole.size(); length += 7) {
+    test::write_file(cut, whole.substr(0, length));
+    ASSERT_EQ(error_of(cut),
+              "cut.h5: is damaged: its bytes do not fit the SHA-256 in its last line")
+        << length;
   }
   const std::string tf = test::read_file(std::string(HEADSCOPE_TEST_DATA) + "/tiny_tf/tf_model.h5");
   for (std::size_t length = 8; length < tf.size(); length += 1 + tf.size() / 31) {
