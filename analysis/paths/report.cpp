@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 
 #include "base/number_text.hpp"
 #include "base/text.hpp"
